@@ -1,0 +1,6 @@
+"""The boundaries that ship: one small file per library, which names modules, types and functions and nothing else."""
+
+from rlscope.boundaries import blocking, mujoco, pybullet, torch
+from rlscope.record.boundary import Boundary
+
+BOUNDARIES: tuple[Boundary, ...] = (*blocking.BOUNDARIES, torch.BOUNDARY, mujoco.BOUNDARY, pybullet.BOUNDARY)

@@ -1,0 +1,35 @@
+"""Calls of the standard library in which a program waits."""
+
+from rlscope.model import Category
+from rlscope.record.boundary import Boundary
+
+
+def _waiting(library: str, *functions: str) -> Boundary:
+    return Boundary(library=library, category=Category.WAIT, functions=functions)
+
+
+BOUNDARIES = (
+    _waiting("time", "time.sleep"),
+    _waiting(
+        "_thread",
+        "_thread.LockType.acquire",
+        "_thread.LockType.acquire_lock",
+        "_thread.LockType.__enter__",
+        "_thread.RLock.acquire",
+        "_thread.RLock.__enter__",
+    ),
+    _waiting("_queue", "_queue.SimpleQueue.get"),
+    _waiting("_multiprocessing", "_multiprocessing.SemLock.acquire", "_multiprocessing.SemLock.__enter__"),
+    _waiting("select", "select.select", "select.poll().poll", "select.epoll.poll"),
+    _waiting(
+        "_socket",
+        "_socket.socket._accept",
+        "_socket.socket.recv",
+        "_socket.socket.recv_into",
+        "_socket.socket.recvfrom",
+        "_socket.socket.recvfrom_into",
+        "_socket.socket.recvmsg",
+        "_socket.socket.recvmsg_into",
+    ),
+    _waiting("posix", "posix.read", "posix.wait", "posix.wait3", "posix.wait4", "posix.waitpid", "posix.waitid"),
+)

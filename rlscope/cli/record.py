@@ -1,0 +1,125 @@
+"""`rlscope record`: runs a command recorded, and ends as the command ended."""
+
+import os
+import resource
+import signal
+import sys
+from pathlib import Path
+
+import click
+
+from rlscope.errors import RLScopeError, UsageError
+from rlscope.record.config import LAYERS, RecordConfig
+from rlscope.record.trace_directory import begin_trace, end_trace, environment_of_children
+
+FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+#: si_code of a signal that the terminal sent: the command got it as well.
+FROM_KERNEL = 0x80
+
+
+@click.command(
+    context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False},
+    epilog="Example: rlscope record -o trace -- python train.py --seed 1",
+)
+@click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("trace"), show_default=True, help="Directory of the trace.")
+@click.option("--force", is_flag=True, help="Replace a trace that is there already.")
+@click.option("--layers", default=",".join(LAYERS), show_default=True, help="Layers to record besides Python and operations, separated by commas.")
+@click.option("--no-auto", is_flag=True, help="Record only operations that the program opens itself.")
+@click.option("--delay-iterations", type=click.IntRange(min=0), default=0, help="Iterations of the training loop before recording starts.")
+@click.option("--max-iterations", type=click.IntRange(min=1), help="Iterations to record; the program goes on after them.")
+@click.option("--max-seconds", type=click.FloatRange(min=0, min_open=True), help="Seconds to record; the program goes on after them.")
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+def record(
+    output: Path,
+    force: bool,
+    layers: str,
+    no_auto: bool,
+    delay_iterations: int,
+    max_iterations: int | None,
+    max_seconds: float | None,
+    command: tuple[str, ...],
+) -> None:
+    """Run COMMAND recorded. Its output, signals and exit status stay its own."""
+    directory = output.resolve()
+    config = RecordConfig(
+        layers=_parse_layers(layers),
+        auto=not no_auto,
+        delay_iterations=delay_iterations,
+        max_iterations=max_iterations,
+        max_seconds=max_seconds,
+    )
+    begin_trace(directory, config, list(command), force)
+    status = _run_recorded(directory, command)
+    end_trace(directory, status)
+    click.echo(_summary(directory, output), err=True)
+    _end_as(status)
+
+
+def _parse_layers(text: str) -> tuple[str, ...]:
+    layers = tuple(layer.strip() for layer in text.split(",") if layer.strip())
+    unknown = [layer for layer in layers if layer not in LAYERS]
+    if unknown:
+        raise UsageError(f"layers are {', '.join(LAYERS)}; --layers was given {', '.join(unknown)}")
+    return layers
+
+
+def _run_recorded(directory: Path, command: tuple[str, ...]) -> int:
+    """Runs the command. Returns its exit status, negative for the signal that ended it."""
+    environment = environment_of_children(directory, dict(os.environ))
+    signals = {*FORWARDED, signal.SIGCHLD}
+    previous_mask = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    error_reader, error_writer = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        signal.pthread_sigmask(signal.SIG_SETMASK, previous_mask)
+        try:
+            os.execvpe(command[0], command, environment)
+        except OSError as error:
+            os.write(error_writer, (error.strerror or "unknown error").encode())
+        finally:
+            os._exit(127)
+    os.close(error_writer)
+    failure = os.read(error_reader, 1000).decode()  # empty once exec has closed the other end
+    os.close(error_reader)
+    status = _wait_forwarding(pid, signals)
+    signal.pthread_sigmask(signal.SIG_SETMASK, previous_mask)
+    if failure:
+        raise UsageError(f"cannot run {command[0]!r}: {failure}; give a command that the shell would find")
+    return status
+
+
+def _wait_forwarding(pid: int, signals: set[signal.Signals]) -> int:
+    """Waits for the command and hands on the signals that only we were sent."""
+    while True:
+        received = signal.sigwaitinfo(signals)
+        if received.si_signo != signal.SIGCHLD:
+            if received.si_code != FROM_KERNEL:
+                os.kill(pid, received.si_signo)
+            continue
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended == pid:
+            return os.waitstatus_to_exitcode(status)
+
+
+def _summary(directory: Path, shown: Path) -> str:
+    from rlscope.trace.reader import open_trace
+
+    try:
+        summary = open_trace(directory).summary()
+    except RLScopeError as error:
+        return f"rlscope: nothing was recorded: {error}"
+    processes = f" of {summary.processes} processes" if summary.processes > 1 else ""
+    return (
+        f"rlscope: {summary.events:,} events{processes}, {summary.bytes / 1e6:.1f} MB, {summary.dropped_events:,} dropped. "
+        f"Look at it: rlscope report {shown} -o report"
+    )
+
+
+def _end_as(status: int) -> None:
+    """Ends this process as the command ended, by its signal too."""
+    if status < 0:
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the command has left its own core, if any
+        signal.signal(-status, signal.SIG_DFL)
+        os.kill(os.getpid(), -status)
+    sys.stdout.flush()
+    os._exit(status)

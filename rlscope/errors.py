@@ -1,0 +1,33 @@
+"""The error tree: what a user can cause, and what `rlscope` says about it.
+
+RLScopeError
+├── UsageError          a command or call that cannot be carried out as asked
+├── TraceError          a trace that cannot be read
+│   ├── TraceFormatError    damaged, or of another format version
+│   └── IncompleteTraceError    a part that was asked for is missing
+└── RecordingError      recording could not be started
+"""
+
+
+class RLScopeError(Exception):
+    """A failure with one line for the user: what was expected, what was found, what to do next."""
+
+
+class UsageError(RLScopeError):
+    """The request cannot be carried out as asked."""
+
+
+class TraceError(RLScopeError):
+    """The trace cannot be read."""
+
+
+class TraceFormatError(TraceError):
+    """The trace is damaged or of another format version."""
+
+
+class IncompleteTraceError(TraceError):
+    """A part of the trace that was asked for is missing."""
+
+
+class RecordingError(RLScopeError):
+    """Recording could not be started."""

@@ -1,0 +1,103 @@
+"""Boundaries: which native functions of a library are crossings, and how they are found and intercepted."""
+
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from rlscope import _native
+from rlscope.model import Category
+
+#: One PyMethodDef serves the `__new__` of every built-in type, and CPython compares its pointer.
+NEVER = frozenset({"__new__", "__init_subclass__", "__subclasshook__", "__class_getitem__"})
+
+
+@dataclass(frozen=True)
+class Boundary:
+    """The native functions of one library that are crossings.
+
+    Attributes:
+        library: The module after whose import they are intercepted.
+        category: What time inside them is.
+        containers: Dotted names of modules and types all of whose native functions are crossings.
+        functions: Dotted names of single functions and methods.
+        not_crossings: Names in the containers that do no work: predicates, accessors of metadata.
+        indexed: Types of which x[i] and x[i] = v are crossings, subclasses included.
+    """
+
+    library: str
+    category: Category
+    containers: tuple[str, ...] = ()
+    functions: tuple[str, ...] = ()
+    not_crossings: frozenset[str] = frozenset()
+    indexed: tuple[str, ...] = ()
+
+
+def resolve(dotted: str) -> Any | None:
+    """The object behind a dotted name, None where this version of the library has no such thing.
+
+    A part that ends in `()` stands for the type of what calling it returns, where the type itself has no public name.
+    """
+    parts = dotted.split(".")
+    for split in range(len(parts) - 1, 0, -1):
+        try:
+            found: Any = import_module(".".join(parts[:split]))
+        except ImportError:
+            continue
+        for attribute in parts[split:]:
+            name = attribute.removesuffix("()")
+            # From the type's own dictionary, so that methods come as descriptors and nothing is bound.
+            found = vars(found).get(name) if isinstance(found, type) else getattr(found, name, None)
+            if found is None:
+                return None
+            if name != attribute:
+                found = type(found())
+        return unwrapped(found)
+    return None
+
+
+def unwrapped(function: Any) -> Any:
+    """The function inside a staticmethod, classmethod or instancemethod object."""
+    return getattr(function, "__func__", function) if not isinstance(function, types.MethodType) else function
+
+
+def full_name(dotted: str, function: Any) -> str:
+    """The name under which a function is recorded: where its type says it lives, else where it was found."""
+    owner = getattr(function, "__objclass__", None)
+    return f"{owner.__module__}.{owner.__qualname__}.{function.__name__}" if owner else dotted
+
+
+def native_functions(container: Any) -> Iterator[tuple[str, Any]]:
+    """Names and objects in the container's own dictionary (never inherited ones)."""
+    is_plain = isinstance(container, type | types.ModuleType)
+    for name, value in list(vars(container if is_plain else type(container)).items()):
+        if name not in NEVER:
+            yield name, unwrapped(value)
+
+
+def intercept_container(dotted: str, container: Any, category: Category, not_crossings: frozenset[str]) -> int:
+    """Intercepts every native function of a module or type. Returns how many there were."""
+    count = 0
+    for name, function in native_functions(container):
+        if name in not_crossings or isinstance(function, type):
+            continue
+        if isinstance(function, types.BuiltinFunctionType | types.MethodDescriptorType | types.ClassMethodDescriptorType):
+            count += _native.intercept(function, f"{dotted}.{name}", category)
+        elif type(function).__name__ in ("nb_func", "nb_method"):
+            count += _native.intercept(function, f"{dotted}.{name}", category)
+    return count
+
+
+def intercept(boundary: Boundary) -> int:
+    """Intercepts what `boundary` names. Returns how many functions were found."""
+    count = 0
+    for dotted in boundary.containers:
+        container = resolve(dotted)
+        if container is not None:
+            count += intercept_container(dotted, container, boundary.category, boundary.not_crossings)
+    for dotted in boundary.functions:
+        function = resolve(dotted)
+        if function is not None:
+            count += _native.intercept(function, full_name(dotted, function), boundary.category)
+    return count

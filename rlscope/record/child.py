@@ -1,0 +1,18 @@
+"""Starts the recording of a process that was started inside a recorded run."""
+
+import os
+import sys
+from pathlib import Path
+
+from rlscope.errors import RLScopeError
+from rlscope.record import recorder
+from rlscope.record.config import TRACE_VARIABLE, RecordConfig
+
+
+def start_in_child() -> None:
+    """Records this process as the trace's configuration says. The program goes on where that cannot be done."""
+    directory = Path(os.environ[TRACE_VARIABLE])
+    try:
+        recorder.activate(directory, RecordConfig.load(directory))
+    except (OSError, ValueError, RLScopeError) as error:
+        print(f"rlscope: process {os.getpid()} is not recorded: {error}", file=sys.stderr)

@@ -1,0 +1,46 @@
+"""What to record: one frozen dataclass, kept as config.json in the trace so that every process obeys it."""
+
+import dataclasses
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+CONFIG_NAME = "config.json"
+#: The only variable that the recorder reads: the directory of the trace that this process belongs to.
+TRACE_VARIABLE = "RLSCOPE_TRACE"
+LAYERS = ("simulator", "backend", "wait")
+
+
+@dataclass(frozen=True)
+class RecordConfig:
+    """How a run is recorded.
+
+    Attributes:
+        layers: Categories whose boundaries are recorded; operations and Python time always are.
+        auto: Whether operations of known libraries are recorded without edits.
+        delay_iterations: Iterations of the training loop before recording starts.
+        max_iterations: Iterations to record, None for all.
+        max_seconds: Seconds to record, None for all.
+        main_pid: The process that `rlscope record` started, None when recording from inside a script.
+    """
+
+    layers: tuple[str, ...] = LAYERS
+    auto: bool = True
+    delay_iterations: int = 0
+    max_iterations: int | None = None
+    max_seconds: float | None = None
+    main_pid: int | None = None
+
+    def save(self, directory: Path) -> None:
+        """Writes config.json into `directory`, in one step that no reader sees half of."""
+        partial = directory / f".{CONFIG_NAME}.{os.getpid()}"
+        partial.write_text(json.dumps(dataclasses.asdict(self), indent=2) + "\n")
+        partial.replace(directory / CONFIG_NAME)
+
+    @classmethod
+    def load(cls, directory: Path) -> "RecordConfig":
+        """Reads config.json of the trace in `directory`."""
+        values = json.loads((directory / CONFIG_NAME).read_text())
+        values["layers"] = tuple(values["layers"])
+        return cls(**values)

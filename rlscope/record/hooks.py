@@ -1,0 +1,159 @@
+"""Hooks: Python functions of known libraries that are replaced by ones that run inside operations."""
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from rlscope import _native
+from rlscope.model import STAGES
+from rlscope.record.decorator import scoped
+
+Notice = Callable[[Any], None]
+
+
+@dataclass(frozen=True)
+class FunctionHook:
+    """A function as one module knows it (`from x import f` makes a name of its own in each).
+
+    Attributes:
+        module: The module in which the name is replaced, after its import.
+        name: The function's name there.
+        operations: One or two operations, outermost first. A stage that is open already is not opened again.
+    """
+
+    module: str
+    name: str
+    operations: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class MethodHook:
+    """A method of a class and of all its subclasses that define it, later ones too.
+
+    Attributes:
+        module: The module that defines the class.
+        owner: The class.
+        name: The method.
+        operations: As in FunctionHook; none to be told about calls only.
+        before: Called with the instance before the outermost call.
+        after: Called with the instance after the outermost call has returned.
+    """
+
+    module: str
+    owner: str
+    name: str
+    operations: tuple[str, ...]
+    before: Notice | None = None
+    after: Notice | None = None
+
+
+def scope_of(operation: str) -> _native.Scope:
+    """The scope of an operation that a hook opens."""
+    return _native.joining_stage(operation) if operation in STAGES else _native.operation(operation)
+
+
+def with_notices(method: Callable[..., Any], before: Notice | None, after: Notice | None) -> Callable[..., Any]:
+    """Wraps `method` so that `before` and `after` see its outermost calls (a subclass may call its base's)."""
+    running: set[int] = set()
+
+    @functools.wraps(method)
+    def noticed(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if id(self) in running:
+            return method(self, *args, **kwargs)
+        running.add(id(self))
+        try:
+            if before is not None:
+                before(self)
+            result = method(self, *args, **kwargs)
+            if after is not None:
+                after(self)
+            return result
+        finally:
+            running.discard(id(self))
+
+    return noticed
+
+
+class Hooks:
+    """What has been replaced, so that it can be put back."""
+
+    def __init__(self) -> None:
+        self._replaced: list[tuple[Any, str, Any, Any]] = []
+        self._watched: dict[type, list[Callable[[type], None]]] = {}
+
+    def apply(self, hook: FunctionHook | MethodHook, module: ModuleType) -> None:
+        """Puts `hook` in place in a module that has been imported. A name that the library no longer has is left out."""
+        if isinstance(hook, FunctionHook):
+            function = vars(module).get(hook.name)
+            if function is not None:
+                self._replace(module, hook.name, function, scoped(function, *map(scope_of, hook.operations)))
+            return
+        owner = vars(module).get(hook.owner)
+        if isinstance(owner, type):
+            self._wrap_inherited(owner, hook)
+            self.on_subclasses(owner, functools.partial(self._wrap_method, hook=hook))
+
+    def on_subclasses(self, owner: type, callback: Callable[[type], None]) -> None:
+        """Calls `callback` with `owner`, each of its subclasses and each one that is made later."""
+        if owner not in self._watched:
+            self._watched[owner] = []
+            self._watch(owner)
+        self._watched[owner].append(callback)
+        for subclass in [owner, *_all_subclasses(owner)]:
+            callback(subclass)
+
+    def restore(self) -> None:
+        """Puts everything back, unless somebody else has replaced it since."""
+        for target, name, original, replacement in reversed(self._replaced):
+            if vars(target).get(name) is not replacement:
+                continue
+            if original is None:
+                delattr(target, name)
+            else:
+                setattr(target, name, original)
+        self._replaced.clear()
+        self._watched.clear()
+
+    def _replace(self, target: Any, name: str, original: Any, replacement: Any) -> None:
+        setattr(target, name, replacement)
+        self._replaced.append((target, name, original, replacement))
+
+    def _wrap_inherited(self, owner: type, hook: MethodHook) -> None:
+        """A method that the class only inherits (nn.Module.__call__) is wrapped on the class itself."""
+        inherited = getattr(owner, hook.name, None)
+        if hook.name not in vars(owner) and callable(inherited):
+            self._replace(owner, hook.name, None, self._wrapper(hook, inherited))
+
+    def _wrap_method(self, owner: type, hook: MethodHook) -> None:
+        method = vars(owner).get(hook.name)
+        if callable(method) and not any(t is owner and n == hook.name for t, n, _, _ in self._replaced):
+            self._replace(owner, hook.name, method, self._wrapper(hook, method))
+
+    def _wrapper(self, hook: MethodHook, method: Callable[..., Any]) -> Callable[..., Any]:
+        wrapper = scoped(method, *map(scope_of, hook.operations)) if hook.operations else method
+        if hook.before is not None or hook.after is not None:
+            wrapper = with_notices(wrapper, hook.before, hook.after)
+        return wrapper
+
+    def _watch(self, owner: type) -> None:
+        original = vars(owner).get("__init_subclass__")
+        hooks = self
+
+        def __init_subclass__(cls: type, **kwargs: Any) -> None:
+            if original is not None:
+                original.__get__(None, cls)(**kwargs)
+            else:
+                super(owner, cls).__init_subclass__(**kwargs)
+            for callback in hooks._watched.get(owner, ()):
+                callback(cls)
+
+        self._replace(owner, "__init_subclass__", original, classmethod(__init_subclass__))
+
+
+def _all_subclasses(owner: type) -> list[type]:
+    found: list[type] = []
+    for subclass in type.__subclasses__(owner):
+        found += [subclass, *_all_subclasses(subclass)]
+    return found

@@ -1,0 +1,253 @@
+"""Starts and stops the recording of this process: boundaries, hooks, child processes, limits."""
+
+import atexit
+import json
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from rlscope import _native
+from rlscope.boundaries import BOUNDARIES
+from rlscope.errors import RecordingError, UsageError
+from rlscope.integrations import HOOKS
+from rlscope.model import Category
+from rlscope.record import progress
+from rlscope.record.boundary import Boundary, intercept, intercept_container, resolve
+from rlscope.record.config import RecordConfig
+from rlscope.record.hooks import Hooks
+from rlscope.record.import_hooks import ImportHooks
+
+END_STOPPED = 1
+END_LIMIT = 4
+
+#: Libraries whose versions go into the trace, if the program has imported them.
+VERSIONED = ("torch", "numpy", "stable_baselines3", "sb3_contrib", "gymnasium", "mujoco", "pybullet", "tensorflow", "jax")
+
+
+class Recorder:
+    """The recording of this process."""
+
+    def __init__(self, directory: Path, config: RecordConfig, process_name: str | None = None) -> None:
+        self.directory = directory
+        self.config = config
+        self._process_name = process_name
+        self._imports = ImportHooks()
+        self._hooks = Hooks()
+        self._iterations_seen = 0
+        self._iterations_recorded = 0
+        self._started_ns = 0
+        self._is_writing = False
+        self._is_worker = _role_of_this_process() is not None
+
+    def start(self) -> None:
+        """Hooks into the program; records at once unless iterations are to be skipped first.
+
+        Raises:
+            RecordingError: the trace cannot be written.
+        """
+        self._imports.install()
+        progress.listener = self.on_progress
+        self._imports.after_import("multiprocessing.util", self._follow_multiprocessing)
+        if self.config.auto:
+            for hook in HOOKS:
+                self._imports.after_import(hook.module, lambda module, hook=hook: self._hooks.apply(hook, module))
+        if not self._is_delayed():
+            self._start_writing()
+
+    def stop(self, reason: int = END_STOPPED) -> None:
+        """Completes the trace of this process and puts everything back."""
+        progress.listener = None
+        self._stop_writing(reason)
+        self._imports.remove()
+        self._hooks.restore()
+
+    def on_progress(self, timesteps: int, total_timesteps: int, is_baseline: bool) -> None:
+        """Records an iteration, and starts or ends the recording where a limit says so."""
+        self._iterations_seen += not is_baseline
+        if not _native.is_recording():
+            if self._is_delayed() and not self._is_writing and self._iterations_seen == self.config.delay_iterations:
+                self._start_writing()
+                _native.record_progress(True, timesteps, total_timesteps)
+            return
+        _native.record_progress(is_baseline, timesteps, total_timesteps)
+        self._iterations_recorded += not is_baseline
+        if self._is_limit_reached():
+            self._stop_writing(END_LIMIT)
+
+    def wrap(self, module: ModuleType | type, category: Category) -> int:
+        """Intercepts the native functions of a module or type. Returns how many were found."""
+        name = module.__name__ if isinstance(module, ModuleType) else f"{module.__module__}.{module.__qualname__}"
+        return intercept_container(name, module, category, frozenset())
+
+    def after_fork_in_child(self) -> None:
+        """The child records into a file of its own, with what the parent had intercepted."""
+        self._process_name = None
+        self._is_worker = True
+        if self._is_writing:
+            self._write_file()
+
+    def rename(self, process_name: str) -> None:
+        """Gives this process another name in tables and figures."""
+        self._process_name = process_name
+        if _native.is_recording():
+            _native.write_properties(json.dumps({"process_name": process_name}))
+
+    def _is_delayed(self) -> bool:
+        """Only a process that reports iterations can count them: workers record from their start."""
+        return self.config.delay_iterations > 0 and not self._is_worker
+
+    def _is_limit_reached(self) -> bool:
+        config = self.config
+        if config.max_iterations is not None and self._iterations_recorded >= config.max_iterations:
+            return True
+        return config.max_seconds is not None and time.monotonic_ns() - self._started_ns >= config.max_seconds * 1e9
+
+    def _start_writing(self) -> None:
+        self._write_file()
+        for boundary in BOUNDARIES:
+            if boundary.category.label in self.config.layers:
+                self._imports.after_import(boundary.library, lambda module, b=boundary: self._intercept(b))
+        # Ends a process without ending the interpreter: what was recorded must be completed before.
+        _native.intercept(os._exit, "posix._exit", Category.WAIT)
+
+    def _write_file(self) -> None:
+        try:
+            _native.start(self.directory)
+        except OSError as error:
+            raise RecordingError(f"cannot write a trace into {self.directory}: {error.strerror}") from error
+        self._started_ns = time.monotonic_ns()
+        self._is_writing = True
+        properties: dict[str, Any] = {"python": sys.version.split()[0], "command": sys.orig_argv}
+        if self._process_name is not None:
+            properties["process_name"] = self._process_name
+        role = _role_of_this_process()
+        if role is not None:
+            properties["role"] = role
+        _native.write_properties(json.dumps(properties))
+
+    def _stop_writing(self, reason: int) -> None:
+        if _native.is_recording():
+            versions = {name: sys.modules[name].__version__ for name in VERSIONED if _has_version(name)}
+            threads = {str(thread.native_id): thread.name for thread in threading.enumerate()}
+            _native.write_properties(json.dumps({"versions": versions, "threads": threads}))
+        self._is_writing = False
+        _native.restore_all()
+        _native.stop(reason)
+
+    def _intercept(self, boundary: Boundary) -> None:
+        intercept(boundary)
+        for dotted in boundary.indexed:
+            indexed = resolve(dotted)
+            if isinstance(indexed, type):
+                self._intercept_indexing(indexed, dotted, boundary.category)
+
+    def _intercept_indexing(self, base: type, name: str, category: Category) -> None:
+        """Each subclass has slots of its own, filled when it is made, from the base's original function."""
+        _native.intercept_indexing(base, name, category)
+        for owner in type.__subclasses__(base):
+            self._hooks.on_subclasses(owner, lambda cls: _intercept_slots(cls, name, category))
+
+    def _follow_multiprocessing(self, module: ModuleType) -> None:
+        """A child of multiprocessing has a name, which it knows soon after it has started."""
+        module.register_after_fork(self, Recorder._name_after_multiprocessing)
+
+    def _name_after_multiprocessing(self) -> None:
+        process = sys.modules["multiprocessing.process"].current_process()
+        if _native.is_recording():
+            _native.write_properties(json.dumps({"process_name": process.name, "role": "worker"}))
+
+
+def _intercept_slots(owner: type, name: str, category: Category) -> None:
+    _native.intercept_indexing(owner, name, category)
+
+
+#: The recording of this process, None where there is none.
+active: Recorder | None = None
+
+
+def activate(directory: Path, config: RecordConfig, process_name: str | None = None) -> Recorder:
+    """Starts recording this process.
+
+    Raises:
+        UsageError: this process is recorded already.
+        RecordingError: the trace cannot be written.
+    """
+    global active
+    if active is not None:
+        raise UsageError(
+            f"this process is already recorded into {active.directory}. "
+            "Use either `rlscope record` or rlscope.profile(), once at a time."
+        )
+    recorder = Recorder(directory, config, process_name)
+    recorder.start()
+    active = recorder
+    _register_once()
+    return recorder
+
+
+def deactivate() -> None:
+    """Ends the recording of this process, if there is one."""
+    global active
+    if active is not None:
+        recorder, active = active, None
+        recorder.stop()
+
+
+def wrap_module(module: ModuleType | type, category: str = "simulator") -> int:
+    """Records calls of a module's native functions: for a library whose boundary is not known yet.
+
+    Args:
+        module: A module, or a type whose native methods are meant.
+        category: "simulator", "backend", "cuda", "wait" or "python".
+
+    Returns:
+        How many functions are recorded; 0 where nothing records.
+
+    Raises:
+        UsageError: there is no such category, or nothing native in the module.
+    """
+    try:
+        wanted = Category[category.upper()]
+    except KeyError:
+        names = ", ".join(known.label for known in Category)
+        raise UsageError(f"a category is one of {names}; wrap_module() was given {category!r}") from None
+    if active is None or not _native.is_recording():
+        return 0
+    count = active.wrap(module, wanted)
+    if count == 0:
+        raise UsageError(f"{module.__name__} has no native functions that can be intercepted; give the module or type that does")
+    return count
+
+
+_is_registered = False
+
+
+def _register_once() -> None:
+    global _is_registered
+    if not _is_registered:
+        _is_registered = True
+        atexit.register(deactivate)
+        os.register_at_fork(after_in_child=_after_fork_in_child)
+
+
+def _after_fork_in_child() -> None:
+    if active is not None:
+        active.after_fork_in_child()
+
+
+def _has_version(name: str) -> bool:
+    return isinstance(getattr(sys.modules.get(name), "__version__", None), str)
+
+
+def _role_of_this_process() -> str | None:
+    """Processes of the standard library that do none of the program's work are infrastructure."""
+    arguments = " ".join(sys.orig_argv)
+    if "multiprocessing.forkserver" in arguments or "multiprocessing.resource_tracker" in arguments:
+        return "infrastructure"
+    if "--multiprocessing-fork" in sys.orig_argv:
+        return "worker"
+    return None

@@ -1,0 +1,99 @@
+"""The directory of a trace: made before recording starts, completed after the program has ended."""
+
+import os
+import platform
+import shutil
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from rlscope.errors import RecordingError, UsageError
+from rlscope.record.config import CONFIG_NAME, TRACE_VARIABLE, RecordConfig
+from rlscope.trace.manifest import MANIFEST_NAME, read_manifest, write_manifest
+from rlscope.version import FORMAT_VERSION, __version__
+
+STARTUP_DIRECTORY = Path(__file__).parent / "startup"
+
+
+def begin_trace(directory: Path, config: RecordConfig, command: list[str] | None, is_forced: bool) -> None:
+    """Makes `directory` ready to be recorded into.
+
+    Args:
+        directory: Where the trace goes; made if it is not there.
+        config: How to record; kept in the directory for every process of the run.
+        command: What is recorded, None when a script records itself.
+        is_forced: Whether a trace that is there already is deleted.
+
+    Raises:
+        UsageError: there is a trace, or something else, in the directory.
+        RecordingError: the directory cannot be written.
+    """
+    if directory.exists() and not directory.is_dir():
+        raise UsageError(f"{directory} is a file; the trace needs a directory of its own")
+    if directory.is_dir() and any(directory.iterdir()):
+        if not (directory / MANIFEST_NAME).exists():
+            raise UsageError(f"{directory} holds files that are no trace; choose another directory")
+        if not is_forced:
+            raise UsageError(f"{directory} holds a trace already; choose another directory, or replace it with --force")
+        shutil.rmtree(directory)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        config.save(directory)
+        write_manifest(directory, _new_manifest(config, command))
+    except OSError as error:
+        raise RecordingError(f"cannot write a trace into {directory}: {error.strerror}") from error
+
+
+def end_trace(directory: Path, exit_status: int | None) -> None:
+    """Notes in the manifest that the run has ended, and how."""
+    manifest = read_manifest(directory)
+    manifest.update(end=_now(), exit_status=exit_status, complete=True)
+    write_manifest(directory, manifest)
+
+
+def environment_of_children(directory: Path, environment: dict[str, str]) -> dict[str, str]:
+    """`environment` with what makes every Python started in it record into `directory`."""
+    paths = [path for path in environment.get("PYTHONPATH", "").split(os.pathsep) if path]
+    if str(STARTUP_DIRECTORY) not in paths:
+        paths.insert(0, str(STARTUP_DIRECTORY))
+    return {**environment, "PYTHONPATH": os.pathsep.join(paths), TRACE_VARIABLE: str(directory)}
+
+
+def _now() -> dict[str, int]:
+    return {"monotonic_ns": time.monotonic_ns(), "realtime_ns": time.time_ns()}
+
+
+def _new_manifest(config: RecordConfig, command: list[str] | None) -> dict[str, Any]:
+    return {
+        "format_version": FORMAT_VERSION,
+        "rlscope_version": __version__,
+        "command": command or sys.orig_argv,
+        "directory": os.getcwd(),
+        "start": _now(),
+        "end": None,
+        "main_pid": config.main_pid,
+        "exit_status": None,
+        "machine": _machine(),
+        "python": platform.python_version(),
+        "configuration": {"file": CONFIG_NAME},
+        "complete": False,
+    }
+
+
+def _machine() -> dict[str, Any]:
+    return {
+        "hostname": platform.node(),
+        "cpu": _first_value("/proc/cpuinfo", "model name"),
+        "cores": os.cpu_count(),
+        "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        "kernel": platform.release(),
+        "boot_id": Path("/proc/sys/kernel/random/boot_id").read_text().strip(),
+    }
+
+
+def _first_value(path: str, key: str) -> str | None:
+    for line in Path(path).read_text().splitlines():
+        if line.startswith(key):
+            return line.split(":", 1)[1].strip()
+    return None

@@ -1,0 +1,234 @@
+// Chunk allocation and catalog of one process's trace file.
+#include "process_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "clock.h"
+#include "crc32c.h"
+
+namespace rlscope {
+namespace {
+
+constexpr uint32_t kCatalogChunkBytes = 16 << 10;
+constexpr uint32_t kSmallestRest = 8 << 10;  // a smaller rest is not worth a chunk header
+constexpr int kMaxFilesPerPid = 10000;
+
+uint32_t round_to_pages(uint64_t bytes) {
+  return static_cast<uint32_t>((bytes + kChunkAlignment - 1) / kChunkAlignment * kChunkAlignment);
+}
+
+// Makes the pages exist on disk. Some file systems know no fallocate: there zeroes are written.
+int allocate_pages(int fd, uint64_t offset, uint32_t bytes) {
+  if (fallocate(fd, 0, static_cast<off_t>(offset), bytes) == 0) return 0;
+  if (errno != EOPNOTSUPP && errno != ENOSYS) return errno;
+  static const char zeroes[kChunkAlignment] = {};
+  for (uint32_t done = 0; done < bytes;) {
+    ssize_t written = pwrite(fd, zeroes, std::min<uint32_t>(sizeof zeroes, bytes - done), static_cast<off_t>(offset + done));
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return written < 0 ? errno : EIO;
+    done += static_cast<uint32_t>(written);
+  }
+  return 0;
+}
+
+void read_boot_id(uint8_t (&boot_id)[16]) {
+  char text[37] = {};
+  int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  ssize_t size = read(fd, text, 36);
+  close(fd);
+  if (size != 36) return;
+  size_t nibble = 0;
+  for (char c : text) {
+    int value = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    if (value < 0 || nibble >= 32) continue;
+    boot_id[nibble / 2] = static_cast<uint8_t>(boot_id[nibble / 2] << 4 | value);
+    nibble++;
+  }
+}
+
+void commit_magic(ChunkHeader* header) {
+  std::atomic_thread_fence(std::memory_order_release);
+  *static_cast<volatile uint32_t*>(&header->magic) = kChunkMagic;
+}
+
+}  // namespace
+
+ProcessFile* ProcessFile::create(const std::string& directory, int& error) {
+  auto* file = new ProcessFile;  // leaked on purpose: threads may still use it while the process ends
+  for (int n = 0; n < kMaxFilesPerPid && file->fd_ < 0; n++) {
+    file->path_ = directory + "/" + std::to_string(getpid()) + "-" + std::to_string(n) + ".rlscope";
+    file->fd_ = open(file->path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (file->fd_ < 0 && errno != EEXIST) break;
+  }
+  if (file->fd_ < 0 || (error = allocate_pages(file->fd_, 0, kFileHeaderBytes)) != 0) {
+    if (file->fd_ < 0) error = errno;
+    if (file->fd_ >= 0) close(file->fd_);
+    delete file;
+    return nullptr;
+  }
+  void* page = mmap(nullptr, kFileHeaderBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file->fd_, 0);
+  if (page == MAP_FAILED) {
+    error = errno;
+    close(file->fd_);
+    delete file;
+    return nullptr;
+  }
+  FileHeader header{};
+  std::memcpy(header.magic, kFileMagic, sizeof kFileMagic);
+  header.format_version = kFormatVersion;
+  header.header_bytes = kFileHeaderBytes;
+  header.clock = g_clock_kind;
+  header.tick_shift = tick_shift();
+  header.pid = static_cast<uint32_t>(getpid());
+  header.parent_pid = static_cast<uint32_t>(getppid());
+  read_boot_id(header.boot_id);
+  header.first_pair = header.last_pair = read_clock_pair();
+  header.start_ticks = header.first_pair.ticks;
+  file->header_ = static_cast<FileHeader*>(page);
+  *file->header_ = header;
+  error = 0;
+  return file;
+}
+
+int ProcessFile::open_region(uint32_t bytes, Region& region) {
+  if (!free_.empty()) {
+    region = free_.back();
+    free_.pop_back();
+    return 0;
+  }
+  if (int error = allocate_pages(fd_, end_, bytes)) return error;
+  region = {end_, bytes};
+  end_ += bytes;
+  return 0;
+}
+
+int ProcessFile::map_region(const Region& region, MappedChunk& chunk) {
+  void* address = mmap(nullptr, region.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, static_cast<off_t>(region.offset));
+  if (address == MAP_FAILED) {
+    int error = errno;
+    free_.push_back(region);
+    return error;
+  }
+  chunk = {static_cast<ChunkHeader*>(address), region.offset, region.bytes};
+  // Readable as free space from here on: a process killed now still leaves a file that can be walked to its end.
+  ChunkHeader header{};
+  header.kind = ChunkKind::kFree;
+  header.chunk_bytes = region.bytes;
+  header.payload_offset = sizeof header;
+  header.stream = kNoStream;
+  *chunk.header = header;
+  commit_magic(chunk.header);
+  return 0;
+}
+
+int ProcessFile::take_chunk(uint32_t bytes, MappedChunk& chunk) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  Region region;
+  if (int error = open_region(round_to_pages(bytes), region)) return error;
+  return map_region(region, chunk);
+}
+
+void ProcessFile::close_chunk(MappedChunk& chunk, uint32_t payload_bytes, bool is_last) {
+  ChunkHeader* header = chunk.header;
+  header->payload_bytes = payload_bytes;
+  header->payload_crc32c =
+      crc32c(0, reinterpret_cast<const uint8_t*>(header) + header->payload_offset, payload_bytes);
+  std::atomic_thread_fence(std::memory_order_release);
+  header->flags |= kChunkClosed;
+  uint32_t used = round_to_pages(header->payload_offset + payload_bytes);
+  if (is_last && chunk.bytes - used >= kSmallestRest) {
+    auto* rest = reinterpret_cast<ChunkHeader*>(reinterpret_cast<uint8_t*>(header) + used);
+    ChunkHeader free_header{};
+    free_header.kind = ChunkKind::kFree;
+    free_header.chunk_bytes = chunk.bytes - used;
+    free_header.payload_offset = sizeof free_header;
+    free_header.stream = kNoStream;
+    *rest = free_header;
+    commit_magic(rest);
+    header->chunk_bytes = used;  // only now: until here the chunk covers its rest
+    std::lock_guard<std::mutex> lock(mutex_);
+    free_.push_back({chunk.offset + used, chunk.bytes - used});
+  }
+  munmap(chunk.header, chunk.bytes);
+  chunk = {};
+}
+
+int ProcessFile::write_entry(EntryType type, std::string_view fixed, std::string_view text) {
+  uint32_t bytes = static_cast<uint32_t>(sizeof(uint32_t) + fixed.size() + text.size() + 3) & ~3u;
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (!catalog_.header || catalog_.header->payload_offset + catalog_used_ + bytes > catalog_.bytes) {
+    // Always fresh: a rest from the free list may be too small for the entry.
+    uint32_t size = std::max(round_to_pages(sizeof(ChunkHeader) + bytes), kCatalogChunkBytes);
+    if (int error = allocate_pages(fd_, end_, size)) return error;
+    end_ += size;
+    MappedChunk fresh;
+    if (int error = map_region({end_ - size, size}, fresh)) return error;
+    if (catalog_.header) close_chunk(catalog_, catalog_used_, false);
+    catalog_ = fresh;
+    catalog_used_ = 0;
+    catalog_.header->sequence = catalog_sequence_++;
+    std::atomic_thread_fence(std::memory_order_release);
+    catalog_.header->kind = ChunkKind::kCatalog;
+  }
+  uint8_t* entry = reinterpret_cast<uint8_t*>(catalog_.header) + catalog_.header->payload_offset + catalog_used_;
+  std::memcpy(entry + sizeof(uint32_t), fixed.data(), fixed.size());
+  std::memcpy(entry + sizeof(uint32_t) + fixed.size(), text.data(), text.size());
+  std::atomic_thread_fence(std::memory_order_release);
+  *reinterpret_cast<volatile uint32_t*>(entry) = bytes << 8 | static_cast<uint32_t>(type);
+  catalog_used_ += bytes;
+  return 0;
+}
+
+int ProcessFile::write_name(uint32_t id, NameKind kind, Category category, std::string_view name) {
+  name = name.substr(0, UINT16_MAX);
+  NameEntry entry{id, kind, category, static_cast<uint16_t>(name.size())};
+  return write_entry(EntryType::kName, {reinterpret_cast<const char*>(&entry), sizeof entry}, name);
+}
+
+int ProcessFile::write_properties(std::string_view json) {
+  auto size = static_cast<uint32_t>(json.size());
+  return write_entry(EntryType::kProperties, {reinterpret_cast<const char*>(&size), sizeof size}, json);
+}
+
+void ProcessFile::finish(EndReason reason, int32_t exit_status) {
+  if (catalog_.header) close_chunk(catalog_, catalog_used_, true);
+  for (bool cut = true; cut;) {
+    cut = false;
+    for (size_t i = 0; i < free_.size() && !cut; i++) {
+      if (free_[i].offset + free_[i].bytes != end_) continue;
+      end_ = free_[i].offset;
+      free_.erase(free_.begin() + static_cast<long>(i));
+      cut = true;
+    }
+  }
+  // A failure here only leaves free space at the end of the file, which readers skip.
+  if (ftruncate(fd_, static_cast<off_t>(end_)) != 0) errno = 0;
+  if (reason != EndReason::kFailed) header_->exit_status = exit_status;
+  header_->last_pair = read_clock_pair();
+  header_->end_reason = reason;
+  std::atomic_thread_fence(std::memory_order_release);
+  header_->stop_ticks = header_->last_pair.ticks;
+  close(fd_);
+  fd_ = -1;
+}
+
+void ProcessFile::abandon() {
+  close(fd_);
+  fd_ = -1;
+  munmap(header_, kFileHeaderBytes);
+  header_ = nullptr;
+  if (catalog_.header) munmap(catalog_.header, catalog_.bytes);
+  catalog_ = {};
+}
+
+}  // namespace rlscope

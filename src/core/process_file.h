@@ -1,0 +1,64 @@
+// One process's trace file: allocates chunks, keeps the header up to date, writes the catalog of names.
+#pragma once
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trace_format.h"
+
+namespace rlscope {
+
+// A chunk that is mapped and can be written. The mapping is never grown by ftruncate: pages that are not allocated
+// would turn a full disk into SIGBUS.
+struct MappedChunk {
+  ChunkHeader* header = nullptr;
+  uint64_t offset = 0;
+  uint32_t bytes = 0;
+};
+
+class ProcessFile {
+ public:
+  // Creates `directory`/PID-N.rlscope. Returns nullptr and sets `error` (an errno) where that cannot be done.
+  static ProcessFile* create(const std::string& directory, int& error);
+
+  FileHeader& header() { return *header_; }
+  const std::string& path() const { return path_; }
+
+  // Takes a chunk of about `bytes` (a rest that another thread left may be smaller). An errno, 0 for success.
+  int take_chunk(uint32_t bytes, MappedChunk& chunk);
+  // Closes a chunk: its length and checksum become valid. `is_last` gives the unused rest back for other threads.
+  void close_chunk(MappedChunk& chunk, uint32_t payload_bytes, bool is_last);
+
+  // Each returns an errno, 0 for success. The entry is in the file when they return.
+  int write_name(uint32_t id, NameKind kind, Category category, std::string_view name);
+  int write_properties(std::string_view json);
+
+  // Closes the catalog, cuts the unused end off and records why the file ends. The header stays mapped.
+  void finish(EndReason reason, int32_t exit_status);
+  // In a forked child: lets go of the parent's file without touching its content.
+  void abandon();
+
+ private:
+  struct Region {
+    uint64_t offset;
+    uint32_t bytes;
+  };
+
+  int open_region(uint32_t bytes, Region& region);
+  int map_region(const Region& region, MappedChunk& chunk);
+  int write_entry(EntryType type, std::string_view fixed, std::string_view text);
+
+  std::string path_;
+  int fd_ = -1;
+  FileHeader* header_ = nullptr;
+  std::mutex mutex_;  // guards what follows; never held while a record is written
+  uint64_t end_ = kFileHeaderBytes;
+  std::vector<Region> free_;
+  MappedChunk catalog_;
+  uint32_t catalog_used_ = 0;
+  uint32_t catalog_sequence_ = 0;
+};
+
+}  // namespace rlscope

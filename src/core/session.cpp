@@ -1,0 +1,213 @@
+// Start, stop and fork of a recording; the tables that all threads of the process share.
+#include "session.h"
+
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+#include <vector>
+
+namespace rlscope {
+
+__thread StreamWriter* t_writer = nullptr;
+std::atomic<bool> Session::is_recording_{false};
+
+namespace {
+
+struct Name {
+  NameKind kind;
+  Category category;
+  std::string text;
+};
+
+// Leaked on purpose: daemon threads may come here while the process is being torn down.
+struct State {
+  std::mutex mutex;  // guards all of this
+  ProcessFile* file = nullptr;
+  std::vector<StreamWriter*> writers;
+  uint32_t next_stream = 0;
+  std::vector<Name> names;            // a name's id is its position + 1
+  std::vector<uint32_t> inherited;    // operations that were open where this process was forked off, outermost first
+  bool has_failed = false;
+  pthread_key_t thread_exit;
+};
+State& state() {
+  static State* state = new State;
+  return *state;
+}
+
+}  // namespace
+
+int Session::start(const std::string& directory) {
+  static const bool has_handlers = [] {
+    pthread_key_create(&state().thread_exit, on_thread_exit);
+    pthread_atfork(prepare_fork, after_fork_in_parent, after_fork_in_child);
+    return true;
+  }();
+  (void)has_handlers;
+  State& s = state();
+  std::vector<uint32_t> inherited;
+  {
+    std::lock_guard<std::mutex> lock(s.mutex);
+    if (is_recording_) return EALREADY;
+    int error = 0;
+    ProcessFile* file = ProcessFile::create(directory, error);
+    if (!file) return error;
+    for (size_t i = 0; i < s.names.size() && !error; i++) {
+      error = file->write_name(static_cast<uint32_t>(i + 1), s.names[i].kind, s.names[i].category, s.names[i].text);
+    }
+    if (error) return error;
+    s.file = file;
+    s.next_stream = 0;
+    s.has_failed = false;
+    inherited.swap(s.inherited);
+    is_recording_ = true;
+  }
+  StreamWriter* writer = attach();
+  if (!writer) return EIO;
+  for (uint32_t id : inherited) writer->begin(encode_id(id));
+  return 0;
+}
+
+void Session::stop(EndReason reason, int32_t exit_status) {
+  State& s = state();
+  std::lock_guard<std::mutex> lock(s.mutex);
+  if (!is_recording_) return;
+  is_recording_ = false;
+  for (StreamWriter* writer : s.writers) writer->close(true);
+  s.writers.clear();
+  s.file->finish(s.has_failed ? EndReason::kFailed : reason, exit_status);
+  s.file = nullptr;
+}
+
+StreamWriter* Session::attach() {
+  if (!is_recording()) return nullptr;
+  State& s = state();
+  ProcessFile* file;
+  uint32_t stream;
+  {
+    std::lock_guard<std::mutex> lock(s.mutex);
+    if (!s.file || s.has_failed) return nullptr;
+    file = s.file;
+    stream = s.next_stream++;
+  }
+  // Outside the lock: making the first chunk may fail, and failing takes the lock.
+  auto* writer = new StreamWriter(file, stream, static_cast<uint64_t>(syscall(SYS_gettid)));
+  if (writer->is_closed()) return nullptr;
+  std::lock_guard<std::mutex> lock(s.mutex);
+  s.writers.push_back(writer);
+  t_writer = writer;
+  pthread_setspecific(s.thread_exit, writer);
+  return writer;
+}
+
+void Session::on_thread_exit(void* pointer) {
+  auto* writer = static_cast<StreamWriter*>(pointer);
+  t_writer = nullptr;
+  State& s = state();
+  std::lock_guard<std::mutex> lock(s.mutex);
+  auto found = std::find(s.writers.begin(), s.writers.end(), writer);
+  if (found == s.writers.end()) return;  // of an earlier recording, or of the parent process
+  s.writers.erase(found);
+  writer->close(true);
+  writer->release_frames();
+  delete writer;
+}
+
+CodedId Session::intern(NameKind kind, Category category, std::string_view name) {
+  State& s = state();
+  int error = 0;
+  uint32_t id;
+  {
+    std::lock_guard<std::mutex> lock(s.mutex);
+    s.names.push_back({kind, category, std::string(name)});
+    id = static_cast<uint32_t>(s.names.size());
+    if (s.file && !s.has_failed) error = s.file->write_name(id, kind, category, name);
+  }
+  if (error) fail(error);
+  return encode_id(id);
+}
+
+NameKind Session::kind_of(uint32_t id) {
+  State& s = state();
+  std::lock_guard<std::mutex> lock(s.mutex);
+  return s.names[id - 1].kind;
+}
+
+void Session::write_properties(std::string_view json) {
+  State& s = state();
+  int error = 0;
+  {
+    std::lock_guard<std::mutex> lock(s.mutex);
+    if (s.file && !s.has_failed) error = s.file->write_properties(json);
+  }
+  if (error) fail(error);
+}
+
+std::string Session::path() {
+  State& s = state();
+  std::lock_guard<std::mutex> lock(s.mutex);
+  return s.file ? s.file->path() : std::string();
+}
+
+void Session::fail(int error) {
+  State& s = state();
+  {
+    std::lock_guard<std::mutex> lock(s.mutex);
+    if (s.has_failed || !s.file) return;
+    s.has_failed = true;
+    s.file->header().stop_errno = static_cast<uint32_t>(error);
+    s.file->header().end_reason = EndReason::kFailed;
+  }
+  char message[256];
+  int size = std::snprintf(message, sizeof message,
+                           "rlscope: recording of process %d stopped: %s. The program goes on; what is lost is counted.\n",
+                           static_cast<int>(getpid()), std::strerror(error));
+  if (write(STDERR_FILENO, message, static_cast<size_t>(size)) < 0) errno = 0;
+}
+
+void Session::count_dropped() {
+  ProcessFile* file = state().file;
+  if (file && state().has_failed) __atomic_fetch_add(&file->header().dropped_records, 1, __ATOMIC_RELAXED);
+}
+
+void Session::count_misnested(uint64_t operations) {
+  ProcessFile* file = state().file;
+  if (file) __atomic_fetch_add(&file->header().misnested_operations, operations, __ATOMIC_RELAXED);
+}
+
+void Session::on_chunk_change() {
+  ProcessFile* file = state().file;
+  if (file) file->header().last_pair = read_clock_pair();
+}
+
+void Session::prepare_fork() { state().mutex.lock(); }
+
+void Session::after_fork_in_parent() { state().mutex.unlock(); }
+
+// The child shares the parent's mappings: it must not write one more record there. Its own recording is started by
+// the Python side, because a child that only calls exec needs none.
+void Session::after_fork_in_child() {
+  State& s = state();
+  s.inherited.clear();
+  if (StreamWriter* writer = t_writer) {
+    for (uint32_t i = 0; i < writer->depth(); i++) {
+      uint32_t id = writer->frame(i).id;
+      if (s.names[id - 1].kind != NameKind::kBoundary) s.inherited.push_back(id);
+    }
+  }
+  t_writer = nullptr;
+  pthread_setspecific(s.thread_exit, nullptr);
+  s.writers.clear();
+  if (s.file) s.file->abandon();
+  s.file = nullptr;
+  is_recording_ = false;
+  s.mutex.unlock();
+}
+
+}  // namespace rlscope

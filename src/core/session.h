@@ -1,0 +1,53 @@
+// The recording of this process: the only owner of global state. Start, stop, fork, threads, names.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "stream_writer.h"
+#include "trace_format.h"
+
+namespace rlscope {
+
+// This thread's writer. Initial-exec: one load instead of a call on every crossing (11-13 ns a crossing against 17-18).
+extern __thread StreamWriter* t_writer __attribute__((tls_model("initial-exec")));
+
+class Session {
+ public:
+  // Creates this process's file in `directory` and makes the calling thread stream 0; in a forked child the operations
+  // that were open in the forking thread are opened again. Returns an errno, 0 for success.
+  static int start(const std::string& directory);
+  // Completes the file. The caller must make sure that no other thread writes a record meanwhile (holds the GIL).
+  static void stop(EndReason reason, int32_t exit_status);
+
+  static bool is_recording() { return is_recording_.load(std::memory_order_relaxed); }
+
+  // The calling thread's writer, made on first use; null while nothing records.
+  static StreamWriter* writer() {
+    StreamWriter* writer = t_writer;
+    return __builtin_expect(writer != nullptr && !writer->is_closed(), 1) ? writer : attach();
+  }
+
+  // Gives `name` an id, good until the process ends, and makes it known to this and later recordings.
+  static CodedId intern(NameKind kind, Category category, std::string_view name);
+  static NameKind kind_of(uint32_t id);
+  static void write_properties(std::string_view json);
+  static std::string path();
+
+  static void fail(int error);
+  static void count_dropped();
+  static void count_misnested(uint64_t operations);
+  static void on_chunk_change();
+
+ private:
+  static StreamWriter* attach();
+  static void prepare_fork();
+  static void after_fork_in_parent();
+  static void after_fork_in_child();
+  static void on_thread_exit(void* writer);
+
+  static std::atomic<bool> is_recording_;
+};
+
+}  // namespace rlscope

@@ -1,0 +1,128 @@
+// The cold half of the stream writer: chunk changes, misnested operations, closing.
+#include "stream_writer.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "session.h"
+
+namespace rlscope {
+namespace {
+
+// Small first, so that a thread with ten records costs little; large later, so that a busy one changes once a second.
+constexpr uint32_t kFirstChunkBytes = 16 << 10;
+constexpr uint32_t kLargestChunkBytes = 1 << 20;
+constexpr uint32_t kChunkGrowth = 4;
+
+}  // namespace
+
+StreamWriter::StreamWriter(ProcessFile* file, uint32_t stream, uint64_t thread_id)
+    : stream_(stream), chunk_bytes_(kFirstChunkBytes), thread_id_(thread_id), file_(file) {
+  void* frames = mmap(nullptr, kMaxDepth * sizeof(Frame), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (frames == MAP_FAILED) {
+    Session::fail(errno);
+    is_closed_ = true;
+    return;
+  }
+  frames_ = static_cast<Frame*>(frames);
+  last_ticks_ = now_ticks();
+  if (!next_chunk()) is_closed_ = true;
+}
+
+bool StreamWriter::make_room() {
+  if (is_closed_) {
+    Session::count_dropped();
+    return false;
+  }
+  if (depth_ >= kMaxDepth) {
+    Session::count_dropped();
+    return false;
+  }
+  return next_chunk();
+}
+
+bool StreamWriter::next_chunk() {
+  uint64_t started = now_ticks();
+  uint32_t open_bytes = (depth_ * static_cast<uint32_t>(sizeof(uint32_t)) + 7) & ~7u;
+  MappedChunk fresh;
+  uint32_t needed = static_cast<uint32_t>(sizeof(ChunkHeader)) + open_bytes + 1024;
+  int error = file_->take_chunk(std::max(chunk_bytes_, 2 * needed), fresh);
+  if (!error && fresh.bytes < needed) {  // a rest that is too small for the open frames
+    file_->close_chunk(fresh, 0, false);
+    error = file_->take_chunk(std::max(chunk_bytes_, 2 * needed), fresh);
+  }
+  if (chunk_.header) {
+    auto* payload = reinterpret_cast<uint8_t*>(chunk_.header) + chunk_.header->payload_offset;
+    file_->close_chunk(chunk_, static_cast<uint32_t>(cursor_ - payload), false);
+  }
+  if (error) {
+    limit_ = nullptr;
+    is_closed_ = true;
+    Session::fail(error);
+    Session::count_dropped();
+    return false;
+  }
+  chunk_ = fresh;
+  ChunkHeader* header = chunk_.header;
+  header->payload_offset = static_cast<uint32_t>(sizeof(ChunkHeader)) + open_bytes;
+  header->stream = stream_;
+  header->sequence = sequence_++;
+  header->base_ticks = last_ticks_;
+  header->depth = depth_;
+  header->thread_id = thread_id_;
+  auto* open_frames = reinterpret_cast<uint32_t*>(header + 1);
+  for (uint32_t i = 0; i < depth_; i++) open_frames[i] = frames_[i].id;
+  auto* start = reinterpret_cast<uint8_t*>(header);
+  cursor_ = start + header->payload_offset;
+  limit_ = start + chunk_.bytes;
+  chunk_bytes_ = std::min(chunk_bytes_ * kChunkGrowth, kLargestChunkBytes);
+  Session::on_chunk_change();
+  header->switch_ticks = header->sequence == 0 ? 0 : now_ticks() - started;
+  std::atomic_thread_fence(std::memory_order_release);
+  header->kind = ChunkKind::kEvents;
+  return true;
+}
+
+void StreamWriter::end_misnested(uint32_t depth) {
+  Session::count_misnested(depth_ - depth - 1);
+  while (depth_ > depth) end();
+}
+
+void StreamWriter::progress(bool is_baseline, uint64_t timesteps, uint64_t total_timesteps) {
+  if (cursor_ + kProgressRoom > limit_ && !make_room()) return;
+  uint8_t record[kProgressRoom] = {};
+  unsigned used = 0;
+  auto append = [&](uint64_t value) {
+    unsigned bytes;
+    uint64_t word = encode_varint(std::min(value, kMaxVarintValue), bytes);
+    std::memcpy(record + used, &word, sizeof word);
+    used += bytes;
+  };
+  append(advance() << 2 | kOther);
+  append(kProgress);
+  append((is_baseline ? 1 : 0) + 1);
+  append(timesteps + 1);
+  append(total_timesteps + 1);
+  // The first word last: until it is there the zero before it ends the stream.
+  if (used > 8) std::memcpy(cursor_ + 8, record + 8, used - 8);
+  std::atomic_thread_fence(std::memory_order_release);
+  uint64_t word;
+  std::memcpy(&word, record, sizeof word);
+  store(word, used);
+}
+
+void StreamWriter::close(bool gives_rest_back) {
+  if (chunk_.header) {
+    auto* payload = reinterpret_cast<uint8_t*>(chunk_.header) + chunk_.header->payload_offset;
+    file_->close_chunk(chunk_, static_cast<uint32_t>(cursor_ - payload), gives_rest_back);
+  }
+  limit_ = nullptr;
+  is_closed_ = true;
+}
+
+void StreamWriter::release_frames() { munmap(frames_, kMaxDepth * sizeof(Frame)); }
+
+}  // namespace rlscope

@@ -1,0 +1,121 @@
+// Writes one thread's records: the hot path of the recorder. No lock, no allocation, no system call until a chunk is full.
+#pragma once
+#include <sys/types.h>
+
+#include <cstdint>
+#include <cstring>
+
+#include "clock.h"
+#include "process_file.h"
+#include "trace_format.h"
+#include "varint.h"
+
+namespace rlscope {
+
+// A name id with its coded form, ready to be stored.
+struct CodedId {
+  uint32_t id;
+  uint32_t coded;
+  uint32_t bytes;
+};
+
+inline CodedId encode_id(uint32_t id) {
+  unsigned bytes;
+  uint64_t coded = encode_varint(id, bytes);
+  return {id, static_cast<uint32_t>(coded), bytes};
+}
+
+class StreamWriter {
+ public:
+  struct Frame {
+    uint32_t id;
+    uint16_t repeats;   // the same operation entered again while innermost: nothing new to record
+    uint16_t joins : 15;  // a stage entered again while this frame lies in it: likewise
+    uint16_t is_stage : 1;
+  };
+  static_assert(sizeof(Frame) == 8);
+
+  // Both return false when nothing could be written; then no frame was opened.
+  bool begin(const CodedId& name) { return begin(name.id, name.coded, name.bytes); }
+  bool begin(uint32_t id, uint64_t coded_id, unsigned id_bytes) {
+    if (__builtin_expect(cursor_ + kRoom > limit_ || depth_ >= kMaxDepth, 0) && !make_room()) return false;
+    unsigned bytes;
+    uint64_t word = encode_varint(advance() << 2 | kBegin, bytes);
+    frames_[depth_++] = {id, 0, 0, 0};
+    if (__builtin_expect(bytes + id_bytes <= 8, 1)) {
+      store(word | coded_id << (8 * bytes), bytes + id_bytes);
+    } else {
+      std::memcpy(cursor_ + bytes, &coded_id, sizeof coded_id);
+      std::memcpy(cursor_, &word, bytes);
+      cursor_ += bytes + id_bytes;
+    }
+    return true;
+  }
+
+  // Closes the innermost frame.
+  void end() {
+    depth_--;
+    if (__builtin_expect(cursor_ + kRoom > limit_, 0) && !make_room()) return;
+    unsigned bytes;
+    uint64_t word = encode_varint(advance() << 2 | kEnd, bytes);
+    store(word, bytes);
+  }
+
+  // Closes every frame above the first `depth`; those that nobody closed are counted as misnested operations.
+  void end_to(uint32_t depth) {
+    if (__builtin_expect(depth_ == depth + 1, 1)) {
+      end();
+    } else if (depth_ > depth) {
+      end_misnested(depth);
+    }
+  }
+
+  void progress(bool is_baseline, uint64_t timesteps, uint64_t total_timesteps);
+
+  uint32_t depth() const { return depth_; }
+  Frame& frame(uint32_t index) { return frames_[index]; }
+  bool is_closed() const { return is_closed_; }
+  // Closed for good: the chunk is complete, later records are ignored. `rest` as in ProcessFile::close_chunk.
+  void close(bool gives_rest_back);
+  // After close, when no frame of this thread can be open any more.
+  void release_frames();
+
+  static constexpr uint32_t kMaxDepth = 1 << 18;
+
+ private:
+  friend class Session;
+  static constexpr uint32_t kRoom = 16;  // the longest begin record
+  static constexpr uint32_t kProgressRoom = 48;
+
+  StreamWriter(ProcessFile* file, uint32_t stream, uint64_t thread_id);
+
+  uint64_t advance() {
+    uint64_t now = now_ticks();
+    uint64_t delta = now > last_ticks_ ? now - last_ticks_ : 0;
+    last_ticks_ += delta;
+    return delta;
+  }
+  void store(uint64_t word, unsigned bytes) {
+    std::memcpy(cursor_, &word, sizeof word);  // one store: after SIGKILL the record is whole or absent
+    cursor_ += bytes;
+  }
+
+  bool make_room();
+  bool next_chunk();
+  void end_misnested(uint32_t depth);
+
+  uint8_t* cursor_ = nullptr;
+  uint8_t* limit_ = nullptr;  // null while nothing can be written
+  uint64_t last_ticks_ = 0;
+  Frame* frames_ = nullptr;
+  uint32_t depth_ = 0;
+  bool is_closed_ = false;
+  uint32_t stream_;
+  uint32_t sequence_ = 0;
+  uint32_t chunk_bytes_;
+  uint64_t thread_id_;
+  MappedChunk chunk_;
+  ProcessFile* file_;
+};
+
+}  // namespace rlscope

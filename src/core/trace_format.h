@@ -1,0 +1,90 @@
+// The on-disk records of a trace: the contract with rlscope/trace/format.py. docs/trace-format.md explains every field.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace rlscope {
+
+constexpr char kFileMagic[8] = {'R', 'L', 'S', 'C', 'O', 'P', 'E', '\0'};
+constexpr uint32_t kFormatVersion = 1;
+constexpr uint32_t kFileHeaderBytes = 4096;
+constexpr uint32_t kChunkMagic = 0x4B4E4843;  // "CHNK"
+constexpr uint32_t kChunkAlignment = 4096;    // a chunk starts on a page, so that it can be mapped alone
+constexpr uint32_t kNoStream = 0xFFFFFFFF;    // the stream of a catalog chunk
+
+enum class ClockKind : uint32_t { kTsc = 1, kMonotonic = 2 };
+enum class EndReason : uint32_t {
+  kNone = 0,     // still recording, or killed
+  kStopped = 1,  // stopped by the program, or the interpreter ended
+  kExit = 2,     // the program called _exit(); exit_status holds its argument
+  kFailed = 3,   // the trace could not be written further; stop_errno says why
+  kLimit = 4,    // a limit of `rlscope record` was reached
+};
+enum class ChunkKind : uint16_t { kEvents = 1, kCatalog = 2, kFree = 3 };
+constexpr uint16_t kChunkClosed = 1;  // payload_bytes and payload_crc32c are valid
+
+// Every event record starts with a prefix varint (delta_ticks << 2 | RecordKind), so its first byte is never zero.
+enum RecordKind : uint32_t { kBegin = 1, kEnd = 2, kOther = 3 };
+enum OtherTag : uint32_t { kProgress = 1 };
+
+enum class EntryType : uint32_t { kName = 1, kProperties = 2 };
+enum class NameKind : uint8_t { kOperation = 1, kPhase = 2, kBoundary = 3 };
+enum class Category : uint8_t { kPython = 0, kSimulator = 1, kBackend = 2, kCuda = 3, kWait = 4 };
+
+struct ClockPair {
+  uint64_t ticks;
+  uint64_t monotonic_ns;
+  uint64_t realtime_ns;
+};
+static_assert(sizeof(ClockPair) == 24);
+
+struct FileHeader {
+  char magic[8];
+  uint32_t format_version;
+  uint32_t header_bytes;
+  ClockKind clock;
+  uint32_t tick_shift;
+  uint32_t pid;
+  uint32_t parent_pid;
+  uint64_t start_ticks;
+  uint64_t stop_ticks;  // 0 until the recording ended in an orderly way
+  EndReason end_reason;
+  uint32_t stop_errno;
+  int32_t exit_status;
+  uint32_t reserved;
+  uint64_t dropped_records;
+  uint64_t misnested_operations;
+  uint8_t boot_id[16];
+  ClockPair first_pair;
+  ClockPair last_pair;
+};
+static_assert(sizeof(FileHeader) == 144, "the Python reader unpacks 144 bytes");
+static_assert(offsetof(FileHeader, start_ticks) == 32 && offsetof(FileHeader, first_pair) == 96);
+
+struct ChunkHeader {
+  uint32_t magic;  // stored last: a chunk without it was never used
+  ChunkKind kind;
+  uint16_t flags;
+  uint32_t chunk_bytes;     // the whole chunk, a multiple of kChunkAlignment
+  uint32_t payload_offset;  // from the start of the chunk; the open frames lie before it
+  uint32_t payload_bytes;
+  uint32_t payload_crc32c;
+  uint32_t stream;
+  uint32_t sequence;
+  uint64_t base_ticks;    // time of the record before the chunk; the first delta counts from here
+  uint64_t switch_ticks;  // what changing to this chunk cost the thread
+  uint32_t depth;         // frames open where the chunk starts; their name ids follow this header, outermost first
+  uint32_t reserved;
+  uint64_t thread_id;  // the operating system's
+};
+static_assert(sizeof(ChunkHeader) == 64, "the Python reader unpacks 64 bytes");
+
+struct NameEntry {
+  uint32_t id;
+  NameKind kind;
+  Category category;
+  uint16_t name_bytes;
+};
+static_assert(sizeof(NameEntry) == 8);
+
+}  // namespace rlscope

@@ -1,0 +1,11 @@
+// Calls that may block: recorded as waiting only when they do.
+#pragma once
+#include <Python.h>
+
+namespace rlscope {
+
+// Takes over a definition that needs a look at its arguments to know whether it blocks: lock and semaphore acquires,
+// SimpleQueue.get, os.read, os._exit. False: an ordinary definition, not handled here.
+bool intercept_blocking_call(PyMethodDef* def, const char* name, PyObject* owner);
+
+}  // namespace rlscope

@@ -1,0 +1,75 @@
+// The extension module rlscope._native: bindings of the recorder, no logic.
+#include <Python.h>
+
+#include <cerrno>
+#include <string>
+
+#include "interception.h"
+#include "scope.h"
+#include "session.h"
+
+namespace rlscope {
+namespace {
+
+PyObject* start(PyObject*, PyObject* directory) {
+  PyObject* encoded;
+  if (!PyUnicode_FSConverter(directory, &encoded)) return nullptr;
+  int error = Session::start(PyBytes_AS_STRING(encoded));
+  Py_DECREF(encoded);
+  if (error == 0) Py_RETURN_NONE;
+  errno = error;
+  return PyErr_SetFromErrnoWithFilenameObject(PyExc_OSError, directory);
+}
+
+PyObject* stop(PyObject*, PyObject* args) {
+  int reason = static_cast<int>(EndReason::kStopped);
+  if (!PyArg_ParseTuple(args, "|i", &reason)) return nullptr;
+  Session::stop(static_cast<EndReason>(reason), 0);
+  Py_RETURN_NONE;
+}
+
+PyObject* is_recording(PyObject*, PyObject*) { return PyBool_FromLong(Session::is_recording()); }
+
+PyObject* trace_path(PyObject*, PyObject*) {
+  std::string path = Session::path();
+  return PyUnicode_DecodeFSDefaultAndSize(path.data(), static_cast<Py_ssize_t>(path.size()));
+}
+
+PyObject* write_properties(PyObject*, PyObject* json) {
+  Py_ssize_t size;
+  const char* text = PyUnicode_AsUTF8AndSize(json, &size);
+  if (!text) return nullptr;
+  Session::write_properties({text, static_cast<size_t>(size)});
+  Py_RETURN_NONE;
+}
+
+PyObject* record_progress(PyObject*, PyObject* args) {
+  int is_baseline;
+  unsigned long long timesteps, total_timesteps;
+  if (!PyArg_ParseTuple(args, "pKK", &is_baseline, &timesteps, &total_timesteps)) return nullptr;
+  if (StreamWriter* writer = Session::writer()) writer->progress(is_baseline, timesteps, total_timesteps);
+  Py_RETURN_NONE;
+}
+
+PyMethodDef functions[] = {
+    {"start", start, METH_O, "start(directory)\n--\n\nStart this process's file in the directory of a trace."},
+    {"stop", stop, METH_VARARGS, "stop(reason=1)\n--\n\nComplete the file; `reason` as in trace_format.h."},
+    {"is_recording", is_recording, METH_NOARGS, "is_recording()\n--\n\nWhether this process records now."},
+    {"trace_path", trace_path, METH_NOARGS, "trace_path()\n--\n\nThe file being written, '' if none."},
+    {"write_properties", write_properties, METH_O, "write_properties(json)\n--\n\nAdd facts about this process."},
+    {"record_progress", record_progress, METH_VARARGS,
+     "record_progress(is_baseline, timesteps, total_timesteps)\n--\n\nRecord how far training is."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_native", "The recorder inside the measured process.", -1, functions,
+                          nullptr, nullptr, nullptr, nullptr};
+
+}  // namespace
+}  // namespace rlscope
+
+PyMODINIT_FUNC PyInit__native() {
+  PyObject* module = PyModule_Create(&rlscope::definition);
+  if (module && (!rlscope::add_scopes(module) || !rlscope::add_interception(module))) Py_CLEAR(module);
+  return module;
+}

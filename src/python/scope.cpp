@@ -1,0 +1,208 @@
+// Scope objects: one per name, without state of their own, so that entering needs no allocation and threads share them.
+#include "scope.h"
+
+#include <structmember.h>
+
+#include "session.h"
+
+namespace rlscope {
+namespace {
+
+struct Scope {
+  PyObject_HEAD
+  PyObject* name;
+  NameKind kind;
+  bool is_stage;    // one of the three operations that every breakdown is grouped by
+  bool is_joining;  // opens nothing inside a frame that is in this stage already
+  CodedId id;       // id 0 until first recorded
+};
+
+PyTypeObject* scope_type;
+PyObject* operations;  // name -> Scope
+PyObject* phases;
+PyObject* joining_stages;
+
+Scope* as_scope(PyObject* object) { return reinterpret_cast<Scope*>(object); }
+
+bool intern(Scope* scope) {
+  Py_ssize_t size;
+  const char* text = PyUnicode_AsUTF8AndSize(scope->name, &size);
+  if (!text) return false;
+  scope->id = Session::intern(scope->kind, Category::kPython, {text, static_cast<size_t>(size)});
+  return true;
+}
+
+bool is_in_stage(StreamWriter* writer, uint32_t id) {
+  for (uint32_t depth = writer->depth(); depth > 0; depth--) {
+    const StreamWriter::Frame& frame = writer->frame(depth - 1);
+    if (frame.is_stage) return frame.id == id;
+  }
+  return false;
+}
+
+PyObject* enter(PyObject* self, PyObject*) {
+  Scope* scope = as_scope(self);
+  if (StreamWriter* writer = Session::writer()) {
+    if (__builtin_expect(scope->id.id == 0, 0) && !intern(scope)) return nullptr;
+    uint32_t depth = writer->depth();
+    if (scope->is_joining && is_in_stage(writer, scope->id.id)) {
+      writer->frame(depth - 1).joins++;
+    } else if (depth > 0 && writer->frame(depth - 1).id == scope->id.id) {
+      writer->frame(depth - 1).repeats++;
+    } else if (writer->begin(scope->id)) {
+      writer->frame(depth).is_stage = scope->is_stage;
+    }
+  }
+  return Py_NewRef(self);
+}
+
+// Finds the scope among the frames above the innermost native call, which is not ours to close.
+void leave(StreamWriter* writer, uint32_t id) {
+  for (uint32_t depth = writer->depth(); depth > 0; depth--) {
+    StreamWriter::Frame& frame = writer->frame(depth - 1);
+    if (frame.id == id) {
+      if (frame.repeats > 0 && depth == writer->depth()) {
+        frame.repeats--;
+      } else {
+        writer->end_to(depth - 1);
+      }
+      return;
+    }
+    if (Session::kind_of(frame.id) == NameKind::kBoundary) break;
+  }
+  Session::count_misnested(1);
+}
+
+PyObject* leave_scope(PyObject* self, PyObject* const*, Py_ssize_t) {
+  Scope* scope = as_scope(self);
+  StreamWriter* writer = t_writer;
+  if (writer && scope->id.id != 0) {
+    uint32_t depth = writer->depth();
+    if (__builtin_expect(depth > 0, 1)) {
+      StreamWriter::Frame& top = writer->frame(depth - 1);
+      if (scope->is_joining && top.joins > 0) {
+        top.joins--;
+      } else if (__builtin_expect(top.id == scope->id.id && top.repeats == 0, 1)) {
+        writer->end();
+      } else {
+        leave(writer, scope->id.id);
+      }
+    }
+  }
+  Py_RETURN_NONE;
+}
+
+// As a decorator. The wrapper is Python, so that it looks and pickles like any function.
+PyObject* decorate(PyObject* self, PyObject* args, PyObject* keywords) {
+  PyObject* function;
+  static const char* names[] = {"function", nullptr};
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O", const_cast<char**>(names), &function)) return nullptr;
+  PyObject* module = PyImport_ImportModule("rlscope.record.decorator");
+  if (!module) return nullptr;
+  PyObject* wrapped = PyObject_CallMethod(module, "scoped", "OO", function, self);
+  Py_DECREF(module);
+  return wrapped;
+}
+
+const char* constructor_name(Scope* scope) { return scope->kind == NameKind::kPhase ? "phase" : "operation"; }
+
+PyObject* represent(PyObject* self) {
+  return PyUnicode_FromFormat("rlscope.%s(%R)", constructor_name(as_scope(self)), as_scope(self)->name);
+}
+
+PyObject* reduce(PyObject* self, PyObject*) {
+  PyObject* module = PyImport_ImportModule("rlscope");
+  if (!module) return nullptr;
+  PyObject* constructor = PyObject_GetAttrString(module, constructor_name(as_scope(self)));
+  Py_DECREF(module);
+  return constructor ? Py_BuildValue("N(O)", constructor, as_scope(self)->name) : nullptr;
+}
+
+PyMethodDef scope_methods[] = {
+    {"__enter__", enter, METH_NOARGS, nullptr},
+    {"__exit__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(leave_scope)), METH_FASTCALL, nullptr},
+    {"__reduce__", reduce, METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyMemberDef scope_members[] = {
+    {"name", T_OBJECT_EX, offsetof(Scope, name), READONLY, "the name in tables and figures"},
+    {nullptr, 0, 0, 0, nullptr},
+};
+
+PyType_Slot scope_slots[] = {
+    {Py_tp_methods, scope_methods},
+    {Py_tp_members, scope_members},
+    {Py_tp_call, reinterpret_cast<void*>(decorate)},
+    {Py_tp_repr, reinterpret_cast<void*>(represent)},
+    {Py_tp_doc, const_cast<char*>("A named part of the program: a context manager and a decorator.")},
+    {0, nullptr},
+};
+PyType_Spec scope_spec = {"rlscope._native.Scope", sizeof(Scope), 0,
+                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, scope_slots};
+
+bool is_stage_name(PyObject* name) {
+  for (const char* stage : {"simulation", "inference", "backpropagation"}) {
+    if (PyUnicode_CompareWithASCIIString(name, stage) == 0) return true;
+  }
+  return false;
+}
+
+PyObject* scope_named(PyObject* cache, NameKind kind, PyObject* name) {
+  if (!PyUnicode_CheckExact(name) || PyUnicode_GetLength(name) == 0) {
+    return PyErr_Format(PyExc_TypeError, "%s() takes a name, a non-empty str; it was given %R",
+                        kind == NameKind::kPhase ? "phase" : "operation", name);
+  }
+  PyObject* found = PyDict_GetItemWithError(cache, name);
+  if (found) return Py_NewRef(found);
+  if (PyErr_Occurred()) return nullptr;
+  Scope* scope = PyObject_New(Scope, scope_type);
+  if (!scope) return nullptr;
+  scope->name = Py_NewRef(name);
+  scope->kind = kind;
+  scope->is_stage = kind == NameKind::kOperation && is_stage_name(name);
+  scope->is_joining = cache == joining_stages;
+  scope->id = {0, 0, 0};
+  // Both flavours of a stage are one name in the trace.
+  if (scope->is_joining) {
+    PyObject* plain = scope_named(operations, kind, name);
+    if (!plain || (as_scope(plain)->id.id == 0 && !intern(as_scope(plain)))) return nullptr;
+    scope->id = as_scope(plain)->id;
+    Py_DECREF(plain);
+  }
+  auto* object = reinterpret_cast<PyObject*>(scope);
+  if (PyDict_SetItem(cache, name, object) != 0) Py_CLEAR(object);
+  return object;
+}
+
+PyObject* operation(PyObject*, PyObject* name) { return scope_named(operations, NameKind::kOperation, name); }
+PyObject* phase(PyObject*, PyObject* name) { return scope_named(phases, NameKind::kPhase, name); }
+
+PyObject* joining_stage(PyObject*, PyObject* name) {
+  return scope_named(joining_stages, NameKind::kOperation, name);
+}
+
+PyMethodDef functions[] = {
+    {"operation", operation, METH_O,
+     "operation(name)\n--\n\nA part of the algorithm, such as inference: a context manager and a decorator.\n\n"
+     "Operations nest; a moment belongs to the innermost one. Does nothing where nothing records."},
+    {"phase", phase, METH_O,
+     "phase(name)\n--\n\nA coarse part of the process's life, such as data_collection: a context manager and a "
+     "decorator.\n\nAn inner phase suspends the outer one. Does nothing where nothing records."},
+    {"joining_stage", joining_stage, METH_O,
+     "joining_stage(name)\n--\n\nAs operation(name), but opens nothing where this stage is the innermost already."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace
+
+bool add_scopes(PyObject* module) {
+  scope_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&scope_spec));
+  operations = PyDict_New();
+  phases = PyDict_New();
+  joining_stages = PyDict_New();
+  return scope_type && operations && phases && joining_stages && PyModule_AddType(module, scope_type) == 0 &&
+         PyModule_AddFunctions(module, functions) == 0;
+}
+
+}  // namespace rlscope
