@@ -4,17 +4,19 @@ import os
 import resource
 import signal
 import sys
+import time
 from pathlib import Path
 
 import click
 
 from rlscope.errors import RLScopeError, UsageError
 from rlscope.record.config import LAYERS, RecordConfig
-from rlscope.record.trace_directory import begin_trace, end_trace, environment_of_children
+from rlscope.record.trace_directory import begin_trace, end_trace, environment_of_children, name_main_process
 
 FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 #: si_code of a signal that the terminal sent: the command got it as well.
 FROM_KERNEL = 0x80
+PATIENCE_S = 1.0
 
 
 @click.command(
@@ -50,6 +52,7 @@ def record(
     )
     begin_trace(directory, config, list(command), force)
     status = _run_recorded(directory, command)
+    _await_services(directory)
     end_trace(directory, status)
     click.echo(_summary(directory, output), err=True)
     _end_as(status)
@@ -79,6 +82,7 @@ def _run_recorded(directory: Path, command: tuple[str, ...]) -> int:
         finally:
             os._exit(127)
     os.close(error_writer)
+    name_main_process(directory, pid)
     failure = os.read(error_reader, 1000).decode()  # empty once exec has closed the other end
     os.close(error_reader)
     status = _wait_forwarding(pid, signals)
@@ -101,16 +105,33 @@ def _wait_forwarding(pid: int, signals: set[signal.Signals]) -> int:
             return os.waitstatus_to_exitcode(status)
 
 
+def _await_services(directory: Path) -> None:
+    """Gives processes that end with the command, such as multiprocessing's forkserver, a moment to do so."""
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline and any(_is_running(path) for path in directory.glob("*.rlscope")):
+        time.sleep(0.02)
+
+
+def _is_running(process_file: Path) -> bool:
+    return Path("/proc", process_file.name.split("-")[0]).exists()
+
+
 def _summary(directory: Path, shown: Path) -> str:
+    """The one line that recording ends with."""
+    from rlscope.analysis.sweep import sweep_trace
     from rlscope.trace.reader import open_trace
 
     try:
-        summary = open_trace(directory).summary()
+        swept = sweep_trace(open_trace(directory), recover=True)
     except RLScopeError as error:
         return f"rlscope: nothing was recorded: {error}"
-    processes = f" of {summary.processes} processes" if summary.processes > 1 else ""
+    events = sum(sum(process.found["events"].values()) for process in swept.processes)
+    dropped = sum(process.found["dropped_records"] for process in swept.processes)
+    size = sum(process.file.file_bytes for process in swept.processes)
+    where = f" in {len(swept.processes)} processes" if len(swept.processes) > 1 else ""
+    incomplete = f" Incomplete: {swept.why[0]}." if swept.why else ""
     return (
-        f"rlscope: {summary.events:,} events{processes}, {summary.bytes / 1e6:.1f} MB, {summary.dropped_events:,} dropped. "
+        f"rlscope: {events:,} events{where}, {size / 1e6:.1f} MB, {dropped:,} dropped.{incomplete} "
         f"Look at it: rlscope report {shown} -o report"
     )
 
@@ -119,7 +140,8 @@ def _end_as(status: int) -> None:
     """Ends this process as the command ended, by its signal too."""
     if status < 0:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the command has left its own core, if any
-        signal.signal(-status, signal.SIG_DFL)
+        if -status != signal.SIGKILL:  # which cannot be caught, so needs no default
+            signal.signal(-status, signal.SIG_DFL)
         os.kill(os.getpid(), -status)
     sys.stdout.flush()
     os._exit(status)

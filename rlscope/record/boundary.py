@@ -40,7 +40,7 @@ def resolve(dotted: str) -> Any | None:
     A part that ends in `()` stands for the type of what calling it returns, where the type itself has no public name.
     """
     parts = dotted.split(".")
-    for split in range(len(parts) - 1, 0, -1):
+    for split in range(len(parts), 0, -1):
         try:
             found: Any = import_module(".".join(parts[:split]))
         except ImportError:

@@ -22,7 +22,6 @@ class RecordConfig:
         delay_iterations: Iterations of the training loop before recording starts.
         max_iterations: Iterations to record, None for all.
         max_seconds: Seconds to record, None for all.
-        main_pid: The process that `rlscope record` started, None when recording from inside a script.
     """
 
     layers: tuple[str, ...] = LAYERS
@@ -30,7 +29,6 @@ class RecordConfig:
     delay_iterations: int = 0
     max_iterations: int | None = None
     max_seconds: float | None = None
-    main_pid: int | None = None
 
     def save(self, directory: Path) -> None:
         """Writes config.json into `directory`, in one step that no reader sees half of."""

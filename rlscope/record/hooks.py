@@ -54,9 +54,11 @@ def scope_of(operation: str) -> _native.Scope:
     return _native.joining_stage(operation) if operation in STAGES else _native.operation(operation)
 
 
-def with_notices(method: Callable[..., Any], before: Notice | None, after: Notice | None) -> Callable[..., Any]:
-    """Wraps `method` so that `before` and `after` see its outermost calls (a subclass may call its base's)."""
-    running: set[int] = set()
+def with_notices(method: Callable[..., Any], hook: MethodHook, running: set[int]) -> Callable[..., Any]:
+    """Wraps `method` so that the hook's notices see outermost calls only: a subclass may call its base's method.
+
+    `running` holds the ids of the instances that are inside such a call, in whichever class.
+    """
 
     @functools.wraps(method)
     def noticed(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -64,11 +66,11 @@ def with_notices(method: Callable[..., Any], before: Notice | None, after: Notic
             return method(self, *args, **kwargs)
         running.add(id(self))
         try:
-            if before is not None:
-                before(self)
+            if hook.before is not None:
+                hook.before(self)
             result = method(self, *args, **kwargs)
-            if after is not None:
-                after(self)
+            if hook.after is not None:
+                hook.after(self)
             return result
         finally:
             running.discard(id(self))
@@ -82,6 +84,7 @@ class Hooks:
     def __init__(self) -> None:
         self._replaced: list[tuple[Any, str, Any, Any]] = []
         self._watched: dict[type, list[Callable[[type], None]]] = {}
+        self._running: dict[MethodHook, set[int]] = {}
 
     def apply(self, hook: FunctionHook | MethodHook, module: ModuleType) -> None:
         """Puts `hook` in place in a module that has been imported. A name that the library no longer has is left out."""
@@ -134,7 +137,7 @@ class Hooks:
     def _wrapper(self, hook: MethodHook, method: Callable[..., Any]) -> Callable[..., Any]:
         wrapper = scoped(method, *map(scope_of, hook.operations)) if hook.operations else method
         if hook.before is not None or hook.after is not None:
-            wrapper = with_notices(wrapper, hook.before, hook.after)
+            wrapper = with_notices(wrapper, hook, self._running.setdefault(hook, set()))
         return wrapper
 
     def _watch(self, owner: type) -> None:

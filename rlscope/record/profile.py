@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rlscope.record import recorder
 from rlscope.record.config import TRACE_VARIABLE, RecordConfig
-from rlscope.record.trace_directory import begin_trace, end_trace, environment_of_children
+from rlscope.record.trace_directory import begin_trace, end_trace, environment_of_children, name_main_process
 
 
 @contextmanager
@@ -30,8 +30,9 @@ def profile(output: str | os.PathLike[str], process_name: str | None = None) -> 
         yield
         return
     directory = Path(output).resolve()
-    config = RecordConfig(main_pid=os.getpid())
+    config = RecordConfig()
     begin_trace(directory, config, command=None, is_forced=False)
+    name_main_process(directory, os.getpid())
     before = dict(os.environ)
     os.environ.update(environment_of_children(directory, before))
     try:

@@ -41,7 +41,7 @@ class Recorder:
         self._iterations_recorded = 0
         self._started_ns = 0
         self._is_writing = False
-        self._is_worker = _role_of_this_process() is not None
+        self._is_worker = _service_of_this_process() is not None or _is_multiprocessing_child()
 
     def start(self) -> None:
         """Hooks into the program; records at once unless iterations are to be skipped first.
@@ -107,12 +107,12 @@ class Recorder:
         return config.max_seconds is not None and time.monotonic_ns() - self._started_ns >= config.max_seconds * 1e9
 
     def _start_writing(self) -> None:
-        self._write_file()
         for boundary in BOUNDARIES:
             if boundary.category.label in self.config.layers:
                 self._imports.after_import(boundary.library, lambda module, b=boundary: self._intercept(b))
         # Ends a process without ending the interpreter: what was recorded must be completed before.
         _native.intercept(os._exit, "posix._exit", Category.WAIT)
+        self._write_file()
 
     def _write_file(self) -> None:
         try:
@@ -122,11 +122,11 @@ class Recorder:
         self._started_ns = time.monotonic_ns()
         self._is_writing = True
         properties: dict[str, Any] = {"python": sys.version.split()[0], "command": sys.orig_argv}
+        service = _service_of_this_process()
+        if service is not None:
+            properties.update(role="infrastructure", process_name=service)
         if self._process_name is not None:
             properties["process_name"] = self._process_name
-        role = _role_of_this_process()
-        if role is not None:
-            properties["role"] = role
         _native.write_properties(json.dumps(properties))
 
     def _stop_writing(self, reason: int) -> None:
@@ -243,11 +243,11 @@ def _has_version(name: str) -> bool:
     return isinstance(getattr(sys.modules.get(name), "__version__", None), str)
 
 
-def _role_of_this_process() -> str | None:
-    """Processes of the standard library that do none of the program's work are infrastructure."""
+def _service_of_this_process() -> str | None:
+    """The name of a process of the standard library that does none of the program's work, None for any other."""
     arguments = " ".join(sys.orig_argv)
-    if "multiprocessing.forkserver" in arguments or "multiprocessing.resource_tracker" in arguments:
-        return "infrastructure"
-    if "--multiprocessing-fork" in sys.orig_argv:
-        return "worker"
-    return None
+    return next((name for name in ("forkserver", "resource_tracker") if f"multiprocessing.{name}" in arguments), None)
+
+
+def _is_multiprocessing_child() -> bool:
+    return "--multiprocessing-fork" in sys.orig_argv

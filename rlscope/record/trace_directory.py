@@ -40,16 +40,20 @@ def begin_trace(directory: Path, config: RecordConfig, command: list[str] | None
     try:
         directory.mkdir(parents=True, exist_ok=True)
         config.save(directory)
-        write_manifest(directory, _new_manifest(config, command))
+        write_manifest(directory, _new_manifest(command))
     except OSError as error:
         raise RecordingError(f"cannot write a trace into {directory}: {error.strerror}") from error
 
 
+def name_main_process(directory: Path, pid: int) -> None:
+    """Notes which process the run began with."""
+    write_manifest(directory, {**read_manifest(directory), "main_pid": pid})
+
+
 def end_trace(directory: Path, exit_status: int | None) -> None:
     """Notes in the manifest that the run has ended, and how."""
-    manifest = read_manifest(directory)
-    manifest.update(end=_now(), exit_status=exit_status, complete=True)
-    write_manifest(directory, manifest)
+    changes = {"end": _now(), "exit_status": exit_status, "complete": True}
+    write_manifest(directory, {**read_manifest(directory), **changes})
 
 
 def environment_of_children(directory: Path, environment: dict[str, str]) -> dict[str, str]:
@@ -64,7 +68,7 @@ def _now() -> dict[str, int]:
     return {"monotonic_ns": time.monotonic_ns(), "realtime_ns": time.time_ns()}
 
 
-def _new_manifest(config: RecordConfig, command: list[str] | None) -> dict[str, Any]:
+def _new_manifest(command: list[str] | None) -> dict[str, Any]:
     return {
         "format_version": FORMAT_VERSION,
         "rlscope_version": __version__,
@@ -72,7 +76,7 @@ def _new_manifest(config: RecordConfig, command: list[str] | None) -> dict[str, 
         "directory": os.getcwd(),
         "start": _now(),
         "end": None,
-        "main_pid": config.main_pid,
+        "main_pid": None,
         "exit_status": None,
         "machine": _machine(),
         "python": platform.python_version(),

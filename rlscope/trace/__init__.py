@@ -1,0 +1,1 @@
+"""The files of a trace: the only Python code that knows bytes."""

@@ -1,21 +1,40 @@
-"""manifest.json: what a trace is and whether it is complete. Standard library only."""
+"""Reading and writing `manifest.json`, which says what run a trace is of. Standard library only."""
 
 import json
 import os
 from pathlib import Path
 from typing import Any
 
+from rlscope.errors import TraceFormatError
+
 MANIFEST_NAME = "manifest.json"
 
 
-def read_manifest(directory: Path) -> dict[str, Any]:
-    """Reads manifest.json of the trace in `directory`."""
-    manifest: dict[str, Any] = json.loads((directory / MANIFEST_NAME).read_text())
+def read_manifest(directory: str | os.PathLike[str]) -> dict[str, Any]:
+    """The manifest of the trace in `directory`; empty if there is none yet.
+
+    Raises:
+        TraceFormatError: the file is not a JSON object.
+    """
+    path = Path(directory, MANIFEST_NAME)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return {}
+    except UnicodeDecodeError as error:
+        raise TraceFormatError(f"{path} is not UTF-8 at byte {error.start}; delete it and analyze again") from error
+    try:
+        manifest = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise TraceFormatError(f"{path} is not JSON: {error}; delete it and analyze again") from error
+    if not isinstance(manifest, dict):
+        raise TraceFormatError(f"{path} holds no JSON object; delete it and analyze again")
     return manifest
 
 
-def write_manifest(directory: Path, manifest: dict[str, Any]) -> None:
-    """Writes manifest.json in one step that no reader sees half of."""
-    partial = directory / f".{MANIFEST_NAME}.{os.getpid()}"
-    partial.write_text(json.dumps(manifest, indent=2) + "\n")
-    partial.replace(directory / MANIFEST_NAME)
+def write_manifest(directory: str | os.PathLike[str], manifest: dict[str, Any]) -> None:
+    """Replaces the manifest in one step: a reader sees the old one or the new one."""
+    path = Path(directory, MANIFEST_NAME)
+    unfinished = path.with_name(f"{MANIFEST_NAME}.{os.getpid()}")
+    unfinished.write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+    unfinished.replace(path)

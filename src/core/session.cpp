@@ -92,8 +92,12 @@ StreamWriter* Session::attach() {
   uint32_t stream;
   {
     std::lock_guard<std::mutex> lock(s.mutex);
-    if (!s.file || s.has_failed) return nullptr;
+    if (!s.file) return nullptr;
     file = s.file;
+    if (s.has_failed) {
+      count_dropped();
+      return nullptr;
+    }
     stream = s.next_stream++;
   }
   // Outside the lock: making the first chunk may fail, and failing takes the lock.
@@ -173,7 +177,7 @@ void Session::fail(int error) {
 
 void Session::count_dropped() {
   ProcessFile* file = state().file;
-  if (file && state().has_failed) __atomic_fetch_add(&file->header().dropped_records, 1, __ATOMIC_RELAXED);
+  if (file) __atomic_fetch_add(&file->header().dropped_records, 1, __ATOMIC_RELAXED);
 }
 
 void Session::count_misnested(uint64_t operations) {

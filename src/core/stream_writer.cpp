@@ -37,11 +37,9 @@ bool StreamWriter::make_room() {
     Session::count_dropped();
     return false;
   }
-  if (depth_ >= kMaxDepth) {
-    Session::count_dropped();
-    return false;
-  }
-  return next_chunk();
+  if (cursor_ + kRoom > limit_) return next_chunk();
+  Session::count_dropped();  // too deep
+  return false;
 }
 
 bool StreamWriter::next_chunk() {

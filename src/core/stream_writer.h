@@ -54,8 +54,12 @@ class StreamWriter {
 
   // Closes the innermost frame.
   void end() {
+    // A new chunk starts with the frame still open: its end is the chunk's first record.
+    if (__builtin_expect(cursor_ + kRoom > limit_, 0) && !make_room()) {
+      depth_--;
+      return;
+    }
     depth_--;
-    if (__builtin_expect(cursor_ + kRoom > limit_, 0) && !make_room()) return;
     unsigned bytes;
     uint64_t word = encode_varint(advance() << 2 | kEnd, bytes);
     store(word, bytes);

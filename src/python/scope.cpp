@@ -56,7 +56,8 @@ PyObject* enter(PyObject* self, PyObject*) {
   return Py_NewRef(self);
 }
 
-// Finds the scope among the frames above the innermost native call, which is not ours to close.
+// Finds the scope among the frames above the innermost native call, which is not ours to close. One that is not there
+// was closed by an outer one, and counted then, or was opened before recording started.
 void leave(StreamWriter* writer, uint32_t id) {
   for (uint32_t depth = writer->depth(); depth > 0; depth--) {
     StreamWriter::Frame& frame = writer->frame(depth - 1);
@@ -68,9 +69,8 @@ void leave(StreamWriter* writer, uint32_t id) {
       }
       return;
     }
-    if (Session::kind_of(frame.id) == NameKind::kBoundary) break;
+    if (Session::kind_of(frame.id) == NameKind::kBoundary) return;
   }
-  Session::count_misnested(1);
 }
 
 PyObject* leave_scope(PyObject* self, PyObject* const*, Py_ssize_t) {

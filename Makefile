@@ -1,0 +1,67 @@
+# Everything that a developer, an evaluator and CI run. `make help` lists it.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.ONESHELL:
+
+BUDGET ?= quick
+OUTPUT ?= output/artifacts
+# Where pip finds PyTorch besides its usual index: empty for the usual build, or the address of an index of CPU builds.
+TORCH_INDEX ?=
+# The lock fits Python 3.11 to 3.13; PyBullet is ready built for 3.11 only.
+PYTHON ?= $(shell for version in 3.11 3.12 3.13; do python$$version -c '' 2>/dev/null && echo python$$version && break; done)
+
+LOCK := requirements/torch.lock.txt
+TORCH := $(shell grep '^torch==' $(LOCK))
+VENV := .venv
+BIN := $(VENV)/bin
+ENVIRONMENT := $(VENV)/.environment
+PACKAGE := $(VENV)/.package
+NATIVE := build/native
+SOURCES := CMakeLists.txt pyproject.toml README.md LICENSE \
+	$(shell find src rlscope -type f -not -name '*.pyc' -not -name '*.so')
+
+.PHONY: help setup build test test-py test-cpp artifacts lint clean
+
+help: ## show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
+	@echo "  BUDGET=quick|paper, OUTPUT=DIR (artifacts); TORCH_INDEX=ADDRESS, PYTHON=python3.11 (setup)"
+
+setup: $(ENVIRONMENT) ## make .venv with the locked packages
+
+build: $(PACKAGE) ## compile rlscope and install it into .venv
+
+test: test-py test-cpp ## run all tests
+
+test-py: build ## run the Python tests
+	$(BIN)/pytest
+
+test-cpp: setup ## run the C++ tests under the address and undefined-behaviour sanitizers
+	prefix="$$(scripts/get_googletest.sh)"
+	PATH="$(CURDIR)/$(BIN):$$PATH"
+	cmake -S . -B $(NATIVE) -G Ninja -DRLSCOPE_TESTS=ON -DRLSCOPE_SANITIZE=ON -DCMAKE_PREFIX_PATH="$$prefix" >/dev/null
+	cmake --build $(NATIVE)
+	ctest --test-dir $(NATIVE) --output-on-failure
+
+artifacts: build ## record every case study, draw its figures, judge its claims
+	$(BIN)/python scripts/artifacts.py --budget $(BUDGET) --output $(OUTPUT)
+
+lint: setup ## check style and types
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+clean: ## remove what was built; .venv and output stay
+	rm -rf build $(PACKAGE) .pytest_cache .ruff_cache .mypy_cache .hypothesis
+
+$(ENVIRONMENT): $(LOCK)
+	@[[ -n "$(PYTHON)" ]] || { echo "make: expected Python 3.11, 3.12 or 3.13 on PATH, found none; or give PYTHON=…" >&2; exit 1; }
+	@echo "setting up $(VENV) with $$($(PYTHON) --version); the first time this takes some minutes"
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) --constraint $(LOCK) $(TORCH)
+	$(BIN)/pip install --quiet --no-deps --requirement $(LOCK)
+	touch $@
+
+$(PACKAGE): $(ENVIRONMENT) $(SOURCES)
+	$(BIN)/pip install --quiet --no-deps --no-build-isolation .
+	touch $@

@@ -1,0 +1,1 @@
+"""Does the choice of the RL algorithm decide where training time goes?"""

@@ -1,0 +1,95 @@
+"""Algorithm choice: where DDPG, SAC, A2C and PPO spend their time on a walking robot.
+
+python -m experiments.algorithm_choice.run --budget quick --output output/artifacts/experiment_algorithm_choice
+"""
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from experiments.case_study import CaseStudy
+from experiments.claims import Verdict, claims_table, judge, load_claims, write_claims
+from experiments.command_line import ARTIFACTS, command_line
+from experiments.results import Result, by_workload, mean_table, result_of
+from experiments.statistics import Estimate, bootstrap
+from rlscope.errors import IncompleteTraceError
+from rlscope.plots.breakdown import breakdown_figure
+from rlscope.plots.page import Page
+
+HERE = Path(__file__).parent
+METHOD = (
+    "Colour is the hardware at work, hatch the layer of the stack. Bars show shares of the recorded part of training, "
+    "black bars the whole training of 2 million timesteps, extrapolated from that part. Time between the stages counts "
+    "as backpropagation, waiting as Python. Times include what recording added: they are not corrected for it."
+)
+
+
+def run(budget: str, output: Path) -> list[Verdict]:
+    """Record, draw and judge."""
+    study = CaseStudy(HERE, budget, output)
+    results = [result_of(study_run, execution) for study_run, execution in study.record(study.runs())]
+
+    page = Page("Case study: algorithm choice")
+    page.paragraph(METHOD)
+    measured = {}
+    for environment in study.matrix["environment"]:
+        chosen = [result for result in results if result.workload.environment == environment["id"]]
+        table = mean_table(chosen)
+        labels = {result.workload.name: result.workload.label for result in chosen}
+        study.save_figure(environment["figure"], breakdown_figure(table, "percent", labels, "RL algorithm"), table)
+        measured[environment["id"]] = measurements(chosen)
+        page.heading(environment["id"])
+        page.figure(environment["figure"], environment["caption"])
+        left_out_s = sum(result.left_out_s for result in chosen) / len(chosen)
+        page.paragraph(f"Recorded outside training and left out: {left_out_s:.2g} s of an average run.")
+        page.table(table)
+
+    claims = load_claims(HERE / "claims.toml")
+    verdicts = judge(claims, measured, study.matrix["hardware"], study.is_provisional)
+    write_claims(verdicts, output)
+    page.heading("Claims")
+    page.table(claims_table(verdicts))
+    page.write(output / "index.html")
+    return verdicts
+
+
+def measurements(results: Sequence[Result]) -> dict[str, Estimate]:
+    """The metrics of claims.toml for one environment."""
+    repetitions = {workload.name: runs for workload, runs in by_workload(results).items()}
+    on_policy = [result.workload.name for result in results if result.workload.group == "on-policy"]
+    simulation = each(repetitions, lambda result: result.percent("simulation"))
+    ratio = each(repetitions, python_to_simulator)
+
+    def smallest_on(shares: Mapping[str, float]) -> float:
+        return min(share for name, share in shares.items() if name in on_policy)
+
+    def largest_off(shares: Mapping[str, float]) -> float:
+        return max(share for name, share in shares.items() if name not in on_policy)
+
+    return {
+        "on_to_off_policy_simulation": bootstrap(simulation, lambda shares: smallest_on(shares) / largest_off(shares)),
+        "on_minus_off_policy_simulation": bootstrap(
+            simulation, lambda shares: smallest_on(shares) - largest_off(shares)
+        ),
+        "python_to_simulator": bootstrap(ratio, lambda ratios: min(ratios.values())),
+    }
+
+
+def python_to_simulator(result: Result) -> float:
+    """Seconds in Python over seconds in the simulator, inside simulation."""
+    simulator_s = result.seconds("simulation", "simulator")
+    if simulator_s == 0:
+        raise IncompleteTraceError(
+            f"{result.workload.name} in {result.workload.environment}: expected time in the simulator, found none; "
+            "its boundaries were not recorded. Look at a trace below runs/ with `rlscope inspect`"
+        )
+    return result.seconds("simulation", "python") / simulator_s
+
+
+def each(repetitions: Mapping[str, Sequence[Result]], number: Callable[[Result], float]) -> dict[str, list[float]]:
+    """A number of every repetition of every workload."""
+    return {name: [number(result) for result in results] for name, results in repetitions.items()}
+
+
+if __name__ == "__main__":
+    sys.exit(command_line(__doc__, ARTIFACTS / "experiment_algorithm_choice", run))

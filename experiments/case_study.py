@@ -1,0 +1,143 @@
+"""A case study: its matrix of runs, the traces that they leave, its figures and its page."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas
+from matplotlib.figure import Figure
+from rich.console import Console
+
+from experiments.execute import Execution, Run, execute
+from rlscope.errors import UsageError
+from rlscope.plots.page import FIGURE_FORMATS
+from rlscope.plots.style import save_figure
+from rlscope.plots.tables import write_csv
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+WORKLOADS = Path(__file__).parent / "workloads"
+# smoke: does it run at all; quick: verdicts are provisional; paper: the published schedule.
+BUDGETS = ("smoke", "quick", "paper")
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What a group of bars stands for: a training script with arguments, in one environment.
+
+    Attributes:
+        name: names the group, in tables too.
+        label: the text under the group.
+        environment: the environment's id; a figure holds the workloads of one.
+        group: what the study compares by, such as "on-policy".
+    """
+
+    name: str
+    label: str
+    environment: str
+    group: str
+
+
+@dataclass(frozen=True)
+class StudyRun:
+    """A run with its place in the study."""
+
+    workload: Workload
+    repetition: int
+    run: Run
+
+
+@dataclass(frozen=True)
+class CaseStudy:
+    """One folder of `experiments/` at one budget.
+
+    Attributes:
+        folder: holds runs.toml and claims.toml.
+        budget: one of BUDGETS.
+        output: directory for figures, claims and runs.
+    """
+
+    folder: Path
+    budget: str
+    output: Path
+
+    @property
+    def is_provisional(self) -> bool:
+        """Whether the budget is too small to rely on what the study finds."""
+        return self.budget != "paper"
+
+    @property
+    def matrix(self) -> dict[str, Any]:
+        """The contents of runs.toml."""
+        return read_toml(self.folder / "runs.toml")
+
+    def runs(self) -> list[StudyRun]:
+        """Every repetition of every workload in every environment.
+
+        Repetitions are the outer loop, so that a machine that gets slower meanwhile slows all workloads alike.
+        """
+        matrix = self.matrix
+        return [
+            StudyRun(
+                Workload(entry["name"], entry["label"], environment["id"], entry["group"]),
+                repetition,
+                run_of(matrix, environment["id"], entry, entry[self.budget], repetition),
+            )
+            for repetition in range(matrix["budget"][self.budget]["repetitions"])
+            for environment in matrix["environment"]
+            for entry in matrix["workload"]
+        ]
+
+    def record(self, runs: Sequence[StudyRun]) -> list[tuple[StudyRun, Execution]]:
+        """Execute the runs one after the other, because two at once would disturb each other's times."""
+        console = Console(stderr=True)
+        executed = []
+        for number, study_run in enumerate(runs, start=1):
+            with console.status(f"recording {study_run.run.name} ({number} of {len(runs)})"):
+                execution = execute(study_run.run, self.output / "runs" / study_run.run.name)
+            done = "complete already" if execution.was_complete else f"{execution.seconds:.1f} s"
+            console.print(f"[{number}/{len(runs)}] {study_run.run.name}: {done}", markup=False, highlight=False)
+            executed.append((study_run, execution))
+        return executed
+
+    def save_figure(self, name: str, figure: Figure, table: pandas.DataFrame) -> None:
+        """Write a figure in every format, and the numbers that it shows."""
+        self.output.mkdir(parents=True, exist_ok=True)
+        for kind in FIGURE_FORMATS:
+            save_figure(figure, self.output / f"{name}.{kind}")
+        write_csv(table, self.output / f"{name}.csv")
+
+
+def run_of(
+    matrix: dict[str, Any], environment: str, entry: dict[str, Any], window: dict[str, int], repetition: int
+) -> Run:
+    """One repetition; the script ends with the last iteration that is recorded."""
+    iterations = window["delay_iterations"] + window["max_iterations"]
+    arguments = [
+        *entry["arguments"],
+        *("--env", environment, "--seed", str(repetition)),
+        *("--total-timesteps", str(matrix["total_timesteps"])),
+        *("--stop-after", str(iterations * entry["timesteps_per_iteration"])),
+    ]
+    return Run(
+        name=f"{environment}/{entry['name']}/repetition_{repetition}",
+        script=WORKLOADS / matrix["script"],
+        arguments=tuple(arguments),
+        delay_iterations=window["delay_iterations"],
+        max_iterations=window["max_iterations"],
+        threads=matrix["threads"],
+        time_limit_s=matrix["time_limit_s"],
+    )
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The contents of a TOML file."""
+    try:
+        return tomllib.loads(path.read_text())
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(f"{path}: expected a readable TOML file: {error}") from error

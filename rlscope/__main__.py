@@ -1,0 +1,5 @@
+"""`python -m rlscope` is the command `rlscope`."""
+
+from rlscope.cli.main import main
+
+main()

@@ -1,0 +1,1 @@
+"""Tables made from traces: pure functions, no figures."""

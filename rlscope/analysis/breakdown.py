@@ -1,0 +1,237 @@
+"""The breakdown and the transitions of a trace as tables."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from rlscope.analysis.sweep import ProcessSweep, TraceSweep, sweep_trace
+from rlscope.errors import UsageError
+from rlscope.trace.reader import Trace
+
+SCHEMA = 1
+NS_PER_S = 1_000_000_000
+CORRECTED = ("corrected_seconds", "corrected_low_s", "corrected_high_s")
+CORRECTED_WALL = ("corrected_wall_s", "corrected_wall_low_s", "corrected_wall_high_s")
+BREAKDOWN_KEYS = ("process", "phase", "stage", "operation", "category", "resource")
+THREAD_KEYS = ("process", "thread", *BREAKDOWN_KEYS[1:])
+TRANSITION_KEYS = ("process", "stage", "operation", "from", "to")
+PROCESS_COLUMNS = (
+    "process", "pid", "parent_pid", "role", "exit_status", "complete", "start_s", "end_s", "wall_s", *CORRECTED_WALL,
+)  # fmt: skip
+TRANSITION_COLUMNS = (*TRANSITION_KEYS, "count", "per_iteration", "per_timestep")
+GPU_COLUMNS = ("device", "uuid", "busy_s", "kernel_s", "reported_utilization")
+GPU_OPERATION_COLUMNS = ("process", "device", "operation", "busy_s", "kernels")
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What `rlscope analyze` shows. Tables are not to be changed in place.
+
+    Attributes:
+        directory: the trace.
+        processes: one row per process: `process` (unique name), `pid`, `parent_pid` (of a recorded parent), `role`,
+            `exit_status`, `complete`, `start_s`, `end_s` (from the start of the first process), `wall_s`, and the
+            corrected wall time with its interval.
+        breakdown: one row per `process`, `phase`, `stage`, `operation`, `category`, `resource`: `seconds`, and the
+            corrected seconds with their interval. The seconds of a process sum to its `wall_s`.
+        threads: each thread's own view, with the column `thread` (its number in the process). Empty unless asked for.
+            A thread's seconds sum to the time in which it took part.
+        transitions: one row per `process`, `stage`, `operation`, `from`, `to` (categories): `count`, and the count per
+            iteration and per timestep of the run.
+        gpu: one row per device.
+        gpu_operations: one row per process, device and operation that launched work.
+        complete: nothing is known to be missing.
+        why: what is missing, one sentence each.
+        dropped_events: records that could not be written.
+        iterations: of the process that reported most of them; None without progress.
+        timesteps: made during the recorded iterations; None without progress.
+        total_timesteps: of the whole training; None if unknown.
+        extrapolated_s: time for `total_timesteps` at the recorded rate; None if unknown.
+    """
+
+    directory: Path
+    processes: pd.DataFrame
+    breakdown: pd.DataFrame
+    threads: pd.DataFrame
+    transitions: pd.DataFrame
+    gpu: pd.DataFrame
+    gpu_operations: pd.DataFrame
+    complete: bool
+    why: tuple[str, ...]
+    dropped_events: int
+    iterations: int | None
+    timesteps: int | None
+    total_timesteps: int | None
+    extrapolated_s: float | None
+
+    def to_json_dict(self) -> dict[str, Any]:
+        """The document of `analyze --json`, schema 1."""
+        return {
+            "schema": SCHEMA,
+            "complete": self.complete,
+            "dropped_events": self.dropped_events,
+            "processes": records(self.processes),
+            "breakdown": records(self.breakdown),
+            "transitions": records(self.transitions),
+            "gpu": records(self.gpu),
+            "gpu_operations": records(self.gpu_operations),
+            "iterations": self.iterations,
+            "timesteps": self.timesteps,
+            "total_timesteps": self.total_timesteps,
+            "extrapolated_s": self.extrapolated_s,
+        }
+
+
+def records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """A table's rows as dicts of plain Python values; missing values become None."""
+    columns = [[None if pd.isna(value) else value for value in table[name].tolist()] for name in table.columns]
+    return [dict(zip(table.columns, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def analyze(
+    trace: Trace,
+    recover: bool = False,
+    by_thread: bool = False,
+    on_process: Callable[[], None] = lambda: None,
+) -> Analysis:
+    """Sweeps all processes of a trace, in parallel.
+
+    Args:
+        trace: what `open_trace` returned.
+        recover: step over damage, and say so in `why`, rather than raise.
+        by_thread: fill the table `threads` too.
+        on_process: called after each process, from another thread.
+    """
+    return make_analysis(sweep_trace(trace, recover, by_thread, on_process))
+
+
+def make_analysis(swept: TraceSweep) -> Analysis:
+    """The tables of a trace that was swept."""
+    progress = _progress(swept)
+    return Analysis(
+        directory=swept.trace.directory,
+        processes=_processes(swept),
+        breakdown=_breakdown(swept),
+        threads=_threads(swept),
+        transitions=_transitions(swept, progress),
+        gpu=pd.DataFrame(columns=list(GPU_COLUMNS)),
+        gpu_operations=pd.DataFrame(columns=list(GPU_OPERATION_COLUMNS)),
+        complete=not swept.why,
+        why=swept.why,
+        dropped_events=sum(process.found["dropped_records"] for process in swept.processes),
+        iterations=progress.iterations,
+        timesteps=progress.timesteps,
+        total_timesteps=progress.total_timesteps,
+        extrapolated_s=progress.extrapolated_s,
+    )
+
+
+def group_seconds(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
+    """Sums the seconds of a breakdown (or of `threads`) over all but the given columns.
+
+    Thread numbers count within a process, so grouping by `thread` also groups by `process`. By `category`:
+
+        operation  category  seconds            category  seconds
+        step       python        1.0            python        1.5
+        step       backend       2.0     ->     backend       2.0
+        (none)     python        0.5
+
+    Raises:
+        UsageError: the table has no such column.
+    """
+    known = [name for name in THREAD_KEYS if name in table.columns]
+    for name in columns:
+        if name not in known:
+            raise UsageError(f"--by takes columns out of {', '.join(THREAD_KEYS)}, but {name!r} was given")
+    keys = list(dict.fromkeys(["process", *columns] if "thread" in columns else columns))
+    return table.groupby(keys, sort=False, as_index=False)["seconds"].sum()
+
+
+@dataclass(frozen=True)
+class _RunProgress:
+    iterations: int | None = None
+    timesteps: int | None = None
+    total_timesteps: int | None = None
+    extrapolated_s: float | None = None
+
+
+def _progress(swept: TraceSweep) -> _RunProgress:
+    """Of the process that reported most iterations, the earliest if several did."""
+    best: ProcessSweep | None = None
+    most = -1
+    for process in swept.processes:
+        reported = process.found["progress"]
+        if reported is not None and reported["iterations"] > most:
+            best, most = process, reported["iterations"]
+    if best is None:
+        return _RunProgress()
+    found = best.found["progress"]
+    assert found is not None
+    total = found["total_timesteps"] or None
+    extrapolated_s = None
+    made = found["last_timesteps"] - found["first_timesteps"]
+    if total is not None and made > 0:
+        clock = best.file.clock
+        elapsed_ns = clock.monotonic_ns(found["last_ticks"]) - clock.monotonic_ns(found["first_ticks"])
+        extrapolated_s = elapsed_ns * total / made / NS_PER_S
+    return _RunProgress(
+        iterations=found["iterations"],
+        timesteps=found["last_timesteps"] - (found["baseline_timesteps"] or 0),
+        total_timesteps=total,
+        extrapolated_s=extrapolated_s,
+    )
+
+
+def _processes(swept: TraceSweep) -> pd.DataFrame:
+    pids = {process.file.header.pid for process in swept.processes}
+    origin_ns = min(process.start_ns for process in swept.processes)
+    rows = []
+    for process in swept.processes:
+        header = process.file.header
+        rows.append(
+            {
+                "process": process.name,
+                "pid": header.pid,
+                "parent_pid": header.parent_pid if header.parent_pid in pids else None,
+                "role": process.role,
+                "exit_status": process.file.exit_status,
+                "complete": process.found["complete"],
+                "start_s": (process.start_ns - origin_ns) / NS_PER_S,
+                "end_s": (process.end_ns - origin_ns) / NS_PER_S,
+                "wall_s": (process.end_ns - process.start_ns) / NS_PER_S,
+                **dict.fromkeys(CORRECTED_WALL, float("nan")),
+            }
+        )
+    table = pd.DataFrame(rows, columns=list(PROCESS_COLUMNS))
+    return table.astype({"parent_pid": "Int64", "exit_status": "Int64"})
+
+
+def _breakdown(swept: TraceSweep) -> pd.DataFrame:
+    rows: list[tuple[Any, ...]] = []
+    for process in swept.processes:
+        found = process.found["breakdown"]
+        lengths = process.file.clock.partition_ns(process.found["start_ticks"], (row[-1] for row in found))
+        rows += [(process.name, *row[:-1], ns / NS_PER_S) for row, ns in zip(found, lengths, strict=True)]
+    table = pd.DataFrame(rows, columns=[*BREAKDOWN_KEYS, "seconds"]).astype({"seconds": float})
+    return table.assign(**dict.fromkeys(CORRECTED, float("nan")))
+
+
+def _threads(swept: TraceSweep) -> pd.DataFrame:
+    rows: list[tuple[Any, ...]] = []
+    for process in swept.processes:
+        found = process.found.get("threads", [])
+        lengths = process.file.clock.partition_ns(process.found["start_ticks"], (row[-1] for row in found))
+        rows += [(process.name, *row[:-1], ns / NS_PER_S) for row, ns in zip(found, lengths, strict=True)]
+    return pd.DataFrame(rows, columns=[*THREAD_KEYS, "seconds"]).astype({"seconds": float})
+
+
+def _transitions(swept: TraceSweep, progress: _RunProgress) -> pd.DataFrame:
+    rows = [(process.name, *row) for process in swept.processes for row in process.found["transitions"]]
+    table = pd.DataFrame(rows, columns=[*TRANSITION_KEYS, "count"])
+    return table.assign(
+        per_iteration=table["count"] / (progress.iterations or float("nan")),
+        per_timestep=table["count"] / (progress.timesteps or float("nan")),
+    )

@@ -1,0 +1,119 @@
+"""Sweeps all processes of a trace in parallel and names them."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rlscope._analysis import sweep
+from rlscope.errors import TraceFormatError
+from rlscope.trace.reader import ProcessFile, Trace
+
+if TYPE_CHECKING:
+    from rlscope._analysis import SweepDict
+
+ROLES = ("main", "worker", "infrastructure")
+
+
+@dataclass(frozen=True)
+class ProcessSweep:
+    """One process: its file, a name that is unique in the trace, its role, and what the sweep found."""
+
+    file: ProcessFile
+    name: str
+    role: str
+    found: SweepDict
+
+    @property
+    def start_ns(self) -> int:
+        """Nanoseconds since 1970."""
+        return self.file.clock.realtime_ns(self.found["start_ticks"])
+
+    @property
+    def end_ns(self) -> int:
+        """Nanoseconds since 1970."""
+        return self.file.clock.realtime_ns(self.found["end_ticks"])
+
+
+@dataclass(frozen=True)
+class TraceSweep:
+    """All processes of a trace, by start. `why` says what is missing; empty if the trace is complete."""
+
+    trace: Trace
+    processes: tuple[ProcessSweep, ...]
+    why: tuple[str, ...]
+
+
+def sweep_trace(
+    trace: Trace,
+    recover: bool = False,
+    by_thread: bool = False,
+    on_process: Callable[[], None] = lambda: None,
+) -> TraceSweep:
+    """Sweeps each process of `trace` once; `on_process` is called after each.
+
+    Raises:
+        TraceFormatError: a file is damaged, and `recover` is off or nothing of the file can be used.
+    """
+
+    def sweep_one(file: ProcessFile) -> SweepDict | TraceFormatError:
+        try:
+            return sweep(file.path, limit_ticks=file.limit_ticks, recover=recover, by_thread=by_thread)
+        except TraceFormatError as error:
+            if not recover:
+                raise
+            return error
+        finally:
+            on_process()
+
+    with ThreadPoolExecutor(min(os.cpu_count() or 1, len(trace.processes))) as pool:
+        results = list(pool.map(sweep_one, trace.processes))
+    why = list(trace.why)
+    swept = []
+    for file, found in zip(trace.processes, results, strict=True):
+        if isinstance(found, TraceFormatError):
+            why.append(str(found))
+            continue
+        swept.append((file, found))
+        why += [f"process {file.header.pid}: {reason}" for reason in found["why"]]
+        if file.clock.is_estimated:
+            why.append(f"process {file.header.pid}: its clock was read only once, so times may be off by a per mille")
+    if not swept:
+        raise TraceFormatError(f"no process of {trace.directory} can be analyzed: {'; '.join(why)}")
+    names = _unique_names(swept)
+    processes = tuple(
+        ProcessSweep(file, name, _role(file, found), found) for (file, found), name in zip(swept, names, strict=True)
+    )
+    return TraceSweep(trace, processes, tuple(why))
+
+
+def _role(file: ProcessFile, found: SweepDict) -> str:
+    role = found["properties"].get("role")
+    if role in ROLES:
+        return str(role)
+    return "main" if file.is_main else "worker"
+
+
+def _unique_names(swept: list[tuple[ProcessFile, SweepDict]]) -> list[str]:
+    names = []
+    for file, found in swept:
+        name = found["properties"].get("process_name")
+        names.append(name if isinstance(name, str) and name else "main" if file.is_main else "process")
+    uses = Counter(names)
+    pids = [file.header.pid for file, _ in swept]
+    names = [f"{name} ({pid})" if uses[name] > 1 else name for name, pid in zip(names, pids, strict=True)]
+    # The same process id can come back: a program that replaced itself, or a long run.
+    taken: set[str] = set()
+    unique = []
+    for name in names:
+        number, candidate = 1, name
+        while candidate in taken:
+            number += 1
+            candidate = f"{name} #{number}"
+        taken.add(candidate)
+        unique.append(candidate)
+    return unique

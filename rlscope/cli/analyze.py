@@ -1,0 +1,129 @@
+"""The verb `analyze`: where the time of one or more traces went."""
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+import pandas as pd
+from rich.console import Console
+
+from rlscope.analysis.breakdown import Analysis, group_seconds, records
+from rlscope.analysis.breakdown import analyze as analyze_trace
+from rlscope.cli.progress import progress_bar
+from rlscope.cli.tables import rich_table
+from rlscope.errors import UsageError
+from rlscope.model import NO_OPERATION
+from rlscope.trace.reader import open_trace
+
+
+@click.command()
+@click.argument("directories", metavar="DIR...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--by",
+    metavar="COLS",
+    help="Sum over all but these columns: process, phase, stage, operation, category, resource (comma-separated); "
+    "with thread, each thread's own view.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document (a list of them for several DIRs).")
+@click.option("--csv", "csv_file", metavar="FILE", type=click.Path(path_type=Path), help="Write the breakdown as CSV.")
+@click.option(
+    "--parquet", "parquet_file", metavar="FILE", type=click.Path(path_type=Path), help="Write the breakdown as Parquet."
+)
+@click.option("--recover", is_flag=True, help="Step over damaged parts of a trace instead of stopping there.")
+def analyze(
+    directories: tuple[Path, ...],
+    by: str | None,
+    as_json: bool,
+    csv_file: Path | None,
+    parquet_file: Path | None,
+    recover: bool,
+) -> None:
+    """Show where the time of the traces in DIR... went: the breakdown and the transitions.
+
+    \b
+    Examples:
+      rlscope analyze trace
+      rlscope analyze trace --by stage,category
+      rlscope analyze run-1 run-2 --by operation --csv operations.csv
+    """
+    if sum((as_json, csv_file is not None, parquet_file is not None)) > 1:
+        raise UsageError("one of --json, --csv and --parquet was expected, but several were given; run once for each")
+    columns = [name.strip() for name in by.split(",")] if by is not None else []
+    traces = [open_trace(directory, recover) for directory in directories]
+    with progress_bar("analyzing", sum(len(trace.processes) for trace in traces)) as on_process:
+        analyses = [analyze_trace(trace, recover, "thread" in columns, on_process) for trace in traces]
+    breakdowns = [_breakdown(analysis, columns) for analysis in analyses]
+    if as_json:
+        _print_json(analyses, breakdowns)
+    elif csv_file is not None:
+        _joined(analyses, breakdowns).to_csv(csv_file, index=False)
+    elif parquet_file is not None:
+        _joined(analyses, breakdowns).to_parquet(parquet_file, index=False)
+    else:
+        _print_tables(analyses, breakdowns, has_transitions=not columns)
+
+
+def _breakdown(analysis: Analysis, columns: Sequence[str]) -> pd.DataFrame:
+    if not columns:
+        return analysis.breakdown
+    return group_seconds(analysis.threads if "thread" in columns else analysis.breakdown, columns)
+
+
+def _joined(analyses: Sequence[Analysis], tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """One table; with several traces its first column `trace` says which one a row is of."""
+    if len(tables) == 1:
+        return tables[0]
+    labelled = []
+    for analysis, table in zip(analyses, tables, strict=True):
+        labelled.append(table.copy())
+        labelled[-1].insert(0, "trace", str(analysis.directory))
+    return pd.concat(labelled, ignore_index=True)
+
+
+def _print_json(analyses: Sequence[Analysis], breakdowns: Sequence[pd.DataFrame]) -> None:
+    documents = []
+    for analysis, breakdown in zip(analyses, breakdowns, strict=True):
+        document = analysis.to_json_dict() | {"breakdown": records(breakdown)}
+        documents.append(document if len(analyses) == 1 else {"trace": str(analysis.directory)} | document)
+    json.dump(documents[0] if len(documents) == 1 else documents, sys.stdout, indent=2)
+    sys.stdout.write("\n")
+
+
+def _print_tables(analyses: Sequence[Analysis], breakdowns: Sequence[pd.DataFrame], has_transitions: bool) -> None:
+    console = Console()
+    for analysis in analyses:
+        console.print(_summary(analysis), soft_wrap=True, highlight=False, markup=False)
+    if has_transitions and any(len(analysis.processes) > 1 for analysis in analyses):
+        shown = ["process", "pid", "role", "exit_status", "complete", "start_s", "wall_s"]
+        table = _joined(analyses, [analysis.processes[shown] for analysis in analyses])
+        console.print(rich_table("Processes", table))
+    breakdown = _joined(analyses, breakdowns)
+    breakdown = breakdown[[name for name in breakdown.columns if not name.startswith("corrected")]]
+    seconds = breakdown["seconds"]
+    share = 100 * seconds / (seconds.groupby(breakdown["trace"]).transform("sum") if "trace" in breakdown else seconds.sum())
+    console.print(rich_table("Breakdown", _without_trivial(breakdown.assign(percent=share))))
+    transitions = _joined(analyses, [analysis.transitions for analysis in analyses])
+    if has_transitions and len(transitions):
+        console.print(rich_table("Transitions", _without_trivial(transitions)))
+
+
+def _summary(analysis: Analysis) -> str:
+    wall_s = analysis.processes["end_s"].max()
+    parts = [f"{len(analysis.processes)} process{'es' if len(analysis.processes) > 1 else ''}", f"{wall_s:.3f} s"]
+    if analysis.iterations is not None:
+        parts += [f"{analysis.iterations} iterations", f"{analysis.timesteps} timesteps"]
+    if analysis.extrapolated_s is not None:
+        parts.append(f"about {analysis.extrapolated_s:.0f} s for all {analysis.total_timesteps} timesteps")
+    lines = [f"{analysis.directory}: {', '.join(parts)}"]
+    return "\n".join([*lines, *(f"  incomplete: {reason}" for reason in analysis.why)])
+
+
+def _without_trivial(table: pd.DataFrame) -> pd.DataFrame:
+    """Without columns that say nothing: one process only, no phase, rates that are unknown."""
+    trivial = [name for name in ("per_iteration", "per_timestep") if name in table and table[name].isna().all()]
+    if "process" in table and table["process"].nunique() == 1:
+        trivial.append("process")
+    trivial += [name for name in ("phase", "stage") if name in table and (table[name] == NO_OPERATION).all()]
+    return table.drop(columns=trivial)

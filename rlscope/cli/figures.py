@@ -1,0 +1,121 @@
+"""Analyzed traces as the workloads of a figure: one group of bars per process that took part in training."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas
+from rich.console import Console
+from rich.progress import track
+
+from rlscope.analysis.breakdown import Analysis, analyze
+from rlscope.plots.breakdown import RECORDED_TIME, TRAINING_TIME
+from rlscope.plots.folding import fold_breakdown, fold_transitions
+from rlscope.plots.tables import breakdown_table, transitions_table
+from rlscope.trace.reader import open_trace
+
+
+@dataclass(frozen=True)
+class Workload:
+    """One group of bars.
+
+    Attributes:
+        name: the trace's, with the process's where the trace has several.
+        breakdown: the process's rows of the analysis.
+        transitions: the same.
+        extrapolated_s: length of the whole training, None where nothing reported progress.
+    """
+
+    name: str
+    breakdown: pandas.DataFrame
+    transitions: pandas.DataFrame
+    extrapolated_s: float | None
+
+
+def analyze_traces(directories: Sequence[Path]) -> dict[str, Analysis]:
+    """Analyze the traces, each under the shortest end of its path that tells it from the others."""
+    console = Console(stderr=True)
+    steps = track(
+        zip(names(directories), directories, strict=True),
+        "analyzing",
+        total=len(directories),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+    return {name: analyze(open_trace(directory)) for name, directory in steps}
+
+
+def names(directories: Sequence[Path]) -> list[str]:
+    """The shortest ends of the paths that are all different; a directory given twice gets a number."""
+    paths = [directory.resolve() for directory in directories]
+    for length in range(1, max((len(path.parts) for path in paths), default=0) + 1):
+        ends = ["/".join(path.parts[-length:]) for path in paths]
+        if len(set(ends)) == len(ends):
+            return ends
+    return [f"{path.name} ({number})" for number, path in enumerate(paths, start=1)]
+
+
+def workloads(analyses: dict[str, Analysis]) -> list[Workload]:
+    """The processes of the traces, in the order of the traces."""
+    found = []
+    for name, analysis in analyses.items():
+        processes = list(analysis.processes["process"])
+        for process in processes:
+            found.append(
+                Workload(
+                    name if len(processes) == 1 else f"{name}: {process}",
+                    analysis.breakdown[analysis.breakdown["process"] == process],
+                    analysis.transitions[analysis.transitions["process"] == process],
+                    analysis.extrapolated_s if len(processes) == 1 else None,
+                )
+            )
+    return found
+
+
+@dataclass(frozen=True)
+class BreakdownView:
+    """A table for `breakdown_figure`, what its seconds are, and the seconds that it leaves out."""
+
+    table: pandas.DataFrame
+    time: str
+    left_out_s: float
+
+
+def published_view(shown: Iterable[Workload]) -> BreakdownView:
+    """Training in the published three stages; processes without any of it are not shown."""
+    folded = [(workload, fold_breakdown(workload.breakdown)) for workload in shown]
+    training = [(workload, fold) for workload, fold in folded if len(fold.rows)]
+    # One axis, one meaning: seconds of whole trainings only where the length of every training is known.
+    known = all(workload.extrapolated_s is not None for workload, _ in training)
+    tables = [
+        breakdown_table(
+            workload.name,
+            fold.rows,
+            workload.extrapolated_s if known and workload.extrapolated_s is not None else fold.rows["seconds"].sum(),
+        )
+        for workload, fold in training
+    ]
+    return BreakdownView(
+        pandas.concat(tables, ignore_index=True) if tables else pandas.DataFrame(),
+        TRAINING_TIME if known else RECORDED_TIME,
+        sum(fold.left_out_s for _, fold in folded),
+    )
+
+
+def complete_view(shown: Iterable[Workload]) -> BreakdownView:
+    """Everything that was recorded, with waiting, idle time and time in no operation."""
+    tables = [
+        breakdown_table(workload.name, workload.breakdown, workload.breakdown["seconds"].sum())
+        for workload in shown
+        if len(workload.breakdown)
+    ]
+    table = pandas.concat(tables, ignore_index=True) if tables else pandas.DataFrame()
+    return BreakdownView(table, RECORDED_TIME, 0.0)
+
+
+def transitions_view(shown: Iterable[Workload]) -> tuple[pandas.DataFrame, str]:
+    """The table for `transitions_figure` and the column to draw: per iteration where all workloads report progress."""
+    tables = [transitions_table(workload.name, fold_transitions(workload.transitions)) for workload in shown]
+    table = pandas.concat([table for table in tables if len(table)] or tables[:1], ignore_index=True)
+    return table, "per_iteration" if table["per_iteration"].notna().all() else "count"

@@ -1,0 +1,86 @@
+"""The verb `inspect`: what a trace holds, and what it lost."""
+
+import json
+import sys
+from pathlib import Path
+
+import click
+import pandas as pd
+from rich.console import Console
+from rich.markup import escape
+from rich.tree import Tree
+
+from rlscope.analysis.contents import EVENT_KINDS, Contents, read_contents
+from rlscope.cli.progress import progress_bar
+from rlscope.cli.tables import rich_table
+from rlscope.trace.reader import open_trace
+
+CROSSINGS_SHOWN = 15
+THREADS_SHOWN = 20
+
+
+@click.command()
+@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def inspect(directory: Path, as_json: bool) -> None:
+    """Show what the trace in DIR holds, and whether anything is missing from it.
+
+    \b
+    Example:
+      rlscope inspect trace
+    """
+    trace = open_trace(directory, recover=True)
+    with progress_bar("reading", len(trace.processes)) as on_process:
+        contents = read_contents(trace, on_process)
+    if as_json:
+        json.dump(contents.to_json_dict(), sys.stdout, indent=2)
+        sys.stdout.write("\n")
+        return
+    console = Console()
+    console.print(_summary(directory, contents), soft_wrap=True, highlight=False, markup=False)
+    console.print(_process_tree(contents))
+    counts = contents.processes[list(EVENT_KINDS)].sum()
+    console.print(rich_table("Events", pd.DataFrame({"kind": counts.index, "events": counts.to_numpy()})))
+    console.print(rich_table("Threads", contents.threads.head(THREADS_SHOWN)))
+    _print_rest(console, "threads", len(contents.threads) - THREADS_SHOWN)
+    if len(contents.crossings):
+        console.print(rich_table("Crossings", contents.crossings.head(CROSSINGS_SHOWN)))
+        _print_rest(console, "boundaries", len(contents.crossings) - CROSSINGS_SHOWN)
+
+
+def _print_rest(console: Console, what: str, rest: int) -> None:
+    if rest > 0:
+        console.print(f"and {rest} more {what}: see --json", highlight=False)
+
+
+def _summary(directory: Path, contents: Contents) -> str:
+    per_event = contents.bytes_per_event
+    size = f"{contents.bytes:,} bytes" + (f", {per_event:.2f} bytes per event" if per_event is not None else "")
+    lines = [f"{directory}: {contents.events:,} events, {size}"]
+    lines += [f"incomplete: {reason}" for reason in contents.why] or ["complete: nothing is known to be missing"]
+    manifest = contents.manifest
+    command, machine = manifest.get("command"), manifest.get("machine")
+    if isinstance(command, list):
+        lines.append(f"command: {' '.join(map(str, command))}")
+    if isinstance(machine, dict):
+        known = [f"{key} {value}" for key, value in machine.items() if value is not None and key != "boot_id"]
+        lines.append(f"machine: {', '.join(known)}")
+    versions = {"rlscope": manifest.get("rlscope_version"), "python": manifest.get("python")} | contents.versions
+    known = [f"{library} {version}" for library, version in versions.items() if isinstance(version, str)]
+    if known:
+        lines.append(f"versions: {', '.join(known)}")
+    return "\n".join(lines)
+
+
+def _process_tree(contents: Contents) -> Tree:
+    root = Tree("Processes")
+    branches: dict[int, Tree] = {}
+    for row in contents.processes.to_dict("records"):  # by start, so a parent comes before its children
+        text = f"{row['process']}: pid {row['pid']}, {row['role']}, {row['start_s']:.3f} - {row['end_s']:.3f} s, " \
+               f"{row['events']:,} events, {row['ended']}"  # fmt: skip
+        for loss in ("dropped_records", "misnested_operations"):
+            if row[loss]:
+                text += f", {row[loss]:,} {loss.replace('_', ' ')}"
+        parent = root if pd.isna(row["parent_pid"]) else branches.get(row["parent_pid"], root)
+        branches[row["pid"]] = parent.add(escape(text))
+    return root

@@ -1,0 +1,53 @@
+"""`rlscope plot`: one figure from one or more traces."""
+
+from pathlib import Path
+
+import click
+
+from rlscope.errors import UsageError
+
+FORMATS = (".pdf", ".png", ".svg")
+NOTHING_TO_SHOW = (
+    "no trace has time in simulation, inference, backpropagation or a training loop. Use `--view complete`, or name "
+    'the operations of the script: `with rlscope.operation("inference"):`'
+)
+
+
+@click.command("plot", epilog="Example: rlscope plot breakdown trace -o breakdown.pdf")
+@click.argument("kind", type=click.Choice(["breakdown", "transitions"]))
+@click.argument("traces", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="DIR...")
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="PDF, PNG or SVG.")
+@click.option("--unit", type=click.Choice(["percent", "seconds"]), default="percent", help="Heights of a breakdown.")
+@click.option(
+    "--view",
+    type=click.Choice(["published", "complete"]),
+    default="published",
+    help="published: three stages of training. complete: also waiting, idle time and time in no operation.",
+)
+def plot(kind: str, traces: tuple[Path, ...], output: Path, unit: str, view: str) -> None:
+    """Draw one figure of one or more traces."""
+    # Imported here, because matplotlib and pandas would make every verb start a second later.
+    from rlscope.cli.figures import analyze_traces, complete_view, published_view, transitions_view, workloads
+    from rlscope.plots.breakdown import breakdown_figure
+    from rlscope.plots.style import save_figure
+    from rlscope.plots.transitions import transitions_figure
+
+    if output.suffix not in FORMATS:
+        raise UsageError(f"{output}: expected a name that ends in {', '.join(FORMATS)}")
+    shown = workloads(analyze_traces(traces))
+    if kind == "transitions":
+        table, value = transitions_view(shown)
+        if table.empty:
+            raise UsageError("no trace has transitions inside simulation, inference or backpropagation")
+        figure = transitions_figure(table, value)
+    else:
+        drawn = published_view(shown) if view == "published" else complete_view(shown)
+        if drawn.table.empty:
+            raise UsageError(NOTHING_TO_SHOW)
+        figure = breakdown_figure(drawn.table, unit, time=drawn.time)
+        if drawn.left_out_s > 0:
+            click.echo(
+                f"left out: {drawn.left_out_s:.3g} s in no operation of training (see --view complete)", err=True
+            )
+    output.parent.mkdir(parents=True, exist_ok=True)
+    save_figure(figure, output)

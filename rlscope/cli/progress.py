@@ -1,0 +1,30 @@
+"""A progress bar on stderr that appears only once work has taken longer than two seconds."""
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import Progress
+
+PATIENCE_S = 2.0
+
+
+@contextmanager
+def progress_bar(label: str, total: int) -> Iterator[Callable[[], None]]:
+    """Gives a function to call after each of `total` pieces of work, from any thread.
+
+    Nothing is shown where stderr is not a terminal.
+    """
+    progress = Progress(console=Console(file=sys.stderr), transient=True, disable=not sys.stderr.isatty())
+    task = progress.add_task(label, total=total)
+    timer = threading.Timer(PATIENCE_S, progress.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield lambda: progress.advance(task)
+    finally:
+        timer.cancel()
+        timer.join()
+        progress.stop()

@@ -1,0 +1,24 @@
+"""`rlscope report`: figures, tables and a readable page from one or more traces."""
+
+from pathlib import Path
+
+import click
+
+from rlscope.errors import UsageError
+
+
+@click.command("report", epilog="Example: rlscope report trace -o report; then open report/index.html")
+@click.argument("traces", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="DIR...")
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="OUT", help="A directory.")
+def report(traces: tuple[Path, ...], output: Path) -> None:
+    """Write figures, tables and an HTML page that shows them."""
+    # Imported here, because matplotlib and pandas would make every verb start a second later.
+    from rlscope.cli.figures import analyze_traces
+    from rlscope.cli.report_page import write_report
+
+    if output.exists() and not output.is_dir():
+        raise UsageError(f"{output}: expected a directory or nothing, found a file. Give another -o")
+    analyses = analyze_traces(traces)
+    output.mkdir(parents=True, exist_ok=True)
+    write_report(analyses, output)
+    click.echo(f"wrote {output / 'index.html'}")

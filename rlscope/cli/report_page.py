@@ -1,0 +1,104 @@
+"""The report: what `rlscope report` writes into its directory."""
+
+from pathlib import Path
+
+import pandas
+from matplotlib.figure import Figure
+
+from rlscope.analysis.breakdown import Analysis
+from rlscope.cli.figures import Workload, complete_view, published_view, transitions_view, workloads
+from rlscope.plots.breakdown import breakdown_figure
+from rlscope.plots.page import FIGURE_FORMATS, Page
+from rlscope.plots.style import save_figure
+from rlscope.plots.tables import write_csv
+from rlscope.plots.transitions import transitions_figure
+
+PROCESS_COLUMNS = ["process", "pid", "role", "exit_status", "complete", "start_s", "wall_s"]
+UNCORRECTED = "Times include what recording added; they are not corrected for it."
+
+
+def write_report(analyses: dict[str, Analysis], output: Path) -> None:
+    """Write the page and everything on it into `output`."""
+    page = Page("RL-Scope report")
+    page.paragraph(f"Where the time went in {', '.join(analyses)}. {UNCORRECTED}")
+    for name, analysis in analyses.items():
+        for warning in warnings(name, analysis):
+            page.warning(warning)
+    shown = workloads(analyses)
+    add_training(page, shown, output)
+    add_everything(page, shown, output)
+    add_transitions(page, shown, output)
+    for name, analysis in analyses.items():
+        add_trace(page, name, analysis)
+    page.write(output / "index.html")
+
+
+def warnings(name: str, analysis: Analysis) -> list[str]:
+    """What a reader must know before believing the numbers of a trace."""
+    found = [f"{name}: incomplete. {sentence}" for sentence in analysis.why]
+    if analysis.extrapolated_s is None:
+        found.append(
+            f"{name}: no progress towards a known number of timesteps was reported, so the whole training cannot be "
+            "extrapolated."
+        )
+    return found
+
+
+def add_training(page: Page, shown: list[Workload], output: Path) -> None:
+    """The published view, in percent and in seconds."""
+    view = published_view(shown)
+    page.heading("Training")
+    if view.table.empty:
+        page.paragraph("No process spent time in simulation, inference, backpropagation or a training loop.")
+        return
+    page.paragraph(
+        "Time outside any operation of the training loop belongs to backpropagation here, waiting to Python. "
+        f"Left out: {view.left_out_s:.3g} s recorded outside training (starting up, ending)."
+    )
+    save(breakdown_figure(view.table, "percent", time=view.time), view.table, output, "breakdown_percent")
+    page.figure("breakdown_percent", "Share of training time per stage, category and resource.")
+    save(breakdown_figure(view.table, "seconds", time=view.time), view.table, output, "breakdown_seconds")
+    page.figure("breakdown_seconds", f"{view.time} per stage, category and resource.")
+
+
+def add_everything(page: Page, shown: list[Workload], output: Path) -> None:
+    """Every recorded second."""
+    view = complete_view(shown)
+    page.heading("Everything recorded")
+    if view.table.empty:
+        page.paragraph("The traces hold no time.")
+        return
+    save(breakdown_figure(view.table, "seconds", time=view.time), view.table, output, "complete")
+    page.figure("complete", "All recorded seconds, with waiting, idle time and time in no operation.")
+
+
+def add_transitions(page: Page, shown: list[Workload], output: Path) -> None:
+    """How often training crosses from one layer of the stack into another."""
+    table, value = transitions_view(shown)
+    page.heading("Transitions")
+    if table.empty:
+        page.paragraph("No transitions inside simulation, inference or backpropagation.")
+        return
+    save(transitions_figure(table, value), table, output, "transitions")
+    page.figure("transitions", "Entries into the backend, CUDA and the simulator.")
+
+
+def add_trace(page: Page, name: str, analysis: Analysis) -> None:
+    """The facts and the numbers of one trace."""
+    page.heading(f"Trace {name}")
+    known = {
+        "iterations recorded": analysis.iterations,
+        "timesteps recorded": analysis.timesteps,
+        "timesteps of the whole training": analysis.total_timesteps,
+        "whole training, extrapolated (s)": analysis.extrapolated_s,
+    }
+    page.table(pandas.DataFrame([known]))
+    page.table(analysis.processes[PROCESS_COLUMNS])
+    page.table(analysis.breakdown.dropna(axis="columns", how="all"))
+
+
+def save(figure: Figure, table: pandas.DataFrame, output: Path, stem: str) -> None:
+    """Write a figure in every format, and its numbers."""
+    for kind in FIGURE_FORMATS:
+        save_figure(figure, output / f"{stem}.{kind}")
+    write_csv(table, output / f"{stem}.csv")

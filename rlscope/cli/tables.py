@@ -1,0 +1,29 @@
+"""Prints pandas tables so that they are readable in a terminal of 80 columns."""
+
+import pandas as pd
+from rich import box
+from rich.markup import escape
+from rich.table import Table
+
+from rlscope.analysis.breakdown import records
+
+
+def rich_table(title: str, table: pd.DataFrame) -> Table:
+    """The rows of `table`; numbers to the right, long names folded."""
+    shown = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for name in table.columns:
+        is_number = pd.api.types.is_numeric_dtype(table[name]) and not pd.api.types.is_bool_dtype(table[name])
+        shown.add_column(str(name), justify="right" if is_number else "left", overflow="fold", no_wrap=is_number)
+    for row in records(table):
+        shown.add_row(*(escape(_cell(name, value)) for name, value in row.items()))
+    return shown
+
+
+def _cell(name: str, value: object) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.1f}" if name == "percent" else f"{value:.3f}" if abs(value) >= 0.1 else f"{value:.3g}"
+    return f"{value:,}" if isinstance(value, int) and name in ("count", "events", "bytes") else str(value)

@@ -1,0 +1,1 @@
+"""Figures from tables: nothing here reads a trace or a clock."""

@@ -1,0 +1,117 @@
+"""Groups of numbered, stacked bars with their keys: what breakdowns and transitions look like alike."""
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+
+import pandas
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from rlscope.plots.style import (
+    CATEGORY_HATCHES,
+    CATEGORY_LABELS,
+    COLUMN_INCHES,
+    RESOURCE_COLOURS,
+    RESOURCE_LABELS,
+    STAGE_LABELS,
+)
+
+GROUP_WIDTH = 0.67
+KEYS_LEFT = 1.02  # in widths of the axes
+
+Look = tuple[str, str]  # fill colour and hatch
+
+
+def figure_width(workloads: int) -> float:
+    """The width in inches that gives every group of bars the room that it has in a paper."""
+    return COLUMN_INCHES * max(1.0, workloads / 4)
+
+
+def draw_stacks(
+    axes: Axes,
+    table: pandas.DataFrame,
+    value: str,
+    stages: tuple[str, ...],
+    look: Callable[[Mapping[Hashable, object]], Look],
+) -> None:
+    """Draw one group per workload, one bar per stage, one piece per row, in the order of the rows.
+
+    Args:
+        axes: where to draw.
+        table: workload, stage, and the columns that `value` and `look` need.
+        value: the column with the heights.
+        stages: the bars of a group, from left to right; the first group's are numbered.
+        look: the colour and hatch of a row.
+    """
+    width = GROUP_WIDTH / len(stages)
+    for group, (_, rows) in enumerate(table.groupby("workload", sort=False)):
+        for number, stage in enumerate(stages):
+            x = group + (number - (len(stages) - 1) / 2) * width
+            top = 0.0
+            for row in rows[rows["stage"] == stage].to_dict("records"):
+                colour, hatch = look(row)
+                axes.bar(x, row[value], width, bottom=top, color=colour, edgecolor="black", hatch=hatch, linewidth=0.8)
+                top += row[value]
+            if group == 0:
+                axes.annotate(
+                    f"({number + 1})", (x, top), (0, 1), textcoords="offset points", ha="center", va="bottom", size=6.5
+                )
+    axes.set_ylim(0, 1.08 * max(tallest(table, value), 1e-12))
+
+
+def tallest(table: pandas.DataFrame, value: str) -> float:
+    """The height of the tallest bar."""
+    return float(table.groupby(["workload", "stage"])[value].sum().max()) if len(table) else 0.0
+
+
+def name_groups(axes: Axes, workloads: Iterable[str], labels: Mapping[str, str], title: str) -> None:
+    """Write each workload's label under its group, and what the workloads differ in under all."""
+    names = [labels.get(workload, workload) for workload in workloads]
+    axes.set_xticks(range(len(names)), names)
+    axes.set_xlim(-0.5, len(names) - 0.5)
+    axes.set_xlabel(title, labelpad=2)
+
+
+def draw_keys(figure: Figure, top: Axes, bottom: Axes, looks: Iterable[Patch], stages: tuple[str, ...]) -> None:
+    """Put the legend right of the uppermost axes, and right of the lowest the box that says what the numbers mean."""
+    legend = figure.legend(
+        handles=list(looks),
+        loc="upper left",
+        bbox_to_anchor=(KEYS_LEFT, 1.0),
+        bbox_transform=top.transAxes,
+        borderaxespad=0,
+        handlelength=2.6,
+        handleheight=1.7,
+        handletextpad=0.5,
+        labelspacing=0.35,
+    )
+    box = figure.legend(
+        handles=[
+            Patch(visible=False, label=f"({number}) {STAGE_LABELS[stage]}")
+            for number, stage in enumerate(stages, start=1)
+        ],
+        loc="lower left",
+        bbox_to_anchor=(KEYS_LEFT, 0.0),
+        bbox_transform=bottom.transAxes,
+        borderaxespad=0,
+        handlelength=0,
+        handletextpad=0,
+    )
+    figure.canvas.draw()  # gives both their places
+    end_of_legend = legend.get_window_extent().y0
+    if box.get_window_extent().y1 > end_of_legend:
+        box.set_loc("upper left")
+        below = bottom.transAxes.inverted().transform((0, end_of_legend))[1] - 0.03
+        box.set_bbox_to_anchor((KEYS_LEFT, below), bottom.transAxes)
+
+
+def category_patch(category: str) -> Patch:
+    """The legend's entry for a category."""
+    return Patch(
+        facecolor="white", edgecolor="black", hatch=CATEGORY_HATCHES[category], label=CATEGORY_LABELS[category]
+    )
+
+
+def resource_patch(resource: str) -> Patch:
+    """The legend's entry for a resource."""
+    return Patch(color=RESOURCE_COLOURS[resource], label=RESOURCE_LABELS[resource])

@@ -1,0 +1,100 @@
+"""The breakdown of training time: total time above, time per stage, category and resource below."""
+
+from collections.abc import Hashable, Mapping
+
+import pandas
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from rlscope.model import STAGES, Category, Resource
+from rlscope.plots import style
+from rlscope.plots.bars import (
+    GROUP_WIDTH,
+    Look,
+    category_patch,
+    draw_keys,
+    draw_stacks,
+    figure_width,
+    name_groups,
+    resource_patch,
+)
+
+PUBLISHED_STAGES = tuple(sorted(STAGES, key=style.STAGE_ORDER.index))
+PUBLISHED_CATEGORIES = (Category.BACKEND.label, Category.CUDA.label, Category.PYTHON.label, Category.SIMULATOR.label)
+PUBLISHED_RESOURCES = (Resource.CPU.value, Resource.BOTH.value, Resource.GPU.value)
+PERCENT = "Percent (%)"
+TRAINING_TIME = "Training time (sec)"
+RECORDED_TIME = "Recorded time (sec)"
+
+
+def breakdown_figure(
+    table: pandas.DataFrame,
+    value: str = "percent",
+    labels: Mapping[str, str] | None = None,
+    title: str = "",
+    time: str = TRAINING_TIME,
+    log_totals: bool = False,
+) -> Figure:
+    """Draw a breakdown in the published look.
+
+    Args:
+        table: rows as from `rlscope.plots.tables.breakdown_table`, in which groups, bars and pieces keep their order.
+        value: "percent" or "seconds", the column with the heights of the bars.
+        labels: text under the groups, where it is not the workload's name.
+        title: what the workloads differ in, under all groups.
+        time: what the seconds are, written along the axes.
+        log_totals: show the total times on a scale of powers of two.
+
+    Returns:
+        The figure; the caller saves it. Stages, categories and resources that the published figures lack get their
+        own bars and looks where the table has them.
+    """
+    stages = shown(PUBLISHED_STAGES, style.STAGE_ORDER, table["stage"])
+    workloads = list(dict.fromkeys(table["workload"]))
+    with style.paper():
+        figure = Figure(figsize=(figure_width(len(workloads)), style.PANEL_INCHES), dpi=200)
+        totals, bars = figure.subplots(
+            2, 1, sharex=True, gridspec_kw={"height_ratios": style.TOTALS_TO_BARS, "hspace": 0.04}
+        )
+        draw_totals(totals, table.groupby("workload", sort=False)["training_s"].first(), len(stages), log_totals)
+        totals.set_ylabel(time, size=7)
+        draw_stacks(bars, table, value, stages, look)
+        bars.set_ylabel(PERCENT if value == "percent" else time)
+        name_groups(bars, workloads, labels or {}, title)
+        figure.align_ylabels()
+        draw_keys(figure, totals, bars, legend(table), stages)
+    return figure
+
+
+def draw_totals(axes: Axes, training_s: pandas.Series, bars_in_group: int, log_scale: bool) -> None:
+    """Draw one black bar per workload, as wide as one bar below."""
+    axes.set_axisbelow(True)
+    axes.grid(axis="y", color="darkgrey", linewidth=0.8)
+    axes.bar(range(len(training_s)), training_s, min(GROUP_WIDTH / bars_in_group, GROUP_WIDTH / 3), color="black")
+    if log_scale:
+        axes.set_yscale("log", base=2)
+    else:
+        axes.set_ylim(0, 1.08 * max(training_s.max(), 1e-12))
+        axes.locator_params(axis="y", nbins=5)
+
+
+def look(row: Mapping[Hashable, object]) -> Look:
+    """Colour by resource, hatch by category; what runs on the GPU alone has no hatch."""
+    hatch = "" if row["resource"] == Resource.GPU.value else style.CATEGORY_HATCHES[str(row["category"])]
+    return style.RESOURCE_COLOURS[str(row["resource"])], hatch
+
+
+def legend(table: pandas.DataFrame) -> list[Patch]:
+    """The looks from the top of a bar to its bottom: categories first, then resources."""
+    categories = shown(PUBLISHED_CATEGORIES, tuple(style.CATEGORY_LABELS), table["category"])
+    resources = shown(PUBLISHED_RESOURCES, style.RESOURCE_ORDER, table["resource"])
+    return [category_patch(name) for name in reversed(categories)] + [
+        resource_patch(name) for name in reversed(resources)
+    ]
+
+
+def shown(published: tuple[str, ...], order: tuple[str, ...], present: pandas.Series) -> tuple[str, ...]:
+    """What the published figures always show, and what else is present, in the figure's order."""
+    wanted = {*published, *present}
+    return tuple(name for name in order if name in wanted)

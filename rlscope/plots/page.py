@@ -1,0 +1,69 @@
+"""A plain HTML page of figures, tables and remarks; it needs no script and no network."""
+
+from html import escape
+from pathlib import Path
+
+import pandas
+
+from rlscope.plots.tables import cell_text
+
+FIGURE_FORMATS = ("pdf", "svg", "png")
+STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
+h1 { font-size: 1.6rem; } h2 { font-size: 1.25rem; margin-top: 2.5rem; } h3 { font-size: 1rem; }
+figure { margin: 1rem 0; } figure img { max-width: 100%; } figcaption { color: #555; font-size: 13px; }
+table { border-collapse: collapse; font-size: 13px; margin: 1rem 0; }
+td, th { padding: 0.2rem 0.7rem; border-bottom: 1px solid #ddd; text-align: left; vertical-align: top; }
+.warning { background: #fff3cd; border-left: 4px solid #e0a800; padding: 0.5rem 1rem; }
+code { background: #f4f4f4; padding: 0 0.2rem; }
+"""
+
+
+class Page:
+    """Collects the parts of a page from top to bottom."""
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+        self._parts = [f"<h1>{escape(title)}</h1>"]
+
+    def heading(self, text: str) -> None:
+        """Start a section."""
+        self._parts.append(f"<h2>{escape(text)}</h2>")
+
+    def paragraph(self, text: str) -> None:
+        """Add a paragraph."""
+        self._parts.append(f"<p>{escape(text)}</p>")
+
+    def warning(self, text: str) -> None:
+        """Add something that the reader must know before believing the numbers."""
+        self._parts.append(f'<p class="warning">{escape(text)}</p>')
+
+    def figure(self, stem: str, caption: str) -> None:
+        """Show STEM.png, with links to the other formats and to STEM.csv, the numbers behind it."""
+        links = " ".join(f'<a href="{escape(stem)}.{kind}">{kind.upper()}</a>' for kind in (*FIGURE_FORMATS, "csv"))
+        self._parts.append(
+            f'<figure><a href="{escape(stem)}.svg"><img src="{escape(stem)}.png" alt="{escape(caption)}" width="640">'
+            f"</a><figcaption>{escape(caption)} {links}</figcaption></figure>"
+        )
+
+    def table(self, table: pandas.DataFrame) -> None:
+        """Show a table with four significant digits."""
+        heads = "".join(f"<th>{escape(str(column))}</th>" for column in table.columns)
+        rows = (
+            "<tr>" + "".join(f"<td>{escape(cell_text(value))}</td>" for value in row) + "</tr>"
+            for row in table.itertuples(index=False)
+        )
+        self._parts.append(f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table>")
+
+    def link(self, target: str, text: str) -> None:
+        """Add a link on a line of its own."""
+        self._parts.append(f'<p><a href="{escape(target)}">{escape(text)}</a></p>')
+
+    def write(self, path: Path) -> None:
+        """Write the page."""
+        head = (
+            f'<meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+            f"<title>{escape(self._title)}</title><style>{STYLE}</style>"
+        )
+        body = "\n".join(self._parts)
+        path.write_text(f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n{body}\n</body></html>\n')

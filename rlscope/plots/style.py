@@ -1,0 +1,78 @@
+"""How every category, resource and stage looks in a figure: colour, hatch, label, place in the stack."""
+
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import matplotlib
+from matplotlib.figure import Figure
+
+from rlscope.model import NO_OPERATION, TRAINING_LOOP, Category, Resource
+
+RESOURCE_COLOURS = {
+    Resource.CPU.value: "#fbb4ae",
+    Resource.BOTH.value: "#b3cde3",
+    Resource.GPU.value: "#ccebc5",
+    Resource.IDLE.value: "#f2f2f2",
+}
+RESOURCE_LABELS = {
+    Resource.CPU.value: "CPU",
+    Resource.BOTH.value: "CPU + GPU",
+    Resource.GPU.value: "GPU",
+    Resource.IDLE.value: "Idle",
+}
+# The category of time that correction turned GPU-only; whatever runs on the GPU alone is drawn without a hatch.
+GPU_ONLY = "gpu"
+CATEGORY_HATCHES = {
+    Category.BACKEND.label: "......",
+    Category.CUDA.label: "//////",
+    Category.PYTHON.label: "\\\\\\\\\\\\",
+    Category.SIMULATOR.label: "||||||",
+    Category.WAIT.label: "-----",
+    GPU_ONLY: "",
+}
+CATEGORY_LABELS = {
+    Category.BACKEND.label: "Backend",
+    Category.CUDA.label: "CUDA",
+    Category.PYTHON.label: "Python",
+    Category.SIMULATOR.label: "Simulator",
+    Category.WAIT.label: "Wait",
+}
+STAGE_LABELS = {
+    "backpropagation": "Backpropagation",
+    "inference": "Inference",
+    "simulation": "Simulation",
+    TRAINING_LOOP: "Training loop",
+    NO_OPERATION: "No operation",
+}
+# Bottom to top of a bar; legends list the same from top to bottom.
+RESOURCE_ORDER = tuple(RESOURCE_COLOURS)
+CATEGORY_ORDER = tuple(CATEGORY_HATCHES)
+STAGE_ORDER = tuple(STAGE_LABELS)
+
+TOTALS_TO_BARS = (1, 2.5)  # heights of the upper and the lower panel
+COLUMN_INCHES = 4.3  # width of the bars' area for up to four workloads: one column of a paper
+PANEL_INCHES = 3.25  # height of both panels
+
+
+def paper() -> AbstractContextManager[None]:
+    """The matplotlib settings of every figure; text stays text in PDF and SVG, equal input gives equal bytes."""
+    return matplotlib.rc_context(
+        {
+            "font.family": "DejaVu Sans",
+            "font.size": 8,
+            "axes.linewidth": 0.8,
+            "hatch.linewidth": 0.5,
+            "pdf.fonttype": 42,
+            "svg.fonttype": "none",
+            "svg.hashsalt": "rlscope",
+            "savefig.bbox": "tight",
+            "savefig.dpi": 200,
+        }
+    )
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write the figure in the format that the file's name ends in, without the date of writing."""
+    dateless = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
+    with paper():
+        figure.savefig(path, metadata=dateless.get(path.suffix, {}))

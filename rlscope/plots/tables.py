@@ -1,0 +1,64 @@
+"""The numbers that a figure shows: computed once here, drawn by the figures, written as CSV or Markdown."""
+
+import math
+from pathlib import Path
+
+import pandas
+
+from rlscope.plots.style import CATEGORY_ORDER, RESOURCE_ORDER, STAGE_ORDER
+
+BREAKDOWN_COLUMNS = ["workload", "stage", "category", "resource", "percent", "seconds", "training_s"]
+TRANSITION_COLUMNS = ["workload", "stage", "category", "count", "per_iteration", "per_timestep"]
+
+
+def breakdown_table(workload: str, rows: pandas.DataFrame, training_s: float) -> pandas.DataFrame:
+    """One workload's part of the table behind a breakdown figure.
+
+    Args:
+        workload: the name of the group of bars.
+        rows: stage, category, resource, seconds of the recorded part.
+        training_s: seconds of the whole training, over which the recorded shares are spread.
+
+    Returns:
+        workload, stage, category, resource, percent (of the recorded seconds), seconds (that share of training_s) and
+        training_s. For 3 s of Python and 1 s of simulator recorded of a training of 100 s, percent is 75 and 25,
+        seconds is 75 and 25.
+    """
+    shown = rows.groupby(["stage", "category", "resource"], as_index=False)["seconds"].sum()
+    recorded_s = shown["seconds"].sum()
+    share = shown["seconds"] / recorded_s if recorded_s > 0 else shown["seconds"]
+    table = shown.assign(workload=workload, percent=100 * share, seconds=share * training_s, training_s=training_s)
+    return in_stack_order(table)[BREAKDOWN_COLUMNS]
+
+
+def transitions_table(workload: str, rows: pandas.DataFrame) -> pandas.DataFrame:
+    """One workload's part of the table behind a transitions figure: stage, category and counts of its transitions."""
+    return in_stack_order(rows.assign(workload=workload))[TRANSITION_COLUMNS]
+
+
+def in_stack_order(table: pandas.DataFrame) -> pandas.DataFrame:
+    """The rows in the order in which bars stand side by side and pieces are stacked in them, bottom first."""
+    orders = {"stage": STAGE_ORDER, "resource": RESOURCE_ORDER, "category": CATEGORY_ORDER}
+    keys = [column for column in orders if column in table.columns]
+    return table.sort_values(keys, key=lambda values: values.map(orders[values.name].index)).reset_index(drop=True)
+
+
+def write_csv(table: pandas.DataFrame, path: Path) -> None:
+    """Write the table with six significant digits, which is more than any measurement here has."""
+    table.to_csv(path, index=False, float_format="%.6g")
+
+
+def markdown(table: pandas.DataFrame) -> str:
+    """The table as a Markdown table with four significant digits."""
+    lines = ["| " + " | ".join(table.columns) + " |", "|" + "---|" * len(table.columns)]
+    lines += ["| " + " | ".join(cell_text(value) for value in row) + " |" for row in table.itertuples(index=False)]
+    return "\n".join(lines) + "\n"
+
+
+def cell_text(value: object) -> str:
+    """A value as a reader wants it: four significant digits, nothing where it is unknown."""
+    if value is None or value is pandas.NA or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    return str(value).replace("\n", ", ").replace("|", "\\|")

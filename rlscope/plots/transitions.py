@@ -1,0 +1,51 @@
+"""How often each stage crosses into the backend, CUDA and the simulator."""
+
+from collections.abc import Hashable, Mapping
+
+import pandas
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from rlscope.plots import style
+from rlscope.plots.bars import Look, category_patch, draw_keys, draw_stacks, figure_width, name_groups
+from rlscope.plots.breakdown import PUBLISHED_STAGES
+from rlscope.plots.folding import PUBLISHED_TRANSITIONS
+
+VALUE_LABELS = {
+    "count": "Transitions",
+    "per_iteration": "Transitions per iteration",
+    "per_timestep": "Transitions per timestep",
+}
+
+
+def transitions_figure(
+    table: pandas.DataFrame, value: str = "per_iteration", labels: Mapping[str, str] | None = None, title: str = ""
+) -> Figure:
+    """Draw transitions in the published look.
+
+    Args:
+        table: rows as from `rlscope.plots.tables.transitions_table`, in which groups, bars and pieces keep their order.
+        value: "per_iteration", "per_timestep" or "count", the column with the heights of the bars.
+        labels: text under the groups, where it is not the workload's name.
+        title: what the workloads differ in, under all groups.
+    """
+    workloads = list(dict.fromkeys(table["workload"]))
+    with style.paper():
+        figure = Figure(figsize=(figure_width(len(workloads)), style.PANEL_INCHES), dpi=200)
+        axes = figure.subplots()
+        draw_stacks(axes, table, value, PUBLISHED_STAGES, look)
+        axes.set_ylabel(VALUE_LABELS[value])
+        name_groups(axes, workloads, labels or {}, title)
+        draw_keys(figure, axes, axes, legend(), PUBLISHED_STAGES)
+    return figure
+
+
+def look(row: Mapping[Hashable, object]) -> Look:
+    """White, hatched by the category that is entered."""
+    return "white", style.CATEGORY_HATCHES[str(row["category"])]
+
+
+def legend() -> list[Patch]:
+    """The looks from the top of a bar to its bottom."""
+    order = sorted(PUBLISHED_TRANSITIONS, key=style.CATEGORY_ORDER.index, reverse=True)
+    return [category_patch(name) for name in order]

@@ -1,0 +1,149 @@
+"""The bytes of a process file, mirrored from `src/core/trace_format.h`; `docs/trace-format.md` explains them."""
+
+import struct
+from dataclasses import dataclass
+from enum import IntEnum
+
+FILE_MAGIC = b"RLSCOPE\0"
+FORMAT_VERSION = 1
+FILE_HEADER_BYTES = 4096
+CHUNK_MAGIC = 0x4B4E4843
+CHUNK_ALIGNMENT = 4096
+CHUNK_CLOSED = 1
+NO_STREAM = 0xFFFFFFFF
+MAX_VARINT_BYTES = 8
+MAX_VARINT_VALUE = (1 << 56) - 1
+PROGRESS_TAG = 1
+PROCESS_FILE_SUFFIX = ".rlscope"
+
+FILE_HEADER = struct.Struct("<8s6I2Q2IiI2Q16s3Q3Q")
+CHUNK_HEADER = struct.Struct("<I2H6I2Q2IQ")
+NAME_ENTRY = struct.Struct("<I2BH")
+
+
+class ClockKind(IntEnum):
+    """What a tick is made from."""
+
+    TSC = 1
+    MONOTONIC = 2
+
+
+class EndReason(IntEnum):
+    """Why recording ended in a process."""
+
+    NONE = 0
+    STOPPED = 1
+    EXIT = 2
+    FAILED = 3
+    LIMIT = 4
+
+
+class ChunkKind(IntEnum):
+    """What a chunk holds."""
+
+    EVENTS = 1
+    CATALOG = 2
+    FREE = 3
+
+
+class RecordKind(IntEnum):
+    """The low two bits of a record's first number."""
+
+    BEGIN = 1
+    END = 2
+    OTHER = 3
+
+
+class EntryType(IntEnum):
+    """The kinds of entry in the catalog."""
+
+    NAME = 1
+    PROPERTIES = 2
+
+
+@dataclass(frozen=True)
+class ClockPair:
+    """The three clocks, read together."""
+
+    ticks: int
+    monotonic_ns: int
+    realtime_ns: int
+
+
+@dataclass(frozen=True)
+class FileHeader:
+    """The first 144 bytes of a process file."""
+
+    clock: int
+    tick_shift: int
+    pid: int
+    parent_pid: int
+    start_ticks: int
+    stop_ticks: int
+    end_reason: int
+    stop_errno: int
+    exit_status: int
+    dropped_records: int
+    misnested_operations: int
+    boot_id: bytes
+    first_pair: ClockPair
+    last_pair: ClockPair
+
+    def pack(self) -> bytes:
+        """The header as it is in the file, without the zeroes that fill its page."""
+        first, last = self.first_pair, self.last_pair
+        return FILE_HEADER.pack(
+            FILE_MAGIC, FORMAT_VERSION, FILE_HEADER_BYTES, self.clock, self.tick_shift, self.pid, self.parent_pid,
+            self.start_ticks, self.stop_ticks, self.end_reason, self.stop_errno, self.exit_status, 0,
+            self.dropped_records, self.misnested_operations, self.boot_id,
+            first.ticks, first.monotonic_ns, first.realtime_ns, last.ticks, last.monotonic_ns, last.realtime_ns,
+        )  # fmt: skip
+
+    @classmethod
+    def unpack(cls, data: bytes) -> "FileHeader":
+        """The header from its bytes. The magic and the version are the caller's to check (`read_version`)."""
+        fields = FILE_HEADER.unpack_from(data)
+        return cls(*fields[3:12], *fields[13:16], ClockPair(*fields[16:19]), ClockPair(*fields[19:22]))
+
+
+def read_version(data: bytes) -> int | None:
+    """The format version that `data`, the start of a file, says; None if this is not a process file."""
+    if len(data) < FILE_HEADER.size or not data.startswith(FILE_MAGIC):
+        return None
+    return int(FILE_HEADER.unpack_from(data)[1])
+
+
+def encode_varint(value: int) -> bytes:
+    """A prefix varint: n bytes are n-1 one bits, a zero bit, 7n bits of value, as a little-endian word."""
+    if not 1 <= value <= MAX_VARINT_VALUE:
+        raise ValueError(f"a varint holds 1 to {MAX_VARINT_VALUE}, not {value}")
+    size = (value.bit_length() + 6) // 7
+    return (value << size | (1 << size - 1) - 1).to_bytes(size, "little")
+
+
+def decode_varint(data: bytes, offset: int) -> tuple[int, int]:
+    """The number at `offset` and the offset behind it."""
+    size = (~data[offset] & data[offset] + 1).bit_length()
+    word = int.from_bytes(data[offset : offset + size], "little")
+    return word >> size, offset + size
+
+
+def _crc32c_table() -> list[int]:
+    table = []
+    for byte in range(256):
+        crc = byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+        table.append(crc)
+    return table
+
+
+_CRC32C_TABLE = _crc32c_table()
+
+
+def crc32c(data: bytes) -> int:
+    """The CRC-32C (Castagnoli) of `data`."""
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc = crc >> 8 ^ _CRC32C_TABLE[(crc ^ byte) & 0xFF]
+    return crc ^ 0xFFFFFFFF

@@ -1,0 +1,156 @@
+"""Opens a trace directory: which processes it holds, what run they belong to, how their clocks relate."""
+
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from rlscope.errors import TraceError, TraceFormatError
+from rlscope.trace.clock import Clock, clock_id, make_clocks
+from rlscope.trace.format import (
+    FILE_HEADER,
+    FORMAT_VERSION,
+    PROCESS_FILE_SUFFIX,
+    EndReason,
+    FileHeader,
+    read_version,
+)
+from rlscope.trace.manifest import read_manifest
+
+
+@dataclass(frozen=True)
+class ProcessFile:
+    """One recorded process."""
+
+    path: Path
+    header: FileHeader
+    clock: Clock
+    file_bytes: int
+    limit_ticks: int  # when a process that did not stop in an orderly way ended, 0 if nobody saw it
+    is_main: bool
+    exit_status: int | None  # None: unknown; negative: ended by that signal
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A trace directory. `why` says, one sentence each, what is missing from it; empty if nothing is."""
+
+    directory: Path
+    manifest: dict[str, Any]
+    processes: tuple[ProcessFile, ...]  # by start
+    why: tuple[str, ...]
+
+
+def open_trace(directory: str | PathLike[str], recover: bool = False) -> Trace:
+    """Opens the trace in `directory`, which may still be being written, or have been left by a killed run.
+
+    Args:
+        directory: what `rlscope record -o` wrote.
+        recover: leave out files that cannot be read, and say so in `Trace.why`, rather than raise.
+
+    Raises:
+        TraceError: there is no trace.
+        TraceFormatError: a file is damaged or of another format version.
+    """
+    root = Path(directory)
+    if not root.is_dir():
+        raise TraceError(f"a trace directory was expected at {root}, but there is none; record one with "
+                         f"`rlscope record -o {root} -- COMMAND`")  # fmt: skip
+    paths = sorted(root.glob(f"*{PROCESS_FILE_SUFFIX}"))
+    if not paths:
+        raise TraceError(f"a trace was expected in {root}, but it holds no PID-N{PROCESS_FILE_SUFFIX} file; record one "
+                         f"with `rlscope record -o {root} -- COMMAND`")  # fmt: skip
+    why = []
+    headers: list[tuple[Path, FileHeader]] = []
+    for path in paths:
+        try:
+            header = _read_header(path)
+        except TraceFormatError as error:
+            if not recover:
+                raise
+            why.append(str(error))
+            continue
+        if header is None:
+            why.append(f"{path} is empty: its process was killed as recording began")
+        else:
+            headers.append((path, header))
+    try:
+        manifest = read_manifest(root)
+    except TraceFormatError as error:
+        if not recover:
+            raise
+        manifest = {}
+        why.append(str(error))
+    if not headers:
+        raise TraceError(f"a trace was expected in {root}, but no file in it can be read: {'; '.join(why)}")
+    if not manifest:
+        why.append("there is no manifest.json: `rlscope record` did not write this trace, or was killed at once")
+    elif manifest.get("complete") is not True:
+        why.append("the manifest is not complete: `rlscope record` was killed or is still running")
+    return Trace(root, manifest, _processes(headers, manifest), tuple(why))
+
+
+def _read_header(path: Path) -> FileHeader | None:
+    """None for a file whose process was killed before it wrote a header."""
+    with path.open("rb") as file:
+        data = file.read(FILE_HEADER.size)
+    if not any(data):
+        return None
+    version = read_version(data)
+    if version is None:
+        raise TraceFormatError(f"{path} is not a process file: it does not start with RLSCOPE; move it away, or go on "
+                               "without it with --recover")  # fmt: skip
+    if version != FORMAT_VERSION:
+        raise TraceFormatError(f"{path} has format version {version}, this rlscope reads version {FORMAT_VERSION}; "
+                               "analyze it with the version of rlscope that recorded it")  # fmt: skip
+    return FileHeader.unpack(data)
+
+
+def _processes(headers: list[tuple[Path, FileHeader]], manifest: dict[str, Any]) -> tuple[ProcessFile, ...]:
+    clocks = make_clocks(header for _, header in headers)
+
+    def start(item: tuple[Path, FileHeader]) -> tuple[int, Path]:
+        path, header = item
+        return clocks[clock_id(header)].realtime_ns(header.start_ticks), path
+
+    headers = sorted(headers, key=start)
+    main_pid = manifest.get("main_pid")
+    # A command that is a shell script is not recorded itself: then the first process that is, is the main one.
+    of_main_pid = [path for path, header in headers if header.pid == main_pid]
+    main_path = of_main_pid[-1] if of_main_pid else headers[0][0]
+    processes = []
+    for path, header in headers:
+        clock = clocks[clock_id(header)]
+        is_command = bool(of_main_pid) and path == main_path
+        processes.append(
+            ProcessFile(
+                path=path,
+                header=header,
+                clock=clock,
+                file_bytes=path.stat().st_size,
+                limit_ticks=_exit_ticks(header, clock, manifest) if is_command else 0,
+                is_main=path == main_path,
+                exit_status=_exit_status(header, manifest if is_command else {}),
+            )
+        )
+    return tuple(processes)
+
+
+def _exit_ticks(header: FileHeader, clock: Clock, manifest: dict[str, Any]) -> int:
+    """When `record` saw the command end, if it did and on the machine that the file is of."""
+    end = manifest.get("end")
+    machine = manifest.get("machine")
+    boot_id = machine.get("boot_id") if isinstance(machine, dict) else None
+    if not isinstance(end, dict) or not isinstance(end.get("monotonic_ns"), int):
+        return 0
+    if isinstance(boot_id, str) and boot_id.replace("-", "") != header.boot_id.hex():
+        return 0
+    ticks = clock.ticks_at(end["monotonic_ns"])
+    return ticks if header.start_ticks <= ticks < 1 << 62 else 0
+
+
+def _exit_status(header: FileHeader, manifest: dict[str, Any]) -> int | None:
+    status = manifest.get("exit_status")
+    if isinstance(status, int):
+        return status
+    return header.exit_status if header.end_reason == EndReason.EXIT else None

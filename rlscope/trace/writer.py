@@ -1,0 +1,214 @@
+"""The pure-Python twin of the recorder's writer: builds whole trace directories, byte by byte, for tests."""
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from rlscope.model import Category, NameKind
+from rlscope.trace import format as fmt
+from rlscope.trace.manifest import write_manifest
+
+DEFAULT_BOOT_ID = bytes(range(16))
+
+
+def _padded(data: bytes, alignment: int) -> bytes:
+    return data + bytes(-len(data) % alignment)
+
+
+@dataclass
+class _Chunk:
+    kind: fmt.ChunkKind
+    stream: int = fmt.NO_STREAM
+    sequence: int = 0
+    base_ticks: int = 0
+    switch_ticks: int = 0
+    thread_id: int = 0
+    open_frames: tuple[int, ...] = ()
+    payload: bytearray = field(default_factory=bytearray)
+    entries: int = 0
+    is_closed: bool = False
+
+    def to_bytes(self) -> bytes:
+        frames = _padded(b"".join(frame.to_bytes(4, "little") for frame in self.open_frames), 8)
+        payload_offset = fmt.CHUNK_HEADER.size + len(frames)
+        chunk_bytes = len(_padded(bytes(payload_offset + len(self.payload)), fmt.CHUNK_ALIGNMENT))
+        header = fmt.CHUNK_HEADER.pack(
+            fmt.CHUNK_MAGIC, self.kind, fmt.CHUNK_CLOSED if self.is_closed else 0, chunk_bytes, payload_offset,
+            len(self.payload) if self.is_closed else 0, fmt.crc32c(self.payload) if self.is_closed else 0,
+            self.stream, self.sequence, self.base_ticks, self.switch_ticks, len(self.open_frames), 0, self.thread_id,
+        )  # fmt: skip
+        return _padded(header + frames + self.payload, fmt.CHUNK_ALIGNMENT)
+
+
+class ThreadWriter:
+    """One thread's stream. Ticks are absolute and must not decrease."""
+
+    def __init__(self, process: "ProcessWriter", stream: int, thread_id: int, start_ticks: int) -> None:
+        self._process = process
+        self._stream = stream
+        self._thread_id = thread_id
+        self._ticks = start_ticks
+        self._frames: list[int] = []
+        self._sequence = 0
+        self._chunk = self._open_chunk(0)
+
+    def new_chunk(self, switch_ticks: int = 0) -> None:
+        """Closes the chunk and opens the next one, as the recorder does when one is full."""
+        self._chunk.is_closed = True
+        self._chunk = self._open_chunk(switch_ticks)
+
+    def begin_operation(self, ticks: int, name: str) -> None:
+        """Enters an operation."""
+        self._begin(ticks, self._process.name_id(NameKind.OPERATION, Category.PYTHON, name))
+
+    def begin_phase(self, ticks: int, name: str) -> None:
+        """Enters a phase of the process."""
+        self._begin(ticks, self._process.name_id(NameKind.PHASE, Category.PYTHON, name))
+
+    def begin_boundary(self, ticks: int, category: Category, name: str) -> None:
+        """Enters a call of `category`."""
+        self._begin(ticks, self._process.name_id(NameKind.BOUNDARY, category, name))
+
+    def end(self, ticks: int) -> None:
+        """Leaves the innermost frame."""
+        if not self._frames:
+            raise ValueError("an end with nothing open")
+        self._append(ticks, fmt.RecordKind.END)
+        self._frames.pop()
+
+    def progress(self, ticks: int, timesteps: int, total_timesteps: int = 0, is_baseline: bool = False) -> None:
+        """Reports progress; a baseline says where counting starts."""
+        self._append(
+            ticks, fmt.RecordKind.OTHER, fmt.PROGRESS_TAG, int(is_baseline) + 1, timesteps + 1, total_timesteps + 1
+        )
+
+    def close(self) -> None:
+        """Ends the stream in an orderly way: its last chunk is closed."""
+        self._chunk.is_closed = True
+
+    def _open_chunk(self, switch_ticks: int) -> _Chunk:
+        chunk = _Chunk(
+            fmt.ChunkKind.EVENTS, self._stream, self._sequence, self._ticks, switch_ticks, self._thread_id,
+            tuple(self._frames),
+        )  # fmt: skip
+        self._process.chunks.append(chunk)
+        self._sequence += 1
+        return chunk
+
+    def _begin(self, ticks: int, name_id: int) -> None:
+        self._append(ticks, fmt.RecordKind.BEGIN, name_id)
+        self._frames.append(name_id)
+
+    def _append(self, ticks: int, kind: fmt.RecordKind, *numbers: int) -> None:
+        if ticks < self._ticks:
+            raise ValueError(f"ticks must not decrease, but {ticks} follows {self._ticks}")
+        if self._chunk.entries >= self._process.entries_per_chunk:
+            self.new_chunk()
+        self._chunk.payload += fmt.encode_varint(ticks - self._ticks << 2 | kind)
+        for number in numbers:
+            self._chunk.payload += fmt.encode_varint(number)
+        self._chunk.entries += 1
+        self._ticks = ticks
+
+
+class ProcessWriter:
+    """One process's file. A process that is never stopped was killed: its last chunks stay open."""
+
+    def __init__(self, header: fmt.FileHeader, entries_per_chunk: int) -> None:
+        self.header = header
+        self.entries_per_chunk = entries_per_chunk
+        self.chunks: list[_Chunk] = []
+        self._names: dict[tuple[NameKind, Category, str], int] = {}
+        self._threads: list[ThreadWriter] = []
+        self._catalog: _Chunk | None = None
+        self._catalog_chunks = 0
+
+    def thread(
+        self, stream: int | None = None, thread_id: int | None = None, start_ticks: int | None = None
+    ) -> ThreadWriter:
+        """A thread that starts at `start_ticks` (the process's start); numbers count up unless given."""
+        number = len(self._threads) if stream is None else stream
+        thread = ThreadWriter(
+            self,
+            number,
+            self.header.pid + number if thread_id is None else thread_id,
+            self.header.start_ticks if start_ticks is None else start_ticks,
+        )
+        self._threads.append(thread)
+        return thread
+
+    def properties(self, values: dict[str, Any]) -> None:
+        """Adds properties; later ones replace keys of earlier ones."""
+        text = json.dumps(values).encode()
+        self._add_entry(fmt.EntryType.PROPERTIES, len(text).to_bytes(4, "little") + text)
+
+    def name_id(self, kind: NameKind, category: Category, name: str) -> int:
+        """The id of a name, which is written to the catalog when it is first asked for."""
+        key = (kind, category, name)
+        if key not in self._names:
+            self._names[key] = len(self._names) + 1
+            text = name.encode()
+            self._add_entry(
+                fmt.EntryType.NAME, fmt.NAME_ENTRY.pack(self._names[key], kind, category, len(text)) + text
+            )
+        return self._names[key]
+
+    def stop(self, ticks: int, end_reason: fmt.EndReason = fmt.EndReason.STOPPED, exit_status: int = 0) -> None:
+        """Ends the recording in an orderly way."""
+        for thread in self._threads:
+            thread.close()
+        if self._catalog is not None:
+            self._catalog.is_closed = True
+        self.header = replace(self.header, stop_ticks=ticks, end_reason=end_reason, exit_status=exit_status)
+
+    def to_bytes(self) -> bytes:
+        """The whole file."""
+        return _padded(self.header.pack(), fmt.FILE_HEADER_BYTES) + b"".join(c.to_bytes() for c in self.chunks)
+
+    def _add_entry(self, entry_type: fmt.EntryType, content: bytes) -> None:
+        if self._catalog is None or self._catalog.entries >= self.entries_per_chunk:
+            if self._catalog is not None:
+                self._catalog.is_closed = True
+            self._catalog = _Chunk(fmt.ChunkKind.CATALOG, sequence=self._catalog_chunks)
+            self._catalog_chunks += 1
+            self.chunks.append(self._catalog)
+        size = len(_padded(bytes(4 + len(content)), 4))
+        self._catalog.payload += _padded((size << 8 | entry_type).to_bytes(4, "little") + content, 4)
+        self._catalog.entries += 1
+
+
+class TraceWriter:
+    """A trace directory. A tick is one nanosecond of the monotonic clock."""
+
+    def __init__(self, directory: Path, entries_per_chunk: int = 1_000_000) -> None:
+        self.directory = directory
+        self.entries_per_chunk = entries_per_chunk
+        self.processes: list[ProcessWriter] = []
+
+    def process(
+        self, pid: int = 1, parent_pid: int = 0, start_ticks: int = 0, boot_id: bytes = DEFAULT_BOOT_ID
+    ) -> ProcessWriter:
+        """A process that starts recording at `start_ticks`."""
+        pair = fmt.ClockPair(start_ticks, start_ticks, start_ticks + 1_000_000_000)
+        header = fmt.FileHeader(
+            clock=fmt.ClockKind.MONOTONIC, tick_shift=0, pid=pid, parent_pid=parent_pid, start_ticks=start_ticks,
+            stop_ticks=0, end_reason=fmt.EndReason.NONE, stop_errno=0, exit_status=0, dropped_records=0,
+            misnested_operations=0, boot_id=boot_id, first_pair=pair, last_pair=pair,
+        )  # fmt: skip
+        self.processes.append(ProcessWriter(header, self.entries_per_chunk))
+        return self.processes[-1]
+
+    def write(self, manifest: dict[str, Any] | None = None) -> Path:
+        """Writes the process files, and the manifest if there is one. Returns the directory."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        seen: Counter[int] = Counter()
+        for process in self.processes:
+            pid = process.header.pid
+            path = self.directory / f"{pid}-{seen[pid]}{fmt.PROCESS_FILE_SUFFIX}"
+            path.write_bytes(process.to_bytes())
+            seen[pid] += 1
+        if manifest is not None:
+            write_manifest(self.directory, manifest)
+        return self.directory

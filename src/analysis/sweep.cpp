@@ -1,0 +1,634 @@
+// The merge of a process's streams in order of time, and what each record changes.
+#include "sweep.h"
+
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <tuple>
+#include <unordered_map>
+
+namespace rlscope {
+namespace {
+
+constexpr size_t kCategories = 5;
+constexpr const char* kCategoryLabels[kCategories] = {"python", "simulator", "backend", "cuda", "wait"};
+// Who owns an instant: the lower the sooner. By whether the thread is outside any operation, and by its category.
+constexpr uint64_t kOwnerRank[2][kCategories] = {{0, 1, 3, 2, 8}, {4, 5, 7, 6, 9}};
+constexpr auto kPython = static_cast<uint8_t>(Category::kPython);
+constexpr auto kCuda = static_cast<uint8_t>(Category::kCuda);
+
+// Stages by number. The first two apply where no enclosing operation is one of the others.
+constexpr const char* kStageLabels[] = {"(none)", "training_loop", "simulation", "inference", "backpropagation"};
+constexpr uint8_t kNoStage = 0;
+constexpr uint8_t kTrainingLoop = 1;
+constexpr uint32_t kStages = 5;
+constexpr const char* kNone = "(none)";
+
+// All threads' windows together; each gets a share of it within these bounds.
+constexpr size_t kWindowBudget = 32 << 20;
+constexpr size_t kLargestWindow = 256 << 10;
+constexpr size_t kSmallestWindow = 8 << 10;
+
+constexpr size_t kFewThreads = 8;
+constexpr uint64_t kNever = ~0ull;
+constexpr uint64_t kLongestRun = 1ull << 56;  // ticks; a later record can only be damage
+
+struct Row {
+  uint64_t ticks[kCategories] = {};
+};
+
+struct TransitionCounts {
+  uint64_t of[kCategories][kCategories] = {};  // from, to
+};
+
+// A leaf operation together with the stage it belongs to: operation number times kStages plus stage. 0: in no operation.
+using Scope = uint32_t;
+
+struct ScopeState {
+  Row* row = nullptr;  // of the phase below; another phase needs another row
+  uint32_t phase = 0;
+  TransitionCounts* transitions = nullptr;
+};
+
+struct NameState {
+  uint64_t count = 0;
+  uint32_t number = 0;  // of the operation or phase with this name
+  NameKind kind{};
+  uint8_t category = 0;
+  uint8_t stage = kNoStage;
+};
+
+struct Frame {
+  uint64_t saved;  // what the end restores: the category, the scope, or the key of the open phase
+  uint32_t id;
+};
+
+// A std::vector's push_back builds the frame elsewhere and copies it, which costs a quarter of the sweep's time.
+class FrameStack {
+ public:
+  void push(uint64_t saved, uint32_t id) {
+    if (__builtin_expect(depth_ == frames_.size(), 0)) frames_.resize(2 * depth_ + kFirstFrames);
+    frames_[depth_].saved = saved;
+    frames_[depth_].id = id;
+    depth_++;
+  }
+  const Frame& pop() { return frames_[--depth_]; }
+  size_t depth() const { return depth_; }
+  const Frame& operator[](size_t index) const { return frames_[index]; }
+
+ private:
+  static constexpr size_t kFirstFrames = 16;
+  std::vector<Frame> frames_;
+  size_t depth_ = 0;
+};
+
+struct Thread {
+  Thread(uint32_t stream, bool is_main) : stream(stream), is_main(is_main), runs_python(is_main) {}
+
+  bool takes_part() const { return is_main || boundaries > 0 || scope != 0; }
+
+  uint32_t stream;
+  bool is_main;
+  bool runs_python;  // false until something shows that this thread does not just get called back by native code
+  uint8_t category = 0;
+  bool is_fresh = true;  // no chunk was seen yet
+  Scope scope = 0;                            // its own; 0: it has the main thread's
+  uint64_t boundaries = 0;                    // open boundary frames
+  size_t slot = 0;                            // its place in threads_, next_ticks_ and owner_keys_
+  uint64_t events = 0;
+  FrameStack frames;
+  std::optional<StreamReader> reader;
+  uint64_t charged_until = 0;  // by_thread only
+};
+
+// The place of the smallest value, the first of several; written so that it compiles to no branch in the loop.
+inline size_t smallest(const std::vector<uint64_t>& values) {
+  size_t place = 0;
+  uint64_t best = values[0];
+  for (size_t i = 1; i < values.size(); i++) {
+    bool is_less = values[i] < best;
+    place = is_less ? i : place;
+    best = is_less ? values[i] : best;
+  }
+  return place;
+}
+
+uint8_t stage_of_name(const std::string& name) {
+  for (uint8_t stage = 1; stage < kStages; stage++) {
+    if (name == kStageLabels[stage]) return stage;
+  }
+  return kNoStage;
+}
+
+class Sweep {
+ public:
+  Sweep(TraceFile& file, const SweepOptions& options);
+  SweepResult run();
+
+ private:
+  void learn_names();
+  uint32_t number_of(NameKind kind, const std::string& name);
+
+  void merge();
+  void activate(const StreamIndex& stream);
+  void run_thread(Thread& thread, uint64_t limit);
+  bool knows_name(uint64_t id) const { return id < names_.size() && names_[id].kind != NameKind{}; }
+  bool learn_name(uint64_t id);
+  bool accepts_chunk(Thread& thread);
+  void insert(size_t slot, uint32_t stream);
+  void finish(size_t slot);
+  void renumber();
+
+  void apply(Thread& thread, StreamReader& reader);
+  void open(Thread& thread, uint32_t id, bool is_recorded);
+  void open_boundary(Thread& thread, const NameState& name, bool is_recorded);
+  void close(Thread& thread);
+  static size_t frames_in_common(const Thread& thread);
+  void match_open_frames(Thread& thread);
+  void note_progress(const Progress& record);
+
+  void advance(uint64_t ticks) {
+    if (ticks > end_) ticks = end_;
+    if (ticks > now_) {
+      *cell_ += ticks - now_;
+      now_ = ticks;
+    }
+  }
+  void advance(Thread& thread, uint64_t ticks) {
+    advance(ticks);
+    if (__builtin_expect(options_.by_thread, 0)) charge(thread);
+  }
+
+  Scope scope_of(const Thread& thread) const { return thread.scope ? thread.scope : main_->scope; }
+  Row& row_of(Scope scope);
+  void find_row(Scope scope);
+  uint64_t owner_key(const Thread& thread) const;
+  void set_cell() { cell_ = &row_of(scope_of(*owner_)).ticks[owner_->category]; }
+  void thread_changed(Thread& thread);
+  void set_scope(Thread& thread, Scope scope);
+  void phases_changed();
+  void choose_owner();
+  void charge(Thread& thread);
+  void charge_all();
+
+  // Ticks by thread, phase, stage, operation, category. By label, because two names of the catalog may read the same.
+  using Table = std::map<std::tuple<uint32_t, std::string, std::string, std::string, size_t>, uint64_t>;
+  void add_rows(uint32_t thread, uint32_t phase, Scope scope, const Row& row, Table& table) const;
+  static std::vector<BreakdownRow> rows_of(const Table& table);
+  SweepResult result() const;
+
+  TraceFile& file_;
+  SweepOptions options_;
+  size_t window_bytes_;
+  bool catalog_is_final_ = false;
+  std::vector<NameState> names_;                             // by id
+  std::unordered_map<std::string, uint32_t> numbers_[2];     // operations, phases
+  std::vector<std::string> labels_[2] = {{kNone}, {kNone}};  // by number; 0 is (none)
+  std::vector<ScopeState> scopes_;                           // by scope
+  std::map<std::pair<uint32_t, Scope>, Row> rows_;           // by phase, scope
+  std::map<std::tuple<uint32_t, uint32_t, Scope>, Row> thread_rows_;
+  std::deque<TransitionCounts> transitions_;
+
+  std::vector<const StreamIndex*> pending_;       // not yet begun, the latest first
+  std::vector<std::unique_ptr<Thread>> threads_;  // by stream number, so that a tie goes to the lower one
+  std::vector<uint64_t> next_ticks_;              // of threads_; kNever: no more records
+  std::vector<uint64_t> owner_keys_;              // of threads_; the smallest is the owner's; kNever: takes no part
+  Thread* main_;
+  Thread* owner_;
+  std::map<uint64_t, uint32_t> open_phases_;  // in the order in which they began
+  uint64_t phases_opened_ = 0;
+  uint32_t phase_ = 0;
+  uint64_t now_;
+  uint64_t end_;
+  uint64_t last_ticks_;
+  uint64_t* cell_;
+  std::map<uint32_t, StreamSummary> streams_;
+  std::optional<ProgressSummary> progress_;
+};
+
+Sweep::Sweep(TraceFile& file, const SweepOptions& options) : file_(file), options_(options) {
+  const FileHeader& header = file.header();
+  size_t share = kWindowBudget / std::max<size_t>(file.streams().size(), 1);
+  window_bytes_ = std::clamp(share, kSmallestWindow, kLargestWindow);
+  now_ = last_ticks_ = header.start_ticks;
+  end_ = header.stop_ticks ? header.stop_ticks : options.limit_ticks;
+  end_ = end_ ? std::max(end_, now_) : now_ + kLongestRun;
+  learn_names();
+  for (const auto& [number, stream] : file.streams()) {
+    pending_.push_back(&stream);
+    streams_[number] = {number, stream.thread_id, 0};
+  }
+  std::stable_sort(pending_.begin(), pending_.end(), [](const StreamIndex* a, const StreamIndex* b) {
+    return std::tie(a->first_ticks, a->stream) > std::tie(b->first_ticks, b->stream);
+  });
+  threads_.push_back(std::make_unique<Thread>(0, true));
+  next_ticks_.push_back(kNever);
+  owner_keys_.push_back(kNever);
+  main_ = owner_ = threads_[0].get();
+  main_->charged_until = now_;
+  set_cell();
+}
+
+uint32_t Sweep::number_of(NameKind kind, const std::string& name) {
+  size_t table = kind == NameKind::kPhase;
+  auto [place, is_new] = numbers_[table].try_emplace(name, labels_[table].size());
+  if (is_new) labels_[table].push_back(name);
+  return place->second;
+}
+
+void Sweep::learn_names() {
+  names_.resize(file_.names().size());
+  for (size_t id = 0; id < names_.size(); id++) {
+    const Name& name = file_.names()[id];
+    NameState& state = names_[id];
+    if (name.kind == NameKind{} || state.kind != NameKind{}) continue;
+    state.kind = name.kind;
+    state.category = static_cast<uint8_t>(name.category);
+    if (name.kind == NameKind::kBoundary) continue;
+    state.number = number_of(name.kind, name.text);
+    if (name.kind == NameKind::kOperation) state.stage = stage_of_name(name.text);
+  }
+  scopes_.resize(labels_[0].size() * kStages);
+}
+
+// ---- merge
+
+SweepResult Sweep::run() {
+  merge();
+  if (last_ticks_ > file_.header().start_ticks + kLongestRun) {
+    file_.report_damage(0, "a record lies years after the start of the recording");
+  }
+  uint64_t end = file_.header().stop_ticks ? file_.header().stop_ticks : options_.limit_ticks;
+  advance(end ? end : last_ticks_);
+  if (options_.by_thread) charge_all();
+  return result();
+}
+
+// Runs the stream with the earliest record until another one's turn comes. At the same tick the lower stream is first.
+void Sweep::merge() {
+  for (;;) {
+    size_t first = smallest(next_ticks_);
+    uint64_t first_ticks = next_ticks_[first];
+    if (!pending_.empty() && pending_.back()->first_ticks <= first_ticks) {
+      const StreamIndex& stream = *pending_.back();
+      pending_.pop_back();
+      activate(stream);
+      continue;
+    }
+    if (first_ticks == kNever) return;
+    next_ticks_[first] = kNever;
+    size_t second = smallest(next_ticks_);
+    uint64_t limit = next_ticks_[second];
+    if (limit != kNever && first < second) limit++;
+    if (!pending_.empty()) limit = std::min(limit, pending_.back()->first_ticks);
+    run_thread(*threads_[first], limit);
+  }
+}
+
+void Sweep::activate(const StreamIndex& stream) {
+  size_t slot = 0;
+  if (stream.stream != main_->stream) {
+    while (slot < threads_.size() && threads_[slot]->stream < stream.stream) slot++;
+    insert(slot, stream.stream);
+  }
+  Thread& thread = *threads_[slot];
+  thread.reader.emplace(file_, stream, window_bytes_);
+  if (thread.reader->next()) {
+    next_ticks_[slot] = thread.reader->ticks();
+  } else {
+    finish(slot);
+  }
+}
+
+void Sweep::run_thread(Thread& thread, uint64_t limit) {
+  StreamReader& reader = *thread.reader;
+  do {
+    apply(thread, reader);
+    if (__builtin_expect(!reader.next(), 0)) {
+      finish(thread.slot);
+      return;
+    }
+  } while (reader.ticks() < limit);
+  next_ticks_[thread.slot] = reader.ticks();
+}
+
+void Sweep::insert(size_t slot, uint32_t stream) {
+  auto at = static_cast<std::ptrdiff_t>(slot);
+  threads_.insert(threads_.begin() + at, std::make_unique<Thread>(stream, false));
+  next_ticks_.insert(next_ticks_.begin() + at, kNever);
+  owner_keys_.insert(owner_keys_.begin() + at, kNever);
+  renumber();
+  for (const auto& thread : threads_) owner_keys_[thread->slot] = owner_key(*thread);
+}
+
+// A thread that ended with frames open keeps its place to the end.
+void Sweep::finish(size_t slot) {
+  Thread& thread = *threads_[slot];
+  last_ticks_ = std::max(last_ticks_, thread.reader->ticks());
+  streams_[thread.stream].events = thread.events;
+  next_ticks_[slot] = kNever;
+  thread.reader.reset();
+  if (thread.takes_part()) return;
+  auto at = static_cast<std::ptrdiff_t>(slot);
+  threads_.erase(threads_.begin() + at);
+  next_ticks_.erase(next_ticks_.begin() + at);
+  owner_keys_.erase(owner_keys_.begin() + at);
+  renumber();
+}
+
+void Sweep::renumber() {
+  for (size_t slot = 0; slot < threads_.size(); slot++) threads_[slot]->slot = slot;
+}
+
+// An unknown name may be one that a process that still records has added since.
+bool Sweep::learn_name(uint64_t id) {
+  if (catalog_is_final_) return false;
+  file_.reload_catalog();
+  learn_names();
+  catalog_is_final_ = !knows_name(id);
+  return !catalog_is_final_;
+}
+
+// Whether the chunk's header can be used.
+bool Sweep::accepts_chunk(Thread& thread) {
+  StreamReader& reader = *thread.reader;
+  const std::vector<uint32_t>& open_frames = reader.open_frames();
+  for (uint32_t id : open_frames) {
+    if (knows_name(id) || learn_name(id)) continue;
+    reader.reject("the open frame " + std::to_string(id) + " is not in the catalog");
+    return false;
+  }
+  if (thread.is_fresh) return true;
+  bool is_continuation = reader.ticks() >= reader.ticks_before_chunk() && open_frames.size() == thread.frames.depth() &&
+                         frames_in_common(thread) == open_frames.size();
+  // Behind damage a chunk cannot fit what was read before it: what it says itself holds.
+  if (!is_continuation && file_.damage_count() == 0) {
+    file_.report_damage(reader.record_offset(), "the chunk does not go on where thread " +
+                                                    std::to_string(thread.stream) + " was: another time or open frames");
+  }
+  return true;
+}
+
+// ---- what a record changes
+
+inline void Sweep::apply(Thread& thread, StreamReader& reader) {
+  if (__builtin_expect(reader.type() == RecordType::kBegin, 1)) {
+    uint64_t id = reader.take_id();
+    if (__builtin_expect(!knows_name(id), 0) && !learn_name(id)) {
+      reader.reject("the name with id " + std::to_string(id) + " is not in the catalog");
+      return;
+    }
+    advance(thread, reader.ticks());
+    open(thread, static_cast<uint32_t>(id), true);
+  } else if (__builtin_expect(reader.type() == RecordType::kEnd, 1)) {
+    if (__builtin_expect(thread.frames.depth() == 0, 0)) {
+      reader.reject("an end with nothing open");
+      return;
+    }
+    advance(thread, reader.ticks());
+    close(thread);
+  } else if (reader.type() == RecordType::kProgress) {
+    advance(thread, reader.ticks());
+    note_progress(reader.progress());
+  } else if (accepts_chunk(thread)) {
+    advance(thread, reader.ticks());
+    match_open_frames(thread);
+  }
+}
+
+// A frame that is not recorded is one that a chunk's header says is open; its begin was lost.
+inline void Sweep::open(Thread& thread, uint32_t id, bool is_recorded) {
+  NameState& name = names_[id];
+  name.count += is_recorded;
+  thread.events += is_recorded;
+  if (__builtin_expect(name.kind == NameKind::kBoundary, 1)) {
+    open_boundary(thread, name, is_recorded);
+    thread.frames.push(thread.category, id);
+    thread.category = name.category;
+    thread.boundaries++;
+    thread_changed(thread);
+    return;
+  }
+  if (thread.boundaries == 0) thread.runs_python = true;
+  if (name.kind == NameKind::kOperation) {
+    Scope before = thread.scope;
+    auto stage = static_cast<uint8_t>(before % kStages);
+    if (name.stage > kTrainingLoop || stage == kNoStage) stage = name.stage;
+    thread.frames.push(before, id);
+    set_scope(thread, name.number * kStages + stage);
+  } else {
+    thread.frames.push(phases_opened_, id);
+    open_phases_[phases_opened_++] = name.number;
+    phases_changed();
+  }
+}
+
+// Counts the transition, if it is one.
+inline void Sweep::open_boundary(Thread& thread, const NameState& name, bool is_recorded) {
+  uint8_t from = thread.category;
+  if (__builtin_expect(!thread.runs_python && thread.boundaries == 0, 0)) {
+    // Only native code can be what calls CUDA or back into Python on a thread that has shown no Python of its own.
+    if (name.category == kPython || name.category == kCuda) {
+      from = owner_->category;
+    } else {
+      thread.runs_python = true;
+    }
+  }
+  if (from == name.category || !is_recorded) return;
+  ScopeState& scope = scopes_[scope_of(thread)];
+  if (!scope.transitions) scope.transitions = &transitions_.emplace_back();
+  scope.transitions->of[from][name.category]++;
+}
+
+inline void Sweep::close(Thread& thread) {
+  const Frame& frame = thread.frames.pop();
+  switch (names_[frame.id].kind) {
+    case NameKind::kBoundary:
+      thread.category = static_cast<uint8_t>(frame.saved);
+      thread.boundaries--;
+      thread_changed(thread);
+      break;
+    case NameKind::kOperation:
+      set_scope(thread, static_cast<Scope>(frame.saved));
+      break;
+    case NameKind::kPhase:
+      open_phases_.erase(frame.saved);
+      phases_changed();
+      break;
+  }
+}
+
+// How many of a thread's frames, from the outermost, are the ones that the chunk's header names.
+size_t Sweep::frames_in_common(const Thread& thread) {
+  const std::vector<uint32_t>& open_frames = thread.reader->open_frames();
+  size_t limit = std::min(open_frames.size(), thread.frames.depth());
+  size_t same = 0;
+  while (same < limit && thread.frames[same].id == open_frames[same]) same++;
+  return same;
+}
+
+// Where the header of a chunk differs from what was read before it, the header holds.
+void Sweep::match_open_frames(Thread& thread) {
+  const std::vector<uint32_t>& open_frames = thread.reader->open_frames();
+  size_t same = frames_in_common(thread);
+  while (thread.frames.depth() > same) close(thread);
+  for (size_t i = same; i < open_frames.size(); i++) open(thread, open_frames[i], false);
+  thread.is_fresh = false;
+}
+
+void Sweep::note_progress(const Progress& record) {
+  if (!progress_) {
+    progress_.emplace();
+    progress_->first_ticks = now_;
+    progress_->first_timesteps = record.timesteps;
+  }
+  progress_->iterations += !record.is_baseline;
+  progress_->last_ticks = now_;
+  progress_->last_timesteps = record.timesteps;
+  if (record.total_timesteps) progress_->total_timesteps = record.total_timesteps;
+  if (record.is_baseline && !progress_->baseline_timesteps) progress_->baseline_timesteps = record.timesteps;
+}
+
+// ---- who owns the instant
+
+inline Row& Sweep::row_of(Scope scope) {
+  ScopeState& state = scopes_[scope];
+  if (__builtin_expect(!state.row || state.phase != phase_, 0)) find_row(scope);
+  return *state.row;
+}
+
+void Sweep::find_row(Scope scope) {
+  scopes_[scope].row = &rows_[{phase_, scope}];
+  scopes_[scope].phase = phase_;
+}
+
+inline uint64_t Sweep::owner_key(const Thread& thread) const {
+  uint64_t key = kOwnerRank[scope_of(thread) == 0][thread.category] << 32 | thread.stream;
+  return thread.takes_part() ? key : kNever;
+}
+
+// While there is only one thread its key is not needed, so not kept.
+inline void Sweep::thread_changed(Thread& thread) {
+  if (owner_keys_.size() > 1) {
+    uint64_t before = owner_keys_[thread.slot];
+    uint64_t key = owner_key(thread);
+    owner_keys_[thread.slot] = key;
+    // Among few, looking at all is cheaper than branches that depend on how the threads interleave.
+    if (owner_keys_.size() <= kFewThreads || (&thread == owner_ && key > before)) {
+      choose_owner();
+    } else if (key < owner_keys_[owner_->slot]) {
+      owner_ = &thread;
+    }
+  }
+  set_cell();
+}
+
+void Sweep::choose_owner() { owner_ = threads_[smallest(owner_keys_)].get(); }
+
+void Sweep::set_scope(Thread& thread, Scope scope) {
+  Scope before = thread.scope;
+  if (thread.is_main && threads_.size() > 1) {
+    // Threads without an operation of their own have the main thread's.
+    if (options_.by_thread) charge_all();
+    thread.scope = scope;
+    if ((before == 0) != (scope == 0)) {
+      for (const auto& other : threads_) owner_keys_[other->slot] = owner_key(*other);
+      choose_owner();
+    }
+    set_cell();
+    return;
+  }
+  thread.scope = scope;
+  thread_changed(thread);
+}
+
+void Sweep::phases_changed() {
+  if (options_.by_thread) charge_all();
+  phase_ = open_phases_.empty() ? 0 : open_phases_.rbegin()->second;
+  set_cell();
+}
+
+// Adds the time since a thread's last change to the thread's own view. To be called before each change.
+void Sweep::charge(Thread& thread) {
+  if (thread.takes_part() && now_ > thread.charged_until) {
+    Row& row = thread_rows_[{thread.stream, phase_, scope_of(thread)}];
+    row.ticks[thread.category] += now_ - thread.charged_until;
+  }
+  thread.charged_until = now_;
+}
+
+void Sweep::charge_all() {
+  for (const auto& thread : threads_) charge(*thread);
+}
+
+// ---- result
+
+void Sweep::add_rows(uint32_t thread, uint32_t phase, Scope scope, const Row& row, Table& table) const {
+  for (size_t category = 0; category < kCategories; category++) {
+    if (row.ticks[category] == 0) continue;
+    table[{thread, labels_[1][phase], kStageLabels[scope % kStages], labels_[0][scope / kStages], category}] +=
+        row.ticks[category];
+  }
+}
+
+std::vector<BreakdownRow> Sweep::rows_of(const Table& table) {
+  std::vector<BreakdownRow> rows;
+  for (const auto& [key, ticks] : table) {
+    const auto& [thread, phase, stage, operation, category] = key;
+    rows.push_back({thread, phase, stage, operation, static_cast<Category>(category), ticks});
+  }
+  return rows;
+}
+
+SweepResult Sweep::result() const {
+  SweepResult result;
+  result.start_ticks = file_.header().start_ticks;
+  result.end_ticks = now_;
+  result.progress = progress_;
+  for (const auto& [number, stream] : streams_) result.streams.push_back(stream);
+
+  Table breakdown;
+  for (const auto& [key, row] : rows_) add_rows(0, key.first, key.second, row, breakdown);
+  result.breakdown = rows_of(breakdown);
+  Table threads;
+  for (const auto& [key, row] : thread_rows_) add_rows(std::get<0>(key), std::get<1>(key), std::get<2>(key), row, threads);
+  result.threads = rows_of(threads);
+
+  std::map<std::tuple<std::string, std::string, size_t, size_t>, uint64_t> transitions;
+  for (Scope scope = 0; scope < scopes_.size(); scope++) {
+    if (!scopes_[scope].transitions) continue;
+    for (size_t from = 0; from < kCategories; from++) {
+      for (size_t to = 0; to < kCategories; to++) {
+        uint64_t count = scopes_[scope].transitions->of[from][to];
+        if (count) transitions[{kStageLabels[scope % kStages], labels_[0][scope / kStages], from, to}] += count;
+      }
+    }
+  }
+  for (const auto& [key, count] : transitions) {
+    const auto& [stage, operation, from, to] = key;
+    result.transitions.push_back({stage, operation, static_cast<Category>(from), static_cast<Category>(to), count});
+  }
+
+  for (const char* kind : {"operation", "phase"}) result.events[kind] = 0;
+  for (const char* label : kCategoryLabels) result.events[label] = 0;
+  for (size_t id = 0; id < names_.size(); id++) {
+    const NameState& name = names_[id];
+    if (name.kind == NameKind::kBoundary) {
+      result.events[kCategoryLabels[name.category]] += name.count;
+      if (name.count) result.crossings[file_.names()[id].text] += name.count;
+    } else if (name.kind != NameKind{}) {
+      result.events[name.kind == NameKind::kOperation ? "operation" : "phase"] += name.count;
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+const char* category_label(Category category) { return kCategoryLabels[static_cast<size_t>(category)]; }
+
+const char* resource_label(Category category) { return category == Category::kWait ? "idle" : "cpu"; }
+
+SweepResult sweep(TraceFile& file, const SweepOptions& options) { return Sweep(file, options).run(); }
+
+}  // namespace rlscope

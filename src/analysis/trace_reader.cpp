@@ -1,0 +1,396 @@
+// Reading a process file that may be damaged, cut short, hostile or still growing.
+#include "trace_reader.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cinttypes>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+#include "crc32c.h"
+
+namespace rlscope {
+namespace {
+
+constexpr size_t kLongestRecord = 5 * kMaxVarintBytes;  // progress
+constexpr size_t kLongestFastRecord = 2 * kMaxVarintBytes;
+constexpr size_t kSlack = kMaxVarintBytes;  // decode_varint reads a whole word
+constexpr size_t kNotesKept = 20;
+constexpr uint32_t kLargestTickShift = 32;
+constexpr uint64_t kLargestTicks = 1ull << 62;
+constexpr uint64_t kSmallestNameEntry = sizeof(uint32_t) + sizeof(NameEntry);
+constexpr uint64_t kIdsAlwaysAllowed = 1 << 16;
+
+std::string text(const char* format, ...) __attribute__((format(printf, 1, 2)));
+std::string text(const char* format, ...) {
+  char buffer[512];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(buffer, sizeof buffer, format, arguments);
+  va_end(arguments);
+  return buffer;
+}
+
+}  // namespace
+
+TraceFile::TraceFile(std::string path, bool recovers) : path_(std::move(path)), recovers_(recovers) {
+  fd_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  struct stat status;
+  if (fd_ < 0 || fstat(fd_, &status) != 0) {
+    int error = errno;
+    if (fd_ >= 0) close(fd_);
+    throw std::system_error(error, std::generic_category(), path_);
+  }
+  bytes_ = static_cast<uint64_t>(status.st_size);
+  try {
+    read_header();
+    walk_chunks([this](uint64_t offset, const ChunkHeader& chunk) { index_chunk(offset, chunk); });
+    for (auto& [number, stream] : streams_) {
+      auto by_sequence = [](const ChunkPlace& a, const ChunkPlace& b) { return a.sequence < b.sequence; };
+      std::stable_sort(stream.chunks.begin(), stream.chunks.end(), by_sequence);
+      ChunkHeader first;
+      read(stream.chunks[0].offset, &first, sizeof first);
+      stream.first_ticks = first.base_ticks;
+    }
+    read_catalog();
+  } catch (...) {
+    close(fd_);
+    throw;
+  }
+}
+
+TraceFile::~TraceFile() { close(fd_); }
+
+void TraceFile::report_damage(uint64_t offset, const std::string& what) {
+  std::string sentence = path_ + " is damaged at byte " + std::to_string(offset) + ": " + what;
+  if (!recovers_) throw TraceDamage(sentence + "; with --recover the rest is used");
+  damage_count_++;
+  if (damage_.size() < kNotesKept) damage_.push_back(sentence);
+}
+
+size_t TraceFile::read(uint64_t offset, void* buffer, size_t size) const {
+  size_t done = 0;
+  while (done < size) {
+    ssize_t got = pread(fd_, static_cast<char*>(buffer) + done, size - done, static_cast<off_t>(offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw std::system_error(errno, std::generic_category(), path_);
+    if (got == 0) break;
+    done += static_cast<size_t>(got);
+  }
+  return done;
+}
+
+void TraceFile::read_header() {
+  // Nothing can be recovered without the header, so its damage is thrown in any case.
+  auto fail = [this](size_t offset, const std::string& what) {
+    throw TraceDamage(path_ + " is damaged at byte " + std::to_string(offset) + ": " + what);
+  };
+  size_t got = read(0, &header_, sizeof header_);
+  if (got < sizeof kFileMagic || std::memcmp(header_.magic, kFileMagic, sizeof kFileMagic) != 0) {
+    throw TraceDamage(path_ + " is not a trace file: it does not start with RLSCOPE");
+  }
+  if (bytes_ < kFileHeaderBytes) {
+    fail(bytes_, text("a header of %u bytes was expected, the file has %" PRIu64, kFileHeaderBytes, bytes_));
+  }
+  if (header_.format_version != kFormatVersion) {
+    throw TraceDamage(path_ + " has format version " + std::to_string(header_.format_version) +
+                      ", this rlscope reads version " + std::to_string(kFormatVersion) +
+                      "; analyze it with the version of rlscope that recorded it");
+  }
+  if (header_.header_bytes != kFileHeaderBytes) fail(12, text("header_bytes is %u, not 4096", header_.header_bytes));
+  if (header_.clock != ClockKind::kTsc && header_.clock != ClockKind::kMonotonic) {
+    fail(16, text("clock %u is unknown", static_cast<uint32_t>(header_.clock)));
+  }
+  if (header_.tick_shift > kLargestTickShift) fail(20, text("a tick_shift of %u is impossible", header_.tick_shift));
+  if (header_.start_ticks > kLargestTicks) fail(32, text("start_ticks %" PRIu64 " is impossible", header_.start_ticks));
+  if (header_.stop_ticks && (header_.stop_ticks < header_.start_ticks || header_.stop_ticks > kLargestTicks)) {
+    report_damage(40, text("recording stopped at %" PRIu64 " but began at %" PRIu64, header_.stop_ticks, header_.start_ticks));
+    header_.stop_ticks = 0;
+  }
+}
+
+std::string TraceFile::check_chunk(const ChunkHeader& chunk) const {
+  if (chunk.magic != kChunkMagic) {
+    return text("a chunk (0x%08x) was expected, 0x%08x was found", kChunkMagic, chunk.magic);
+  }
+  if (chunk.chunk_bytes == 0 || chunk.chunk_bytes % kChunkAlignment != 0) {
+    return text("a chunk of %u bytes is not a multiple of %u", chunk.chunk_bytes, kChunkAlignment);
+  }
+  if (chunk.kind != ChunkKind::kEvents && chunk.kind != ChunkKind::kCatalog && chunk.kind != ChunkKind::kFree) {
+    return text("chunk kind %u is unknown", static_cast<unsigned>(chunk.kind));
+  }
+  uint64_t frames_end = sizeof chunk + uint64_t{chunk.depth} * sizeof(uint32_t);
+  if (chunk.payload_offset < frames_end || chunk.payload_offset > chunk.chunk_bytes) {
+    return text("a payload at %u does not fit a chunk of %u bytes with %u open frames", chunk.payload_offset,
+                chunk.chunk_bytes, chunk.depth);
+  }
+  if ((chunk.flags & kChunkClosed) && chunk.payload_bytes > chunk.chunk_bytes - chunk.payload_offset) {
+    return text("a payload of %u bytes does not fit a chunk of %u", chunk.payload_bytes, chunk.chunk_bytes);
+  }
+  if (chunk.kind == ChunkKind::kEvents && chunk.base_ticks > kLargestTicks) {
+    return text("base_ticks %" PRIu64 " is impossible", chunk.base_ticks);
+  }
+  return {};
+}
+
+template <typename OnChunk>
+void TraceFile::walk_chunks(OnChunk on_chunk) {
+  bool is_lost = false;  // damage was reported, the next chunk is being looked for
+  for (uint64_t offset = kFileHeaderBytes; offset < bytes_;) {
+    ChunkHeader chunk{};
+    read(offset, &chunk, sizeof chunk);
+    if (chunk.magic == 0 && !is_lost) return;
+    std::string wrong = check_chunk(chunk);
+    if (!wrong.empty()) {
+      if (!is_lost) report_damage(offset, wrong);
+      is_lost = true;
+      offset += kChunkAlignment;
+      continue;
+    }
+    is_lost = chunk.chunk_bytes > bytes_ - offset;
+    if (is_lost) {
+      report_damage(bytes_, text("the file ends inside the chunk of %u bytes at %" PRIu64, chunk.chunk_bytes, offset));
+    }
+    on_chunk(offset, chunk);
+    offset += is_lost ? kChunkAlignment : chunk.chunk_bytes;
+  }
+}
+
+void TraceFile::index_chunk(uint64_t offset, const ChunkHeader& chunk) {
+  if (chunk.kind == ChunkKind::kFree || bytes_ - offset < chunk.payload_offset) return;
+  if (chunk.kind == ChunkKind::kCatalog) {
+    catalog_.push_back({offset, chunk.sequence});
+    return;
+  }
+  switch_ticks_ += chunk.switch_ticks;
+  StreamIndex& stream = streams_.try_emplace(chunk.stream, StreamIndex{chunk.stream, chunk.thread_id, 0, {}}).first->second;
+  stream.chunks.push_back({offset, chunk.sequence});
+}
+
+void TraceFile::reload_catalog() {
+  struct stat status;
+  if (fstat(fd_, &status) != 0) throw std::system_error(errno, std::generic_category(), path_);
+  bytes_ = std::max(bytes_, static_cast<uint64_t>(status.st_size));
+  catalog_.clear();
+  walk_chunks([this](uint64_t offset, const ChunkHeader& chunk) {
+    if (chunk.kind == ChunkKind::kCatalog) index_chunk(offset, chunk);
+  });
+  read_catalog();
+}
+
+void TraceFile::read_catalog() {
+  properties_.clear();
+  std::stable_sort(catalog_.begin(), catalog_.end(),
+                   [](const ChunkPlace& a, const ChunkPlace& b) { return a.sequence < b.sequence; });
+  uint32_t expected = 0;
+  for (const ChunkPlace& place : catalog_) {
+    if (place.sequence != expected) {
+      report_damage(place.offset, text("chunk %u of the catalog was expected, chunk %u was found", expected, place.sequence));
+    }
+    expected = place.sequence + 1;
+    read_catalog_chunk(place);
+  }
+}
+
+void TraceFile::read_catalog_chunk(const ChunkPlace& place) {
+  ChunkHeader chunk;
+  read(place.offset, &chunk, sizeof chunk);
+  uint64_t start = place.offset + chunk.payload_offset;
+  uint64_t limit = std::min(place.offset + chunk.chunk_bytes, bytes_);
+  if (start > limit) return;
+  std::vector<uint8_t> payload(limit - start);
+  payload.resize(read(start, payload.data(), payload.size()));
+  if (chunk.flags & kChunkClosed) {
+    if (payload.size() > chunk.payload_bytes) payload.resize(chunk.payload_bytes);
+    if (crc32c(0, payload.data(), payload.size()) != chunk.payload_crc32c) {
+      // Its entries are read all the same: each carries its own length, and without names nothing can be shown.
+      report_damage(place.offset, "the checksum of the catalog does not match");
+    }
+  }
+  for (size_t at = 0; at + sizeof(uint32_t) <= payload.size();) {
+    uint32_t head;
+    std::memcpy(&head, payload.data() + at, sizeof head);
+    if (head == 0) return;
+    size_t size = head >> 8;
+    auto type = static_cast<EntryType>(head & 0xFF);
+    if (size < 2 * sizeof(uint32_t) || size % sizeof(uint32_t) != 0 || size > payload.size() - at) {
+      report_damage(start + at, text("a catalog entry of %zu bytes does not fit", size));
+      return;
+    }
+    const uint8_t* entry = payload.data() + at + sizeof head;
+    if (type == EntryType::kName) {
+      read_name(start + at, entry, size - sizeof head);
+    } else if (type == EntryType::kProperties) {
+      uint32_t length;
+      std::memcpy(&length, entry, sizeof length);
+      if (length > size - 2 * sizeof(uint32_t)) {
+        report_damage(start + at, text("properties of %u bytes do not fit an entry of %zu", length, size));
+      } else {
+        properties_.emplace_back(reinterpret_cast<const char*>(entry + sizeof length), length);
+      }
+    } else {
+      report_damage(start + at, text("catalog entry type %u is unknown", head & 0xFF));
+    }
+    at += size;
+  }
+}
+
+void TraceFile::read_name(uint64_t offset, const uint8_t* entry, size_t size) {
+  NameEntry fixed{};
+  if (size >= sizeof fixed) std::memcpy(&fixed, entry, sizeof fixed);
+  bool is_sound = size >= sizeof fixed && fixed.name_bytes <= size - sizeof fixed && fixed.id != 0 &&
+                  fixed.id < kIdsAlwaysAllowed + bytes_ / kSmallestNameEntry && fixed.kind >= NameKind::kOperation &&
+                  fixed.kind <= NameKind::kBoundary && fixed.category <= Category::kWait;
+  if (!is_sound) {
+    report_damage(offset, text("the name with id %u, kind %u, category %u and %u bytes is impossible", fixed.id,
+                               static_cast<unsigned>(fixed.kind), static_cast<unsigned>(fixed.category), fixed.name_bytes));
+    return;
+  }
+  if (fixed.id >= names_.size()) names_.resize(fixed.id + 1);
+  Name& name = names_[fixed.id];
+  std::string text_of_name(reinterpret_cast<const char*>(entry + sizeof fixed), fixed.name_bytes);
+  if (name.kind != NameKind{} && (name.kind != fixed.kind || name.category != fixed.category || name.text != text_of_name)) {
+    report_damage(offset, text("id %u names two things", fixed.id));
+    return;
+  }
+  name = {fixed.kind, fixed.category, std::move(text_of_name)};
+}
+
+StreamReader::StreamReader(TraceFile& file, const StreamIndex& index, size_t window_bytes)
+    : file_(file), index_(index), window_bytes_(window_bytes), ticks_(index.first_ticks) {}
+
+void StreamReader::reject(const std::string& what) {
+  file_.report_damage(position(record_), what);
+  payload_end_ = 0;
+  cursor_ = safe_end_ = window_end_ = window_.data();
+}
+
+void StreamReader::seek(uint64_t offset) {
+  if (window_.empty()) window_.resize(window_bytes_ + kSlack);
+  window_offset_ = offset;
+  cursor_ = safe_end_ = window_end_ = window_.data();
+}
+
+// Moves what is left to the front of the window and reads on, at most to the payload's end.
+void StreamReader::fill() {
+  auto kept = static_cast<size_t>(window_end_ - cursor_);
+  window_offset_ = position(cursor_);
+  std::memmove(window_.data(), cursor_, kept);
+  uint64_t wanted = std::min<uint64_t>(window_bytes_ - kept, payload_end_ - window_offset_ - kept);
+  size_t got = file_.read(window_offset_ + kept, window_.data() + kept, wanted);
+  if (got < wanted) payload_end_ = window_offset_ + kept + got;  // the file was cut while it was read
+  cursor_ = window_.data();
+  window_end_ = cursor_ + kept + got;
+  std::memset(window_.data() + kept + got, 0, kSlack);
+  safe_end_ = kept + got >= kLongestFastRecord ? window_end_ - (kLongestFastRecord - 1) : cursor_;
+}
+
+// Before any record is used, so that a damaged chunk contributes nothing.
+bool StreamReader::checksum_holds(uint32_t expected) {
+  uint64_t start = window_offset_;
+  uint32_t crc = 0;
+  do {
+    cursor_ = window_end_;
+    fill();
+    crc = crc32c(crc, cursor_, static_cast<size_t>(window_end_ - cursor_));
+  } while (position(window_end_) < payload_end_);
+  if (crc != expected) return false;
+  if (window_offset_ != start) seek(start);
+  return true;
+}
+
+// Goes to the next chunk that can be read; false when there is none.
+bool StreamReader::open_chunk() {
+  while (next_chunk_ < index_.chunks.size()) {
+    const ChunkPlace& place = index_.chunks[next_chunk_++];
+    seek(place.offset);
+    // The header again, not the one that was indexed: since then the chunk may have been closed.
+    ChunkHeader chunk{};
+    file_.read(place.offset, &chunk, sizeof chunk);
+    std::string wrong = file_.check_chunk(chunk);
+    if (wrong.empty() && place.sequence != next_sequence_) {
+      file_.report_damage(place.offset, text("chunk %u of thread %u was expected, chunk %u was found", next_sequence_,
+                                             index_.stream, place.sequence));
+      if (place.sequence < next_sequence_) continue;
+    }
+    next_sequence_ = place.sequence + 1;
+    if (!wrong.empty()) {
+      file_.report_damage(place.offset, wrong);
+      continue;
+    }
+    open_frames_.resize(chunk.depth);
+    size_t frame_bytes = chunk.depth * sizeof(uint32_t);
+    if (frame_bytes && file_.read(place.offset + sizeof chunk, open_frames_.data(), frame_bytes) < frame_bytes) {
+      file_.report_damage(place.offset, "the file ends inside the open frames");
+      continue;
+    }
+    uint64_t start = place.offset + chunk.payload_offset;
+    uint64_t end = place.offset + chunk.chunk_bytes;
+    if (chunk.flags & kChunkClosed) end = start + chunk.payload_bytes;
+    // In a file that was cut short the checksum of the last chunk says nothing: its records are read up to the cut.
+    chunk_is_closed_ = (chunk.flags & kChunkClosed) && end <= file_.bytes();
+    payload_end_ = std::min(end, file_.bytes());
+    seek(start);
+    if (chunk_is_closed_ && !checksum_holds(chunk.payload_crc32c)) {
+      file_.report_damage(place.offset, text("the checksum of chunk %u of thread %u does not match", place.sequence,
+                                             index_.stream));
+      continue;
+    }
+    record_ = cursor_;
+    ticks_before_chunk_ = ticks_;
+    ticks_ = chunk.base_ticks;
+    return true;
+  }
+  return false;
+}
+
+bool StreamReader::next_slowly() {
+  for (;;) {
+    if (payload_end_ == 0) {
+      bool has_chunk = open_chunk();
+      type_ = has_chunk ? RecordType::kChunkStart : RecordType::kFinished;
+      return has_chunk;
+    }
+    if (static_cast<size_t>(window_end_ - cursor_) < kLongestRecord && position(window_end_) < payload_end_) fill();
+    if (cursor_ == window_end_ || (*cursor_ == 0 && !chunk_is_closed_)) {
+      payload_end_ = 0;
+      safe_end_ = cursor_;
+      continue;
+    }
+    record_ = cursor_;
+    const uint8_t* cursor = cursor_;
+    const uint8_t* behind_head = cursor_;
+    uint64_t fields[5] = {};
+    size_t wanted = 1;
+    bool is_sound = true;
+    for (size_t i = 0; i < wanted && is_sound; i++) {
+      is_sound = cursor < window_end_ && (fields[i] = decode_varint(cursor)) != 0 && cursor <= window_end_;
+      if (i > 0 || !is_sound) continue;
+      behind_head = cursor;
+      type_ = static_cast<RecordType>(fields[0] & 3);
+      is_sound = fields[0] & 3;
+      wanted = type_ == RecordType::kBegin ? 2 : type_ == RecordType::kProgress ? 5 : 1;
+    }
+    if (is_sound && type_ == RecordType::kProgress) is_sound = fields[1] == kProgress && fields[2] <= 2;
+    if (!is_sound) {
+      reject(text("no record starts with byte 0x%02x here", *cursor_));
+      continue;
+    }
+    ticks_ += fields[0] >> 2;
+    cursor_ = behind_head;  // take_id() goes on from here
+    if (type_ == RecordType::kProgress) {
+      progress_ = {fields[2] == 2, fields[3] - 1, fields[4] - 1};
+      cursor_ = cursor;
+    }
+    return true;
+  }
+}
+
+}  // namespace rlscope

@@ -1,0 +1,166 @@
+// Reads one process's trace file: its header and catalog, and the records of each stream in order.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "trace_format.h"
+#include "varint.h"
+
+namespace rlscope {
+
+// The file is not what it should be. The message names the file, the byte, what was expected and what was found.
+struct TraceDamage : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct Name {
+  NameKind kind{};  // 0: no name has this id
+  Category category{};
+  std::string text;
+};
+
+struct ChunkPlace {
+  uint64_t offset;
+  uint32_t sequence;
+};
+
+struct StreamIndex {
+  uint32_t stream;
+  uint64_t thread_id;
+  uint64_t first_ticks;  // base_ticks of the first chunk
+  std::vector<ChunkPlace> chunks;  // by sequence
+};
+
+// The whole file but for its records. Reads with pread and never maps: a file that another process cuts short while it
+// is being read is an error here, not a SIGBUS.
+class TraceFile {
+ public:
+  // With `recovers`, damage is noted in damage() and stepped over; without, it is thrown.
+  TraceFile(std::string path, bool recovers);
+  ~TraceFile();
+  TraceFile(const TraceFile&) = delete;
+  TraceFile& operator=(const TraceFile&) = delete;
+
+  const FileHeader& header() const { return header_; }
+  uint64_t bytes() const { return bytes_; }
+  const std::map<uint32_t, StreamIndex>& streams() const { return streams_; }  // by number
+  const std::vector<Name>& names() const { return names_; }                    // by id
+  const std::vector<std::string>& properties() const { return properties_; }
+  const std::vector<std::string>& damage() const { return damage_; }
+  uint64_t damage_count() const { return damage_count_; }
+  uint64_t switch_ticks() const { return switch_ticks_; }
+
+  // A process that still records adds names: reads the catalog again.
+  void reload_catalog();
+
+  void report_damage(uint64_t offset, const std::string& what);
+  // As many of `size` bytes as the file has.
+  size_t read(uint64_t offset, void* buffer, size_t size) const;
+  // An empty text, or what is wrong with a chunk header. A chunk that reaches past the end of the file is not wrong here.
+  std::string check_chunk(const ChunkHeader& chunk) const;
+
+ private:
+  void read_header();
+  template <typename OnChunk>
+  void walk_chunks(OnChunk on_chunk);
+  void index_chunk(uint64_t offset, const ChunkHeader& chunk);
+  void read_catalog();
+  void read_catalog_chunk(const ChunkPlace& place);
+  void read_name(uint64_t offset, const uint8_t* entry, size_t size);
+
+  std::string path_;
+  bool recovers_;
+  int fd_ = -1;
+  uint64_t bytes_ = 0;
+  FileHeader header_{};
+  std::map<uint32_t, StreamIndex> streams_;
+  std::vector<ChunkPlace> catalog_;
+  std::vector<Name> names_;
+  std::vector<std::string> properties_;
+  std::vector<std::string> damage_;
+  uint64_t damage_count_ = 0;
+  uint64_t switch_ticks_ = 0;
+};
+
+enum class RecordType : uint32_t {
+  kBegin = 1,
+  kEnd = 2,
+  kProgress = 3,
+  kChunkStart,  // a chunk begins: open_frames() are the frames that are open at ticks()
+  kFinished,
+};
+
+struct Progress {
+  bool is_baseline;
+  uint64_t timesteps;
+  uint64_t total_timesteps;
+};
+
+// One stream's records. Its buffer exists from the first record to the last.
+class StreamReader {
+ public:
+  StreamReader(TraceFile& file, const StreamIndex& index, size_t window_bytes);
+
+  // Goes to the next record; false when there is none. Of a begin only type and time are known until take_id(): which
+  // kind comes next is a guess for the processor when threads interleave, so that branch is taken once, by the caller.
+  bool next() {
+    if (__builtin_expect(cursor_ < safe_end_, 1)) {
+      const uint8_t* cursor = cursor_;
+      uint64_t value = decode_varint(cursor);
+      uint64_t kind = value & 3;
+      if (__builtin_expect(kind == kBegin || kind == kEnd, 1)) {
+        record_ = cursor_;
+        cursor_ = cursor;
+        type_ = static_cast<RecordType>(kind);
+        ticks_ += value >> 2;
+        return true;
+      }
+    }
+    return next_slowly();
+  }
+
+  RecordType type() const { return type_; }
+  uint64_t ticks() const { return ticks_; }
+  // The name of a begin, to be called once; 0 is none.
+  uint64_t take_id() { return decode_varint(cursor_); }
+  const Progress& progress() const { return progress_; }
+  // Of a chunk start: the frames open there, and the time of the record before it.
+  const std::vector<uint32_t>& open_frames() const { return open_frames_; }
+  uint64_t ticks_before_chunk() const { return ticks_before_chunk_; }
+  uint64_t record_offset() const { return position(record_); }  // in the file
+
+  // The record or chunk just read is wrong: reports it, and steps over the rest of its chunk where the file recovers.
+  void reject(const std::string& what);
+
+ private:
+  bool next_slowly();
+  bool open_chunk();
+  bool checksum_holds(uint32_t expected);
+  void seek(uint64_t offset);
+  void fill();
+  uint64_t position(const uint8_t* place) const { return window_offset_ + static_cast<uint64_t>(place - window_.data()); }
+
+  TraceFile& file_;
+  const StreamIndex& index_;
+  size_t window_bytes_;
+  std::vector<uint8_t> window_;
+  const uint8_t* cursor_ = nullptr;
+  const uint8_t* safe_end_ = nullptr;  // before it, a begin or end record lies whole in the window
+  const uint8_t* window_end_ = nullptr;
+  const uint8_t* record_ = nullptr;      // the record that was read last
+  uint64_t window_offset_ = 0;           // in the file
+  uint64_t payload_end_ = 0;             // in the file; 0: no chunk is open
+  bool chunk_is_closed_ = false;
+  size_t next_chunk_ = 0;
+  uint32_t next_sequence_ = 0;
+  RecordType type_ = RecordType::kFinished;
+  uint64_t ticks_ = 0;
+  uint64_t ticks_before_chunk_ = 0;
+  Progress progress_{};
+  std::vector<uint32_t> open_frames_;
+};
+
+}  // namespace rlscope

@@ -1,0 +1,37 @@
+"""Fixtures of all tests: no recording may leak from one test into the next."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from rlscope import _native
+from rlscope.record import recorder
+from rlscope.record.config import RecordConfig
+
+
+@pytest.fixture(autouse=True)
+def nothing_records() -> Iterator[None]:
+    assert not _native.is_recording()
+    yield
+    leaked = _native.is_recording() or recorder.active is not None
+    recorder.deactivate()
+    assert not leaked, "the test left a recording running"
+
+
+@pytest.fixture
+def in_process(tmp_path: Path) -> Iterator[Callable[[], Path]]:
+    """Records this process, without hooks, until called: then returns the finished process file."""
+    directory = tmp_path / "in_process"
+    directory.mkdir()
+    RecordConfig().save(directory)
+    _native.start(directory)
+    path = Path(_native.trace_path())
+
+    def finish() -> Path:
+        _native.restore_all()
+        _native.stop()
+        return path
+
+    yield finish
+    finish()

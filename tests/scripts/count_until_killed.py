@@ -1,0 +1,28 @@
+"""Two threads record operations and count them in a file that outlives this process."""
+
+import mmap
+import struct
+import sys
+import threading
+
+import rlscope
+
+THREADS = 2
+with open(sys.argv[1], "r+b") as file:
+    counts = mmap.mmap(file.fileno(), 8 * THREADS)
+
+
+def count(number: int) -> None:
+    operation = rlscope.operation(f"operation {number}")
+    done = 0
+    while True:
+        with operation:
+            pass
+        done += 1
+        struct.pack_into("<Q", counts, 8 * number, done)
+
+
+threads = [threading.Thread(target=count, args=(number,)) for number in range(THREADS)]
+for thread in threads:
+    thread.start()
+print("ready", flush=True)

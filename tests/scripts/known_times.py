@@ -1,0 +1,124 @@
+"""Spends time in each boundary under an operation and times it itself: prints seconds per operation as JSON."""
+
+import json
+import sys
+import threading
+import time
+from collections.abc import Callable
+
+import rlscope
+
+TIMES: dict[str, float] = {}
+FEEDER = """
+import os, sys, time
+while True:
+    time.sleep(0.02)
+    for descriptor in map(int, sys.argv[1:]):
+        os.write(descriptor, b"x")
+"""
+
+
+def timed(name: str, work: Callable[[], object], seconds: float = 0.4) -> None:
+    """Repeats one native call; only the calls themselves are timed."""
+    inside = 0
+    with rlscope.operation(name):
+        end = time.perf_counter_ns() + int(seconds * 1e9)
+        while time.perf_counter_ns() < end:
+            start = time.perf_counter_ns()
+            work()
+            inside += time.perf_counter_ns() - start
+    TIMES[name] = inside / 1e9
+
+
+def use_python() -> None:
+    def spin() -> None:
+        total = 0
+        for number in range(100_000):
+            total += number
+
+    timed("python", spin)
+
+
+def use_torch() -> None:
+    import torch
+
+    torch.set_num_threads(1)
+    x = torch.ones(300, 300)
+    y = torch.ones(700, 700, requires_grad=True)
+    timed("function", lambda: torch.matmul(x, x))
+    timed("method", lambda: x.exp())
+    timed("operator", lambda: x @ x)
+    order = torch.arange(299, -1, -1)
+    timed("indexing", lambda: x[order])
+    loss = (y @ torch.ones(700, 700)).sum()
+    timed("engine", lambda: loss.backward(retain_graph=True))
+
+
+def use_mujoco() -> None:
+    import gymnasium
+    import mujoco
+
+    env = gymnasium.make("Humanoid-v5").unwrapped
+    env.reset(seed=1)
+    timed("step", lambda: mujoco.mj_step(env.model, env.data, 20))
+    timed("forward", lambda: mujoco.mj_forward(env.model, env.data))
+
+
+def use_pybullet() -> None:
+    import gymnasium
+    import pybullet
+    import pybullet_envs_gymnasium  # noqa: F401
+
+    env = gymnasium.make("HumanoidBulletEnv-v0")
+    env.reset(seed=1)
+    client = env.unwrapped._p._client
+    timed("step", lambda: pybullet.stepSimulation(physicsClientId=client))
+
+
+def use_blocking() -> None:
+    import os
+    import queue
+    import select
+    import socket
+    import subprocess
+
+    timed("sleep", lambda: time.sleep(0.02))
+    timed("select", lambda: select.select([], [], [], 0.02))
+    poll = select.poll()
+    timed("poll", lambda: poll.poll(20))
+    epoll = select.epoll()
+    timed("epoll", lambda: epoll.poll(0.02))
+    lock = threading.Lock()
+    lock.acquire()
+    timed("lock", lambda: lock.acquire(True, 0.02))
+    simple: queue.SimpleQueue[int] = queue.SimpleQueue()
+
+    def get() -> None:
+        try:
+            simple.get(timeout=0.02)
+        except queue.Empty:
+            pass
+
+    timed("queue", get)
+    # The other end is a process, so that nothing else runs in this one.
+    reader, writer = os.pipe()
+    here, there = socket.socketpair()
+    feeder = subprocess.Popen(
+        [sys.executable, "-S", "-c", FEEDER, str(writer), str(there.fileno())], pass_fds=(writer, there.fileno()), env={}
+    )
+    os.read(reader, 1)
+    timed("pipe", lambda: os.read(reader, 1))
+    here.recv(1)
+    timed("socket", lambda: here.recv(1))
+    feeder.kill()
+    feeder.wait()
+
+
+{
+    "python": use_python,
+    "torch": use_torch,
+    "mujoco": use_mujoco,
+    "pybullet": use_pybullet,
+    "blocking": use_blocking,
+}[sys.argv[1]]()
+print(json.dumps(TIMES))

@@ -1,0 +1,154 @@
+"""The look of the figures, read back from what matplotlib was told to draw."""
+
+from pathlib import Path
+
+import pandas
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from rlscope.model import Category, Resource
+from rlscope.plots import style
+from rlscope.plots.breakdown import RECORDED_TIME, breakdown_figure
+from rlscope.plots.style import save_figure
+from rlscope.plots.tables import breakdown_table, transitions_table
+from rlscope.plots.transitions import transitions_figure
+
+ROWS = pandas.DataFrame(
+    [
+        ("backpropagation", "backend", "cpu", 4.0),
+        ("backpropagation", "python", "cpu", 2.0),
+        ("backpropagation", "gpu", "gpu", 1.0),
+        ("inference", "backend", "cpu+gpu", 1.0),
+        ("simulation", "python", "cpu", 1.0),
+        ("simulation", "simulator", "cpu", 1.0),
+    ],
+    columns=["stage", "category", "resource", "seconds"],
+)
+TABLE = pandas.concat([breakdown_table("DDPG", ROWS, 100.0), breakdown_table("PPO", ROWS, 50.0)], ignore_index=True)
+
+
+def axes_of(figure: Figure) -> list[Axes]:
+    return figure.get_axes()
+
+
+def bars_of(axes: Axes) -> list[Rectangle]:
+    return [patch for patch in axes.patches if isinstance(patch, Rectangle)]
+
+
+def legend_of(figure: Figure, number: int) -> list[str]:
+    return [text.get_text() for text in figure.legends[number].get_texts()]
+
+
+def test_every_category_and_resource_has_a_look_of_its_own() -> None:
+    hatches = [style.CATEGORY_HATCHES[category.label] for category in Category]
+    assert len(set(hatches)) == len(hatches)
+    colours = [style.RESOURCE_COLOURS[resource.value] for resource in Resource]
+    assert len(set(colours)) == len(colours)
+
+
+def test_colour_is_resource_and_hatch_is_category() -> None:
+    pieces = bars_of(axes_of(breakdown_figure(TABLE))[1])
+    drawn = [(to_hex(piece.get_facecolor()), piece.get_hatch() or "") for piece in pieces[:6]]
+    assert drawn == [
+        (style.RESOURCE_COLOURS[row.resource], style.CATEGORY_HATCHES[row.category]) for row in TABLE[:6].itertuples()
+    ]
+    assert drawn[2] == (style.RESOURCE_COLOURS["gpu"], "")
+    assert {to_hex(piece.get_edgecolor()) for piece in pieces} == {"#000000"}
+
+
+@pytest.mark.parametrize(("value", "heights"), [("percent", [40, 20, 10]), ("seconds", [20, 10, 5])])
+def test_pieces_stand_on_one_another(value: str, heights: list[float]) -> None:
+    pieces = bars_of(axes_of(breakdown_figure(TABLE, value))[1])[6:9]
+    assert [piece.get_height() for piece in pieces] == pytest.approx(heights)
+    assert [piece.get_y() for piece in pieces] == pytest.approx([0, heights[0], heights[0] + heights[1]])
+
+
+def test_totals_are_black_bars_above() -> None:
+    figure = breakdown_figure(TABLE)
+    totals, bars = axes_of(figure)
+    assert [(bar.get_height(), to_hex(bar.get_facecolor())) for bar in bars_of(totals)] == [
+        (100.0, "#000000"),
+        (50.0, "#000000"),
+    ]
+    assert bars.get_position().height / totals.get_position().height == pytest.approx(2.5)
+    assert totals.get_ylabel() == "Training time (sec)"
+    assert bars.get_ylabel() == "Percent (%)"
+
+
+def test_numbers_stand_above_the_first_group_only() -> None:
+    bars = axes_of(breakdown_figure(TABLE))[1]
+    assert [text.get_text() for text in bars.texts] == ["(1)", "(2)", "(3)"]
+
+
+def test_legend_and_key_are_in_the_published_order() -> None:
+    figure = breakdown_figure(TABLE)
+    assert legend_of(figure, 0) == ["Simulator", "Python", "CUDA", "Backend", "GPU", "CPU + GPU", "CPU"]
+    assert legend_of(figure, 1) == ["(1) Backpropagation", "(2) Inference", "(3) Simulation"]
+
+
+def test_what_the_published_figures_lack_is_added_where_present() -> None:
+    rows = pandas.DataFrame(
+        [
+            ("simulation", "wait", "idle", 1.0),
+            ("training_loop", "python", "cpu", 1.0),
+            ("(none)", "python", "cpu", 1.0),
+        ],
+        columns=["stage", "category", "resource", "seconds"],
+    )
+    figure = breakdown_figure(breakdown_table("trace", rows, 3.0), "seconds", time=RECORDED_TIME)
+    assert legend_of(figure, 0)[0] == "Wait"
+    assert "Idle" in legend_of(figure, 0)
+    assert legend_of(figure, 1)[3:] == ["(4) Training loop", "(5) No operation"]
+    assert {axes.get_ylabel() for axes in axes_of(figure)} == {RECORDED_TIME}
+
+
+def test_the_key_keeps_clear_of_a_long_legend() -> None:
+    rows = pandas.DataFrame(
+        [(stage, "wait", "idle", 1.0) for stage in style.STAGE_ORDER],
+        columns=["stage", "category", "resource", "seconds"],
+    )
+    figure = breakdown_figure(breakdown_table("trace", rows, 3.0))
+    legend, key = figure.legends
+    assert key.get_window_extent().y1 <= legend.get_window_extent().y0
+
+
+def test_groups_are_labelled() -> None:
+    bars = axes_of(breakdown_figure(TABLE, labels={"PPO": "PPO\nOn-policy"}, title="RL algorithm"))[1]
+    assert [label.get_text() for label in bars.get_xticklabels()] == ["DDPG", "PPO\nOn-policy"]
+    assert bars.get_xlabel() == "RL algorithm"
+
+
+def test_totals_may_be_on_a_log_scale() -> None:
+    assert axes_of(breakdown_figure(TABLE, log_totals=True))[0].get_yscale() == "log"
+
+
+def test_more_workloads_make_a_wider_figure() -> None:
+    many = pandas.concat([breakdown_table(f"workload {number}", ROWS, 1.0) for number in range(12)])
+    assert breakdown_figure(many).get_figwidth() == pytest.approx(3 * breakdown_figure(TABLE).get_figwidth())
+
+
+def test_transitions_are_stacked_by_the_category_entered() -> None:
+    rows = pandas.DataFrame(
+        [("backpropagation", "backend", 10.0), ("backpropagation", "cuda", 30.0), ("simulation", "simulator", 5.0)],
+        columns=["stage", "category", "per_iteration"],
+    ).assign(count=1.0, per_timestep=1.0)
+    figure = transitions_figure(transitions_table("DDPG", rows))
+    pieces = bars_of(axes_of(figure)[0])
+    assert [(piece.get_height(), piece.get_y(), piece.get_hatch()) for piece in pieces] == [
+        (10.0, 0.0, style.CATEGORY_HATCHES["backend"]),
+        (30.0, 10.0, style.CATEGORY_HATCHES["cuda"]),
+        (5.0, 0.0, style.CATEGORY_HATCHES["simulator"]),
+    ]
+    assert legend_of(figure, 0) == ["Simulator", "CUDA", "Backend"]
+    assert axes_of(figure)[0].get_ylabel() == "Transitions per iteration"
+
+
+@pytest.mark.parametrize("suffix", ["pdf", "png", "svg"])
+def test_equal_tables_make_equal_files(tmp_path: Path, suffix: str) -> None:
+    for name in ("first", "second"):
+        save_figure(breakdown_figure(TABLE), tmp_path / f"{name}.{suffix}")
+    first, second = ((tmp_path / f"{name}.{suffix}").read_bytes() for name in ("first", "second"))
+    assert first == second

@@ -1,0 +1,193 @@
+"""The page, the report and its views of analyzed traces."""
+
+from pathlib import Path
+
+import pandas
+import pytest
+from click.testing import CliRunner
+
+from rlscope.analysis.breakdown import Analysis
+from rlscope.cli import figures
+from rlscope.cli.figures import complete_view, names, published_view, transitions_view, workloads
+from rlscope.cli.plot import plot
+from rlscope.cli.report import report
+from rlscope.cli.report_page import write_report
+from rlscope.errors import UsageError
+from rlscope.plots.breakdown import RECORDED_TIME, TRAINING_TIME
+from rlscope.plots.page import Page
+
+TRAINING = [("simulation", "simulator", 2.0), ("backpropagation", "backend", 6.0), ("(none)", "python", 1.0)]
+IDLE = [("(none)", "python", 3.0)]
+
+
+def analysis(
+    processes: dict[str, list[tuple[str, str, float]]], extrapolated_s: float | None = None, why: tuple[str, ...] = ()
+) -> Analysis:
+    rows = [
+        (name, "(none)", stage, "x", category, "cpu", seconds)
+        for name, found in processes.items()
+        for stage, category, seconds in found
+    ]
+    crossings = [
+        (name, stage, "x", "python", category, 5, 5.0 if extrapolated_s else None, 0.5 if extrapolated_s else None)
+        for name, found in processes.items()
+        for stage, category, _ in found
+    ]
+    return Analysis(
+        directory=Path("trace"),
+        processes=pandas.DataFrame(
+            {
+                "process": list(processes),
+                "pid": 7,
+                "role": "main",
+                "exit_status": 0,
+                "complete": not why,
+                "start_s": 0.0,
+                "wall_s": 9.0,
+            }
+        ),
+        breakdown=pandas.DataFrame(
+            rows, columns=["process", "phase", "stage", "operation", "category", "resource", "seconds"]
+        ).assign(corrected_seconds=float("nan")),
+        threads=pandas.DataFrame(),
+        transitions=pandas.DataFrame(
+            crossings,
+            columns=["process", "stage", "operation", "from", "to", "count", "per_iteration", "per_timestep"],
+        ),
+        gpu=pandas.DataFrame(),
+        gpu_operations=pandas.DataFrame(),
+        complete=not why,
+        why=why,
+        dropped_events=0,
+        iterations=10 if extrapolated_s else None,
+        timesteps=100 if extrapolated_s else None,
+        total_timesteps=1000 if extrapolated_s else None,
+        extrapolated_s=extrapolated_s,
+    )
+
+
+def test_workloads_are_named_by_trace_and_where_needed_by_process() -> None:
+    found = workloads({"a": analysis({"main": TRAINING}), "b": analysis({"main": TRAINING, "worker": TRAINING})})
+    assert [workload.name for workload in found] == ["a", "b: main", "b: worker"]
+
+
+def test_the_published_view_spreads_shares_over_the_whole_training() -> None:
+    view = published_view(workloads({"a": analysis({"main": TRAINING}, extrapolated_s=800.0)}))
+    assert view.table["seconds"].sum() == pytest.approx(800)
+    assert (view.time, view.left_out_s) == (TRAINING_TIME, 1.0)
+
+
+def test_one_unknown_length_makes_all_seconds_recorded_ones() -> None:
+    known, unknown = analysis({"main": TRAINING}, extrapolated_s=800.0), analysis({"main": TRAINING})
+    view = published_view(workloads({"known": known, "unknown": unknown}))
+    assert view.time == RECORDED_TIME
+    assert view.table.groupby("workload")["seconds"].sum().tolist() == [8.0, 8.0]
+
+
+def test_the_complete_view_leaves_nothing_out() -> None:
+    view = complete_view(workloads({"a": analysis({"main": TRAINING}, extrapolated_s=800.0)}))
+    assert view.table["seconds"].sum() == 9.0
+    assert view.left_out_s == 0
+
+
+def test_transitions_are_per_iteration_where_all_workloads_know_theirs() -> None:
+    known, unknown = analysis({"main": TRAINING}, extrapolated_s=800.0), analysis({"main": TRAINING})
+    assert transitions_view(workloads({"a": known}))[1] == "per_iteration"
+    assert transitions_view(workloads({"a": known, "b": unknown}))[1] == "count"
+    assert transitions_view(workloads({"a": analysis({"main": IDLE})}))[0].empty
+
+
+@pytest.mark.parametrize(
+    ("paths", "expected"),
+    [
+        (["x/trace"], ["trace"]),
+        (["x/a", "x/b"], ["a", "b"]),
+        (["x/1/trace", "x/2/trace"], ["1/trace", "2/trace"]),
+        (["x/a", "x/a"], ["a (1)", "a (2)"]),
+    ],
+)
+def test_traces_are_named_as_shortly_as_possible(paths: list[str], expected: list[str]) -> None:
+    assert names([Path(path) for path in paths]) == expected
+
+
+def test_a_report_shows_figures_numbers_and_what_is_missing(tmp_path: Path) -> None:
+    write_report(
+        {"a<b": analysis({"main": TRAINING}, why=("main was killed",)), "c": analysis({"main": IDLE})}, tmp_path
+    )
+    page = (tmp_path / "index.html").read_text()
+    for stem in ("breakdown_percent", "breakdown_seconds", "complete", "transitions"):
+        assert f'src="{stem}.png"' in page
+        for suffix in ("pdf", "svg", "png", "csv"):
+            assert (tmp_path / f"{stem}.{suffix}").stat().st_size > 0
+    assert "main was killed" in page
+    assert "a&lt;b" in page and "a<b" not in page
+    assert "extrapolated" in page
+    assert "corrected_seconds" not in page  # it holds nothing here
+
+
+def test_a_report_of_a_trace_without_operations(tmp_path: Path) -> None:
+    write_report({"a": analysis({"main": IDLE})}, tmp_path)
+    page = (tmp_path / "index.html").read_text()
+    assert "No process spent time in simulation" in page
+    assert (tmp_path / "complete.png").exists()
+    assert not (tmp_path / "breakdown_percent.png").exists()
+
+
+@pytest.fixture
+def analyzed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        figures,
+        "analyze_traces",
+        lambda traces: {path.name: analysis({"main": TRAINING if path.name == "ppo" else IDLE}) for path in traces},
+    )
+
+
+def run(command: object, *arguments: object) -> object:
+    """Run a command as `rlscope` does, with its errors as exceptions."""
+    return CliRunner().invoke(command, [str(argument) for argument in arguments], catch_exceptions=False)  # type: ignore[arg-type]
+
+
+@pytest.mark.usefixtures("analyzed")
+@pytest.mark.parametrize(
+    "arguments", [["breakdown", "ppo"], ["transitions", "ppo"], ["breakdown", "none", "--view", "complete"]]
+)
+def test_plot_writes_one_figure(tmp_path: Path, arguments: list[str]) -> None:
+    run(plot, *arguments, "-o", tmp_path / "new" / "figure.svg")
+    assert (tmp_path / "new" / "figure.svg").read_text().startswith("<?xml")
+
+
+@pytest.mark.usefixtures("analyzed")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["breakdown", "none", "-o", "figure.svg"], "--view complete"),
+        (["transitions", "none", "-o", "figure.svg"], "no trace has transitions"),
+        (["breakdown", "ppo", "-o", "figure.gif"], "expected a name that ends in"),
+    ],
+)
+def test_plot_says_what_is_wrong(arguments: list[str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        run(plot, *arguments)
+
+
+@pytest.mark.usefixtures("analyzed")
+def test_report_refuses_a_file_as_its_directory(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match="expected a directory or nothing, found a file"):
+        run(report, "ppo", "-o", tmp_path / "file")
+    run(report, "ppo", "none", "-o", tmp_path / "report")
+    assert (tmp_path / "report" / "index.html").exists()
+
+
+def test_a_page_escapes_what_it_is_given(tmp_path: Path) -> None:
+    page = Page("<title>")
+    page.heading("<heading>")
+    page.paragraph("<paragraph>")
+    page.warning("<warning>")
+    page.link("<target>", "<text>")
+    page.table(pandas.DataFrame({"<column>": ["<cell>"]}))
+    page.write(tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text()
+    for word in ("title", "heading", "paragraph", "warning", "target", "text", "column", "cell"):
+        assert f"&lt;{word}&gt;" in text
+    assert "<cell>" not in text

@@ -1,0 +1,131 @@
+"""What holds for the repository as a whole: who imports whom, versions, documents that cannot drift."""
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rlscope import __version__
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "rlscope"
+
+# What each part may import of rlscope; every part may import itself.
+SHARED = {"rlscope.errors", "rlscope.model", "rlscope.version"}
+MAY_IMPORT = {
+    "boundaries": SHARED | {"rlscope.record"},
+    "integrations": SHARED | {"rlscope.record"},
+    "record": SHARED | {"rlscope._native", "rlscope.boundaries", "rlscope.integrations", "rlscope.trace.manifest"},
+    "trace": SHARED,
+    "analysis": SHARED | {"rlscope._analysis", "rlscope.trace"},
+    "plots": SHARED | {"rlscope.analysis"},
+    "cli": SHARED | {"rlscope.record", "rlscope.trace", "rlscope.analysis", "rlscope.plots", "rlscope._native"},
+}
+# Parts that live inside the measured program, or that one wants to use without installing figures and tables.
+STANDARD_LIBRARY_ONLY = (
+    "boundaries",
+    "integrations",
+    "record",
+    "trace/manifest.py",
+    "errors.py",
+    "model.py",
+    "version.py",
+)
+
+
+def python_files(*parts: str) -> list[Path]:
+    files = [
+        file
+        for part in parts
+        for file in ([PACKAGE / part] if part.endswith(".py") else (PACKAGE / part).rglob("*.py"))
+    ]
+    return sorted(files)
+
+
+def imports(file: Path) -> Iterator[str]:
+    """The modules that a file imports, at any depth; `from a import b` counts as a.b, which may be a module."""
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file}: imports are absolute"
+            yield from (f"{node.module}.{name.name}" for name in node.names)
+
+
+def within(module: str, allowed: set[str]) -> bool:
+    return any(module == name or module.startswith(name + ".") for name in allowed)
+
+
+@pytest.mark.parametrize("part", MAY_IMPORT)
+def test_imports_go_one_way(part: str) -> None:
+    allowed = MAY_IMPORT[part] | {f"rlscope.{part}"}
+    wrong = [
+        f"{file.relative_to(ROOT)} imports {module}"
+        for file in python_files(part)
+        for module in imports(file)
+        if within(module, {"rlscope"}) and not within(module, allowed)
+    ]
+    assert not wrong
+
+
+def test_nothing_in_the_package_imports_the_experiments() -> None:
+    assert not [file for file in python_files("") for module in imports(file) if within(module, {"experiments"})]
+
+
+@pytest.mark.parametrize("file", python_files(*STANDARD_LIBRARY_ONLY), ids=lambda file: str(file.relative_to(PACKAGE)))
+def test_the_recorder_needs_the_standard_library_only(file: Path) -> None:
+    known = sys.stdlib_module_names | {"rlscope"}
+    assert not [module for module in imports(file) if module.split(".")[0] not in known]
+
+
+def test_importing_rlscope_loads_no_other_package(tmp_path: Path) -> None:
+    code = (
+        "import sys; before = set(sys.modules); import rlscope; "
+        "print(*sorted({name.split('.')[0] for name in set(sys.modules) - before} - set(sys.stdlib_module_names)))"
+    )
+    finished = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert finished.stdout.split() == ["rlscope"]
+
+
+def test_the_version_is_the_changelogs() -> None:
+    changelog = (ROOT / "CHANGELOG.md").read_text()
+    versions = re.findall(r"^## \[(\d[^\]]*)\]", changelog, flags=re.MULTILINE)
+    assert versions[0] == __version__
+    assert f'version = "{__version__}"' in (ROOT / "pyproject.toml").read_text()
+
+
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("experiments/*.md")])
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.name)
+def test_what_documents_name_exists(document: Path) -> None:
+    """make verbs, rlscope verbs, scripts and relative links."""
+    from rlscope.cli.main import main
+
+    text = document.read_text()
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
+    code = "\n".join(re.findall(r"`[^`\n]+`|^```bash\n.*?^```", text, flags=re.MULTILINE | re.DOTALL))
+    assert set(re.findall(r"\bmake ([a-z]+[a-z-]*)", code)) <= targets
+    assert set(re.findall(r"(?:^|`)rlscope ([a-z]+)", code, flags=re.MULTILINE)) <= set(main.commands)
+    assert all((ROOT / script).is_file() for script in re.findall(r"\b(scripts/\w+\.(?:sh|py))", code))
+    links = [link for link in re.findall(r"\]\(([^)#]+)", text) if "://" not in link]
+    assert not [link for link in links if not (document.parent / link).exists()]
+
+
+def test_every_case_study_has_a_script_and_is_listed() -> None:
+    for study in ROOT.glob("experiments/*/run.py"):
+        script = f"scripts/experiment_{study.parent.name}.sh"
+        assert (ROOT / script).stat().st_mode & 0o100, f"{script} is not executable"
+        for document in ("README.md", "experiments/README.md"):
+            assert script in (ROOT / document).read_text(), f"{document} does not name {script}"
+        assert f"experiments.{study.parent.name}" in (ROOT / "scripts" / "artifacts.py").read_text()
+
+
+def test_locks_are_exact() -> None:
+    for lock in ROOT.glob("requirements/*.lock.txt"):
+        lines = [line for line in lock.read_text().splitlines() if not line.startswith("#")]
+        assert not [line for line in lines if not re.fullmatch(r"[a-z0-9-]+==[0-9][0-9a-z.]*", line)]

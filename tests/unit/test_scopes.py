@@ -1,0 +1,172 @@
+"""operation(), phase(), report_progress() and profile() inside one process."""
+
+import copy
+import pickle
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rlscope
+from rlscope import _analysis, _native
+from rlscope.errors import UsageError
+from rlscope.record import recorder
+
+
+def operations_in(path: Path) -> dict[tuple[str, str], int]:
+    rows: list[Any] = _analysis.sweep(str(path))["breakdown"]
+    return {(stage, operation): ticks for _, stage, operation, _, _, ticks in rows}
+
+
+def test_nothing_happens_where_nothing_records() -> None:
+    with rlscope.operation("inference") as scope, rlscope.phase("warm_up"):
+        assert scope.name == "inference"
+    rlscope.report_progress(timesteps=1)
+    assert rlscope.wrap_module(__import__("math")) == 0
+
+
+def test_operations_nest_and_give_the_stage(in_process: Callable[[], Path]) -> None:
+    with rlscope.operation("training_loop"), rlscope.operation("inference"), rlscope.operation("sample_action"):
+        pass
+    assert set(operations_in(in_process())) == {
+        ("(none)", "(none)"),
+        ("training_loop", "training_loop"),
+        ("inference", "inference"),
+        ("inference", "sample_action"),
+    }
+
+
+def test_an_operation_inside_itself_is_one(in_process: Callable[[], Path]) -> None:
+    with rlscope.operation("a"), rlscope.operation("a"), rlscope.operation("b"), rlscope.operation("b"):
+        pass
+    swept = _analysis.sweep(str(in_process()))
+    assert swept["events"]["operation"] == 2
+    assert swept["misnested_operations"] == 0
+
+
+def test_closing_an_operation_closes_those_above_it(in_process: Callable[[], Path]) -> None:
+    outer, inner = rlscope.operation("outer"), rlscope.operation("inner")
+    outer.__enter__()
+    inner.__enter__()
+    outer.__exit__(None, None, None)
+    inner.__exit__(None, None, None)  # closed already
+    with rlscope.operation("after"):
+        pass
+    swept = _analysis.sweep(str(in_process()))
+    assert swept["misnested_operations"] == 1
+    assert {row[2] for row in swept["breakdown"]} == {"(none)", "outer", "inner", "after"}
+
+
+def test_a_stage_that_is_open_is_joined(in_process: Callable[[], Path]) -> None:
+    stage = _native.joining_stage("simulation")
+    with stage, rlscope.operation("reset"), stage, rlscope.operation("reset"), stage:
+        pass
+    with rlscope.operation("simulation"), stage:
+        pass
+    with rlscope.operation("inference"), stage:
+        pass
+    swept = _analysis.sweep(str(in_process()))
+    assert swept["events"]["operation"] == 5  # simulation, reset; simulation; inference, simulation
+    assert swept["misnested_operations"] == 0
+
+
+def test_an_exception_closes_the_operation(in_process: Callable[[], Path]) -> None:
+    with pytest.raises(KeyError), rlscope.operation("a"):
+        raise KeyError("x")
+    with rlscope.operation("b"):
+        pass
+    assert ("(none)", "b") in operations_in(in_process())
+
+
+def test_as_a_decorator(in_process: Callable[[], Path]) -> None:
+    @rlscope.operation("inference")
+    def policy(observation: int, *, scale: int = 2) -> int:
+        """Doubles."""
+        return observation * scale
+
+    assert policy(3, scale=3) == 9
+    assert (policy.__name__, policy.__doc__) == ("policy", "Doubles.")
+    assert ("inference", "inference") in operations_in(in_process())
+
+
+def test_a_coroutine_cannot_be_decorated() -> None:
+    async def step() -> None: ...
+
+    with pytest.raises(TypeError, match="its body runs after the call has returned"):
+        rlscope.operation("simulation")(step)
+
+
+@pytest.mark.parametrize("name", ["", 3, None, b"x"])
+def test_a_name_is_a_non_empty_string(name: Any) -> None:
+    with pytest.raises(TypeError, match="takes a name, a non-empty str"):
+        rlscope.operation(name)
+    with pytest.raises(TypeError, match="takes a name, a non-empty str"):
+        rlscope.phase(name)
+
+
+def test_scopes_pickle_and_copy_to_themselves() -> None:
+    for scope in (rlscope.operation("inference"), rlscope.phase("warm_up")):
+        assert pickle.loads(pickle.dumps(scope)) is scope
+        assert copy.deepcopy(scope) is scope
+
+
+def test_every_thread_has_its_own_operations(in_process: Callable[[], Path]) -> None:
+    def work() -> None:
+        with rlscope.operation("worker"):
+            pass
+
+    with rlscope.operation("outer"):
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    swept = _analysis.sweep(str(in_process()))
+    assert swept["events"]["operation"] == 2
+    assert swept["misnested_operations"] == 0
+
+
+def test_profile_records_one_block(tmp_path: Path) -> None:
+    with rlscope.profile(tmp_path / "trace", process_name="trainer"):
+        with rlscope.phase("data_collection"), rlscope.operation("inference"):
+            pass
+        rlscope.report_progress(timesteps=10, total_timesteps=100)
+        rlscope.report_progress(timesteps=20, total_timesteps=100)
+    (path,) = (tmp_path / "trace").glob("*.rlscope")
+    swept = _analysis.sweep(str(path))
+    assert swept["complete"], swept["why"]
+    assert swept["progress"]["iterations"] == 2
+    assert {row[0] for row in swept["breakdown"]} == {"(none)", "data_collection"}
+
+
+def test_profile_refuses_a_second_trace_in_one_directory(tmp_path: Path) -> None:
+    with rlscope.profile(tmp_path / "trace"):
+        pass
+    with pytest.raises(UsageError, match="holds a trace already"), rlscope.profile(tmp_path / "trace"):
+        pass
+
+
+def test_a_process_is_recorded_once(tmp_path: Path) -> None:
+    with rlscope.profile(tmp_path / "trace"):
+        with rlscope.profile(tmp_path / "other", process_name="renamed"):
+            pass
+        with pytest.raises(UsageError, match="already recorded"):
+            recorder.activate(tmp_path / "third", recorder.active.config)  # type: ignore[union-attr]
+    assert not (tmp_path / "other").exists()
+
+
+def test_wrap_module_says_what_it_cannot_do(tmp_path: Path) -> None:
+    with rlscope.profile(tmp_path / "trace"):
+        assert rlscope.wrap_module(__import__("math"), category="simulator") > 40
+        with pytest.raises(UsageError, match="no native functions"):
+            rlscope.wrap_module(copy)
+    with pytest.raises(UsageError, match="a category is one of python, simulator"):
+        rlscope.wrap_module(__import__("math"), category="physics")
+
+
+def test_import_loads_no_third_party_package() -> None:
+    code = "import sys; before = set(sys.modules); import rlscope; print(*sorted(m.split('.')[0] for m in set(sys.modules) - before))"
+    loaded = set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
+    assert loaded <= {"rlscope", *sys.stdlib_module_names}
