@@ -138,6 +138,7 @@ def run_of(
 def read_toml(path: Path) -> dict[str, Any]:
     """The contents of a TOML file."""
     try:
-        return tomllib.loads(path.read_text())
+        contents: dict[str, Any] = tomllib.loads(path.read_text())
     except (OSError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"{path}: expected a readable TOML file: {error}") from error
+    return contents

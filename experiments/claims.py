@@ -25,9 +25,10 @@ class Claim:
         metric: name of the measurement.
         definition: how the measurement is made.
         published: the published numbers, for people.
-        above: the claim holds if the measurement exceeds this.
         hardware: what runs must have used for the measurement to exist: cpu or gpu.
         may_differ: why a re-run may legitimately find something else.
+        above: the claim holds if the measurement exceeds this; either this or `below` is given.
+        below: the claim holds if the measurement is less than this.
     """
 
     id: str
@@ -35,9 +36,30 @@ class Claim:
     metric: str
     definition: str
     published: str
-    above: float
     hardware: str
     may_differ: str
+    above: float | None = None
+    below: float | None = None
+
+    def __post_init__(self) -> None:
+        if (self.above is None) == (self.below is None):
+            raise UsageError(f"claims.toml: {self.id}, {self.metric}: expected one limit, `above` or `below`")
+
+    @property
+    def limit(self) -> float:
+        """The value that separates holding from differing."""
+        limit = self.above if self.above is not None else self.below
+        assert limit is not None
+        return limit
+
+    @property
+    def condition(self) -> str:
+        """The limit for people: "> 2"."""
+        return f"{'>' if self.above is not None else '<'} {self.limit:g}"
+
+    def holds_for(self, value: float) -> bool:
+        """Whether a measured value is on the right side of the limit."""
+        return value > self.limit if self.above is not None else value < self.limit
 
 
 @dataclass(frozen=True)
@@ -90,9 +112,9 @@ def judge_one(
             f"claims.toml: {claim.id} expects the metric {claim.metric}, this study measures {', '.join(estimates)}"
         )
     estimate = estimates[claim.metric]
-    verdict = HOLDS if estimate.value > claim.above else DIFFERS
+    verdict = HOLDS if claim.holds_for(estimate.value) else DIFFERS
     remarks = [] if verdict == HOLDS else [claim.may_differ]
-    if estimate.low <= claim.above <= estimate.high:
+    if estimate.low <= claim.limit <= estimate.high:
         remarks.append("the interval reaches across the limit")
     return Verdict(claim, subject, verdict, estimate, provisional, "; ".join(remarks))
 
@@ -105,7 +127,7 @@ def claims_table(verdicts: Sequence[Verdict]) -> pandas.DataFrame:
             "statement": verdict.claim.statement,
             "subject": verdict.subject,
             "published": verdict.claim.published,
-            "holds if": f"> {verdict.claim.above:g}",
+            "holds if": verdict.claim.condition,
             "measured": measured_text(verdict.measured),
             "verdict": verdict.verdict + (" (provisional)" if verdict.provisional and verdict.measured else ""),
             "remark": verdict.remark,

@@ -80,6 +80,7 @@ def execute(run: Run, directory: Path) -> Execution:
     started, start = datetime.now(timezone.utc), time.monotonic()
     with log_path.open("w") as log:
         status = run_limited(command, environment, directory, log.fileno(), run.time_limit_s)
+    seconds = round(time.monotonic() - start, 3)
     manifest = {
         "complete": status == 0,
         "description": description,
@@ -87,13 +88,13 @@ def execute(run: Run, directory: Path) -> Execution:
         "environment": environment,
         "exit_status": status,
         "started": started.isoformat(timespec="seconds"),
-        "seconds": round(time.monotonic() - start, 3),
+        "seconds": seconds,
         "machine": machine(),
     }
     manifest_path.write_text(json.dumps(manifest, indent=2) + "\n")
     if status != 0:
         raise RunFailedError(failure(run, status, log_path))
-    return Execution(run, trace, manifest["seconds"], was_complete=False)
+    return Execution(run, trace, seconds, was_complete=False)
 
 
 def describe(run: Run) -> dict[str, object]:

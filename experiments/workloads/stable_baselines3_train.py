@@ -7,6 +7,7 @@ Nothing here knows about rlscope: the operations of a recorded run come from `rl
 
 import argparse
 from collections.abc import Callable
+from typing import Any
 
 import gymnasium
 import numpy
@@ -36,10 +37,9 @@ class LayerNormReLU(torch.nn.Sequential):
 class TwoRateDDPG(DDPG):
     """DDPG whose actor learns slower than its critic, as published; Stable-Baselines3 has one rate for both."""
 
-    def _update_learning_rate(self, optimizers: list[torch.optim.Optimizer]) -> None:
-        actor, critic = optimizers
-        update_learning_rate(actor, DDPG_ACTOR_RATE)
-        update_learning_rate(critic, DDPG_CRITIC_RATE)
+    def _update_learning_rate(self, optimizers: list[torch.optim.Optimizer] | torch.optim.Optimizer) -> None:
+        update_learning_rate(self.actor.optimizer, DDPG_ACTOR_RATE)
+        update_learning_rate(self.critic.optimizer, DDPG_CRITIC_RATE)
 
 
 class StopAfter(BaseCallback):
@@ -57,9 +57,9 @@ class StopAfter(BaseCallback):
 def environments(env_id: str, count: int, seed: int, time_feature: bool) -> VecEnv:
     """`count` environments stepped one after the other in this process."""
 
-    def make(index: int) -> Callable[[], gymnasium.Env]:
-        def build() -> gymnasium.Env:
-            env = Monitor(gymnasium.make(env_id))
+    def make(index: int) -> Callable[[], gymnasium.Env[Any, Any]]:
+        def build() -> gymnasium.Env[Any, Any]:
+            env: gymnasium.Env[Any, Any] = Monitor(gymnasium.make(env_id))
             env.action_space.seed(seed + index)
             return TimeFeatureWrapper(env) if time_feature else env
 
@@ -73,7 +73,7 @@ def environments(env_id: str, count: int, seed: int, time_feature: bool) -> VecE
 def ddpg(env_id: str, seed: int, device: str) -> BaseAlgorithm:
     """One iteration is 100 timesteps and 50 gradient steps."""
     envs = VecNormalize(environments(env_id, 1, seed, time_feature=False), gamma=0.95)
-    actions = envs.action_space.shape[0]
+    noise = numpy.full(envs.action_space.shape or (), 0.15)
     return TwoRateDDPG(
         "MlpPolicy",
         envs,
@@ -82,7 +82,7 @@ def ddpg(env_id: str, seed: int, device: str) -> BaseAlgorithm:
         batch_size=128,
         gamma=0.95,
         buffer_size=1_000_000,
-        action_noise=NormalActionNoise(numpy.zeros(actions), 0.15 * numpy.ones(actions)),
+        action_noise=NormalActionNoise(0 * noise, noise),
         policy_kwargs={"net_arch": [DDPG_WIDTH, DDPG_WIDTH], "activation_fn": LayerNormReLU},
         seed=seed,
         device=device,

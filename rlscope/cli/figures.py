@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pandas
-from rich.console import Console
-from rich.progress import track
 
 from rlscope.analysis.breakdown import Analysis, analyze
+from rlscope.cli.progress import progress_bar
 from rlscope.plots.breakdown import RECORDED_TIME, TRAINING_TIME
 from rlscope.plots.folding import fold_breakdown, fold_transitions
 from rlscope.plots.tables import breakdown_table, transitions_table
@@ -34,16 +33,9 @@ class Workload:
 
 def analyze_traces(directories: Sequence[Path]) -> dict[str, Analysis]:
     """Analyze the traces, each under the shortest end of its path that tells it from the others."""
-    console = Console(stderr=True)
-    steps = track(
-        zip(names(directories), directories, strict=True),
-        "analyzing",
-        total=len(directories),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    )
-    return {name: analyze(open_trace(directory)) for name, directory in steps}
+    traces = {name: open_trace(path) for name, path in zip(names(directories), directories, strict=True)}
+    with progress_bar("analyzing", sum(len(trace.processes) for trace in traces.values())) as on_process:
+        return {name: analyze(trace, on_process=on_process) for name, trace in traces.items()}
 
 
 def names(directories: Sequence[Path]) -> list[str]:

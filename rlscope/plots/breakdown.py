@@ -60,6 +60,7 @@ def breakdown_figure(
         draw_totals(totals, table.groupby("workload", sort=False)["training_s"].first(), len(stages), log_totals)
         totals.set_ylabel(time, size=7)
         draw_stacks(bars, table, value, stages, look)
+        keep_ticks_off_the_edge(bars)
         bars.set_ylabel(PERCENT if value == "percent" else time)
         name_groups(bars, workloads, labels or {}, title)
         figure.align_ylabels()
@@ -77,6 +78,14 @@ def draw_totals(axes: Axes, training_s: pandas.Series, bars_in_group: int, log_s
     else:
         axes.set_ylim(0, 1.08 * max(training_s.max(), 1e-12))
         axes.locator_params(axis="y", nbins=5)
+
+
+def keep_ticks_off_the_edge(axes: Axes) -> None:
+    """Make room above the uppermost tick, whose label would run into the lowest one of the panel above."""
+    top = axes.get_ylim()[1]
+    uppermost = max(tick for tick in axes.get_yticks() if tick <= top)
+    if uppermost > 0.95 * top:
+        axes.set_ylim(0, uppermost / 0.95)
 
 
 def look(row: Mapping[Hashable, object]) -> Look:

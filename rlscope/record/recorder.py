@@ -135,8 +135,8 @@ class Recorder:
             threads = {str(thread.native_id): thread.name for thread in threading.enumerate()}
             _native.write_properties(json.dumps({"versions": versions, "threads": threads}))
         self._is_writing = False
-        _native.restore_all()
         _native.stop(reason)
+        _native.restore_all()
 
     def _intercept(self, boundary: Boundary) -> None:
         intercept(boundary)

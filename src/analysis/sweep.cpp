@@ -101,15 +101,21 @@ struct Thread {
   uint64_t charged_until = 0;  // by_thread only
 };
 
-// The place of the smallest value, the first of several; written so that it compiles to no branch in the loop.
-inline size_t smallest(const std::vector<uint64_t>& values) {
+// The place of the smallest value, the first of several; in `second` the smallest of the others, if that is smaller.
+// Conditional moves only: which thread comes next is not for the branch predictor to know.
+inline size_t smallest(const std::vector<uint64_t>& values, uint64_t& second) {
+  const uint64_t* all = values.data();
+  size_t count = values.size();
   size_t place = 0;
-  uint64_t best = values[0];
-  for (size_t i = 1; i < values.size(); i++) {
-    bool is_less = values[i] < best;
-    place = is_less ? i : place;
-    best = is_less ? values[i] : best;
+  uint64_t best = all[0];
+  uint64_t next_best = second;
+  for (size_t i = 1; i < count; i++) {
+    uint64_t larger = all[i] < best ? best : all[i];
+    place = all[i] < best ? i : place;
+    best = all[i] < best ? all[i] : best;
+    next_best = larger < next_best ? larger : next_best;
   }
+  second = next_best;
   return place;
 }
 
@@ -267,7 +273,8 @@ SweepResult Sweep::run() {
 // Runs the stream with the earliest record until another one's turn comes. At the same tick the lower stream is first.
 void Sweep::merge() {
   for (;;) {
-    size_t first = smallest(next_ticks_);
+    uint64_t limit = kNever;
+    size_t first = smallest(next_ticks_, limit);
     uint64_t first_ticks = next_ticks_[first];
     if (!pending_.empty() && pending_.back()->first_ticks <= first_ticks) {
       const StreamIndex& stream = *pending_.back();
@@ -276,10 +283,6 @@ void Sweep::merge() {
       continue;
     }
     if (first_ticks == kNever) return;
-    next_ticks_[first] = kNever;
-    size_t second = smallest(next_ticks_);
-    uint64_t limit = next_ticks_[second];
-    if (limit != kNever && first < second) limit++;
     if (!pending_.empty()) limit = std::min(limit, pending_.back()->first_ticks);
     run_thread(*threads_[first], limit);
   }
@@ -523,7 +526,10 @@ inline void Sweep::thread_changed(Thread& thread) {
   set_cell();
 }
 
-void Sweep::choose_owner() { owner_ = threads_[smallest(owner_keys_)].get(); }
+void Sweep::choose_owner() {
+  uint64_t second = kNever;
+  owner_ = threads_[smallest(owner_keys_, second)].get();
+}
 
 void Sweep::set_scope(Thread& thread, Scope scope) {
   Scope before = thread.scope;

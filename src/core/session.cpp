@@ -34,6 +34,9 @@ struct State {
   std::vector<Name> names;            // a name's id is its position + 1
   std::vector<uint32_t> inherited;    // operations that were open where this process was forked off, outermost first
   bool has_failed = false;
+  // Of earlier recordings: never freed, because a call that began then compares its writer's address when it returns.
+  std::vector<StreamWriter*> retired_writers;
+  std::vector<ProcessFile*> retired_files;
   pthread_key_t thread_exit;
 };
 State& state() {
@@ -82,6 +85,7 @@ void Session::stop(EndReason reason, int32_t exit_status) {
   for (StreamWriter* writer : s.writers) writer->close(true);
   s.writers.clear();
   s.file->finish(s.has_failed ? EndReason::kFailed : reason, exit_status);
+  s.retired_files.push_back(s.file);
   s.file = nullptr;
 }
 
@@ -105,6 +109,10 @@ StreamWriter* Session::attach() {
   if (writer->is_closed()) return nullptr;
   std::lock_guard<std::mutex> lock(s.mutex);
   s.writers.push_back(writer);
+  if (t_writer) {
+    t_writer->release_frames();
+    s.retired_writers.push_back(t_writer);
+  }
   t_writer = writer;
   pthread_setspecific(s.thread_exit, writer);
   return writer;
@@ -116,9 +124,10 @@ void Session::on_thread_exit(void* pointer) {
   State& s = state();
   std::lock_guard<std::mutex> lock(s.mutex);
   auto found = std::find(s.writers.begin(), s.writers.end(), writer);
-  if (found == s.writers.end()) return;  // of an earlier recording, or of the parent process
-  s.writers.erase(found);
-  writer->close(true);
+  if (found != s.writers.end()) {  // else the recording ended before the thread
+    s.writers.erase(found);
+    writer->close(true);
+  }
   writer->release_frames();
   delete writer;
 }
@@ -207,9 +216,13 @@ void Session::after_fork_in_child() {
   }
   t_writer = nullptr;
   pthread_setspecific(s.thread_exit, nullptr);
+  s.retired_writers.insert(s.retired_writers.end(), s.writers.begin(), s.writers.end());
   s.writers.clear();
-  if (s.file) s.file->abandon();
-  s.file = nullptr;
+  if (s.file) {
+    s.file->abandon();
+    s.retired_files.push_back(s.file);
+    s.file = nullptr;
+  }
   is_recording_ = false;
   s.mutex.unlock();
 }

@@ -32,12 +32,12 @@ StreamWriter::StreamWriter(ProcessFile* file, uint32_t stream, uint64_t thread_i
   if (!next_chunk()) is_closed_ = true;
 }
 
-bool StreamWriter::make_room() {
+bool StreamWriter::make_room(uint32_t bytes) {
   if (is_closed_) {
     Session::count_dropped();
     return false;
   }
-  if (cursor_ + kRoom > limit_) return next_chunk();
+  if (cursor_ + bytes > limit_) return next_chunk();
   Session::count_dropped();  // too deep
   return false;
 }
@@ -90,7 +90,7 @@ void StreamWriter::end_misnested(uint32_t depth) {
 }
 
 void StreamWriter::progress(bool is_baseline, uint64_t timesteps, uint64_t total_timesteps) {
-  if (cursor_ + kProgressRoom > limit_ && !make_room()) return;
+  if (cursor_ + kProgressRoom > limit_ && !make_room(kProgressRoom)) return;
   uint8_t record[kProgressRoom] = {};
   unsigned used = 0;
   auto append = [&](uint64_t value) {

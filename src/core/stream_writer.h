@@ -38,7 +38,7 @@ class StreamWriter {
   // Both return false when nothing could be written; then no frame was opened.
   bool begin(const CodedId& name) { return begin(name.id, name.coded, name.bytes); }
   bool begin(uint32_t id, uint64_t coded_id, unsigned id_bytes) {
-    if (__builtin_expect(cursor_ + kRoom > limit_ || depth_ >= kMaxDepth, 0) && !make_room()) return false;
+    if (__builtin_expect(cursor_ + kRoom > limit_ || depth_ >= kMaxDepth, 0) && !make_room(kRoom)) return false;
     unsigned bytes;
     uint64_t word = encode_varint(advance() << 2 | kBegin, bytes);
     frames_[depth_++] = {id, 0, 0, 0};
@@ -55,7 +55,7 @@ class StreamWriter {
   // Closes the innermost frame.
   void end() {
     // A new chunk starts with the frame still open: its end is the chunk's first record.
-    if (__builtin_expect(cursor_ + kRoom > limit_, 0) && !make_room()) {
+    if (__builtin_expect(cursor_ + kRoom > limit_, 0) && !make_room(kRoom)) {
       depth_--;
       return;
     }
@@ -104,7 +104,7 @@ class StreamWriter {
     cursor_ += bytes;
   }
 
-  bool make_room();
+  bool make_room(uint32_t bytes);
   bool next_chunk();
   void end_misnested(uint32_t depth);
 

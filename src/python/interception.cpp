@@ -113,36 +113,56 @@ std::unordered_map<void**, std::pair<int, uint32_t>>& known_slots() {
   return *known;
 }
 
-// Method tables may lie in pages that the loader made read-only. Returns the protection to restore, 0 if writable.
-int protection_of(void* address) {
+// A range of addresses with one protection, from /proc/self/maps.
+struct Mapping {
+  uintptr_t start, end;
+  int protection;
+};
+
+std::vector<Mapping> read_mappings() {
+  std::vector<Mapping> mappings;
   FILE* maps = std::fopen("/proc/self/maps", "re");
-  if (!maps) return 0;
+  if (!maps) return mappings;
   char line[512];
-  int protection = 0;
   while (std::fgets(line, sizeof line, maps)) {
     unsigned long start, end;
     char permissions[5];
     if (std::sscanf(line, "%lx-%lx %4s", &start, &end, permissions) != 3) continue;
-    auto target = reinterpret_cast<unsigned long>(address);
-    if (target < start || target >= end) continue;
-    if (permissions[1] != 'w') protection = PROT_READ | (permissions[2] == 'x' ? PROT_EXEC : 0);
-    break;
+    int protection = (permissions[0] == 'r' ? PROT_READ : 0) | (permissions[1] == 'w' ? PROT_WRITE : 0) |
+                     (permissions[2] == 'x' ? PROT_EXEC : 0);
+    mappings.push_back({start, end, protection});
   }
   std::fclose(maps);
-  return protection;
+  return mappings;
 }
 
-// One page is remembered as writable, because the tables of a library lie together.
-void* last_writable_page;
+// Reading the mappings for each of two thousand pointers would take longer than everything else at start-up; using them
+// for longer would miss what was mapped since.
+constexpr uint64_t kMappingsValidNs = 10'000'000;
 
+int protection_of(void* address) {
+  static auto* mappings = new std::vector<Mapping>;
+  static uint64_t read_at_ns = 0;
+  if (monotonic_ns() - read_at_ns > kMappingsValidNs) {
+    *mappings = read_mappings();
+    read_at_ns = monotonic_ns();
+  }
+  auto target = reinterpret_cast<uintptr_t>(address);
+  for (const Mapping& mapping : *mappings) {
+    if (target >= mapping.start && target < mapping.end) return mapping.protection;
+  }
+  return PROT_READ | PROT_WRITE;
+}
+
+// Method tables may lie in pages that the loader made read-only.
 void write_pointer(void** where, void* value) {
   auto page_bytes = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   void* page = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(where) & ~(page_bytes - 1));
-  int protection = page == last_writable_page ? 0 : protection_of(where);
-  if (protection == 0) last_writable_page = page;
-  if (protection != 0 && mprotect(page, page_bytes, PROT_READ | PROT_WRITE) != 0) return;
+  int protection = protection_of(where);
+  bool is_writable = protection & PROT_WRITE;
+  if (!is_writable && mprotect(page, page_bytes, protection | PROT_WRITE) != 0) return;
   __atomic_store_n(where, value, __ATOMIC_RELEASE);
-  if (protection != 0) mprotect(page, page_bytes, protection);
+  if (!is_writable) mprotect(page, page_bytes, protection);
 }
 
 int argument_count(int flags) {
@@ -201,13 +221,11 @@ void swap_for(void** where, void* replacement, PyObject* owner) {
 }
 
 void restore_all() {
-  last_writable_page = nullptr;
   for (auto& [where, swap] : swaps()) {
     bool is_untouched = swap.replacement ? *where == swap.replacement : is_ours(swap.family, *where);
     if (is_untouched) write_pointer(where, swap.original);
   }
   swaps().clear();
-  last_writable_page = nullptr;
 }
 
 namespace {

@@ -16,9 +16,9 @@ CLAIM = Claim(
     metric="ratio",
     definition="a over b",
     published="3.5",
-    above=2.0,
     hardware="cpu",
     may_differ="another simulator",
+    above=2.0,
 )
 
 
@@ -40,6 +40,19 @@ def verdict_on(value: float, low: float, high: float, claim: Claim = CLAIM) -> t
 )
 def test_a_claim_holds_above_its_limit(estimate: tuple[float, float, float], expected: tuple[str, str]) -> None:
     assert verdict_on(*estimate) == expected
+
+
+def test_a_claim_may_hold_below_its_limit() -> None:
+    claim = dataclasses.replace(CLAIM, above=None, below=2.0)
+    assert verdict_on(1.0, 0.5, 1.5, claim)[0] == HOLDS
+    assert verdict_on(2.0, 2.0, 2.0, claim)[0] == DIFFERS
+    assert claim.condition == "< 2"
+
+
+@pytest.mark.parametrize("limits", [{"above": None}, {"below": 1.0}])
+def test_a_claim_has_one_limit(limits: dict[str, float | None]) -> None:
+    with pytest.raises(UsageError, match="A-13, ratio: expected one limit"):
+        dataclasses.replace(CLAIM, **limits)
 
 
 def test_a_claim_about_other_hardware_is_not_testable_here() -> None:

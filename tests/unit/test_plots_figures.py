@@ -78,6 +78,16 @@ def test_totals_are_black_bars_above() -> None:
     assert bars.get_ylabel() == "Percent (%)"
 
 
+def test_no_tick_is_so_high_that_its_label_meets_the_panel_above() -> None:
+    rows = pandas.DataFrame(
+        [("simulation", "python", "cpu", 1.0)], columns=["stage", "category", "resource", "seconds"]
+    )
+    for training_s in (93.0, 96.0, 99.0):
+        bars = axes_of(breakdown_figure(breakdown_table("trace", rows, training_s), "seconds"))[1]
+        top = bars.get_ylim()[1]
+        assert not [tick for tick in bars.get_yticks() if 0.951 * top < tick <= top]
+
+
 def test_numbers_stand_above_the_first_group_only() -> None:
     bars = axes_of(breakdown_figure(TABLE))[1]
     assert [text.get_text() for text in bars.texts] == ["(1)", "(2)", "(3)"]

@@ -1,0 +1,207 @@
+// The recorder without Python: what it writes is read back, from several threads, across chunks, forks and a full disk.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "session.h"
+#include "sweep.h"
+#include "trace_reader.h"
+
+namespace rlscope {
+namespace {
+
+class Recorder : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/rlscope_test_XXXXXX";
+    directory_ = mkdtemp(name);
+    ASSERT_EQ(Session::start(directory_), 0);
+    path_ = Session::path();
+  }
+  void TearDown() override {
+    Session::stop(EndReason::kStopped, 0);
+    std::filesystem::remove_all(directory_);
+  }
+  SweepResult stop_and_read() {
+    Session::stop(EndReason::kStopped, 0);
+    TraceFile file(path_, false);
+    return sweep(file, {});
+  }
+
+  std::string directory_;
+  std::string path_;
+};
+
+CodedId operation(const char* name) { return Session::intern(NameKind::kOperation, Category::kPython, name); }
+CodedId boundary(const char* name) { return Session::intern(NameKind::kBoundary, Category::kBackend, name); }
+
+void cross(const CodedId& id, int times) {
+  for (int i = 0; i < times; i++) {
+    StreamWriter* writer = Session::writer();
+    writer->begin(id);
+    writer->end();
+  }
+}
+
+TEST_F(Recorder, WritesAcrossChunksWithFramesOpen) {
+  CodedId outer = operation("outer"), inner = operation("inner"), call = boundary("call");
+  StreamWriter* writer = Session::writer();
+  writer->begin(outer);
+  for (int i = 0; i < 1000; i++) {
+    writer->begin(inner);
+    cross(call, 500);
+    writer->end();
+  }
+  writer->end();
+  SweepResult result = stop_and_read();
+  EXPECT_EQ(result.crossings["call"], 500'000u);
+  EXPECT_EQ(result.events["operation"], 1001u);
+  uint64_t total = 0;
+  for (const BreakdownRow& row : result.breakdown) total += row.ticks;
+  EXPECT_EQ(total, result.end_ticks - result.start_ticks);
+}
+
+TEST_F(Recorder, ThreadsShareNothing) {
+  CodedId call = boundary("call");
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; i++) threads.emplace_back([&] { cross(call, 50'000); });
+  for (std::thread& thread : threads) thread.join();
+  SweepResult result = stop_and_read();
+  EXPECT_EQ(result.crossings["call"], 400'000u);
+  EXPECT_EQ(result.streams.size(), 9u);
+}
+
+TEST_F(Recorder, ThreadsThatEndLeaveTheirRestToOthers) {
+  CodedId call = boundary("call");
+  for (int i = 0; i < 200; i++) std::thread([&] { cross(call, 1); }).join();
+  SweepResult result = stop_and_read();
+  EXPECT_EQ(result.crossings["call"], 200u);
+  // Three of them share the four pages of a first chunk.
+  EXPECT_LE(std::filesystem::file_size(path_), 280u * kChunkAlignment);
+}
+
+TEST_F(Recorder, DeepNestingSurvivesChunkChanges) {
+  CodedId call = boundary("call");
+  StreamWriter* writer = Session::writer();
+  for (int i = 0; i < 30'000; i++) ASSERT_TRUE(writer->begin(call));
+  cross(call, 100'000);
+  for (int i = 0; i < 30'000; i++) writer->end();
+  EXPECT_EQ(stop_and_read().crossings["call"], 130'000u);
+}
+
+TEST_F(Recorder, MisnestedFramesAreClosedAndCounted) {
+  CodedId outer = operation("outer"), inner = operation("inner");
+  StreamWriter* writer = Session::writer();
+  writer->begin(outer);
+  writer->begin(inner);
+  writer->begin(inner);
+  writer->end_to(0);
+  EXPECT_EQ(writer->depth(), 0u);
+  SweepResult result = stop_and_read();
+  EXPECT_EQ(TraceFile(path_, false).header().misnested_operations, 2u);
+}
+
+TEST_F(Recorder, ProgressIsKept) {
+  StreamWriter* writer = Session::writer();
+  writer->progress(true, 0, 1'000'000'000);
+  for (uint64_t i = 1; i <= 5000; i++) writer->progress(false, i * 1'000'000'000'000, 1ull << 50);
+  SweepResult result = stop_and_read();
+  ASSERT_TRUE(result.progress.has_value());
+  EXPECT_EQ(result.progress->iterations, 5000u);
+  EXPECT_EQ(result.progress->last_timesteps, 5'000'000'000'000'000u);
+  EXPECT_EQ(result.progress->total_timesteps, 1ull << 50);
+}
+
+TEST_F(Recorder, StartsAgainAfterStopping) {
+  CodedId call = boundary("call");
+  cross(call, 3);
+  EXPECT_EQ(Session::start(directory_), EALREADY);
+  EXPECT_EQ(stop_and_read().crossings["call"], 3u);
+  ASSERT_EQ(Session::start(directory_), 0);
+  EXPECT_NE(Session::path(), path_);
+  path_ = Session::path();
+  cross(call, 4);
+  EXPECT_EQ(stop_and_read().crossings["call"], 4u);  // the name is known to the second file as well
+}
+
+TEST_F(Recorder, RecordsAfterStoppingAreIgnored) {
+  CodedId call = boundary("call");
+  StreamWriter* writer = Session::writer();
+  writer->begin(call);
+  Session::stop(EndReason::kStopped, 0);
+  writer->end();
+  EXPECT_FALSE(writer->begin(call));
+  EXPECT_EQ(Session::writer(), nullptr);
+  TraceFile file(path_, false);
+  EXPECT_EQ(sweep(file, {}).crossings["call"], 1u);
+}
+
+TEST_F(Recorder, AForkedChildGoesOnInAFileOfItsOwn) {
+  CodedId outer = operation("outer"), call = boundary("call");
+  StreamWriter* writer = Session::writer();
+  writer->begin(outer);
+  writer->begin(call);
+  pid_t pid = fork();
+  if (pid == 0) {
+    bool is_detached = t_writer == nullptr && !Session::is_recording();
+    bool is_started = Session::start(directory_) == 0 && Session::writer()->depth() == 1;  // outer, but not the call
+    cross(call, 7);
+    Session::stop(EndReason::kExit, 0);
+    _exit(is_detached && is_started ? 0 : 1);
+  }
+  int status;
+  waitpid(pid, &status, 0);
+  EXPECT_EQ(status, 0);
+  writer->end();
+  writer->end();
+  EXPECT_EQ(stop_and_read().crossings["call"], 1u);
+  TraceFile child(directory_ + "/" + std::to_string(pid) + "-0.rlscope", false);
+  SweepResult result = sweep(child, {});
+  EXPECT_EQ(result.crossings["call"], 7u);
+  EXPECT_EQ(result.events["operation"], 1u);
+}
+
+TEST_F(Recorder, AFullDiskStopsTheRecordingAndNotTheProgram) {
+  CodedId call = boundary("call");
+  signal(SIGXFSZ, SIG_IGN);
+  rlimit unlimited{};
+  getrlimit(RLIMIT_FSIZE, &unlimited);
+  rlimit limited = unlimited;
+  limited.rlim_cur = 200'000;
+  setrlimit(RLIMIT_FSIZE, &limited);
+  int recorded = 0;
+  for (int i = 0; i < 300'000; i++) {
+    StreamWriter* writer = Session::writer();
+    if (!writer || !writer->begin(call)) continue;
+    writer->end();
+    recorded++;
+  }
+  setrlimit(RLIMIT_FSIZE, &unlimited);
+  SweepResult result = stop_and_read();
+  FileHeader header = TraceFile(path_, false).header();
+  EXPECT_EQ(header.end_reason, EndReason::kFailed);
+  EXPECT_EQ(header.stop_errno, static_cast<uint32_t>(EFBIG));
+  EXPECT_GT(recorded, 1000);
+  EXPECT_LT(recorded, 300'000);
+  // The end of the last call that fitted may be what was lost first.
+  EXPECT_NEAR(static_cast<double>(header.dropped_records), 300'000 - recorded, 1);
+  EXPECT_EQ(result.crossings["call"], static_cast<uint64_t>(recorded));
+}
+
+TEST(RecorderStart, ADirectoryThatCannotBeWrittenIsAnErrorCode) {
+  EXPECT_EQ(Session::start("/nonexistent/directory"), ENOENT);
+  EXPECT_FALSE(Session::is_recording());
+  EXPECT_EQ(Session::writer(), nullptr);
+}
+
+}  // namespace
+}  // namespace rlscope
