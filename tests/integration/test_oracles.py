@@ -8,6 +8,8 @@ import pytest
 from recording import record, run_plain
 
 from rlscope import _analysis
+from rlscope.analysis.breakdown import analyze
+from rlscope.trace.reader import open_trace
 
 TOLERANCE = 0.03
 #: torch.Tensor's unary operators are these methods.
@@ -46,3 +48,29 @@ def test_known_times(library: str, tmp_path: Path) -> None:
     for operation, seconds in known.items():
         measured = recording.seconds(operation=operation, category=CATEGORY[library])
         assert measured == pytest.approx(seconds, rel=TOLERANCE), operation
+
+
+def test_hooks_find_what_a_user_would_annotate(tmp_path: Path) -> None:
+    finished = run_plain("annotated.py", tmp_path)
+    assert finished.returncode == 0, finished.stderr
+    stopwatch = json.loads(finished.stdout)
+    by_hooks, by_hand = (seconds_per_stage(tmp_path / way) for way in ("by_hooks", "by_hand"))
+    assert set(by_hooks) == set(by_hand) == {"simulation", "inference", "backpropagation", "training_loop"}
+    for stage in ("simulation", "inference", "backpropagation"):
+        # Two executions are never equally long: each way is held against the stopwatch of its own.
+        hooks = by_hooks[stage] * 1e9 / stopwatch["by_hooks"][stage]
+        hand = by_hand[stage] * 1e9 / stopwatch["by_hand"][stage]
+        assert hand == pytest.approx(1, rel=TOLERANCE), stage
+        assert hooks == pytest.approx(hand, rel=TOLERANCE), stage
+    for way, recorded in (("by_hooks", by_hooks), ("by_hand", by_hand)):
+        assert sum(recorded.values()) * 1e9 == pytest.approx(stopwatch[way]["training_loop"], rel=TOLERANCE)
+
+
+def seconds_per_stage(traces: Path) -> dict[str, float]:
+    """Seconds of each stage over all traces, without what lies outside the training loop."""
+    seconds: Counter[str] = Counter()
+    for directory in traces.iterdir():
+        for row in analyze(open_trace(directory)).breakdown.itertuples():
+            seconds[row.stage] += row.seconds
+    del seconds["(none)"]
+    return dict(seconds)

@@ -1,0 +1,70 @@
+// The sweep where Python tests do not reach: window sizes, a catalog that grows while it is read.
+#include "sweep.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "trace_bytes.h"
+
+namespace rlscope {
+namespace {
+
+TEST(Sweep, AddsUpALongInterleavedTrace) {
+  constexpr int kPairs = 100000;
+  std::string bytes = file_header(0, 20 * kPairs) + catalog(name_entry(1, NameKind::kBoundary, Category::kBackend, "f") +
+                                                            name_entry(2, NameKind::kBoundary, Category::kSimulator, "g"));
+  // Thread 0 is in f for 4 of 20 ticks, thread 1 in g for 3 of 20; 1 tick of each overlaps, and belongs to g.
+  std::string backend;
+  std::string simulator;
+  for (int i = 0; i < kPairs; i++) {
+    backend += begin_record(i ? 16 : 0, 1) + end_record(4);
+    simulator += begin_record(i ? 17 : 3, 2) + end_record(3);
+  }
+  bytes += chunk({ChunkKind::kEvents, 1, 0, 0, true, {}}, simulator) + chunk({}, backend);
+  TemporaryFile file(bytes);
+  TraceFile trace(file.path(), false);
+  SweepResult result = sweep(trace, {});
+  ASSERT_EQ(result.breakdown.size(), 3u);
+  EXPECT_EQ(result.breakdown[0].category, Category::kPython);
+  // Outside its call the main thread is in Python, which comes before the other thread's simulator.
+  EXPECT_EQ(result.breakdown[0].ticks, 16u * kPairs);
+  EXPECT_EQ(result.breakdown[1].ticks, 1u * kPairs);
+  EXPECT_EQ(result.breakdown[2].ticks, 3u * kPairs);
+  EXPECT_EQ(result.crossings["f"], static_cast<uint64_t>(kPairs));
+}
+
+TEST(Sweep, LearnsNamesThatAreAddedWhileItReads) {
+  ChunkOptions open;
+  open.is_closed = false;
+  ChunkOptions open_catalog{ChunkKind::kCatalog, kNoStream, 0, 0, false, {}};
+  std::string first = name_entry(1, NameKind::kOperation, Category::kPython, "early");
+  std::string second = name_entry(2, NameKind::kOperation, Category::kPython, "late");
+  std::string header = file_header(0, 0);
+  std::string events = chunk(open, begin_record(10, 1) + begin_record(10, 2) + end_record(10));
+  TemporaryFile file(header + chunk(open_catalog, first) + events);
+  TraceFile trace(file.path(), false);
+  std::fstream(file.path(), std::ios::in | std::ios::out | std::ios::binary)
+      << header << chunk(open_catalog, first + second) << events;
+  SweepResult result = sweep(trace, {});
+  ASSERT_EQ(result.breakdown.size(), 3u);
+  EXPECT_EQ(result.breakdown[2].operation, "late");
+  EXPECT_EQ(result.breakdown[2].ticks, 10u);
+}
+
+TEST(Sweep, KeepsAThreadThatEndedInsideAFrame) {
+  std::string bytes = file_header(0, 100) + catalog(name_entry(1, NameKind::kOperation, Category::kPython, "open"));
+  bytes += chunk({}, "") + chunk({ChunkKind::kEvents, 7, 0, 20, true, {}}, begin_record(0, 1));
+  TemporaryFile file(bytes);
+  TraceFile trace(file.path(), false);
+  SweepResult result = sweep(trace, {0, true});
+  ASSERT_EQ(result.breakdown.size(), 2u);
+  EXPECT_EQ(result.breakdown[0].operation, "(none)");
+  EXPECT_EQ(result.breakdown[0].ticks, 20u);
+  EXPECT_EQ(result.breakdown[1].ticks, 80u);
+  ASSERT_EQ(result.threads.size(), 2u);
+  EXPECT_EQ(result.threads[1].thread, 7u);
+}
+
+}  // namespace
+}  // namespace rlscope

@@ -1,0 +1,161 @@
+// The reader on sound, damaged and hostile bytes.
+#include "trace_reader.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "sweep.h"
+#include "trace_bytes.h"
+
+namespace rlscope {
+namespace {
+
+const std::string kNames = catalog(name_entry(1, NameKind::kOperation, Category::kPython, "step") +
+                                   name_entry(2, NameKind::kBoundary, Category::kBackend, "f"));
+
+std::string message_of(const std::string& bytes) {
+  TemporaryFile file(bytes);
+  try {
+    TraceFile trace(file.path(), false);
+    sweep(trace, {});
+  } catch (const TraceDamage& damage) {
+    return damage.what();
+  }
+  return {};
+}
+
+TEST(Varint, RoundTripsAtEveryLength) {
+  for (unsigned bits = 0; bits < 56; bits++) {
+    for (uint64_t value : {1ull << bits, (2ull << bits) - 1}) {
+      std::string coded = varint(value);
+      EXPECT_EQ(coded.size(), bits / 7 + 1);
+      EXPECT_NE(coded.front(), 0);
+      coded.resize(2 * kMaxVarintBytes, '\xff');
+      const auto* cursor = reinterpret_cast<const uint8_t*>(coded.data());
+      EXPECT_EQ(decode_varint(cursor), value);
+    }
+  }
+}
+
+TEST(Varint, RefusesWhatIsNone) {
+  const uint8_t ones[16] = {0xff, 0xff};
+  const uint8_t* cursor = ones;
+  EXPECT_EQ(decode_varint(cursor), 0u);
+  EXPECT_EQ(cursor, ones);
+  const uint8_t zero[16] = {};
+  cursor = zero;
+  EXPECT_EQ(decode_varint(cursor), 0u);
+}
+
+TEST(Crc32c, KnownVectors) {
+  EXPECT_EQ(crc32c(0, "123456789", 9), 0xE3069283u);
+  EXPECT_EQ(crc32c(0, std::string(32, '\0').data(), 32), 0x8A9136AAu);
+  EXPECT_EQ(crc32c(0, std::string(32, '\xff').data(), 32), 0x62A8AB43u);
+  EXPECT_EQ(crc32c(crc32c(0, "1234", 4), "56789", 5), 0xE3069283u);
+}
+
+TEST(StreamReader, ReadsAcrossWindows) {
+  std::string payload;
+  for (int i = 0; i < 20000; i++) payload += begin_record(1000 + i, 2) + end_record(i * 7 % 300000);
+  TemporaryFile file(file_header(0, 1) + kNames + chunk({}, payload));
+  TraceFile trace(file.path(), false);
+  for (size_t window_bytes : {64, 100, 4096, 1 << 20}) {
+    StreamReader reader(trace, trace.streams().at(0), window_bytes);
+    ASSERT_TRUE(reader.next());
+    EXPECT_EQ(reader.type(), RecordType::kChunkStart);
+    uint64_t ticks = 0;
+    for (int i = 0; i < 20000; i++) {
+      ASSERT_TRUE(reader.next());
+      ASSERT_EQ(reader.type(), RecordType::kBegin);
+      ASSERT_EQ(reader.ticks(), ticks += 1000 + i);
+      ASSERT_EQ(reader.take_id(), 2u);
+      ASSERT_TRUE(reader.next());
+      ASSERT_EQ(reader.type(), RecordType::kEnd);
+      ASSERT_EQ(reader.ticks(), ticks += i * 7 % 300000);
+    }
+    EXPECT_FALSE(reader.next());
+  }
+}
+
+TEST(TraceFile, NamesFileByteAndFinding) {
+  std::string start = file_header(0, 100) + kNames;
+  std::string place = "is damaged at byte " + std::to_string(start.size());
+  EXPECT_NE(message_of("not a trace").find("does not start with RLSCOPE"), std::string::npos);
+  EXPECT_NE(message_of(start + "JUNK").find(place + ": a chunk (0x4b4e4843) was expected, 0x4b4e554a was found"),
+            std::string::npos);
+  std::string sound = chunk({}, begin_record(1, 1) + end_record(1));
+  EXPECT_EQ(message_of(start + sound), "");
+  std::string flipped = sound;
+  flipped[65] = static_cast<char>(flipped[65] ^ 4);
+  EXPECT_NE(message_of(start + flipped).find(place + ": the checksum"), std::string::npos);
+  EXPECT_NE(message_of(start + sound.substr(0, 100)).find("the file ends inside the chunk"), std::string::npos);
+  ChunkOptions second;
+  second.sequence = 2;
+  EXPECT_NE(message_of(start + sound + chunk(second, "")).find("chunk 1 of thread 0 was expected, chunk 2 was found"),
+            std::string::npos);
+}
+
+TEST(TraceFile, HugeSizesAllocateNothing) {
+  ChunkHeader header{};
+  header.magic = kChunkMagic;
+  header.kind = ChunkKind::kEvents;
+  header.chunk_bytes = 0xFFFFF000;
+  header.depth = 0x3FFFF000;
+  header.payload_offset = 0xFFFFE000;
+  std::string bytes = file_header(0, 100) + kNames + bytes_of(header);
+  TemporaryFile file(bytes);
+  TraceFile trace(file.path(), true);
+  EXPECT_TRUE(trace.streams().empty());
+  EXPECT_EQ(trace.damage_count(), 1u);
+  std::string huge_id = catalog(name_entry(0xFFFFFFFF, NameKind::kOperation, Category::kPython, "x"));
+  EXPECT_NE(message_of(file_header(0, 100) + huge_id).find("the name with id 4294967295"), std::string::npos);
+}
+
+TEST(TraceFile, OpenChunkEndsAtTheFirstZero) {
+  ChunkOptions open;
+  open.is_closed = false;
+  TemporaryFile file(file_header(0, 0) + kNames + chunk(open, begin_record(10, 1) + begin_record(10, 2)));
+  TraceFile trace(file.path(), false);
+  SweepResult result = sweep(trace, {});
+  EXPECT_EQ(result.end_ticks, 20u);
+  EXPECT_EQ(result.events["operation"], 1u);
+}
+
+// Run under the sanitizers this shows that no byte of the file is trusted.
+TEST(TraceFile, SurvivesAnyBytes) {
+  std::string sound = file_header(5, 400) + kNames;
+  for (uint32_t stream = 0; stream < 3; stream++) {
+    sound += chunk({ChunkKind::kEvents, stream, 0, 10, true, {}}, begin_record(1, 1) + begin_record(3, 2));
+  }
+  for (uint32_t stream = 0; stream < 3; stream++) {
+    sound += chunk({ChunkKind::kEvents, stream, 1, 14, stream != 1, {1, 2}}, end_record(5) + end_record(200));
+  }
+  std::mt19937 random(1);
+  int results = 0;
+  for (int round = 0; round < 3000; round++) {
+    std::string bytes = sound;
+    for (unsigned edits = random() % 4 + 1; edits > 0; edits--) {
+      size_t page = random() % (bytes.size() / kChunkAlignment) * kChunkAlignment;
+      bytes[page + random() % 128] = static_cast<char>(random());
+    }
+    if (random() % 4 == 0) bytes.resize(random() % bytes.size());
+    TemporaryFile file(bytes);
+    for (bool recovers : {false, true}) {
+      try {
+        TraceFile trace(file.path(), recovers);
+        SweepResult result = sweep(trace, {0, true});
+        uint64_t sum = 0;
+        for (const BreakdownRow& row : result.breakdown) sum += row.ticks;
+        ASSERT_EQ(sum, result.end_ticks - result.start_ticks);
+        results++;
+      } catch (const TraceDamage& damage) {
+        EXPECT_NE(std::string(damage.what()).find(file.path()), std::string::npos);
+      }
+    }
+  }
+  EXPECT_GT(results, 1000);
+}
+
+}  // namespace
+}  // namespace rlscope

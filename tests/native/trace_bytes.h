@@ -1,0 +1,106 @@
+// Builds process files in memory, sound or not, for the tests of the reader and the sweep.
+#pragma once
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "crc32c.h"
+#include "trace_format.h"
+#include "varint.h"
+
+namespace rlscope {
+
+inline std::string varint(uint64_t value) {
+  unsigned bytes;
+  uint64_t word = encode_varint(value, bytes);
+  return std::string(reinterpret_cast<const char*>(&word), bytes);
+}
+
+inline std::string begin_record(uint64_t delta, uint32_t id) { return varint(delta << 2 | kBegin) + varint(id); }
+inline std::string end_record(uint64_t delta) { return varint(delta << 2 | kEnd); }
+
+template <typename T>
+std::string bytes_of(const T& value) {
+  return std::string(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+inline std::string file_header(uint64_t start_ticks, uint64_t stop_ticks) {
+  FileHeader header{};
+  std::memcpy(header.magic, kFileMagic, sizeof kFileMagic);
+  header.format_version = kFormatVersion;
+  header.header_bytes = kFileHeaderBytes;
+  header.clock = ClockKind::kMonotonic;
+  header.start_ticks = start_ticks;
+  header.stop_ticks = stop_ticks;
+  header.end_reason = stop_ticks ? EndReason::kStopped : EndReason::kNone;
+  std::string page = bytes_of(header);
+  page.resize(kFileHeaderBytes);
+  return page;
+}
+
+struct ChunkOptions {
+  ChunkKind kind = ChunkKind::kEvents;
+  uint32_t stream = 0;
+  uint32_t sequence = 0;
+  uint64_t base_ticks = 0;
+  bool is_closed = true;
+  std::vector<uint32_t> open_frames = {};
+};
+
+inline std::string chunk(const ChunkOptions& options, const std::string& payload) {
+  ChunkHeader header{};
+  header.magic = kChunkMagic;
+  header.kind = options.kind;
+  header.payload_offset = static_cast<uint32_t>(sizeof header + options.open_frames.size() * sizeof(uint32_t));
+  header.chunk_bytes = static_cast<uint32_t>(header.payload_offset + payload.size() + kChunkAlignment - 1) /
+                       kChunkAlignment * kChunkAlignment;
+  if (options.is_closed) {
+    header.flags = kChunkClosed;
+    header.payload_bytes = static_cast<uint32_t>(payload.size());
+    header.payload_crc32c = crc32c(0, payload.data(), payload.size());
+  }
+  header.stream = options.stream;
+  header.sequence = options.sequence;
+  header.base_ticks = options.base_ticks;
+  header.depth = static_cast<uint32_t>(options.open_frames.size());
+  std::string bytes = bytes_of(header);
+  for (uint32_t id : options.open_frames) bytes += bytes_of(id);
+  bytes += payload;
+  bytes.resize(header.chunk_bytes);
+  return bytes;
+}
+
+inline std::string name_entry(uint32_t id, NameKind kind, Category category, const std::string& name) {
+  std::string content = bytes_of(NameEntry{id, kind, category, static_cast<uint16_t>(name.size())}) + name;
+  content.resize((content.size() + 3) / 4 * 4);
+  uint32_t head = static_cast<uint32_t>(content.size() + 4) << 8 | static_cast<uint32_t>(EntryType::kName);
+  return bytes_of(head) + content;
+}
+
+inline std::string catalog(const std::string& entries) {
+  return chunk({ChunkKind::kCatalog, kNoStream, 0, 0, true, {}}, entries);
+}
+
+// A file that exists as long as this object.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const std::string& bytes) {
+    int fd = mkstemp(path_);
+    if (fd < 0 || write(fd, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) std::abort();
+    close(fd);
+  }
+  ~TemporaryFile() { unlink(path_); }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  const char* path() const { return path_; }
+
+ private:
+  char path_[32] = "/tmp/rlscope-test-XXXXXX";
+};
+
+}  // namespace rlscope

@@ -1,0 +1,93 @@
+"""PPO by Stable-Baselines3 twice in one process, in turns: annotated by hand, and left to the automatic hooks.
+
+By hand means as a user would who does not know the hooks: subclasses that wrap what is called. Both are timed at these
+places by a stopwatch as well, because two executions are never equally long. The first argument is a directory: traces
+go to by_hand/N and by_hooks/N in it; prints the stopwatch's nanoseconds as JSON.
+"""
+
+import json
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import gymnasium
+import torch
+from stable_baselines3 import PPO
+from stable_baselines3.common import on_policy_algorithm
+from stable_baselines3.common.buffers import RolloutBuffer
+from stable_baselines3.common.policies import ActorCriticPolicy
+from stable_baselines3.common.vec_env import DummyVecEnv
+
+import rlscope
+from rlscope.record import recorder
+from rlscope.record.config import RecordConfig
+
+ROUNDS = 6
+NANOSECONDS = {"by_hand": Counter(), "by_hooks": Counter()}
+way = "by_hooks"
+
+
+def stage(name):
+    """Annotates and times a function; cheap, because what it costs lies between the stages."""
+    operation = rlscope.operation(name)
+    now = time.perf_counter_ns
+
+    def decorate(function):
+        def annotated(*args, **kwargs):
+            start = now()
+            if way == "by_hand":
+                with operation:
+                    result = function(*args, **kwargs)
+            else:
+                result = function(*args, **kwargs)
+            NANOSECONDS[way][name] += now() - start
+            return result
+
+        return annotated
+
+    return decorate
+
+
+class AnnotatedEnv(DummyVecEnv):
+    step = stage("simulation")(DummyVecEnv.step)
+    reset = stage("simulation")(DummyVecEnv.reset)
+
+
+class AnnotatedPolicy(ActorCriticPolicy):
+    __call__ = stage("inference")(ActorCriticPolicy.__call__)
+    predict_values = stage("inference")(ActorCriticPolicy.predict_values)
+
+
+class AnnotatedBuffer(RolloutBuffer):
+    compute_returns_and_advantage = stage("backpropagation")(RolloutBuffer.compute_returns_and_advantage)
+
+
+class AnnotatedPPO(PPO):
+    train = stage("backpropagation")(PPO.train)
+    learn = stage("training_loop")(PPO.learn)
+
+
+torch.set_num_threads(1)
+on_policy_algorithm.obs_as_tensor = stage("inference")(on_policy_algorithm.obs_as_tensor)
+model = AnnotatedPPO(
+    AnnotatedPolicy,
+    AnnotatedEnv([lambda: gymnasium.make("Walker2d-v5")]),
+    n_steps=512,
+    n_epochs=4,
+    rollout_buffer_class=AnnotatedBuffer,
+    seed=7,
+    device="cpu",
+)
+model.learn(1024)
+NANOSECONDS[way].clear()  # that was to warm up
+for number in range(ROUNDS):
+    for way in NANOSECONDS:
+        directory = Path(sys.argv[1], way, str(number))
+        directory.mkdir(parents=True)
+        config = RecordConfig(auto=way == "by_hooks")
+        config.save(directory)
+        recorder.activate(directory, config)
+        model.learn(1024, reset_num_timesteps=False)
+        recorder.deactivate()
+print(json.dumps(NANOSECONDS))

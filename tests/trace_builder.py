@@ -1,0 +1,140 @@
+"""Traces as lists of events, readable as text; written to files by the Python writer, analyzed by the twin of the sweep.
+
+The text form, one statement per line, `#` starts a comment:
+
+    process start=0 stop=100        also limit=T; without stop the process was killed
+    thread 0                        also start=T; the statements of a thread follow it, ticks first
+    10 + inference                  begins an operation
+    20 + backend:linear             begins a boundary: python, simulator, backend, cuda or wait
+    30 -                            ends the innermost
+    5 + phase:collect               begins a phase
+    40 progress 10 of 100           timesteps and, if known, total timesteps
+    0 baseline 0                    a progress record that marks where counting starts
+    chunk                           the thread goes on in a new chunk
+"""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rlscope.model import Category, NameKind
+from rlscope.trace.writer import TraceWriter
+
+
+@dataclass(frozen=True)
+class Begin:
+    ticks: int
+    kind: NameKind
+    name: str
+    category: Category = Category.PYTHON
+
+
+@dataclass(frozen=True)
+class End:
+    ticks: int
+
+
+@dataclass(frozen=True)
+class Progress:
+    ticks: int
+    timesteps: int
+    total_timesteps: int = 0
+    is_baseline: bool = False
+
+
+@dataclass(frozen=True)
+class NewChunk:
+    pass
+
+
+Statement = Begin | End | Progress | NewChunk
+
+
+@dataclass
+class ThreadScript:
+    stream: int
+    start: int
+    statements: list[Statement] = field(default_factory=list)
+
+
+@dataclass
+class ProcessScript:
+    start: int = 0
+    stop: int | None = None
+    limit: int = 0
+    threads: list[ThreadScript] = field(default_factory=list)
+
+
+def operation(ticks: int, name: str) -> Begin:
+    return Begin(ticks, NameKind.OPERATION, name)
+
+
+def phase(ticks: int, name: str) -> Begin:
+    return Begin(ticks, NameKind.PHASE, name)
+
+
+def boundary(ticks: int, category: Category, name: str = "call") -> Begin:
+    return Begin(ticks, NameKind.BOUNDARY, name, category)
+
+
+def parse_script(text: str) -> ProcessScript:
+    """The process that a `.trace.txt` describes."""
+    script = ProcessScript()
+    for line in text.splitlines():
+        words = line.split("#")[0].split()
+        if not words:
+            continue
+        options = {key: int(value) for key, _, value in (word.partition("=") for word in words) if value.isdigit()}
+        if words[0] == "process":
+            script.start = options.get("start", 0)
+            script.stop = options.get("stop")
+            script.limit = options.get("limit", 0)
+        elif words[0] == "thread":
+            script.threads.append(ThreadScript(int(words[1]), options.get("start", script.start)))
+        else:
+            script.threads[-1].statements.append(_parse_statement(line.split("#")[0].strip()))
+    return script
+
+
+def _parse_statement(line: str) -> Statement:
+    if line == "chunk":
+        return NewChunk()
+    ticks, verb, rest = (*line.split(maxsplit=2), "")[:3]
+    if verb == "-":
+        return End(int(ticks))
+    if verb in ("progress", "baseline"):
+        numbers = [int(number) for number in re.findall(r"\d+", rest)]
+        return Progress(int(ticks), *numbers, is_baseline=verb == "baseline")
+    if verb != "+":
+        raise ValueError(f"no statement: {line}")
+    prefix, colon, name = rest.partition(":")
+    if not colon:
+        return operation(int(ticks), rest)
+    if prefix == "phase":
+        return phase(int(ticks), name)
+    return boundary(int(ticks), Category[prefix.upper()], name)
+
+
+def write_script(script: ProcessScript, directory: Path, entries_per_chunk: int = 1_000_000) -> Path:
+    """Writes a trace of one process; returns the path of its file."""
+    writer = TraceWriter(directory, entries_per_chunk)
+    process = writer.process(start_ticks=script.start)
+    for thread in script.threads:
+        stream = process.thread(stream=thread.stream, start_ticks=thread.start)
+        for statement in thread.statements:
+            match statement:
+                case Begin(ticks, NameKind.OPERATION, name):
+                    stream.begin_operation(ticks, name)
+                case Begin(ticks, NameKind.PHASE, name):
+                    stream.begin_phase(ticks, name)
+                case Begin(ticks, NameKind.BOUNDARY, name, category):
+                    stream.begin_boundary(ticks, category, name)
+                case End(ticks):
+                    stream.end(ticks)
+                case Progress(ticks, timesteps, total_timesteps, is_baseline):
+                    stream.progress(ticks, timesteps, total_timesteps, is_baseline)
+                case NewChunk():
+                    stream.new_chunk()
+    if script.stop is not None:
+        process.stop(script.stop)
+    return next(writer.write().glob("*.rlscope"))

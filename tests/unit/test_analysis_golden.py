@@ -1,0 +1,45 @@
+"""Worked cases of docs/analysis.md: tests/golden/NAME.trace.txt is swept and compared with NAME.expected.json.
+
+An expected file holds the tables that the case is about; keys are joined by " / ". Both the C++ sweep and its slow twin
+must agree with it, however the records are cut into chunks.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rlscope._analysis import sweep
+from trace_builder import parse_script, write_script
+from twin_sweep import as_dicts, sweep_twin
+
+GOLDEN = Path(__file__).parent.parent / "golden"
+CASES = sorted(path.name.removesuffix(".trace.txt") for path in GOLDEN.glob("*.trace.txt"))
+
+
+def joined(tables: dict[str, Any]) -> dict[str, Any]:
+    """With table keys as in the expected files."""
+    return {
+        name: {" / ".join(map(str, key)): value for key, value in table.items()}
+        if name in ("breakdown", "threads", "transitions")
+        else table
+        for name, table in tables.items()
+    }
+
+
+@pytest.mark.parametrize("entries_per_chunk", [1, 3, 1000])
+@pytest.mark.parametrize("case", CASES)
+def test_case(case: str, entries_per_chunk: int, tmp_path: Path) -> None:
+    script = parse_script((GOLDEN / f"{case}.trace.txt").read_text())
+    expected = json.loads((GOLDEN / f"{case}.expected.json").read_text())
+    found = sweep(write_script(script, tmp_path, entries_per_chunk), limit_ticks=script.limit, by_thread=True)
+    swept = joined(as_dicts(found)) | {"complete": found["complete"]}
+    if "events" in expected:
+        expected["events"] = dict.fromkeys(found["events"], 0) | expected["events"]
+    assert {name: swept[name] for name in expected} == expected
+    assert sum(swept["breakdown"].values()) == found["end_ticks"] - found["start_ticks"]
+    twin = joined(sweep_twin(script))
+    assert {name: twin[name] for name in expected if name != "complete"} == {
+        name: table for name, table in expected.items() if name != "complete"
+    }

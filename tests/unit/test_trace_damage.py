@@ -1,0 +1,224 @@
+"""Damaged process files: named when read as they are, stepped over with `recover`, never a crash."""
+
+import struct
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rlscope._analysis import sweep
+from rlscope.errors import TraceFormatError
+from rlscope.model import Category
+from rlscope.trace import format as fmt
+from rlscope.trace.writer import ProcessWriter, TraceWriter
+
+CHUNKS = 5
+
+
+def sample(is_killed: bool = False) -> ProcessWriter:
+    """Two threads, five chunks each; in thread 0 each chunk holds 10 ticks of backend time, from 10 * sequence."""
+    process = TraceWriter(Path()).process(start_ticks=0)
+    process.properties({"process_name": "sample"})
+    main, other = process.thread(), process.thread()
+    main.begin_operation(0, "step")
+    for chunk in range(CHUNKS):
+        if chunk:
+            main.new_chunk(switch_ticks=1)
+            other.new_chunk()
+        main.begin_boundary(10 * chunk + 1, Category.BACKEND, "f")
+        main.progress(10 * chunk + 2, chunk)
+        main.end(10 * chunk + 9)
+        other.begin_boundary(10 * chunk + 3, Category.WAIT, "get")
+        other.end(10 * chunk + 4)
+    main.end(50)
+    if not is_killed:
+        process.stop(50)
+    return process
+
+
+@cache
+def sample_bytes(is_killed: bool = False) -> bytes:
+    return sample(is_killed).to_bytes()
+
+
+def chunk_offset(data: bytes, kind: fmt.ChunkKind, stream: int, sequence: int) -> int:
+    offset = fmt.FILE_HEADER_BYTES
+    while offset < len(data):
+        fields = fmt.CHUNK_HEADER.unpack_from(data, offset)
+        if (fields[1], fields[7], fields[8]) == (kind, stream, sequence):
+            return offset
+        offset += fields[3]
+    raise AssertionError("no such chunk")
+
+
+def sweep_bytes(data: bytes, directory: Path, recover: bool = False) -> dict:
+    path = directory / "1-0.rlscope"
+    path.write_bytes(data)
+    return sweep(path, recover=recover)
+
+
+def patched(data: bytes, offset: int, patch: bytes) -> bytes:
+    return data[:offset] + patch + data[offset + len(patch) :]
+
+
+def seconds_of(found: dict, category: str) -> int:
+    return sum(row[-1] for row in found["breakdown"] if row[3] == category)
+
+
+def test_whole_file(tmp_path: Path) -> None:
+    found = sweep_bytes(sample_bytes(), tmp_path)
+    assert (found["complete"], seconds_of(found, "backend"), found["overhead_ticks"]) == (True, 40, 4)
+
+
+def test_checksum_of_one_chunk(tmp_path: Path) -> None:
+    """The damaged chunk contributes nothing; the next one says what is open."""
+    offset = chunk_offset(sample_bytes(), fmt.ChunkKind.EVENTS, 0, 2)
+    payload_offset = fmt.CHUNK_HEADER.unpack_from(sample_bytes(), offset)[4]
+    data = patched(sample_bytes(), offset + payload_offset, b"\x16")
+    with pytest.raises(TraceFormatError, match=rf"1-0\.rlscope is damaged at byte {offset}: the checksum .*--recover"):
+        sweep_bytes(data, tmp_path)
+    found = sweep_bytes(data, tmp_path, recover=True)
+    assert seconds_of(found, "backend") == 32
+    assert found["events"]["operation"] == 1
+    assert len(found["why"]) == 1 and f"byte {offset}" in found["why"][0]
+    assert not found["complete"]
+
+
+def test_missing_chunk_is_damage(tmp_path: Path) -> None:
+    offset = chunk_offset(sample_bytes(), fmt.ChunkKind.EVENTS, 0, 3)
+    data = patched(sample_bytes(), offset + 4, struct.pack("<H", fmt.ChunkKind.FREE))
+    with pytest.raises(TraceFormatError, match="chunk 3 of thread 0 was expected, chunk 4 was found"):
+        sweep_bytes(data, tmp_path)
+    assert seconds_of(sweep_bytes(data, tmp_path, recover=True), "backend") == 32
+
+
+def test_overwritten_chunk_header(tmp_path: Path) -> None:
+    offset = chunk_offset(sample_bytes(), fmt.ChunkKind.EVENTS, 0, 1)
+    data = patched(sample_bytes(), offset, b"JUNK")
+    with pytest.raises(TraceFormatError, match=rf"byte {offset}: a chunk \(0x4b4e4843\) was expected, 0x4b4e554a was found"):
+        sweep_bytes(data, tmp_path)
+    assert seconds_of(sweep_bytes(data, tmp_path, recover=True), "backend") == 32
+
+
+def test_file_cut_short(tmp_path: Path) -> None:
+    offset = chunk_offset(sample_bytes(), fmt.ChunkKind.EVENTS, 0, 3)
+    data = sample_bytes()[: offset + 80]
+    with pytest.raises(TraceFormatError, match="the file ends inside the chunk"):
+        sweep_bytes(data, tmp_path)
+    found = sweep_bytes(data, tmp_path, recover=True)
+    assert seconds_of(found, "backend") == 32
+    assert found["end_ticks"] == 50
+
+
+def test_killed_process_loses_nothing_and_a_later_cut_is_clean(tmp_path: Path) -> None:
+    found = sweep_bytes(sample_bytes(is_killed=True), tmp_path)
+    assert (seconds_of(found, "backend"), found["end_ticks"], found["complete"]) == (40, 50, False)
+    assert found["why"] == ["recording did not end in an orderly way: the process was killed or is still running"]
+
+
+@pytest.mark.parametrize(
+    ("payload", "what"),
+    [
+        (fmt.encode_varint(1 << 2 | fmt.RecordKind.END), "an end with nothing open"),
+        (fmt.encode_varint(1 << 2 | fmt.RecordKind.BEGIN) + fmt.encode_varint(99), "the name with id 99 is not in the"),
+        (fmt.encode_varint(1 << 2), "no record starts with byte 0x08"),
+        (b"\xff" * 9, "no record starts with byte 0xff"),
+        (fmt.encode_varint(1 << 2 | fmt.RecordKind.OTHER) + fmt.encode_varint(7) * 4, "no record starts with"),
+        (fmt.encode_varint(1 << 40 | fmt.RecordKind.BEGIN)[:-1], "no record starts with"),
+        (b"\0\0", "no record starts with byte 0x00"),
+    ],
+)
+def test_records_that_cannot_be(payload: bytes, what: str, tmp_path: Path) -> None:
+    process = TraceWriter(Path()).process()
+    thread = process.thread()
+    process.chunks[-1].payload += payload
+    thread.new_chunk()
+    thread.begin_operation(20, "step")
+    thread.end(30)
+    process.stop(30)
+    with pytest.raises(TraceFormatError, match=what):
+        sweep_bytes(process.to_bytes(), tmp_path)
+    found = sweep_bytes(process.to_bytes(), tmp_path, recover=True)
+    assert [row[2:] for row in found["breakdown"]] == [("(none)", "python", "cpu", 20), ("step", "python", "cpu", 10)]
+
+
+def test_chunk_that_does_not_go_on(tmp_path: Path) -> None:
+    offset = chunk_offset(sample_bytes(), fmt.ChunkKind.EVENTS, 0, 2)
+    data = patched(sample_bytes(), offset + 64, struct.pack("<I", 2))
+    with pytest.raises(TraceFormatError, match="does not go on where thread 0 was"):
+        sweep_bytes(data, tmp_path)
+    assert sweep_bytes(data, tmp_path, recover=True)["end_ticks"] == 50
+
+
+def test_lost_name(tmp_path: Path) -> None:
+    offset = chunk_offset(sample_bytes(), fmt.ChunkKind.CATALOG, fmt.NO_STREAM, 0)
+    where = sample_bytes().index(b"step")
+    data = patched(sample_bytes(), where, b"\xff\xfe")
+    with pytest.raises(TraceFormatError, match=rf"byte {offset}: the checksum of the catalog"):
+        sweep_bytes(data, tmp_path)
+    found = sweep_bytes(data, tmp_path, recover=True)
+    assert {row[2] for row in found["breakdown"]} == {"\ufffd\ufffdep"}
+
+
+def test_properties_that_are_no_json(tmp_path: Path) -> None:
+    process = TraceWriter(Path()).process()
+    process.properties({"a": 1, "b": 1})
+    process.properties({"b": 2})
+    process._add_entry(fmt.EntryType.PROPERTIES, struct.pack("<I", 3) + b"[1]")
+    process._add_entry(fmt.EntryType.PROPERTIES, struct.pack("<I", 2) + b"{'")
+    process.stop(1)
+    found = sweep_bytes(process.to_bytes(), tmp_path)
+    assert found["properties"] == {"a": 1, "b": 2}
+    assert ["not a JSON object" in reason for reason in found["why"]] == [True, True]
+
+
+def test_lost_records_and_reasons(tmp_path: Path) -> None:
+    process = sample()
+    process.header = replace(process.header, dropped_records=3, end_reason=fmt.EndReason.FAILED, stop_errno=28)
+    found = sweep_bytes(process.to_bytes(), tmp_path)
+    assert found["why"] == ["the trace could not be written to its end: No space left on device", "3 records were dropped"]
+
+
+@pytest.mark.parametrize("data", [b"", b"RLSCOPE\0", b"x" * 5000, sample_bytes()[:200], sample_bytes()[:4095]])
+def test_no_header(data: bytes, tmp_path: Path) -> None:
+    for recover in (False, True):
+        with pytest.raises(TraceFormatError, match=r"1-0\.rlscope"):
+            sweep_bytes(data, tmp_path, recover)
+
+
+def test_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        sweep(tmp_path / "missing.rlscope")
+
+
+INTERESTING = [
+    fmt.FILE_HEADER_BYTES,
+    *(chunk_offset(sample_bytes(), fmt.ChunkKind.EVENTS, stream, n) for stream in (0, 1) for n in range(CHUNKS)),
+]
+
+
+@given(
+    is_killed=st.booleans(),
+    edits=st.lists(st.tuples(st.sampled_from(INTERESTING), st.integers(0, 120), st.binary(min_size=1, max_size=9)), max_size=4),
+    header_edit=st.tuples(st.integers(0, 143), st.binary(max_size=4)),
+    cut=st.one_of(st.none(), st.integers(0, len(sample_bytes()))),
+)
+@settings(max_examples=400, deadline=None)
+def test_any_bytes(is_killed, edits, header_edit, cut) -> None:  # type: ignore[no-untyped-def]
+    """Whatever is in the file: an error or a result whose rows sum to the wall time."""
+    data = sample_bytes(is_killed)
+    for base, offset, patch in edits:
+        data = patched(data, base + offset, patch)
+    data = patched(data, *header_edit)[:cut]
+    with TemporaryDirectory() as directory:
+        for recover in (False, True):
+            try:
+                found = sweep_bytes(data, Path(directory), recover)
+            except TraceFormatError as error:
+                assert "1-0.rlscope" in str(error)
+                continue
+            assert sum(row[-1] for row in found["breakdown"]) == found["end_ticks"] - found["start_ticks"]
