@@ -1,6 +1,6 @@
 """A case study: its matrix of runs, the traces that they leave, its figures and its page."""
 
-import sys
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,11 +15,6 @@ from rlscope.errors import UsageError
 from rlscope.plots.page import FIGURE_FORMATS
 from rlscope.plots.style import save_figure
 from rlscope.plots.tables import write_csv
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 WORKLOADS = Path(__file__).parent / "workloads"
 # smoke: does it run at all; quick: verdicts are provisional; paper: the published schedule.

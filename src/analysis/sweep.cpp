@@ -101,14 +101,14 @@ struct Thread {
   uint64_t charged_until = 0;  // by_thread only
 };
 
-// The place of the smallest value, the first of several; in `second` the smallest of the others, if that is smaller.
+// The place of the smallest value, the first of several; `second` becomes the smallest of the others, or kNever.
 // Conditional moves only: which thread comes next is not for the branch predictor to know.
 inline size_t smallest(const std::vector<uint64_t>& values, uint64_t& second) {
   const uint64_t* all = values.data();
   size_t count = values.size();
   size_t place = 0;
   uint64_t best = all[0];
-  uint64_t next_best = second;
+  uint64_t next_best = kNever;
   for (size_t i = 1; i < count; i++) {
     uint64_t larger = all[i] < best ? best : all[i];
     place = all[i] < best ? i : place;
@@ -273,7 +273,7 @@ SweepResult Sweep::run() {
 // Runs the stream with the earliest record until another one's turn comes. At the same tick the lower stream is first.
 void Sweep::merge() {
   for (;;) {
-    uint64_t limit = kNever;
+    uint64_t limit;
     size_t first = smallest(next_ticks_, limit);
     uint64_t first_ticks = next_ticks_[first];
     if (!pending_.empty() && pending_.back()->first_ticks <= first_ticks) {
@@ -321,7 +321,6 @@ void Sweep::insert(size_t slot, uint32_t stream) {
   next_ticks_.insert(next_ticks_.begin() + at, kNever);
   owner_keys_.insert(owner_keys_.begin() + at, kNever);
   renumber();
-  for (const auto& thread : threads_) owner_keys_[thread->slot] = owner_key(*thread);
 }
 
 // A thread that ended with frames open keeps its place to the end.
@@ -340,7 +339,10 @@ void Sweep::finish(size_t slot) {
 }
 
 void Sweep::renumber() {
-  for (size_t slot = 0; slot < threads_.size(); slot++) threads_[slot]->slot = slot;
+  for (size_t slot = 0; slot < threads_.size(); slot++) {
+    threads_[slot]->slot = slot;
+    owner_keys_[slot] = owner_key(*threads_[slot]);
+  }
 }
 
 // An unknown name may be one that a process that still records has added since.
@@ -506,7 +508,7 @@ void Sweep::find_row(Scope scope) {
 }
 
 inline uint64_t Sweep::owner_key(const Thread& thread) const {
-  uint64_t key = kOwnerRank[scope_of(thread) == 0][thread.category] << 32 | thread.stream;
+  uint64_t key = kOwnerRank[scope_of(thread) == 0][thread.category] << 32 | thread.slot;
   return thread.takes_part() ? key : kNever;
 }
 
@@ -526,9 +528,10 @@ inline void Sweep::thread_changed(Thread& thread) {
   set_cell();
 }
 
-void Sweep::choose_owner() {
-  uint64_t second = kNever;
-  owner_ = threads_[smallest(owner_keys_, second)].get();
+inline void Sweep::choose_owner() {
+  uint64_t best = owner_keys_[0];
+  for (size_t slot = 1; slot < owner_keys_.size(); slot++) best = std::min(best, owner_keys_[slot]);
+  owner_ = threads_[static_cast<uint32_t>(best)].get();
 }
 
 void Sweep::set_scope(Thread& thread, Scope scope) {

@@ -76,6 +76,7 @@ def use_pybullet() -> None:
 
 
 def use_blocking() -> None:
+    import multiprocessing
     import os
     import queue
     import select
@@ -91,6 +92,8 @@ def use_blocking() -> None:
     lock = threading.Lock()
     lock.acquire()
     timed("lock", lambda: lock.acquire(True, 0.02))
+    semaphore = multiprocessing.Semaphore(0)
+    timed("semaphore", lambda: semaphore.acquire(True, 0.02))
     simple: queue.SimpleQueue[int] = queue.SimpleQueue()
 
     def get() -> None:

@@ -1,0 +1,152 @@
+"""Hooks on Python classes and functions, and on imports: put in place, told apart, and put back."""
+
+import importlib
+import pickle
+import sys
+import types
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from rlscope import _analysis
+from rlscope.record.hooks import FunctionHook, Hooks, MethodHook
+from rlscope.record.import_hooks import ImportHooks
+
+
+class Base:
+    def step(self) -> str:
+        """Steps."""
+        return "base"
+
+
+class Derived(Base):
+    def step(self) -> str:
+        return "derived of " + super().step()
+
+
+def helper() -> int:
+    return 7
+
+
+MODULE = types.ModuleType("hooked")
+MODULE.__dict__.update(Base=Base, helper=helper)
+
+
+@pytest.fixture
+def hooks() -> Iterator[Hooks]:
+    hooks = Hooks()
+    yield hooks
+    hooks.restore()
+
+
+def test_a_method_and_its_overrides_are_one_operation(hooks: Hooks, in_process: Callable[[], Path]) -> None:
+    hooks.apply(MethodHook("hooked", "Base", "step", ("simulation", "reset")), MODULE)
+
+    class Later(Derived):
+        def step(self) -> str:
+            return "later " + super().step()
+
+    assert Later().step() == "later derived of base"
+    assert Derived().step() == "derived of base"
+    swept = _analysis.sweep(str(in_process()))
+    assert swept["events"]["operation"] == 4  # simulation and reset, twice
+    assert swept["misnested_operations"] == 0
+
+
+def test_a_hooked_method_looks_as_before(hooks: Hooks) -> None:
+    original = Base.step
+    hooks.apply(MethodHook("hooked", "Base", "step", ("simulation",)), MODULE)
+    assert (Base.step.__name__, Base.step.__doc__, Base.step.__module__) == ("step", "Steps.", original.__module__)
+    assert pickle.loads(pickle.dumps(Base.step)) is Base.step
+    hooks.restore()
+    assert Base.__dict__["step"] is original
+    assert "__init_subclass__" not in Base.__dict__
+
+
+def test_a_function_is_hooked_where_it_is_named(hooks: Hooks, in_process: Callable[[], Path]) -> None:
+    hooks.apply(FunctionHook("hooked", "helper", ("update_target_network",)), MODULE)
+    assert MODULE.helper() == 7
+    hooks.restore()
+    assert MODULE.helper is helper
+    assert _analysis.sweep(str(in_process()))["events"]["operation"] == 1
+
+
+def test_names_that_a_library_no_longer_has_are_left_out(hooks: Hooks) -> None:
+    hooks.apply(MethodHook("hooked", "Gone", "step", ("simulation",)), MODULE)
+    hooks.apply(MethodHook("hooked", "Base", "gone", ("simulation",)), MODULE)
+    hooks.apply(FunctionHook("hooked", "gone", ("simulation",)), MODULE)
+
+
+def test_notices_see_outermost_calls_only(hooks: Hooks) -> None:
+    seen: list[str] = []
+    hook = MethodHook(
+        "hooked",
+        "Base",
+        "step",
+        (),
+        before=lambda instance: seen.append("before"),
+        after=lambda instance: seen.append("after"),
+    )
+    hooks.apply(hook, MODULE)
+    Derived().step()
+    assert seen == ["before", "after"]
+
+
+def test_an_init_subclass_of_the_library_still_runs(hooks: Hooks) -> None:
+    class Registry:
+        names: list[str] = []
+
+        def __init_subclass__(cls, **kwargs: object) -> None:
+            Registry.names.append(cls.__name__)
+            super().__init_subclass__()
+
+        def step(self) -> None: ...
+
+    module = types.ModuleType("registry")
+    module.__dict__["Registry"] = Registry
+    hooks.apply(MethodHook("registry", "Registry", "step", ("simulation",)), module)
+
+    class First(Registry, marker=1): ...
+
+    hooks.restore()
+
+    class Second(Registry): ...
+
+    assert Registry.names == ["First", "Second"]
+
+
+@pytest.fixture
+def module_on_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    (tmp_path / "imported_late.py").write_text("value = 1\nloader = __loader__\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield "imported_late"
+    sys.modules.pop("imported_late", None)
+
+
+def test_a_callback_runs_after_the_import(module_on_path: str) -> None:
+    seen: list[types.ModuleType] = []
+    imports = ImportHooks()
+    imports.install()
+    imports.after_import(module_on_path, seen.append)
+    imports.after_import(module_on_path, seen.append)
+    assert not seen
+    module = importlib.import_module(module_on_path)
+    assert seen == [module, module]
+    # Nobody can see that the module was waited for.
+    assert module.__spec__ is not None
+    assert module.__loader__ is module.__spec__.loader is module.loader
+    assert type(module.__loader__).__name__ == "SourceFileLoader"
+    imports.after_import(module_on_path, seen.append)
+    assert len(seen) == 3
+    imports.remove()
+    assert imports not in sys.meta_path
+
+
+def test_a_module_that_cannot_be_found_fails_as_usual() -> None:
+    imports = ImportHooks()
+    imports.install()
+    imports.after_import("no_such_module_anywhere", print)
+    with pytest.raises(ModuleNotFoundError, match="no_such_module_anywhere"):
+        importlib.import_module("no_such_module_anywhere")
+    imports.remove()
