@@ -1,12 +1,12 @@
 """A case study: its matrix of runs, the traces that they leave, its figures and its page."""
 
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas
+import tomllib
 from matplotlib.figure import Figure
 from rich.console import Console
 

@@ -1,4 +1,4 @@
-"""Traces as lists of events, readable as text; written to files by the Python writer, analyzed by the twin of the sweep.
+"""Traces as lists of events, readable as text: the Python writer makes files of them, the sweep's twin analyzes them.
 
 The text form, one statement per line, `#` starts a comment:
 

@@ -7,8 +7,9 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
-from rlscope.model import NO_OPERATION, NO_PHASE, STAGES, TRAINING_LOOP, Category, NameKind
 from trace_builder import Begin, End, ProcessScript, Progress
+
+from rlscope.model import NO_OPERATION, NO_PHASE, STAGES, TRAINING_LOOP, Category, NameKind
 
 Stack = list[Begin]
 MAIN = 0
@@ -175,6 +176,8 @@ def progress_summary(records: list[tuple[int, Progress]]) -> dict[str, int | Non
 
 def as_dicts(found: dict[str, Any]) -> dict[str, Any]:
     """What the C++ sweep found, in the form of `sweep_twin`."""
-    tables = {name: {row[:-1]: row[-1] for row in found.get(name, [])} for name in ("breakdown", "threads", "transitions")}
+    tables = {
+        name: {row[:-1]: row[-1] for row in found.get(name, [])} for name in ("breakdown", "threads", "transitions")
+    }
     plain = ("start_ticks", "end_ticks", "events", "crossings", "progress")
     return {name: found[name] for name in plain} | tables

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rlscope._analysis import sweep
-from rlscope.errors import TraceFormatError
+from rlscope.errors import TraceError, TraceFormatError
 from rlscope.trace.reader import ProcessFile, Trace
 
 if TYPE_CHECKING:
@@ -67,6 +67,8 @@ def sweep_trace(
             if not recover:
                 raise
             return error
+        except OSError as error:
+            raise TraceError(f"a process file could not be read: {error}; make it readable") from error
         finally:
             on_process()
 

@@ -55,14 +55,19 @@ def analyze(
     with progress_bar("analyzing", sum(len(trace.processes) for trace in traces)) as on_process:
         analyses = [analyze_trace(trace, recover, "thread" in columns, on_process) for trace in traces]
     breakdowns = [_breakdown(analysis, columns) for analysis in analyses]
-    if as_json:
-        _print_json(analyses, breakdowns)
-    elif csv_file is not None:
-        _joined(analyses, breakdowns).to_csv(csv_file, index=False)
-    elif parquet_file is not None:
-        _joined(analyses, breakdowns).to_parquet(parquet_file, index=False)
-    else:
-        _print_tables(analyses, breakdowns, has_transitions=not columns)
+    try:
+        if as_json:
+            _print_json(analyses, breakdowns)
+        elif csv_file is not None:
+            _joined(analyses, breakdowns).to_csv(csv_file, index=False)
+        elif parquet_file is not None:
+            _joined(analyses, breakdowns).to_parquet(parquet_file, index=False)
+        else:
+            _print_tables(analyses, breakdowns, is_whole=not columns)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise UsageError(f"the output could not be written: {error}; choose another file") from error
 
 
 def _breakdown(analysis: Analysis, columns: Sequence[str]) -> pd.DataFrame:
@@ -91,21 +96,22 @@ def _print_json(analyses: Sequence[Analysis], breakdowns: Sequence[pd.DataFrame]
     sys.stdout.write("\n")
 
 
-def _print_tables(analyses: Sequence[Analysis], breakdowns: Sequence[pd.DataFrame], has_transitions: bool) -> None:
+def _print_tables(analyses: Sequence[Analysis], breakdowns: Sequence[pd.DataFrame], is_whole: bool) -> None:
     console = Console()
     for analysis in analyses:
         console.print(_summary(analysis), soft_wrap=True, highlight=False, markup=False)
-    if has_transitions and any(len(analysis.processes) > 1 for analysis in analyses):
+    if is_whole and any(len(analysis.processes) > 1 for analysis in analyses):
         shown = ["process", "pid", "role", "exit_status", "complete", "start_s", "wall_s"]
         table = _joined(analyses, [analysis.processes[shown] for analysis in analyses])
         console.print(rich_table("Processes", table))
     breakdown = _joined(analyses, breakdowns)
     breakdown = breakdown[[name for name in breakdown.columns if not name.startswith("corrected")]]
     seconds = breakdown["seconds"]
-    share = 100 * seconds / (seconds.groupby(breakdown["trace"]).transform("sum") if "trace" in breakdown else seconds.sum())
-    console.print(rich_table("Breakdown", _without_trivial(breakdown.assign(percent=share))))
+    whole = seconds.groupby(breakdown["trace"]).transform("sum") if "trace" in breakdown else seconds.sum()
+    breakdown = breakdown.assign(percent=100 * seconds / whole)
+    console.print(rich_table("Breakdown", _without_trivial(breakdown) if is_whole else breakdown))
     transitions = _joined(analyses, [analysis.transitions for analysis in analyses])
-    if has_transitions and len(transitions):
+    if is_whole and len(transitions):
         console.print(rich_table("Transitions", _without_trivial(transitions)))
 
 
@@ -115,7 +121,7 @@ def _summary(analysis: Analysis) -> str:
     if analysis.iterations is not None:
         parts += [f"{analysis.iterations} iterations", f"{analysis.timesteps} timesteps"]
     if analysis.extrapolated_s is not None:
-        parts.append(f"about {analysis.extrapolated_s:.0f} s for all {analysis.total_timesteps} timesteps")
+        parts.append(f"about {analysis.extrapolated_s:.3g} s for all {analysis.total_timesteps} timesteps")
     lines = [f"{analysis.directory}: {', '.join(parts)}"]
     return "\n".join([*lines, *(f"  incomplete: {reason}" for reason in analysis.why)])
 

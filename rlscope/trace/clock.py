@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rlscope.errors import TraceFormatError
-from rlscope.trace.format import ClockKind, FileHeader
+from rlscope.trace.format import ClockKind, ClockPair, FileHeader
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def clock_id(header: FileHeader) -> ClockId:
 
 def make_clocks(headers: Iterable[FileHeader]) -> dict[ClockId, Clock]:
     """One clock per machine's boot, from the two pairs of readings that lie farthest apart among all its files."""
-    by_clock = defaultdict(list)
+    by_clock: defaultdict[ClockId, list[ClockPair]] = defaultdict(list)
     for header in headers:
         by_clock[clock_id(header)] += [header.first_pair, header.last_pair]
     clocks = {}

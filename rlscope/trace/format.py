@@ -3,6 +3,7 @@
 import struct
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Any
 
 FILE_MAGIC = b"RLSCOPE\0"
 FORMAT_VERSION = 1
@@ -102,8 +103,8 @@ class FileHeader:
     @classmethod
     def unpack(cls, data: bytes) -> "FileHeader":
         """The header from its bytes. The magic and the version are the caller's to check (`read_version`)."""
-        fields = FILE_HEADER.unpack_from(data)
-        return cls(*fields[3:12], *fields[13:16], ClockPair(*fields[16:19]), ClockPair(*fields[19:22]))
+        fields: tuple[Any, ...] = FILE_HEADER.unpack_from(data)
+        return cls(*(*fields[3:12], *fields[13:16], ClockPair(*fields[16:19]), ClockPair(*fields[19:22])))
 
 
 def read_version(data: bytes) -> int | None:
@@ -141,7 +142,7 @@ def _crc32c_table() -> list[int]:
 _CRC32C_TABLE = _crc32c_table()
 
 
-def crc32c(data: bytes) -> int:
+def crc32c(data: bytes | bytearray) -> int:
     """The CRC-32C (Castagnoli) of `data`."""
     crc = 0xFFFFFFFF
     for byte in data:

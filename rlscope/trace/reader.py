@@ -92,8 +92,11 @@ def open_trace(directory: str | PathLike[str], recover: bool = False) -> Trace:
 
 def _read_header(path: Path) -> FileHeader | None:
     """None for a file whose process was killed before it wrote a header."""
-    with path.open("rb") as file:
-        data = file.read(FILE_HEADER.size)
+    try:
+        with path.open("rb") as file:
+            data = file.read(FILE_HEADER.size)
+    except OSError as error:
+        raise TraceError(f"a process file could not be read: {error}; make it readable") from error
     if not any(data):
         return None
     version = read_version(data)

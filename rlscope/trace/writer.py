@@ -150,9 +150,7 @@ class ProcessWriter:
         if key not in self._names:
             self._names[key] = len(self._names) + 1
             text = name.encode()
-            self._add_entry(
-                fmt.EntryType.NAME, fmt.NAME_ENTRY.pack(self._names[key], kind, category, len(text)) + text
-            )
+            self._add_entry(fmt.EntryType.NAME, fmt.NAME_ENTRY.pack(self._names[key], kind, category, len(text)) + text)
         return self._names[key]
 
     def stop(self, ticks: int, end_reason: fmt.EndReason = fmt.EndReason.STOPPED, exit_status: int = 0) -> None:

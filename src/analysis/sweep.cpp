@@ -2,27 +2,18 @@
 #include "sweep.h"
 
 #include <algorithm>
-#include <deque>
 #include <memory>
 #include <tuple>
-#include <unordered_map>
+
+#include "sweep_tables.h"
 
 namespace rlscope {
 namespace {
 
-constexpr size_t kCategories = 5;
-constexpr const char* kCategoryLabels[kCategories] = {"python", "simulator", "backend", "cuda", "wait"};
 // Who owns an instant: the lower the sooner. By whether the thread is outside any operation, and by its category.
 constexpr uint64_t kOwnerRank[2][kCategories] = {{0, 1, 3, 2, 8}, {4, 5, 7, 6, 9}};
 constexpr auto kPython = static_cast<uint8_t>(Category::kPython);
 constexpr auto kCuda = static_cast<uint8_t>(Category::kCuda);
-
-// Stages by number. The first two apply where no enclosing operation is one of the others.
-constexpr const char* kStageLabels[] = {"(none)", "training_loop", "simulation", "inference", "backpropagation"};
-constexpr uint8_t kNoStage = 0;
-constexpr uint8_t kTrainingLoop = 1;
-constexpr uint32_t kStages = 5;
-constexpr const char* kNone = "(none)";
 
 // All threads' windows together; each gets a share of it within these bounds.
 constexpr size_t kWindowBudget = 32 << 20;
@@ -32,31 +23,6 @@ constexpr size_t kSmallestWindow = 8 << 10;
 constexpr size_t kFewThreads = 8;
 constexpr uint64_t kNever = ~0ull;
 constexpr uint64_t kLongestRun = 1ull << 56;  // ticks; a later record can only be damage
-
-struct Row {
-  uint64_t ticks[kCategories] = {};
-};
-
-struct TransitionCounts {
-  uint64_t of[kCategories][kCategories] = {};  // from, to
-};
-
-// A leaf operation together with the stage it belongs to: operation number times kStages plus stage. 0: in no operation.
-using Scope = uint32_t;
-
-struct ScopeState {
-  Row* row = nullptr;  // of the phase below; another phase needs another row
-  uint32_t phase = 0;
-  TransitionCounts* transitions = nullptr;
-};
-
-struct NameState {
-  uint64_t count = 0;
-  uint32_t number = 0;  // of the operation or phase with this name
-  NameKind kind{};
-  uint8_t category = 0;
-  uint8_t stage = kNoStage;
-};
 
 struct Frame {
   uint64_t saved;  // what the end restores: the category, the scope, or the key of the open phase
@@ -119,26 +85,15 @@ inline size_t smallest(const std::vector<uint64_t>& values, uint64_t& second) {
   return place;
 }
 
-uint8_t stage_of_name(const std::string& name) {
-  for (uint8_t stage = 1; stage < kStages; stage++) {
-    if (name == kStageLabels[stage]) return stage;
-  }
-  return kNoStage;
-}
-
 class Sweep {
  public:
   Sweep(TraceFile& file, const SweepOptions& options);
   SweepResult run();
 
  private:
-  void learn_names();
-  uint32_t number_of(NameKind kind, const std::string& name);
-
   void merge();
   void activate(const StreamIndex& stream);
   void run_thread(Thread& thread, uint64_t limit);
-  bool knows_name(uint64_t id) const { return id < names_.size() && names_[id].kind != NameKind{}; }
   bool learn_name(uint64_t id);
   bool accepts_chunk(Thread& thread);
   void insert(size_t slot, uint32_t stream);
@@ -147,7 +102,7 @@ class Sweep {
 
   void apply(Thread& thread, StreamReader& reader);
   void open(Thread& thread, uint32_t id, bool is_recorded);
-  void open_boundary(Thread& thread, const NameState& name, bool is_recorded);
+  void open_boundary(Thread& thread, const SweepTables::NameState& name, bool is_recorded);
   void close(Thread& thread);
   static size_t frames_in_common(const Thread& thread);
   void match_open_frames(Thread& thread);
@@ -166,10 +121,8 @@ class Sweep {
   }
 
   Scope scope_of(const Thread& thread) const { return thread.scope ? thread.scope : main_->scope; }
-  Row& row_of(Scope scope);
-  void find_row(Scope scope);
   uint64_t owner_key(const Thread& thread) const;
-  void set_cell() { cell_ = &row_of(scope_of(*owner_)).ticks[owner_->category]; }
+  void set_cell() { cell_ = &tables_.row(phase_, scope_of(*owner_)).ticks[owner_->category]; }
   void thread_changed(Thread& thread);
   void set_scope(Thread& thread, Scope scope);
   void phases_changed();
@@ -177,23 +130,13 @@ class Sweep {
   void charge(Thread& thread);
   void charge_all();
 
-  // Ticks by thread, phase, stage, operation, category. By label, because two names of the catalog may read the same.
-  using Table = std::map<std::tuple<uint32_t, std::string, std::string, std::string, size_t>, uint64_t>;
-  void add_rows(uint32_t thread, uint32_t phase, Scope scope, const Row& row, Table& table) const;
-  static std::vector<BreakdownRow> rows_of(const Table& table);
   SweepResult result() const;
 
   TraceFile& file_;
   SweepOptions options_;
   size_t window_bytes_;
   bool catalog_is_final_ = false;
-  std::vector<NameState> names_;                             // by id
-  std::unordered_map<std::string, uint32_t> numbers_[2];     // operations, phases
-  std::vector<std::string> labels_[2] = {{kNone}, {kNone}};  // by number; 0 is (none)
-  std::vector<ScopeState> scopes_;                           // by scope
-  std::map<std::pair<uint32_t, Scope>, Row> rows_;           // by phase, scope
-  std::map<std::tuple<uint32_t, uint32_t, Scope>, Row> thread_rows_;
-  std::deque<TransitionCounts> transitions_;
+  SweepTables tables_;
 
   std::vector<const StreamIndex*> pending_;       // not yet begun, the latest first
   std::vector<std::unique_ptr<Thread>> threads_;  // by stream number, so that a tie goes to the lower one
@@ -219,7 +162,7 @@ Sweep::Sweep(TraceFile& file, const SweepOptions& options) : file_(file), option
   now_ = last_ticks_ = header.start_ticks;
   end_ = header.stop_ticks ? header.stop_ticks : options.limit_ticks;
   end_ = end_ ? std::max(end_, now_) : now_ + kLongestRun;
-  learn_names();
+  tables_.learn_names(file_.names());
   for (const auto& [number, stream] : file.streams()) {
     pending_.push_back(&stream);
     streams_[number] = {number, stream.thread_id, 0};
@@ -233,28 +176,6 @@ Sweep::Sweep(TraceFile& file, const SweepOptions& options) : file_(file), option
   main_ = owner_ = threads_[0].get();
   main_->charged_until = now_;
   set_cell();
-}
-
-uint32_t Sweep::number_of(NameKind kind, const std::string& name) {
-  size_t table = kind == NameKind::kPhase;
-  auto [place, is_new] = numbers_[table].try_emplace(name, labels_[table].size());
-  if (is_new) labels_[table].push_back(name);
-  return place->second;
-}
-
-void Sweep::learn_names() {
-  names_.resize(file_.names().size());
-  for (size_t id = 0; id < names_.size(); id++) {
-    const Name& name = file_.names()[id];
-    NameState& state = names_[id];
-    if (name.kind == NameKind{} || state.kind != NameKind{}) continue;
-    state.kind = name.kind;
-    state.category = static_cast<uint8_t>(name.category);
-    if (name.kind == NameKind::kBoundary) continue;
-    state.number = number_of(name.kind, name.text);
-    if (name.kind == NameKind::kOperation) state.stage = stage_of_name(name.text);
-  }
-  scopes_.resize(labels_[0].size() * kStages);
 }
 
 // ---- merge
@@ -349,8 +270,8 @@ void Sweep::renumber() {
 bool Sweep::learn_name(uint64_t id) {
   if (catalog_is_final_) return false;
   file_.reload_catalog();
-  learn_names();
-  catalog_is_final_ = !knows_name(id);
+  tables_.learn_names(file_.names());
+  catalog_is_final_ = !tables_.knows_name(id);
   return !catalog_is_final_;
 }
 
@@ -359,7 +280,7 @@ bool Sweep::accepts_chunk(Thread& thread) {
   StreamReader& reader = *thread.reader;
   const std::vector<uint32_t>& open_frames = reader.open_frames();
   for (uint32_t id : open_frames) {
-    if (knows_name(id) || learn_name(id)) continue;
+    if (tables_.knows_name(id) || learn_name(id)) continue;
     reader.reject("the open frame " + std::to_string(id) + " is not in the catalog");
     return false;
   }
@@ -376,10 +297,10 @@ bool Sweep::accepts_chunk(Thread& thread) {
 
 // ---- what a record changes
 
-inline void Sweep::apply(Thread& thread, StreamReader& reader) {
+[[gnu::always_inline]] inline void Sweep::apply(Thread& thread, StreamReader& reader) {
   if (__builtin_expect(reader.type() == RecordType::kBegin, 1)) {
     uint64_t id = reader.take_id();
-    if (__builtin_expect(!knows_name(id), 0) && !learn_name(id)) {
+    if (__builtin_expect(!tables_.knows_name(id), 0) && !learn_name(id)) {
       reader.reject("the name with id " + std::to_string(id) + " is not in the catalog");
       return;
     }
@@ -402,8 +323,8 @@ inline void Sweep::apply(Thread& thread, StreamReader& reader) {
 }
 
 // A frame that is not recorded is one that a chunk's header says is open; its begin was lost.
-inline void Sweep::open(Thread& thread, uint32_t id, bool is_recorded) {
-  NameState& name = names_[id];
+[[gnu::always_inline]] inline void Sweep::open(Thread& thread, uint32_t id, bool is_recorded) {
+  SweepTables::NameState& name = tables_.name(id);
   name.count += is_recorded;
   thread.events += is_recorded;
   if (__builtin_expect(name.kind == NameKind::kBoundary, 1)) {
@@ -417,10 +338,8 @@ inline void Sweep::open(Thread& thread, uint32_t id, bool is_recorded) {
   if (thread.boundaries == 0) thread.runs_python = true;
   if (name.kind == NameKind::kOperation) {
     Scope before = thread.scope;
-    auto stage = static_cast<uint8_t>(before % kStages);
-    if (name.stage > kTrainingLoop || stage == kNoStage) stage = name.stage;
     thread.frames.push(before, id);
-    set_scope(thread, name.number * kStages + stage);
+    set_scope(thread, SweepTables::inner_scope(before, name));
   } else {
     thread.frames.push(phases_opened_, id);
     open_phases_[phases_opened_++] = name.number;
@@ -429,7 +348,7 @@ inline void Sweep::open(Thread& thread, uint32_t id, bool is_recorded) {
 }
 
 // Counts the transition, if it is one.
-inline void Sweep::open_boundary(Thread& thread, const NameState& name, bool is_recorded) {
+inline void Sweep::open_boundary(Thread& thread, const SweepTables::NameState& name, bool is_recorded) {
   uint8_t from = thread.category;
   if (__builtin_expect(!thread.runs_python && thread.boundaries == 0, 0)) {
     // Only native code can be what calls CUDA or back into Python on a thread that has shown no Python of its own.
@@ -440,14 +359,12 @@ inline void Sweep::open_boundary(Thread& thread, const NameState& name, bool is_
     }
   }
   if (from == name.category || !is_recorded) return;
-  ScopeState& scope = scopes_[scope_of(thread)];
-  if (!scope.transitions) scope.transitions = &transitions_.emplace_back();
-  scope.transitions->of[from][name.category]++;
+  tables_.count_transition(scope_of(thread), from, name.category);
 }
 
-inline void Sweep::close(Thread& thread) {
+[[gnu::always_inline]] inline void Sweep::close(Thread& thread) {
   const Frame& frame = thread.frames.pop();
-  switch (names_[frame.id].kind) {
+  switch (tables_.name(frame.id).kind) {
     case NameKind::kBoundary:
       thread.category = static_cast<uint8_t>(frame.saved);
       thread.boundaries--;
@@ -496,24 +413,13 @@ void Sweep::note_progress(const Progress& record) {
 
 // ---- who owns the instant
 
-inline Row& Sweep::row_of(Scope scope) {
-  ScopeState& state = scopes_[scope];
-  if (__builtin_expect(!state.row || state.phase != phase_, 0)) find_row(scope);
-  return *state.row;
-}
-
-void Sweep::find_row(Scope scope) {
-  scopes_[scope].row = &rows_[{phase_, scope}];
-  scopes_[scope].phase = phase_;
-}
-
 inline uint64_t Sweep::owner_key(const Thread& thread) const {
   uint64_t key = kOwnerRank[scope_of(thread) == 0][thread.category] << 32 | thread.slot;
   return thread.takes_part() ? key : kNever;
 }
 
 // While there is only one thread its key is not needed, so not kept.
-inline void Sweep::thread_changed(Thread& thread) {
+[[gnu::always_inline]] inline void Sweep::thread_changed(Thread& thread) {
   if (owner_keys_.size() > 1) {
     uint64_t before = owner_keys_[thread.slot];
     uint64_t key = owner_key(thread);
@@ -560,7 +466,7 @@ void Sweep::phases_changed() {
 // Adds the time since a thread's last change to the thread's own view. To be called before each change.
 void Sweep::charge(Thread& thread) {
   if (thread.takes_part() && now_ > thread.charged_until) {
-    Row& row = thread_rows_[{thread.stream, phase_, scope_of(thread)}];
+    Row& row = tables_.thread_row(thread.stream, phase_, scope_of(thread));
     row.ticks[thread.category] += now_ - thread.charged_until;
   }
   thread.charged_until = now_;
@@ -570,73 +476,17 @@ void Sweep::charge_all() {
   for (const auto& thread : threads_) charge(*thread);
 }
 
-// ---- result
-
-void Sweep::add_rows(uint32_t thread, uint32_t phase, Scope scope, const Row& row, Table& table) const {
-  for (size_t category = 0; category < kCategories; category++) {
-    if (row.ticks[category] == 0) continue;
-    table[{thread, labels_[1][phase], kStageLabels[scope % kStages], labels_[0][scope / kStages], category}] +=
-        row.ticks[category];
-  }
-}
-
-std::vector<BreakdownRow> Sweep::rows_of(const Table& table) {
-  std::vector<BreakdownRow> rows;
-  for (const auto& [key, ticks] : table) {
-    const auto& [thread, phase, stage, operation, category] = key;
-    rows.push_back({thread, phase, stage, operation, static_cast<Category>(category), ticks});
-  }
-  return rows;
-}
-
 SweepResult Sweep::result() const {
   SweepResult result;
   result.start_ticks = file_.header().start_ticks;
   result.end_ticks = now_;
   result.progress = progress_;
   for (const auto& [number, stream] : streams_) result.streams.push_back(stream);
-
-  Table breakdown;
-  for (const auto& [key, row] : rows_) add_rows(0, key.first, key.second, row, breakdown);
-  result.breakdown = rows_of(breakdown);
-  Table threads;
-  for (const auto& [key, row] : thread_rows_) add_rows(std::get<0>(key), std::get<1>(key), std::get<2>(key), row, threads);
-  result.threads = rows_of(threads);
-
-  std::map<std::tuple<std::string, std::string, size_t, size_t>, uint64_t> transitions;
-  for (Scope scope = 0; scope < scopes_.size(); scope++) {
-    if (!scopes_[scope].transitions) continue;
-    for (size_t from = 0; from < kCategories; from++) {
-      for (size_t to = 0; to < kCategories; to++) {
-        uint64_t count = scopes_[scope].transitions->of[from][to];
-        if (count) transitions[{kStageLabels[scope % kStages], labels_[0][scope / kStages], from, to}] += count;
-      }
-    }
-  }
-  for (const auto& [key, count] : transitions) {
-    const auto& [stage, operation, from, to] = key;
-    result.transitions.push_back({stage, operation, static_cast<Category>(from), static_cast<Category>(to), count});
-  }
-
-  for (const char* kind : {"operation", "phase"}) result.events[kind] = 0;
-  for (const char* label : kCategoryLabels) result.events[label] = 0;
-  for (size_t id = 0; id < names_.size(); id++) {
-    const NameState& name = names_[id];
-    if (name.kind == NameKind::kBoundary) {
-      result.events[kCategoryLabels[name.category]] += name.count;
-      if (name.count) result.crossings[file_.names()[id].text] += name.count;
-    } else if (name.kind != NameKind{}) {
-      result.events[name.kind == NameKind::kOperation ? "operation" : "phase"] += name.count;
-    }
-  }
+  tables_.write(file_.names(), result);
   return result;
 }
 
 }  // namespace
-
-const char* category_label(Category category) { return kCategoryLabels[static_cast<size_t>(category)]; }
-
-const char* resource_label(Category category) { return category == Category::kWait ? "idle" : "cpu"; }
 
 SweepResult sweep(TraceFile& file, const SweepOptions& options) { return Sweep(file, options).run(); }
 

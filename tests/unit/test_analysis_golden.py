@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from rlscope._analysis import sweep
 from trace_builder import parse_script, write_script
 from twin_sweep import as_dicts, sweep_twin
+
+from rlscope._analysis import sweep
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 CASES = sorted(path.name.removesuffix(".trace.txt") for path in GOLDEN.glob("*.trace.txt"))

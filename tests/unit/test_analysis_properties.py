@@ -5,13 +5,25 @@ from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from trace_builder import (
+    Begin,
+    End,
+    NewChunk,
+    ProcessScript,
+    Progress,
+    ThreadScript,
+    boundary,
+    operation,
+    phase,
+    write_script,
+)
+from twin_sweep import as_dicts, sweep_twin
 
 from rlscope._analysis import sweep
 from rlscope.model import Category
-from trace_builder import Begin, End, NewChunk, ProcessScript, Progress, ThreadScript, boundary, operation, phase, write_script
-from twin_sweep import as_dicts, sweep_twin
 
 OPERATIONS = ("training_loop", "simulation", "inference", "backpropagation", "step", "(none)")
+CHOICES = (*("boundary",) * 3, *("end",) * 3, "operation", "phase", "chunk", "progress")
 PHASES = ("collect", "train")
 
 
@@ -21,8 +33,7 @@ def threads(draw: st.DrawFn, stream: int, start: int) -> ThreadScript:
     ticks, depth = thread.start, 0
     for _ in range(draw(st.integers(0, 25))):
         ticks += draw(st.sampled_from((0, 1, 2, 7, 40, 5000)))
-        choice = draw(st.sampled_from(("boundary", "boundary", "boundary", "operation", "phase", "end", "end", "end", "chunk",
-                                       "progress")))  # fmt: skip
+        choice = draw(st.sampled_from(CHOICES))
         if choice == "boundary":
             category = draw(st.sampled_from(Category))
             thread.statements.append(boundary(ticks, category, draw(st.sampled_from(("f", "g"))) + category.label))
@@ -38,7 +49,9 @@ def threads(draw: st.DrawFn, stream: int, start: int) -> ThreadScript:
             thread.statements.append(NewChunk())
         elif depth > 0:
             thread.statements.append(End(ticks))
-        depth = sum(isinstance(s, Begin) for s in thread.statements) - sum(isinstance(s, End) for s in thread.statements)
+        depth = sum(isinstance(s, Begin) for s in thread.statements) - sum(
+            isinstance(s, End) for s in thread.statements
+        )
     return thread
 
 
@@ -55,7 +68,7 @@ def scripts(draw: st.DrawFn) -> ProcessScript:
 
 
 @given(scripts(), st.sampled_from((1, 2, 5, 1000)))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 def test_sweep_equals_its_twin(script: ProcessScript, entries_per_chunk: int) -> None:
     with tempfile.TemporaryDirectory() as directory:
         path = write_script(script, Path(directory), entries_per_chunk)
@@ -79,7 +92,11 @@ def test_many_threads(count: int, random) -> None:  # type: ignore[no-untyped-de
         ticks = 0
         for _ in range(random.randrange(12)):
             ticks += random.randrange(50)
-            begin = boundary(ticks, random.choice(list(Category))) if random.random() < 0.8 else operation(ticks, "inference")
+            begin = (
+                boundary(ticks, random.choice(list(Category)))
+                if random.random() < 0.8
+                else operation(ticks, "inference")
+            )
             ticks += random.randrange(50)
             thread.statements += [begin, End(ticks)]
         script.threads.append(thread)

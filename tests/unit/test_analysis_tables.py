@@ -12,7 +12,7 @@ from rlscope.analysis.breakdown import Analysis, analyze, group_seconds
 from rlscope.analysis.contents import read_contents
 from rlscope.cli.analyze import analyze as analyze_verb
 from rlscope.cli.inspect import inspect as inspect_verb
-from rlscope.errors import TraceFormatError, UsageError
+from rlscope.errors import TraceError, TraceFormatError, UsageError
 from rlscope.model import Category
 from rlscope.trace.format import EndReason
 from rlscope.trace.reader import open_trace
@@ -80,7 +80,8 @@ def test_document(analysis: Analysis) -> None:
     ]
     assert breakdown[-3] == {
         "process": "trainer", "phase": "train", "stage": "inference", "operation": "inference", "category": "backend",
-        "resource": "cpu", "seconds": 3e-7, "corrected_seconds": None, "corrected_low_s": None, "corrected_high_s": None,
+        "resource": "cpu", "seconds": 3e-7,
+        "corrected_seconds": None, "corrected_low_s": None, "corrected_high_s": None,
     }  # fmt: skip
 
 
@@ -207,6 +208,17 @@ def test_analyze_to_files(trainer: Path, tmp_path: Path) -> None:
 def test_analyze_takes_one_output_format(trainer: Path) -> None:
     with pytest.raises(UsageError, match="one of --json, --csv and --parquet was expected"):
         run(analyze_verb, trainer, "--json", "--csv", "x.csv")
+
+
+def test_output_that_cannot_be_written(trainer: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"the output could not be written: .*choose another file"):
+        run(analyze_verb, trainer, "--csv", tmp_path / "missing" / "x.csv")
+
+
+def test_process_file_that_cannot_be_read(trainer: Path) -> None:
+    (trainer / "99-0.rlscope").mkdir()
+    with pytest.raises(TraceError, match=r"could not be read: .*99-0\.rlscope"):
+        open_trace(trainer)
 
 
 def test_inspect_prints_what_is_there(trainer: Path) -> None:

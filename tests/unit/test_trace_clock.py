@@ -13,7 +13,9 @@ from rlscope.trace.format import ClockKind, ClockPair, FileHeader
 CLOCK = Clock(reference_ticks=1_000, reference_ns=50, ns_per_denominator=616, denominator=100, realtime_offset_ns=7)
 
 
-def header(first: ClockPair, last: ClockPair, kind: ClockKind = ClockKind.TSC, boot_id: bytes = bytes(16)) -> FileHeader:
+def header(
+    first: ClockPair, last: ClockPair, kind: ClockKind = ClockKind.TSC, boot_id: bytes = bytes(16)
+) -> FileHeader:
     return FileHeader(kind, 4, 1, 0, first.ticks, 0, 0, 0, 0, 0, 0, boot_id, first, last)
 
 

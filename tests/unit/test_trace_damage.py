@@ -99,7 +99,8 @@ def test_missing_chunk_is_damage(tmp_path: Path) -> None:
 def test_overwritten_chunk_header(tmp_path: Path) -> None:
     offset = chunk_offset(sample_bytes(), fmt.ChunkKind.EVENTS, 0, 1)
     data = patched(sample_bytes(), offset, b"JUNK")
-    with pytest.raises(TraceFormatError, match=rf"byte {offset}: a chunk \(0x4b4e4843\) was expected, 0x4b4e554a was found"):
+    what = rf"byte {offset}: a chunk \(0x4b4e4843\) was expected, 0x4b4e554a was found"
+    with pytest.raises(TraceFormatError, match=what):
         sweep_bytes(data, tmp_path)
     assert seconds_of(sweep_bytes(data, tmp_path, recover=True), "backend") == 32
 
@@ -180,7 +181,10 @@ def test_lost_records_and_reasons(tmp_path: Path) -> None:
     process = sample()
     process.header = replace(process.header, dropped_records=3, end_reason=fmt.EndReason.FAILED, stop_errno=28)
     found = sweep_bytes(process.to_bytes(), tmp_path)
-    assert found["why"] == ["the trace could not be written to its end: No space left on device", "3 records were dropped"]
+    assert found["why"] == [
+        "the trace could not be written to its end: No space left on device",
+        "3 records were dropped",
+    ]
 
 
 @pytest.mark.parametrize("data", [b"", b"RLSCOPE\0", b"x" * 5000, sample_bytes()[:200], sample_bytes()[:4095]])
@@ -203,7 +207,9 @@ INTERESTING = [
 
 @given(
     is_killed=st.booleans(),
-    edits=st.lists(st.tuples(st.sampled_from(INTERESTING), st.integers(0, 120), st.binary(min_size=1, max_size=9)), max_size=4),
+    edits=st.lists(
+        st.tuples(st.sampled_from(INTERESTING), st.integers(0, 120), st.binary(min_size=1, max_size=9)), max_size=4
+    ),
     header_edit=st.tuples(st.integers(0, 143), st.binary(max_size=4)),
     cut=st.one_of(st.none(), st.integers(0, len(sample_bytes()))),
 )

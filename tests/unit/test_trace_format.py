@@ -48,7 +48,9 @@ def test_varint_round_trip(value: int) -> None:
     assert coded[-1] != 0
 
 
-@pytest.mark.parametrize(("value", "coded"), [(1, "02"), (127, "fe"), (128, "0102"), (16383, "fdff"), (16384, "030002")])
+@pytest.mark.parametrize(
+    ("value", "coded"), [(1, "02"), (127, "fe"), (128, "0102"), (16383, "fdff"), (16384, "030002")]
+)
 def test_varint_bytes(value: int, coded: str) -> None:
     assert fmt.encode_varint(value).hex() == coded
 
