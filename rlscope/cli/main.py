@@ -1,37 +1,48 @@
 """The command `rlscope VERB`: one error style and one exit status for what a user can cause."""
 
 import sys
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
 
 import click
 
-from rlscope.cli.analyze import analyze
-from rlscope.cli.doctor import doctor
-from rlscope.cli.inspect import inspect
-from rlscope.cli.plot import plot
-from rlscope.cli.record import record
-from rlscope.cli.report import report
 from rlscope.errors import RLScopeError
 from rlscope.version import __version__
 
+#: In the order of use. Each verb is a command of that name in rlscope/cli/NAME.py.
+VERBS = ("record", "inspect", "analyze", "report", "plot", "doctor")
+
 
 class _Verbs(click.Group):
-    """Turns errors into one line and exit status 2, without a traceback."""
+    """Loads a verb when it is asked for: recording must not wait for the libraries that draw figures."""
 
-    def main(self, *args, **kwargs):  # type: ignore[no-untyped-def]
-        return _run(super().main, *args, **kwargs)
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in VERBS:
+            return None
+        command: click.Command = getattr(import_module(f"rlscope.cli.{cmd_name}"), cmd_name)
+        return command
 
 
-class _Verb(click.Command):
-    """A verb under a name of its own, with the same errors."""
+@click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="rlscope")
+def verbs() -> None:
+    """Where does my RL training time go?
 
-    def main(self, *args, **kwargs):  # type: ignore[no-untyped-def]
-        return _run(super().main, *args, **kwargs)
+    \b
+    rlscope record -o trace -- python train.py
+    rlscope analyze trace
+    rlscope report trace -o report
+    """
 
 
-def _run(main, *args, **kwargs):  # type: ignore[no-untyped-def]
-    kwargs["standalone_mode"] = False
+def main(arguments: list[str] | None = None) -> None:
+    """Runs the command line; user errors are one line and exit status 2, without a traceback."""
     try:
-        status = main(*args, **kwargs)
+        status = verbs.main(arguments, prog_name="rlscope", standalone_mode=False)
     except RLScopeError as error:
         _fail(str(error))
     except click.ClickException as error:
@@ -42,7 +53,8 @@ def _run(main, *args, **kwargs):  # type: ignore[no-untyped-def]
         # The reader of our output has gone, as `| head` does.
         sys.stderr.close()
         sys.exit(141)
-    sys.exit(status if isinstance(status, int) else 0)
+    else:
+        sys.exit(status if isinstance(status, int) else 0)
 
 
 def _fail(message: str) -> None:
@@ -50,26 +62,11 @@ def _fail(message: str) -> None:
     sys.exit(2)
 
 
-@click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="rlscope")
-def main() -> None:
-    """Where does my RL training time go?
-
-    \b
-    rlscope record -o trace -- python train.py
-    rlscope analyze trace
-    rlscope report trace -o report
-    """
+def _alias(verb: str) -> Callable[[], Any]:
+    return lambda: main([verb, *sys.argv[1:]])
 
 
-for verb in (record, inspect, analyze, report, plot, doctor):
-    main.add_command(verb)
-
-
-def _alias(verb: click.Command) -> click.Command:
-    return _Verb(name=verb.name, callback=verb.callback, params=verb.params, help=verb.help, context_settings=verb.context_settings)
-
-
-rls_prof = _alias(record)
-rls_analyze = _alias(analyze)
-rls_plot = _alias(plot)
+# The names of 2021.
+rls_prof = _alias("record")
+rls_analyze = _alias("analyze")
+rls_plot = _alias("plot")

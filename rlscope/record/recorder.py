@@ -55,7 +55,9 @@ class Recorder:
         if self.config.auto:
             for hook in HOOKS:
                 self._imports.after_import(hook.module, lambda module, hook=hook: self._hooks.apply(hook, module))
-        if not self._is_delayed():
+        if self._is_delayed():
+            _native.arm()
+        else:
             self._start_writing()
 
     def stop(self, reason: int = END_STOPPED) -> None:

@@ -16,6 +16,7 @@ namespace rlscope {
 
 __thread StreamWriter* t_writer = nullptr;
 std::atomic<bool> Session::is_recording_{false};
+std::atomic<bool> Session::is_armed_{false};
 
 namespace {
 
@@ -46,13 +47,22 @@ State& state() {
 
 }  // namespace
 
-int Session::start(const std::string& directory) {
-  static const bool has_handlers = [] {
+void Session::install_handlers() {
+  static const bool is_installed = [] {
     pthread_key_create(&state().thread_exit, on_thread_exit);
     pthread_atfork(prepare_fork, after_fork_in_parent, after_fork_in_child);
     return true;
   }();
-  (void)has_handlers;
+  (void)is_installed;
+}
+
+void Session::arm() {
+  install_handlers();
+  is_armed_ = true;
+}
+
+int Session::start(const std::string& directory) {
+  install_handlers();
   State& s = state();
   std::vector<uint32_t> inherited;
   {
@@ -67,12 +77,13 @@ int Session::start(const std::string& directory) {
     if (error) return error;
     s.file = file;
     s.next_stream = 0;
-    s.has_failed = false;
     inherited.swap(s.inherited);
     is_recording_ = true;
+    is_armed_ = false;
+    for (StreamWriter* armed : s.writers) armed->go_live();
   }
-  StreamWriter* writer = attach();
-  if (!writer) return EIO;
+  StreamWriter* writer = Session::writer();
+  if (!writer || !writer->make_live()) return EIO;
   for (uint32_t id : inherited) writer->begin(encode_id(id));
   return 0;
 }
@@ -80,32 +91,38 @@ int Session::start(const std::string& directory) {
 void Session::stop(EndReason reason, int32_t exit_status) {
   State& s = state();
   std::lock_guard<std::mutex> lock(s.mutex);
-  if (!is_recording_) return;
-  is_recording_ = false;
+  is_armed_ = false;
   for (StreamWriter* writer : s.writers) writer->close(true);
   s.writers.clear();
+  if (!is_recording_) return;
+  is_recording_ = false;
   s.file->finish(s.has_failed ? EndReason::kFailed : reason, exit_status);
   s.retired_files.push_back(s.file);
   s.file = nullptr;
+  s.has_failed = false;
+}
+
+bool Session::assign_stream(ProcessFile*& file, uint32_t& stream) {
+  State& s = state();
+  std::lock_guard<std::mutex> lock(s.mutex);
+  if (!s.file) return false;
+  file = s.file;
+  stream = s.next_stream++;
+  return true;
 }
 
 StreamWriter* Session::attach() {
-  if (!is_recording()) return nullptr;
+  if (!is_recording() && !is_armed_) return nullptr;
   State& s = state();
-  ProcessFile* file;
-  uint32_t stream;
   {
     std::lock_guard<std::mutex> lock(s.mutex);
-    if (!s.file) return nullptr;
-    file = s.file;
     if (s.has_failed) {
       count_dropped();
       return nullptr;
     }
-    stream = s.next_stream++;
   }
   // Outside the lock: making the first chunk may fail, and failing takes the lock.
-  auto* writer = new StreamWriter(file, stream, static_cast<uint64_t>(syscall(SYS_gettid)));
+  auto* writer = new StreamWriter(static_cast<uint64_t>(syscall(SYS_gettid)));
   if (writer->is_closed()) return nullptr;
   std::lock_guard<std::mutex> lock(s.mutex);
   s.writers.push_back(writer);
@@ -224,6 +241,7 @@ void Session::after_fork_in_child() {
     s.file = nullptr;
   }
   is_recording_ = false;
+  is_armed_ = false;
   s.mutex.unlock();
 }
 

@@ -15,6 +15,8 @@ extern __thread StreamWriter* t_writer __attribute__((tls_model("initial-exec"))
 
 class Session {
  public:
+  // Follows from now on which operations are open, so that a recording that starts later begins inside them.
+  static void arm();
   // Creates this process's file in `directory` and makes the calling thread stream 0; in a forked child the operations
   // that were open in the forking thread are opened again. Returns an errno, 0 for success.
   static int start(const std::string& directory);
@@ -35,6 +37,8 @@ class Session {
   static void write_properties(std::string_view json);
   static std::string path();
 
+  // Makes a writer part of the recording; false while there is none.
+  static bool assign_stream(ProcessFile*& file, uint32_t& stream);
   static void fail(int error);
   static void count_dropped();
   static void count_misnested(uint64_t operations);
@@ -42,12 +46,14 @@ class Session {
 
  private:
   static StreamWriter* attach();
+  static void install_handlers();
   static void prepare_fork();
   static void after_fork_in_parent();
   static void after_fork_in_child();
   static void on_thread_exit(void* writer);
 
   static std::atomic<bool> is_recording_;
+  static std::atomic<bool> is_armed_;
 };
 
 }  // namespace rlscope

@@ -15,11 +15,11 @@ namespace {
 constexpr uint32_t kFirstChunkBytes = 16 << 10;
 constexpr uint32_t kLargestChunkBytes = 1 << 20;
 constexpr uint32_t kChunkGrowth = 4;
+constexpr uint32_t kScratchBytes = 4096;
 
 }  // namespace
 
-StreamWriter::StreamWriter(ProcessFile* file, uint32_t stream, uint64_t thread_id)
-    : stream_(stream), chunk_bytes_(kFirstChunkBytes), thread_id_(thread_id), file_(file) {
+StreamWriter::StreamWriter(uint64_t thread_id) : chunk_bytes_(kFirstChunkBytes), thread_id_(thread_id) {
   void* frames = mmap(nullptr, kMaxDepth * sizeof(Frame), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (frames == MAP_FAILED) {
@@ -44,6 +44,13 @@ bool StreamWriter::make_room(uint32_t bytes) {
 
 bool StreamWriter::next_chunk() {
   uint64_t started = now_ticks();
+  if (!file_ && !Session::assign_stream(file_, stream_)) {
+    if (!scratch_) scratch_ = new uint8_t[kScratchBytes];
+    cursor_ = scratch_;
+    limit_ = scratch_ + kScratchBytes;
+    return true;
+  }
+  if (sequence_ == 0) last_ticks_ = started;
   uint32_t open_bytes = (depth_ * static_cast<uint32_t>(sizeof(uint32_t)) + 7) & ~7u;
   MappedChunk fresh;
   uint32_t needed = static_cast<uint32_t>(sizeof(ChunkHeader)) + open_bytes + 1024;
@@ -121,6 +128,10 @@ void StreamWriter::close(bool gives_rest_back) {
   is_closed_ = true;
 }
 
-void StreamWriter::release_frames() { munmap(frames_, kMaxDepth * sizeof(Frame)); }
+void StreamWriter::release_frames() {
+  munmap(frames_, kMaxDepth * sizeof(Frame));
+  delete[] scratch_;
+  scratch_ = nullptr;
+}
 
 }  // namespace rlscope

@@ -91,7 +91,8 @@ class StreamWriter {
   static constexpr uint32_t kRoom = 16;  // the longest begin record
   static constexpr uint32_t kProgressRoom = 48;
 
-  StreamWriter(ProcessFile* file, uint32_t stream, uint64_t thread_id);
+  // Without a file yet the writer is armed: it follows which frames are open and keeps no record.
+  explicit StreamWriter(uint64_t thread_id);
 
   uint64_t advance() {
     uint64_t now = now_ticks();
@@ -106,6 +107,9 @@ class StreamWriter {
 
   bool make_room(uint32_t bytes);
   bool next_chunk();
+  // From armed to recording: the next record finds no room and fetches a first chunk.
+  void go_live() { limit_ = nullptr; }
+  bool make_live() { return limit_ != nullptr || next_chunk(); }
   void end_misnested(uint32_t depth);
 
   uint8_t* cursor_ = nullptr;
@@ -114,12 +118,13 @@ class StreamWriter {
   Frame* frames_ = nullptr;
   uint32_t depth_ = 0;
   bool is_closed_ = false;
-  uint32_t stream_;
+  uint32_t stream_ = kNoStream;
   uint32_t sequence_ = 0;
   uint32_t chunk_bytes_;
   uint64_t thread_id_;
   MappedChunk chunk_;
-  ProcessFile* file_;
+  ProcessFile* file_ = nullptr;
+  uint8_t* scratch_ = nullptr;  // where the records of an armed writer go
 };
 
 }  // namespace rlscope

@@ -21,6 +21,11 @@ PyObject* start(PyObject*, PyObject* directory) {
   return PyErr_SetFromErrnoWithFilenameObject(PyExc_OSError, directory);
 }
 
+PyObject* arm(PyObject*, PyObject*) {
+  Session::arm();
+  Py_RETURN_NONE;
+}
+
 PyObject* stop(PyObject*, PyObject* args) {
   int reason = static_cast<int>(EndReason::kStopped);
   if (!PyArg_ParseTuple(args, "|i", &reason)) return nullptr;
@@ -52,6 +57,7 @@ PyObject* record_progress(PyObject*, PyObject* args) {
 }
 
 PyMethodDef functions[] = {
+    {"arm", arm, METH_NOARGS, "arm()\n--\n\nFollow open operations, so that a later start() begins inside them."},
     {"start", start, METH_O, "start(directory)\n--\n\nStart this process's file in the directory of a trace."},
     {"stop", stop, METH_VARARGS, "stop(reason=1)\n--\n\nComplete the file; `reason` as in trace_format.h."},
     {"is_recording", is_recording, METH_NOARGS, "is_recording()\n--\n\nWhether this process records now."},

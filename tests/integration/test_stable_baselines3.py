@@ -92,6 +92,8 @@ def test_iterations_can_be_skipped_and_limited(tmp_path: Path) -> None:
     analysis = recording.analysis
     assert (analysis["iterations"], analysis["timesteps"], analysis["total_timesteps"]) == (20, 160, 800)
     assert recording.main_sweep()["crossings"]["mujoco._functions.mj_step"] == 160
+    # Recording begins inside the training loop, which was entered long before.
+    assert {row["stage"] for row in analysis["breakdown"]} == {"training_loop", "simulation", "inference", "backpropagation"}
     assert analysis["extrapolated_s"] == pytest.approx(analysis["processes"][0]["wall_s"] * 5, rel=0.2)
 
 

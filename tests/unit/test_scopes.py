@@ -170,3 +170,27 @@ def test_import_loads_no_third_party_package() -> None:
     code = "import sys; before = set(sys.modules); import rlscope; print(*sorted(m.split('.')[0] for m in set(sys.modules) - before))"
     loaded = set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
     assert loaded <= {"rlscope", *sys.stdlib_module_names}
+
+
+def test_a_recording_that_starts_later_begins_inside_open_operations(tmp_path: Path) -> None:
+    _native.arm()
+    with rlscope.operation("training_loop"):
+        for _ in range(10000):
+            with rlscope.operation("inference"):
+                pass
+        with rlscope.operation("simulation"):
+            _native.start(tmp_path)
+            path = Path(_native.trace_path())
+            with rlscope.operation("reset"):
+                pass
+        with rlscope.operation("sample_batch"):
+            pass
+    _native.stop()
+    swept = _analysis.sweep(str(path))
+    assert {(row[1], row[2]) for row in swept["breakdown"] if row[2] != "(none)"} == {
+        ("training_loop", "training_loop"),
+        ("training_loop", "sample_batch"),
+        ("simulation", "simulation"),
+        ("simulation", "reset"),
+    }
+    assert swept["misnested_operations"] == 0
