@@ -52,7 +52,7 @@ lint: setup ## check style and types
 	$(BIN)/mypy
 
 clean: ## remove what was built; .venv and output stay
-	rm -rf build $(PACKAGE) .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf build rlscope/_*.so $(PACKAGE) .pytest_cache .ruff_cache .mypy_cache .hypothesis
 
 $(ENVIRONMENT): $(LOCK)
 	@[[ -n "$(PYTHON)" ]] || { echo "make: expected Python 3.11, 3.12 or 3.13 on PATH, found none; or give PYTHON=…" >&2; exit 1; }
@@ -64,4 +64,6 @@ $(ENVIRONMENT): $(LOCK)
 
 $(PACKAGE): $(ENVIRONMENT) $(SOURCES)
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation .
+	# `python -m` in the checkout finds the rlscope/ here first, so it gets the compiled parts too.
+	install $(VENV)/lib/python*/site-packages/rlscope/_*.so rlscope/
 	touch $@

@@ -1,7 +1,7 @@
 """The case studies: each regenerates a published figure from recorded runs and judges the published claims.
 
-`python -m experiments…` puts the checkout first on the path, where `rlscope/` has no compiled part. The installed
-package must win, so the checkout goes to the end.
+`python -m experiments…` puts the checkout first on the path. Runs are recorded by the installed package, and must be
+analyzed by the same, so the checkout goes to the end.
 """
 
 import sys

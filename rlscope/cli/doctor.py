@@ -58,20 +58,31 @@ def check_clock() -> Check:
     source = path.read_text().strip() if path.exists() else "unknown"
     flags = _processor_flags()
     is_fast = source == "tsc" and {"constant_tsc", "nonstop_tsc"} <= flags
-    found = f"kernel clock source {source}, " + ("time-stamp counter" if is_fast else "CLOCK_MONOTONIC, about 30 ns more per event")
-    return Check("clock", True if is_fast else None, found, "recording works; boot with clocksource=tsc where the machine allows it")
+    found = f"kernel clock source {source}, " + (
+        "time-stamp counter" if is_fast else "CLOCK_MONOTONIC, about 30 ns more per event"
+    )
+    return Check(
+        "clock",
+        True if is_fast else None,
+        found,
+        "recording works; boot with clocksource=tsc where the machine allows it",
+    )
 
 
 def check_compiler() -> Check:
     """A C++ compiler is needed to build, not to run."""
     found = next((path for name in ("c++", "g++", "clang++") if (path := shutil.which(name))), None)
-    return Check("compiler", None if found is None else True, found or "none", "only building needs one: apt-get install g++")
+    return Check(
+        "compiler", None if found is None else True, found or "none", "only building needs one: apt-get install g++"
+    )
 
 
 def check_disk() -> Check:
     """Room for traces where the command was started: a busy training writes about 1 MB a second."""
     free = shutil.disk_usage(os.getcwd()).free
-    return Check("disk", free > 1 << 30, f"{free / 1e9:.1f} GB free here", "free some space, or record with -o on another disk")
+    return Check(
+        "disk", free > 1 << 30, f"{free / 1e9:.1f} GB free here", "free some space, or record with -o on another disk"
+    )
 
 
 CHECKS: tuple[Callable[[], Check], ...] = (

@@ -23,13 +23,36 @@ PATIENCE_S = 1.0
     context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False},
     epilog="Example: rlscope record -o trace -- python train.py --seed 1",
 )
-@click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("trace"), show_default=True, help="Directory of the trace.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    default=Path("trace"),
+    show_default=True,
+    help="Directory of the trace.",
+)
 @click.option("--force", is_flag=True, help="Replace a trace that is there already.")
-@click.option("--layers", default=",".join(LAYERS), show_default=True, help="Layers to record besides Python and operations, separated by commas.")
+@click.option(
+    "--layers",
+    default=",".join(LAYERS),
+    show_default=True,
+    help="Layers to record besides Python and operations, separated by commas.",
+)
 @click.option("--no-auto", is_flag=True, help="Record only operations that the program opens itself.")
-@click.option("--delay-iterations", type=click.IntRange(min=0), default=0, help="Iterations of the training loop before recording starts.")
-@click.option("--max-iterations", type=click.IntRange(min=1), help="Iterations to record; the program goes on after them.")
-@click.option("--max-seconds", type=click.FloatRange(min=0, min_open=True), help="Seconds to record; the program goes on after them.")
+@click.option(
+    "--delay-iterations",
+    type=click.IntRange(min=0),
+    default=0,
+    help="Iterations of the training loop before recording starts.",
+)
+@click.option(
+    "--max-iterations", type=click.IntRange(min=1), help="Iterations to record; the program goes on after them."
+)
+@click.option(
+    "--max-seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Seconds to record; the program goes on after them.",
+)
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def record(
     output: Path,

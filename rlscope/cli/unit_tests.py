@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 COMMANDS = {
-    # The command of this environment, not `python -m pytest`: that would import the checkout's uncompiled package.
+    # The command of this environment, not `python -m pytest`: that would import the checkout's package.
     "py": [str(Path(sys.executable).with_name("pytest"))],
     "cpp": ["make", "test-cpp"],
 }

@@ -3,4 +3,4 @@
 from rlscope.integrations import gymnasium, stable_baselines3
 from rlscope.record.hooks import FunctionHook, MethodHook
 
-HOOKS: tuple[FunctionHook | MethodHook, ...] = (*gymnasium.HOOKS, *stable_baselines3.HOOKS)
+HOOKS: tuple[FunctionHook | MethodHook, ...] = gymnasium.HOOKS + stable_baselines3.HOOKS

@@ -1,8 +1,8 @@
 """Gymnasium: stepping and resetting environments, scalar and vector, is simulation."""
 
-from rlscope.record.hooks import MethodHook
+from rlscope.record.hooks import FunctionHook, MethodHook
 
-HOOKS = (
+HOOKS: tuple[FunctionHook | MethodHook, ...] = (
     MethodHook("gymnasium.core", "Env", "step", ("simulation",)),
     MethodHook("gymnasium.core", "Env", "reset", ("simulation", "reset")),
     MethodHook("gymnasium.core", "Env", "render", ("simulation", "render")),

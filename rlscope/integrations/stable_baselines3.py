@@ -21,13 +21,19 @@ def _after_training(algorithm: Any) -> None:
     report_progress(timesteps=algorithm.num_timesteps, total_timesteps=algorithm._total_timesteps)
 
 
-HOOKS = (
+HOOKS: tuple[FunctionHook | MethodHook, ...] = (
     MethodHook(f"{COMMON}.base_class", "BaseAlgorithm", "learn", ("training_loop",), after=_after_training),
     MethodHook(f"{COMMON}.base_class", "BaseAlgorithm", "train", ("backpropagation",)),
     MethodHook(f"{COMMON}.base_class", "BaseAlgorithm", "predict", ("inference",)),
-    MethodHook(f"{COMMON}.on_policy_algorithm", "OnPolicyAlgorithm", "collect_rollouts", (), before=_at_iteration_start),
-    MethodHook(f"{COMMON}.off_policy_algorithm", "OffPolicyAlgorithm", "collect_rollouts", (), before=_at_iteration_start),
-    MethodHook(f"{COMMON}.off_policy_algorithm", "OffPolicyAlgorithm", "_sample_action", ("inference", "sample_action")),
+    MethodHook(
+        f"{COMMON}.on_policy_algorithm", "OnPolicyAlgorithm", "collect_rollouts", (), before=_at_iteration_start
+    ),
+    MethodHook(
+        f"{COMMON}.off_policy_algorithm", "OffPolicyAlgorithm", "collect_rollouts", (), before=_at_iteration_start
+    ),
+    MethodHook(
+        f"{COMMON}.off_policy_algorithm", "OffPolicyAlgorithm", "_sample_action", ("inference", "sample_action")
+    ),
     MethodHook(f"{COMMON}.off_policy_algorithm", "OffPolicyAlgorithm", "_store_transition", ("replay_buffer_add",)),
     FunctionHook(f"{COMMON}.on_policy_algorithm", "obs_as_tensor", ("inference", "sample_action")),
     MethodHook(f"{COMMON}.policies", "ActorCriticPolicy", "__call__", ("inference", "sample_action")),

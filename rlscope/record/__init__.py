@@ -1,0 +1,1 @@
+"""What runs inside the measured process: standard library and rlscope._native only."""

@@ -82,9 +82,9 @@ def intercept_container(dotted: str, container: Any, category: Category, not_cro
     for name, function in native_functions(container):
         if name in not_crossings or isinstance(function, type):
             continue
-        if isinstance(function, types.BuiltinFunctionType | types.MethodDescriptorType | types.ClassMethodDescriptorType):
-            count += _native.intercept(function, f"{dotted}.{name}", category)
-        elif type(function).__name__ in ("nb_func", "nb_method"):
+        if isinstance(
+            function, types.BuiltinFunctionType | types.MethodDescriptorType | types.ClassMethodDescriptorType
+        ) or type(function).__name__ in ("nb_func", "nb_method"):
             count += _native.intercept(function, f"{dotted}.{name}", category)
     return count
 

@@ -87,7 +87,7 @@ class Hooks:
         self._running: dict[MethodHook, set[int]] = {}
 
     def apply(self, hook: FunctionHook | MethodHook, module: ModuleType) -> None:
-        """Puts `hook` in place in a module that has been imported. A name that the library no longer has is left out."""
+        """Puts `hook` in place in an imported module. A name that the library no longer has is left out."""
         if isinstance(hook, FunctionHook):
             function = vars(module).get(hook.name)
             if function is not None:
@@ -140,11 +140,11 @@ class Hooks:
             wrapper = with_notices(wrapper, hook, self._running.setdefault(hook, set()))
         return wrapper
 
-    def _watch(self, owner: type) -> None:
+    def _watch(self, owner: type[Any]) -> None:
         original = vars(owner).get("__init_subclass__")
         hooks = self
 
-        def __init_subclass__(cls: type, **kwargs: Any) -> None:
+        def __init_subclass__(cls: type[Any], /, **kwargs: Any) -> None:
             if original is not None:
                 original.__get__(None, cls)(**kwargs)
             else:
@@ -157,6 +157,7 @@ class Hooks:
 
 def _all_subclasses(owner: type) -> list[type]:
     found: list[type] = []
-    for subclass in type.__subclasses__(owner):
+    subclasses: list[type] = type.__subclasses__(owner)
+    for subclass in subclasses:
         found += [subclass, *_all_subclasses(subclass)]
     return found

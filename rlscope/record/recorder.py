@@ -1,6 +1,7 @@
 """Starts and stops the recording of this process: boundaries, hooks, child processes, limits."""
 
 import atexit
+import functools
 import json
 import os
 import sys
@@ -25,7 +26,17 @@ END_STOPPED = 1
 END_LIMIT = 4
 
 #: Libraries whose versions go into the trace, if the program has imported them.
-VERSIONED = ("torch", "numpy", "stable_baselines3", "sb3_contrib", "gymnasium", "mujoco", "pybullet", "tensorflow", "jax")
+VERSIONED = (
+    "torch",
+    "numpy",
+    "stable_baselines3",
+    "sb3_contrib",
+    "gymnasium",
+    "mujoco",
+    "pybullet",
+    "tensorflow",
+    "jax",
+)
 
 
 class Recorder:
@@ -54,7 +65,7 @@ class Recorder:
         self._imports.after_import("multiprocessing.util", self._follow_multiprocessing)
         if self.config.auto:
             for hook in HOOKS:
-                self._imports.after_import(hook.module, lambda module, hook=hook: self._hooks.apply(hook, module))
+                self._imports.after_import(hook.module, functools.partial(self._hooks.apply, hook))
         if self._is_delayed():
             _native.arm()
         else:
@@ -111,7 +122,7 @@ class Recorder:
     def _start_writing(self) -> None:
         for boundary in BOUNDARIES:
             if boundary.category.label in self.config.layers:
-                self._imports.after_import(boundary.library, lambda module, b=boundary: self._intercept(b))
+                self._imports.after_import(boundary.library, functools.partial(self._intercept, boundary))
         # Ends a process without ending the interpreter: what was recorded must be completed before.
         _native.intercept(os._exit, "posix._exit", Category.WAIT)
         self._write_file()
@@ -140,7 +151,7 @@ class Recorder:
         _native.stop(reason)
         _native.restore_all()
 
-    def _intercept(self, boundary: Boundary) -> None:
+    def _intercept(self, boundary: Boundary, module: ModuleType) -> None:
         intercept(boundary)
         for dotted in boundary.indexed:
             indexed = resolve(dotted)
@@ -150,7 +161,8 @@ class Recorder:
     def _intercept_indexing(self, base: type, name: str, category: Category) -> None:
         """Each subclass has slots of its own, filled when it is made, from the base's original function."""
         _native.intercept_indexing(base, name, category)
-        for owner in type.__subclasses__(base):
+        owners: list[type] = type.__subclasses__(base)
+        for owner in owners:
             self._hooks.on_subclasses(owner, lambda cls: _intercept_slots(cls, name, category))
 
     def _follow_multiprocessing(self, module: ModuleType) -> None:
@@ -221,7 +233,9 @@ def wrap_module(module: ModuleType | type, category: str = "simulator") -> int:
         return 0
     count = active.wrap(module, wanted)
     if count == 0:
-        raise UsageError(f"{module.__name__} has no native functions that can be intercepted; give the module or type that does")
+        raise UsageError(
+            f"{module.__name__} has no native functions that can be intercepted; give the module or type that does"
+        )
     return count
 
 

@@ -84,6 +84,8 @@ int Session::start(const std::string& directory) {
   }
   StreamWriter* writer = Session::writer();
   if (!writer || !writer->make_live()) return EIO;
+  // Making the file took time that is not the program's.
+  s.file->header().start_ticks = writer->last_ticks();
   for (uint32_t id : inherited) writer->begin(encode_id(id));
   return 0;
 }

@@ -77,6 +77,7 @@ class StreamWriter {
   void progress(bool is_baseline, uint64_t timesteps, uint64_t total_timesteps);
 
   uint32_t depth() const { return depth_; }
+  uint64_t last_ticks() const { return last_ticks_; }
   Frame& frame(uint32_t index) { return frames_[index]; }
   bool is_closed() const { return is_closed_; }
   // Closed for good: the chunk is complete, later records are ignored. `rest` as in ProcessFile::close_chunk.

@@ -21,7 +21,8 @@ def own_lines(stderr: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "arguments", [("exit",), ("exception",), ("os_exit",), ("daemon",), ("fork",), ("signal", "SIGKILL"), ("signal", "SIGTERM")]
+    "arguments",
+    [("exit",), ("exception",), ("os_exit",), ("daemon",), ("fork",), ("signal", "SIGKILL"), ("signal", "SIGTERM")],
 )
 def test_it_ends_and_prints_as_it_would_alone(arguments: tuple[str, ...], tmp_path: Path) -> None:
     plain = run_plain("behave.py", *arguments)
@@ -93,7 +94,8 @@ def test_a_command_that_does_not_exist_is_one_clear_line(tmp_path: Path) -> None
     recording = record(tmp_path / "trace", "no-such-command")
     assert recording.returncode == 2
     assert recording.stderr == (
-        "rlscope: error: cannot run 'no-such-command': No such file or directory; give a command that the shell would find\n"
+        "rlscope: error: cannot run 'no-such-command': No such file or directory; "
+        "give a command that the shell would find\n"
     )
 
 
@@ -112,7 +114,9 @@ def test_a_directory_that_holds_a_trace_is_refused(tmp_path: Path) -> None:
     assert (tmp_path / "mine" / "notes.txt").exists()
 
 
-@pytest.mark.parametrize("arguments", [("record",), ("record", "--layers", "gpus", "--", "true"), ("analyze", "nowhere"), ("fly",)])
+@pytest.mark.parametrize(
+    "arguments", [("record",), ("record", "--layers", "gpus", "--", "true"), ("analyze", "nowhere"), ("fly",)]
+)
 def test_user_errors_are_one_line_and_status_2(arguments: tuple[str, ...], tmp_path: Path) -> None:
     finished = rlscope(*arguments, cwd=tmp_path)
     assert finished.returncode == 2

@@ -25,7 +25,11 @@ def test_stages_operations_and_progress(algorithm: str, tmp_path: Path) -> None:
     analysis = recording.analysis
     assert analysis["complete"]
     assert analysis["dropped_events"] == 0
-    assert (analysis["iterations"], analysis["timesteps"], analysis["total_timesteps"]) == (iterations, timesteps, timesteps)
+    assert (analysis["iterations"], analysis["timesteps"], analysis["total_timesteps"]) == (
+        iterations,
+        timesteps,
+        timesteps,
+    )
     main = next(process["process"] for process in analysis["processes"] if process["role"] == "main")
     rows = [row for row in analysis["breakdown"] if row["process"] == main]
     stages = {row["stage"] for row in rows}
@@ -36,7 +40,9 @@ def test_stages_operations_and_progress(algorithm: str, tmp_path: Path) -> None:
     assert {("backpropagation", "backend"), ("inference", "backend"), ("backpropagation", "python")} <= categories
     if env.startswith("Walker"):
         assert ("simulation", "simulator") in categories
-        assert not any(stage != "simulation" and category == "simulator" for stage, category in categories if stage != "(none)")
+        assert not any(
+            stage != "simulation" and category == "simulator" for stage, category in categories if stage != "(none)"
+        )
     crossings = recording.main_sweep()["crossings"]
     assert crossings.get("torch._C._EngineBase.run_backward", 0) > 0
     if env.startswith("Walker"):
@@ -85,7 +91,12 @@ def test_no_auto_leaves_operations_to_the_program(tmp_path: Path) -> None:
 
 def test_iterations_can_be_skipped_and_limited(tmp_path: Path) -> None:
     recording = record(
-        tmp_path / "trace", "train.py", "A2C", "--timesteps", 800, options=("--delay-iterations", "10", "--max-iterations", "20")
+        tmp_path / "trace",
+        "train.py",
+        "A2C",
+        "--timesteps",
+        800,
+        options=("--delay-iterations", "10", "--max-iterations", "20"),
     )
     assert recording.returncode == 0
     assert len(recording.stdout.strip()) == 64  # the program went on to its end
@@ -93,7 +104,12 @@ def test_iterations_can_be_skipped_and_limited(tmp_path: Path) -> None:
     assert (analysis["iterations"], analysis["timesteps"], analysis["total_timesteps"]) == (20, 160, 800)
     assert recording.main_sweep()["crossings"]["mujoco._functions.mj_step"] == 160
     # Recording begins inside the training loop, which was entered long before.
-    assert {row["stage"] for row in analysis["breakdown"]} == {"training_loop", "simulation", "inference", "backpropagation"}
+    assert {row["stage"] for row in analysis["breakdown"]} == {
+        "training_loop",
+        "simulation",
+        "inference",
+        "backpropagation",
+    }
     assert analysis["extrapolated_s"] == pytest.approx(analysis["processes"][0]["wall_s"] * 5, rel=0.2)
 
 

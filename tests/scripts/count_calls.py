@@ -14,7 +14,12 @@ from typing import Any
 import rlscope
 
 COUNTS: Counter[str] = Counter()
-LIBRARIES = ("torch", "mujoco", "pybullet", "pybind11_builtins")  # the last one is where MuJoCo's functions say they live
+LIBRARIES = (
+    "torch",
+    "mujoco",
+    "pybullet",
+    "pybind11_builtins",
+)  # the last one is where MuJoCo's functions say they live
 
 
 def count(frame: FrameType, event: str, function: Any) -> None:

@@ -1,5 +1,6 @@
 """Spends time in each boundary under an operation and times it itself: prints seconds per operation as JSON."""
 
+import contextlib
 import json
 import sys
 import threading
@@ -97,17 +98,17 @@ def use_blocking() -> None:
     simple: queue.SimpleQueue[int] = queue.SimpleQueue()
 
     def get() -> None:
-        try:
+        with contextlib.suppress(queue.Empty):
             simple.get(timeout=0.02)
-        except queue.Empty:
-            pass
 
     timed("queue", get)
     # The other end is a process, so that nothing else runs in this one.
     reader, writer = os.pipe()
     here, there = socket.socketpair()
     feeder = subprocess.Popen(
-        [sys.executable, "-S", "-c", FEEDER, str(writer), str(there.fileno())], pass_fds=(writer, there.fileno()), env={}
+        [sys.executable, "-S", "-c", FEEDER, str(writer), str(there.fileno())],
+        pass_fds=(writer, there.fileno()),
+        env={},
     )
     os.read(reader, 1)
     timed("pipe", lambda: os.read(reader, 1))

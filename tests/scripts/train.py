@@ -35,7 +35,9 @@ def main() -> None:
         vec_env_cls=SubprocVecEnv if subprocesses else DummyVecEnv,
         vec_env_kwargs={"start_method": args.workers} if subprocesses else None,
     )
-    model = getattr(stable_baselines3, args.algorithm)("MlpPolicy", env, seed=7, device="cpu", **SETTINGS[args.algorithm])
+    model = getattr(stable_baselines3, args.algorithm)(
+        "MlpPolicy", env, seed=7, device="cpu", **SETTINGS[args.algorithm]
+    )
     model.learn(args.timesteps)
     env.close()
     digest = hashlib.sha256()

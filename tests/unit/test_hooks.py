@@ -6,6 +6,7 @@ import sys
 import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -95,7 +96,7 @@ def test_notices_see_outermost_calls_only(hooks: Hooks) -> None:
 
 def test_an_init_subclass_of_the_library_still_runs(hooks: Hooks) -> None:
     class Registry:
-        names: list[str] = []
+        names: ClassVar[list[str]] = []
 
         def __init_subclass__(cls, **kwargs: object) -> None:
             Registry.names.append(cls.__name__)

@@ -1,4 +1,4 @@
-"""Start-up hook of recorded processes: this directory, alone on PYTHONPATH, makes every Python in the run record itself.
+"""Start-up hook: this directory, alone on PYTHONPATH, makes every Python of a recorded run record itself.
 
 It does nothing in a Python for which the extension was not built, and then runs the sitecustomize that it hides.
 """
