@@ -4,7 +4,11 @@ from pathlib import Path
 
 import click
 
+from rlscope.cli.figures import analyze_traces, complete_view, published_view, transitions_view, workloads
 from rlscope.errors import UsageError
+from rlscope.plots.breakdown import breakdown_figure
+from rlscope.plots.style import save_figure
+from rlscope.plots.transitions import transitions_figure
 
 FORMATS = (".pdf", ".png", ".svg")
 NOTHING_TO_SHOW = (
@@ -26,12 +30,6 @@ NOTHING_TO_SHOW = (
 )
 def plot(kind: str, traces: tuple[Path, ...], output: Path, unit: str, view: str) -> None:
     """Draw one figure of one or more traces."""
-    # Imported here, because matplotlib and pandas would make every verb start a second later.
-    from rlscope.cli.figures import analyze_traces, complete_view, published_view, transitions_view, workloads
-    from rlscope.plots.breakdown import breakdown_figure
-    from rlscope.plots.style import save_figure
-    from rlscope.plots.transitions import transitions_figure
-
     if output.suffix not in FORMATS:
         raise UsageError(f"{output}: expected a name that ends in {', '.join(FORMATS)}")
     shown = workloads(analyze_traces(traces))

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import click
 
+from rlscope.cli.figures import analyze_traces
+from rlscope.cli.report_page import write_report
 from rlscope.errors import UsageError
 
 
@@ -12,10 +14,6 @@ from rlscope.errors import UsageError
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="OUT", help="A directory.")
 def report(traces: tuple[Path, ...], output: Path) -> None:
     """Write figures, tables and an HTML page that shows them."""
-    # Imported here, because matplotlib and pandas would make every verb start a second later.
-    from rlscope.cli.figures import analyze_traces
-    from rlscope.cli.report_page import write_report
-
     if output.exists() and not output.is_dir():
         raise UsageError(f"{output}: expected a directory or nothing, found a file. Give another -o")
     analyses = analyze_traces(traces)

@@ -137,6 +137,13 @@ BlockingCall calls[] = {
 
 }  // namespace
 
+void* original_of_blocking_call(void* entry) {
+  for (const BlockingCall& call : calls) {
+    if (call.replacement == entry) return call.original;
+  }
+  return entry;
+}
+
 bool intercept_blocking_call(PyMethodDef* def, const char* name, PyObject* owner) {
   for (BlockingCall& call : calls) {
     if (std::strcmp(call.name, name) != 0) continue;

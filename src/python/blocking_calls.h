@@ -8,4 +8,7 @@ namespace rlscope {
 // SimpleQueue.get, os.read, os._exit. False: an ordinary definition, not handled here.
 bool intercept_blocking_call(PyMethodDef* def, const char* name, PyObject* owner);
 
+// The function that `entry` stands in for, or `entry` itself where it is none of these.
+void* original_of_blocking_call(void* entry);
+
 }  // namespace rlscope

@@ -165,6 +165,71 @@ void write_pointer(void** where, void* value) {
   if (!is_writable) mprotect(page, page_bytes, protection);
 }
 
+void* original_of(void* entry) {
+  for (int family = 0; family < kFamilies; family++) {
+    if (is_ours(family, entry)) {
+      return slots[family][(static_cast<char*>(entry) - trampolines[family]) / kTrampolineBytes].original;
+    }
+  }
+  return original_of_blocking_call(entry);
+}
+
+// A built-in function's hash and equality are made of its function pointer: without a correction it could not be found
+// in a dictionary that was filled before the pointer was swapped (PyTorch's graphs are such dictionaries).
+struct BuiltinType {
+  PyTypeObject* type;
+  hashfunc hash;
+  richcmpfunc compare;
+};
+BuiltinType builtin_types[] = {{&PyCFunction_Type, nullptr, nullptr}, {&PyCMethod_Type, nullptr, nullptr}};
+
+void* entry_of(PyObject* function) {
+  return reinterpret_cast<void*>(reinterpret_cast<PyCFunctionObject*>(function)->m_ml->ml_meth);
+}
+
+uint64_t hash_pointer(void* pointer) {
+  auto value = reinterpret_cast<uint64_t>(pointer);
+  return value >> 4 | value << 60;
+}
+
+// CPython combines the hashes of the pointer and of the object by exclusive or, so one can be exchanged for another.
+Py_hash_t hash_of_builtin(PyObject* function) {
+  void* entry = entry_of(function);
+  void* original = original_of(entry);
+  const BuiltinType& builtin = builtin_types[Py_TYPE(function) == builtin_types[0].type ? 0 : 1];
+  Py_hash_t hash = builtin.hash(function);
+  if (original == entry || hash == -1) return hash;
+  hash ^= static_cast<Py_hash_t>(hash_pointer(entry) ^ hash_pointer(original));
+  return hash == -1 ? -2 : hash;
+}
+
+PyObject* compare_builtins(PyObject* left, PyObject* right, int operation) {
+  if ((operation != Py_EQ && operation != Py_NE) || !PyCFunction_Check(left) || !PyCFunction_Check(right)) {
+    Py_RETURN_NOTIMPLEMENTED;
+  }
+  bool is_equal = PyCFunction_GET_SELF(left) == PyCFunction_GET_SELF(right) &&
+                  original_of(entry_of(left)) == original_of(entry_of(right));
+  return PyBool_FromLong(is_equal == (operation == Py_EQ));
+}
+
+void correct_builtin_types() {
+  for (BuiltinType& builtin : builtin_types) {
+    if (builtin.type->tp_hash == hash_of_builtin) continue;
+    builtin.hash = builtin.type->tp_hash;
+    builtin.compare = builtin.type->tp_richcompare;
+    builtin.type->tp_hash = hash_of_builtin;
+    builtin.type->tp_richcompare = compare_builtins;
+  }
+}
+
+void restore_builtin_types() {
+  for (BuiltinType& builtin : builtin_types) {
+    if (builtin.type->tp_hash != hash_of_builtin) continue;
+    builtin.type->tp_hash = builtin.hash;
+    builtin.type->tp_richcompare = builtin.compare;
+  }
+}
+
 int argument_count(int flags) {
   switch (flags & (METH_VARARGS | METH_KEYWORDS | METH_NOARGS | METH_O | METH_FASTCALL | METH_METHOD)) {
     case METH_NOARGS:
@@ -208,6 +273,7 @@ bool swap_for_trampoline(void** where, int arguments, Category category, const c
     slots[family][index] = {*where, 0, 0};
     infos[family][index] = {where, name, category, Py_NewRef(owner)};
   }
+  correct_builtin_types();
   swaps()[where] = {*where, nullptr, family};
   write_pointer(where, trampolines[family] + index * kTrampolineBytes);
   return true;
@@ -216,6 +282,7 @@ bool swap_for_trampoline(void** where, int arguments, Category category, const c
 void swap_for(void** where, void* replacement, PyObject* owner) {
   if (swaps().count(where)) return;
   Py_INCREF(owner);
+  correct_builtin_types();
   swaps()[where] = {*where, replacement, 0};
   write_pointer(where, replacement);
 }
@@ -226,6 +293,7 @@ void restore_all() {
     if (is_untouched) write_pointer(where, swap.original);
   }
   swaps().clear();
+  restore_builtin_types();
 }
 
 namespace {

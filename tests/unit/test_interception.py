@@ -67,6 +67,30 @@ def test_references_taken_before_are_seen_and_keep_their_identity(in_process: Ca
     assert _analysis.sweep(str(in_process()))["crossings"] == {"math.sqrt": 1}
 
 
+def test_dictionaries_keyed_by_functions_are_not_disturbed(in_process: Callable[[], Path]) -> None:
+    bound = b"ab".decode
+    before = {math.sqrt: "sqrt", bound: "decode", time.sleep: "sleep"}
+    hashes = [hash(function) for function in before]
+    for function, name in (
+        (math.sqrt, "math.sqrt"),
+        (bytes.__dict__["decode"], "bytes.decode"),
+        (time.sleep, "time.sleep"),
+    ):
+        _native.intercept(function, name, Category.BACKEND)
+    during = {math.sqrt: "sqrt", bound: "decode", time.sleep: "sleep"}
+    math.sqrt(4.0)  # the first call of a function moves its trampoline
+    bound()
+    time.sleep(0)
+    assert [hash(function) for function in before] == hashes
+    for table in (before, during):
+        assert (table[math.sqrt], table[bound], table[time.sleep]) == ("sqrt", "decode", "sleep")
+    assert bound == bound.__self__.decode
+    assert math.sqrt != math.cos
+    in_process()
+    assert during[math.sqrt] == "sqrt"
+    assert [hash(function) for function in during] == hashes
+
+
 def test_restored_functions_are_not_recorded_and_can_be_intercepted_again(tmp_path: Path) -> None:
     for round_number in (1, 2, 3):
         directory = tmp_path / str(round_number)

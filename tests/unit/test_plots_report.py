@@ -1,5 +1,6 @@
 """The page, the report and its views of analyzed traces."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas
@@ -7,7 +8,6 @@ import pytest
 from click.testing import CliRunner
 
 from rlscope.analysis.breakdown import Analysis
-from rlscope.cli import figures
 from rlscope.cli.figures import complete_view, names, published_view, transitions_view, workloads
 from rlscope.cli.plot import plot
 from rlscope.cli.report import report
@@ -135,11 +135,11 @@ def test_a_report_of_a_trace_without_operations(tmp_path: Path) -> None:
 
 @pytest.fixture
 def analyzed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        figures,
-        "analyze_traces",
-        lambda traces: {path.name: analysis({"main": TRAINING if path.name == "ppo" else IDLE}) for path in traces},
-    )
+    def analyses(traces: Sequence[Path]) -> dict[str, Analysis]:
+        return {path.name: analysis({"main": TRAINING if path.name == "ppo" else IDLE}) for path in traces}
+
+    for verb in ("plot", "report"):
+        monkeypatch.setattr(f"rlscope.cli.{verb}.analyze_traces", analyses)
 
 
 def run(command: object, *arguments: object) -> object:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from rlscope import __version__
+from rlscope.cli.main import VERBS
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "rlscope"
@@ -104,8 +105,6 @@ DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("exp
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.name)
 def test_what_documents_name_exists(document: Path) -> None:
     """make verbs, rlscope verbs, scripts and relative links."""
-    from rlscope.cli.main import VERBS
-
     text = document.read_text()
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
     code = "\n".join(re.findall(r"`[^`\n]+`|^```bash\n.*?^```", text, flags=re.MULTILINE | re.DOTALL))
