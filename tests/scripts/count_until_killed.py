@@ -1,7 +1,7 @@
 """Two threads record operations and count them in a file that outlives this process."""
 
+import ctypes
 import mmap
-import struct
 import sys
 import threading
 
@@ -9,7 +9,8 @@ import rlscope
 
 THREADS = 2
 with open(sys.argv[1], "r+b") as file:
-    counts = mmap.mmap(file.fileno(), 8 * THREADS)
+    # One store a count: struct.pack_into would write zeroes first.
+    counts = (ctypes.c_uint64 * THREADS).from_buffer(mmap.mmap(file.fileno(), 8 * THREADS))
 
 
 def count(number: int) -> None:
@@ -19,7 +20,7 @@ def count(number: int) -> None:
         with operation:
             pass
         done += 1
-        struct.pack_into("<Q", counts, 8 * number, done)
+        counts[number] = done
 
 
 threads = [threading.Thread(target=count, args=(number,)) for number in range(THREADS)]
