@@ -38,4 +38,5 @@ BOUNDARY = Boundary(
     functions=("torch._C._ImperativeEngine.run_backward",),
     not_crossings=PREDICATES | ACCESSORS,
     indexed=("torch._C.TensorBase",),
+    callbacks=(("torch.autograd.function", "BackwardCFunction", "apply"),),
 )

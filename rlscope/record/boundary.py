@@ -24,6 +24,8 @@ class Boundary:
         functions: Dotted names of single functions and methods.
         not_crossings: Names in the containers that do no work: predicates, accessors of metadata.
         indexed: Types of which x[i] and x[i] = v are crossings, subclasses included.
+        callbacks: Python methods, as (module, class, method), through which native code calls the program: inside them
+            time is Python's again.
     """
 
     library: str
@@ -32,6 +34,7 @@ class Boundary:
     functions: tuple[str, ...] = ()
     not_crossings: frozenset[str] = frozenset()
     indexed: tuple[str, ...] = ()
+    callbacks: tuple[tuple[str, str, str], ...] = ()
 
 
 def resolve(dotted: str) -> Any | None:

@@ -98,6 +98,14 @@ class Hooks:
             self._wrap_inherited(owner, hook)
             self.on_subclasses(owner, functools.partial(self._wrap_method, hook=hook))
 
+    def mark_callback(self, module: ModuleType, owner: str, name: str) -> None:
+        """Counts what runs inside a method that native code calls as Python."""
+        target = vars(module).get(owner)
+        method = vars(target).get(name) if isinstance(target, type) else None
+        if callable(method):
+            scope = _native.callback(f"{module.__name__}.{owner}.{name}")
+            self._replace(target, name, method, scoped(method, scope))
+
     def on_subclasses(self, owner: type, callback: Callable[[type], None]) -> None:
         """Calls `callback` with `owner`, each of its subclasses and each one that is made later."""
         if owner not in self._watched:

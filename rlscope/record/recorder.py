@@ -158,6 +158,12 @@ class Recorder:
             if isinstance(indexed, type):
                 self._intercept_indexing(indexed, dotted, boundary.category)
 
+        for name, owner, method in boundary.callbacks:
+            self._imports.after_import(name, functools.partial(self._mark_callback, owner, method))
+
+    def _mark_callback(self, owner: str, method: str, module: ModuleType) -> None:
+        self._hooks.mark_callback(module, owner, method)
+
     def _intercept_indexing(self, base: type, name: str, category: Category) -> None:
         """Each subclass has slots of its own, filled when it is made, from the base's original function."""
         _native.intercept_indexing(base, name, category)

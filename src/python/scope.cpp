@@ -21,6 +21,7 @@ PyTypeObject* scope_type;
 PyObject* operations;  // name -> Scope
 PyObject* phases;
 PyObject* joining_stages;
+PyObject* callbacks;
 
 Scope* as_scope(PyObject* object) { return reinterpret_cast<Scope*>(object); }
 
@@ -182,6 +183,8 @@ PyObject* joining_stage(PyObject*, PyObject* name) {
   return scope_named(joining_stages, NameKind::kOperation, name);
 }
 
+PyObject* callback(PyObject*, PyObject* name) { return scope_named(callbacks, NameKind::kBoundary, name); }
+
 PyMethodDef functions[] = {
     {"operation", operation, METH_O,
      "operation(name)\n--\n\nA part of the algorithm, such as inference: a context manager and a decorator.\n\n"
@@ -191,6 +194,8 @@ PyMethodDef functions[] = {
      "decorator.\n\nAn inner phase suspends the outer one. Does nothing where nothing records."},
     {"joining_stage", joining_stage, METH_O,
      "joining_stage(name)\n--\n\nAs operation(name), but opens nothing where this stage is the innermost already."},
+    {"callback", callback, METH_O,
+     "callback(name)\n--\n\nPython that native code has called: a crossing back, whose time is Python's."},
     {nullptr, nullptr, 0, nullptr},
 };
 
@@ -201,7 +206,8 @@ bool add_scopes(PyObject* module) {
   operations = PyDict_New();
   phases = PyDict_New();
   joining_stages = PyDict_New();
-  return scope_type && operations && phases && joining_stages && PyModule_AddType(module, scope_type) == 0 &&
+  callbacks = PyDict_New();
+  return scope_type && operations && phases && joining_stages && callbacks && PyModule_AddType(module, scope_type) == 0 &&
          PyModule_AddFunctions(module, functions) == 0;
 }
 

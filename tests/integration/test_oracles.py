@@ -14,7 +14,14 @@ from rlscope.trace.reader import open_trace
 TOLERANCE = 0.03
 #: torch.Tensor's unary operators are these methods.
 OPERATORS = {"neg", "positive", "abs"}
-CATEGORY = {"python": "python", "torch": "backend", "mujoco": "simulator", "pybullet": "simulator", "blocking": "wait"}
+CATEGORY = {
+    "python": "python",
+    "torch": "backend",
+    "callback": "python",
+    "mujoco": "simulator",
+    "pybullet": "simulator",
+    "blocking": "wait",
+}
 
 
 def shortened(crossing: str) -> str:

@@ -55,6 +55,30 @@ def use_torch() -> None:
     timed("engine", lambda: loss.backward(retain_graph=True))
 
 
+def use_callback() -> None:
+    import torch
+
+    class Slow(torch.autograd.Function):
+        """Its backward spins in Python, called by the engine."""
+
+        @staticmethod
+        def forward(ctx, x):
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, gradient):
+            spin()
+            return gradient
+
+    def spin() -> None:
+        total = 0
+        for number in range(100_000):
+            total += number
+
+    y = Slow.apply(torch.ones(1, requires_grad=True))
+    timed("callback", lambda: y.backward(retain_graph=True))
+
+
 def use_mujoco() -> None:
     import gymnasium
     import mujoco
@@ -121,6 +145,7 @@ def use_blocking() -> None:
 {
     "python": use_python,
     "torch": use_torch,
+    "callback": use_callback,
     "mujoco": use_mujoco,
     "pybullet": use_pybullet,
     "blocking": use_blocking,

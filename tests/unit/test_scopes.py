@@ -186,3 +186,21 @@ def test_a_recording_that_starts_later_begins_inside_open_operations(tmp_path: P
         ("simulation", "reset"),
     }
     assert swept["misnested_operations"] == 0
+
+
+def test_a_callback_is_python_inside_a_native_call(in_process: Callable[[], Path]) -> None:
+    import functools
+
+    _native.intercept(functools.reduce, "_functools.reduce", 2)
+    callback = _native.callback("called_back")
+
+    def add(left: int, right: int) -> int:
+        with callback, rlscope.operation("inside"):
+            return left + right
+
+    assert functools.reduce(add, range(10)) == 45
+    swept = _analysis.sweep(str(in_process()))
+    assert swept["crossings"] == {"_functools.reduce": 1, "called_back": 9}
+    assert {(row[2], row[3]) for row in swept["breakdown"]} >= {("inside", "python"), ("(none)", "backend")}
+    transitions = {(from_, to): count for _, _, from_, to, count in swept["transitions"]}
+    assert transitions == {("python", "backend"): 1, ("backend", "python"): 9}
