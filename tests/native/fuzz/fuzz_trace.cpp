@@ -1,0 +1,135 @@
+// The fuzz target: any bytes, read as a process file and swept, are a result whose numbers agree or a named damage.
+#include <fcntl.h>
+#include <sanitizer/allocator_interface.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "sweep.h"
+
+// Of the AddressSanitizer; older headers do not declare it.
+extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile void*, size_t),
+                                                         void (*on_free)(const volatile void*));
+
+namespace {
+
+using rlscope::BreakdownRow;
+using rlscope::SweepResult;
+using rlscope::TraceDamage;
+using rlscope::TraceFile;
+
+// What reading a file may allocate at most: so much, and so many times the size of the file.
+constexpr size_t kFixedBytes = 8 << 20;
+constexpr size_t kBytesPerByte = 64;
+
+std::atomic<size_t> g_live{0};
+std::atomic<size_t> g_peak{0};
+
+void on_malloc(const volatile void*, size_t size) {
+  size_t live = g_live += size;
+  if (live > g_peak) g_peak = live;
+}
+void on_free(const volatile void* pointer) {
+  if (pointer) g_live -= __sanitizer_get_allocated_size(const_cast<const void*>(pointer));
+}
+
+void check(bool holds, const char* what) {
+  if (holds) return;
+  std::fprintf(stderr, "broken: %s\n", what);
+  std::abort();
+}
+
+// The input as a file. One for all inputs, so that each costs a write and nothing else.
+class InputFile {
+ public:
+  InputFile() : fd_(memfd_create("input", 0)), path_("/proc/self/fd/" + std::to_string(fd_)) {
+    check(fd_ >= 0, "memfd_create");
+  }
+  void write(const uint8_t* data, size_t size) {
+    check(ftruncate(fd_, 0) == 0 && pwrite(fd_, data, size, 0) == static_cast<ssize_t>(size), "writing the input");
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  int fd_;
+  std::string path_;
+};
+
+struct Outcome {
+  bool is_read = false;  // else damage was thrown
+  uint64_t damage = 0;
+  SweepResult result;
+};
+
+Outcome run(const std::string& path, bool recovers, bool by_thread, uint64_t limit_ticks) {
+  Outcome outcome;
+  try {
+    TraceFile file(path, recovers);
+    outcome.result = rlscope::sweep(file, {limit_ticks, by_thread});
+    outcome.damage = file.damage_count();
+    outcome.is_read = true;
+    check(file.damage().size() <= outcome.damage, "no more notes than damage");
+  } catch (const TraceDamage& damage) {
+    check(std::string(damage.what()).find(path) != std::string::npos, "damage names the file");
+  }
+  return outcome;
+}
+
+bool is_same(const BreakdownRow& a, const BreakdownRow& b) {
+  return a.phase == b.phase && a.stage == b.stage && a.operation == b.operation && a.category == b.category &&
+         a.ticks == b.ticks;
+}
+
+void check_same(const Outcome& a, const Outcome& b) {
+  const auto& rows = a.result.breakdown;
+  const auto& others = b.result.breakdown;
+  check(std::equal(rows.begin(), rows.end(), others.begin(), others.end(), is_same), "the same breakdown");
+  check(a.result.events == b.result.events && a.result.crossings == b.result.crossings, "the same counts");
+}
+
+void check_sums(const SweepResult& result) {
+  uint64_t wall = result.end_ticks - result.start_ticks;
+  check(result.end_ticks >= result.start_ticks, "a process ends after it starts");
+  uint64_t sum = 0;
+  for (const BreakdownRow& row : result.breakdown) sum += row.ticks;
+  check(sum == wall, "the breakdown sums to the wall time");
+  std::map<uint32_t, uint64_t> of_thread;
+  for (const BreakdownRow& row : result.threads) of_thread[row.thread] += row.ticks;
+  for (const auto& [thread, ticks] : of_thread) check(ticks <= wall, "no thread is longer than its process");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static InputFile input;
+  static const bool has_hooks = __sanitizer_install_malloc_and_free_hooks(on_malloc, on_free) != 0;
+  check(has_hooks, "allocations are counted");
+  input.write(data, size);
+  uint64_t limit_ticks = size % 2 ? 1000 : 0;
+  std::optional<Outcome> whole;  // without recovering
+  for (bool recovers : {false, true}) {
+    std::optional<Outcome> plain;
+    for (bool by_thread : {false, true}) {
+      size_t before = g_live;
+      g_peak = before;
+      Outcome outcome = run(input.path(), recovers, by_thread, limit_ticks);
+      check(g_peak - before <= kFixedBytes + kBytesPerByte * size, "a small multiple of the file's size is allocated");
+      if (outcome.is_read) check_sums(outcome.result);
+      if (!plain) plain = std::move(outcome);
+      else if (outcome.is_read && plain->is_read) check_same(*plain, outcome);
+    }
+    if (!whole) whole = std::move(plain);
+    else if (whole->is_read) check(plain->is_read && plain->damage == 0, "recovering finds no damage in a sound file");
+    else if (plain->is_read) check(plain->damage > 0, "recovering notes the damage that stops others");
+    if (recovers && whole->is_read) check_same(*whole, *plain);
+  }
+  return 0;
+}

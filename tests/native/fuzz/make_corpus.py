@@ -1,0 +1,138 @@
+"""Writes the fuzzer's first inputs: small sound files that between them use every part of the format."""
+
+import struct
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from rlscope.model import Category
+from rlscope.trace import format as fmt
+from rlscope.trace.writer import ProcessWriter, TraceWriter
+
+
+def new_process(entries_per_chunk: int = 1_000_000) -> ProcessWriter:
+    return TraceWriter(Path(), entries_per_chunk).process(pid=7, start_ticks=10)
+
+
+def multi_chunk() -> ProcessWriter:
+    """Two threads that change chunks with frames open."""
+    process = new_process()
+    main, other = process.thread(), process.thread()
+    main.begin_operation(11, "training_loop")
+    for chunk in range(3):
+        if chunk:
+            main.new_chunk(switch_ticks=2)
+        main.begin_operation(20 + 10 * chunk, "inference")
+        main.begin_boundary(21 + 10 * chunk, Category.BACKEND, "linear")
+        other.begin_boundary(22 + 10 * chunk, Category.CUDA, "launch")
+        other.end(25 + 10 * chunk)
+        main.end(26 + 10 * chunk)
+        main.end(29 + 10 * chunk)
+    other.new_chunk()
+    main.end(60)
+    process.stop(70)
+    return process
+
+
+def killed() -> ProcessWriter:
+    """Chunks that were never closed, frames that never ended."""
+    process = new_process()
+    main, other = process.thread(), process.thread()
+    main.begin_operation(12, "simulation")
+    main.begin_boundary(15, Category.SIMULATOR, "step")
+    other.begin_boundary(20, Category.WAIT, "get")
+    other.end(300_000)
+    main.end(1 << 33)
+    return process
+
+
+def catalog_heavy() -> ProcessWriter:
+    """Many names in several catalog chunks, properties in between, ids of one and of two bytes."""
+    process = new_process(entries_per_chunk=140)
+    main = process.thread()
+    process.properties({"process_name": "collector", "role": "worker"})
+    for number in range(135):
+        main.begin_operation(20 + number, f"operation {number}")
+        main.end(20 + number)
+    process.properties({"process_name": "renamed", "versions": {"torch": "2.9"}, "threads": {"7": "MainThread"}})
+    process.stop(200, fmt.EndReason.EXIT, exit_status=3)
+    return process
+
+
+def with_progress() -> ProcessWriter:
+    """Progress with and without a total, a baseline, phases one in the other."""
+    process = new_process()
+    main, other = process.thread(), process.thread(start_ticks=15)
+    main.progress(11, 0, 1000, is_baseline=True)
+    main.begin_phase(12, "collect")
+    other.begin_phase(16, "evaluate")
+    for step in range(1, 4):
+        main.begin_operation(20 * step, "backpropagation")
+        main.end(20 * step + 9)
+        main.progress(20 * step + 10, 100 * step, 0 if step == 2 else 1 << 50)
+    other.end(70)
+    main.end(90)
+    process.stop(100, fmt.EndReason.LIMIT)
+    return process
+
+
+def deep_nesting() -> ProcessWriter:
+    """A chunk whose header names many open frames."""
+    process = new_process()
+    main = process.thread()
+    for depth in range(40):
+        main.begin_operation(11 + depth, "outer" if depth % 2 else "inner")
+    main.new_chunk()
+    for depth in range(20):
+        main.end(60 + depth)
+    main.new_chunk()
+    for depth in range(20):
+        main.end(90 + depth)
+    process.stop(120)
+    return process
+
+
+def free_chunk() -> ProcessWriter:
+    """Space that a thread gave back, in front of the chunks of another."""
+    process = new_process()
+    main = process.thread()
+    main.begin_boundary(12, Category.PYTHON, "callback")
+    main.end(13)
+    process.chunks.append(type(process.chunks[0])(fmt.ChunkKind.FREE))
+    late = process.thread(stream=9, start_ticks=20)
+    late.begin_operation(21, "simulation")
+    late.end(30)
+    process.stop(40, fmt.EndReason.FAILED)
+    return process
+
+
+def many_threads() -> ProcessWriter:
+    """More threads than the sweep looks at one by one, of all categories, in and out of operations."""
+    process = new_process()
+    threads = [process.thread(start_ticks=10 + number) for number in range(9)]
+    for number, thread in enumerate(threads):
+        if number % 3 == 0:
+            thread.begin_operation(30 + number, "inference")
+        thread.begin_boundary(40 + number, Category(number % 5), f"call {number % 5}")
+        thread.end(60 - number)
+    process.stop(90)
+    return process
+
+
+SEEDS: tuple[Callable[[], ProcessWriter], ...] = (
+    multi_chunk, killed, catalog_heavy, with_progress, deep_nesting, free_chunk, many_threads,
+)  # fmt: skip
+
+
+def main(directory: Path) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
+    for seed in SEEDS:
+        (directory / seed.__name__).write_bytes(seed().to_bytes())
+    # What a process leaves that was killed while it was writing a record, and one whose disk was cut off.
+    data = killed().to_bytes()
+    (directory / "cut_short").write_bytes(data[: fmt.FILE_HEADER_BYTES + 70])
+    (directory / "newer_version").write_bytes(data[:8] + struct.pack("<I", fmt.FORMAT_VERSION + 1) + data[12:200])
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).with_name("corpus"))
