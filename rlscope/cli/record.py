@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from rlscope.errors import RLScopeError, UsageError
-from rlscope.record.config import LAYERS, RecordConfig
+from rlscope.record.config import LAYERS, TRACE_VARIABLE, RecordConfig
 from rlscope.record.trace_directory import begin_trace, end_trace, environment_of_children, name_main_process
 
 FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
@@ -65,6 +65,10 @@ def record(
     command: tuple[str, ...],
 ) -> None:
     """Run COMMAND recorded. Its output, signals and exit status stay its own."""
+    if TRACE_VARIABLE in os.environ:
+        raise UsageError(
+            f"this runs inside `rlscope record` already, into {os.environ[TRACE_VARIABLE]}; record once, outside"
+        )
     directory = output.resolve()
     config = RecordConfig(
         layers=_parse_layers(layers),
@@ -76,7 +80,10 @@ def record(
     begin_trace(directory, config, list(command), force)
     status = _run_recorded(directory, command)
     _await_services(directory)
-    end_trace(directory, status)
+    try:
+        end_trace(directory, status)
+    except OSError as error:
+        click.echo(f"rlscope: the trace in {output} cannot be completed: {error.strerror}", err=True)
     click.echo(_summary(directory, output), err=True)
     _end_as(status)
 

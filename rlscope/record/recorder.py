@@ -257,8 +257,12 @@ def _register_once() -> None:
 
 
 def _after_fork_in_child() -> None:
-    if active is not None:
+    if active is None:
+        return
+    try:
         active.after_fork_in_child()
+    except RecordingError as error:
+        print(f"rlscope: process {os.getpid()} is not recorded: {error}", file=sys.stderr)
 
 
 def _has_version(name: str) -> bool:

@@ -39,8 +39,11 @@ def begin_trace(directory: Path, config: RecordConfig, command: list[str] | None
         shutil.rmtree(directory)
     try:
         directory.mkdir(parents=True, exist_ok=True)
+        (directory / CONFIG_NAME).touch(exist_ok=False)  # of two recordings that start at once, one gets it
         config.save(directory)
         write_manifest(directory, _new_manifest(command))
+    except FileExistsError as error:
+        raise UsageError(f"another recording into {directory} has just started; choose another directory") from error
     except OSError as error:
         raise RecordingError(f"cannot write a trace into {directory}: {error.strerror}") from error
 

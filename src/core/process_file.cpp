@@ -190,7 +190,11 @@ int ProcessFile::write_entry(EntryType type, std::string_view fixed, std::string
 }
 
 int ProcessFile::write_name(uint32_t id, NameKind kind, Category category, std::string_view name) {
-  name = name.substr(0, UINT16_MAX);
+  if (name.size() > UINT16_MAX) {
+    size_t end = UINT16_MAX;
+    while (end > 0 && (name[end] & 0xC0) == 0x80) end--;  // not inside a character
+    name = name.substr(0, end);
+  }
   NameEntry entry{id, kind, category, static_cast<uint16_t>(name.size())};
   return write_entry(EntryType::kName, {reinterpret_cast<const char*>(&entry), sizeof entry}, name);
 }

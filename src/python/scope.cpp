@@ -25,11 +25,13 @@ PyObject* callbacks;
 
 Scope* as_scope(PyObject* object) { return reinterpret_cast<Scope*>(object); }
 
+// Any name can be recorded: what UTF-8 cannot hold is escaped.
 bool intern(Scope* scope) {
-  Py_ssize_t size;
-  const char* text = PyUnicode_AsUTF8AndSize(scope->name, &size);
+  PyObject* text = PyUnicode_AsEncodedString(scope->name, "utf-8", "backslashreplace");
   if (!text) return false;
-  scope->id = Session::intern(scope->kind, Category::kPython, {text, static_cast<size_t>(size)});
+  std::string_view view(PyBytes_AS_STRING(text), static_cast<size_t>(PyBytes_GET_SIZE(text)));
+  scope->id = Session::intern(scope->kind, Category::kPython, view);
+  Py_DECREF(text);
   return true;
 }
 
@@ -150,6 +152,12 @@ bool is_stage_name(PyObject* name) {
 }
 
 PyObject* scope_named(PyObject* cache, NameKind kind, PyObject* name) {
+  if (PyUnicode_Check(name) && !PyUnicode_CheckExact(name)) {  // a member of an enumeration, say
+    PyObject* plain = PyUnicode_FromObject(name);
+    PyObject* scope = plain ? scope_named(cache, kind, plain) : nullptr;
+    Py_XDECREF(plain);
+    return scope;
+  }
   if (!PyUnicode_CheckExact(name) || PyUnicode_GetLength(name) == 0) {
     return PyErr_Format(PyExc_TypeError, "%s() takes a name, a non-empty str; it was given %R",
                         kind == NameKind::kPhase ? "phase" : "operation", name);

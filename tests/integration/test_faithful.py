@@ -34,6 +34,109 @@ def test_it_ends_and_prints_as_it_would_alone(arguments: tuple[str, ...], tmp_pa
     assert recorded.analysis["processes"][0]["exit_status"] == plain.returncode
 
 
+@pytest.mark.parametrize("how", ["abort", "exec", "segmentation_fault", "memory"])
+def test_what_was_recorded_before_a_crash_is_kept(how: str, tmp_path: Path) -> None:
+    plain = run_plain("behave.py", how)
+    recorded = record(tmp_path / "trace", "behave.py", how)
+    assert (recorded.returncode, recorded.stdout) == (plain.returncode, plain.stdout)
+    assert own_lines(recorded.stderr) == plain.stderr.splitlines()
+    assert recorded.main_sweep()["events"]["operation"] == 100
+    # A MemoryError is an ordinary end; of the others nobody knows what was going on.
+    assert recorded.analysis["complete"] == (how == "memory")
+    inspected = rlscope("inspect", recorded.trace)
+    assert inspected.returncode == 0
+    assert ("did not end in an orderly way" in " ".join(inspected.stdout.split())) == (how != "memory")
+
+
+def test_a_full_disk_stops_the_recording_and_not_the_program(tmp_path: Path) -> None:
+    plain = run_plain("behave.py", "disk")
+    recorded = record(tmp_path / "trace", "behave.py", "disk")
+    assert (recorded.returncode, recorded.stdout) == (plain.returncode, plain.stdout)
+    (line,) = [line for line in recorded.stderr.splitlines() if "stopped:" in line]
+    assert "File too large. The program goes on; what is lost is counted." in line
+    swept = recorded.main_sweep()
+    assert not swept["complete"]
+    # All but the end of the operation that was open when the disk was full.
+    assert swept["events"]["operation"] + swept["dropped_records"] == pytest.approx(200_100, abs=1)
+    assert recorded.analysis["dropped_events"] == swept["dropped_records"]
+
+
+def test_too_many_open_files_cost_nothing(tmp_path: Path) -> None:
+    plain = run_plain("behave.py", "files")
+    recorded = record(tmp_path / "trace", "behave.py", "files")
+    assert (recorded.returncode, recorded.stdout) == (plain.returncode, plain.stdout)
+    assert own_lines(recorded.stderr) == plain.stderr.splitlines()
+    # A process has its file from the start; a child gives the one it inherited back before it opens its own.
+    assert [swept["events"]["operation"] for swept in recorded.sweeps()] == [200, 100]
+
+
+def test_a_trace_directory_that_vanishes_is_one_clear_line(tmp_path: Path) -> None:
+    plain = run_plain("behave.py", "vanish")
+    recorded = record(tmp_path / "trace", "behave.py", "vanish")
+    assert (recorded.returncode, recorded.stdout) == (plain.returncode, plain.stdout)
+    assert [line.split(": ", 1)[1].split(" ")[0] for line in recorded.stderr.splitlines() if "rlscope: " in line] == [
+        "process",  # the child is not recorded
+        "the",  # trace cannot be completed
+        "nothing",  # was recorded
+    ]
+    assert "Traceback" not in recorded.stderr
+
+
+def test_an_output_that_cannot_be_written_is_refused_before_the_program_runs(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for output in (tmp_path / "file", tmp_path / "file" / "below", Path("/proc/trace")):
+        recorded = record(output, "behave.py", "exit", cwd=tmp_path)
+        assert recorded.returncode == 2
+        assert recorded.stdout == ""
+        assert recorded.stderr.startswith("rlscope: error: ")
+        assert recorded.stderr.count("\n") == 1
+
+
+def test_recording_inside_a_recording_is_refused(tmp_path: Path) -> None:
+    inner = [*RLSCOPE, "record", "-o", tmp_path / "inner", "--", sys.executable, "-c", "print('ran')"]
+    recorded = record(tmp_path / "outer", *inner)
+    assert recorded.returncode == 2
+    assert recorded.stdout == ""
+    assert own_lines(recorded.stderr) == []
+    assert "this runs inside `rlscope record` already" in recorded.stderr
+    assert not (tmp_path / "inner").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin"),
+    [
+        (("-c", "print('ran')"), ""),
+        (("-m", "this"), ""),
+        (("-",), "print('ran')"),
+        (("-W", "error", "-c", "print('ran')"), ""),
+        (("-X", "dev", "-W", "error", "-c", "import threading, multiprocessing.util; print('ran')"), ""),
+        (("-c", "import os, sys; os.chdir('/'); print(sys.stdin.read())"), "piped"),
+    ],
+)
+def test_every_way_to_run_python(arguments: tuple[str, ...], stdin: str, tmp_path: Path) -> None:
+    plain = subprocess.run([sys.executable, *arguments], input=stdin, capture_output=True, text=True, env=environment())
+    recorded = subprocess.run(
+        [*RLSCOPE, "record", "-o", str(tmp_path / "trace"), "--", sys.executable, *arguments],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        env=environment(),
+    )
+    assert (recorded.returncode, recorded.stdout) == (plain.returncode, plain.stdout)
+    assert own_lines(recorded.stderr) == plain.stderr.splitlines()
+    assert Recording(tmp_path / "trace", 0, "", "").analysis["complete"]
+
+
+def test_paths_with_spaces_and_emoji(tmp_path: Path) -> None:
+    directory = tmp_path / "a b \N{ROBOT FACE}"
+    directory.mkdir()
+    script = directory / "my script \N{ROBOT FACE}.py"
+    script.write_text("print('ran')")
+    recorded = record(directory / "trace \N{ROBOT FACE}", script)
+    assert (recorded.returncode, recorded.stdout) == (0, "ran\n")
+    assert recorded.analysis["complete"]
+
+
 def start(trace: Path, *arguments: str) -> subprocess.Popen[str]:
     command = [*RLSCOPE, "record", "-o", str(trace), "--", sys.executable, str(SCRIPTS / arguments[0]), *arguments[1:]]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())

@@ -1,7 +1,10 @@
 """Ends, prints and handles signals in ways that recording must not change. The first argument chooses one."""
 
 import atexit
+import ctypes
 import os
+import resource
+import shutil
 import signal
 import sys
 import threading
@@ -19,6 +22,15 @@ def work() -> None:
 def handle(number: int, frame: object) -> None:
     print("handled", signal.Signals(number).name, flush=True)
     sys.exit(5)
+
+
+def fork() -> None:
+    sys.stdout.flush()
+    pid = os.fork()
+    if pid == 0:
+        work()
+        os._exit(0)
+    print("child", os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 
 
 def wait_for_signal() -> None:
@@ -43,6 +55,41 @@ elif how == "os_exit":
 elif how == "signal":
     os.kill(os.getpid(), getattr(signal, sys.argv[2]))
     time.sleep(10)
+elif how == "abort":
+    sys.stdout.flush()
+    os.abort()
+elif how == "exec":
+    sys.stdout.flush()
+    os.execvp("echo", ["echo", "executed"])
+elif how == "segmentation_fault":
+    sys.stdout.flush()
+    ctypes.string_at(0)
+elif how == "memory":
+    resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+    bytearray(2 << 30)
+elif how == "files":
+    resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+    try:
+        while True:
+            os.open(os.devnull, os.O_RDONLY)
+    except OSError as error:
+        print(error.strerror)
+    fork()
+    work()
+elif how == "disk":
+    # The limit on the size of a file stands for the end of the disk: the recorder sees an error code of the same kind.
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+    for _ in range(200_000):
+        with rlscope.operation("work"):
+            pass
+elif how == "vanish":
+    if "RLSCOPE_TRACE" in os.environ:
+        shutil.rmtree(os.environ["RLSCOPE_TRACE"])
+    fork()
+    for _ in range(200_000):
+        with rlscope.operation("work"):
+            pass
 elif how == "wait":
     wait_for_signal()
 elif how == "handler":
@@ -52,9 +99,4 @@ elif how == "daemon":
     threading.Thread(target=time.sleep, args=(100,), daemon=True).start()
 elif how == "fork":
     with rlscope.operation("parent"):
-        pid = os.fork()
-        if pid == 0:
-            work()
-            sys.stdout.flush()
-            os._exit(0)
-        print("child", os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+        fork()

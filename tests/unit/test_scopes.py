@@ -1,9 +1,11 @@
 """operation(), phase(), report_progress() and profile() inside one process."""
 
+import asyncio
 import copy
+import enum
 import pickle
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +106,93 @@ def test_a_name_is_a_non_empty_string(name: Any) -> None:
         rlscope.operation(name)
     with pytest.raises(TypeError, match="takes a name, a non-empty str"):
         rlscope.phase(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "recorded"),
+    [
+        ("\N{ROBOT FACE} step", "\N{ROBOT FACE} step"),
+        ("a\nb\tc\0d", "a\nb\tc\0d"),
+        ("</script><b>", "</script><b>"),
+        ("\ud800", "\\ud800"),
+        ("x" * 10_000, "x" * 10_000),
+        ("\N{ROBOT FACE}" * 20_000, "\N{ROBOT FACE}" * 16_383),
+    ],
+)
+def test_any_name_is_recorded(name: str, recorded: str, in_process: Callable[[], Path]) -> None:
+    with rlscope.operation(name), rlscope.phase(name):
+        pass
+    assert ("(none)", recorded) in operations_in(in_process())
+
+
+def test_a_member_of_an_enumeration_is_a_name(in_process: Callable[[], Path]) -> None:
+    class Stage(str, enum.Enum):
+        INFERENCE = "inference"
+
+    with rlscope.operation(Stage.INFERENCE):
+        pass
+    assert ("inference", "inference") in operations_in(in_process())
+
+
+def test_a_hundred_thousand_names(in_process: Callable[[], Path]) -> None:
+    for number in range(100_000):
+        with rlscope.operation(f"operation {number}"):
+            pass
+    swept = _analysis.sweep(str(in_process()))
+    assert swept["events"]["operation"] == 100_000
+    assert len({row[2] for row in swept["breakdown"]}) >= 99_000  # some take less than a tick
+
+
+def test_operations_in_a_generator_that_is_left_open(in_process: Callable[[], Path]) -> None:
+    def steps() -> Iterator[int]:
+        with rlscope.operation("generator"):
+            yield 1
+            yield 2
+
+    with rlscope.operation("outer"):
+        running = steps()
+        next(running)
+    with rlscope.operation("after"):
+        running.close()
+    swept = _analysis.sweep(str(in_process()))
+    assert swept["misnested_operations"] == 1
+    assert {row[2] for row in swept["breakdown"]} == {"(none)", "outer", "generator", "after"}
+
+
+def test_operations_in_coroutines_that_take_turns(in_process: Callable[[], Path]) -> None:
+    async def work(name: str) -> None:
+        for _ in range(3):
+            with rlscope.operation(name):
+                await asyncio.sleep(0)
+
+    async def both() -> None:
+        await asyncio.gather(work("one"), work("two"))
+
+    asyncio.run(both())
+    swept = _analysis.sweep(str(in_process()))
+    assert swept["events"]["operation"] == 6
+    assert sum(row[5] for row in swept["breakdown"]) == swept["end_ticks"] - swept["start_ticks"]
+
+
+def test_an_operation_that_another_thread_closes(in_process: Callable[[], Path]) -> None:
+    operation = rlscope.operation("handed_over")
+    operation.__enter__()
+    thread = threading.Thread(target=operation.__exit__, args=(None, None, None))
+    thread.start()
+    thread.join()
+    with rlscope.operation("inner"):
+        pass
+    swept = _analysis.sweep(str(in_process()))
+    assert {row[2] for row in swept["breakdown"]} == {"(none)", "handed_over", "inner"}
+
+
+def test_recursion(in_process: Callable[[], Path]) -> None:
+    @rlscope.operation("recursive")
+    def descend(depth: int) -> int:
+        return 0 if depth == 0 else 1 + descend(depth - 1)
+
+    assert descend(200) == 200
+    assert _analysis.sweep(str(in_process()))["misnested_operations"] == 0
 
 
 def test_scopes_pickle_and_copy_to_themselves() -> None:

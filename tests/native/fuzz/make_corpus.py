@@ -48,7 +48,7 @@ def killed() -> ProcessWriter:
 
 def catalog_heavy() -> ProcessWriter:
     """Many names in several catalog chunks, properties in between, ids of one and of two bytes."""
-    process = new_process(entries_per_chunk=140)
+    process = new_process(entries_per_chunk=100)
     main = process.thread()
     process.properties({"process_name": "collector", "role": "worker"})
     for number in range(135):
