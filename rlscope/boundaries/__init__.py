@@ -1,6 +1,13 @@
 """The boundaries that ship: one small file per library, which names modules, types and functions and nothing else."""
 
-from rlscope.boundaries import blocking, mujoco, pybullet, torch
+from rlscope.boundaries import ale, blocking, box2d, mujoco, pybullet, torch
 from rlscope.record.boundary import Boundary
 
-BOUNDARIES: tuple[Boundary, ...] = (*blocking.BOUNDARIES, torch.BOUNDARY, mujoco.BOUNDARY, pybullet.BOUNDARY)
+BOUNDARIES: tuple[Boundary, ...] = (
+    *blocking.BOUNDARIES,
+    torch.BOUNDARY,
+    mujoco.BOUNDARY,
+    pybullet.BOUNDARY,
+    ale.BOUNDARY,
+    box2d.BOUNDARY,
+)

@@ -1,6 +1,6 @@
 """Operations of known libraries without edits: one small file per library, which names classes and functions."""
 
-from rlscope.integrations import gymnasium, stable_baselines3
+from rlscope.integrations import gym, gymnasium, stable_baselines3
 from rlscope.record.hooks import FunctionHook, MethodHook
 
-HOOKS: tuple[FunctionHook | MethodHook, ...] = gymnasium.HOOKS + stable_baselines3.HOOKS
+HOOKS: tuple[FunctionHook | MethodHook, ...] = gym.HOOKS + gymnasium.HOOKS + stable_baselines3.HOOKS

@@ -6,7 +6,9 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <string_view>
 #include <system_error>
+#include <unordered_map>
 
 #include "sweep.h"
 
@@ -36,9 +38,22 @@ void check(int status) {
 }
 
 // Names come from the recorded program or from a damaged file, so they may be anything.
-Owned text(const std::string& value) {
+Owned text(std::string_view value) {
   return checked(PyUnicode_DecodeUTF8(value.data(), static_cast<Py_ssize_t>(value.size()), "replace"));
 }
+
+// Python's copies of labels, one of each however many rows it is in.
+class LabelTexts {
+ public:
+  Owned operator()(std::string_view label) {
+    Owned& known = texts_[label.data()];
+    if (!known) known = text(label);
+    return Owned(Py_NewRef(known.get()));
+  }
+
+ private:
+  std::unordered_map<const char*, Owned> texts_;
+};
 
 Owned number(uint64_t value) { return checked(PyLong_FromUnsignedLongLong(value)); }
 
@@ -67,15 +82,16 @@ Owned counts(const std::map<std::string, uint64_t>& values) {
 }
 
 Owned rows(const std::vector<BreakdownRow>& values, bool has_thread) {
+  LabelTexts label;
   Owned list = checked(PyList_New(0));
   for (const BreakdownRow& row : values) {
     Owned category = text(rlscope::category_label(row.category));
     Owned resource = text(rlscope::resource_label(row.category));
     if (has_thread) {
-      append(list.get(), tuple(number(row.thread), text(row.phase), text(row.stage), text(row.operation),
+      append(list.get(), tuple(number(row.thread), label(row.phase), label(row.stage), label(row.operation),
                                std::move(category), std::move(resource), number(row.ticks)));
     } else {
-      append(list.get(), tuple(text(row.phase), text(row.stage), text(row.operation), std::move(category),
+      append(list.get(), tuple(label(row.phase), label(row.stage), label(row.operation), std::move(category),
                                std::move(resource), number(row.ticks)));
     }
   }
@@ -83,9 +99,10 @@ Owned rows(const std::vector<BreakdownRow>& values, bool has_thread) {
 }
 
 Owned transitions(const SweepResult& result) {
+  LabelTexts label;
   Owned list = checked(PyList_New(0));
   for (const rlscope::TransitionRow& row : result.transitions) {
-    append(list.get(), tuple(text(row.stage), text(row.operation), text(rlscope::category_label(row.from)),
+    append(list.get(), tuple(label(row.stage), label(row.operation), text(rlscope::category_label(row.from)),
                              text(rlscope::category_label(row.to)), number(row.count)));
   }
   return list;
@@ -139,11 +156,14 @@ std::vector<std::string> reasons_for_incompleteness(const TraceFile& file) {
   return reasons;
 }
 
+constexpr size_t kPropertyNotesKept = 20;
+
 // Later entries of the catalog replace the keys of earlier ones. One that is no JSON object becomes a reason in `why`.
 Owned properties(const TraceFile& file, PyObject* why) {
   Owned merged = checked(PyDict_New());
   if (file.properties().empty()) return merged;
   Owned json = checked(PyImport_ImportModule("json"));
+  size_t refused = 0;
   for (const std::string& entry : file.properties()) {
     Owned source = text(entry);
     Owned parsed(PyObject_CallMethod(json.get(), "loads", "O", source.get()));
@@ -155,7 +175,11 @@ Owned properties(const TraceFile& file, PyObject* why) {
       throw PythonError{};
     }
     PyErr_Clear();
+    if (++refused > kPropertyNotesKept) continue;
     append(why, text("properties of the process are not a JSON object: " + entry.substr(0, 80)));
+  }
+  if (refused > kPropertyNotesKept) {
+    append(why, text(std::to_string(refused - kPropertyNotesKept) + " more properties are not JSON objects"));
   }
   return merged;
 }

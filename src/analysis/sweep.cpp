@@ -22,7 +22,11 @@ constexpr size_t kSmallestWindow = 8 << 10;
 
 constexpr size_t kFewThreads = 8;
 constexpr uint64_t kNever = ~0ull;
-constexpr uint64_t kLongestRun = 1ull << 56;  // ticks; a later record can only be damage
+constexpr uint64_t kLongestRun = 1ull << 56;  // ticks
+
+// The view by thread has a row per thread, phase and operation, which a small file can have without end.
+constexpr size_t kThreadRowsAlwaysAllowed = 1 << 14;
+constexpr size_t kBytesPerThreadRow = 4;
 
 struct Frame {
   uint64_t saved;  // what the end restores: the category, the scope, or the key of the open phase
@@ -99,6 +103,7 @@ class Sweep {
   void insert(size_t slot, uint32_t stream);
   void finish(size_t slot);
   void renumber();
+  void skip_chunk(size_t slot);
 
   void apply(Thread& thread, StreamReader& reader);
   void open(Thread& thread, uint32_t id, bool is_recorded);
@@ -130,11 +135,13 @@ class Sweep {
   void charge(Thread& thread);
   void charge_all();
 
-  SweepResult result() const;
+  SweepResult result();
 
   TraceFile& file_;
   SweepOptions options_;
   size_t window_bytes_;
+  size_t most_thread_rows_;
+  uint64_t latest_;  // a record after it can only be damage
   bool catalog_is_final_ = false;
   SweepTables tables_;
 
@@ -159,9 +166,11 @@ Sweep::Sweep(TraceFile& file, const SweepOptions& options) : file_(file), option
   const FileHeader& header = file.header();
   size_t share = kWindowBudget / std::max<size_t>(file.streams().size(), 1);
   window_bytes_ = std::clamp(share, kSmallestWindow, kLargestWindow);
+  most_thread_rows_ = kThreadRowsAlwaysAllowed + file.bytes() / kBytesPerThreadRow;
   now_ = last_ticks_ = header.start_ticks;
+  latest_ = now_ + kLongestRun;
   end_ = header.stop_ticks ? header.stop_ticks : options.limit_ticks;
-  end_ = end_ ? std::max(end_, now_) : now_ + kLongestRun;
+  end_ = end_ ? std::max(end_, now_) : latest_;
   tables_.learn_names(file_.names());
   for (const auto& [number, stream] : file.streams()) {
     pending_.push_back(&stream);
@@ -182,9 +191,6 @@ Sweep::Sweep(TraceFile& file, const SweepOptions& options) : file_(file), option
 
 SweepResult Sweep::run() {
   merge();
-  if (last_ticks_ > file_.header().start_ticks + kLongestRun) {
-    file_.report_damage(0, "a record lies years after the start of the recording");
-  }
   uint64_t end = file_.header().stop_ticks ? file_.header().stop_ticks : options_.limit_ticks;
   advance(end ? end : last_ticks_);
   if (options_.by_thread) charge_all();
@@ -204,7 +210,12 @@ void Sweep::merge() {
       continue;
     }
     if (first_ticks == kNever) return;
+    if (first_ticks > latest_) {
+      skip_chunk(first);
+      continue;
+    }
     if (!pending_.empty()) limit = std::min(limit, pending_.back()->first_ticks);
+    limit = std::min(limit, latest_ + 1);
     run_thread(*threads_[first], limit);
   }
 }
@@ -236,6 +247,16 @@ void Sweep::run_thread(Thread& thread, uint64_t limit) {
   next_ticks_[thread.slot] = reader.ticks();
 }
 
+void Sweep::skip_chunk(size_t slot) {
+  StreamReader& reader = *threads_[slot]->reader;
+  reader.reject("a record lies years after the start of the recording");
+  if (reader.next()) {
+    next_ticks_[slot] = reader.ticks();
+  } else {
+    finish(slot);
+  }
+}
+
 void Sweep::insert(size_t slot, uint32_t stream) {
   auto at = static_cast<std::ptrdiff_t>(slot);
   threads_.insert(threads_.begin() + at, std::make_unique<Thread>(stream, false));
@@ -247,7 +268,7 @@ void Sweep::insert(size_t slot, uint32_t stream) {
 // A thread that ended with frames open keeps its place to the end.
 void Sweep::finish(size_t slot) {
   Thread& thread = *threads_[slot];
-  last_ticks_ = std::max(last_ticks_, thread.reader->ticks());
+  if (thread.reader->ticks() <= latest_) last_ticks_ = std::max(last_ticks_, thread.reader->ticks());
   streams_[thread.stream].events = thread.events;
   next_ticks_[slot] = kNever;
   thread.reader.reset();
@@ -468,6 +489,10 @@ void Sweep::charge(Thread& thread) {
   if (thread.takes_part() && now_ > thread.charged_until) {
     Row& row = tables_.thread_row(thread.stream, phase_, scope_of(thread));
     row.ticks[thread.category] += now_ - thread.charged_until;
+    if (tables_.thread_rows() > most_thread_rows_) {
+      file_.refuse("by thread it has more than " + std::to_string(most_thread_rows_) +
+                   " rows, which cannot be for a file of its size; analyze it without --by thread");
+    }
   }
   thread.charged_until = now_;
 }
@@ -476,7 +501,7 @@ void Sweep::charge_all() {
   for (const auto& thread : threads_) charge(*thread);
 }
 
-SweepResult Sweep::result() const {
+SweepResult Sweep::result() {
   SweepResult result;
   result.start_ticks = file_.header().start_ticks;
   result.end_ticks = now_;

@@ -2,8 +2,10 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "trace_reader.h"
@@ -15,19 +17,26 @@ struct SweepOptions {
   bool by_thread = false;
 };
 
+// Names of operations and phases. The rows of a result refer to them: a name may be long, and a row has few bytes in
+// the file.
+struct Labels {
+  std::vector<std::string> operations;
+  std::vector<std::string> phases;
+};
+
 // Ticks of one (phase, stage, operation, category). The resource follows from the category.
 struct BreakdownRow {
   uint32_t thread;  // 0 in the process's breakdown
-  std::string phase;
-  std::string stage;
-  std::string operation;
+  std::string_view phase;
+  std::string_view stage;
+  std::string_view operation;
   Category category;
   uint64_t ticks;
 };
 
 struct TransitionRow {
-  std::string stage;
-  std::string operation;
+  std::string_view stage;
+  std::string_view operation;
   Category from;
   Category to;
   uint64_t count;
@@ -52,6 +61,7 @@ struct ProgressSummary {
 struct SweepResult {
   uint64_t start_ticks = 0;
   uint64_t end_ticks = 0;
+  std::shared_ptr<const Labels> labels;  // what the rows refer to
   std::vector<BreakdownRow> breakdown;
   std::vector<BreakdownRow> threads;
   std::vector<TransitionRow> transitions;

@@ -1,6 +1,9 @@
 // Names become numbers when they are learned, and labels again when the tables are written.
 #include "sweep_tables.h"
 
+#include <algorithm>
+#include <numeric>
+
 namespace rlscope {
 namespace {
 
@@ -11,6 +14,8 @@ constexpr const char* kStageLabels[] = {"(none)", "training_loop", "simulation",
 constexpr uint8_t kNoStage = 0;
 constexpr uint8_t kTrainingLoop = 1;
 constexpr uint32_t kStages = 5;  // a scope is the number of the operation times this, plus the stage
+constexpr uint8_t kStagePlaces[kStages] = {0, 4, 3, 2, 1};  // in alphabetical order
+constexpr uint8_t kStageAtPlace[kStages] = {0, 4, 3, 2, 1};
 
 uint8_t stage_of_name(const std::string& name) {
   for (uint8_t stage = 1; stage < kStages; stage++) {
@@ -26,9 +31,9 @@ const char* category_label(Category category) { return kCategoryLabels[static_ca
 const char* resource_label(Category category) { return category == Category::kWait ? "idle" : "cpu"; }
 
 uint32_t SweepTables::number_of(NameKind kind, const std::string& name) {
-  size_t table = kind == NameKind::kPhase;
-  auto [place, is_new] = numbers_[table].try_emplace(name, labels_[table].size());
-  if (is_new) labels_[table].push_back(name);
+  std::vector<std::string>& labels = kind == NameKind::kPhase ? labels_->phases : labels_->operations;
+  auto [place, is_new] = numbers_[kind == NameKind::kPhase].try_emplace(name, labels.size());
+  if (is_new) labels.push_back(name);
   return place->second;
 }
 
@@ -44,7 +49,7 @@ void SweepTables::learn_names(const std::vector<Name>& names) {
     state.number = number_of(name.kind, name.text);
     if (name.kind == NameKind::kOperation) state.stage = stage_of_name(name.text);
   }
-  scopes_.resize(labels_[0].size() * kStages);
+  scopes_.resize(labels_->operations.size() * kStages);
 }
 
 Scope SweepTables::inner_scope(Scope outer, const NameState& operation) {
@@ -58,48 +63,80 @@ void SweepTables::find_row(uint32_t phase, Scope scope) {
   scopes_[scope].phase = phase;
 }
 
-void SweepTables::add_row(uint32_t thread, uint32_t phase, Scope scope, const Row& row, Labelled& table) const {
-  for (size_t category = 0; category < kCategories; category++) {
+SweepTables::LabelOrder SweepTables::order_of(const std::vector<std::string>& labels) {
+  LabelOrder order;
+  order.label_at.resize(labels.size());
+  order.place_of.resize(labels.size());
+  std::iota(order.label_at.begin(), order.label_at.end(), 0u);
+  std::sort(order.label_at.begin(), order.label_at.end(), [&](uint32_t a, uint32_t b) { return labels[a] < labels[b]; });
+  for (size_t i = 0; i < labels.size(); i++) {
+    bool is_equal = i > 0 && labels[order.label_at[i]] == labels[order.label_at[i - 1]];
+    order.place_of[order.label_at[i]] = is_equal ? order.place_of[order.label_at[i - 1]] : static_cast<uint32_t>(i);
+  }
+  return order;
+}
+
+void SweepTables::add_cells(uint32_t thread, uint32_t phase, Scope scope, const Row& row, std::vector<Cell>& cells) const {
+  for (uint8_t category = 0; category < kCategories; category++) {
     if (row.ticks[category] == 0) continue;
-    table[{thread, labels_[1][phase], kStageLabels[scope % kStages], labels_[0][scope / kStages], category}] +=
-        row.ticks[category];
+    cells.push_back({thread, phase_order_.place_of[phase], operation_order_.place_of[scope / kStages],
+                     kStagePlaces[scope % kStages], category, row.ticks[category]});
   }
 }
 
-std::vector<BreakdownRow> SweepTables::rows_of(const Labelled& table) {
+std::vector<BreakdownRow> SweepTables::rows_of(std::vector<Cell> cells) const {
+  std::sort(cells.begin(), cells.end(), [](const Cell& a, const Cell& b) { return a.key() < b.key(); });
   std::vector<BreakdownRow> rows;
-  for (const auto& [key, ticks] : table) {
-    const auto& [thread, phase, stage, operation, category] = key;
-    rows.push_back({thread, phase, stage, operation, static_cast<Category>(category), ticks});
+  rows.reserve(cells.size());
+  for (size_t i = 0; i < cells.size(); i++) {
+    const Cell& cell = cells[i];
+    if (i > 0 && cell.key() == cells[i - 1].key()) {
+      rows.back().ticks += cell.ticks;
+      continue;
+    }
+    rows.push_back({cell.thread, labels_->phases[phase_order_.label_at[cell.phase_place]],
+                    kStageLabels[kStageAtPlace[cell.stage_place]],
+                    labels_->operations[operation_order_.label_at[cell.operation_place]],
+                    static_cast<Category>(cell.category), cell.ticks});
   }
   return rows;
 }
 
-void SweepTables::write(const std::vector<Name>& names, SweepResult& result) const {
-  Labelled breakdown;
-  for (const auto& [key, row] : rows_) add_row(0, key.first, key.second, row, breakdown);
-  result.breakdown = rows_of(breakdown);
-  Labelled threads;
-  for (const auto& [key, row] : thread_rows_) add_row(std::get<0>(key), std::get<1>(key), std::get<2>(key), row, threads);
-  result.threads = rows_of(threads);
+void SweepTables::write(const std::vector<Name>& names, SweepResult& result) {
+  result.labels = labels_;
+  operation_order_ = order_of(labels_->operations);
+  phase_order_ = order_of(labels_->phases);
+  std::vector<Cell> cells;
+  for (const auto& [key, row] : rows_) add_cells(0, key.first, key.second, row, cells);
+  rows_.clear();
+  result.breakdown = rows_of(std::move(cells));
+  cells.clear();
+  for (const auto& [key, row] : thread_rows_) {
+    add_cells(std::get<0>(key), std::get<1>(key), std::get<2>(key), row, cells);
+  }
+  thread_rows_.clear();
+  result.threads = rows_of(std::move(cells));
   write_transitions(result);
   write_counts(names, result);
 }
 
 void SweepTables::write_transitions(SweepResult& result) const {
-  std::map<std::tuple<std::string, std::string, size_t, size_t>, uint64_t> labelled;
+  std::map<std::tuple<uint8_t, uint32_t, size_t, size_t>, uint64_t> counts;
   for (Scope scope = 0; scope < scopes_.size(); scope++) {
     if (!scopes_[scope].transitions) continue;
     for (size_t from = 0; from < kCategories; from++) {
       for (size_t to = 0; to < kCategories; to++) {
         uint64_t count = scopes_[scope].transitions->of[from][to];
-        if (count) labelled[{kStageLabels[scope % kStages], labels_[0][scope / kStages], from, to}] += count;
+        if (!count) continue;
+        counts[{kStagePlaces[scope % kStages], operation_order_.place_of[scope / kStages], from, to}] += count;
       }
     }
   }
-  for (const auto& [key, count] : labelled) {
-    const auto& [stage, operation, from, to] = key;
-    result.transitions.push_back({stage, operation, static_cast<Category>(from), static_cast<Category>(to), count});
+  for (const auto& [key, count] : counts) {
+    const auto& [stage_place, operation_place, from, to] = key;
+    result.transitions.push_back({kStageLabels[kStageAtPlace[stage_place]],
+                                  labels_->operations[operation_order_.label_at[operation_place]],
+                                  static_cast<Category>(from), static_cast<Category>(to), count});
   }
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -49,6 +50,7 @@ class SweepTables {
   }
   // The same of one thread's own view.
   Row& thread_row(uint32_t thread, uint32_t phase, Scope scope) { return thread_rows_[{thread, phase, scope}]; }
+  size_t thread_rows() const { return thread_rows_.size(); }
 
   void count_transition(Scope scope, uint8_t from, uint8_t to) {
     ScopeState& state = scopes_[scope];
@@ -56,8 +58,8 @@ class SweepTables {
     state.transitions->of[from][to]++;
   }
 
-  // Writes the tables into `result`, with `names` as they were learned.
-  void write(const std::vector<Name>& names, SweepResult& result) const;
+  // Moves the tables into `result`, with `names` as they were learned.
+  void write(const std::vector<Name>& names, SweepResult& result);
 
  private:
   struct TransitionCounts {
@@ -68,19 +70,35 @@ class SweepTables {
     uint32_t phase = 0;
     TransitionCounts* transitions = nullptr;
   };
-  // Ticks by thread, phase, stage, operation, category. By label, because two names of the catalog may read the same.
-  using Labelled = std::map<std::tuple<uint32_t, std::string, std::string, std::string, size_t>, uint64_t>;
+  // A row on its way into the result. Places are those of the labels in alphabetical order: an operation may be called
+  // "(none)", and then two scopes are one row.
+  struct Cell {
+    uint32_t thread;
+    uint32_t phase_place;
+    uint32_t operation_place;
+    uint8_t stage_place;
+    uint8_t category;
+    uint64_t ticks;
+
+    auto key() const { return std::tie(thread, phase_place, stage_place, operation_place, category); }
+  };
+  struct LabelOrder {
+    std::vector<uint32_t> place_of;  // by number
+    std::vector<uint32_t> label_at;  // by place
+  };
 
   uint32_t number_of(NameKind kind, const std::string& name);
   void find_row(uint32_t phase, Scope scope);
-  void add_row(uint32_t thread, uint32_t phase, Scope scope, const Row& row, Labelled& table) const;
-  static std::vector<BreakdownRow> rows_of(const Labelled& table);
+  static LabelOrder order_of(const std::vector<std::string>& labels);
+  void add_cells(uint32_t thread, uint32_t phase, Scope scope, const Row& row, std::vector<Cell>& cells) const;
+  std::vector<BreakdownRow> rows_of(std::vector<Cell> cells) const;
   void write_transitions(SweepResult& result) const;
   void write_counts(const std::vector<Name>& names, SweepResult& result) const;
 
   std::vector<NameState> names_;                                   // by id
   std::unordered_map<std::string, uint32_t> numbers_[2];           // operations, phases
-  std::vector<std::string> labels_[2] = {{"(none)"}, {"(none)"}};  // by number
+  std::shared_ptr<Labels> labels_ = std::make_shared<Labels>(Labels{{"(none)"}, {"(none)"}});  // by number
+  LabelOrder operation_order_, phase_order_;
   std::vector<ScopeState> scopes_;                                 // by scope
   std::map<std::pair<uint32_t, Scope>, Row> rows_;                 // by phase, scope
   std::map<std::tuple<uint32_t, uint32_t, Scope>, Row> thread_rows_;

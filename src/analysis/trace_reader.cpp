@@ -11,6 +11,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -21,6 +22,7 @@ namespace {
 
 constexpr size_t kLongestRecord = 5 * kMaxVarintBytes;  // progress
 constexpr size_t kLongestFastRecord = 2 * kMaxVarintBytes;
+constexpr uint64_t kSmallestWindow = 4096;  // unless a smaller one is asked for
 constexpr size_t kSlack = kMaxVarintBytes;  // decode_varint reads a whole word
 constexpr size_t kNotesKept = 20;
 constexpr uint32_t kLargestTickShift = 32;
@@ -51,11 +53,11 @@ TraceFile::TraceFile(std::string path, bool recovers) : path_(std::move(path)), 
   bytes_ = static_cast<uint64_t>(status.st_size);
   try {
     read_header();
-    walk_chunks([this](uint64_t offset, const ChunkHeader& chunk) { index_chunk(offset, chunk); });
+    walk_chunks([this](const ChunkPlace& place, const ChunkHeader& chunk) { index_chunk(place, chunk); });
     for (auto& [number, stream] : streams_) {
       auto by_sequence = [](const ChunkPlace& a, const ChunkPlace& b) { return a.sequence < b.sequence; };
       std::stable_sort(stream.chunks.begin(), stream.chunks.end(), by_sequence);
-      ChunkHeader first;
+      ChunkHeader first{};
       read(stream.chunks[0].offset, &first, sizeof first);
       stream.first_ticks = first.base_ticks;
     }
@@ -68,7 +70,10 @@ TraceFile::TraceFile(std::string path, bool recovers) : path_(std::move(path)), 
 
 TraceFile::~TraceFile() { close(fd_); }
 
+void TraceFile::refuse(const std::string& what) const { throw TraceDamage(path_ + " cannot be analyzed: " + what); }
+
 void TraceFile::report_damage(uint64_t offset, const std::string& what) {
+  if (recovers_ && offset < reported_bytes_) return;
   std::string sentence = path_ + " is damaged at byte " + std::to_string(offset) + ": " + what;
   if (!recovers_) throw TraceDamage(sentence + "; with --recover the rest is used");
   damage_count_++;
@@ -143,10 +148,18 @@ std::string TraceFile::check_chunk(const ChunkHeader& chunk) const {
 template <typename OnChunk>
 void TraceFile::walk_chunks(OnChunk on_chunk) {
   bool is_lost = false;  // damage was reported, the next chunk is being looked for
+  // A chunk that claims more than the file has ends where the next one starts: no byte is read as part of two chunks.
+  std::optional<std::pair<ChunkPlace, ChunkHeader>> cut;
+  auto end_cut_chunk = [&](uint64_t end) {
+    if (!cut) return;
+    cut->first.end = end;
+    on_chunk(cut->first, cut->second);
+    cut.reset();
+  };
   for (uint64_t offset = kFileHeaderBytes; offset < bytes_;) {
     ChunkHeader chunk{};
     read(offset, &chunk, sizeof chunk);
-    if (chunk.magic == 0 && !is_lost) return;
+    if (chunk.magic == 0 && !is_lost) break;
     std::string wrong = check_chunk(chunk);
     if (!wrong.empty()) {
       if (!is_lost) report_damage(offset, wrong);
@@ -154,35 +167,43 @@ void TraceFile::walk_chunks(OnChunk on_chunk) {
       offset += kChunkAlignment;
       continue;
     }
-    is_lost = chunk.chunk_bytes > bytes_ - offset;
+    end_cut_chunk(offset);
+    ChunkPlace place{offset, offset + chunk.chunk_bytes, chunk.sequence};
+    is_lost = place.end > bytes_;
     if (is_lost) {
       report_damage(bytes_, text("the file ends inside the chunk of %u bytes at %" PRIu64, chunk.chunk_bytes, offset));
+      cut.emplace(place, chunk);
+      offset += kChunkAlignment;
+    } else {
+      on_chunk(place, chunk);
+      offset = place.end;
     }
-    on_chunk(offset, chunk);
-    offset += is_lost ? kChunkAlignment : chunk.chunk_bytes;
   }
+  end_cut_chunk(bytes_);
 }
 
-void TraceFile::index_chunk(uint64_t offset, const ChunkHeader& chunk) {
-  if (chunk.kind == ChunkKind::kFree || bytes_ - offset < chunk.payload_offset) return;
+void TraceFile::index_chunk(const ChunkPlace& place, const ChunkHeader& chunk) {
+  if (chunk.kind == ChunkKind::kFree || place.end - place.offset < chunk.payload_offset) return;
   if (chunk.kind == ChunkKind::kCatalog) {
-    catalog_.push_back({offset, chunk.sequence});
+    catalog_.push_back(place);
     return;
   }
   switch_ticks_ += chunk.switch_ticks;
   StreamIndex& stream = streams_.try_emplace(chunk.stream, StreamIndex{chunk.stream, chunk.thread_id, 0, {}}).first->second;
-  stream.chunks.push_back({offset, chunk.sequence});
+  stream.chunks.push_back(place);
 }
 
 void TraceFile::reload_catalog() {
   struct stat status;
   if (fstat(fd_, &status) != 0) throw std::system_error(errno, std::generic_category(), path_);
+  reported_bytes_ = bytes_;
   bytes_ = std::max(bytes_, static_cast<uint64_t>(status.st_size));
   catalog_.clear();
-  walk_chunks([this](uint64_t offset, const ChunkHeader& chunk) {
-    if (chunk.kind == ChunkKind::kCatalog) index_chunk(offset, chunk);
+  walk_chunks([this](const ChunkPlace& place, const ChunkHeader& chunk) {
+    if (chunk.kind == ChunkKind::kCatalog) index_chunk(place, chunk);
   });
   read_catalog();
+  reported_bytes_ = 0;
 }
 
 void TraceFile::read_catalog() {
@@ -200,10 +221,10 @@ void TraceFile::read_catalog() {
 }
 
 void TraceFile::read_catalog_chunk(const ChunkPlace& place) {
-  ChunkHeader chunk;
+  ChunkHeader chunk{};
   read(place.offset, &chunk, sizeof chunk);
   uint64_t start = place.offset + chunk.payload_offset;
-  uint64_t limit = std::min(place.offset + chunk.chunk_bytes, bytes_);
+  uint64_t limit = std::min(place.offset + chunk.chunk_bytes, place.end);
   if (start > limit) return;
   std::vector<uint8_t> payload(limit - start);
   payload.resize(read(start, payload.data(), payload.size()));
@@ -264,7 +285,11 @@ void TraceFile::read_name(uint64_t offset, const uint8_t* entry, size_t size) {
 }
 
 StreamReader::StreamReader(TraceFile& file, const StreamIndex& index, size_t window_bytes)
-    : file_(file), index_(index), window_bytes_(window_bytes), ticks_(index.first_ticks) {}
+    : file_(file), index_(index), window_bytes_(window_bytes), ticks_(index.first_ticks) {
+  uint64_t largest = kSmallestWindow;
+  for (const ChunkPlace& place : index.chunks) largest = std::max(largest, place.end - place.offset);
+  window_bytes_ = std::min<uint64_t>(window_bytes, largest);
+}
 
 void StreamReader::reject(const std::string& what) {
   file_.report_damage(position(record_), what);
@@ -315,6 +340,7 @@ bool StreamReader::open_chunk() {
     ChunkHeader chunk{};
     file_.read(place.offset, &chunk, sizeof chunk);
     std::string wrong = file_.check_chunk(chunk);
+    if (wrong.empty() && chunk.payload_offset > place.end - place.offset) wrong = "the file ends inside the open frames";
     if (wrong.empty() && place.sequence != next_sequence_) {
       file_.report_damage(place.offset, text("chunk %u of thread %u was expected, chunk %u was found", next_sequence_,
                                              index_.stream, place.sequence));
@@ -335,8 +361,8 @@ bool StreamReader::open_chunk() {
     uint64_t end = place.offset + chunk.chunk_bytes;
     if (chunk.flags & kChunkClosed) end = start + chunk.payload_bytes;
     // In a file that was cut short the checksum of the last chunk says nothing: its records are read up to the cut.
-    chunk_is_closed_ = (chunk.flags & kChunkClosed) && end <= file_.bytes();
-    payload_end_ = std::min(end, file_.bytes());
+    chunk_is_closed_ = (chunk.flags & kChunkClosed) && end <= place.end;
+    payload_end_ = std::min(end, place.end);
     seek(start);
     if (chunk_is_closed_ && !checksum_holds(chunk.payload_crc32c)) {
       file_.report_damage(place.offset, text("the checksum of chunk %u of thread %u does not match", place.sequence,

@@ -24,6 +24,7 @@ struct Name {
 
 struct ChunkPlace {
   uint64_t offset;
+  uint64_t end;  // the chunk's, or where the next one starts if this one claims more than the file has
   uint32_t sequence;
 };
 
@@ -57,6 +58,8 @@ class TraceFile {
   void reload_catalog();
 
   void report_damage(uint64_t offset, const std::string& what);
+  // For what no recovering helps against.
+  [[noreturn]] void refuse(const std::string& what) const;
   // As many of `size` bytes as the file has.
   size_t read(uint64_t offset, void* buffer, size_t size) const;
   // An empty text, or what is wrong with a chunk header. A chunk that reaches past the end of the file is not wrong here.
@@ -66,7 +69,7 @@ class TraceFile {
   void read_header();
   template <typename OnChunk>
   void walk_chunks(OnChunk on_chunk);
-  void index_chunk(uint64_t offset, const ChunkHeader& chunk);
+  void index_chunk(const ChunkPlace& place, const ChunkHeader& chunk);
   void read_catalog();
   void read_catalog_chunk(const ChunkPlace& place);
   void read_name(uint64_t offset, const uint8_t* entry, size_t size);
@@ -75,6 +78,7 @@ class TraceFile {
   bool recovers_;
   int fd_ = -1;
   uint64_t bytes_ = 0;
+  uint64_t reported_bytes_ = 0;  // damage before here has been reported
   FileHeader header_{};
   std::map<uint32_t, StreamIndex> streams_;
   std::vector<ChunkPlace> catalog_;

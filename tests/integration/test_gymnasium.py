@@ -22,3 +22,44 @@ def test_steps_and_resets_are_simulation(kind: str, environments: int, tmp_path:
     assert swept["events"]["operation"] <= 50 + 2 * resets + 2
     outside = [category for _, stage, _, category, _, _ in swept["breakdown"] if stage == "(none)"]
     assert "python" in outside
+
+
+def test_workers_of_a_vector_environment_are_processes(tmp_path: Path) -> None:
+    recording = record(tmp_path / "trace", "vector_workers.py")
+    assert (recording.returncode, recording.stdout) == (0, "done\n"), recording.stderr
+    workers = [process["process"] for process in recording.analysis["processes"] if "Worker" in process["process"]]
+    assert len(workers) == 2
+    for worker in workers:
+        crossings = recording.sweep_of(worker)["crossings"]
+        # A turn of the environment is a step, or the reset after an episode's end.
+        assert crossings["mujoco._functions.mj_step"] + crossings["mujoco._functions.mj_resetData"] == 30 + 1
+        assert recording.seconds(process=worker, stage="simulation", category="simulator") > 0
+    main = next(process["process"] for process in recording.analysis["processes"] if process["role"] == "main")
+    assert recording.seconds(process=main, stage="simulation", category="wait") > 0
+
+
+def test_gym_before_gymnasium(tmp_path: Path) -> None:
+    recording = record(tmp_path / "trace", "legacy_gym.py")
+    assert (recording.returncode, recording.stdout) == (0, "done\n"), recording.stderr
+    swept = recording.main_sweep()
+    assert swept["events"]["operation"] == 42  # 40 steps; a reset in its stage
+    assert {(row[1], row[2]) for row in swept["breakdown"]} == {
+        ("(none)", "(none)"),
+        ("simulation", "simulation"),
+        ("simulation", "reset"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("environment", "crossing", "each_step"),
+    [("ALE/Pong-v5", "ale_py._ale_py.ALEInterface.act", 4), ("LunarLander-v3", "Box2D.b2World.Step", 1)],
+)
+def test_simulators_under_gymnasium(environment: str, crossing: str, each_step: int, tmp_path: Path) -> None:
+    recording = record(tmp_path / "trace", "random_agent.py", environment)
+    assert recording.returncode == 0, recording.stderr
+    steps = int(recording.stdout)
+    swept = recording.main_sweep()
+    outside_steps = swept["crossings"][crossing] - each_step * steps
+    assert 0 <= outside_steps <= 2  # LunarLander steps once in a reset
+    assert {row[1] for row in swept["breakdown"] if row[3] == "simulator" and row[1] != "(none)"} == {"simulation"}
+    assert recording.seconds(stage="simulation", category="simulator") > 0

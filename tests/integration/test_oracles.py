@@ -20,6 +20,8 @@ CATEGORY = {
     "callback": "python",
     "mujoco": "simulator",
     "pybullet": "simulator",
+    "ale": "simulator",
+    "box2d": "simulator",
     "blocking": "wait",
 }
 

@@ -100,6 +100,35 @@ def use_pybullet() -> None:
     timed("step", lambda: pybullet.stepSimulation(physicsClientId=client))
 
 
+def use_ale() -> None:
+    import ale_py
+
+    ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
+    game = ale_py.ALEInterface()
+    game.loadROM(ale_py.roms.get_rom_path("pong"))
+    timed("reset", game.reset_game)
+
+    def play() -> None:
+        """Less than a game: after its end the emulator does nothing."""
+        game.reset_game()
+        for _ in range(200):
+            game.act(0)
+
+    timed("act", play)
+
+
+def use_box2d() -> None:
+    import Box2D
+
+    world = Box2D.b2World()
+    world.CreateStaticBody(shapes=Box2D.b2PolygonShape(box=(50, 1)))
+    for number in range(200):
+        world.CreateDynamicBody(position=(number % 20, 5 + number // 20)).CreatePolygonFixture(
+            box=(0.4, 0.4), density=1
+        )
+    timed("step", lambda: world.Step(1 / 60, 10, 10))
+
+
 def use_blocking() -> None:
     import multiprocessing
     import os
@@ -148,6 +177,8 @@ def use_blocking() -> None:
     "callback": use_callback,
     "mujoco": use_mujoco,
     "pybullet": use_pybullet,
+    "ale": use_ale,
+    "box2d": use_box2d,
     "blocking": use_blocking,
 }[sys.argv[1]]()
 print(json.dumps(TIMES))
