@@ -17,6 +17,9 @@ from rlscope.trace.format import (
 )
 from rlscope.trace.manifest import read_manifest
 
+#: PID.unrecorded says why a process of the run has no file.
+NOTE_SUFFIX = ".unrecorded"
+
 
 @dataclass(frozen=True)
 class ProcessFile:
@@ -57,10 +60,12 @@ def open_trace(directory: str | PathLike[str], recover: bool = False) -> Trace:
         raise TraceError(f"a trace directory was expected at {root}, but there is none; record one with "
                          f"`rlscope record -o {root} -- COMMAND`")  # fmt: skip
     paths = sorted(root.glob(f"*{PROCESS_FILE_SUFFIX}"))
+    why = [f"process {note.stem}: {note.read_text(errors='replace')}" for note in sorted(root.glob(f"*{NOTE_SUFFIX}"))]
+    if not paths and why:
+        raise TraceError(f"no process of {root} was recorded: {'; '.join(why)}")
     if not paths:
         raise TraceError(f"a trace was expected in {root}, but it holds no PID-N{PROCESS_FILE_SUFFIX} file; record one "
                          f"with `rlscope record -o {root} -- COMMAND`")  # fmt: skip
-    why = []
     headers: list[tuple[Path, FileHeader]] = []
     for path in paths:
         try:

@@ -13,6 +13,7 @@ import pytest
 from recording import RLSCOPE, SCRIPTS, Recording, environment, record, rlscope, run_plain
 
 from rlscope import _analysis
+from rlscope.record.trace_directory import STARTUP_DIRECTORY
 
 
 def own_lines(stderr: str) -> list[str]:
@@ -236,6 +237,22 @@ def test_a_sitecustomize_of_the_user_still_runs(tmp_path: Path) -> None:
     env["PYTHONPATH"] = os.pathsep.join([str(tmp_path / "site"), *filter(None, [env.get("PYTHONPATH")])])
     finished = subprocess.run(command, capture_output=True, text=True, env=env)
     assert finished.stdout == f"ran {tmp_path / 'site' / 'sitecustomize.py'}\n"
+
+
+def test_a_python_without_the_extension_is_named(tmp_path: Path) -> None:
+    """The start-up hook of a package that lacks its extension, as another Python's would."""
+    package = tmp_path / "rlscope" / "record" / "startup"
+    package.mkdir(parents=True)
+    (package / "sitecustomize.py").write_text((STARTUP_DIRECTORY / "sitecustomize.py").read_text())
+    trace = tmp_path / "trace"
+    trace.mkdir()
+    env = {**environment(), "PYTHONPATH": str(package), "RLSCOPE_TRACE": str(trace)}
+    finished = subprocess.run([sys.executable, "-c", "print('ran')"], capture_output=True, text=True, env=env)
+    assert (finished.returncode, finished.stdout, finished.stderr) == (0, "ran\n", "")
+    analyzed = rlscope("analyze", trace)
+    assert analyzed.returncode == 2
+    assert "was recorded: process" in analyzed.stderr
+    assert "rlscope is not installed for Python 3" in analyzed.stderr
 
 
 def test_an_interpreter_without_site_runs_unrecorded(tmp_path: Path) -> None:

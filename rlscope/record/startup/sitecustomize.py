@@ -1,10 +1,9 @@
 """Start-up hook: this directory, alone on PYTHONPATH, makes every Python of a recorded run record itself.
 
-It does nothing in a Python for which the extension was not built, and then runs the sitecustomize that it hides.
+In a Python for which the extension was not built it leaves a note in the trace and does nothing else. Then it runs the
+sitecustomize that it hides. It is read by whatever Python the run starts, so its syntax is that of all of them.
 """
 
-import importlib.machinery
-import importlib.util
 import os
 import sys
 
@@ -12,31 +11,35 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 _PACKAGE = os.path.dirname(os.path.dirname(_HERE))
 
 
-def _load_package() -> bool:
-    """Makes `rlscope` importable from where this file lies, without a change to sys.path."""
-    if not any(os.path.exists(f"{_PACKAGE}/_native{suffix}") for suffix in importlib.machinery.EXTENSION_SUFFIXES):
-        return False
-    if "rlscope" not in sys.modules:
+def _start_recording():
+    """Records this process if the extension was built for this Python."""
+    suffixes = importlib.machinery.EXTENSION_SUFFIXES
+    if not any(os.path.exists(_PACKAGE + "/_native" + suffix) for suffix in suffixes):
+        _leave_note()
+        return
+    if "rlscope" not in sys.modules:  # from where this file lies, without a change to sys.path
         spec = importlib.util.spec_from_file_location(
-            "rlscope", f"{_PACKAGE}/__init__.py", submodule_search_locations=[_PACKAGE]
+            "rlscope", _PACKAGE + "/__init__.py", submodule_search_locations=[_PACKAGE]
         )
-        if spec is None or spec.loader is None:
-            return False
         module = importlib.util.module_from_spec(spec)
         sys.modules["rlscope"] = module
         spec.loader.exec_module(module)
-    return True
-
-
-def _start_recording() -> None:
-    if "RLSCOPE_TRACE" not in os.environ or not _load_package():
-        return
     from rlscope.record.child import start_in_child
 
     start_in_child()
 
 
-def _run_hidden_sitecustomize() -> None:
+def _leave_note():
+    """The trace names processes that could not be recorded; this process's own output stays as it is."""
+    version = ".".join(map(str, sys.version_info[:3]))
+    try:
+        with open(os.environ["RLSCOPE_TRACE"] + "/" + str(os.getpid()) + ".unrecorded", "w") as note:
+            note.write("rlscope is not installed for Python " + version + " at " + sys.executable)
+    except OSError:
+        return
+
+
+def _run_hidden_sitecustomize():
     """Runs the sitecustomize that would have been found without this one."""
     paths = [path for path in sys.path if os.path.abspath(path or ".") != _HERE]
     spec = importlib.machinery.PathFinder.find_spec("sitecustomize", paths)
@@ -46,5 +49,12 @@ def _run_hidden_sitecustomize() -> None:
         spec.loader.exec_module(module)
 
 
-_start_recording()
-_run_hidden_sitecustomize()
+if sys.version_info < (3, 5):
+    _leave_note()
+else:
+    import importlib.machinery
+    import importlib.util
+
+    if "RLSCOPE_TRACE" in os.environ:
+        _start_recording()
+    _run_hidden_sitecustomize()

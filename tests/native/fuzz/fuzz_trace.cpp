@@ -1,6 +1,5 @@
 // The fuzz target: any bytes, read as a process file and swept, are a result whose numbers agree or a named damage.
 #include <fcntl.h>
-#include <sanitizer/allocator_interface.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -15,9 +14,10 @@
 
 #include "sweep.h"
 
-// Of the AddressSanitizer; older headers do not declare it.
+// Of the AddressSanitizer; GCC ships no header for them.
 extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile void*, size_t),
                                                          void (*on_free)(const volatile void*));
+extern "C" size_t __sanitizer_get_allocated_size(const volatile void* pointer);
 
 namespace {
 
@@ -28,7 +28,7 @@ using rlscope::TraceFile;
 
 // What reading a file may allocate at most: so much, and so many times the size of the file.
 constexpr size_t kFixedBytes = 8 << 20;
-constexpr size_t kBytesPerByte = 64;
+constexpr size_t kBytesPerByte = 100;
 
 std::atomic<size_t> g_live{0};
 std::atomic<size_t> g_peak{0};
@@ -38,7 +38,7 @@ void on_malloc(const volatile void*, size_t size) {
   if (live > g_peak) g_peak = live;
 }
 void on_free(const volatile void* pointer) {
-  if (pointer) g_live -= __sanitizer_get_allocated_size(const_cast<const void*>(pointer));
+  if (pointer) g_live -= __sanitizer_get_allocated_size(pointer);
 }
 
 void check(bool holds, const char* what) {
