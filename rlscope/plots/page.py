@@ -12,6 +12,7 @@ STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
 h1 { font-size: 1.6rem; } h2 { font-size: 1.25rem; margin-top: 2.5rem; } h3 { font-size: 1rem; }
 figure { margin: 1rem 0; } figure img { max-width: 100%; } figcaption { color: #555; font-size: 13px; }
+.table { overflow-x: auto; }
 table { border-collapse: collapse; font-size: 13px; margin: 1rem 0; }
 td, th { padding: 0.2rem 0.7rem; border-bottom: 1px solid #ddd; text-align: left; vertical-align: top; }
 .warning { background: #fff3cd; border-left: 4px solid #e0a800; padding: 0.5rem 1rem; }
@@ -53,7 +54,9 @@ class Page:
             "<tr>" + "".join(f"<td>{escape(cell_text(value))}</td>" for value in row) + "</tr>"
             for row in table.itertuples(index=False)
         )
-        self._parts.append(f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table>")
+        self._parts.append(
+            f'<div class="table"><table><thead><tr>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+        )
 
     def link(self, target: str, text: str) -> None:
         """Add a link on a line of its own."""
