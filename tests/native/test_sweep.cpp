@@ -52,6 +52,52 @@ TEST(Sweep, LearnsNamesThatAreAddedWhileItReads) {
   EXPECT_EQ(result.breakdown[2].ticks, 10u);
 }
 
+TEST(Sweep, RowsShareTheirLongNames) {
+  std::string names = name_entry(1, NameKind::kOperation, Category::kPython, std::string(60000, 'n'));
+  std::string payload = begin_record(1, 1);
+  for (uint32_t id = 2; id < 60; id++) {
+    names += name_entry(id, NameKind::kPhase, Category::kPython, std::to_string(id));
+    payload += begin_record(1, id) + end_record(1);
+  }
+  TemporaryFile file(file_header(0, 1000) + catalog(names) + chunk({}, payload));
+  TraceFile trace(file.path(), false);
+  SweepResult result = sweep(trace, {});
+  ASSERT_EQ(result.breakdown.size(), 60u);
+  for (size_t row = 2; row < 60; row++) {
+    EXPECT_EQ(result.breakdown[row].operation.data(), result.breakdown[1].operation.data());
+  }
+}
+
+TEST(Sweep, AnOperationMayBeCalledNone) {
+  std::string names = name_entry(1, NameKind::kOperation, Category::kPython, "(none)");
+  TemporaryFile file(file_header(0, 100) + catalog(names) + chunk({}, begin_record(10, 1) + end_record(10)));
+  TraceFile trace(file.path(), false);
+  SweepResult result = sweep(trace, {});
+  ASSERT_EQ(result.breakdown.size(), 1u);
+  EXPECT_EQ(result.breakdown[0].ticks, 100u);
+}
+
+TEST(Sweep, RefusesMoreRowsByThreadThanTheFileCanNeed) {
+  constexpr uint32_t kThreads = 64;
+  constexpr uint32_t kPhases = 2500;
+  std::string names = name_entry(1, NameKind::kOperation, Category::kPython, "step");
+  std::string phases;
+  for (uint32_t id = 2; id < kPhases; id++) {
+    names += name_entry(id, NameKind::kPhase, Category::kPython, std::to_string(id));
+    phases += begin_record(1, id) + end_record(1);
+  }
+  std::string bytes = file_header(0, 10000) + catalog(names);
+  for (uint32_t stream = 0; stream < kThreads; stream++) {
+    bytes += chunk({ChunkKind::kEvents, stream, 0, 0, true, {}}, stream ? begin_record(0, 1) : phases);
+  }
+  TemporaryFile file(bytes);
+  for (bool recovers : {false, true}) {
+    TraceFile trace(file.path(), recovers);
+    EXPECT_GT(sweep(trace, {}).breakdown.size(), kPhases - 2);
+    EXPECT_THROW(sweep(trace, {0, true}), TraceDamage);
+  }
+}
+
 TEST(Sweep, KeepsAThreadThatEndedInsideAFrame) {
   std::string bytes = file_header(0, 100) + catalog(name_entry(1, NameKind::kOperation, Category::kPython, "open"));
   bytes += chunk({}, "") + chunk({ChunkKind::kEvents, 7, 0, 20, true, {}}, begin_record(0, 1));

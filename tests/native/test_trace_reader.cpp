@@ -122,6 +122,59 @@ TEST(TraceFile, OpenChunkEndsAtTheFirstZero) {
   EXPECT_EQ(result.events["operation"], 1u);
 }
 
+// In a file that was cut short, chunk after chunk may claim all that follows: what is read, kept and computed stays
+// linear in the size of the file.
+TEST(TraceFile, NoByteBelongsToTwoChunks) {
+  constexpr uint32_t kPages = 64;
+  std::string bytes = file_header(0, 100);
+  for (uint32_t page = 0; page < kPages; page++) {
+    ChunkHeader header{};
+    header.magic = kChunkMagic;
+    header.kind = page % 2 ? ChunkKind::kEvents : ChunkKind::kCatalog;
+    header.chunk_bytes = 0x10000000;
+    header.payload_offset = (kPages - page) * kChunkAlignment + sizeof header;  // the same place for all
+    header.sequence = page / 2;
+    std::string chunk = bytes_of(header);
+    chunk.resize(kChunkAlignment);
+    bytes += chunk;
+  }
+  constexpr uint32_t kTextBytes = 8000;
+  std::string properties = bytes_of(kTextBytes) + std::string(kTextBytes, ' ');
+  uint32_t head = static_cast<uint32_t>(properties.size() + 4) << 8 | static_cast<uint32_t>(EntryType::kProperties);
+  bytes += std::string(sizeof(ChunkHeader), 'x') + bytes_of(head) + properties;
+  TemporaryFile file(bytes);
+  TraceFile trace(file.path(), true);
+  EXPECT_EQ(trace.properties().size(), 0u);
+  EXPECT_GE(trace.damage_count(), uint64_t{kPages});
+  EXPECT_EQ(sweep(trace, {}).end_ticks, 100u);
+}
+
+TEST(TraceFile, TimesThatOverflowAreDamage) {
+  // Each record is the longest possible step on: after 1024 of them 64 bits would start again at 0.
+  std::string payload = begin_record(5, 1);
+  for (int i = 0; i < 600; i++) payload += begin_record((1ull << 54) - 1, 2) + end_record((1ull << 54) - 1);
+  ChunkOptions next{ChunkKind::kEvents, 0, 1, 20, true, {1}};
+  std::string bytes = file_header(0, 0) + kNames + chunk({}, payload) + chunk(next, end_record(10));
+  EXPECT_NE(message_of(bytes).find("a record lies years after the start"), std::string::npos);
+  TemporaryFile file(bytes);
+  TraceFile trace(file.path(), true);
+  SweepResult result = sweep(trace, {});
+  EXPECT_EQ(trace.damage_count(), 1u);
+  EXPECT_EQ(result.events["operation"], 1u);
+  EXPECT_LE(result.crossings["f"], 2u);
+  EXPECT_GE(result.end_ticks, 30u);
+}
+
+TEST(TraceFile, ReadingTheCatalogAgainReportsNothingTwice) {
+  ChunkOptions later{ChunkKind::kCatalog, kNoStream, 3, 0, true, {}};
+  std::string unknown = begin_record(1, 77);
+  TemporaryFile file(file_header(0, 100) + kNames + chunk(later, "") + chunk({}, unknown));
+  TraceFile trace(file.path(), true);
+  EXPECT_EQ(trace.damage_count(), 1u);
+  sweep(trace, {});
+  EXPECT_EQ(trace.damage_count(), 2u);
+}
+
 // Run under the sanitizers this shows that no byte of the file is trusted.
 TEST(TraceFile, SurvivesAnyBytes) {
   std::string sound = file_header(5, 400) + kNames;
