@@ -6,6 +6,7 @@ SHELL := /bin/bash
 .ONESHELL:
 
 BUDGET ?= quick
+RUNS ?= 1000000
 OUTPUT ?= output/artifacts
 # Where pip finds PyTorch besides its usual index: empty for the usual build, or the address of an index of CPU builds.
 TORCH_INDEX ?=
@@ -22,11 +23,11 @@ NATIVE := build/native
 SOURCES := CMakeLists.txt pyproject.toml README.md LICENSE \
 	$(shell find src rlscope -type f -not -name '*.pyc' -not -name '*.so')
 
-.PHONY: help setup build test test-py test-cpp artifacts lint clean
+.PHONY: help setup build test test-py test-cpp fuzz artifacts lint clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
-	@echo "  BUDGET=quick|paper, OUTPUT=DIR (artifacts); TORCH_INDEX=ADDRESS, PYTHON=python3.11 (setup)"
+	@echo "  BUDGET=quick|paper, OUTPUT=DIR (artifacts); RUNS=1000000 (fuzz); TORCH_INDEX=ADDRESS, PYTHON=python3.11 (setup)"
 
 setup: $(ENVIRONMENT) ## make .venv with the locked packages
 
@@ -37,12 +38,24 @@ test: test-py test-cpp ## run all tests
 test-py: build ## run the Python tests
 	$(BIN)/pytest
 
-test-cpp: setup ## run the C++ tests under the address and undefined-behaviour sanitizers
+test-cpp: setup ## run the C++ tests under the address, undefined-behaviour and thread sanitizers
 	prefix="$$(scripts/get_googletest.sh)"
 	PATH="$(CURDIR)/$(BIN):$$PATH"
-	cmake -S . -B $(NATIVE) -G Ninja -DRLSCOPE_TESTS=ON -DRLSCOPE_SANITIZE=ON -DCMAKE_PREFIX_PATH="$$prefix" >/dev/null
-	cmake --build $(NATIVE)
-	ctest --test-dir $(NATIVE) --output-on-failure
+	for sanitizers in address,undefined thread; do
+		build=$(NATIVE)/$${sanitizers%,*}
+		cmake -S . -B "$$build" -G Ninja -DRLSCOPE_TESTS=ON -DRLSCOPE_SANITIZE=$$sanitizers -DCMAKE_PREFIX_PATH="$$prefix" >/dev/null
+		cmake --build "$$build"
+		ctest --test-dir "$$build" --output-on-failure
+	done
+
+fuzz: setup ## give the trace reader RUNS damaged files; needs clang
+	PATH="$(CURDIR)/$(BIN):$$PATH"
+	cmake -S . -B $(NATIVE)/fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++ -DRLSCOPE_FUZZ=ON -DRLSCOPE_SANITIZE=address,undefined >/dev/null
+	cmake --build $(NATIVE)/fuzz
+	mkdir -p $(NATIVE)/fuzz/found
+	ASAN_OPTIONS=quarantine_size_mb=16 $(NATIVE)/fuzz/tests/native/fuzz_trace $(NATIVE)/fuzz/found tests/native/fuzz/corpus \
+		-artifact_prefix=$(NATIVE)/fuzz/ -runs=$(RUNS) -max_len=49152 -timeout=5 -malloc_limit_mb=16 -rss_limit_mb=1024 \
+		-print_final_stats=1
 
 artifacts: build ## record every case study, draw its figures, judge its claims
 	$(BIN)/python scripts/artifacts.py --budget $(BUDGET) --output $(OUTPUT)

@@ -8,6 +8,7 @@ import pandas as pd
 
 from rlscope.analysis.breakdown import NS_PER_S, records
 from rlscope.analysis.sweep import ProcessSweep, TraceSweep, sweep_trace
+from rlscope.text import encodable
 from rlscope.trace.format import EndReason
 from rlscope.trace.reader import Trace
 
@@ -83,12 +84,15 @@ class Contents:
         }
 
 
-def read_contents(trace: Trace, on_process: Callable[[], None] = lambda: None) -> Contents:
-    """Sweeps the trace; damage is stepped over and becomes a reason in `why`.
+def read_contents(trace: Trace, recover: bool = False, on_process: Callable[[], None] = lambda: None) -> Contents:
+    """Sweeps the trace.
 
-    `on_process` is called after each process, from another thread.
+    Args:
+        trace: what `open_trace` returned.
+        recover: step over damage, and say so in `why`, rather than raise.
+        on_process: called after each process, from another thread.
     """
-    swept = sweep_trace(trace, recover=True, on_process=on_process)
+    swept = sweep_trace(trace, recover, on_process=on_process)
     crossings = [
         (process.name, boundary, count)
         for process in swept.processes
@@ -142,5 +146,6 @@ def _threads(swept: TraceSweep) -> pd.DataFrame:
         known = names if isinstance(names, dict) else {}
         for stream in process.found["streams"]:
             name = known.get(str(stream["thread_id"]))
-            rows.append((process.name, stream["stream"], stream["thread_id"], name, stream["events"]))
+            shown = encodable(name) if isinstance(name, str) else None
+            rows.append((process.name, stream["stream"], stream["thread_id"], shown, stream["events"]))
     return pd.DataFrame(rows, columns=list(THREAD_COLUMNS))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from rlscope._analysis import sweep
 from rlscope.errors import TraceError, TraceFormatError
+from rlscope.text import encodable
 from rlscope.trace.reader import ProcessFile, Trace
 
 if TYPE_CHECKING:
@@ -104,7 +105,8 @@ def _unique_names(swept: list[tuple[ProcessFile, SweepDict]]) -> list[str]:
     names = []
     for file, found in swept:
         name = found["properties"].get("process_name")
-        names.append(name if isinstance(name, str) and name else "main" if file.is_main else "process")
+        known = encodable(name) if isinstance(name, str) else ""
+        names.append(known or ("main" if file.is_main else "process"))
     uses = Counter(names)
     pids = [file.header.pid for file, _ in swept]
     names = [f"{name} ({pid})" if uses[name] > 1 else name for name, pid in zip(names, pids, strict=True)]

@@ -15,6 +15,7 @@ from rlscope.cli.progress import progress_bar
 from rlscope.cli.tables import rich_table
 from rlscope.errors import UsageError
 from rlscope.model import NO_OPERATION
+from rlscope.text import printable
 from rlscope.trace.reader import open_trace
 
 
@@ -59,7 +60,7 @@ def analyze(
         if as_json:
             _print_json(analyses, breakdowns)
         elif csv_file is not None:
-            _joined(analyses, breakdowns).to_csv(csv_file, index=False)
+            _joined(analyses, breakdowns).to_csv(csv_file, index=False, errors="backslashreplace")
         elif parquet_file is not None:
             _joined(analyses, breakdowns).to_parquet(parquet_file, index=False)
         else:
@@ -123,7 +124,8 @@ def _summary(analysis: Analysis) -> str:
     if analysis.extrapolated_s is not None:
         parts.append(f"about {analysis.extrapolated_s:.3g} s for all {analysis.total_timesteps} timesteps")
     lines = [f"{analysis.directory}: {', '.join(parts)}"]
-    return "\n".join([*lines, *(f"  incomplete: {reason}" for reason in analysis.why)])
+    lines += [f"  incomplete: {reason}" for reason in analysis.why]
+    return "\n".join(printable(line) for line in lines)
 
 
 def _without_trivial(table: pd.DataFrame) -> pd.DataFrame:

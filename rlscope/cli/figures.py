@@ -31,11 +31,11 @@ class Workload:
     extrapolated_s: float | None
 
 
-def analyze_traces(directories: Sequence[Path]) -> dict[str, Analysis]:
+def analyze_traces(directories: Sequence[Path], recover: bool = False) -> dict[str, Analysis]:
     """Analyze the traces, each under the shortest end of its path that tells it from the others."""
-    traces = {name: open_trace(path) for name, path in zip(names(directories), directories, strict=True)}
+    traces = {name: open_trace(path, recover) for name, path in zip(names(directories), directories, strict=True)}
     with progress_bar("analyzing", sum(len(trace.processes) for trace in traces.values())) as on_process:
-        return {name: analyze(trace, on_process=on_process) for name, trace in traces.items()}
+        return {name: analyze(trace, recover, on_process=on_process) for name, trace in traces.items()}
 
 
 def names(directories: Sequence[Path]) -> list[str]:

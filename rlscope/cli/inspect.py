@@ -13,6 +13,7 @@ from rich.tree import Tree
 from rlscope.analysis.contents import EVENT_KINDS, Contents, read_contents
 from rlscope.cli.progress import progress_bar
 from rlscope.cli.tables import rich_table
+from rlscope.text import printable
 from rlscope.trace.reader import open_trace
 
 CROSSINGS_SHOWN = 15
@@ -22,16 +23,17 @@ THREADS_SHOWN = 20
 @click.command()
 @click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def inspect(directory: Path, as_json: bool) -> None:
+@click.option("--recover", is_flag=True, help="Step over damaged parts of the trace instead of stopping there.")
+def inspect(directory: Path, as_json: bool, recover: bool) -> None:
     """Show what the trace in DIR holds, and whether anything is missing from it.
 
     \b
     Example:
       rlscope inspect trace
     """
-    trace = open_trace(directory, recover=True)
+    trace = open_trace(directory, recover)
     with progress_bar("reading", len(trace.processes)) as on_process:
-        contents = read_contents(trace, on_process)
+        contents = read_contents(trace, recover, on_process)
     if as_json:
         json.dump(contents.to_json_dict(), sys.stdout, indent=2)
         sys.stdout.write("\n")
@@ -69,7 +71,7 @@ def _summary(directory: Path, contents: Contents) -> str:
     known = [f"{library} {version}" for library, version in versions.items() if isinstance(version, str)]
     if known:
         lines.append(f"versions: {', '.join(known)}")
-    return "\n".join(lines)
+    return "\n".join(printable(line) for line in lines)
 
 
 def _process_tree(contents: Contents) -> Tree:
@@ -82,5 +84,5 @@ def _process_tree(contents: Contents) -> Tree:
             if row[loss]:
                 text += f", {row[loss]:,} {loss.replace('_', ' ')}"
         parent = root if pd.isna(row["parent_pid"]) else branches.get(row["parent_pid"], root)
-        branches[row["pid"]] = parent.add(escape(text))
+        branches[row["pid"]] = parent.add(escape(printable(text)))
     return root

@@ -3,11 +3,13 @@
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from io import TextIOWrapper
 from typing import Any
 
 import click
 
 from rlscope.errors import RLScopeError
+from rlscope.text import printable
 from rlscope.version import __version__
 
 #: In the order of use. Each verb is a command of that name in rlscope/cli/NAME.py.
@@ -41,12 +43,15 @@ def verbs() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Runs the command line; user errors are one line and exit status 2, without a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a name may have characters that the locale lacks
     try:
         status = verbs.main(arguments, prog_name="rlscope", standalone_mode=False)
     except RLScopeError as error:
         _fail(str(error))
     except click.ClickException as error:
-        _fail(error.format_message().replace("\n", " "))
+        _fail(" ".join(error.format_message().split()))
     except click.exceptions.Abort:
         sys.exit(130)
     except BrokenPipeError:
@@ -58,7 +63,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _fail(message: str) -> None:
-    click.echo(f"rlscope: error: {message}", err=True)
+    click.echo(f"rlscope: error: {printable(message)}", err=True)
     sys.exit(2)
 
 

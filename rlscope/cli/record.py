@@ -12,6 +12,7 @@ import click
 from rlscope.errors import RLScopeError, UsageError
 from rlscope.record.config import LAYERS, TRACE_VARIABLE, RecordConfig
 from rlscope.record.trace_directory import begin_trace, end_trace, environment_of_children, name_main_process
+from rlscope.text import printable
 
 FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 #: si_code of a signal that the terminal sent: the command got it as well.
@@ -159,7 +160,7 @@ def _summary(directory: Path, shown: Path) -> str:
     dropped = sum(process.found["dropped_records"] for process in swept.processes)
     size = sum(process.file.file_bytes for process in swept.processes)
     where = f" in {len(swept.processes)} processes" if len(swept.processes) > 1 else ""
-    incomplete = f" Incomplete: {swept.why[0]}." if swept.why else ""
+    incomplete = f" Incomplete: {printable(swept.why[0])}." if swept.why else ""
     return (
         f"rlscope: {events:,} events{where}, {size / 1e6:.1f} MB, {dropped:,} dropped.{incomplete} "
         f"Look at it: rlscope report {shown} -o report"

@@ -12,11 +12,12 @@ from rlscope.errors import UsageError
 @click.command("report", epilog="Example: rlscope report trace -o report; then open report/index.html")
 @click.argument("traces", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="DIR...")
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="OUT", help="A directory.")
-def report(traces: tuple[Path, ...], output: Path) -> None:
+@click.option("--recover", is_flag=True, help="Step over damaged parts of a trace instead of stopping there.")
+def report(traces: tuple[Path, ...], output: Path, recover: bool) -> None:
     """Write figures, tables and an HTML page that shows them."""
     if output.exists() and not output.is_dir():
         raise UsageError(f"{output}: expected a directory or nothing, found a file. Give another -o")
-    analyses = analyze_traces(traces)
+    analyses = analyze_traces(traces, recover)
     output.mkdir(parents=True, exist_ok=True)
     write_report(analyses, output)
     click.echo(f"wrote {output / 'index.html'}")

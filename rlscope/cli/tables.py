@@ -6,6 +6,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from rlscope.analysis.breakdown import records
+from rlscope.text import printable
 
 
 def rich_table(title: str, table: pd.DataFrame) -> Table:
@@ -15,7 +16,7 @@ def rich_table(title: str, table: pd.DataFrame) -> Table:
         is_number = pd.api.types.is_numeric_dtype(table[name]) and not pd.api.types.is_bool_dtype(table[name])
         shown.add_column(str(name), justify="right" if is_number else "left", overflow="fold", no_wrap=is_number)
     for row in records(table):
-        shown.add_row(*(escape(_cell(name, value)) for name, value in row.items()))
+        shown.add_row(*(escape(printable(_cell(name, value))) for name, value in row.items()))
     return shown
 
 

@@ -14,10 +14,13 @@ from rlscope.plots.style import (
     RESOURCE_COLOURS,
     RESOURCE_LABELS,
     STAGE_LABELS,
+    unknown_glyphs,
 )
+from rlscope.text import printable
 
 GROUP_WIDTH = 0.67
 KEYS_LEFT = 1.02  # in widths of the axes
+LONGEST_NAME = 60  # characters under a group of bars
 
 Look = tuple[str, str]  # fill colour and hatch
 
@@ -66,10 +69,18 @@ def tallest(table: pandas.DataFrame, value: str) -> float:
 
 def name_groups(axes: Axes, workloads: Iterable[str], labels: Mapping[str, str], title: str) -> None:
     """Write each workload's label under its group, and what the workloads differ in under all."""
-    names = [labels.get(workload, workload) for workload in workloads]
+    names = [labels.get(workload) or as_label(workload) for workload in workloads]
     axes.set_xticks(range(len(names)), names)
     axes.set_xlim(-0.5, len(names) - 0.5)
     axes.set_xlabel(title, labelpad=2)
+
+
+def as_label(name: str) -> str:
+    """The name of a trace or a process, which may be anything, as Matplotlib text: no formulas, not without end."""
+    shown = printable(name)
+    if len(shown) > LONGEST_NAME:
+        shown = f"{shown[: LONGEST_NAME - 1]}…"
+    return shown.replace("$", r"\$")
 
 
 def draw_keys(figure: Figure, top: Axes, bottom: Axes, looks: Iterable[Patch], stages: tuple[str, ...]) -> None:
@@ -97,7 +108,8 @@ def draw_keys(figure: Figure, top: Axes, bottom: Axes, looks: Iterable[Patch], s
         handlelength=0,
         handletextpad=0,
     )
-    figure.canvas.draw()  # gives both their places
+    with unknown_glyphs():
+        figure.canvas.draw()  # gives both their places
     end_of_legend = legend.get_window_extent().y0
     if box.get_window_extent().y1 > end_of_legend:
         box.set_loc("upper left")

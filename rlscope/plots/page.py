@@ -1,11 +1,12 @@
 """A plain HTML page of figures, tables and remarks; it needs no script and no network."""
 
-from html import escape
+import html
 from pathlib import Path
 
 import pandas
 
 from rlscope.plots.tables import cell_text
+from rlscope.text import printable
 
 FIGURE_FORMATS = ("pdf", "svg", "png")
 STYLE = """
@@ -18,6 +19,11 @@ td, th { padding: 0.2rem 0.7rem; border-bottom: 1px solid #ddd; text-align: left
 .warning { background: #fff3cd; border-left: 4px solid #e0a800; padding: 0.5rem 1rem; }
 code { background: #f4f4f4; padding: 0 0.2rem; }
 """
+
+
+def escape(text: str) -> str:
+    """`text` as HTML that shows it and does nothing else."""
+    return html.escape(printable(text))
 
 
 class Page:
@@ -69,4 +75,6 @@ class Page:
             f"<title>{escape(self._title)}</title><style>{STYLE}</style>"
         )
         body = "\n".join(self._parts)
-        path.write_text(f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n{body}\n</body></html>\n')
+        path.write_text(
+            f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n{body}\n</body></html>\n', encoding="utf-8"
+        )

@@ -1,6 +1,8 @@
 """How every category, resource and stage looks in a figure: colour, hatch, label, place in the stack."""
 
-from contextlib import AbstractContextManager
+import warnings
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import matplotlib
@@ -71,8 +73,16 @@ def paper() -> AbstractContextManager[None]:
     )
 
 
+@contextmanager
+def unknown_glyphs() -> Iterator[None]:
+    """Lets a name have characters that the font lacks: a box is drawn for each, and no warning printed for each."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        yield
+
+
 def save_figure(figure: Figure, path: Path) -> None:
     """Write the figure in the format that the file's name ends in, without the date of writing."""
     dateless = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
-    with paper():
+    with paper(), unknown_glyphs():
         figure.savefig(path, metadata=dateless.get(path.suffix, {}))

@@ -45,7 +45,7 @@ def in_stack_order(table: pandas.DataFrame) -> pandas.DataFrame:
 
 def write_csv(table: pandas.DataFrame, path: Path) -> None:
     """Write the table with six significant digits, which is more than any measurement here has."""
-    table.to_csv(path, index=False, float_format="%.6g")
+    table.to_csv(path, index=False, float_format="%.6g", errors="backslashreplace")
 
 
 def markdown(table: pandas.DataFrame) -> str:

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from rlscope.errors import TraceFormatError
+from rlscope.errors import TraceError, TraceFormatError
 
 MANIFEST_NAME = "manifest.json"
 
@@ -14,6 +14,7 @@ def read_manifest(directory: str | os.PathLike[str]) -> dict[str, Any]:
     """The manifest of the trace in `directory`; empty if there is none yet.
 
     Raises:
+        TraceError: the file may not be read.
         TraceFormatError: the file is not a JSON object.
     """
     path = Path(directory, MANIFEST_NAME)
@@ -21,6 +22,8 @@ def read_manifest(directory: str | os.PathLike[str]) -> dict[str, Any]:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         return {}
+    except OSError as error:
+        raise TraceError(f"the manifest could not be read: {error}; make it readable") from error
     except UnicodeDecodeError as error:
         raise TraceFormatError(f"{path} is not UTF-8 at byte {error.start}; delete it and analyze again") from error
     try:

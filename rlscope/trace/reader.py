@@ -1,5 +1,6 @@
 """Opens a trace directory: which processes it holds, what run they belong to, how their clocks relate."""
 
+import os
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -9,8 +10,11 @@ from rlscope.errors import TraceError, TraceFormatError
 from rlscope.trace.clock import Clock, clock_id, make_clocks
 from rlscope.trace.format import (
     FILE_HEADER,
+    FILE_HEADER_BYTES,
+    FILE_MAGIC,
     FORMAT_VERSION,
     PROCESS_FILE_SUFFIX,
+    ClockKind,
     EndReason,
     FileHeader,
     read_version,
@@ -56,10 +60,15 @@ def open_trace(directory: str | PathLike[str], recover: bool = False) -> Trace:
         TraceFormatError: a file is damaged or of another format version.
     """
     root = Path(directory)
+    if root.is_file():
+        raise TraceError(f"a trace directory was expected, but {root} is a file; give the directory that it lies in")
     if not root.is_dir():
         raise TraceError(f"a trace directory was expected at {root}, but there is none; record one with "
                          f"`rlscope record -o {root} -- COMMAND`")  # fmt: skip
-    paths = sorted(root.glob(f"*{PROCESS_FILE_SUFFIX}"))
+    try:
+        paths = sorted(root / name for name in os.listdir(root) if name.endswith(PROCESS_FILE_SUFFIX))
+    except OSError as error:
+        raise TraceError(f"the trace could not be read: {error}; make it readable") from error
     why = [f"process {note.stem}: {note.read_text(errors='replace')}" for note in sorted(root.glob(f"*{NOTE_SUFFIX}"))]
     if not paths and why:
         raise TraceError(f"no process of {root} was recorded: {'; '.join(why)}")
@@ -104,6 +113,8 @@ def _read_header(path: Path) -> FileHeader | None:
         raise TraceError(f"a process file could not be read: {error}; make it readable") from error
     if not any(data):
         return None
+    if data.startswith(FILE_MAGIC) and len(data) < FILE_HEADER.size:
+        raise _damage(path, len(data), f"a header of {FILE_HEADER_BYTES} bytes was expected, the file ends here")
     version = read_version(data)
     if version is None:
         raise TraceFormatError(f"{path} is not a process file: it does not start with RLSCOPE; move it away, or go on "
@@ -111,7 +122,19 @@ def _read_header(path: Path) -> FileHeader | None:
     if version != FORMAT_VERSION:
         raise TraceFormatError(f"{path} has format version {version}, this rlscope reads version {FORMAT_VERSION}; "
                                "analyze it with the version of rlscope that recorded it")  # fmt: skip
-    return FileHeader.unpack(data)
+    header = FileHeader.unpack(data)
+    if header.clock not in (ClockKind.TSC, ClockKind.MONOTONIC):
+        raise _damage(path, 16, f"clock {header.clock} is unknown")
+    ticks = header.last_pair.ticks - header.first_pair.ticks
+    elapsed_ns = header.last_pair.monotonic_ns - header.first_pair.monotonic_ns
+    is_one_reading = ticks == 0 and elapsed_ns == 0
+    if header.clock == ClockKind.TSC and not is_one_reading and (ticks <= 0 or elapsed_ns <= 0):
+        raise _damage(path, 96, f"the clock's two readings must increase, but {ticks} ticks took {elapsed_ns} ns")
+    return header
+
+
+def _damage(path: Path, offset: int, what: str) -> TraceFormatError:
+    return TraceFormatError(f"{path} is damaged at byte {offset}: {what}; go on without the file with --recover")
 
 
 def _processes(headers: list[tuple[Path, FileHeader]], manifest: dict[str, Any]) -> tuple[ProcessFile, ...]:
@@ -159,6 +182,6 @@ def _exit_ticks(header: FileHeader, clock: Clock, manifest: dict[str, Any]) -> i
 
 def _exit_status(header: FileHeader, manifest: dict[str, Any]) -> int | None:
     status = manifest.get("exit_status")
-    if isinstance(status, int):
+    if isinstance(status, int) and abs(status) < 1 << 31:
         return status
     return header.exit_status if header.end_reason == EndReason.EXIT else None

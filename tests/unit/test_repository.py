@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "rlscope"
 
 # What each part may import of rlscope; every part may import itself.
-SHARED = {"rlscope.errors", "rlscope.model", "rlscope.version"}
+SHARED = {"rlscope.errors", "rlscope.model", "rlscope.text", "rlscope.version"}
 MAY_IMPORT = {
     "boundaries": SHARED | {"rlscope.record"},
     "integrations": SHARED | {"rlscope.record"},
@@ -34,6 +34,7 @@ STANDARD_LIBRARY_ONLY = (
     "trace/manifest.py",
     "errors.py",
     "model.py",
+    "text.py",
     "version.py",
 )
 

@@ -1,0 +1,26 @@
+"""Makes text from a trace or a file name safe to show: such text may be anything."""
+
+# Joins emoji into one; the other invisible characters reorder or hide what stands around them.
+ZERO_WIDTH_JOINER = "\u200d"
+
+
+def printable(text: str, keep: str = "") -> str:
+    r"""`text` on one line, without control, invisible and direction-changing characters: these become `\x1b`, `\u202e`.
+
+    Args:
+        text: anything.
+        keep: characters to leave as they are all the same, such as a newline.
+    """
+    if text.isprintable():
+        return text
+    shown = [c if c.isprintable() or c == ZERO_WIDTH_JOINER or c in keep else _escaped(c) for c in text]
+    return "".join(shown)
+
+
+def encodable(text: str) -> str:
+    r"""`text` with halves of surrogate pairs, which JSON can say and no file can hold, as `\ud83d`."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")
