@@ -214,8 +214,9 @@ void Session::count_misnested(uint64_t operations) {
 }
 
 void Session::on_chunk_change() {
-  ProcessFile* file = state().file;
-  if (file) file->header().last_pair = read_clock_pair();
+  State& s = state();
+  std::lock_guard<std::mutex> lock(s.mutex);  // two threads may change chunks at once, and a pair belongs together
+  if (s.file) s.file->header().last_pair = read_clock_pair();
 }
 
 void Session::prepare_fork() { state().mutex.lock(); }

@@ -135,7 +135,7 @@ def test_a_report_of_a_trace_without_operations(tmp_path: Path) -> None:
 
 @pytest.fixture
 def analyzed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def analyses(traces: Sequence[Path]) -> dict[str, Analysis]:
+    def analyses(traces: Sequence[Path], recover: bool = False) -> dict[str, Analysis]:
         return {path.name: analysis({"main": TRAINING if path.name == "ppo" else IDLE}) for path in traces}
 
     for verb in ("plot", "report"):
