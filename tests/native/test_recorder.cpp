@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "recording.h"
 #include "session.h"
 #include "sweep.h"
 #include "trace_reader.h"
@@ -19,26 +20,13 @@
 namespace rlscope {
 namespace {
 
-class Recorder : public ::testing::Test {
+class Recorder : public Recording {
  protected:
-  void SetUp() override {
-    char name[] = "/tmp/rlscope_test_XXXXXX";
-    directory_ = mkdtemp(name);
-    ASSERT_EQ(Session::start(directory_), 0);
-    path_ = Session::path();
-  }
-  void TearDown() override {
-    Session::stop(EndReason::kStopped, 0);
-    std::filesystem::remove_all(directory_);
-  }
   SweepResult stop_and_read() {
     Session::stop(EndReason::kStopped, 0);
     TraceFile file(path_, false);
     return sweep(file, {});
   }
-
-  std::string directory_;
-  std::string path_;
 };
 
 CodedId operation(const char* name) { return Session::intern(NameKind::kOperation, Category::kPython, name); }

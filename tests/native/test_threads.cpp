@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "recording.h"
 #include "session.h"
 #include "sweep.h"
 #include "trace_bytes.h"
@@ -16,22 +17,7 @@
 namespace rlscope {
 namespace {
 
-class Threads : public ::testing::Test {
- protected:
-  void SetUp() override {
-    char name[] = "/tmp/rlscope_test_XXXXXX";
-    directory_ = mkdtemp(name);
-    ASSERT_EQ(Session::start(directory_), 0);
-    path_ = Session::path();
-  }
-  void TearDown() override {
-    Session::stop(EndReason::kStopped, 0);
-    std::filesystem::remove_all(directory_);
-  }
-
-  std::string directory_;
-  std::string path_;
-};
+using Threads = Recording;
 
 TEST_F(Threads, NameAndReportWhileOthersRecord) {
   constexpr int kThreads = 4;
