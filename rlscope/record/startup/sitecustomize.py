@@ -50,7 +50,8 @@ def _run_hidden_sitecustomize():
 
 
 if sys.version_info < (3, 5):
-    _leave_note()
+    if "RLSCOPE_TRACE" in os.environ:
+        _leave_note()
 else:
     import importlib.machinery
     import importlib.util
