@@ -39,4 +39,10 @@ BOUNDARY = Boundary(
     not_crossings=PREDICATES | ACCESSORS,
     indexed=("torch._C.TensorBase",),
     callbacks=(("torch.autograd.function", "BackwardCFunction", "apply"),),
+    callback_takers=(
+        ("torch", "Tensor", "register_hook"),
+        ("torch", "Tensor", "register_post_accumulate_grad_hook"),
+        ("torch.nn.modules.module", "Module", "register_full_backward_hook"),
+        ("torch.nn.modules.module", "Module", "register_full_backward_pre_hook"),
+    ),
 )

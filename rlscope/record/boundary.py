@@ -25,7 +25,9 @@ class Boundary:
         not_crossings: Names in the containers that do no work: predicates, accessors of metadata.
         indexed: Types of which x[i] and x[i] = v are crossings, subclasses included.
         callbacks: Python methods, as (module, class, method), through which native code calls the program: inside them
-            time is Python's again.
+            and what subclasses put in their place, time is Python's again.
+        callback_takers: Functions, as (module, function) or (module, class, method), that are given Python for native
+            code to call: inside it time is Python's again.
     """
 
     library: str
@@ -35,6 +37,7 @@ class Boundary:
     not_crossings: frozenset[str] = frozenset()
     indexed: tuple[str, ...] = ()
     callbacks: tuple[tuple[str, str, str], ...] = ()
+    callback_takers: tuple[tuple[str, ...], ...] = ()
 
 
 def resolve(dotted: str) -> Any | None:

@@ -1,9 +1,9 @@
 """Hooks: Python functions of known libraries that are replaced by ones that run inside operations."""
 
 import functools
+import types
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import ModuleType
 from typing import Any
 
 from rlscope import _native
@@ -49,6 +49,21 @@ class MethodHook:
     after: Notice | None = None
 
 
+def full_name(function: Callable[..., Any]) -> str:
+    """The name under which a Python function is recorded."""
+    return f"{function.__module__}.{function.__qualname__}"
+
+
+def as_callback(value: Any) -> Any:
+    """A function that counts as Python wherever it is called from; any other value as it is.
+
+    Objects that can be called are left alone: native code may look at their type, as at ctypes' function pointers.
+    """
+    if not isinstance(value, types.FunctionType | types.MethodType) or hasattr(value, "__wrapped__"):
+        return value
+    return scoped(value, _native.callback(full_name(value)))
+
+
 def scope_of(operation: str) -> _native.Scope:
     """The scope of an operation that a hook opens."""
     return _native.joining_stage(operation) if operation in STAGES else _native.operation(operation)
@@ -86,7 +101,7 @@ class Hooks:
         self._watched: dict[type, list[Callable[[type], None]]] = {}
         self._running: dict[MethodHook, set[int]] = {}
 
-    def apply(self, hook: FunctionHook | MethodHook, module: ModuleType) -> None:
+    def apply(self, hook: FunctionHook | MethodHook, module: types.ModuleType) -> None:
         """Puts `hook` in place in an imported module. A name that the library no longer has is left out."""
         if isinstance(hook, FunctionHook):
             function = vars(module).get(hook.name)
@@ -98,13 +113,34 @@ class Hooks:
             self._wrap_inherited(owner, hook)
             self.on_subclasses(owner, functools.partial(self._wrap_method, hook=hook))
 
-    def mark_callback(self, module: ModuleType, owner: str, name: str) -> None:
-        """Counts what runs inside a method that native code calls as Python."""
+    def mark_callback(self, module: types.ModuleType, owner: str, name: str) -> None:
+        """Counts what runs inside a method that native code calls, of a class or a subclass, as Python."""
         target = vars(module).get(owner)
-        method = vars(target).get(name) if isinstance(target, type) else None
-        if callable(method):
-            scope = _native.callback(f"{module.__name__}.{owner}.{name}")
-            self._replace(target, name, method, scoped(method, scope))
+        if not isinstance(target, type):
+            return
+
+        def mark(cls: type) -> None:
+            method = vars(cls).get(name)
+            if isinstance(method, types.FunctionType):
+                self._replace(cls, name, method, scoped(method, _native.callback(full_name(method))))
+
+        self.on_subclasses(target, mark)
+
+    def mark_given_callbacks(self, module: types.ModuleType, path: tuple[str, ...]) -> None:
+        """Counts what native code calls because it was given to this function, or method of a class, as Python."""
+        *owner, name = path
+        target = vars(module).get(owner[0]) if owner else module
+        function = vars(target).get(name) if target is not None else None
+        if not callable(function):
+            return
+        of_caller = len(owner)  # a method's first argument is its object
+
+        @functools.wraps(function)
+        def taking(*args: Any, **kwargs: Any) -> Any:
+            given = map(as_callback, args[of_caller:])
+            return function(*args[:of_caller], *given, **{key: as_callback(value) for key, value in kwargs.items()})
+
+        self._replace(target, name, function, taking)
 
     def on_subclasses(self, owner: type, callback: Callable[[type], None]) -> None:
         """Calls `callback` with `owner`, each of its subclasses and each one that is made later."""
@@ -114,6 +150,11 @@ class Hooks:
         self._watched[owner].append(callback)
         for subclass in [owner, *_all_subclasses(owner)]:
             callback(subclass)
+
+    def replace(self, owner: type, name: str, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+        """Puts `wrap(method)` in the place of a method of `owner`."""
+        method = vars(owner)[name]
+        self._replace(owner, name, method, wrap(method))
 
     def restore(self) -> None:
         """Puts everything back, unless somebody else has replaced it since."""

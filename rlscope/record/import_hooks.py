@@ -10,12 +10,24 @@ from types import ModuleType
 Callback = Callable[[ModuleType], None]
 
 
+def _call(callback: Callback, module: ModuleType) -> None:
+    """A version of a library that we do not fit must not break the program's import."""
+    try:
+        callback(module)
+    except Exception as error:
+        print(
+            f"rlscope: {module.__name__} {getattr(module, '__version__', '(no version)')} is recorded in part only: "
+            f"{type(error).__name__}: {error}. The program goes on.",
+            file=sys.stderr,
+        )
+
+
 class _Loader(importlib.abc.Loader):
     """Loads with the real loader, then runs the callbacks."""
 
-    def __init__(self, loader: importlib.abc.Loader, callbacks: list[Callback]) -> None:
+    def __init__(self, loader: importlib.abc.Loader, waiting: dict[str, list[Callback]]) -> None:
         self._loader = loader
-        self._callbacks = callbacks
+        self._waiting = waiting
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
         return self._loader.create_module(spec)
@@ -26,8 +38,10 @@ class _Loader(importlib.abc.Loader):
         if module.__spec__ is not None:
             module.__spec__.loader = self._loader
         self._loader.exec_module(module)
-        for callback in self._callbacks:
-            callback(module)
+        # Not earlier: a spec may be asked for without being loaded. A callback may add to the list.
+        for callback in self._waiting.get(module.__name__, ()):
+            _call(callback, module)
+        self._waiting.pop(module.__name__, None)
 
 
 class ImportHooks(importlib.abc.MetaPathFinder):
@@ -41,7 +55,7 @@ class ImportHooks(importlib.abc.MetaPathFinder):
         """Calls `callback(module)` after `name` was imported; at once if it is there already."""
         module = sys.modules.get(name)
         if module is not None and not getattr(module.__spec__, "_initializing", False):
-            callback(module)
+            _call(callback, module)
             return
         self._callbacks.setdefault(name, []).append(callback)
 
@@ -68,5 +82,5 @@ class ImportHooks(importlib.abc.MetaPathFinder):
             self._searching.discard(fullname)
         if spec is None or spec.loader is None or not hasattr(spec.loader, "exec_module"):
             return None
-        spec.loader = _Loader(spec.loader, self._callbacks.pop(fullname))
+        spec.loader = _Loader(spec.loader, self._callbacks)
         return spec

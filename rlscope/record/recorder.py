@@ -15,6 +15,7 @@ from rlscope import _native
 from rlscope.boundaries import BOUNDARIES
 from rlscope.errors import RecordingError, UsageError
 from rlscope.integrations import HOOKS
+from rlscope.integrations.single_file import SingleFileScripts
 from rlscope.model import Category
 from rlscope.record import progress
 from rlscope.record.boundary import Boundary, intercept, intercept_container, resolve
@@ -48,6 +49,7 @@ class Recorder:
         self._process_name = process_name
         self._imports = ImportHooks()
         self._hooks = Hooks()
+        self._single_file_scripts = SingleFileScripts()
         self._iterations_seen = 0
         self._iterations_recorded = 0
         self._started_ns = 0
@@ -66,6 +68,7 @@ class Recorder:
         if self.config.auto:
             for hook in HOOKS:
                 self._imports.after_import(hook.module, functools.partial(self._hooks.apply, hook))
+            self._imports.after_import("torch", self._single_file_scripts.install)
         if self._is_delayed():
             _native.arm()
         else:
@@ -77,9 +80,12 @@ class Recorder:
         self._stop_writing(reason)
         self._imports.remove()
         self._hooks.restore()
+        self._single_file_scripts.remove()
 
     def on_progress(self, timesteps: int, total_timesteps: int, is_baseline: bool) -> None:
         """Records an iteration, and starts or ends the recording where a limit says so."""
+        if is_baseline:  # from a library that knows its operations: nothing needs to be guessed
+            self._single_file_scripts.remove()
         self._iterations_seen += not is_baseline
         if not _native.is_recording():
             if self._is_delayed() and not self._is_writing and self._iterations_seen == self.config.delay_iterations:
@@ -157,12 +163,10 @@ class Recorder:
             indexed = resolve(dotted)
             if isinstance(indexed, type):
                 self._intercept_indexing(indexed, dotted, boundary.category)
-
         for name, owner, method in boundary.callbacks:
-            self._imports.after_import(name, functools.partial(self._mark_callback, owner, method))
-
-    def _mark_callback(self, owner: str, method: str, module: ModuleType) -> None:
-        self._hooks.mark_callback(module, owner, method)
+            self._imports.after_import(name, functools.partial(self._hooks.mark_callback, owner=owner, name=method))
+        for name, *path in boundary.callback_takers:
+            self._imports.after_import(name, functools.partial(self._hooks.mark_given_callbacks, path=tuple(path)))
 
     def _intercept_indexing(self, base: type, name: str, category: Category) -> None:
         """Each subclass has slots of its own, filled when it is made, from the base's original function."""

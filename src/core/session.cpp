@@ -33,7 +33,7 @@ struct State {
   std::vector<StreamWriter*> writers;
   uint32_t next_stream = 0;
   std::vector<Name> names;            // a name's id is its position + 1
-  std::vector<uint32_t> inherited;    // operations that were open where this process was forked off, outermost first
+  std::vector<StreamWriter::Frame> inherited;  // operations open where this process was forked off, outermost first
   bool has_failed = false;
   // Of earlier recordings: never freed, because a call that began then compares its writer's address when it returns.
   std::vector<StreamWriter*> retired_writers;
@@ -64,7 +64,7 @@ void Session::arm() {
 int Session::start(const std::string& directory) {
   install_handlers();
   State& s = state();
-  std::vector<uint32_t> inherited;
+  std::vector<StreamWriter::Frame> inherited;
   {
     std::lock_guard<std::mutex> lock(s.mutex);
     if (is_recording_) return EALREADY;
@@ -86,7 +86,9 @@ int Session::start(const std::string& directory) {
   if (!writer || !writer->make_live()) return EIO;
   // Making the file took time that is not the program's.
   s.file->header().start_ticks = writer->last_ticks();
-  for (uint32_t id : inherited) writer->begin(encode_id(id));
+  for (const StreamWriter::Frame& frame : inherited) {
+    if (writer->begin(encode_id(frame.id))) writer->frame(writer->depth() - 1).is_stage = frame.is_stage;
+  }
   return 0;
 }
 
@@ -230,8 +232,8 @@ void Session::after_fork_in_child() {
   s.inherited.clear();
   if (StreamWriter* writer = t_writer) {
     for (uint32_t i = 0; i < writer->depth(); i++) {
-      uint32_t id = writer->frame(i).id;
-      if (s.names[id - 1].kind != NameKind::kBoundary) s.inherited.push_back(id);
+      const StreamWriter::Frame& frame = writer->frame(i);
+      if (s.names[frame.id - 1].kind != NameKind::kBoundary && !frame.is_guess) s.inherited.push_back(frame);
     }
   }
   t_writer = nullptr;

@@ -92,8 +92,12 @@ bool StreamWriter::next_chunk() {
 }
 
 void StreamWriter::end_misnested(uint32_t depth) {
-  Session::count_misnested(depth_ - depth - 1);
-  while (depth_ > depth) end();
+  uint64_t misnested = 0;
+  while (depth_ > depth) {
+    misnested += depth_ > depth + 1 && !frames_[depth_ - 1].is_guess;
+    end();
+  }
+  if (misnested > 0) Session::count_misnested(misnested);
 }
 
 void StreamWriter::progress(bool is_baseline, uint64_t timesteps, uint64_t total_timesteps) {

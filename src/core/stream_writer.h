@@ -30,8 +30,9 @@ class StreamWriter {
   struct Frame {
     uint32_t id;
     uint16_t repeats;   // the same operation entered again while innermost: nothing new to record
-    uint16_t joins : 15;  // a stage entered again while this frame lies in it: likewise
+    uint16_t joins : 14;  // a stage entered again while this frame lies in it: likewise
     uint16_t is_stage : 1;
+    uint16_t is_guess : 1;  // nobody closes it: it ends where the next stage begins or the frame below it ends
   };
   static_assert(sizeof(Frame) == 8);
 
@@ -41,7 +42,7 @@ class StreamWriter {
     if (__builtin_expect(cursor_ + kRoom > limit_ || depth_ >= kMaxDepth, 0) && !make_room(kRoom)) return false;
     unsigned bytes;
     uint64_t word = encode_varint(advance() << 2 | kBegin, bytes);
-    frames_[depth_++] = {id, 0, 0, 0};
+    frames_[depth_++] = {id, 0, 0, 0, 0};
     if (__builtin_expect(bytes + id_bytes <= 8, 1)) {
       store(word | coded_id << (8 * bytes), bytes + id_bytes);
     } else {
@@ -65,7 +66,7 @@ class StreamWriter {
     store(word, bytes);
   }
 
-  // Closes every frame above the first `depth`; those that nobody closed are counted as misnested operations.
+  // Closes every frame above the first `depth`; those that nobody closed, unless guessed, are counted as misnested.
   void end_to(uint32_t depth) {
     if (__builtin_expect(depth_ == depth + 1, 1)) {
       end();
@@ -79,6 +80,9 @@ class StreamWriter {
   uint32_t depth() const { return depth_; }
   uint64_t last_ticks() const { return last_ticks_; }
   Frame& frame(uint32_t index) { return frames_[index]; }
+  bool is_guessing() const { return depth_ > 0 && frames_[depth_ - 1].is_guess; }
+  void count_simulation() { simulations_++; }
+  uint64_t simulations() const { return simulations_; }
   bool is_closed() const { return is_closed_; }
   // Closed for good: the chunk is complete, later records are ignored. `rest` as in ProcessFile::close_chunk.
   void close(bool gives_rest_back);
@@ -123,6 +127,7 @@ class StreamWriter {
   uint32_t sequence_ = 0;
   uint32_t chunk_bytes_;
   uint64_t thread_id_;
+  uint64_t simulations_ = 0;  // how often this thread has begun to simulate
   MappedChunk chunk_;
   ProcessFile* file_ = nullptr;
   uint8_t* scratch_ = nullptr;  // where the records of an armed writer go

@@ -13,7 +13,10 @@ struct Scope {
   PyObject* name;
   NameKind kind;
   bool is_stage;    // one of the three operations that every breakdown is grouped by
+  bool is_simulation;
+  bool ends_guess;  // says what the program does now, so that nothing needs to be guessed any more
   bool is_joining;  // opens nothing inside a frame that is in this stage already
+  bool is_guess;    // opens nothing inside any stage that is not guessed
   CodedId id;       // id 0 until first recorded
 };
 
@@ -21,6 +24,7 @@ PyTypeObject* scope_type;
 PyObject* operations;  // name -> Scope
 PyObject* phases;
 PyObject* joining_stages;
+PyObject* guessed_stages;
 PyObject* callbacks;
 
 Scope* as_scope(PyObject* object) { return reinterpret_cast<Scope*>(object); }
@@ -43,10 +47,37 @@ bool is_in_stage(StreamWriter* writer, uint32_t id) {
   return false;
 }
 
+bool is_in_certain_stage(StreamWriter* writer) {
+  for (uint32_t depth = writer->depth(); depth > 0; depth--) {
+    const StreamWriter::Frame& frame = writer->frame(depth - 1);
+    if (frame.is_stage && !frame.is_guess) return true;
+  }
+  return false;
+}
+
+// One guess is open at a time, and only where nobody knows better.
+void enter_guess(StreamWriter* writer, Scope* scope) {
+  if (writer->is_guessing()) {
+    if (writer->frame(writer->depth() - 1).id == scope->id.id) return;
+    writer->end();
+  }
+  if (is_in_certain_stage(writer) || !writer->begin(scope->id)) return;
+  StreamWriter::Frame& frame = writer->frame(writer->depth() - 1);
+  frame.is_stage = frame.is_guess = true;
+}
+
 PyObject* enter(PyObject* self, PyObject*) {
   Scope* scope = as_scope(self);
   if (StreamWriter* writer = Session::writer()) {
     if (__builtin_expect(scope->id.id == 0, 0) && !intern(scope)) return nullptr;
+    if (scope->is_guess) {
+      enter_guess(writer, scope);
+      return Py_NewRef(self);
+    }
+    if (scope->ends_guess) {
+      if (writer->is_guessing()) writer->end();
+      if (scope->is_simulation) writer->count_simulation();
+    }
     uint32_t depth = writer->depth();
     if (scope->is_joining && is_in_stage(writer, scope->id.id)) {
       writer->frame(depth - 1).joins++;
@@ -80,6 +111,10 @@ PyObject* leave_scope(PyObject* self, PyObject* const*, Py_ssize_t) {
   Scope* scope = as_scope(self);
   StreamWriter* writer = t_writer;
   if (writer && scope->id.id != 0) {
+    if (scope->is_guess) {
+      if (writer->is_guessing()) writer->end();
+      Py_RETURN_NONE;
+    }
     uint32_t depth = writer->depth();
     if (__builtin_expect(depth > 0, 1)) {
       StreamWriter::Frame& top = writer->frame(depth - 1);
@@ -144,9 +179,13 @@ PyType_Slot scope_slots[] = {
 PyType_Spec scope_spec = {"rlscope._native.Scope", sizeof(Scope), 0,
                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, scope_slots};
 
+constexpr const char* kSimulation = "simulation";
+
+bool is_named(PyObject* name, const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; }
+
 bool is_stage_name(PyObject* name) {
-  for (const char* stage : {"simulation", "inference", "backpropagation"}) {
-    if (PyUnicode_CompareWithASCIIString(name, stage) == 0) return true;
+  for (const char* stage : {kSimulation, "inference", "backpropagation"}) {
+    if (is_named(name, stage)) return true;
   }
   return false;
 }
@@ -170,10 +209,13 @@ PyObject* scope_named(PyObject* cache, NameKind kind, PyObject* name) {
   scope->name = Py_NewRef(name);
   scope->kind = kind;
   scope->is_stage = kind == NameKind::kOperation && is_stage_name(name);
+  scope->is_simulation = scope->is_stage && is_named(name, kSimulation);
+  scope->ends_guess = scope->is_stage || (kind == NameKind::kOperation && is_named(name, "training_loop"));
   scope->is_joining = cache == joining_stages;
+  scope->is_guess = cache == guessed_stages;
   scope->id = {0, 0, 0};
-  // Both flavours of a stage are one name in the trace.
-  if (scope->is_joining) {
+  // All flavours of a stage are one name in the trace.
+  if (scope->is_joining || scope->is_guess) {
     PyObject* plain = scope_named(operations, kind, name);
     if (!plain || (as_scope(plain)->id.id == 0 && !intern(as_scope(plain)))) return nullptr;
     scope->id = as_scope(plain)->id;
@@ -191,6 +233,15 @@ PyObject* joining_stage(PyObject*, PyObject* name) {
   return scope_named(joining_stages, NameKind::kOperation, name);
 }
 
+PyObject* guessed_stage(PyObject*, PyObject* name) {
+  return scope_named(guessed_stages, NameKind::kOperation, name);
+}
+
+PyObject* simulations(PyObject*, PyObject*) {
+  StreamWriter* writer = Session::writer();
+  return PyLong_FromUnsignedLongLong(writer ? writer->simulations() : 0);
+}
+
 PyObject* callback(PyObject*, PyObject* name) { return scope_named(callbacks, NameKind::kBoundary, name); }
 
 PyMethodDef functions[] = {
@@ -202,6 +253,11 @@ PyMethodDef functions[] = {
      "decorator.\n\nAn inner phase suspends the outer one. Does nothing where nothing records."},
     {"joining_stage", joining_stage, METH_O,
      "joining_stage(name)\n--\n\nAs operation(name), but opens nothing where this stage is the innermost already."},
+    {"guessed_stage", guessed_stage, METH_O,
+     "guessed_stage(name)\n--\n\nAs operation(name), but opens nothing inside a stage that is certain, and ends where "
+     "the next stage begins or the operation around it ends."},
+    {"simulations", simulations, METH_NOARGS,
+     "simulations()\n--\n\nHow often this thread has entered simulation so far."},
     {"callback", callback, METH_O,
      "callback(name)\n--\n\nPython that native code has called: a crossing back, whose time is Python's."},
     {nullptr, nullptr, 0, nullptr},
@@ -214,8 +270,9 @@ bool add_scopes(PyObject* module) {
   operations = PyDict_New();
   phases = PyDict_New();
   joining_stages = PyDict_New();
+  guessed_stages = PyDict_New();
   callbacks = PyDict_New();
-  return scope_type && operations && phases && joining_stages && callbacks && PyModule_AddType(module, scope_type) == 0 &&
+  return scope_type && operations && phases && joining_stages && guessed_stages && callbacks && PyModule_AddType(module, scope_type) == 0 &&
          PyModule_AddFunctions(module, functions) == 0;
 }
 

@@ -78,7 +78,48 @@ def use_callback() -> None:
 
     y = Slow.apply(torch.ones(1, requires_grad=True))
     y.backward(retain_graph=True)  # the first one starts the engine
-    timed("callback", lambda: y.backward(retain_graph=True))
+    timed("function", lambda: y.backward(retain_graph=True))
+
+    x = torch.ones(1, requires_grad=True)
+    x.register_hook(lambda gradient: spin())
+    z = x.clone()
+    timed("tensor_hook", lambda: z.backward(retain_graph=True))
+
+    layer = torch.nn.Linear(1, 1)
+    layer.register_full_backward_hook(lambda module, given, received: spin())
+    w = layer(torch.ones(1, requires_grad=True))
+    timed("module_hook", lambda: w.backward(retain_graph=True))
+
+    import mujoco
+
+    model = mujoco.MjModel.from_xml_string(
+        "<mujoco><worldbody><body><freejoint/><geom size='1'/></body></worldbody></mujoco>"
+    )
+    data = mujoco.MjData(model)
+    mujoco.set_mjcb_passive(lambda model, data: spin())
+    timed("simulator_callback", lambda: mujoco.mj_step(model, data))
+    mujoco.set_mjcb_passive(None)
+
+    import Box2D
+
+    class Listener(Box2D.b2ContactListener):
+        def BeginContact(self, contact):
+            spin()
+
+    world = Box2D.b2World(contactListener=Listener())
+    world.CreateStaticBody(shapes=Box2D.b2PolygonShape(box=(50, 1)))
+    ball = world.CreateDynamicBody(position=(0, 5))
+    ball.CreatePolygonFixture(box=(0.4, 0.4), density=1)
+
+    def fall() -> None:
+        """Ends in a contact, each time anew."""
+        ball.position, ball.linearVelocity = (0, 1.5), (0, -5)
+        for _ in range(10):
+            world.Step(1 / 60, 1, 1)
+        ball.position = (0, 20)
+        world.Step(1 / 60, 1, 1)
+
+    timed("listener", fall)
 
 
 def use_mujoco() -> None:

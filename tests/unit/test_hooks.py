@@ -1,6 +1,7 @@
 """Hooks on Python classes and functions, and on imports: put in place, told apart, and put back."""
 
 import importlib
+import importlib.util
 import pickle
 import sys
 import types
@@ -151,3 +152,35 @@ def test_a_module_that_cannot_be_found_fails_as_usual() -> None:
     with pytest.raises(ModuleNotFoundError, match="no_such_module_anywhere"):
         importlib.import_module("no_such_module_anywhere")
     imports.remove()
+
+
+def test_a_callback_that_fails_does_not_break_the_import(
+    module_on_path: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    imports = ImportHooks()
+    imports.install()
+    imports.after_import(module_on_path, lambda module: module.renamed)
+    assert importlib.import_module(module_on_path).value == 1
+    imports.remove()
+    assert "imported_late (no version) is recorded in part only: AttributeError" in capsys.readouterr().err
+
+
+def test_looking_for_a_module_does_not_use_up_its_callbacks(module_on_path: str) -> None:
+    seen: list[types.ModuleType] = []
+    imports = ImportHooks()
+    imports.install()
+    imports.after_import(module_on_path, seen.append)
+    assert importlib.util.find_spec(module_on_path) is not None
+    module = importlib.import_module(module_on_path)
+    imports.remove()
+    assert seen == [module]
+
+
+def test_a_callback_can_wait_for_the_module_that_it_is_called_for(module_on_path: str) -> None:
+    seen: list[types.ModuleType] = []
+    imports = ImportHooks()
+    imports.install()
+    imports.after_import(module_on_path, lambda module: imports.after_import(module_on_path, seen.append))
+    module = importlib.import_module(module_on_path)
+    imports.remove()
+    assert seen == [module]

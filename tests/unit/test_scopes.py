@@ -74,6 +74,50 @@ def test_a_stage_that_is_open_is_joined(in_process: Callable[[], Path]) -> None:
     assert swept["misnested_operations"] == 0
 
 
+def test_a_guess_ends_where_the_next_stage_begins(in_process: Callable[[], Path]) -> None:
+    inference, learning = _native.guessed_stage("inference"), _native.guessed_stage("backpropagation")
+    inference.__enter__()
+    with rlscope.operation("log"):
+        pass
+    inference.__enter__()  # joins
+    learning.__enter__()
+    with _native.joining_stage("simulation"):
+        inference.__enter__()  # opens nothing inside what is certain
+        inference.__exit__(None, None, None)
+    learning.__exit__(None, None, None)  # has ended
+    swept = _analysis.sweep(str(in_process()))
+    assert swept["events"]["operation"] == 4  # inference, log, backpropagation, simulation
+    assert swept["misnested_operations"] == 0
+    assert {row[1] for row in swept["breakdown"]} == {"(none)", "inference", "backpropagation", "simulation"}
+
+
+def test_a_guess_ends_with_the_operation_around_it(in_process: Callable[[], Path]) -> None:
+    with rlscope.operation("rollout"):
+        _native.guessed_stage("inference").__enter__()
+    with rlscope.operation("update"):
+        pass
+    swept = _analysis.sweep(str(in_process()))
+    assert swept["misnested_operations"] == 0
+    assert ("(none)", "update") in {(row[1], row[2]) for row in swept["breakdown"]}
+
+
+def test_a_training_loop_ends_a_guess(in_process: Callable[[], Path]) -> None:
+    _native.guessed_stage("inference").__enter__()
+    with rlscope.operation("training_loop"):
+        pass
+    swept = _analysis.sweep(str(in_process()))
+    assert ("training_loop", "training_loop") in {(row[1], row[2]) for row in swept["breakdown"]}
+
+
+def test_steps_of_the_environment_are_counted(in_process: Callable[[], Path]) -> None:
+    before = _native.simulations()
+    with rlscope.operation("simulation"):
+        pass
+    with rlscope.operation("inference"):
+        pass
+    assert _native.simulations() == before + 1
+
+
 def test_an_exception_closes_the_operation(in_process: Callable[[], Path]) -> None:
     with pytest.raises(KeyError), rlscope.operation("a"):
         raise KeyError("x")

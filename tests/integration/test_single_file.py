@@ -1,0 +1,65 @@
+"""Scripts without a training library: stages come from what follows the call of a network."""
+
+import json
+from pathlib import Path
+
+import pytest
+from recording import record
+
+#: What a user annotates begins a little earlier than the first call of a network: tensors are made for it.
+TOLERANCE = 0.1
+
+
+@pytest.mark.parametrize("algorithm", ["ppo", "dqn", "sac"])
+def test_stages_are_where_a_user_would_annotate(algorithm: str, tmp_path: Path) -> None:
+    recording = record(tmp_path / "trace", "single_file.py", algorithm)
+    assert recording.returncode == 0, recording.stderr
+    stopwatch = json.loads(recording.stdout.splitlines()[-1])
+    for stage, nanoseconds in stopwatch.items():
+        if stage != "simulation":  # whose steps are too short to be compared with a stopwatch around them
+            assert recording.seconds(stage=stage) * 1e9 == pytest.approx(nanoseconds, rel=TOLERANCE), stage
+    assert recording.main_sweep()["misnested_operations"] == 0
+
+
+def test_annotations_by_hand_are_not_guessed_over(tmp_path: Path) -> None:
+    script = tmp_path / "annotated.py"
+    script.write_text(
+        "import gymnasium, rlscope, torch\n"
+        "env = gymnasium.make('CartPole-v1')\n"
+        "env.reset(seed=0)\n"
+        "network = torch.nn.Linear(4, 2)\n"
+        "optimizer = torch.optim.SGD(network.parameters(), lr=0.1)\n"
+        "for _ in range(20):\n"
+        "    with rlscope.operation('inference'), rlscope.operation('act'):\n"
+        "        network(torch.zeros(4))\n"
+        "    env.step(0)\n"
+        "    with rlscope.operation('backpropagation'):\n"
+        "        network(torch.zeros(4)).sum().backward()\n"
+        "        optimizer.step()\n"
+        "    with rlscope.operation('log'):\n"
+        "        network(torch.zeros(4))\n"
+    )
+    recording = record(tmp_path / "trace", script)
+    assert recording.returncode == 0, recording.stderr
+    swept = recording.main_sweep()
+    operations = {(row[1], row[2]) for row in swept["breakdown"]}
+    assert {("inference", "act"), ("backpropagation", "backpropagation")} <= operations
+    assert ("inference", "log") not in operations
+    # By hand 4 in each turn and the environment's; guessed: the last network call, which `log` ends.
+    assert swept["events"]["operation"] == 20 * (4 + 1 + 1) + 2
+    assert swept["misnested_operations"] == 0
+
+
+def test_a_worker_that_only_calls_networks_infers(tmp_path: Path) -> None:
+    script = tmp_path / "serve.py"
+    script.write_text(
+        "import torch\n"
+        "network = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Linear(8, 2))\n"
+        "for _ in range(50):\n"
+        "    network(torch.zeros(1000, 4))\n"
+        "    sum(range(1000))\n"
+    )
+    recording = record(tmp_path / "trace", script)
+    assert recording.returncode == 0, recording.stderr
+    assert recording.main_sweep()["events"]["operation"] == 50
+    assert recording.seconds(stage="inference", category="backend") > 0

@@ -1,0 +1,163 @@
+"""Train in one file with PyTorch alone, as CleanRL's scripts do; a stopwatch runs where a user would annotate.
+
+The argument is ppo (no gradients while acting), dqn (gradients on while acting, a target network without) or sac (one
+method of the actor serves acting and learning, two optimizers take turns). Prints the stopwatch's nanoseconds as JSON.
+"""
+
+import json
+import sys
+import time
+from collections import Counter
+from contextlib import contextmanager
+
+import gymnasium
+import numpy as np
+import torch
+from torch import nn
+from torch.distributions import Categorical, Normal
+
+NANOSECONDS = Counter()
+
+
+@contextmanager
+def watch(stage):
+    start = time.perf_counter_ns()
+    yield
+    NANOSECONDS[stage] += time.perf_counter_ns() - start
+
+
+def network(inputs, outputs):
+    return nn.Sequential(nn.Linear(inputs, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, outputs))
+
+
+class Agent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.actor, self.critic = network(4, 2), network(4, 1)
+
+    def get_action_and_value(self, observations, actions=None):
+        choices = Categorical(logits=self.actor(observations))
+        actions = choices.sample() if actions is None else actions
+        return actions, choices.log_prob(actions), choices.entropy(), self.critic(observations)
+
+
+def warm_up():
+    """What PyTorch does once only, at the first use, is not what is compared."""
+    spare = network(4, 2)
+    optimizer = torch.optim.Adam(spare.parameters())
+    for kind in (lambda output: Categorical(logits=output), lambda output: Normal(output, 1.0)):
+        choices = kind(spare(torch.zeros(1, 4)))
+        choices.log_prob(choices.sample()).sum().backward()
+        optimizer.step()
+
+
+def ppo():
+    envs = gymnasium.make_vec("CartPole-v1", num_envs=4, vectorization_mode="sync")
+    agent = Agent()
+    optimizer = torch.optim.Adam(agent.parameters(), lr=1e-3)
+    with watch("simulation"):
+        observations, _ = envs.reset(seed=1)
+    for _ in range(12):
+        batch = []
+        for _ in range(64):
+            with watch("inference"), torch.no_grad():
+                observed = torch.as_tensor(observations)
+                actions, log_probabilities, _, values = agent.get_action_and_value(observed)
+                chosen = actions.numpy()
+            with watch("simulation"):
+                observations, rewards, _, _, _ = envs.step(chosen)
+            batch.append((observed, actions, log_probabilities, values.flatten() + torch.as_tensor(rewards)))
+        observed, actions, before, returns = (torch.cat(column).float() for column in zip(*batch, strict=True))
+        for _ in range(20):
+            with watch("backpropagation"):
+                _, now, entropy, values = agent.get_action_and_value(observed, actions)
+                gain = ((now - before).exp().clamp(0.8, 1.2) * (returns - values.detach().flatten())).mean()
+                loss = (values.flatten() - returns).pow(2).mean() - gain - 0.01 * entropy.mean()
+                optimizer.zero_grad()
+                loss.backward()
+                nn.utils.clip_grad_norm_(agent.parameters(), 0.5)
+                optimizer.step()
+
+
+def dqn():
+    env = gymnasium.make("CartPole-v1")
+    q_network, target_network = network(4, 2), network(4, 2)
+    optimizer = torch.optim.Adam(q_network.parameters(), lr=1e-3)
+    observations, rewards, actions = np.zeros((4000, 4), np.float32), np.zeros(4000, np.float32), np.zeros(4000, int)
+    with watch("simulation"):
+        observation, _ = env.reset(seed=1)
+    for step in range(1500):
+        with watch("inference"):
+            action = int(q_network(torch.as_tensor(observation)).argmax())
+        observations[step], actions[step] = observation, action
+        with watch("simulation"):
+            observation, rewards[step], terminated, truncated, _ = env.step(action)
+        if terminated or truncated:
+            with watch("simulation"):
+                observation, _ = env.reset()
+        if step > 100:
+            chosen = np.random.randint(0, step, 64)
+            with watch("backpropagation"):
+                with torch.no_grad():
+                    best = target_network(torch.as_tensor(observations[chosen + 1])).max(dim=1).values
+                    wanted = torch.as_tensor(rewards[chosen]) + 0.99 * best
+                values = q_network(torch.as_tensor(observations[chosen]))
+                values = values.gather(1, torch.as_tensor(actions[chosen])[:, None]).squeeze()
+                loss = nn.functional.mse_loss(values, wanted)
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+
+
+class Actor(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = network(3, 2)
+
+    def get_action(self, observation):
+        mean, spread = self.body(observation).chunk(2, dim=-1)
+        choices = Normal(mean, nn.functional.softplus(spread) + 0.01)
+        action = choices.rsample()
+        return action.tanh() * 2, choices.log_prob(action)
+
+
+def sac():
+    env = gymnasium.make("Pendulum-v1")
+    actor, critic = Actor(), network(4, 1)
+    actor_optimizer = torch.optim.Adam(actor.parameters(), lr=1e-3)
+    critic_optimizer = torch.optim.Adam(critic.parameters(), lr=1e-3)
+    observations, rewards, actions = (np.zeros((2000, width), np.float32) for width in (3, 1, 1))
+    with watch("simulation"):
+        observation, _ = env.reset(seed=1)
+    for step in range(600):
+        with watch("inference"):
+            action = actor.get_action(torch.as_tensor(observation))[0].detach().numpy()
+        observations[step], actions[step] = observation, action
+        with watch("simulation"):
+            observation, rewards[step], _, _, _ = env.step(action)
+        if step > 50:
+            chosen = np.random.randint(0, step, 64)
+            observed, taken = torch.as_tensor(observations[chosen]), torch.as_tensor(actions[chosen])
+            with watch("backpropagation"):
+                with torch.no_grad():
+                    later = torch.as_tensor(observations[chosen + 1])
+                    wanted = torch.as_tensor(rewards[chosen]) + 0.9 * critic(
+                        torch.cat((later, actor.get_action(later)[0]), dim=1)
+                    )
+                critic_loss = nn.functional.mse_loss(critic(torch.cat((observed, taken), dim=1)), wanted)
+                critic_optimizer.zero_grad()
+                critic_loss.backward()
+                critic_optimizer.step()
+            with watch("backpropagation"):
+                proposed, log_probability = actor.get_action(observed)
+                actor_loss = (0.1 * log_probability - critic(torch.cat((observed, proposed), dim=1))).mean()
+                actor_optimizer.zero_grad()
+                actor_loss.backward()
+                actor_optimizer.step()
+
+
+torch.manual_seed(1)
+torch.set_num_threads(1)
+warm_up()
+{"ppo": ppo, "dqn": dqn, "sac": sac}[sys.argv[1]]()
+print(json.dumps(NANOSECONDS))
