@@ -28,11 +28,12 @@ NOTHING_TO_SHOW = (
     default="published",
     help="published: three stages of training. complete: also waiting, idle time and time in no operation.",
 )
-def plot(kind: str, traces: tuple[Path, ...], output: Path, unit: str, view: str) -> None:
+@click.option("--recover", is_flag=True, help="Step over damaged parts of a trace instead of stopping there.")
+def plot(kind: str, traces: tuple[Path, ...], output: Path, unit: str, view: str, recover: bool) -> None:
     """Draw one figure of one or more traces."""
     if output.suffix not in FORMATS:
         raise UsageError(f"{output}: expected a name that ends in {', '.join(FORMATS)}")
-    shown = workloads(analyze_traces(traces))
+    shown = workloads(analyze_traces(traces, recover))
     if kind == "transitions":
         table, value = transitions_view(shown)
         if table.empty:

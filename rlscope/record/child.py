@@ -1,7 +1,6 @@
 """Starts the recording of a process that was started inside a recorded run."""
 
 import os
-import sys
 from pathlib import Path
 
 from rlscope.errors import RLScopeError
@@ -15,4 +14,4 @@ def start_in_child() -> None:
     try:
         recorder.activate(directory, RecordConfig.load(directory))
     except (OSError, ValueError, RLScopeError) as error:
-        print(f"rlscope: process {os.getpid()} is not recorded: {error}", file=sys.stderr)
+        recorder.give_up(directory, error)

@@ -2,9 +2,10 @@
 
 import dataclasses
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
+
+from rlscope.trace.manifest import write_in_one_step
 
 CONFIG_NAME = "config.json"
 #: The only variable that the recorder reads: the directory of the trace that this process belongs to.
@@ -32,9 +33,7 @@ class RecordConfig:
 
     def save(self, directory: Path) -> None:
         """Writes config.json into `directory`, in one step that no reader sees half of."""
-        partial = directory / f".{CONFIG_NAME}.{os.getpid()}"
-        partial.write_text(json.dumps(dataclasses.asdict(self), indent=2) + "\n")
-        partial.replace(directory / CONFIG_NAME)
+        write_in_one_step(directory / CONFIG_NAME, json.dumps(dataclasses.asdict(self), indent=2) + "\n")
 
     @classmethod
     def load(cls, directory: Path) -> "RecordConfig":

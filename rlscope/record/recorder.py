@@ -1,6 +1,7 @@
 """Starts and stops the recording of this process: boundaries, hooks, child processes, limits."""
 
 import atexit
+import contextlib
 import functools
 import json
 import os
@@ -22,6 +23,7 @@ from rlscope.record.boundary import Boundary, intercept, intercept_container, re
 from rlscope.record.config import RecordConfig
 from rlscope.record.hooks import Hooks
 from rlscope.record.import_hooks import ImportHooks
+from rlscope.trace.manifest import note_unrecorded
 
 END_STOPPED = 1
 END_LIMIT = 4
@@ -266,7 +268,14 @@ def _after_fork_in_child() -> None:
     try:
         active.after_fork_in_child()
     except RecordingError as error:
-        print(f"rlscope: process {os.getpid()} is not recorded: {error}", file=sys.stderr)
+        give_up(active.directory, error)
+
+
+def give_up(directory: Path, error: Exception) -> None:
+    """Says, on stderr and in the trace if that is possible, that this process is not recorded."""
+    print(f"rlscope: process {os.getpid()} is not recorded: {error}", file=sys.stderr)
+    with contextlib.suppress(OSError):
+        note_unrecorded(directory, str(error))
 
 
 def _has_version(name: str) -> bool:

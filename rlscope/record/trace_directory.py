@@ -10,7 +10,7 @@ from typing import Any
 
 from rlscope.errors import RecordingError, UsageError
 from rlscope.record.config import CONFIG_NAME, TRACE_VARIABLE, RecordConfig
-from rlscope.trace.manifest import MANIFEST_NAME, read_manifest, write_manifest
+from rlscope.trace.manifest import MANIFEST_NAME, UNRECORDED_NAME, read_manifest, write_manifest
 from rlscope.version import FORMAT_VERSION, __version__
 
 STARTUP_DIRECTORY = Path(__file__).parent / "startup"
@@ -40,6 +40,7 @@ def begin_trace(directory: Path, config: RecordConfig, command: list[str] | None
     try:
         directory.mkdir(parents=True, exist_ok=True)
         (directory / CONFIG_NAME).touch(exist_ok=False)  # of two recordings that start at once, one gets it
+        (directory / UNRECORDED_NAME).touch()
         config.save(directory)
         write_manifest(directory, _new_manifest(command))
     except FileExistsError as error:

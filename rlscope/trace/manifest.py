@@ -1,4 +1,4 @@
-"""Reading and writing `manifest.json`, which says what run a trace is of. Standard library only."""
+"""Reading and writing `manifest.json`, which says what run a trace is of, and the list of what was not recorded."""
 
 import json
 import os
@@ -8,6 +8,10 @@ from typing import Any
 from rlscope.errors import TraceError, TraceFormatError
 
 MANIFEST_NAME = "manifest.json"
+#: One line per process of the run that has no file: its id and why.
+UNRECORDED_NAME = "unrecorded.txt"
+#: As many are listed; the rest is counted.
+LISTED_UNRECORDED = 100
 
 
 def read_manifest(directory: str | os.PathLike[str]) -> dict[str, Any]:
@@ -37,7 +41,43 @@ def read_manifest(directory: str | os.PathLike[str]) -> dict[str, Any]:
 
 def write_manifest(directory: str | os.PathLike[str], manifest: dict[str, Any]) -> None:
     """Replaces the manifest in one step: a reader sees the old one or the new one."""
-    path = Path(directory, MANIFEST_NAME)
-    unfinished = path.with_name(f"{MANIFEST_NAME}.{os.getpid()}")
-    unfinished.write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+    write_in_one_step(Path(directory, MANIFEST_NAME), json.dumps(manifest, indent=2) + "\n")
+
+
+def write_in_one_step(path: Path, text: str) -> None:
+    """Replaces a file so that no reader sees half of it, and no link that somebody put there is followed."""
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    unfinished.unlink(missing_ok=True)
+    with unfinished.open("x", encoding="utf-8") as file:
+        file.write(text)
     unfinished.replace(path)
+
+
+def note_unrecorded(directory: str | os.PathLike[str], reason: str) -> None:
+    """Says in the trace that this process is not part of it; in a directory that takes no new file as well.
+
+    Raises:
+        OSError: the trace cannot be written at all.
+    """
+    path = Path(directory, UNRECORDED_NAME)
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+    with os.fdopen(descriptor, "a", encoding="utf-8", errors="backslashreplace") as file:
+        file.write(f"{os.getpid()} {' '.join(reason.split())}\n")
+
+
+def read_unrecorded(directory: str | os.PathLike[str]) -> list[str]:
+    """Which processes of the run have no file, and why; one sentence each.
+
+    Raises:
+        TraceError: the file may not be read.
+    """
+    try:
+        with Path(directory, UNRECORDED_NAME).open(encoding="utf-8", errors="replace") as file:
+            listed = [" ".join(file.readline(1000).split()) for _ in range(LISTED_UNRECORDED)]
+            rest = sum(1 for _ in file)
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise TraceError(f"the list of unrecorded processes could not be read: {error}; make it readable") from error
+    found = ["process {}: {}".format(*line.partition(" ")[::2]) for line in listed if line]
+    return [*found, f"{rest} more processes were not recorded"] if rest else found

@@ -19,10 +19,7 @@ from rlscope.trace.format import (
     FileHeader,
     read_version,
 )
-from rlscope.trace.manifest import read_manifest
-
-#: PID.unrecorded says why a process of the run has no file.
-NOTE_SUFFIX = ".unrecorded"
+from rlscope.trace.manifest import read_manifest, read_unrecorded
 
 
 @dataclass(frozen=True)
@@ -69,7 +66,7 @@ def open_trace(directory: str | PathLike[str], recover: bool = False) -> Trace:
         paths = sorted(root / name for name in os.listdir(root) if name.endswith(PROCESS_FILE_SUFFIX))
     except OSError as error:
         raise TraceError(f"the trace could not be read: {error}; make it readable") from error
-    why = [f"process {note.stem}: {note.read_text(errors='replace')}" for note in sorted(root.glob(f"*{NOTE_SUFFIX}"))]
+    why = read_unrecorded(root)
     if not paths and why:
         raise TraceError(f"no process of {root} was recorded: {'; '.join(why)}")
     if not paths:

@@ -8,6 +8,10 @@
 #include "scope.h"
 #include "session.h"
 
+#ifdef Py_GIL_DISABLED
+#error "rlscope cannot record a free-threaded Python: stopping relies on the GIL. Build it for the usual Python."
+#endif
+
 namespace rlscope {
 namespace {
 

@@ -1,5 +1,6 @@
 """A recorded program ends, prints and handles signals as it would alone; what it did up to then is kept."""
 
+import json
 import os
 import random
 import signal
@@ -81,6 +82,29 @@ def test_a_trace_directory_that_vanishes_is_one_clear_line(tmp_path: Path) -> No
         "nothing",  # was recorded
     ]
     assert "Traceback" not in recorded.stderr
+
+
+def test_a_trace_directory_that_becomes_read_only_is_one_clear_line(tmp_path: Path) -> None:
+    plain = run_plain("behave.py", "read_only")
+    # The superuser may write everywhere, unless it gives that up.
+    powers = "-dac_override,-dac_read_search"
+    as_anybody = ["setpriv", f"--bounding-set={powers}", "--"] if os.geteuid() == 0 else []
+    command = [*RLSCOPE, "record", "-o", tmp_path / "trace", "--", sys.executable, SCRIPTS / "behave.py", "read_only"]
+    finished = subprocess.run(
+        [*as_anybody, *map(str, command)], capture_output=True, text=True, env=environment(), cwd=tmp_path
+    )
+    (tmp_path / "trace").chmod(0o755)
+    assert (finished.returncode, finished.stdout) == (plain.returncode, plain.stdout)
+    assert "Traceback" not in finished.stderr
+    recorded = Recording(tmp_path / "trace", finished.returncode, finished.stdout, finished.stderr)
+    assert recorded.main_sweep()["events"]["operation"] == 200_100  # what was open goes on
+    inspected = json.loads(rlscope("inspect", recorded.trace, "--json").stdout)
+    assert inspected["complete"] is False
+    # Both children are counted: the one by fork and the one that is another program.
+    assert ["Permission denied" in reason for reason in inspected["why"] if "is not recorded" not in reason][:2] == [
+        True,
+        True,
+    ]
 
 
 def test_an_output_that_cannot_be_written_is_refused_before_the_program_runs(tmp_path: Path) -> None:

@@ -31,14 +31,14 @@ def shortened(crossing: str) -> str:
     return crossing.rsplit(".", 1)[1]
 
 
-@pytest.mark.parametrize("library", ["torch", "mujoco", "pybullet"])
+@pytest.mark.parametrize("library", ["torch", "mujoco", "pybullet", "ale", "box2d", "gym"])
 def test_crossings_are_the_calls_that_the_interpreter_sees(library: str, tmp_path: Path) -> None:
     counted = run_plain("count_calls.py", library, tmp_path / "trace")
     assert counted.returncode == 0, counted.stderr
     seen = Counter(json.loads(counted.stdout.splitlines()[-1]))
     crossings: Counter[str] = Counter()
     (path,) = (tmp_path / "trace").glob("*.rlscope")
-    prefix = {"torch": "torch.", "mujoco": "mujoco.", "pybullet": "pybullet."}[library]
+    prefix = {"ale": "ale_py.", "box2d": "Box2D.", "gym": "mujoco."}.get(library, f"{library}.")
     for crossing, count in _analysis.sweep(str(path))["crossings"].items():
         # Operators and indexing reach methods without a call that sys.setprofile reports.
         is_operator = shortened(crossing).startswith("__") or shortened(crossing) in OPERATORS

@@ -6,6 +6,7 @@ import os
 import resource
 import shutil
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -87,6 +88,14 @@ elif how == "vanish":
     if "RLSCOPE_TRACE" in os.environ:
         shutil.rmtree(os.environ["RLSCOPE_TRACE"])
     fork()
+    for _ in range(200_000):
+        with rlscope.operation("work"):
+            pass
+elif how == "read_only":
+    if "RLSCOPE_TRACE" in os.environ:
+        os.chmod(os.environ["RLSCOPE_TRACE"], 0o555)
+    fork()
+    print(subprocess.run([sys.executable, "-c", "print('other')"], capture_output=True, text=True).stdout)
     for _ in range(200_000):
         with rlscope.operation("work"):
             pass

@@ -189,8 +189,27 @@ def use_blocking() -> None:
     lock = threading.Lock()
     lock.acquire()
     timed("lock", lambda: lock.acquire(True, 0.02))
+    reentrant, is_held = threading.RLock(), threading.Event()
+    is_over = threading.Event()
+
+    def hold() -> None:
+        with reentrant:
+            is_held.set()
+            is_over.wait()
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    is_held.wait()
+    timed("reentrant_lock", lambda: reentrant.acquire(True, 0.02))
+    is_over.set()
+    holder.join()
     semaphore = multiprocessing.Semaphore(0)
     timed("semaphore", lambda: semaphore.acquire(True, 0.02))
+    child_lock = multiprocessing.Lock()
+    child_lock.acquire()
+    timed("lock_of_processes", lambda: child_lock.acquire(True, 0.02))
+    event = threading.Event()
+    timed("event", lambda: event.wait(0.02))
     simple: queue.SimpleQueue[int] = queue.SimpleQueue()
 
     def get() -> None:

@@ -1,4 +1,4 @@
-"""The benchmark's own parts: the list of benchmarks, results and tables, statistics, the guard's comparison, the locks."""
+"""The benchmark's own parts: its list, results and tables, statistics, the guard's comparison, the lock files."""
 
 import json
 import re

@@ -1,5 +1,6 @@
 """The generator of synthetic traces against the format's decoder, the sweep, the sweep's twin, and its own sums."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy
@@ -95,10 +96,10 @@ def check(directory: Path, expected: Expected) -> ProcessScript:
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_the_trace_is_what_it_is_said_to_be(tmp_path: Path, shape: Shape) -> None:
-    expected = write_trace(tmp_path / "trace", 3000, shape)
+    expected = write_trace(tmp_path / "trace", 12_300, shape)
     script = check(tmp_path / "trace", expected)
     assert len(script.threads) == shape.threads
-    assert expected.events == pytest.approx(3000, rel=0.1)
+    assert expected.events == pytest.approx(12_300, rel=0.1)
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
@@ -120,7 +121,7 @@ def test_threads_that_take_turns_do_not_run_at_the_same_time(tmp_path: Path) -> 
         for record in thread.statements
         if isinstance(record, Begin | End)
     )
-    changes = sum(before != after for (_, before), (_, after) in zip(records, records[1:], strict=False))
+    changes = sum(before != after for (_, before), (_, after) in pairwise(records))
     turns = 3000 // EVENTS_PER_OPERATION // 5
     assert changes <= turns + 2  # and the training loop's own records
 

@@ -33,10 +33,12 @@ def _leave_note():
     """The trace names processes that could not be recorded; this process's own output stays as it is."""
     version = ".".join(map(str, sys.version_info[:3]))
     try:
-        with open(os.environ["RLSCOPE_TRACE"] + "/" + str(os.getpid()) + ".unrecorded", "w") as note:
-            note.write("rlscope is not installed for Python " + version + " at " + sys.executable)
+        note = os.open(os.environ["RLSCOPE_TRACE"] + "/unrecorded.txt", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
     except OSError:
         return
+    text = str(os.getpid()) + " rlscope is not installed for Python " + version + " at " + sys.executable + "\n"
+    os.write(note, text.encode("utf-8", "replace"))
+    os.close(note)
 
 
 def _run_hidden_sitecustomize():
