@@ -19,7 +19,7 @@ PACKAGE = ROOT / "rlscope"
 SHARED = {"rlscope.errors", "rlscope.model", "rlscope.text", "rlscope.version"}
 MAY_IMPORT = {
     "boundaries": SHARED | {"rlscope.record"},
-    "integrations": SHARED | {"rlscope.record"},
+    "integrations": SHARED | {"rlscope.record", "rlscope._native"},
     "record": SHARED | {"rlscope._native", "rlscope.boundaries", "rlscope.integrations", "rlscope.trace.manifest"},
     "trace": SHARED,
     "analysis": SHARED | {"rlscope._analysis", "rlscope.trace"},

@@ -5,6 +5,8 @@ import csv
 import json
 import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -13,7 +15,17 @@ import pytest
 from recording import rlscope
 
 from rlscope.model import Category
+from rlscope.record.config import CONFIG_NAME, RecordConfig
+from rlscope.record.trace_directory import STARTUP_DIRECTORY
 from rlscope.text import printable
+from rlscope.trace.manifest import (
+    MANIFEST_NAME,
+    UNRECORDED_NAME,
+    note_unrecorded,
+    read_manifest,
+    read_unrecorded,
+    write_manifest,
+)
 from rlscope.trace.writer import TraceWriter
 
 PACKAGE = Path(__file__).resolve().parents[2] / "rlscope"
@@ -62,6 +74,13 @@ def test_nothing_read_is_run(file: Path) -> None:
 def test_what_is_unsafe_is_found(source: str) -> None:
     assert len(list(unsafe_nodes(ast.parse(source)))) == 1
 
+
+#: Runs the start-up hook as a Python does for which the extension was not built.
+START_UP_WITHOUT_EXTENSION = """
+import importlib.machinery, runpy, sys
+importlib.machinery.EXTENSION_SUFFIXES.clear()
+runpy.run_path(sys.argv[1])
+"""
 
 HOSTILE = (
     "</script><script>alert(1)</script>",
@@ -202,3 +221,51 @@ def test_an_error_is_one_line_whatever_the_path(tmp_path: Path) -> None:
         assert finished.returncode == 2
         assert finished.stderr.startswith("rlscope: error: ") and finished.stderr.count("\n") == 1
         assert ACTIVE.search(finished.stderr) is None
+
+
+def test_a_link_in_the_place_of_a_temporary_file_is_not_followed(tmp_path: Path) -> None:
+    """As somebody would leave it who may write into the directory and knows which process comes."""
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    trace = tmp_path / "trace"
+    trace.mkdir()
+    for name in (MANIFEST_NAME, CONFIG_NAME):
+        (trace / f".{name}.{os.getpid()}").symlink_to(victim)
+        (trace / name).symlink_to(victim)
+    write_manifest(trace, {"a": 1})
+    RecordConfig().save(trace)
+    assert victim.read_text() == "mine"
+    assert read_manifest(trace) == {"a": 1}
+    assert RecordConfig.load(trace) == RecordConfig()
+
+
+def test_a_link_in_the_place_of_the_list_of_unrecorded_processes_is_not_followed(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    (tmp_path / UNRECORDED_NAME).symlink_to(victim)
+    with pytest.raises(OSError, match="symbolic links"):
+        note_unrecorded(tmp_path, "a reason")
+    finished = subprocess.run(
+        [sys.executable, "-c", START_UP_WITHOUT_EXTENSION, str(STARTUP_DIRECTORY / "sitecustomize.py")],
+        env={**os.environ, "RLSCOPE_TRACE": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert (finished.returncode, finished.stderr) == (0, "")
+    assert victim.read_text() == "mine"
+
+
+def test_processes_that_were_not_recorded_are_listed_and_then_counted(tmp_path: Path) -> None:
+    for number in range(150):
+        note_unrecorded(tmp_path, f"reason {number}\nin two lines")
+    found = read_unrecorded(tmp_path)
+    assert found[0] == f"process {os.getpid()}: reason 0 in two lines"
+    assert found[-1] == "50 more processes were not recorded"
+    assert len(found) == 101
+
+
+def test_the_start_up_hook_lies_alone_and_as_safe_as_the_package() -> None:
+    """Whoever may write there may change rlscope itself; nothing else of the package comes onto the path with it."""
+    assert [file.name for file in STARTUP_DIRECTORY.iterdir() if file.suffix == ".py"] == ["sitecustomize.py"]
+    assert STARTUP_DIRECTORY.stat().st_uid == PACKAGE.stat().st_uid
+    assert STARTUP_DIRECTORY.stat().st_mode & 0o002 == 0

@@ -9,6 +9,7 @@ import sys
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _PACKAGE = os.path.dirname(os.path.dirname(_HERE))
+_FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
 
 
 def _start_recording():
@@ -33,7 +34,7 @@ def _leave_note():
     """The trace names processes that could not be recorded; this process's own output stays as it is."""
     version = ".".join(map(str, sys.version_info[:3]))
     try:
-        note = os.open(os.environ["RLSCOPE_TRACE"] + "/unrecorded.txt", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        note = os.open(os.environ["RLSCOPE_TRACE"] + "/unrecorded.txt", _FLAGS, 0o644)
     except OSError:
         return
     text = str(os.getpid()) + " rlscope is not installed for Python " + version + " at " + sys.executable + "\n"
