@@ -63,3 +63,18 @@ def test_a_worker_that_only_calls_networks_infers(tmp_path: Path) -> None:
     assert recording.returncode == 0, recording.stderr
     assert recording.main_sweep()["events"]["operation"] == 50
     assert recording.seconds(stage="inference", category="backend") > 0
+
+
+def test_a_training_library_puts_an_end_to_guessing(tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(
+        "import torch\n"
+        "from stable_baselines3 import PPO\n"
+        "agent = PPO('MlpPolicy', 'CartPole-v1', n_steps=64, device='cpu')\n"
+        "followed = [torch.nn.Module.__call__ is not torch.nn.Module._wrapped_call_impl]\n"
+        "agent.learn(64)\n"
+        "followed.append(torch.nn.Module.__call__ is not torch.nn.Module._wrapped_call_impl)\n"
+        "print(followed)\n"
+    )
+    recording = record(tmp_path / "trace", script)
+    assert (recording.returncode, recording.stdout) == (0, "[True, False]\n"), recording.stderr
