@@ -11,6 +11,8 @@ namespace {
 struct Scope {
   PyObject_HEAD
   PyObject* name;
+  PyObject* enter;  // __enter__ and __exit__ of this very object, made once: `with` would bind them anew each time
+  PyObject* exit;
   NameKind kind;
   bool is_stage;    // one of the three operations that every breakdown is grouped by
   bool is_simulation;
@@ -142,6 +144,41 @@ PyObject* decorate(PyObject* self, PyObject* args, PyObject* keywords) {
   return wrapped;
 }
 
+PyMethodDef enter_method = {"__enter__", enter, METH_NOARGS, nullptr};
+PyMethodDef exit_method = {"__exit__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(leave_scope)),
+                           METH_FASTCALL, nullptr};
+
+// What a type has in the place of `__enter__`: gives each scope's own bound method, and the class's to the class.
+struct Binding {
+  PyObject_HEAD
+  PyObject* method;
+  PyObject* Scope::*bound;
+};
+
+PyObject* bind(PyObject* self, PyObject* object, PyObject*) {
+  auto* binding = reinterpret_cast<Binding*>(self);
+  return Py_NewRef(object ? as_scope(object)->*binding->bound : binding->method);
+}
+
+PyType_Slot binding_slots[] = {{Py_tp_descr_get, reinterpret_cast<void*>(bind)}, {0, nullptr}};
+PyType_Spec binding_spec = {"rlscope._native.Binding", sizeof(Binding), 0,
+                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, binding_slots};
+
+bool add_binding(PyTypeObject* bindings, PyMethodDef* method, PyObject* Scope::*bound) {
+  Binding* binding = PyObject_New(Binding, bindings);
+  if (!binding) return false;
+  binding->method = PyDescr_NewMethod(scope_type, method);
+  binding->bound = bound;
+  auto* object = reinterpret_cast<PyObject*>(binding);
+  return binding->method && PyObject_SetAttrString(reinterpret_cast<PyObject*>(scope_type), method->ml_name, object) == 0;
+}
+
+bool add_bindings() {
+  PyObject* bindings = PyType_FromSpec(&binding_spec);
+  return bindings && add_binding(reinterpret_cast<PyTypeObject*>(bindings), &enter_method, &Scope::enter) &&
+         add_binding(reinterpret_cast<PyTypeObject*>(bindings), &exit_method, &Scope::exit);
+}
+
 const char* constructor_name(Scope* scope) { return scope->kind == NameKind::kPhase ? "phase" : "operation"; }
 
 PyObject* represent(PyObject* self) {
@@ -157,8 +194,6 @@ PyObject* reduce(PyObject* self, PyObject*) {
 }
 
 PyMethodDef scope_methods[] = {
-    {"__enter__", enter, METH_NOARGS, nullptr},
-    {"__exit__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(leave_scope)), METH_FASTCALL, nullptr},
     {"__reduce__", reduce, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
@@ -207,6 +242,10 @@ PyObject* scope_named(PyObject* cache, NameKind kind, PyObject* name) {
   Scope* scope = PyObject_New(Scope, scope_type);
   if (!scope) return nullptr;
   scope->name = Py_NewRef(name);
+  // Scopes live as long as the process, so that a cycle does no harm.
+  scope->enter = PyCFunction_New(&enter_method, reinterpret_cast<PyObject*>(scope));
+  scope->exit = PyCFunction_New(&exit_method, reinterpret_cast<PyObject*>(scope));
+  if (!scope->enter || !scope->exit) return nullptr;
   scope->kind = kind;
   scope->is_stage = kind == NameKind::kOperation && is_stage_name(name);
   scope->is_simulation = scope->is_stage && is_named(name, kSimulation);
@@ -272,7 +311,7 @@ bool add_scopes(PyObject* module) {
   joining_stages = PyDict_New();
   guessed_stages = PyDict_New();
   callbacks = PyDict_New();
-  return scope_type && operations && phases && joining_stages && guessed_stages && callbacks && PyModule_AddType(module, scope_type) == 0 &&
+  return scope_type && add_bindings() && operations && phases && joining_stages && guessed_stages && callbacks && PyModule_AddType(module, scope_type) == 0 &&
          PyModule_AddFunctions(module, functions) == 0;
 }
 

@@ -1,6 +1,7 @@
 """operation(), phase(), report_progress() and profile() inside one process."""
 
 import asyncio
+import contextlib
 import copy
 import enum
 import pickle
@@ -116,6 +117,20 @@ def test_steps_of_the_environment_are_counted(in_process: Callable[[], Path]) ->
     with rlscope.operation("inference"):
         pass
     assert _native.simulations() == before + 1
+
+
+def test_scopes_are_context_managers_of_the_usual_kind(in_process: Callable[[], Path]) -> None:
+    scope = rlscope.operation("stacked")
+    with contextlib.ExitStack() as stack:  # asks the class, not the object
+        assert stack.enter_context(scope) is scope
+    with contextlib.ExitStack() as stack:
+        stack.push(scope)
+    with scope as entered:
+        assert entered is scope
+    assert scope.__exit__(None, None, None) is None
+    with pytest.raises(TypeError):
+        type(scope).__enter__(3)  # type: ignore[arg-type]
+    assert _analysis.sweep(str(in_process()))["events"]["operation"] == 2
 
 
 def test_an_exception_closes_the_operation(in_process: Callable[[], Path]) -> None:
