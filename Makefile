@@ -19,11 +19,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 ENVIRONMENT := $(VENV)/.environment
 PACKAGE := $(VENV)/.package
+BENCH_LOCK := requirements/bench.lock.txt
+BENCH_VENV := .venv-bench
+BENCH_PACKAGE := $(BENCH_VENV)/.package
 NATIVE := build/native
 SOURCES := CMakeLists.txt pyproject.toml README.md LICENSE \
 	$(shell find src rlscope -type f -not -name '*.pyc' -not -name '*.so')
 
-.PHONY: help setup build test test-py test-cpp fuzz artifacts lint clean
+.PHONY: help setup build test test-py test-cpp fuzz artifacts bench guard lint clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -60,6 +63,12 @@ fuzz: setup ## give the trace reader RUNS damaged files; needs clang
 artifacts: build ## record every case study, draw its figures, judge its claims
 	$(BIN)/python scripts/artifacts.py --budget $(BUDGET) --output $(OUTPUT)
 
+bench: $(BENCH_PACKAGE) ## compare costs with other profilers' (about 22 minutes); ONLY=name,… for some
+	$(BENCH_VENV)/bin/python -m benchmarks.run $(if $(ONLY),--only $(ONLY))
+
+guard: build ## compare instructions and bytes per event with benchmarks/guard.json; UPDATE=1 writes it
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.guard $(if $(UPDATE),--update)
+
 lint: setup ## check style and types
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -73,6 +82,20 @@ $(ENVIRONMENT): $(LOCK)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) --constraint $(LOCK) $(TORCH)
 	$(BIN)/pip install --quiet --no-deps --requirement $(LOCK)
+	touch $@
+
+# The measured package has an environment of its own, with the profilers that it is compared with.
+$(BENCH_VENV)/.environment: $(BENCH_LOCK)
+	@[[ -n "$(PYTHON)" ]] || { echo "make: expected Python 3.11, 3.12 or 3.13 on PATH, found none; or give PYTHON=…" >&2; exit 1; }
+	@echo "setting up $(BENCH_VENV) with $$($(PYTHON) --version); the first time this takes some minutes"
+	$(PYTHON) -m venv $(BENCH_VENV)
+	echo '*' > $(BENCH_VENV)/.gitignore
+	$(BENCH_VENV)/bin/pip install --quiet $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) --constraint $(BENCH_LOCK) $(TORCH)
+	$(BENCH_VENV)/bin/pip install --quiet --no-deps --requirement $(BENCH_LOCK)
+	touch $@
+
+$(BENCH_PACKAGE): $(BENCH_VENV)/.environment $(SOURCES)
+	$(BENCH_VENV)/bin/pip install --quiet --no-deps --no-build-isolation .
 	touch $@
 
 $(PACKAGE): $(ENVIRONMENT) $(SOURCES)

@@ -1,0 +1,178 @@
+"""How costs grow: with the length of a trace, and with the threads, processes and operation names in it."""
+
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from itertools import cycle, islice
+from pathlib import Path
+
+import pandas
+from matplotlib.figure import Figure
+
+import rlscope
+from benchmarks import OUTPUT, peers
+from benchmarks.analyze_once import cost_of_analysis
+from benchmarks.crossing import rlscope_recording, square_roots
+from benchmarks.result import Value, print_results, results
+from benchmarks.synthetic import Shape, write_trace
+from benchmarks.timing import median
+from rlscope.plots.style import paper, save_figure
+
+MIB = 1 << 20
+EVENTS = (100_000, 1_000_000, 10_000_000, 100_000_000)
+THREADS = (1, 2, 4, 8, 16, 32, 64)
+PROCESSES = (1, 2, 4, 8, 16)
+NAMES = (3, 300, 30_000)
+TRACE_EVENTS = 4_000_000  # of the curves over threads, processes and names
+REPEATS = 3
+CALLS = 240_000
+THREADED_CALLS = 2_000_000
+CALL_REPEATS = 9
+COLUMNS = ["panel", "series", "x", "value", "low", "high"]
+
+ANALYSIS, MEMORY, RECORDER = "analysis (ns per event)", "memory (MiB)", "recorder (ns)"
+UNITS = {
+    ANALYSIS: ("analysis", "ns/event"),
+    MEMORY: ("memory", "MiB"),
+    RECORDER: ("recorder", "ns"),
+}
+PANELS = {
+    f"{ANALYSIS} by events": "events",
+    f"{MEMORY} by events": "events",
+    f"{ANALYSIS} by threads": "threads",
+    f"{ANALYSIS} by processes": "processes",
+    f"{ANALYSIS} by names": "operation names",
+    f"{RECORDER} by threads": "threads",
+    f"{RECORDER} by names": "operation names",
+}
+Row = tuple[str, str, int, float, float | None, float | None]
+
+
+def analysis_rows(trace: Path, events: int, shape: Shape, processes: int, panel: str, series: str, x: int) -> list[Row]:
+    """Time per event and memory of analyzing one synthetic trace."""
+    written = write_trace(trace, events, shape, processes).events
+    costs = [cost_of_analysis(trace) for _ in range(REPEATS)]
+    shutil.rmtree(trace)
+    time_ns = median([cost.elapsed_ns / written for cost in costs])
+    rows: list[Row] = [(f"{ANALYSIS} by {panel}", series, x, time_ns.value, time_ns.low, time_ns.high)]
+    if panel == "events":
+        for name, sizes in (
+            ("whole process", [cost.peak_bytes / MIB for cost in costs]),
+            ("beyond the libraries", [cost.added_bytes / MIB for cost in costs]),
+        ):
+            memory = median(sizes)
+            rows.append((f"{MEMORY} by {panel}", name, x, memory.value, memory.low, memory.high))
+    return rows
+
+
+def all_analysis_rows(trace: Path) -> list[Row]:
+    """The five panels of the analysis."""
+    rows: list[Row] = []
+    for events in EVENTS:
+        rows += analysis_rows(trace, events, Shape(), 1, "events", "1 thread", events)
+    for threads in THREADS:
+        for series, turn in (("turns of 5 ms", Shape().turn), ("call by call", None)):
+            rows += analysis_rows(trace, TRACE_EVENTS, Shape(threads, turn=turn), 1, "threads", series, threads)
+    for processes in PROCESSES:
+        rows += analysis_rows(trace, TRACE_EVENTS, Shape(), processes, "processes", "1 thread each", processes)
+    for names in NAMES:
+        rows += analysis_rows(trace, TRACE_EVENTS, Shape(operations=names), 1, "names", "1 thread", names)
+    return rows
+
+
+def cpu_ns_per_call(threads: int, is_recorded: bool) -> float:
+    """CPU time of one math.sqrt in each of several threads at once, all threads together."""
+    started = threading.Barrier(threads + 1)
+
+    def work() -> None:
+        square_roots(1)  # a thread's first call fetches its first chunk
+        started.wait()
+        square_roots(THREADED_CALLS // threads)
+
+    with rlscope_recording() if is_recorded else peers.nothing():
+        workers = [threading.Thread(target=work) for _ in range(threads)]
+        for worker in workers:
+            worker.start()
+        started_ns = time.process_time_ns()
+        started.wait()
+        for worker in workers:
+            worker.join()
+        return (time.process_time_ns() - started_ns) / (THREADED_CALLS // threads * threads)
+
+
+def operation_ns(names: int) -> float:
+    """Time of entering and leaving an operation, with the names one after the other."""
+    scopes = [f"operation_{number}" for number in range(names)]
+
+    def enter_all(wanted: Sequence[str]) -> int:
+        started_ns = time.perf_counter_ns()
+        for name in wanted:
+            with rlscope.operation(name):
+                pass
+        return time.perf_counter_ns() - started_ns
+
+    wanted = list(islice(cycle(scopes), CALLS))
+    with peers.rlscope_recording():
+        enter_all(scopes)  # the first time, a name gets its number
+        return enter_all(wanted) / len(wanted)
+
+
+def recorder_rows() -> list[Row]:
+    """The two panels of the recorder."""
+    rows: list[Row] = []
+    for threads in THREADS:
+        pairs = [
+            cpu_ns_per_call(threads, is_recorded=True) - cpu_ns_per_call(threads, is_recorded=False)
+            for _ in range(CALL_REPEATS)
+        ]
+        added = median(pairs)
+        rows.append((f"{RECORDER} by threads", "crossing", threads, added.value, added.low, added.high))
+    for names in NAMES:
+        entered = median([operation_ns(names) for _ in range(CALL_REPEATS)])
+        rows.append((f"{RECORDER} by names", "operation", names, entered.value, entered.low, entered.high))
+    return rows
+
+
+def growth_figure(table: pandas.DataFrame) -> Figure:
+    """One panel per pair of cost and size; bars are 95 % intervals."""
+    with paper():
+        figure = Figure(figsize=(10, 4.6), layout="constrained")
+        axes = figure.subplots(2, 4)
+        for axis, (panel, label) in zip(axes.flat, PANELS.items(), strict=False):
+            points = table[table["panel"] == panel]
+            for series, rows in points.groupby("series", sort=False):
+                errors = [rows["value"] - rows["low"], rows["high"] - rows["value"]]
+                axis.errorbar(rows["x"], rows["value"], yerr=errors, marker="o", markersize=3, capsize=2, label=series)
+            axis.set(xscale="log", xlabel=label, ylabel=panel.split(" by ")[0])
+            axis.set_ylim(bottom=0, top=1.15 * points["high"].max())
+            if points["x"].max() < min(EVENTS):  # few enough digits to be written out
+                axis.set_xticks(points["x"].unique(), [f"{x:,}" for x in points["x"].unique()])
+                axis.minorticks_off()
+            axis.legend(frameon=False)
+        for axis in axes.flat[len(PANELS) :]:
+            axis.set_visible(False)
+    return figure
+
+
+def main() -> None:
+    """Measures all curves, writes fig_growth and its numbers."""
+    OUTPUT.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=OUTPUT) as directory:
+        rows = all_analysis_rows(Path(directory) / "trace") + recorder_rows()
+    table = pandas.DataFrame(rows, columns=COLUMNS)
+    table.to_csv(OUTPUT / "fig_growth.csv", index=False)
+    figure = growth_figure(table)
+    for suffix in ("png", "pdf"):
+        save_figure(figure, OUTPUT / f"fig_growth.{suffix}")
+    for (panel, series), points in table.groupby(["panel", "series"], sort=False):
+        first, last = points.iloc[0], points.iloc[-1]
+        measured = Value(last["value"], last["low"], last["high"])
+        metric = f"{UNITS[panel.split(' by ')[0]][0]}, {last['x']:,} {PANELS[panel]}, {series}"
+        note = f"{last['value'] / first['value']:.2f} times that of {first['x']:,}"
+        print_results(results(metric, UNITS[panel.split(" by ")[0]][1], measured, note=note))
+
+
+if __name__ == "__main__":
+    main()

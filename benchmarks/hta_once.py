@@ -1,0 +1,16 @@
+"""Runs HolisticTraceAnalysis on a directory of Chrome traces: `python -m benchmarks.hta_once DIR`."""
+
+import sys
+
+from hta.trace_analysis import TraceAnalysis
+
+from benchmarks.analyze_once import print_cost
+
+
+def main() -> None:
+    """Loads the trace and makes the one breakdown that it has, of GPU time."""
+    print_cost(lambda: TraceAnalysis(trace_dir=sys.argv[1]).get_temporal_breakdown(visualize=False))
+
+
+if __name__ == "__main__":
+    main()

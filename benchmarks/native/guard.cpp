@@ -1,0 +1,81 @@
+// What `make guard` counts the instructions of: `guard sweep FILE` analyzes a process file, `guard record FILE DIRECTORY`
+// records the calls in it anew, `guard compiler` prints what this program was compiled with.
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "session.h"
+#include "sweep.h"
+#include "trace_reader.h"
+
+using namespace rlscope;
+
+namespace {
+
+constexpr size_t kWindowBytes = 256 << 10;
+
+struct Record {
+  uint64_t ticks;
+  uint32_t id;  // 0: an end
+};
+
+std::vector<Record> read_records(TraceFile& file) {
+  std::vector<Record> records;
+  StreamReader reader(file, file.streams().at(0), kWindowBytes);
+  while (reader.next()) {
+    if (reader.type() == RecordType::kBegin) records.push_back({reader.ticks(), static_cast<uint32_t>(reader.take_id())});
+    if (reader.type() == RecordType::kEnd) records.push_back({reader.ticks(), 0});
+  }
+  return records;
+}
+
+}  // namespace
+
+// callgrind counts only what happens inside these two. Their names are what it is told.
+extern "C" __attribute__((noinline)) void measured_sweep(const char* path) {
+  TraceFile file(path, false);
+  sweep(file, SweepOptions());
+}
+
+extern "C" __attribute__((noinline)) void measured_record(const std::vector<Record>& records,
+                                                          const std::vector<CodedId>& ids) {
+  for (const Record& record : records) {
+    g_fixed_tsc = record.ticks << kTscShift;
+    StreamWriter* writer = Session::writer();
+    if (record.id) {
+      writer->begin(ids[record.id]);
+    } else {
+      writer->end();
+    }
+  }
+}
+
+int main(int count, char** arguments) {
+  std::string what = count > 1 ? arguments[1] : "";
+  if (what == "compiler") {
+#ifdef __clang__
+    std::printf("clang %s\n", __clang_version__);
+#else
+    std::printf("gcc %s\n", __VERSION__);
+#endif
+  } else if (what == "sweep" && count == 3) {
+    measured_sweep(arguments[2]);
+  } else if (what == "record" && count == 4) {
+    TraceFile file(arguments[2], false);
+    std::vector<Record> records = read_records(file);
+    std::vector<CodedId> ids(1);
+    g_fixed_tsc = file.header().start_ticks << kTscShift;
+    if (Session::start(arguments[3]) != 0) return 1;
+    for (size_t id = 1; id < file.names().size(); id++) {
+      const Name& name = file.names()[id];
+      ids.push_back(Session::intern(name.kind, name.category, name.text));
+    }
+    measured_record(records, ids);
+    Session::stop(EndReason::kStopped, 0);
+  } else {
+    std::fprintf(stderr, "expected: guard sweep FILE, guard record FILE DIRECTORY or guard compiler\n");
+    return 2;
+  }
+  return 0;
+}

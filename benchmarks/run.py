@@ -1,0 +1,149 @@
+"""Runs the benchmarks, each in a process of its own, and collects what they print.
+
+Writes output/bench/results.jsonl and, as a Markdown table, output/bench/results.md. Benchmarks that are not run keep
+the lines of their last run. A target that is missed is reported, it does not fail the command.
+"""
+
+import argparse
+import importlib.metadata
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+from rich.console import Console
+
+from benchmarks import CHECKOUT, OUTPUT
+from benchmarks.result import as_table, markdown
+from rlscope.cli.tables import rich_table
+
+PACKAGES = (
+    "rlscope", "torch", "stable-baselines3", "gymnasium", "mujoco", "numpy", "pandas", "viztracer", "nvtx",
+    "pyinstrument", "holistictraceanalysis",
+)  # fmt: skip
+ERROR_LINES = 20
+TABLE_COLUMNS = 150  # narrower, its cells break into syllables
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """One entry of the list: what it measures, how long it takes on two cores, and how it is started."""
+
+    name: str
+    minutes: float
+    about: str
+    command: tuple[str, ...]
+
+
+BENCHMARKS = (
+    Benchmark("crossing", 1, "time added to one recorded call of a native function", ("crossing",)),
+    Benchmark("operation", 0.5, "time of an operation, recorded and not", ("operation",)),
+    Benchmark("trace_size_ppo", 1, "bytes per event of a recorded PPO", ("trace_size", "ppo")),
+    Benchmark("trace_size_td3", 1, "bytes per event of a recorded TD3", ("trace_size", "td3")),
+    Benchmark("slowdown_ppo", 6, "how much longer PPO takes while it is recorded", ("slowdown", "ppo")),
+    Benchmark("slowdown_td3", 6, "how much longer TD3 takes while it is recorded", ("slowdown", "td3")),
+    Benchmark("analysis", 1, "speed and memory of the analysis, up to 1e8 events", ("analysis",)),
+    Benchmark("report_time", 0.5, "time of rlscope report, analyze and inspect", ("report_time",)),
+    Benchmark("startup", 2, "time that rlscope record and import rlscope take", ("startup",)),
+    Benchmark("growth", 3, "how costs grow: fig_growth", ("growth",)),
+)
+
+
+def run(benchmark: Benchmark) -> bool:
+    """Runs a benchmark, whose lines go to stdout and to a file. Returns whether it succeeded."""
+    module, *arguments = benchmark.command
+    lines_path, log_path = OUTPUT / f"{benchmark.name}.jsonl", OUTPUT / f"{benchmark.name}.log"
+    partial_path = lines_path.with_suffix(".partial")
+    command = [sys.executable, "-m", f"benchmarks.{module}", *arguments]
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+    with log_path.open("w") as log, partial_path.open("w") as lines:
+        process = subprocess.Popen(
+            command, cwd=CHECKOUT, env=os.environ | threads, stdout=subprocess.PIPE, stderr=log, text=True
+        )
+        assert process.stdout is not None
+        for line in process.stdout:
+            if not line.startswith('{"metric"'):  # peers print too
+                continue
+            sys.stdout.write(line)
+            sys.stdout.flush()
+            lines.write(line)
+    if process.wait() != 0:
+        tail = "".join(log_path.read_text(errors="replace").splitlines(keepends=True)[-ERROR_LINES:])
+        message = f"benchmark {benchmark.name} exited with status {process.returncode}; {log_path}:"
+        print(f"{message}\n{tail}", file=sys.stderr)
+        return False
+    partial_path.replace(lines_path)
+    return True
+
+
+def machine() -> str:
+    """Machine and versions, in one paragraph."""
+    processor = Path("/proc/cpuinfo").read_text().splitlines()
+    model = next(line.split(":")[1].strip() for line in processor if line.startswith("model name"))
+    clock = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource").read_text().strip()
+    versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in PACKAGES)
+    return (
+        f"{time.strftime('%Y-%m-%d', time.gmtime())}: {model}, {os.cpu_count()} cores, "
+        f"{psutil.virtual_memory().total / 2**30:.0f} GiB, Linux {platform.release()}, clock source {clock}, "
+        f"load average {os.getloadavg()[0]:.1f}. CPython {platform.python_version()}, {versions}.\n"
+    )
+
+
+def collect(about: str) -> list[dict[str, object]]:
+    """Joins the lines of all benchmarks that were ever run here into results.jsonl and results.md."""
+    paths = [path for benchmark in BENCHMARKS if (path := OUTPUT / f"{benchmark.name}.jsonl").exists()]
+    text = "".join(path.read_text() for path in paths)
+    (OUTPUT / "results.jsonl").write_text(text)
+    lines = [json.loads(line) for line in text.splitlines()]
+    (OUTPUT / "results.md").write_text(f"{about}\n{markdown(as_table(lines))}")
+    return lines
+
+
+def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.run", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--list", action="store_true", help="show the benchmarks and how many minutes each takes")
+    parser.add_argument(
+        "--only", metavar="NAME", action="append", default=[], help="run these; several with commas or by repeating it"
+    )
+    parsed = parser.parse_args(arguments)
+    names = [benchmark.name for benchmark in BENCHMARKS]
+    parsed.only = [name.strip() for group in parsed.only for name in group.split(",") if name.strip()]
+    unknown = [name for name in parsed.only if name not in names]
+    if unknown:
+        parser.error(f"a benchmark was expected ({', '.join(names)}), {', '.join(unknown)} was found; see --list")
+    return parsed
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs what the command line asks for. Returns 1 if a benchmark could not run, else 0."""
+    parsed = parse(arguments)
+    if parsed.list:
+        for benchmark in BENCHMARKS:
+            print(f"{benchmark.name:<16} {benchmark.minutes:>4} min  {benchmark.about}")
+        print(f"{'all':<16} {sum(benchmark.minutes for benchmark in BENCHMARKS):>4} min")
+        return 0
+    OUTPUT.mkdir(parents=True, exist_ok=True)
+    wanted = [benchmark for benchmark in BENCHMARKS if not parsed.only or benchmark.name in parsed.only]
+    about = machine()
+    failed = [benchmark.name for benchmark in wanted if not run(benchmark)]
+    lines = collect(about)
+    console = Console(width=max(TABLE_COLUMNS, Console().width))
+    console.print(about, highlight=False)
+    console.print(rich_table("Results", as_table(lines).drop(columns="note")))
+    print(f"wrote {OUTPUT / 'results.jsonl'} and results.md")
+    if failed:
+        print(f"could not run: {', '.join(failed)}", file=sys.stderr)
+    return int(bool(failed))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,291 @@
+"""Makes traces of any size whose calls look like those of recorded training, and whose sums are known.
+
+A thread runs operations one after the other, each of which makes 40 crossings; what lies between crossings, and how
+long they take, follows quantiles measured on Stable-Baselines3's PPO. An operation always calls the same functions in
+the same order, as training does. One stretch of trace, the tile, is encoded; the trace repeats it with later times, so
+that 1e8 events take seconds to write and never lie in memory.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy
+
+from rlscope.model import Category, NameKind
+from rlscope.trace import format as fmt
+from rlscope.trace.manifest import write_manifest
+from rlscope.trace.writer import ProcessWriter, TraceWriter
+
+CROSSINGS = 40  # per operation
+EVENTS_PER_OPERATION = CROSSINGS + 1
+RECORDS_PER_OPERATION = 2 * EVENTS_PER_OPERATION
+
+# PPO on Walker2d-v5: 180,000 crossings a second. Measured are the four inner quantiles, the outer two bound the tails.
+QUANTILES = (0.0, 0.1, 0.5, 0.9, 0.99, 1.0)
+GAP_NS = (30, 70, 381, 4_016, 46_962, 250_000)
+DURATION_NS = (80, 160, 1_582, 3_435, 79_272, 400_000)
+BACKEND_FUNCTIONS = 73
+SIMULATOR_FUNCTIONS = 4
+
+# The time-stamp counter of a 2.6 GHz processor, shifted as the recorder does: a tick is 160/13 ns.
+TICK_SHIFT = 5
+TICKS_PER_13 = 160
+
+TILE_EVENTS = 1_000_000
+CHUNK_PAYLOAD_BYTES = (1 << 20) - 4096
+TRAINING_LOOP = "training_loop"
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a process of the trace looks like.
+
+    Attributes:
+        threads: that run at once.
+        operations: distinct names; the first three are the stages.
+        turn: operations that a thread runs before the next has its turn, as under the interpreter's lock, which is
+            handed on every 5 ms. None: all threads run at the same time, so their records alternate call by call, which
+            is the worst case for a merge.
+    """
+
+    threads: int = 1
+    operations: int = 3
+    turn: int | None = 30
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What an analysis of the trace must find.
+
+    Attributes:
+        events: begun, all processes together.
+        crossings: by category label.
+        boundary_ticks: ticks inside crossings, by category label, each thread by itself.
+        wall_ticks: from start to end of one process.
+        file_bytes: all process files together.
+    """
+
+    events: int
+    crossings: dict[str, int]
+    boundary_ticks: dict[str, int]
+    wall_ticks: int
+    file_bytes: int
+
+
+@dataclass(frozen=True)
+class _Chunk:
+    """A chunk of the tile; times and sequence are those of the first tile."""
+
+    stream: int
+    sequence: int
+    base_ticks: int
+    frames: tuple[int, ...]
+    payload: bytes
+    crc32c: int
+
+
+@dataclass(frozen=True)
+class _Tile:
+    chunks: list[_Chunk]
+    ticks: int
+    events: int
+    crossings: Counter[str]
+    boundary_ticks: Counter[str]
+
+
+def write_trace(directory: Path, events: int, shape: Shape = Shape(), processes: int = 1, seed: int = 0) -> Expected:
+    """Writes a trace of about `events` events, a whole number of operations per thread, into a new directory.
+
+    Returns:
+        The exact number of events, and what else is known of them.
+    """
+    directory.mkdir(parents=True)
+    found = [_write_process(directory, pid, events // processes, shape, seed) for pid in range(1, processes + 1)]
+    write_manifest(directory, {"complete": True, "main_pid": 1})
+    return Expected(
+        events=sum(expected.events for expected in found),
+        crossings=dict(sum((Counter(expected.crossings) for expected in found), Counter())),
+        boundary_ticks=dict(sum((Counter(expected.boundary_ticks) for expected in found), Counter())),
+        wall_ticks=found[0].wall_ticks,
+        file_bytes=sum(expected.file_bytes for expected in found),
+    )
+
+
+def _write_process(directory: Path, pid: int, events: int, shape: Shape, seed: int) -> Expected:
+    process = TraceWriter(directory).process(pid=pid)
+    main_operation = process.name_id(NameKind.OPERATION, Category.PYTHON, TRAINING_LOOP)
+    functions, categories = _functions(process)
+    operations = [process.name_id(NameKind.OPERATION, Category.PYTHON, name) for name in _operation_names(shape)]
+    # Every name occurs in a tile, and a tile is no larger than the trace.
+    wanted = max(min(events, TILE_EVENTS), shape.operations * EVENTS_PER_OPERATION)
+    tile = _make_tile(numpy.random.default_rng(seed), wanted, shape, main_operation, functions, categories, operations)
+    repeats = max(1, round(events / tile.events))
+
+    wall_ticks = repeats * tile.ticks + 2  # one at either end, for the training loop
+    process.stop(wall_ticks)
+    pairs = [fmt.ClockPair(ticks, _ns(ticks), _ns(ticks)) for ticks in (0, wall_ticks)]
+    process.header = replace(
+        process.header, clock=fmt.ClockKind.TSC, tick_shift=TICK_SHIFT, first_pair=pairs[0], last_pair=pairs[1]
+    )
+    path = directory / f"{pid}-0{fmt.PROCESS_FILE_SUFFIX}"
+    with path.open("wb") as file:
+        file.write(process.to_bytes())
+        for part in _event_chunks(tile, repeats, main_operation, wall_ticks):
+            file.write(part)
+    return Expected(
+        events=repeats * tile.events + 1,
+        crossings={label: count * repeats for label, count in tile.crossings.items()},
+        boundary_ticks={label: ticks * repeats for label, ticks in tile.boundary_ticks.items()},
+        wall_ticks=wall_ticks,
+        file_bytes=path.stat().st_size,
+    )
+
+
+def _functions(process: ProcessWriter) -> tuple[list[int], list[Category]]:
+    categories = [Category.SIMULATOR] * SIMULATOR_FUNCTIONS + [Category.BACKEND] * BACKEND_FUNCTIONS
+    ids = [
+        process.name_id(NameKind.BOUNDARY, category, f"{category.label}.function_{number}")
+        for number, category in enumerate(categories)
+    ]
+    return ids, categories
+
+
+def _operation_names(shape: Shape) -> list[str]:
+    stages = ["simulation", "inference", "backpropagation"]
+    return [*stages, *(f"operation_{number}" for number in range(3, shape.operations))][: shape.operations]
+
+
+def _ns(ticks: int) -> int:
+    return ticks * TICKS_PER_13 // 13
+
+
+def _make_tile(
+    generator: numpy.random.Generator, events: int, shape: Shape, main_operation: int,
+    functions: list[int], categories: list[Category], operations: list[int],
+) -> _Tile:  # fmt: skip
+    rows = max(1, round(events / EVENTS_PER_OPERATION / shape.threads))
+    turn = min(shape.turn or rows, rows)
+    rows -= rows % turn
+    # A few functions make most of the calls.
+    weights = numpy.cumsum(1 / numpy.arange(1, len(functions) + 1))
+    by_rank = numpy.argsort(generator.random(len(functions)))
+    drawn = generator.random((shape.operations, CROSSINGS)) * weights[-1]
+    called = by_rank[numpy.searchsorted(weights, drawn)]  # per operation: indices of functions, in the order of calls
+
+    names = [_order(generator, rows, shape.operations) for _ in range(shape.threads)]
+    deltas = [_deltas(generator, rows) for _ in range(shape.threads)]
+    ticks = _take_turns(deltas, turn) if shape.turn else max(int(delta.sum()) for delta in deltas)
+    ticks += 1  # no record of the next tile at the tick of one in this
+    crossings: Counter[str] = Counter()
+    boundary_ticks: Counter[str] = Counter()
+    chunks: list[_Chunk] = []
+    for stream in range(shape.threads):
+        of_calls = numpy.array(categories)[called[names[stream]]]
+        durations = deltas[stream][:, 2:-1:2]
+        for category in (Category.SIMULATOR, Category.BACKEND):
+            crossings[category.label] += int((of_calls == category).sum())
+            boundary_ticks[category.label] += int(durations[of_calls == category].sum())
+        ids = numpy.zeros(deltas[stream].shape, numpy.int64)
+        ids[:, 0] = numpy.array(operations)[names[stream]]
+        ids[:, 1:-1:2] = numpy.array(functions)[called[names[stream]]]
+        outer = (main_operation,) if stream == 0 else ()
+        chunks += _encode(stream, deltas[stream].ravel(), ids.ravel(), outer)
+    return _Tile(chunks, ticks, rows * shape.threads * EVENTS_PER_OPERATION, crossings, boundary_ticks)
+
+
+def _order(generator: numpy.random.Generator, rows: int, operations: int) -> Any:
+    """Which operation comes when: all equally often, in random order."""
+    return (numpy.arange(rows) % operations)[numpy.argsort(generator.random(rows))]
+
+
+def _deltas(generator: numpy.random.Generator, rows: int) -> Any:
+    """Ticks before each record; a row is an operation: its begin, begin and end of each crossing, its end."""
+    deltas = _sample(generator, GAP_NS, (rows, RECORDS_PER_OPERATION))
+    deltas[:, 2:-1:2] = _sample(generator, DURATION_NS, (rows, CROSSINGS))
+    return deltas
+
+
+def _sample(generator: numpy.random.Generator, quantiles_ns: tuple[int, ...], shape: tuple[int, int]) -> Any:
+    """Ticks with these quantiles, log-linear between them."""
+    logarithms = numpy.interp(generator.random(shape), QUANTILES, numpy.log(quantiles_ns))
+    return (numpy.exp(logarithms) * 13 / TICKS_PER_13).astype(numpy.int64)
+
+
+def _take_turns(deltas: list[Any], turn: int) -> int:
+    """Lets each thread wait before each of its turns while the others have theirs. Returns the ticks of all turns."""
+    turns = len(deltas[0]) // turn
+    lengths = numpy.array([delta.reshape(turns, -1).sum(axis=1) for delta in deltas])  # thread x turn
+    ends = numpy.cumsum(lengths.T.ravel()).reshape(turns, len(deltas)).T
+    starts = ends - lengths
+    for delta, start, end in zip(deltas, starts, ends, strict=True):
+        delta[::turn, 0] += start - numpy.concatenate(([0], end[:-1]))
+    return int(ends[-1, -1])
+
+
+def _encode(stream: int, deltas: Any, ids: Any, outer: tuple[int, ...]) -> Iterator[_Chunk]:
+    kinds = numpy.where(ids > 0, int(fmt.RecordKind.BEGIN), int(fmt.RecordKind.END))
+    heads, head_bytes = _varints(deltas << 2 | kinds)
+    tails, tail_bytes = _varints(numpy.maximum(ids, 1))
+    sizes = head_bytes + numpy.where(ids > 0, tail_bytes, 0)
+    assert sizes.max() <= 8, "a begin record is one word here"
+    words = (heads | tails << (8 * head_bytes).astype(numpy.uint64)).astype("<u8")
+    byte_table = words.view(numpy.uint8).reshape(-1, 8)
+    ends = numpy.cumsum(sizes)
+    times = numpy.cumsum(deltas)
+    first, sequence = 0, 0
+    while first < len(sizes):
+        done = int(ends[first - 1]) if first else 0
+        last = int(numpy.searchsorted(ends, done + CHUNK_PAYLOAD_BYTES, side="right"))
+        payload = byte_table[first:last][numpy.arange(8) < sizes[first:last, None]].tobytes()
+        base = int(times[first - 1]) if first else 0
+        yield _Chunk(stream, sequence, base, outer + _open_frames(ids, first), payload, fmt.crc32c(payload))
+        first, sequence = last, sequence + 1
+
+
+def _open_frames(ids: Any, record: int) -> tuple[int, ...]:
+    """The operation and the crossing that are open before a record."""
+    row, column = divmod(record, RECORDS_PER_OPERATION)
+    frames = () if column == 0 else (int(ids[row * RECORDS_PER_OPERATION]),)
+    in_crossing = column not in (0, RECORDS_PER_OPERATION - 1) and column % 2 == 0
+    return (*frames, int(ids[record - 1])) if in_crossing else frames
+
+
+def _varints(values: Any) -> tuple[Any, Any]:
+    """Prefix varints as words, and how many bytes of each are used."""
+    limits = numpy.array([1 << bits for bits in range(7, 50, 7)])
+    sizes = numpy.searchsorted(limits, values, side="right") + 1
+    shifts = sizes.astype(numpy.uint64)
+    one = numpy.uint64(1)
+    return values.astype(numpy.uint64) << shifts | ((one << (shifts - one)) - one), sizes
+
+
+def _event_chunks(tile: _Tile, repeats: int, main_operation: int, wall_ticks: int) -> Iterator[bytes]:
+    """The chunks as they lie in the file. The main thread has one more at either end, for the training loop."""
+    per_stream = Counter(chunk.stream for chunk in tile.chunks)
+    begin = fmt.encode_varint(1 << 2 | fmt.RecordKind.BEGIN) + fmt.encode_varint(main_operation)
+    yield from _chunk_bytes(_Chunk(0, 0, 0, (), begin, fmt.crc32c(begin)), 0, 0)
+    for repeat in range(repeats):
+        for chunk in tile.chunks:
+            sequence = repeat * per_stream[chunk.stream] + (1 if chunk.stream == 0 else 0)
+            yield from _chunk_bytes(chunk, sequence, 1 + repeat * tile.ticks)
+    end = fmt.encode_varint(1 << 2 | fmt.RecordKind.END)
+    closing = _Chunk(0, 1 + repeats * per_stream[0], wall_ticks - 1, (main_operation,), end, fmt.crc32c(end))
+    yield from _chunk_bytes(closing, 0, 0)
+
+
+def _chunk_bytes(chunk: _Chunk, sequence: int, ticks: int) -> Iterator[bytes]:
+    frames = b"".join(frame.to_bytes(4, "little") for frame in chunk.frames)
+    frames += bytes(-len(frames) % 8)
+    offset = fmt.CHUNK_HEADER.size + len(frames)
+    padding = -(offset + len(chunk.payload)) % fmt.CHUNK_ALIGNMENT
+    yield fmt.CHUNK_HEADER.pack(
+        fmt.CHUNK_MAGIC, fmt.ChunkKind.EVENTS, fmt.CHUNK_CLOSED, offset + len(chunk.payload) + padding, offset,
+        len(chunk.payload), chunk.crc32c, chunk.stream, chunk.sequence + sequence, chunk.base_ticks + ticks, 0,
+        len(chunk.frames), 0, chunk.stream + 1,
+    )  # fmt: skip
+    yield frames
+    yield chunk.payload
+    yield bytes(padding)
