@@ -24,7 +24,7 @@ BENCH_VENV := .venv-bench
 BENCH_PACKAGE := $(BENCH_VENV)/.package
 NATIVE := build/native
 SOURCES := CMakeLists.txt pyproject.toml README.md LICENSE \
-	$(shell find src rlscope -type f -not -name '*.pyc' -not -name '*.so')
+	$(shell find src cmake rlscope -type f -not -name '*.pyc' -not -name '*.so')
 
 .PHONY: help setup build test test-py test-cpp fuzz artifacts bench guard lint clean
 
@@ -74,7 +74,7 @@ lint: setup ## check style and types
 	$(BIN)/mypy
 
 clean: ## remove what was built; .venv and output stay
-	rm -rf build rlscope/_*.so $(PACKAGE) .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf build rlscope/*.so $(PACKAGE) .pytest_cache .ruff_cache .mypy_cache .hypothesis
 
 $(ENVIRONMENT): $(LOCK)
 	@[[ -n "$(PYTHON)" ]] || { echo "make: expected Python 3.11, 3.12 or 3.13 on PATH, found none; or give PYTHON=…" >&2; exit 1; }
@@ -101,5 +101,5 @@ $(BENCH_PACKAGE): $(BENCH_VENV)/.environment $(SOURCES)
 $(PACKAGE): $(ENVIRONMENT) $(SOURCES)
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation .
 	# `python -m` in the checkout finds the rlscope/ here first, so it gets the compiled parts too.
-	install $(VENV)/lib/python*/site-packages/rlscope/_*.so rlscope/
+	install $(VENV)/lib/python*/site-packages/rlscope/*.so rlscope/
 	touch $@

@@ -1,5 +1,6 @@
 """Types of the extension module that sweeps a process's trace file."""
 
+from collections.abc import Sequence
 from os import PathLike
 from typing import TypedDict
 
@@ -17,6 +18,19 @@ class _Progress(TypedDict):
     total_timesteps: int
     baseline_timesteps: int | None
 
+class _Device(TypedDict):
+    device: int  # CUDA's number in the process
+    # No instant counts twice in these, while the other ticks are sums of durations.
+    busy_ticks: int
+    kernel_count: int
+    kernel_ticks: int
+    copy_count: int
+    copy_ticks: int
+    copy_bytes: int
+    memset_count: int
+    memset_ticks: int
+    memset_bytes: int
+
 class SweepDict(TypedDict, total=False):
     # The file header, as in docs/trace-format.md.
     clock: int
@@ -29,6 +43,8 @@ class SweepDict(TypedDict, total=False):
     exit_status: int
     dropped_records: int
     misnested_operations: int
+    dropped_device_records: int
+    unresolved_launches: int
     boot_id: bytes
     first_pair: tuple[int, int, int]
     last_pair: tuple[int, int, int]
@@ -43,10 +59,21 @@ class SweepDict(TypedDict, total=False):
     threads: list[tuple[int, str, str, str, str, str, int]]
     # (stage, operation, from, to, count)
     transitions: list[tuple[str, str, str, str, int]]
-    # Begun events by kind: operation, phase, python, simulator, backend, cuda, wait.
+    # Begun events by kind: operation, phase, python, simulator, backend, cuda, wait; device work: kernel, copy, memset.
     events: dict[str, int]
     # How often each boundary was entered, by name.
     crossings: dict[str, int]
+    # (name, whether it waits for the device, count)
+    cuda_calls: list[tuple[str, bool, int]]
+    gpu: list[_Device]
+    # By launch: (device, stage, operation, busy ticks, kernels); the ticks of a device sum to its busy_ticks.
+    gpu_operations: list[tuple[int, str, str, int, int]]
+    # (device, stage, operation, name, count, ticks, bytes)
+    device_work: list[tuple[int, str, str, str, int, int, int]]
+    # Ticks on the host by name: waiting for the device, CUPTI's and the driver's own work, what was not recorded.
+    synchronization: dict[str, int]
+    overhead: dict[str, int]
+    gaps: dict[str, int]
     progress: _Progress | None
     properties: dict[str, object]
     bytes: int
@@ -54,5 +81,16 @@ class SweepDict(TypedDict, total=False):
     streams: list[_Stream]
 
 def sweep(
-    path: str | PathLike[str], limit_ticks: int = 0, recover: bool = False, by_thread: bool = False
+    path: str | PathLike[str],
+    limit_ticks: int = 0,
+    recover: bool = False,
+    by_thread: bool = False,
+    coincident: bool = False,
 ) -> SweepDict: ...
+
+# (path, start_ticks, end_ticks, clock, place in the result of each of the process's devices). The clock makes `to +
+# (ticks - from) * numerator / denominator` of ticks, rounded, from the tuple (from, to, numerator, denominator).
+_UnionProcess = tuple[str | PathLike[str], int, int, tuple[int, int, int, int], dict[int, int]]
+
+# How long each device worked for any of the processes, in the time that the clocks make.
+def device_union(processes: Sequence[_UnionProcess], recover: bool = False) -> list[int]: ...

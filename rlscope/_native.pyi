@@ -1,9 +1,16 @@
 from collections.abc import Callable
 from os import PathLike
 from types import TracebackType
-from typing import TypeVar
+from typing import TypedDict, TypeVar
 
 _Function = TypeVar("_Function", bound=Callable[..., object])
+
+class _CudaStatus(TypedDict):
+    state: str  # off, waiting, recording, released or failed
+    error: str
+    cupti_path: str
+    cupti_version: int
+    driver_version: int
 
 class Scope:
     @property
@@ -30,3 +37,8 @@ def record_progress(is_baseline: bool, timesteps: int, total_timesteps: int, /) 
 def intercept(function: object, name: str, category: int, /) -> bool: ...
 def intercept_indexing(type: type, name: str, category: int, /) -> bool: ...
 def restore_all() -> None: ...
+def enable_cuda(directories: str, /) -> None: ...
+def disable_cuda() -> None: ...
+def release_cupti(holder: str, /) -> None: ...
+def reattach_cupti() -> None: ...
+def cuda_status() -> _CudaStatus: ...

@@ -16,11 +16,12 @@ class Category(IntEnum):
     BACKEND = 2
     CUDA = 3
     WAIT = 4
+    CUDA_WAIT = 5  # a CUDA call that waits for the device
 
     @property
     def label(self) -> str:
-        """The name in tables and figures."""
-        return self.name.lower()
+        """The name in tables and figures; a CUDA call that waits is `cuda` there."""
+        return "cuda" if self is Category.CUDA_WAIT else self.name.lower()
 
 
 class NameKind(IntEnum):
@@ -29,6 +30,30 @@ class NameKind(IntEnum):
     OPERATION = 1
     PHASE = 2
     BOUNDARY = 3
+    DEVICE_WORK = 4
+
+
+class DeviceWork(IntEnum):
+    """What a record of a device's queue, or of the host's, is of; values as in `src/core/trace_format.h`."""
+
+    KERNEL = 1
+    COPY = 2
+    MEMSET = 3
+    SYNCHRONIZATION = 4
+    OVERHEAD = 5
+    GAP = 6
+
+    @property
+    def is_on_device(self) -> bool:
+        """Whether a device is busy with it."""
+        return self <= DeviceWork.MEMSET
+
+
+class GpuAttribution(str, Enum):
+    """To whom time belongs in which a device works and the process waits."""
+
+    LAUNCH = "launch"  # the operation that launched the work
+    COINCIDENT = "coincident"  # the operation that is open
 
 
 class Resource(str, Enum):

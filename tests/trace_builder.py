@@ -2,22 +2,27 @@
 
 The text form, one statement per line, `#` starts a comment:
 
-    process start=0 stop=100        also limit=T; without stop the process was killed
+    process start=0 stop=100        also limit=T and coincident; without stop the process was killed
     thread 0                        also start=T; the statements of a thread follow it, ticks first
     10 + inference                  begins an operation
-    20 + backend:linear             begins a boundary: python, simulator, backend, cuda or wait
+    20 + backend:linear             begins a boundary: python, simulator, backend, cuda, wait or cuda_wait
     30 -                            ends the innermost
     5 + phase:collect               begins a phase
     40 progress 10 of 100           timesteps and, if known, total timesteps
     0 baseline 0                    a progress record that marks where counting starts
-    chunk                           the thread goes on in a new chunk
+    chunk                           the thread or queue goes on in a new chunk
+    queue 9 device=0                work of a device, or `queue 9 host` beside it; statements with start and end follow
+    10-20 kernel gemm               also copy, memset, synchronization, overhead, gap
+    10-20 copy HtoD bytes=64 launch=inference/act    what was moved, and the stage and operation that wanted it
 """
 
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from rlscope.model import Category, NameKind
+from rlscope.model import NO_OPERATION, Category, DeviceWork, NameKind
+from rlscope.trace import format as fmt
 from rlscope.trace.writer import TraceWriter
 
 
@@ -50,6 +55,17 @@ class NewChunk:
 Statement = Begin | End | Progress | NewChunk
 
 
+@dataclass(frozen=True)
+class Work:
+    start: int
+    end: int
+    kind: DeviceWork
+    name: str
+    stage: str = NO_OPERATION
+    operation: str = NO_OPERATION
+    moved_bytes: int = 0
+
+
 @dataclass
 class ThreadScript:
     stream: int
@@ -58,11 +74,20 @@ class ThreadScript:
 
 
 @dataclass
+class QueueScript:
+    stream: int
+    device: int
+    statements: list[Work | NewChunk] = field(default_factory=list)
+
+
+@dataclass
 class ProcessScript:
     start: int = 0
     stop: int | None = None
     limit: int = 0
+    coincident: bool = False  # how it is to be analyzed
     threads: list[ThreadScript] = field(default_factory=list)
+    queues: list[QueueScript] = field(default_factory=list)
 
 
 def operation(ticks: int, name: str) -> Begin:
@@ -80,6 +105,7 @@ def boundary(ticks: int, category: Category, name: str = "call") -> Begin:
 def parse_script(text: str) -> ProcessScript:
     """The process that a `.trace.txt` describes."""
     script = ProcessScript()
+    statements: list[Any] = []
     for line in text.splitlines():
         words = line.split("#")[0].split()
         if not words:
@@ -89,11 +115,26 @@ def parse_script(text: str) -> ProcessScript:
             script.start = options.get("start", 0)
             script.stop = options.get("stop")
             script.limit = options.get("limit", 0)
+            script.coincident = "coincident" in words
         elif words[0] == "thread":
             script.threads.append(ThreadScript(int(words[1]), options.get("start", script.start)))
+            statements = script.threads[-1].statements
+        elif words[0] == "queue":
+            script.queues.append(QueueScript(int(words[1]), options.get("device", fmt.HOST)))
+            statements = script.queues[-1].statements
+        elif "-" in words[0][1:]:
+            statements.append(_parse_work(words))
         else:
-            script.threads[-1].statements.append(_parse_statement(line.split("#")[0].strip()))
+            statements.append(_parse_statement(line.split("#")[0].strip()))
     return script
+
+
+def _parse_work(words: list[str]) -> Work:
+    start, _, end = words[0].partition("-")
+    options = dict(word.split("=") for word in words[3:])
+    stage, _, operation_name = options.get("launch", f"{NO_OPERATION}/{NO_OPERATION}").partition("/")
+    kind = DeviceWork[words[1].upper()]
+    return Work(int(start), int(end), kind, words[2], stage, operation_name, int(options.get("bytes", 0)))
 
 
 def _parse_statement(line: str) -> Statement:
@@ -135,6 +176,14 @@ def write_script(script: ProcessScript, directory: Path, entries_per_chunk: int 
                     stream.progress(ticks, timesteps, total_timesteps, is_baseline)
                 case NewChunk():
                     stream.new_chunk()
+    for script_queue in script.queues:
+        queue = process.queue(script_queue.device, stream=script_queue.stream)
+        for work in script_queue.statements:
+            if isinstance(work, NewChunk):
+                queue.new_chunk()
+            else:
+                launch = process.launch(work.operation, work.stage)
+                queue.record(work.kind, work.start, work.end, work.name, launch, work.moved_bytes)
     if script.stop is not None:
         process.stop(script.stop)
     return next(writer.write().glob("*.rlscope"))

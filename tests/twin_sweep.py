@@ -5,14 +5,17 @@ Each rule of docs/analysis.md is one function here, written from the stacks of o
 
 from collections import Counter
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
-from trace_builder import Begin, End, ProcessScript, Progress
+from trace_builder import Begin, End, ProcessScript, Progress, Work
 
-from rlscope.model import NO_OPERATION, NO_PHASE, STAGES, TRAINING_LOOP, Category, NameKind
+from rlscope.model import NO_OPERATION, NO_PHASE, STAGES, TRAINING_LOOP, Category, DeviceWork, NameKind
 
 Stack = list[Begin]
 MAIN = 0
+BLOCKED = (Category.WAIT, Category.CUDA_WAIT)
+CUDA = (Category.CUDA, Category.CUDA_WAIT)
 
 
 def category_of(stack: Stack) -> Category:
@@ -39,8 +42,25 @@ def takes_part(stream: int, stack: Stack) -> bool:
     return stream == MAIN or has_boundary(stack) or bool(operations_of(stack))
 
 
+def resource_of(category: Category, device_works: bool) -> str:
+    """Rule 4."""
+    if device_works:
+        return "gpu" if category in BLOCKED else "cpu+gpu"
+    return "idle" if category is Category.WAIT else "cpu"
+
+
 class Twin:
     def __init__(self, script: ProcessScript) -> None:
+        self.coincident = script.coincident
+        # In order of start; of several at the same tick that of the lower queue first, then in the order of the file.
+        self.work = sorted(
+            (work.start, queue.stream, index, queue.device, work)
+            for queue in script.queues
+            for index, work in enumerate(queue.statements)
+            if isinstance(work, Work)
+        )
+        self.busy: Counter[int] = Counter()
+        self.busy_of: Counter[tuple[int, str, str]] = Counter()
         self.stacks: dict[int, Stack] = {MAIN: []}
         self.open_phases: list[Begin] = []  # in the order in which they began
         self.runs_python = {MAIN}
@@ -49,10 +69,18 @@ class Twin:
         self.transitions: Counter[tuple[str, ...]] = Counter()
         self.events: Counter[str] = Counter()
         self.crossings: Counter[str] = Counter()
+        self.cuda_calls: Counter[tuple[str, bool]] = Counter()
         self.progress: list[tuple[int, Progress]] = []
         self.start = script.start
         records = self._records(script)
-        last = max([script.start, *(thread.start for thread in script.threads), *(record[0] for record in records)])
+        last = max(
+            [
+                script.start,
+                *(thread.start for thread in script.threads),
+                *(record[0] for record in records),
+                *(record[-1].end for record in self.work),
+            ]
+        )
         if script.stop is not None:
             self.end = script.stop
         else:
@@ -60,10 +88,10 @@ class Twin:
         now = self.start
         for ticks, stream, _, statement in records:
             until = min(max(ticks, now), self.end)
-            self.account(until - now)
+            self.account(now, until)
             now = until
             self.apply(stream, statement, now)
-        self.account(self.end - now)
+        self.account(now, self.end)
 
     @staticmethod
     def _records(script: ProcessScript) -> list[tuple[int, int, int, Begin | End | Progress]]:
@@ -86,27 +114,52 @@ class Twin:
 
     def owner(self) -> int:
         """Rule 3, clauses (a) to (d)."""
-        order = [Category.PYTHON, Category.SIMULATOR, Category.CUDA, Category.BACKEND, Category.WAIT]
+        order = ["python", "simulator", "cuda", "backend", "wait"]
 
         def key(stream: int) -> tuple[bool, bool, int, int]:
             category = category_of(self.stacks[stream])
-            return category is Category.WAIT, not self.operations(stream), order.index(category), stream
+            return category is Category.WAIT, not self.operations(stream), order.index(category.label), stream
 
         return min((stream for stream, stack in self.stacks.items() if takes_part(stream, stack)), key=key)
 
-    def row(self, stream: int) -> tuple[str, ...]:
+    def row(self, stream: int, running: list[tuple[int, Work]], scope: tuple[str, str]) -> tuple[str, ...]:
         phase = self.open_phases[-1].name if self.open_phases else NO_PHASE
         category = category_of(self.stacks[stream])
-        resource = "idle" if category is Category.WAIT else "cpu"
-        return phase, *self.scope(stream), category.label, resource
+        return phase, *scope, category.label, resource_of(category, bool(running))
 
-    def account(self, ticks: int) -> None:
-        if ticks == 0:
-            return
-        self.breakdown[self.row(self.owner())] += ticks
+    def running(self, start: int, end: int) -> list[tuple[int, Work]]:
+        """What runs on devices from start to end, between which nothing changes; the earliest started first."""
+        return [
+            (device, work)
+            for *_, device, work in self.work
+            if work.kind.is_on_device and work.start <= start and end <= work.end
+        ]
+
+    def account(self, start: int, end: int) -> None:
+        edges = {edge for *_, work in self.work for edge in (work.start, work.end) if start < edge < end}
+        for from_ticks, to_ticks in pairwise(sorted({start, end, *edges})):
+            self.account_for_devices(from_ticks, to_ticks)
+            self.account_for_threads(from_ticks, to_ticks)
+
+    def account_for_devices(self, start: int, end: int) -> None:
+        """A device's time belongs to the launch of its earliest started work."""
+        owners: dict[int, Work] = {}
+        for device, work in self.running(start, end):
+            owners.setdefault(device, work)
+        for device, work in owners.items():
+            self.busy[device] += end - start
+            self.busy_of[device, work.stage, work.operation] += end - start
+
+    def account_for_threads(self, start: int, end: int) -> None:
+        running = self.running(start, end)
+        owner = self.owner()
+        scope = self.scope(owner)
+        if running and category_of(self.stacks[owner]) in BLOCKED and not self.coincident:
+            scope = running[0][1].stage, running[0][1].operation  # rule 5
+        self.breakdown[self.row(owner, running, scope)] += end - start
         for stream, stack in self.stacks.items():
             if takes_part(stream, stack):
-                self.threads[(stream, *self.row(stream))] += ticks
+                self.threads[(stream, *self.row(stream, running, self.scope(stream)))] += end - start
 
     def apply(self, stream: int, statement: Begin | End | Progress, now: int) -> None:
         stack = self.stacks.setdefault(stream, [])
@@ -131,31 +184,71 @@ class Twin:
         """A boundary entry; counts as a transition if the category changes."""
         self.events[frame.category.label] += 1
         self.crossings[frame.name] += 1
+        if frame.category in CUDA:
+            self.cuda_calls[frame.name, frame.category is Category.CUDA_WAIT] += 1
         before = category_of(stack)
         if stream not in self.runs_python and not has_boundary(stack):
-            if frame.category in (Category.PYTHON, Category.CUDA):
+            if frame.category is Category.PYTHON or frame.category in CUDA:
                 before = category_of(self.stacks[self.owner()])
             else:
                 self.runs_python.add(stream)
-        if before is not frame.category:
+        if before.label != frame.category.label:
             self.transitions[(*self.scope(stream), before.label, frame.category.label)] += 1
         stack.append(frame)
+
+
+def device_tables(twin: Twin) -> dict[str, Any]:
+    """Counts hold all records; ticks hold what lies within the process's life."""
+    sums: dict[tuple[int, DeviceWork], Counter[str]] = {}
+    kernels: Counter[tuple[int, str, str]] = Counter()
+    by_name: dict[tuple[int, str, str, str], Counter[str]] = {}
+    on_host: dict[DeviceWork, Counter[str]] = {
+        kind: Counter() for kind in (DeviceWork.SYNCHRONIZATION, DeviceWork.OVERHEAD, DeviceWork.GAP)
+    }
+    for *_, device, work in twin.work:
+        found = Counter(count=1, bytes=work.moved_bytes)
+        found["ticks"] = min(max(work.end, twin.start), twin.end) - min(max(work.start, twin.start), twin.end)
+        if not work.kind.is_on_device:
+            on_host[work.kind][work.name] += found["ticks"]
+            continue
+        kernels[device, work.stage, work.operation] += work.kind is DeviceWork.KERNEL
+        sums.setdefault((device, work.kind), Counter()).update(found)
+        by_name.setdefault((device, work.stage, work.operation, work.name), Counter()).update(found)
+    gpu = {}
+    for device in sorted({device for device, _ in sums}):
+        gpu[device] = {"busy_ticks": twin.busy[device]}
+        for kind in (DeviceWork.KERNEL, DeviceWork.COPY, DeviceWork.MEMSET):
+            for what in ("count", "ticks", "bytes"):
+                gpu[device][f"{kind.name.lower()}_{what}"] = sums.get((device, kind), Counter())[what]
+        del gpu[device]["kernel_bytes"]
+    return {
+        "gpu": gpu,
+        "gpu_operations": {key: (twin.busy_of[key], count) for key, count in kernels.items()},
+        "device_work": {key: (found["count"], found["ticks"], found["bytes"]) for key, found in by_name.items()},
+        "synchronization": dict(on_host[DeviceWork.SYNCHRONIZATION]),
+        "overhead": dict(on_host[DeviceWork.OVERHEAD]),
+        "gaps": dict(on_host[DeviceWork.GAP]),
+    }
 
 
 def sweep_twin(script: ProcessScript) -> dict[str, Any]:
     """What `rlscope._analysis.sweep` should find, in the same form but with tables as dicts from key to value."""
     twin = Twin(script)
     kinds = ["operation", "phase", *(category.label for category in Category)]
+    devices = device_tables(twin)
+    works = ("kernel", "copy", "memset")
+    counts = {work: sum(row[f"{work}_count"] for row in devices["gpu"].values()) for work in works}
     return {
         "start_ticks": twin.start,
         "end_ticks": twin.end,
         "breakdown": dict(twin.breakdown),
         "threads": dict(twin.threads),
         "transitions": dict(twin.transitions),
-        "events": {kind: twin.events[kind] for kind in kinds},
+        "events": {kind: twin.events[kind] for kind in kinds} | counts,
         "crossings": dict(twin.crossings),
+        "cuda_calls": dict(twin.cuda_calls),
         "progress": progress_summary(twin.progress),
-    }
+    } | devices
 
 
 def progress_summary(records: list[tuple[int, Progress]]) -> dict[str, int | None] | None:
@@ -176,8 +269,12 @@ def progress_summary(records: list[tuple[int, Progress]]) -> dict[str, int | Non
 
 def as_dicts(found: dict[str, Any]) -> dict[str, Any]:
     """What the C++ sweep found, in the form of `sweep_twin`."""
-    tables = {
-        name: {row[:-1]: row[-1] for row in found.get(name, [])} for name in ("breakdown", "threads", "transitions")
+    tables: dict[str, Any] = {
+        name: {row[:-1]: row[-1] for row in found.get(name, [])}
+        for name in ("breakdown", "threads", "transitions", "cuda_calls")
     }
-    plain = ("start_ticks", "end_ticks", "events", "crossings", "progress")
+    tables["gpu"] = {row["device"]: {key: row[key] for key in row if key != "device"} for row in found["gpu"]}
+    tables["gpu_operations"] = {row[:3]: row[3:] for row in found["gpu_operations"]}
+    tables["device_work"] = {row[:4]: row[4:] for row in found["device_work"]}
+    plain = ("start_ticks", "end_ticks", "events", "crossings", "progress", "synchronization", "overhead", "gaps")
     return {name: found[name] for name in plain} | tables

@@ -7,12 +7,13 @@ from typing import Any
 
 import pandas as pd
 
-from rlscope.analysis.sweep import ProcessSweep, TraceSweep, sweep_trace
+from rlscope.analysis.gpu import GPU_COLUMNS, device_work_table, devices_of, gpu_operations_table, gpu_table
+from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep, sweep_trace
 from rlscope.errors import UsageError
+from rlscope.model import GpuAttribution
 from rlscope.trace.reader import Trace
 
 SCHEMA = 1
-NS_PER_S = 1_000_000_000
 CORRECTED = ("corrected_seconds", "corrected_low_s", "corrected_high_s")
 CORRECTED_WALL = ("corrected_wall_s", "corrected_wall_low_s", "corrected_wall_high_s")
 BREAKDOWN_KEYS = ("process", "phase", "stage", "operation", "category", "resource")
@@ -22,8 +23,6 @@ PROCESS_COLUMNS = (
     "process", "pid", "parent_pid", "role", "exit_status", "complete", "start_s", "end_s", "wall_s", *CORRECTED_WALL,
 )  # fmt: skip
 TRANSITION_COLUMNS = (*TRANSITION_KEYS, "count", "per_iteration", "per_timestep")
-GPU_COLUMNS = ("device", "uuid", "busy_s", "kernel_s", "reported_utilization")
-GPU_OPERATION_COLUMNS = ("process", "device", "operation", "busy_s", "kernels")
 
 
 @dataclass(frozen=True)
@@ -41,11 +40,16 @@ class Analysis:
             A thread's seconds sum to the time in which it took part.
         transitions: one row per `process`, `stage`, `operation`, `from`, `to` (categories): `count`, and the count per
             iteration and per timestep of the run.
-        gpu: one row per device.
-        gpu_operations: one row per process, device and operation that launched work.
+        gpu: one row per device that was used: `device` (its number in the trace), `uuid`, `busy_s` (something ran on it
+            for any process), `kernel_s` (the sum of the kernels' durations), `reported_utilization` (from 0 to 1, NaN
+            if it was not sampled), `name`.
+        gpu_operations: one row per `process`, `device` and `operation` that launched work: `busy_s`, `kernels`. The
+            busy time of a process's device sums to how long it worked for the process.
+        device_work: one row per `process`, `device`, `stage`, `operation` that launched it and `name` of the kernel or
+            copy: `count`, `seconds` (the sum of durations), `bytes` (moved). Not in the JSON document.
         complete: nothing is known to be missing.
         why: what is missing, one sentence each.
-        dropped_events: records that could not be written.
+        dropped_events: records that could not be written, those of devices included.
         iterations: of the process that reported most of them; None without progress.
         timesteps: made during the recorded iterations; None without progress.
         total_timesteps: of the whole training; None if unknown.
@@ -59,6 +63,7 @@ class Analysis:
     transitions: pd.DataFrame
     gpu: pd.DataFrame
     gpu_operations: pd.DataFrame
+    device_work: pd.DataFrame
     complete: bool
     why: tuple[str, ...]
     dropped_events: int
@@ -76,7 +81,7 @@ class Analysis:
             "processes": records(self.processes),
             "breakdown": records(self.breakdown),
             "transitions": records(self.transitions),
-            "gpu": records(self.gpu),
+            "gpu": records(self.gpu[list(GPU_COLUMNS)]),
             "gpu_operations": records(self.gpu_operations),
             "iterations": self.iterations,
             "timesteps": self.timesteps,
@@ -96,6 +101,7 @@ def analyze(
     recover: bool = False,
     by_thread: bool = False,
     on_process: Callable[[], None] = lambda: None,
+    gpu_attribution: GpuAttribution = GpuAttribution.LAUNCH,
 ) -> Analysis:
     """Sweeps all processes of a trace, in parallel.
 
@@ -104,24 +110,29 @@ def analyze(
         recover: step over damage, and say so in `why`, rather than raise.
         by_thread: fill the table `threads` too.
         on_process: called after each process, from another thread.
+        gpu_attribution: to whom time belongs in which a device works and the process waits.
     """
-    return make_analysis(sweep_trace(trace, recover, by_thread, on_process))
+    return make_analysis(sweep_trace(trace, recover, by_thread, on_process, gpu_attribution), recover)
 
 
-def make_analysis(swept: TraceSweep) -> Analysis:
+def make_analysis(swept: TraceSweep, recover: bool = False) -> Analysis:
     """The tables of a trace that was swept."""
     progress = _progress(swept)
+    devices = devices_of(swept)
     return Analysis(
         directory=swept.trace.directory,
         processes=_processes(swept),
         breakdown=_breakdown(swept),
         threads=_threads(swept),
         transitions=_transitions(swept, progress),
-        gpu=pd.DataFrame(columns=list(GPU_COLUMNS)),
-        gpu_operations=pd.DataFrame(columns=list(GPU_OPERATION_COLUMNS)),
+        gpu=gpu_table(swept, devices, recover),
+        gpu_operations=gpu_operations_table(devices),
+        device_work=device_work_table(devices),
         complete=not swept.why,
         why=swept.why,
-        dropped_events=sum(process.found["dropped_records"] for process in swept.processes),
+        dropped_events=sum(
+            process.found["dropped_records"] + process.found["dropped_device_records"] for process in swept.processes
+        ),
         iterations=progress.iterations,
         timesteps=progress.timesteps,
         total_timesteps=progress.total_timesteps,

@@ -6,19 +6,29 @@ from typing import Any
 
 import pandas as pd
 
-from rlscope.analysis.breakdown import NS_PER_S, records
-from rlscope.analysis.sweep import ProcessSweep, TraceSweep, sweep_trace
+from rlscope.analysis.breakdown import records
+from rlscope.analysis.gpu import device_fact
+from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep, sweep_trace
 from rlscope.text import encodable
 from rlscope.trace.format import EndReason
 from rlscope.trace.reader import Trace
 
-EVENT_KINDS = ("operation", "phase", "python", "simulator", "backend", "cuda", "wait")
+EVENT_KINDS = (
+    "operation", "phase", "python", "simulator", "backend", "cuda", "wait", "kernel", "copy", "memset",
+)  # fmt: skip
 PROCESS_COLUMNS = (
     "process", "pid", "parent_pid", "role", "start_s", "end_s", "ended", "complete", *EVENT_KINDS, "events", "bytes",
-    "dropped_records", "misnested_operations", "chunk_change_s",
+    "dropped_records", "dropped_device_records", "misnested_operations", "unresolved_launches", "chunk_change_s",
 )  # fmt: skip
 THREAD_COLUMNS = ("process", "thread", "thread_id", "name", "events")
 CROSSING_COLUMNS = ("process", "boundary", "count")
+CUDA_CALL_COLUMNS = ("process", "call", "waits", "count")
+DEVICE_COLUMNS = (
+    "process", "device", "uuid", "name", "compute_capability", "kernels", "copies", "copied_bytes", "memsets",
+)  # fmt: skip
+CUDA_COLUMNS = (
+    "process", "state", "error", "cupti_path", "driver_version", "cupti_version", "gap_s", "overhead_s", "waiting_s",
+)  # fmt: skip
 ENDED = {
     EndReason.NONE: "killed or still running",
     EndReason.STOPPED: "stopped",
@@ -38,9 +48,14 @@ class Contents:
         manifest: as it is in the trace; empty if there is none.
         versions: of libraries, as the processes reported them.
         processes: one row per process: identity, times from the start of the first process, how recording ended, events
-            begun by kind and in all, bytes of its file, losses, and seconds spent on changing chunks.
+            begun by kind and in all, bytes of its file, losses, device work of unknown origin, and seconds spent on
+            changing chunks.
         threads: one row per thread: `thread` (its number in the process), the system's id and name, events begun.
         crossings: one row per `process` and `boundary`: how often it was entered, the most frequent first.
+        cuda_calls: the same of calls of the CUDA API, and whether they wait for the device.
+        devices: one row per process and device that worked for it, by CUDA's number in the process.
+        cuda: one row per process that initialised CUDA: how its device work was recorded, seconds in which it was not,
+            seconds of CUPTI's and the driver's own work, and of threads that waited for devices.
     """
 
     complete: bool
@@ -50,6 +65,9 @@ class Contents:
     processes: pd.DataFrame
     threads: pd.DataFrame
     crossings: pd.DataFrame
+    cuda_calls: pd.DataFrame
+    devices: pd.DataFrame
+    cuda: pd.DataFrame
 
     @property
     def events(self) -> int:
@@ -76,9 +94,13 @@ class Contents:
             "bytes": self.bytes,
             "bytes_per_event": self.bytes_per_event,
             "dropped_records": int(self.processes["dropped_records"].sum()),
+            "dropped_device_records": int(self.processes["dropped_device_records"].sum()),
             "processes": records(self.processes),
             "threads": records(self.threads),
             "crossings": records(self.crossings),
+            "cuda_calls": records(self.cuda_calls),
+            "devices": records(self.devices),
+            "cuda": records(self.cuda),
             "versions": self.versions,
             "manifest": self.manifest,
         }
@@ -93,12 +115,12 @@ def read_contents(trace: Trace, recover: bool = False, on_process: Callable[[], 
         on_process: called after each process, from another thread.
     """
     swept = sweep_trace(trace, recover, on_process=on_process)
-    crossings = [
+    crossings: list[tuple[Any, ...]] = [
         (process.name, boundary, count)
         for process in swept.processes
         for boundary, count in process.found["crossings"].items()
     ]
-    table = pd.DataFrame(crossings, columns=list(CROSSING_COLUMNS))
+    cuda_calls = [(process.name, *row) for process in swept.processes for row in process.found["cuda_calls"]]
     versions: dict[str, str] = {}
     for process in swept.processes:
         reported = process.found["properties"].get("versions")
@@ -111,8 +133,16 @@ def read_contents(trace: Trace, recover: bool = False, on_process: Callable[[], 
         versions=versions,
         processes=_processes(swept),
         threads=_threads(swept),
-        crossings=table.sort_values("count", ascending=False, kind="stable", ignore_index=True),
+        crossings=_most_frequent_first(crossings, CROSSING_COLUMNS),
+        cuda_calls=_most_frequent_first(cuda_calls, CUDA_CALL_COLUMNS),
+        devices=_devices(swept),
+        cuda=_cuda(swept),
     )
+
+
+def _most_frequent_first(rows: list[tuple[Any, ...]], columns: tuple[str, ...]) -> pd.DataFrame:
+    table = pd.DataFrame(rows, columns=list(columns))
+    return table.sort_values("count", ascending=False, kind="stable", ignore_index=True)
 
 
 def _processes(swept: TraceSweep) -> pd.DataFrame:
@@ -123,19 +153,18 @@ def _processes(swept: TraceSweep) -> pd.DataFrame:
 
 
 def _process_row(process: ProcessSweep, origin_ns: int, pids: set[int]) -> tuple[Any, ...]:
-    header, found, clock = process.file.header, process.found, process.file.clock
+    header, found = process.file.header, process.found
     counts = [found["events"][kind] for kind in EVENT_KINDS]
     try:
         ended = ENDED[EndReason(header.end_reason)]
     except ValueError:
         ended = f"unknown reason {header.end_reason}"
-    start_ticks = header.start_ticks
-    chunk_change_ns = clock.monotonic_ns(start_ticks + found["overhead_ticks"]) - clock.monotonic_ns(start_ticks)
     return (
         process.name, header.pid, header.parent_pid if header.parent_pid in pids else None, process.role,
         (process.start_ns - origin_ns) / NS_PER_S, (process.end_ns - origin_ns) / NS_PER_S, ended, found["complete"],
-        *counts, sum(counts), process.file.file_bytes, found["dropped_records"], found["misnested_operations"],
-        chunk_change_ns / NS_PER_S,
+        *counts, sum(counts), process.file.file_bytes, found["dropped_records"], found["dropped_device_records"],
+        found["misnested_operations"], found["unresolved_launches"],
+        process.length_ns(found["overhead_ticks"]) / NS_PER_S,
     )  # fmt: skip
 
 
@@ -149,3 +178,37 @@ def _threads(swept: TraceSweep) -> pd.DataFrame:
             shown = encodable(name) if isinstance(name, str) else None
             rows.append((process.name, stream["stream"], stream["thread_id"], shown, stream["events"]))
     return pd.DataFrame(rows, columns=list(THREAD_COLUMNS))
+
+
+def _devices(swept: TraceSweep) -> pd.DataFrame:
+    rows = []
+    for process in swept.processes:
+        for row in process.found["gpu"]:
+            facts = (device_fact(process, row["device"], fact) for fact in ("uuid", "name", "compute_capability"))
+            counts = (row["kernel_count"], row["copy_count"], row["copy_bytes"], row["memset_count"])
+            rows.append((process.name, row["device"], *facts, *counts))
+    return pd.DataFrame(rows, columns=list(DEVICE_COLUMNS))
+
+
+def _cuda(swept: TraceSweep) -> pd.DataFrame:
+    rows = []
+    for process in swept.processes:
+        known = process.found["properties"].get("cuda")
+        if not isinstance(known, dict):
+            continue
+        facts = (_text(known.get(fact)) for fact in ("state", "error", "cupti_path"))
+        versions = (_version(known.get(fact)) for fact in ("driver_version", "cupti_version"))
+        sums = (process.found["gaps"], process.found["overhead"], process.found["synchronization"])
+        seconds = (process.length_ns(sum(ticks.values())) / NS_PER_S for ticks in sums)
+        rows.append((process.name, *facts, *versions, *seconds))
+    table = pd.DataFrame(rows, columns=list(CUDA_COLUMNS))
+    return table.astype({"driver_version": "Int64", "cupti_version": "Int64"})
+
+
+def _text(fact: object) -> str | None:
+    """What the recorder wrote; properties may be anything."""
+    return encodable(fact) if isinstance(fact, str) else None
+
+
+def _version(fact: object) -> int | None:
+    return fact if isinstance(fact, int) and 0 <= fact < 1 << 31 else None

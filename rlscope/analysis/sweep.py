@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from rlscope._analysis import sweep
 from rlscope.errors import TraceError, TraceFormatError
+from rlscope.model import GpuAttribution
 from rlscope.text import encodable
 from rlscope.trace.reader import ProcessFile, Trace
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from rlscope._analysis import SweepDict
 
 ROLES = ("main", "worker", "infrastructure")
+NS_PER_S = 1_000_000_000
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,10 @@ class ProcessSweep:
         """Nanoseconds since 1970."""
         return self.file.clock.realtime_ns(self.found["end_ticks"])
 
+    def length_ns(self, ticks: int) -> int:
+        """How long so many ticks are."""
+        return _length_ns(self.file, ticks)
+
 
 @dataclass(frozen=True)
 class TraceSweep:
@@ -54,6 +60,7 @@ def sweep_trace(
     recover: bool = False,
     by_thread: bool = False,
     on_process: Callable[[], None] = lambda: None,
+    gpu_attribution: GpuAttribution = GpuAttribution.LAUNCH,
 ) -> TraceSweep:
     """Sweeps each process of `trace` once; `on_process` is called after each.
 
@@ -63,7 +70,13 @@ def sweep_trace(
 
     def sweep_one(file: ProcessFile) -> SweepDict | TraceFormatError:
         try:
-            return sweep(file.path, limit_ticks=file.limit_ticks, recover=recover, by_thread=by_thread)
+            found = sweep(
+                file.path,
+                limit_ticks=file.limit_ticks,
+                recover=recover,
+                by_thread=by_thread,
+                coincident=gpu_attribution is GpuAttribution.COINCIDENT,
+            )
         except TraceFormatError as error:
             if not recover:
                 raise
@@ -72,6 +85,9 @@ def sweep_trace(
             raise TraceError(f"a process file could not be read: {error}; make it readable") from error
         finally:
             on_process()
+        found["why"] += _missing_gpu_work(file, found)
+        found["complete"] = not found["why"]
+        return found
 
     with ThreadPoolExecutor(min(os.cpu_count() or 1, len(trace.processes))) as pool:
         results = list(pool.map(sweep_one, trace.processes))
@@ -92,6 +108,23 @@ def sweep_trace(
         ProcessSweep(file, name, _role(file, found), found) for (file, found), name in zip(swept, names, strict=True)
     )
     return TraceSweep(trace, processes, tuple(why))
+
+
+def _length_ns(file: ProcessFile, ticks: int) -> int:
+    start_ticks = file.header.start_ticks
+    return file.clock.monotonic_ns(start_ticks + ticks) - file.clock.monotonic_ns(start_ticks)
+
+
+def _missing_gpu_work(file: ProcessFile, found: SweepDict) -> list[str]:
+    """Why work of devices is not in the file, one sentence each."""
+    reasons = []
+    for name, ticks in found["gaps"].items():
+        seconds = _length_ns(file, ticks) / NS_PER_S
+        reasons.append(f"GPU work was not recorded for {seconds:.3g} s, {encodable(name).strip('[]')}")
+    cuda = found["properties"].get("cuda")
+    if isinstance(cuda, dict) and cuda.get("state") == "failed":
+        reasons.append(f"GPU work was not recorded: {encodable(str(cuda.get('error')))}")
+    return reasons
 
 
 def _role(file: ProcessFile, found: SweepDict) -> str:

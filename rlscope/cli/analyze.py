@@ -14,7 +14,7 @@ from rlscope.analysis.breakdown import analyze as analyze_trace
 from rlscope.cli.progress import progress_bar
 from rlscope.cli.tables import rich_table
 from rlscope.errors import UsageError
-from rlscope.model import NO_OPERATION
+from rlscope.model import NO_OPERATION, GpuAttribution
 from rlscope.text import printable
 from rlscope.trace.reader import open_trace
 
@@ -32,6 +32,14 @@ from rlscope.trace.reader import open_trace
 @click.option(
     "--parquet", "parquet_file", metavar="FILE", type=click.Path(path_type=Path), help="Write the breakdown as Parquet."
 )
+@click.option(
+    "--gpu-attribution",
+    type=click.Choice([choice.value for choice in GpuAttribution]),
+    default=GpuAttribution.LAUNCH.value,
+    show_default=True,
+    help="Whose time it is while a device works and the process waits: that of the operation which launched the work, "
+    "or of the one that is open.",
+)
 @click.option("--recover", is_flag=True, help="Step over damaged parts of a trace instead of stopping there.")
 def analyze(
     directories: tuple[Path, ...],
@@ -39,6 +47,7 @@ def analyze(
     as_json: bool,
     csv_file: Path | None,
     parquet_file: Path | None,
+    gpu_attribution: str,
     recover: bool,
 ) -> None:
     """Show where the time of the traces in DIR... went: the breakdown and the transitions.
@@ -54,7 +63,10 @@ def analyze(
     columns = [name.strip() for name in by.split(",")] if by is not None else []
     traces = [open_trace(directory, recover) for directory in directories]
     with progress_bar("analyzing", sum(len(trace.processes) for trace in traces)) as on_process:
-        analyses = [analyze_trace(trace, recover, "thread" in columns, on_process) for trace in traces]
+        analyses = [
+            analyze_trace(trace, recover, "thread" in columns, on_process, GpuAttribution(gpu_attribution))
+            for trace in traces
+        ]
     breakdowns = [_breakdown(analysis, columns) for analysis in analyses]
     try:
         if as_json:
@@ -114,6 +126,19 @@ def _print_tables(analyses: Sequence[Analysis], breakdowns: Sequence[pd.DataFram
     transitions = _joined(analyses, [analysis.transitions for analysis in analyses])
     if is_whole and len(transitions):
         console.print(rich_table("Transitions", _without_trivial(transitions)))
+    if is_whole and any(len(analysis.gpu) for analysis in analyses):
+        console.print(rich_table("GPUs", _joined(analyses, [_gpus(analysis) for analysis in analyses])))
+        operations = _joined(analyses, [analysis.gpu_operations for analysis in analyses])
+        console.print(rich_table("GPU time by launching operation", _without_trivial(operations)))
+
+
+def _gpus(analysis: Analysis) -> pd.DataFrame:
+    """How long each device worked, in seconds and percent of the run, and what the machine reported of it."""
+    table = analysis.gpu[["device", "name", "busy_s", "kernel_s"]]
+    run_s = analysis.processes["end_s"].max()
+    return table.assign(
+        busy_percent=100 * table["busy_s"] / run_s, reported_percent=100 * analysis.gpu["reported_utilization"]
+    )
 
 
 def _summary(analysis: Analysis) -> str:

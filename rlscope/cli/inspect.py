@@ -2,7 +2,9 @@
 
 import json
 import sys
+from collections.abc import Hashable, Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 import pandas as pd
@@ -18,6 +20,7 @@ from rlscope.trace.reader import open_trace
 
 CROSSINGS_SHOWN = 15
 THREADS_SHOWN = 20
+DEVICE_COLUMNS_SHOWN = ("process", "device", "uuid", "name", "kernels", "copies", "memsets")
 
 
 @click.command()
@@ -41,6 +44,10 @@ def inspect(directory: Path, as_json: bool, recover: bool) -> None:
     console = Console()
     console.print(_summary(directory, contents), soft_wrap=True, highlight=False, markup=False)
     console.print(_process_tree(contents))
+    for row in contents.cuda.to_dict("records"):
+        console.print(printable(_cuda_line(row)), soft_wrap=True, highlight=False, markup=False)
+    if len(contents.devices):
+        console.print(rich_table("Devices", contents.devices[list(DEVICE_COLUMNS_SHOWN)]))
     counts = contents.processes[list(EVENT_KINDS)].sum()
     console.print(rich_table("Events", pd.DataFrame({"kind": counts.index, "events": counts.to_numpy()})))
     console.print(rich_table("Threads", contents.threads.head(THREADS_SHOWN)))
@@ -48,6 +55,9 @@ def inspect(directory: Path, as_json: bool, recover: bool) -> None:
     if len(contents.crossings):
         console.print(rich_table("Crossings", contents.crossings.head(CROSSINGS_SHOWN)))
         _print_rest(console, "boundaries", len(contents.crossings) - CROSSINGS_SHOWN)
+    if len(contents.cuda_calls):
+        console.print(rich_table("CUDA calls", contents.cuda_calls.head(CROSSINGS_SHOWN)))
+        _print_rest(console, "CUDA calls", len(contents.cuda_calls) - CROSSINGS_SHOWN)
 
 
 def _print_rest(console: Console, what: str, rest: int) -> None:
@@ -74,13 +84,31 @@ def _summary(directory: Path, contents: Contents) -> str:
     return "\n".join(printable(line) for line in lines)
 
 
+def _cuda_line(row: Mapping[Hashable, Any]) -> str:
+    """How the device work of a process was recorded."""
+    facts = [str(row[fact]) for fact in ("state", "error") if not pd.isna(row[fact])]
+    if not pd.isna(row["driver_version"]):
+        facts.append(f"driver for CUDA {row['driver_version'] // 1000}.{row['driver_version'] % 1000 // 10}")
+    if not pd.isna(row["cupti_version"]):
+        facts.append(f"CUPTI {_cupti_version(row['cupti_version'])} from {row['cupti_path']}")
+    for what, seconds in (("not recorded", row["gap_s"]), ("CUPTI's own work", row["overhead_s"])):
+        if seconds > 0:
+            facts.append(f"{what} {seconds:.3g} s")
+    return f"GPU work of {row['process']}: {', '.join(facts)}"
+
+
+def _cupti_version(number: int) -> str:
+    """Small numbers up to CUDA 12.9, since then such as 130001."""
+    return f"{number // 10_000}.{number // 100 % 100}.{number % 100}" if number >= 10_000 else str(number)
+
+
 def _process_tree(contents: Contents) -> Tree:
     root = Tree("Processes")
     branches: dict[int, Tree] = {}
     for row in contents.processes.to_dict("records"):  # by start, so a parent comes before its children
         text = f"{row['process']}: pid {row['pid']}, {row['role']}, {row['start_s']:.3f} - {row['end_s']:.3f} s, " \
                f"{row['events']:,} events, {row['ended']}"  # fmt: skip
-        for loss in ("dropped_records", "misnested_operations"):
+        for loss in ("dropped_records", "dropped_device_records", "misnested_operations", "unresolved_launches"):
             if row[loss]:
                 text += f", {row[loss]:,} {loss.replace('_', ' ')}"
         parent = root if pd.isna(row["parent_pid"]) else branches.get(row["parent_pid"], root)

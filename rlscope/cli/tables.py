@@ -26,5 +26,5 @@ def _cell(name: str, value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return f"{value:.1f}" if name == "percent" else f"{value:.3f}" if abs(value) >= 0.1 else f"{value:.3g}"
+        return f"{value:.1f}" if name.endswith("percent") else f"{value:.3f}" if abs(value) >= 0.1 else f"{value:.3g}"
     return f"{value:,}" if isinstance(value, int) and name in ("count", "events", "bytes") else str(value)

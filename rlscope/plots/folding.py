@@ -41,9 +41,13 @@ def fold_breakdown(breakdown: pandas.DataFrame) -> Folded:
     rows["stage"] = rows["stage"].replace(TRAINING_LOOP, "backpropagation")
     rows["resource"] = rows["resource"].replace(Resource.IDLE.value, Resource.CPU.value)
     rows["category"] = rows["category"].replace(Category.WAIT.label, Category.PYTHON.label)
-    rows["category"] = rows["category"].mask(rows["resource"] == Resource.GPU.value, GPU_ONLY)
-    folded = rows.groupby(["stage", "category", "resource"], as_index=False)["seconds"].sum()
+    folded = gpu_only(rows).groupby(["stage", "category", "resource"], as_index=False)["seconds"].sum()
     return Folded(folded, float(breakdown.loc[outside, "seconds"].sum()))
+
+
+def gpu_only(rows: pandas.DataFrame) -> pandas.DataFrame:
+    """Rows in which what the GPU does alone is not said to be of the category in which the CPU waits for it."""
+    return rows.assign(category=rows["category"].mask(rows["resource"] == Resource.GPU.value, GPU_ONLY))
 
 
 def fold_transitions(transitions: pandas.DataFrame) -> pandas.DataFrame:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pandas
 
+from rlscope.plots.folding import gpu_only
 from rlscope.plots.style import CATEGORY_ORDER, RESOURCE_ORDER, STAGE_ORDER
 
 BREAKDOWN_COLUMNS = ["workload", "stage", "category", "resource", "percent", "seconds", "training_s"]
@@ -24,7 +25,7 @@ def breakdown_table(workload: str, rows: pandas.DataFrame, training_s: float) ->
         training_s. For 3 s of Python and 1 s of simulator recorded of a training of 100 s, percent is 75 and 25,
         seconds is 75 and 25.
     """
-    shown = rows.groupby(["stage", "category", "resource"], as_index=False)["seconds"].sum()
+    shown = gpu_only(rows).groupby(["stage", "category", "resource"], as_index=False)["seconds"].sum()
     recorded_s = shown["seconds"].sum()
     share = shown["seconds"] / recorded_s if recorded_s > 0 else shown["seconds"]
     table = shown.assign(workload=workload, percent=100 * share, seconds=share * training_s, training_s=training_s)

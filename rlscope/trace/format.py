@@ -6,20 +6,25 @@ from enum import IntEnum
 from typing import Any
 
 FILE_MAGIC = b"RLSCOPE\0"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 FILE_HEADER_BYTES = 4096
 CHUNK_MAGIC = 0x4B4E4843
 CHUNK_ALIGNMENT = 4096
 CHUNK_CLOSED = 1
 NO_STREAM = 0xFFFFFFFF
+HOST = 0xFFFFFFFF  # the device of the queue with what happens beside the devices
 MAX_VARINT_BYTES = 8
 MAX_VARINT_VALUE = (1 << 56) - 1
 PROGRESS_TAG = 1
 PROCESS_FILE_SUFFIX = ".rlscope"
 
-FILE_HEADER = struct.Struct("<8s6I2Q2IiI2Q16s3Q3Q")
+FILE_HEADER = struct.Struct("<8s6I2Q2IiI4Q16s3Q3Q")
 CHUNK_HEADER = struct.Struct("<I2H6I2Q2IQ")
 NAME_ENTRY = struct.Struct("<I2BH")
+QUEUE_ENTRY = struct.Struct("<4I")
+LAUNCH_ENTRY = struct.Struct("<3IB3x")
+#: A launch's stage is a place in this list.
+STAGES = ("(none)", "training_loop", "simulation", "inference", "backpropagation")
 
 
 class ClockKind(IntEnum):
@@ -45,6 +50,7 @@ class ChunkKind(IntEnum):
     EVENTS = 1
     CATALOG = 2
     FREE = 3
+    DEVICE = 4
 
 
 class RecordKind(IntEnum):
@@ -60,6 +66,8 @@ class EntryType(IntEnum):
 
     NAME = 1
     PROPERTIES = 2
+    QUEUE = 3
+    LAUNCH = 4
 
 
 @dataclass(frozen=True)
@@ -73,7 +81,7 @@ class ClockPair:
 
 @dataclass(frozen=True)
 class FileHeader:
-    """The first 144 bytes of a process file."""
+    """The first 160 bytes of a process file."""
 
     clock: int
     tick_shift: int
@@ -86,6 +94,8 @@ class FileHeader:
     exit_status: int
     dropped_records: int
     misnested_operations: int
+    dropped_device_records: int
+    unresolved_launches: int
     boot_id: bytes
     first_pair: ClockPair
     last_pair: ClockPair
@@ -96,7 +106,8 @@ class FileHeader:
         return FILE_HEADER.pack(
             FILE_MAGIC, FORMAT_VERSION, FILE_HEADER_BYTES, self.clock, self.tick_shift, self.pid, self.parent_pid,
             self.start_ticks, self.stop_ticks, self.end_reason, self.stop_errno, self.exit_status, 0,
-            self.dropped_records, self.misnested_operations, self.boot_id,
+            self.dropped_records, self.misnested_operations, self.dropped_device_records, self.unresolved_launches,
+            self.boot_id,
             first.ticks, first.monotonic_ns, first.realtime_ns, last.ticks, last.monotonic_ns, last.realtime_ns,
         )  # fmt: skip
 
@@ -104,7 +115,7 @@ class FileHeader:
     def unpack(cls, data: bytes) -> "FileHeader":
         """The header from its bytes. The magic and the version are the caller's to check (`read_version`)."""
         fields: tuple[Any, ...] = FILE_HEADER.unpack_from(data)
-        return cls(*(*fields[3:12], *fields[13:16], ClockPair(*fields[16:19]), ClockPair(*fields[19:22])))
+        return cls(*(*fields[3:12], *fields[13:18], ClockPair(*fields[18:21]), ClockPair(*fields[21:24])))
 
 
 def read_version(data: bytes) -> int | None:

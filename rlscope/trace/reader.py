@@ -118,7 +118,7 @@ def _read_header(path: Path) -> FileHeader | None:
                                "without it with --recover")  # fmt: skip
     if version != FORMAT_VERSION:
         raise TraceFormatError(f"{path} has format version {version}, this rlscope reads version {FORMAT_VERSION}; "
-                               "analyze it with the version of rlscope that recorded it")  # fmt: skip
+                               "record the run again, or analyze it with the rlscope that recorded it")  # fmt: skip
     header = FileHeader.unpack(data)
     if header.clock not in (ClockKind.TSC, ClockKind.MONOTONIC):
         raise _damage(path, 16, f"clock {header.clock} is unknown")
@@ -126,7 +126,7 @@ def _read_header(path: Path) -> FileHeader | None:
     elapsed_ns = header.last_pair.monotonic_ns - header.first_pair.monotonic_ns
     is_one_reading = ticks == 0 and elapsed_ns == 0
     if header.clock == ClockKind.TSC and not is_one_reading and (ticks <= 0 or elapsed_ns <= 0):
-        raise _damage(path, 96, f"the clock's two readings must increase, but {ticks} ticks took {elapsed_ns} ns")
+        raise _damage(path, 112, f"the clock's two readings must increase, but {ticks} ticks took {elapsed_ns} ns")
     return header
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from rlscope.model import Category, NameKind
+from rlscope.model import NO_OPERATION, Category, DeviceWork, NameKind
 from rlscope.trace import format as fmt
 from rlscope.trace.manifest import write_manifest
 
@@ -113,6 +113,47 @@ class ThreadWriter:
         self._ticks = ticks
 
 
+class QueueWriter:
+    """The work of one CUDA stream, or of the host. A record that starts before the last one begins a new chunk."""
+
+    def __init__(self, process: "ProcessWriter", stream: int) -> None:
+        self._process = process
+        self._stream = stream
+        self._sequence = 0
+        self._chunk: _Chunk | None = None
+        self._start = 0
+
+    def record(
+        self, work: DeviceWork, start: int, end: int, name: str, launch: int | None = None, work_bytes: int = 0
+    ) -> None:
+        """Adds work from `start` to `end`; without `launch` (see `ProcessWriter.launch`) nobody knows who wanted it."""
+        name_id = self._process.name_id(NameKind.DEVICE_WORK, Category.PYTHON, name)
+        launch_id = self._process.launch() if launch is None else launch
+        if self._chunk is None or start < self._start or self._chunk.entries >= self._process.entries_per_chunk:
+            self.new_chunk()
+            self._start = start
+        if self._chunk is None:
+            self._chunk = _Chunk(fmt.ChunkKind.DEVICE, self._stream, self._sequence, start)
+            self._process.chunks.append(self._chunk)
+            self._sequence += 1
+        numbers = [start - self._start << 3 | work, end - start + 1, name_id, launch_id]
+        if work in (DeviceWork.COPY, DeviceWork.MEMSET):
+            numbers.append(work_bytes + 1)
+        self._chunk.payload += b"".join(map(fmt.encode_varint, numbers))
+        self._chunk.entries += 1
+        self._start = start
+
+    def new_chunk(self) -> None:
+        """Closes the chunk; the next record begins another one."""
+        self.close()
+        self._chunk = None
+
+    def close(self) -> None:
+        """Ends the queue in an orderly way: its last chunk is closed."""
+        if self._chunk is not None:
+            self._chunk.is_closed = True
+
+
 class ProcessWriter:
     """One process's file. A process that is never stopped was killed: its last chunks stay open."""
 
@@ -122,6 +163,8 @@ class ProcessWriter:
         self.chunks: list[_Chunk] = []
         self._names: dict[tuple[NameKind, Category, str], int] = {}
         self._threads: list[ThreadWriter] = []
+        self._queues: list[QueueWriter] = []
+        self._launches: dict[tuple[int, str, str], int] = {}
         self._catalog: _Chunk | None = None
         self._catalog_chunks = 0
 
@@ -129,7 +172,7 @@ class ProcessWriter:
         self, stream: int | None = None, thread_id: int | None = None, start_ticks: int | None = None
     ) -> ThreadWriter:
         """A thread that starts at `start_ticks` (the process's start); numbers count up unless given."""
-        number = len(self._threads) if stream is None else stream
+        number = len(self._threads) + len(self._queues) if stream is None else stream
         thread = ThreadWriter(
             self,
             number,
@@ -138,6 +181,24 @@ class ProcessWriter:
         )
         self._threads.append(thread)
         return thread
+
+    def queue(self, device: int, stream: int | None = None) -> QueueWriter:
+        """A queue of a device, or of `format.HOST`; numbers count up together with those of threads unless given."""
+        number = len(self._threads) + len(self._queues) if stream is None else stream
+        self._queues.append(QueueWriter(self, number))
+        self._add_entry(fmt.EntryType.QUEUE, fmt.QUEUE_ENTRY.pack(number, device, 1, len(self._queues)))
+        return self._queues[-1]
+
+    def launch(self, operation: str = NO_OPERATION, stage: str = NO_OPERATION, stream: int = fmt.NO_STREAM) -> int:
+        """The id of a place that work can be launched from, which is written to the catalog when first asked for."""
+        key = (stream, operation, stage)
+        if key not in self._launches:
+            is_known = operation != NO_OPERATION
+            name = self.name_id(NameKind.OPERATION, Category.PYTHON, operation) if is_known else 0
+            self._launches[key] = len(self._launches) + 1
+            entry = fmt.LAUNCH_ENTRY.pack(self._launches[key], stream, name, fmt.STAGES.index(stage))
+            self._add_entry(fmt.EntryType.LAUNCH, entry)
+        return self._launches[key]
 
     def properties(self, values: dict[str, Any]) -> None:
         """Adds properties; later ones replace keys of earlier ones."""
@@ -157,6 +218,8 @@ class ProcessWriter:
         """Ends the recording in an orderly way."""
         for thread in self._threads:
             thread.close()
+        for queue in self._queues:
+            queue.close()
         if self._catalog is not None:
             self._catalog.is_closed = True
         self.header = replace(self.header, stop_ticks=ticks, end_reason=end_reason, exit_status=exit_status)
@@ -193,7 +256,8 @@ class TraceWriter:
         header = fmt.FileHeader(
             clock=fmt.ClockKind.MONOTONIC, tick_shift=0, pid=pid, parent_pid=parent_pid, start_ticks=start_ticks,
             stop_ticks=0, end_reason=fmt.EndReason.NONE, stop_errno=0, exit_status=0, dropped_records=0,
-            misnested_operations=0, boot_id=boot_id, first_pair=pair, last_pair=pair,
+            misnested_operations=0, dropped_device_records=0, unresolved_launches=0, boot_id=boot_id,
+            first_pair=pair, last_pair=pair,
         )  # fmt: skip
         self.processes.append(ProcessWriter(header, self.entries_per_chunk))
         return self.processes[-1]

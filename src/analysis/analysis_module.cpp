@@ -1,7 +1,9 @@
-// The extension module rlscope._analysis: one function that sweeps a process file and returns its tables as a dict.
+// The extension module rlscope._analysis: sweeps a process file into a dict of its tables, and adds up how long devices
+// worked for several processes.
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -10,6 +12,8 @@
 #include <system_error>
 #include <unordered_map>
 
+#include "demangle.h"
+#include "device_union.h"
 #include "sweep.h"
 
 namespace {
@@ -17,8 +21,10 @@ namespace {
 using rlscope::BreakdownRow;
 using rlscope::EndReason;
 using rlscope::FileHeader;
+using rlscope::GpuAttribution;
 using rlscope::SweepResult;
 using rlscope::TraceFile;
+using rlscope::UnionInput;
 
 struct Release {
   void operator()(PyObject* object) const { Py_XDECREF(object); }
@@ -45,9 +51,9 @@ Owned text(std::string_view value) {
 // Python's copies of labels, one of each however many rows it is in.
 class LabelTexts {
  public:
-  Owned operator()(std::string_view label) {
+  Owned operator()(std::string_view label, bool is_mangled = false) {
     Owned& known = texts_[label.data()];
-    if (!known) known = text(label);
+    if (!known) known = is_mangled ? text(rlscope::demangled(std::string(label))) : text(label);
     return Owned(Py_NewRef(known.get()));
   }
 
@@ -86,7 +92,7 @@ Owned rows(const std::vector<BreakdownRow>& values, bool has_thread) {
   Owned list = checked(PyList_New(0));
   for (const BreakdownRow& row : values) {
     Owned category = text(rlscope::category_label(row.category));
-    Owned resource = text(rlscope::resource_label(row.category));
+    Owned resource = text(rlscope::resource_label(row.resource));
     if (has_thread) {
       append(list.get(), tuple(number(row.thread), label(row.phase), label(row.stage), label(row.operation),
                                std::move(category), std::move(resource), number(row.ticks)));
@@ -104,6 +110,54 @@ Owned transitions(const SweepResult& result) {
   for (const rlscope::TransitionRow& row : result.transitions) {
     append(list.get(), tuple(label(row.stage), label(row.operation), text(rlscope::category_label(row.from)),
                              text(rlscope::category_label(row.to)), number(row.count)));
+  }
+  return list;
+}
+
+Owned cuda_calls(const SweepResult& result) {
+  Owned list = checked(PyList_New(0));
+  for (const rlscope::CudaCallRow& row : result.cuda_calls) {
+    append(list.get(), tuple(text(row.name), checked(PyBool_FromLong(row.waits)), number(row.count)));
+  }
+  return list;
+}
+
+void put_sum(PyObject* dict, const std::string& kind, const rlscope::WorkSum& sum) {
+  put(dict, (kind + "_count").c_str(), number(sum.count));
+  put(dict, (kind + "_ticks").c_str(), number(sum.ticks));
+  if (kind != "kernel") put(dict, (kind + "_bytes").c_str(), number(sum.bytes));
+}
+
+Owned devices(const SweepResult& result) {
+  Owned list = checked(PyList_New(0));
+  for (const rlscope::DeviceRow& row : result.devices) {
+    Owned dict = checked(PyDict_New());
+    put(dict.get(), "device", number(row.device));
+    put(dict.get(), "busy_ticks", number(row.busy_ticks));
+    put_sum(dict.get(), "kernel", row.kernels);
+    put_sum(dict.get(), "copy", row.copies);
+    put_sum(dict.get(), "memset", row.memsets);
+    append(list.get(), std::move(dict));
+  }
+  return list;
+}
+
+Owned device_operations(const SweepResult& result) {
+  LabelTexts label;
+  Owned list = checked(PyList_New(0));
+  for (const rlscope::DeviceOperationRow& row : result.device_operations) {
+    append(list.get(), tuple(number(row.device), label(row.stage), label(row.operation), number(row.busy_ticks),
+                             number(row.kernels)));
+  }
+  return list;
+}
+
+Owned device_work(const SweepResult& result) {
+  LabelTexts label;
+  Owned list = checked(PyList_New(0));
+  for (const rlscope::DeviceWorkRow& row : result.device_work) {
+    append(list.get(), tuple(number(row.device), label(row.stage), label(row.operation), label(row.name, true),
+                             number(row.sum.count), number(row.sum.ticks), number(row.sum.bytes)));
   }
   return list;
 }
@@ -149,6 +203,9 @@ std::vector<std::string> reasons_for_incompleteness(const TraceFile& file) {
                       std::generic_category().message(static_cast<int>(header.stop_errno)));
   }
   if (header.dropped_records) reasons.push_back(std::to_string(header.dropped_records) + " records were dropped");
+  if (header.dropped_device_records) {
+    reasons.push_back(std::to_string(header.dropped_device_records) + " records of GPU work were dropped");
+  }
   reasons.insert(reasons.end(), file.damage().begin(), file.damage().end());
   if (file.damage_count() > file.damage().size()) {
     reasons.push_back(std::to_string(file.damage_count() - file.damage().size()) + " more places are damaged");
@@ -197,6 +254,8 @@ Owned to_dict(const TraceFile& file, const SweepResult& result, bool by_thread) 
   put(dict.get(), "exit_status", checked(PyLong_FromLong(header.exit_status)));
   put(dict.get(), "dropped_records", number(header.dropped_records));
   put(dict.get(), "misnested_operations", number(header.misnested_operations));
+  put(dict.get(), "dropped_device_records", number(header.dropped_device_records));
+  put(dict.get(), "unresolved_launches", number(header.unresolved_launches));
   put(dict.get(), "boot_id", checked(PyBytes_FromStringAndSize(reinterpret_cast<const char*>(header.boot_id), 16)));
   put(dict.get(), "first_pair", clock_pair(header.first_pair));
   put(dict.get(), "last_pair", clock_pair(header.last_pair));
@@ -207,6 +266,13 @@ Owned to_dict(const TraceFile& file, const SweepResult& result, bool by_thread) 
   put(dict.get(), "transitions", transitions(result));
   put(dict.get(), "events", counts(result.events));
   put(dict.get(), "crossings", counts(result.crossings));
+  put(dict.get(), "cuda_calls", cuda_calls(result));
+  put(dict.get(), "gpu", devices(result));
+  put(dict.get(), "gpu_operations", device_operations(result));
+  put(dict.get(), "device_work", device_work(result));
+  put(dict.get(), "synchronization", counts(result.synchronization));
+  put(dict.get(), "overhead", counts(result.overhead));
+  put(dict.get(), "gaps", counts(result.gaps));
   put(dict.get(), "progress", progress(result));
   put(dict.get(), "streams", streams(result));
   put(dict.get(), "bytes", number(file.bytes()));
@@ -243,26 +309,11 @@ class WithoutGil {
   PyThreadState* state_;
 };
 
-PyObject* py_sweep(PyObject*, PyObject* args, PyObject* kwargs) {
-  static const char* keywords[] = {"path", "limit_ticks", "recover", "by_thread", nullptr};
-  PyObject* path = nullptr;
-  unsigned long long limit_ticks = 0;
-  int recovers = 0;
-  int by_thread = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|Kpp:sweep", const_cast<char**>(keywords), PyUnicode_FSConverter,
-                                   &path, &limit_ticks, &recovers, &by_thread)) {
-    return nullptr;
-  }
-  Owned path_bytes(path);
+// Runs `work` and turns what it throws into Python errors. `path`: of the file that is read, for the system's errors.
+template <typename Work>
+PyObject* with_python_errors(PyObject* path, Work work) {
   try {
-    std::unique_ptr<TraceFile> file;
-    SweepResult result;
-    {
-      WithoutGil released;
-      file = std::make_unique<TraceFile>(PyBytes_AS_STRING(path), recovers != 0);
-      result = rlscope::sweep(*file, {limit_ticks, by_thread != 0});
-    }
-    return to_dict(*file, result, by_thread != 0).release();
+    return work();
   } catch (const PythonError&) {
   } catch (const rlscope::TraceDamage& damage) {
     raise_format_error(damage.what());
@@ -274,14 +325,99 @@ PyObject* py_sweep(PyObject*, PyObject* args, PyObject* kwargs) {
   return nullptr;
 }
 
+PyObject* py_sweep(PyObject*, PyObject* args, PyObject* kwargs) {
+  static const char* keywords[] = {"path", "limit_ticks", "recover", "by_thread", "coincident", nullptr};
+  PyObject* path = nullptr;
+  unsigned long long limit_ticks = 0;
+  int recovers = 0;
+  int by_thread = 0;
+  int coincident = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|Kppp:sweep", const_cast<char**>(keywords), PyUnicode_FSConverter,
+                                   &path, &limit_ticks, &recovers, &by_thread, &coincident)) {
+    return nullptr;
+  }
+  Owned path_bytes(path);
+  return with_python_errors(path, [&] {
+    std::unique_ptr<TraceFile> file;
+    SweepResult result;
+    {
+      WithoutGil released;
+      file = std::make_unique<TraceFile>(PyBytes_AS_STRING(path), recovers != 0);
+      auto attribution = coincident ? GpuAttribution::kCoincident : GpuAttribution::kLaunch;
+      result = rlscope::sweep(*file, {limit_ticks, by_thread != 0, attribution});
+    }
+    return to_dict(*file, result, by_thread != 0).release();
+  });
+}
+
+uint64_t to_uint64(PyObject* value) {
+  uint64_t result = PyLong_AsUnsignedLongLong(value);
+  if (PyErr_Occurred()) throw PythonError{};
+  return result;
+}
+
+// One item of `device_union`'s list: (path, start_ticks, end_ticks, clock, devices).
+UnionInput to_union_input(PyObject* item) {
+  PyObject *path, *start, *end, *from_ticks, *to, *numerator, *denominator, *places;
+  if (!PyArg_ParseTuple(item, "O&OO(OOOO)O!:device_union", PyUnicode_FSConverter, &path, &start, &end, &from_ticks, &to,
+                        &numerator, &denominator, &PyDict_Type, &places)) {
+    throw PythonError{};
+  }
+  Owned path_bytes(path);
+  UnionInput input{PyBytes_AS_STRING(path),
+                   to_uint64(start),
+                   to_uint64(end),
+                   {to_uint64(from_ticks), to_uint64(to), to_uint64(numerator), to_uint64(denominator)},
+                   {}};
+  PyObject *device, *place;
+  for (Py_ssize_t at = 0; PyDict_Next(places, &at, &device, &place);) {
+    input.places[static_cast<uint32_t>(to_uint64(device))] = to_uint64(place);
+  }
+  return input;
+}
+
+PyObject* py_device_union(PyObject*, PyObject* args, PyObject* kwargs) {
+  static const char* keywords[] = {"processes", "recover", nullptr};
+  PyObject* given = nullptr;
+  int recovers = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|p:device_union", const_cast<char**>(keywords), &given, &recovers)) {
+    return nullptr;
+  }
+  return with_python_errors(nullptr, [&] {
+    Owned items = checked(PySequence_Fast(given, "processes must be a sequence"));
+    std::vector<UnionInput> inputs;
+    size_t places = 0;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); i++) {
+      inputs.push_back(to_union_input(PySequence_Fast_GET_ITEM(items.get(), i)));
+      for (const auto& [device, place] : inputs.back().places) places = std::max(places, place + 1);
+    }
+    std::vector<uint64_t> busy;
+    {
+      WithoutGil released;
+      busy = rlscope::busy_union(inputs, places, recovers != 0);
+    }
+    Owned result = checked(PyList_New(0));
+    for (uint64_t time : busy) append(result.get(), number(time));
+    return result.release();
+  });
+}
+
+template <typename Function>
+PyCFunction as_method(Function* function) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
+
 PyMethodDef kMethods[] = {
-    {"sweep", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_sweep)), METH_VARARGS | METH_KEYWORDS,
-     "sweep(path, limit_ticks=0, recover=False, by_thread=False)\n--\n\n"
+    {"sweep", as_method(py_sweep), METH_VARARGS | METH_KEYWORDS,
+     "sweep(path, limit_ticks=0, recover=False, by_thread=False, coincident=False)\n--\n\n"
      "Analyzes one process file. _analysis.pyi says what the dict holds."},
+    {"device_union", as_method(py_device_union), METH_VARARGS | METH_KEYWORDS,
+     "device_union(processes, recover=False)\n--\n\n"
+     "Adds up how long devices worked for any of several processes. _analysis.pyi says what the list holds."},
     {nullptr, nullptr, 0, nullptr},
 };
 
-PyModuleDef kModule = {PyModuleDef_HEAD_INIT, "rlscope._analysis", "The sweep over a process's trace file.", 0, kMethods,
+PyModuleDef kModule = {PyModuleDef_HEAD_INIT, "rlscope._analysis", "Reads the trace files of processes.", 0, kMethods,
                        nullptr, nullptr, nullptr, nullptr};
 
 }  // namespace

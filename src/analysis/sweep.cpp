@@ -11,9 +11,10 @@ namespace rlscope {
 namespace {
 
 // Who owns an instant: the lower the sooner. By whether the thread is outside any operation, and by its category.
-constexpr uint64_t kOwnerRank[2][kCategories] = {{0, 1, 3, 2, 8}, {4, 5, 7, 6, 9}};
+constexpr uint64_t kOwnerRank[2][kCategories] = {{0, 1, 3, 2, 8, 2}, {4, 5, 7, 6, 9, 6}};
 constexpr auto kPython = static_cast<uint8_t>(Category::kPython);
 constexpr auto kCuda = static_cast<uint8_t>(Category::kCuda);
+constexpr auto kCudaWait = static_cast<uint8_t>(Category::kCudaWait);
 
 // All threads' windows together; each gets a share of it within these bounds.
 constexpr size_t kWindowBudget = 32 << 20;
@@ -21,12 +22,11 @@ constexpr size_t kLargestWindow = 256 << 10;
 constexpr size_t kSmallestWindow = 8 << 10;
 
 constexpr size_t kFewThreads = 8;
-constexpr uint64_t kNever = ~0ull;
-constexpr uint64_t kLongestRun = 1ull << 56;  // ticks
+constexpr uint64_t kNever = DeviceTimeline::kNever;
 
 // The view by thread has a row per thread, phase and operation, which a small file can have without end.
-constexpr size_t kThreadRowsAlwaysAllowed = 1 << 14;
-constexpr size_t kBytesPerThreadRow = 4;
+constexpr size_t kThreadRowsAlwaysAllowed = 1 << 13;
+constexpr size_t kBytesPerThreadRow = 8;
 
 struct Frame {
   uint64_t saved;  // what the end restores: the category, the scope, or the key of the open phase
@@ -104,6 +104,7 @@ class Sweep {
   void finish(size_t slot);
   void renumber();
   void skip_chunk(size_t slot);
+  void step_devices();
 
   void apply(Thread& thread, StreamReader& reader);
   void open(Thread& thread, uint32_t id, bool is_recorded);
@@ -127,7 +128,11 @@ class Sweep {
 
   Scope scope_of(const Thread& thread) const { return thread.scope ? thread.scope : main_->scope; }
   uint64_t owner_key(const Thread& thread) const;
-  void set_cell() { cell_ = &tables_.row(phase_, scope_of(*owner_)).ticks[owner_->category]; }
+  void set_cell() {
+    if (__builtin_expect(device_works_, 0)) return set_cell_of_device();
+    cell_ = &tables_.row(phase_, scope_of(*owner_)).ticks[owner_->category];
+  }
+  void set_cell_of_device();
   void thread_changed(Thread& thread);
   void set_scope(Thread& thread, Scope scope);
   void phases_changed();
@@ -154,12 +159,17 @@ class Sweep {
   std::map<uint64_t, uint32_t> open_phases_;  // in the order in which they began
   uint64_t phases_opened_ = 0;
   uint32_t phase_ = 0;
+  bool device_works_ = false;
   uint64_t now_;
   uint64_t end_;
   uint64_t last_ticks_;
   uint64_t* cell_;
   std::map<uint32_t, StreamSummary> streams_;
   std::optional<ProgressSummary> progress_;
+
+  std::optional<DeviceTimeline> devices_;
+  uint64_t device_ticks_ = kNever;  // when something starts or ends on a device
+  Scope launch_scope_ = 0;          // of the earliest started work, while a device works
 };
 
 Sweep::Sweep(TraceFile& file, const SweepOptions& options) : file_(file), options_(options) {
@@ -168,7 +178,7 @@ Sweep::Sweep(TraceFile& file, const SweepOptions& options) : file_(file), option
   window_bytes_ = std::clamp(share, kSmallestWindow, kLargestWindow);
   most_thread_rows_ = kThreadRowsAlwaysAllowed + file.bytes() / kBytesPerThreadRow;
   now_ = last_ticks_ = header.start_ticks;
-  latest_ = now_ + kLongestRun;
+  latest_ = file.latest_ticks();
   end_ = header.stop_ticks ? header.stop_ticks : options.limit_ticks;
   end_ = end_ ? std::max(end_, now_) : latest_;
   tables_.learn_names(file_.names());
@@ -185,12 +195,15 @@ Sweep::Sweep(TraceFile& file, const SweepOptions& options) : file_(file), option
   main_ = owner_ = threads_[0].get();
   main_->charged_until = now_;
   set_cell();
+  devices_.emplace(file, now_, end_);
+  device_ticks_ = devices_->next_ticks();
 }
 
 // ---- merge
 
 SweepResult Sweep::run() {
   merge();
+  last_ticks_ = std::max(last_ticks_, devices_->last_ticks());
   uint64_t end = file_.header().stop_ticks ? file_.header().stop_ticks : options_.limit_ticks;
   advance(end ? end : last_ticks_);
   if (options_.by_thread) charge_all();
@@ -209,13 +222,17 @@ void Sweep::merge() {
       activate(stream);
       continue;
     }
+    if (device_ticks_ <= first_ticks && device_ticks_ != kNever) {
+      step_devices();
+      continue;
+    }
     if (first_ticks == kNever) return;
     if (first_ticks > latest_) {
       skip_chunk(first);
       continue;
     }
     if (!pending_.empty()) limit = std::min(limit, pending_.back()->first_ticks);
-    limit = std::min(limit, latest_ + 1);
+    limit = std::min({limit, device_ticks_, latest_ + 1});
     run_thread(*threads_[first], limit);
   }
 }
@@ -255,6 +272,24 @@ void Sweep::skip_chunk(size_t slot) {
   } else {
     finish(slot);
   }
+}
+
+// What starts or ends on the devices at this tick.
+void Sweep::step_devices() {
+  advance(device_ticks_);
+  devices_->step();
+  device_ticks_ = devices_->next_ticks();
+  bool works = devices_->is_running();
+  if (works != device_works_) {
+    if (options_.by_thread) charge_all();
+    device_works_ = works;
+  }
+  if (works && options_.gpu_attribution == GpuAttribution::kLaunch) {
+    const LaunchEntry& launch = file_.launches()[devices_->launch()];
+    if (launch.operation && !tables_.knows_name(launch.operation)) tables_.learn_names(file_.names());
+    launch_scope_ = tables_.scope_of(launch);
+  }
+  set_cell();
 }
 
 void Sweep::insert(size_t slot, uint32_t stream) {
@@ -322,7 +357,7 @@ bool Sweep::accepts_chunk(Thread& thread) {
   if (__builtin_expect(reader.type() == RecordType::kBegin, 1)) {
     uint64_t id = reader.take_id();
     if (__builtin_expect(!tables_.knows_name(id), 0) && !learn_name(id)) {
-      reader.reject("the name with id " + std::to_string(id) + " is not in the catalog");
+      reader.reject("the name with id " + std::to_string(id) + " is not in the catalog's names of events");
       return;
     }
     advance(thread, reader.ticks());
@@ -373,7 +408,7 @@ inline void Sweep::open_boundary(Thread& thread, const SweepTables::NameState& n
   uint8_t from = thread.category;
   if (__builtin_expect(!thread.runs_python && thread.boundaries == 0, 0)) {
     // Only native code can be what calls CUDA or back into Python on a thread that has shown no Python of its own.
-    if (name.category == kPython || name.category == kCuda) {
+    if (name.category == kPython || name.category == kCuda || name.category == kCudaWait) {
       from = owner_->category;
     } else {
       thread.runs_python = true;
@@ -385,19 +420,16 @@ inline void Sweep::open_boundary(Thread& thread, const SweepTables::NameState& n
 
 [[gnu::always_inline]] inline void Sweep::close(Thread& thread) {
   const Frame& frame = thread.frames.pop();
-  switch (tables_.name(frame.id).kind) {
-    case NameKind::kBoundary:
-      thread.category = static_cast<uint8_t>(frame.saved);
-      thread.boundaries--;
-      thread_changed(thread);
-      break;
-    case NameKind::kOperation:
-      set_scope(thread, static_cast<Scope>(frame.saved));
-      break;
-    case NameKind::kPhase:
-      open_phases_.erase(frame.saved);
-      phases_changed();
-      break;
+  NameKind kind = tables_.name(frame.id).kind;
+  if (__builtin_expect(kind == NameKind::kBoundary, 1)) {
+    thread.category = static_cast<uint8_t>(frame.saved);
+    thread.boundaries--;
+    thread_changed(thread);
+  } else if (kind == NameKind::kOperation) {
+    set_scope(thread, static_cast<Scope>(frame.saved));
+  } else {
+    open_phases_.erase(frame.saved);
+    phases_changed();
   }
 }
 
@@ -455,6 +487,13 @@ inline uint64_t Sweep::owner_key(const Thread& thread) const {
   set_cell();
 }
 
+// Where a device works and the process waits, the time can be that of the operation which launched the work.
+void Sweep::set_cell_of_device() {
+  bool is_launchs = is_blocked(owner_->category) && options_.gpu_attribution == GpuAttribution::kLaunch;
+  Scope scope = is_launchs ? launch_scope_ : scope_of(*owner_);
+  cell_ = &tables_.row(phase_, scope).ticks[kDeviceWorks + owner_->category];
+}
+
 inline void Sweep::choose_owner() {
   uint64_t best = owner_keys_[0];
   for (size_t slot = 1; slot < owner_keys_.size(); slot++) best = std::min(best, owner_keys_[slot]);
@@ -488,7 +527,7 @@ void Sweep::phases_changed() {
 void Sweep::charge(Thread& thread) {
   if (thread.takes_part() && now_ > thread.charged_until) {
     Row& row = tables_.thread_row(thread.stream, phase_, scope_of(thread));
-    row.ticks[thread.category] += now_ - thread.charged_until;
+    row.ticks[thread.category + (device_works_ ? kDeviceWorks : 0)] += now_ - thread.charged_until;
     if (tables_.thread_rows() > most_thread_rows_) {
       file_.refuse("by thread it has more than " + std::to_string(most_thread_rows_) +
                    " rows, which cannot be for a file of its size; analyze it without --by thread");
@@ -507,7 +546,9 @@ SweepResult Sweep::result() {
   result.end_ticks = now_;
   result.progress = progress_;
   for (const auto& [number, stream] : streams_) result.streams.push_back(stream);
+  tables_.learn_names(file_.names());
   tables_.write(file_.names(), result);
+  tables_.write_devices(file_, *devices_, result);
   return result;
 }
 

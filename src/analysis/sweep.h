@@ -8,13 +8,21 @@
 #include <string_view>
 #include <vector>
 
+#include "device_timeline.h"
 #include "trace_reader.h"
 
 namespace rlscope {
 
+// To whom time belongs in which a device works and the process waits.
+enum class GpuAttribution : uint8_t {
+  kLaunch,      // to the operation that launched the work
+  kCoincident,  // to the operation that is open
+};
+
 struct SweepOptions {
   uint64_t limit_ticks = 0;  // when a process that did not stop in an orderly way ended; 0: not known
   bool by_thread = false;
+  GpuAttribution gpu_attribution = GpuAttribution::kLaunch;
 };
 
 // Names of operations and phases. The rows of a result refer to them: a name may be long, and a row has few bytes in
@@ -24,13 +32,16 @@ struct Labels {
   std::vector<std::string> phases;
 };
 
-// Ticks of one (phase, stage, operation, category). The resource follows from the category.
+enum class Resource : uint8_t { kCpu, kBoth, kGpu, kIdle };
+
+// Ticks of one (phase, stage, operation, category, resource).
 struct BreakdownRow {
   uint32_t thread;  // 0 in the process's breakdown
   std::string_view phase;
   std::string_view stage;
   std::string_view operation;
-  Category category;
+  Category category;  // never kCudaWait, which tables call cuda
+  Resource resource;
   uint64_t ticks;
 };
 
@@ -40,6 +51,35 @@ struct TransitionRow {
   Category from;
   Category to;
   uint64_t count;
+};
+
+struct CudaCallRow {
+  std::string_view name;
+  bool waits;  // for the device
+  uint64_t count;
+};
+
+// What a device did for the process. Ticks of work are sums of durations, busy ticks are not: no instant counts twice.
+struct DeviceRow {
+  uint32_t device;  // CUDA's number in the process
+  uint64_t busy_ticks;
+  WorkSum kernels, copies, memsets;
+};
+
+struct DeviceOperationRow {
+  uint32_t device;
+  std::string_view stage;
+  std::string_view operation;
+  uint64_t busy_ticks;  // sums to the device's
+  uint64_t kernels;
+};
+
+struct DeviceWorkRow {
+  uint32_t device;
+  std::string_view stage;
+  std::string_view operation;
+  std::string_view name;  // in the file's names
+  WorkSum sum;
 };
 
 struct StreamSummary {
@@ -65,15 +105,20 @@ struct SweepResult {
   std::vector<BreakdownRow> breakdown;
   std::vector<BreakdownRow> threads;
   std::vector<TransitionRow> transitions;
-  std::map<std::string, uint64_t> events;     // by kind: operation, phase, or a boundary's category
+  std::map<std::string, uint64_t> events;     // by kind: operation, phase, a boundary's category, or device work
   std::map<std::string, uint64_t> crossings;  // by boundary name
+  std::vector<CudaCallRow> cuda_calls;
+  std::vector<DeviceRow> devices;
+  std::vector<DeviceOperationRow> device_operations;
+  std::vector<DeviceWorkRow> device_work;
+  // Ticks on the host by name: waiting for the device, CUPTI's and the driver's own work, what was not recorded.
+  std::map<std::string, uint64_t> synchronization, overhead, gaps;
   std::vector<StreamSummary> streams;
   std::optional<ProgressSummary> progress;
 };
 
 const char* category_label(Category category);
-// Which hardware works while the owner is in `category`: cpu, or idle where it waits.
-const char* resource_label(Category category);
+const char* resource_label(Resource resource);
 
 SweepResult sweep(TraceFile& file, const SweepOptions& options);
 

@@ -7,28 +7,27 @@
 namespace rlscope {
 namespace {
 
-constexpr const char* kCategoryLabels[kCategories] = {"python", "simulator", "backend", "cuda", "wait"};
-
-// Stages by number. The first two apply where no enclosing operation is one of the others.
-constexpr const char* kStageLabels[] = {"(none)", "training_loop", "simulation", "inference", "backpropagation"};
-constexpr uint8_t kNoStage = 0;
-constexpr uint8_t kTrainingLoop = 1;
-constexpr uint32_t kStages = 5;  // a scope is the number of the operation times this, plus the stage
+constexpr const char* kCategoryLabels[kCategories] = {"python", "simulator", "backend", "cuda", "wait", "cuda"};
+constexpr const char* kResourceLabels[] = {"cpu", "cpu+gpu", "gpu", "idle"};
 constexpr uint8_t kStagePlaces[kStages] = {0, 4, 3, 2, 1};  // in alphabetical order
 constexpr uint8_t kStageAtPlace[kStages] = {0, 4, 3, 2, 1};
 
-uint8_t stage_of_name(const std::string& name) {
-  for (uint8_t stage = 1; stage < kStages; stage++) {
-    if (name == kStageLabels[stage]) return stage;
-  }
-  return kNoStage;
+// As tables have it.
+Category folded_category(uint8_t category) {
+  auto known = static_cast<Category>(category);
+  return known == Category::kCudaWait ? Category::kCuda : known;
+}
+
+Resource resource_of(uint8_t category, bool device_works) {
+  if (device_works) return is_blocked(category) ? Resource::kGpu : Resource::kBoth;
+  return category == static_cast<uint8_t>(Category::kWait) ? Resource::kIdle : Resource::kCpu;
 }
 
 }  // namespace
 
 const char* category_label(Category category) { return kCategoryLabels[static_cast<size_t>(category)]; }
 
-const char* resource_label(Category category) { return category == Category::kWait ? "idle" : "cpu"; }
+const char* resource_label(Resource resource) { return kResourceLabels[static_cast<size_t>(resource)]; }
 
 uint32_t SweepTables::number_of(NameKind kind, const std::string& name) {
   std::vector<std::string>& labels = kind == NameKind::kPhase ? labels_->phases : labels_->operations;
@@ -42,7 +41,7 @@ void SweepTables::learn_names(const std::vector<Name>& names) {
   for (size_t id = 0; id < names_.size(); id++) {
     const Name& name = names[id];
     NameState& state = names_[id];
-    if (name.kind == NameKind{} || state.kind != NameKind{}) continue;
+    if (name.kind == NameKind{} || name.kind == NameKind::kDeviceWork || state.kind != NameKind{}) continue;
     state.kind = name.kind;
     state.category = static_cast<uint8_t>(name.category);
     if (name.kind == NameKind::kBoundary) continue;
@@ -53,9 +52,12 @@ void SweepTables::learn_names(const std::vector<Name>& names) {
 }
 
 Scope SweepTables::inner_scope(Scope outer, const NameState& operation) {
-  auto stage = static_cast<uint8_t>(outer % kStages);
-  if (operation.stage > kTrainingLoop || stage == kNoStage) stage = operation.stage;
-  return operation.number * kStages + stage;
+  Stage stage = inner_stage(static_cast<Stage>(outer % kStages), operation.stage);
+  return operation.number * kStages + static_cast<Scope>(stage);
+}
+
+Scope SweepTables::scope_of(const LaunchEntry& launch) const {
+  return launch.operation ? names_[launch.operation].number * kStages + static_cast<Scope>(launch.stage) : 0;
 }
 
 void SweepTables::find_row(uint32_t phase, Scope scope) {
@@ -77,10 +79,12 @@ SweepTables::LabelOrder SweepTables::order_of(const std::vector<std::string>& la
 }
 
 void SweepTables::add_cells(uint32_t thread, uint32_t phase, Scope scope, const Row& row, std::vector<Cell>& cells) const {
-  for (uint8_t category = 0; category < kCategories; category++) {
-    if (row.ticks[category] == 0) continue;
+  for (size_t i = 0; i < 2 * kCategories; i++) {
+    if (row.ticks[i] == 0) continue;
+    auto category = static_cast<uint8_t>(i % kCategories);
     cells.push_back({thread, phase_order_.place_of[phase], operation_order_.place_of[scope / kStages],
-                     kStagePlaces[scope % kStages], category, row.ticks[category]});
+                     kStagePlaces[scope % kStages], folded_category(category), resource_of(category, i >= kDeviceWorks),
+                     row.ticks[i]});
   }
 }
 
@@ -97,7 +101,7 @@ std::vector<BreakdownRow> SweepTables::rows_of(std::vector<Cell> cells) const {
     rows.push_back({cell.thread, labels_->phases[phase_order_.label_at[cell.phase_place]],
                     kStageLabels[kStageAtPlace[cell.stage_place]],
                     labels_->operations[operation_order_.label_at[cell.operation_place]],
-                    static_cast<Category>(cell.category), cell.ticks});
+                    cell.category, cell.resource, cell.ticks});
   }
   return rows;
 }
@@ -121,14 +125,16 @@ void SweepTables::write(const std::vector<Name>& names, SweepResult& result) {
 }
 
 void SweepTables::write_transitions(SweepResult& result) const {
-  std::map<std::tuple<uint8_t, uint32_t, size_t, size_t>, uint64_t> counts;
+  std::map<std::tuple<uint8_t, uint32_t, Category, Category>, uint64_t> counts;
   for (Scope scope = 0; scope < scopes_.size(); scope++) {
     if (!scopes_[scope].transitions) continue;
     for (size_t from = 0; from < kCategories; from++) {
       for (size_t to = 0; to < kCategories; to++) {
         uint64_t count = scopes_[scope].transitions->of[from][to];
-        if (!count) continue;
-        counts[{kStagePlaces[scope % kStages], operation_order_.place_of[scope / kStages], from, to}] += count;
+        Category left = folded_category(static_cast<uint8_t>(from));
+        Category entered = folded_category(static_cast<uint8_t>(to));
+        if (!count || left == entered) continue;
+        counts[{kStagePlaces[scope % kStages], operation_order_.place_of[scope / kStages], left, entered}] += count;
       }
     }
   }
@@ -136,21 +142,85 @@ void SweepTables::write_transitions(SweepResult& result) const {
     const auto& [stage_place, operation_place, from, to] = key;
     result.transitions.push_back({kStageLabels[kStageAtPlace[stage_place]],
                                   labels_->operations[operation_order_.label_at[operation_place]],
-                                  static_cast<Category>(from), static_cast<Category>(to), count});
+                                  from, to, count});
   }
 }
 
 void SweepTables::write_counts(const std::vector<Name>& names, SweepResult& result) const {
-  for (const char* kind : {"operation", "phase"}) result.events[kind] = 0;
+  for (const char* kind : {"operation", "phase", "kernel", "copy", "memset"}) result.events[kind] = 0;
   for (const char* label : kCategoryLabels) result.events[label] = 0;
   for (size_t id = 0; id < names_.size(); id++) {
     const NameState& state = names_[id];
     if (state.kind == NameKind::kBoundary) {
       result.events[kCategoryLabels[state.category]] += state.count;
       if (state.count) result.crossings[names[id].text] += state.count;
+      bool waits = state.category == static_cast<uint8_t>(Category::kCudaWait);
+      bool is_cuda = waits || state.category == static_cast<uint8_t>(Category::kCuda);
+      if (is_cuda && state.count) result.cuda_calls.push_back({names[id].text, waits, state.count});
     } else if (state.kind != NameKind{}) {
       result.events[state.kind == NameKind::kOperation ? "operation" : "phase"] += state.count;
     }
+  }
+}
+
+// ---- devices
+
+SweepTables::WorkCell SweepTables::work_cell(uint32_t device, const LaunchEntry& launch, uint32_t name,
+                                             const WorkSum& sum) const {
+  Scope scope = scope_of(launch);
+  return {device, kStagePlaces[scope % kStages], operation_order_.place_of[scope / kStages], name, sum};
+}
+
+// In order, one of each key.
+std::vector<SweepTables::WorkCell> SweepTables::folded(std::vector<WorkCell> cells) {
+  std::sort(cells.begin(), cells.end(), [](const WorkCell& a, const WorkCell& b) { return a.key() < b.key(); });
+  size_t kept = 0;
+  for (size_t i = 0; i < cells.size(); i++) {
+    if (kept > 0 && cells[kept - 1].key() == cells[i].key()) {
+      cells[kept - 1].sum += cells[i].sum;
+    } else {
+      cells[kept++] = cells[i];
+    }
+  }
+  cells.resize(kept);
+  return cells;
+}
+
+std::string_view SweepTables::stage_label(const WorkCell& cell) const {
+  return kStageLabels[kStageAtPlace[cell.stage_place]];
+}
+
+std::string_view SweepTables::operation_label(const WorkCell& cell) const {
+  return labels_->operations[operation_order_.label_at[cell.operation_place]];
+}
+
+void SweepTables::write_devices(const TraceFile& file, const DeviceTimeline& devices, SweepResult& result) const {
+  const std::vector<LaunchEntry>& launches = file.launches();
+  std::vector<WorkCell> of_operations;  // count: kernels, ticks: busy
+  std::vector<WorkCell> of_names;
+  for (const auto& [number, device] : devices.devices()) {
+    result.devices.push_back({number, device.busy_ticks, device.kernels, device.copies, device.memsets});
+    result.events["kernel"] += device.kernels.count;
+    result.events["copy"] += device.copies.count;
+    result.events["memset"] += device.memsets.count;
+    for (const auto& [launch, sum] : device.of_launch) {
+      of_operations.push_back(work_cell(number, launches[launch], 0, {sum.kernels, sum.busy_ticks, 0}));
+    }
+    for (const auto& [key, sum] : device.work) {
+      of_names.push_back(work_cell(number, launches[key >> 32], static_cast<uint32_t>(key), sum));
+    }
+  }
+  for (const WorkCell& cell : folded(std::move(of_operations))) {
+    result.device_operations.push_back(
+        {cell.device, stage_label(cell), operation_label(cell), cell.sum.ticks, cell.sum.count});
+  }
+  for (const WorkCell& cell : folded(std::move(of_names))) {
+    result.device_work.push_back(
+        {cell.device, stage_label(cell), operation_label(cell), file.names()[cell.name].text, cell.sum});
+  }
+  for (auto [work, sums] : {std::pair(kSynchronization, &result.synchronization),
+                            std::pair(kOverhead, &result.overhead), std::pair(kGap, &result.gaps)}) {
+    for (const auto& [name, ticks] : devices.host_sums(work)) (*sums)[file.names()[name].text] += ticks;
   }
 }
 

@@ -10,19 +10,27 @@
 #include <utility>
 #include <vector>
 
+#include "device_timeline.h"
+#include "stages.h"
 #include "sweep.h"
 
 namespace rlscope {
 
-constexpr size_t kCategories = 5;
+constexpr size_t kCategories = 6;
 
 // A leaf operation together with the stage it belongs to, as one number. 0: in no operation.
 using Scope = uint32_t;
 
-// Ticks by category.
+// Ticks by category: first those in which no device worked, then those in which one did.
+constexpr size_t kDeviceWorks = kCategories;
 struct Row {
-  uint64_t ticks[kCategories] = {};
+  uint64_t ticks[2 * kCategories] = {};
 };
+
+// Categories in which the CPU only waits.
+constexpr bool is_blocked(uint8_t category) {
+  return category == static_cast<uint8_t>(Category::kWait) || category == static_cast<uint8_t>(Category::kCudaWait);
+}
 
 class SweepTables {
  public:
@@ -31,16 +39,18 @@ class SweepTables {
     uint32_t number = 0;  // of the operation or phase with this name
     NameKind kind{};
     uint8_t category = 0;
-    uint8_t stage = 0;
+    Stage stage = Stage::kNone;
   };
 
-  // To be called again when the catalog has grown.
+  // To be called again when the catalog has grown. Names of device work stay unknown: no event has one.
   void learn_names(const std::vector<Name>& names);
   bool knows_name(uint64_t id) const { return id < names_.size() && names_[id].kind != NameKind{}; }
   NameState& name(uint32_t id) { return names_[id]; }
 
   // The scope of an operation that begins where `outer` is open.
   static Scope inner_scope(Scope outer, const NameState& operation);
+  // The scope of work; the launch's operation must be known.
+  Scope scope_of(const LaunchEntry& launch) const;
 
   // The row of the process in which an instant in this phase and scope counts. It stays where it is.
   Row& row(uint32_t phase, Scope scope) {
@@ -60,6 +70,8 @@ class SweepTables {
 
   // Moves the tables into `result`, with `names` as they were learned.
   void write(const std::vector<Name>& names, SweepResult& result);
+  // Adds those of devices, after the others.
+  void write_devices(const TraceFile& file, const DeviceTimeline& devices, SweepResult& result) const;
 
  private:
   struct TransitionCounts {
@@ -77,10 +89,21 @@ class SweepTables {
     uint32_t phase_place;
     uint32_t operation_place;
     uint8_t stage_place;
-    uint8_t category;
+    Category category;
+    Resource resource;
     uint64_t ticks;
 
-    auto key() const { return std::tie(thread, phase_place, stage_place, operation_place, category); }
+    auto key() const { return std::tie(thread, phase_place, stage_place, operation_place, category, resource); }
+  };
+  // The same of device work, by name id; 0 for all of a launch.
+  struct WorkCell {
+    uint32_t device;
+    uint8_t stage_place;
+    uint32_t operation_place;
+    uint32_t name;
+    WorkSum sum;
+
+    auto key() const { return std::tie(device, stage_place, operation_place, name); }
   };
   struct LabelOrder {
     std::vector<uint32_t> place_of;  // by number
@@ -94,6 +117,10 @@ class SweepTables {
   std::vector<BreakdownRow> rows_of(std::vector<Cell> cells) const;
   void write_transitions(SweepResult& result) const;
   void write_counts(const std::vector<Name>& names, SweepResult& result) const;
+  WorkCell work_cell(uint32_t device, const LaunchEntry& launch, uint32_t name, const WorkSum& sum) const;
+  static std::vector<WorkCell> folded(std::vector<WorkCell> cells);
+  std::string_view stage_label(const WorkCell& cell) const;
+  std::string_view operation_label(const WorkCell& cell) const;
 
   std::vector<NameState> names_;                                   // by id
   std::unordered_map<std::string, uint32_t> numbers_[2];           // operations, phases

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <optional>
 #include <system_error>
+#include <tuple>
 #include <utility>
 
 #include "crc32c.h"
@@ -28,6 +29,7 @@ constexpr size_t kNotesKept = 20;
 constexpr uint32_t kLargestTickShift = 32;
 constexpr uint64_t kLargestTicks = 1ull << 62;
 constexpr uint64_t kSmallestNameEntry = sizeof(uint32_t) + sizeof(NameEntry);
+constexpr uint64_t kLaunchEntryBytes = sizeof(uint32_t) + sizeof(LaunchEntry);
 constexpr uint64_t kIdsAlwaysAllowed = 1 << 16;
 
 std::string text(const char* format, ...) __attribute__((format(printf, 1, 2)));
@@ -54,13 +56,7 @@ TraceFile::TraceFile(std::string path, bool recovers) : path_(std::move(path)), 
   try {
     read_header();
     walk_chunks([this](const ChunkPlace& place, const ChunkHeader& chunk) { index_chunk(place, chunk); });
-    for (auto& [number, stream] : streams_) {
-      auto by_sequence = [](const ChunkPlace& a, const ChunkPlace& b) { return a.sequence < b.sequence; };
-      std::stable_sort(stream.chunks.begin(), stream.chunks.end(), by_sequence);
-      ChunkHeader first{};
-      read(stream.chunks[0].offset, &first, sizeof first);
-      stream.first_ticks = first.base_ticks;
-    }
+    order_chunks();
     read_catalog();
   } catch (...) {
     close(fd_);
@@ -107,7 +103,7 @@ void TraceFile::read_header() {
   if (header_.format_version != kFormatVersion) {
     throw TraceDamage(path_ + " has format version " + std::to_string(header_.format_version) +
                       ", this rlscope reads version " + std::to_string(kFormatVersion) +
-                      "; analyze it with the version of rlscope that recorded it");
+                      "; record the run again, or analyze it with the rlscope that recorded it");
   }
   if (header_.header_bytes != kFileHeaderBytes) fail(12, text("header_bytes is %u, not 4096", header_.header_bytes));
   if (header_.clock != ClockKind::kTsc && header_.clock != ClockKind::kMonotonic) {
@@ -128,7 +124,7 @@ std::string TraceFile::check_chunk(const ChunkHeader& chunk) const {
   if (chunk.chunk_bytes == 0 || chunk.chunk_bytes % kChunkAlignment != 0) {
     return text("a chunk of %u bytes is not a multiple of %u", chunk.chunk_bytes, kChunkAlignment);
   }
-  if (chunk.kind != ChunkKind::kEvents && chunk.kind != ChunkKind::kCatalog && chunk.kind != ChunkKind::kFree) {
+  if (chunk.kind < ChunkKind::kEvents || chunk.kind > ChunkKind::kDevice) {
     return text("chunk kind %u is unknown", static_cast<unsigned>(chunk.kind));
   }
   uint64_t frames_end = sizeof chunk + uint64_t{chunk.depth} * sizeof(uint32_t);
@@ -139,8 +135,12 @@ std::string TraceFile::check_chunk(const ChunkHeader& chunk) const {
   if ((chunk.flags & kChunkClosed) && chunk.payload_bytes > chunk.chunk_bytes - chunk.payload_offset) {
     return text("a payload of %u bytes does not fit a chunk of %u", chunk.payload_bytes, chunk.chunk_bytes);
   }
-  if (chunk.kind == ChunkKind::kEvents && chunk.base_ticks > kLargestTicks) {
+  bool has_time = chunk.kind == ChunkKind::kEvents || chunk.kind == ChunkKind::kDevice;
+  if (has_time && chunk.base_ticks > kLargestTicks) {
     return text("base_ticks %" PRIu64 " is impossible", chunk.base_ticks);
+  }
+  if (chunk.kind == ChunkKind::kDevice && chunk.depth != 0) {
+    return text("a chunk of device work has %u open frames", chunk.depth);
   }
   return {};
 }
@@ -188,9 +188,48 @@ void TraceFile::index_chunk(const ChunkPlace& place, const ChunkHeader& chunk) {
     catalog_.push_back(place);
     return;
   }
+  if (chunk.kind == ChunkKind::kDevice) {
+    device_chunks_.push_back({place, chunk.stream, chunk.base_ticks});
+    return;
+  }
   switch_ticks_ += chunk.switch_ticks;
   StreamIndex& stream = streams_.try_emplace(chunk.stream, StreamIndex{chunk.stream, chunk.thread_id, 0, {}}).first->second;
   stream.chunks.push_back(place);
+}
+
+void TraceFile::order_chunks() {
+  for (auto& [number, stream] : streams_) {
+    auto by_sequence = [](const ChunkPlace& a, const ChunkPlace& b) { return a.sequence < b.sequence; };
+    std::stable_sort(stream.chunks.begin(), stream.chunks.end(), by_sequence);
+    ChunkHeader first{};
+    read(stream.chunks[0].offset, &first, sizeof first);
+    stream.first_ticks = first.base_ticks;
+  }
+  auto by_queue = [](const DeviceChunk& a, const DeviceChunk& b) {
+    return std::tie(a.stream, a.place.sequence, a.place.offset) < std::tie(b.stream, b.place.sequence, b.place.offset);
+  };
+  std::sort(device_chunks_.begin(), device_chunks_.end(), by_queue);
+  std::vector<DeviceChunk> sound;
+  uint32_t expected = 0;
+  for (const DeviceChunk& chunk : device_chunks_) {
+    if (!sound.empty() && sound.back().stream != chunk.stream) expected = 0;
+    if (chunk.place.sequence != expected) {
+      report_damage(chunk.place.offset, text("chunk %u of queue %u was expected, chunk %u was found", expected,
+                                             chunk.stream, chunk.place.sequence));
+      if (chunk.place.sequence < expected) continue;
+    }
+    expected = chunk.place.sequence + 1;
+    sound.push_back(chunk);
+  }
+  std::sort(sound.begin(), sound.end(), [](const DeviceChunk& a, const DeviceChunk& b) {
+    return std::tie(a.base_ticks, a.stream, a.place.sequence) < std::tie(b.base_ticks, b.stream, b.place.sequence);
+  });
+  device_chunks_ = std::move(sound);
+}
+
+const QueueEntry* TraceFile::queue(uint32_t stream) const {
+  auto found = queues_.find(stream);
+  return found == queues_.end() ? nullptr : &found->second;
 }
 
 void TraceFile::reload_catalog() {
@@ -246,21 +285,57 @@ void TraceFile::read_catalog_chunk(const ChunkPlace& place) {
       return;
     }
     const uint8_t* entry = payload.data() + at + sizeof head;
-    if (type == EntryType::kName) {
-      read_name(start + at, entry, size - sizeof head);
-    } else if (type == EntryType::kProperties) {
-      uint32_t length;
-      std::memcpy(&length, entry, sizeof length);
-      if (length > size - 2 * sizeof(uint32_t)) {
-        report_damage(start + at, text("properties of %u bytes do not fit an entry of %zu", length, size));
-      } else {
-        properties_.emplace_back(reinterpret_cast<const char*>(entry + sizeof length), length);
-      }
-    } else {
-      report_damage(start + at, text("catalog entry type %u is unknown", head & 0xFF));
+    size_t entry_bytes = size - sizeof head;
+    switch (type) {
+      case EntryType::kName: read_name(start + at, entry, entry_bytes); break;
+      case EntryType::kProperties: read_properties(start + at, entry, entry_bytes); break;
+      case EntryType::kQueue: read_queue(start + at, entry, entry_bytes); break;
+      case EntryType::kLaunch: read_launch(start + at, entry, entry_bytes); break;
+      default: report_damage(start + at, text("catalog entry type %u is unknown", head & 0xFF));
     }
     at += size;
   }
+}
+
+void TraceFile::read_properties(uint64_t offset, const uint8_t* entry, size_t size) {
+  uint32_t length;
+  std::memcpy(&length, entry, sizeof length);
+  if (length > size - sizeof length) {
+    report_damage(offset, text("properties of %u bytes do not fit an entry of %zu", length, size));
+  } else {
+    properties_.emplace_back(reinterpret_cast<const char*>(entry + sizeof length), length);
+  }
+}
+
+void TraceFile::read_queue(uint64_t offset, const uint8_t* entry, size_t size) {
+  QueueEntry queue{};
+  if (size < sizeof queue) {
+    report_damage(offset, text("a queue's entry of %zu bytes was expected, %zu were found", sizeof queue, size));
+    return;
+  }
+  std::memcpy(&queue, entry, sizeof queue);
+  const QueueEntry& known = queues_.try_emplace(queue.stream, queue).first->second;
+  if (std::memcmp(&known, &queue, sizeof queue) != 0) report_damage(offset, text("stream %u is two queues", queue.stream));
+}
+
+void TraceFile::read_launch(uint64_t offset, const uint8_t* entry, size_t size) {
+  LaunchEntry launch{};
+  if (size >= sizeof launch) std::memcpy(&launch, entry, sizeof launch);
+  bool is_sound = launch.id != 0 && launch.id < kIdsAlwaysAllowed + bytes_ / kLaunchEntryBytes &&
+                  launch.stage <= Stage::kBackpropagation &&
+                  (launch.operation == 0 ? launch.stage == Stage::kNone : is_operation(launch.operation));
+  if (!is_sound) {
+    report_damage(offset, text("the launch with id %u, operation %u and stage %u is impossible", launch.id,
+                               launch.operation, static_cast<unsigned>(launch.stage)));
+    return;
+  }
+  if (launch.id >= launches_.size()) launches_.resize(launch.id + 1);
+  LaunchEntry& known = launches_[launch.id];
+  if (known.id != 0 && std::memcmp(&known, &launch, sizeof launch) != 0) {
+    report_damage(offset, text("id %u is two launches", launch.id));
+    return;
+  }
+  known = launch;
 }
 
 void TraceFile::read_name(uint64_t offset, const uint8_t* entry, size_t size) {
@@ -268,7 +343,7 @@ void TraceFile::read_name(uint64_t offset, const uint8_t* entry, size_t size) {
   if (size >= sizeof fixed) std::memcpy(&fixed, entry, sizeof fixed);
   bool is_sound = size >= sizeof fixed && fixed.name_bytes <= size - sizeof fixed && fixed.id != 0 &&
                   fixed.id < kIdsAlwaysAllowed + bytes_ / kSmallestNameEntry && fixed.kind >= NameKind::kOperation &&
-                  fixed.kind <= NameKind::kBoundary && fixed.category <= Category::kWait;
+                  fixed.kind <= NameKind::kDeviceWork && fixed.category <= Category::kCudaWait;
   if (!is_sound) {
     report_damage(offset, text("the name with id %u, kind %u, category %u and %u bytes is impossible", fixed.id,
                                static_cast<unsigned>(fixed.kind), static_cast<unsigned>(fixed.category), fixed.name_bytes));
@@ -284,27 +359,20 @@ void TraceFile::read_name(uint64_t offset, const uint8_t* entry, size_t size) {
   name = {fixed.kind, fixed.category, std::move(text_of_name)};
 }
 
-StreamReader::StreamReader(TraceFile& file, const StreamIndex& index, size_t window_bytes)
-    : file_(file), index_(index), window_bytes_(window_bytes), ticks_(index.first_ticks) {
-  uint64_t largest = kSmallestWindow;
-  for (const ChunkPlace& place : index.chunks) largest = std::max(largest, place.end - place.offset);
-  window_bytes_ = std::min<uint64_t>(window_bytes, largest);
-}
-
-void StreamReader::reject(const std::string& what) {
+void ChunkReader::reject(const std::string& what) {
   file_.report_damage(position(record_), what);
   payload_end_ = 0;
   cursor_ = safe_end_ = window_end_ = window_.data();
 }
 
-void StreamReader::seek(uint64_t offset) {
+void ChunkReader::seek(uint64_t offset) {
   if (window_.empty()) window_.resize(window_bytes_ + kSlack);
   window_offset_ = offset;
   cursor_ = safe_end_ = window_end_ = window_.data();
 }
 
 // Moves what is left to the front of the window and reads on, at most to the payload's end.
-void StreamReader::fill() {
+void ChunkReader::fill() {
   auto kept = static_cast<size_t>(window_end_ - cursor_);
   window_offset_ = position(cursor_);
   std::memmove(window_.data(), cursor_, kept);
@@ -318,7 +386,7 @@ void StreamReader::fill() {
 }
 
 // Before any record is used, so that a damaged chunk contributes nothing.
-bool StreamReader::checksum_holds(uint32_t expected) {
+bool ChunkReader::checksum_holds(uint32_t expected) {
   uint64_t start = window_offset_;
   uint32_t crc = 0;
   do {
@@ -329,6 +397,37 @@ bool StreamReader::checksum_holds(uint32_t expected) {
   if (crc != expected) return false;
   if (window_offset_ != start) seek(start);
   return true;
+}
+
+bool ChunkReader::open_payload(const ChunkPlace& place, const ChunkHeader& chunk) {
+  uint64_t start = place.offset + chunk.payload_offset;
+  uint64_t end = place.offset + chunk.chunk_bytes;
+  if (chunk.flags & kChunkClosed) end = start + chunk.payload_bytes;
+  // In a file that was cut short the checksum of the last chunk says nothing: its records are read up to the cut.
+  chunk_is_closed_ = (chunk.flags & kChunkClosed) && end <= place.end;
+  payload_end_ = std::min(end, place.end);
+  seek(start);
+  if (chunk_is_closed_ && !checksum_holds(chunk.payload_crc32c)) return false;
+  record_ = cursor_;
+  return true;
+}
+
+bool ChunkReader::reaches_record(size_t longest_record) {
+  if (static_cast<size_t>(window_end_ - cursor_) < longest_record && position(window_end_) < payload_end_) fill();
+  if (cursor_ == window_end_ || (*cursor_ == 0 && !chunk_is_closed_)) {
+    payload_end_ = 0;
+    safe_end_ = cursor_;
+    return false;
+  }
+  record_ = cursor_;
+  return true;
+}
+
+StreamReader::StreamReader(TraceFile& file, const StreamIndex& index, size_t window_bytes)
+    : ChunkReader(file, window_bytes), index_(index), ticks_(index.first_ticks) {
+  uint64_t largest = kSmallestWindow;
+  for (const ChunkPlace& place : index.chunks) largest = std::max(largest, place.end - place.offset);
+  window_bytes_ = std::min<uint64_t>(window_bytes, largest);
 }
 
 // Goes to the next chunk that can be read; false when there is none.
@@ -357,19 +456,11 @@ bool StreamReader::open_chunk() {
       file_.report_damage(place.offset, "the file ends inside the open frames");
       continue;
     }
-    uint64_t start = place.offset + chunk.payload_offset;
-    uint64_t end = place.offset + chunk.chunk_bytes;
-    if (chunk.flags & kChunkClosed) end = start + chunk.payload_bytes;
-    // In a file that was cut short the checksum of the last chunk says nothing: its records are read up to the cut.
-    chunk_is_closed_ = (chunk.flags & kChunkClosed) && end <= place.end;
-    payload_end_ = std::min(end, place.end);
-    seek(start);
-    if (chunk_is_closed_ && !checksum_holds(chunk.payload_crc32c)) {
+    if (!open_payload(place, chunk)) {
       file_.report_damage(place.offset, text("the checksum of chunk %u of thread %u does not match", place.sequence,
                                              index_.stream));
       continue;
     }
-    record_ = cursor_;
     ticks_before_chunk_ = ticks_;
     ticks_ = chunk.base_ticks;
     return true;
@@ -384,13 +475,7 @@ bool StreamReader::next_slowly() {
       type_ = has_chunk ? RecordType::kChunkStart : RecordType::kFinished;
       return has_chunk;
     }
-    if (static_cast<size_t>(window_end_ - cursor_) < kLongestRecord && position(window_end_) < payload_end_) fill();
-    if (cursor_ == window_end_ || (*cursor_ == 0 && !chunk_is_closed_)) {
-      payload_end_ = 0;
-      safe_end_ = cursor_;
-      continue;
-    }
-    record_ = cursor_;
+    if (!reaches_record(kLongestRecord)) continue;
     const uint8_t* cursor = cursor_;
     const uint8_t* behind_head = cursor_;
     uint64_t fields[5] = {};

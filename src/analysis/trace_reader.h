@@ -28,6 +28,13 @@ struct ChunkPlace {
   uint32_t sequence;
 };
 
+// A chunk of device work. Chunks of one queue may overlap in time, so each is read by itself.
+struct DeviceChunk {
+  ChunkPlace place;
+  uint32_t stream;
+  uint64_t base_ticks;  // no record of the chunk starts earlier
+};
+
 struct StreamIndex {
   uint32_t stream;
   uint64_t thread_id;
@@ -48,11 +55,16 @@ class TraceFile {
   const FileHeader& header() const { return header_; }
   uint64_t bytes() const { return bytes_; }
   const std::map<uint32_t, StreamIndex>& streams() const { return streams_; }  // by number
+  const std::vector<DeviceChunk>& device_chunks() const { return device_chunks_; }  // by time, then stream and sequence
   const std::vector<Name>& names() const { return names_; }                    // by id
+  const std::vector<LaunchEntry>& launches() const { return launches_; }       // by id; one with id 0 is not known
+  const QueueEntry* queue(uint32_t stream) const;                              // null: not in the catalog
   const std::vector<std::string>& properties() const { return properties_; }
   const std::vector<std::string>& damage() const { return damage_; }
   uint64_t damage_count() const { return damage_count_; }
   uint64_t switch_ticks() const { return switch_ticks_; }
+  // A time after this one can only be damage.
+  uint64_t latest_ticks() const { return header_.start_ticks + kLongestRun; }
 
   // A process that still records adds names: reads the catalog again.
   void reload_catalog();
@@ -70,9 +82,16 @@ class TraceFile {
   template <typename OnChunk>
   void walk_chunks(OnChunk on_chunk);
   void index_chunk(const ChunkPlace& place, const ChunkHeader& chunk);
+  void order_chunks();
   void read_catalog();
   void read_catalog_chunk(const ChunkPlace& place);
   void read_name(uint64_t offset, const uint8_t* entry, size_t size);
+  void read_properties(uint64_t offset, const uint8_t* entry, size_t size);
+  void read_queue(uint64_t offset, const uint8_t* entry, size_t size);
+  void read_launch(uint64_t offset, const uint8_t* entry, size_t size);
+  bool is_operation(uint32_t id) const { return id < names_.size() && names_[id].kind == NameKind::kOperation; }
+
+  static constexpr uint64_t kLongestRun = 1ull << 56;  // ticks
 
   std::string path_;
   bool recovers_;
@@ -81,8 +100,11 @@ class TraceFile {
   uint64_t reported_bytes_ = 0;  // damage before here has been reported
   FileHeader header_{};
   std::map<uint32_t, StreamIndex> streams_;
+  std::vector<DeviceChunk> device_chunks_;
   std::vector<ChunkPlace> catalog_;
   std::vector<Name> names_;
+  std::map<uint32_t, QueueEntry> queues_;  // by stream
+  std::vector<LaunchEntry> launches_;
   std::vector<std::string> properties_;
   std::vector<std::string> damage_;
   uint64_t damage_count_ = 0;
@@ -103,8 +125,38 @@ struct Progress {
   uint64_t total_timesteps;
 };
 
+// Takes a chunk's payload through a buffer of bounded size.
+class ChunkReader {
+ public:
+  // The record or chunk just read is wrong: reports it, and steps over the rest of its chunk where the file recovers.
+  void reject(const std::string& what);
+
+ protected:
+  ChunkReader(TraceFile& file, size_t window_bytes) : file_(file), window_bytes_(window_bytes) {}
+
+  // Goes to the chunk's first record; false if its checksum says that none can be used.
+  bool open_payload(const ChunkPlace& place, const ChunkHeader& chunk);
+  bool checksum_holds(uint32_t expected);
+  void seek(uint64_t offset);
+  void fill();
+  uint64_t position(const uint8_t* place) const { return window_offset_ + static_cast<uint64_t>(place - window_.data()); }
+  // Where the chunk goes on, with `longest_record` bytes in the window as far as the chunk has them; false at its end.
+  bool reaches_record(size_t longest_record);
+
+  TraceFile& file_;
+  size_t window_bytes_;
+  std::vector<uint8_t> window_;
+  const uint8_t* cursor_ = nullptr;
+  const uint8_t* safe_end_ = nullptr;  // before it, a begin or end record lies whole in the window
+  const uint8_t* window_end_ = nullptr;
+  const uint8_t* record_ = nullptr;  // the record that was read last
+  uint64_t window_offset_ = 0;       // in the file
+  uint64_t payload_end_ = 0;         // in the file; 0: no chunk is open
+  bool chunk_is_closed_ = false;
+};
+
 // One stream's records. Its buffer exists from the first record to the last.
-class StreamReader {
+class StreamReader : public ChunkReader {
  public:
   StreamReader(TraceFile& file, const StreamIndex& index, size_t window_bytes);
 
@@ -136,28 +188,11 @@ class StreamReader {
   uint64_t ticks_before_chunk() const { return ticks_before_chunk_; }
   uint64_t record_offset() const { return position(record_); }  // in the file
 
-  // The record or chunk just read is wrong: reports it, and steps over the rest of its chunk where the file recovers.
-  void reject(const std::string& what);
-
  private:
   bool next_slowly();
   bool open_chunk();
-  bool checksum_holds(uint32_t expected);
-  void seek(uint64_t offset);
-  void fill();
-  uint64_t position(const uint8_t* place) const { return window_offset_ + static_cast<uint64_t>(place - window_.data()); }
 
-  TraceFile& file_;
   const StreamIndex& index_;
-  size_t window_bytes_;
-  std::vector<uint8_t> window_;
-  const uint8_t* cursor_ = nullptr;
-  const uint8_t* safe_end_ = nullptr;  // before it, a begin or end record lies whole in the window
-  const uint8_t* window_end_ = nullptr;
-  const uint8_t* record_ = nullptr;      // the record that was read last
-  uint64_t window_offset_ = 0;           // in the file
-  uint64_t payload_end_ = 0;             // in the file; 0: no chunk is open
-  bool chunk_is_closed_ = false;
   size_t next_chunk_ = 0;
   uint32_t next_sequence_ = 0;
   RecordType type_ = RecordType::kFinished;

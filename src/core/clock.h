@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "api.h"
 #include "trace_format.h"
 
 namespace rlscope {
@@ -14,7 +15,7 @@ namespace rlscope {
 constexpr uint32_t kTscShift = 5;
 constexpr uint32_t kMonotonicShift = 3;
 
-extern const ClockKind g_clock_kind;
+extern RLSCOPE_API const ClockKind g_clock_kind;
 
 inline uint32_t tick_shift() { return g_clock_kind == ClockKind::kTsc ? kTscShift : kMonotonicShift; }
 

@@ -204,6 +204,14 @@ int ProcessFile::write_properties(std::string_view json) {
   return write_entry(EntryType::kProperties, {reinterpret_cast<const char*>(&size), sizeof size}, json);
 }
 
+int ProcessFile::write_queue(const QueueEntry& queue) {
+  return write_entry(EntryType::kQueue, {reinterpret_cast<const char*>(&queue), sizeof queue}, "");
+}
+
+int ProcessFile::write_launch(const LaunchEntry& launch) {
+  return write_entry(EntryType::kLaunch, {reinterpret_cast<const char*>(&launch), sizeof launch}, "");
+}
+
 void ProcessFile::finish(EndReason reason, int32_t exit_status) {
   if (catalog_.header) close_chunk(catalog_, catalog_used_, true);
   for (bool cut = true; cut;) {

@@ -34,6 +34,8 @@ class ProcessFile {
   // Each returns an errno, 0 for success. The entry is in the file when they return.
   int write_name(uint32_t id, NameKind kind, Category category, std::string_view name);
   int write_properties(std::string_view json);
+  int write_queue(const QueueEntry& queue);
+  int write_launch(const LaunchEntry& launch);
 
   // Closes the catalog, cuts the unused end off and records why the file ends. The header stays mapped.
   void finish(EndReason reason, int32_t exit_status);

@@ -2,6 +2,7 @@
 #include "session.h"
 
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -9,8 +10,12 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <map>
 #include <mutex>
+#include <tuple>
 #include <vector>
+
+#include "stages.h"
 
 namespace rlscope {
 
@@ -26,6 +31,40 @@ struct Name {
   std::string text;
 };
 
+// What a launch needs to know of a name, read without a lock: a name's id is the place. Zero: no operation.
+struct OperationInfo {
+  uint8_t is_operation : 1;
+  uint8_t stage : 7;
+};
+constexpr uint32_t kMostOperations = 1 << 26;
+OperationInfo* operation_infos() {
+  static OperationInfo* infos = static_cast<OperationInfo*>(
+      mmap(nullptr, kMostOperations, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+  return infos == MAP_FAILED ? nullptr : infos;
+}
+
+// Where a thread is: its innermost operation and the stage that this belongs to.
+struct Place {
+  uint32_t operation = 0;
+  Stage stage = Stage::kNone;
+
+  void enter(uint32_t id) {
+    const OperationInfo* infos = operation_infos();
+    if (!infos || id >= kMostOperations || !infos[id].is_operation) return;
+    operation = id;
+    stage = inner_stage(stage, static_cast<Stage>(infos[id].stage));
+  }
+};
+
+// The last launch of this thread: most launches come from where the one before came from.
+struct LastLaunch {
+  uint64_t recording;
+  uint32_t operation;
+  Stage stage;
+  uint32_t id;
+};
+__thread LastLaunch t_last_launch;
+
 // Leaked on purpose: daemon threads may come here while the process is being torn down.
 struct State {
   std::mutex mutex;  // guards all of this
@@ -38,6 +77,11 @@ struct State {
   // Of earlier recordings: never freed, because a call that began then compares its writer's address when it returns.
   std::vector<StreamWriter*> retired_writers;
   std::vector<ProcessFile*> retired_files;
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, DeviceWriter*> device_writers;  // by device, context, CUDA stream
+  std::map<std::tuple<uint32_t, uint32_t, Stage>, uint32_t> launches;                // by thread, operation, stage
+  std::atomic<uint64_t> recording{0};             // counts recordings
+  std::atomic<StreamWriter*> main_writer{nullptr};
+  std::atomic<const SessionListener*> listener{nullptr};
   pthread_key_t thread_exit;
 };
 State& state() {
@@ -45,7 +89,28 @@ State& state() {
   return *state;
 }
 
+void note_operation(uint32_t id, NameKind kind, std::string_view name) {
+  OperationInfo* infos = operation_infos();
+  if (kind != NameKind::kOperation || !infos || id >= kMostOperations) return;
+  infos[id] = {1, static_cast<uint8_t>(static_cast<uint8_t>(stage_of_name(name)) & 0x7F)};
+}
+
+Place place_of(StreamWriter& writer) {
+  Place place;
+  for (uint32_t i = 0; i < writer.depth(); i++) place.enter(writer.frame(i).id);
+  return place;
+}
+
+Place place_seen_from_outside(const StreamWriter& writer) {
+  Place place;
+  uint32_t depth = writer.depth_seen_from_outside();
+  for (uint32_t i = 0; i < depth; i++) place.enter(writer.name_seen_from_outside(i));
+  return place;
+}
+
 }  // namespace
+
+void Session::listen(const SessionListener& listener) { state().listener = &listener; }
 
 void Session::install_handlers() {
   static const bool is_installed = [] {
@@ -77,6 +142,8 @@ int Session::start(const std::string& directory) {
     if (error) return error;
     s.file = file;
     s.next_stream = 0;
+    s.launches.clear();
+    s.recording++;
     inherited.swap(s.inherited);
     is_recording_ = true;
     is_armed_ = false;
@@ -86,19 +153,29 @@ int Session::start(const std::string& directory) {
   if (!writer || !writer->make_live()) return EIO;
   // Making the file took time that is not the program's.
   s.file->header().start_ticks = writer->last_ticks();
+  s.main_writer = writer;
   for (const StreamWriter::Frame& frame : inherited) {
     if (writer->begin(encode_id(frame.id))) writer->frame(writer->depth() - 1).is_stage = frame.is_stage;
   }
+  if (const SessionListener* listener = s.listener) listener->on_start();
   return 0;
 }
 
 void Session::stop(EndReason reason, int32_t exit_status) {
   State& s = state();
+  const SessionListener* listener = s.listener;
+  if (listener && is_recording_) listener->on_stop();
   std::lock_guard<std::mutex> lock(s.mutex);
   is_armed_ = false;
+  s.main_writer = nullptr;
   for (StreamWriter* writer : s.writers) writer->close(true);
   s.writers.clear();
   if (!is_recording_) return;
+  for (auto& [queue, writer] : s.device_writers) {
+    writer->close();
+    delete writer;
+  }
+  s.device_writers.clear();
   is_recording_ = false;
   s.file->finish(s.has_failed ? EndReason::kFailed : reason, exit_status);
   s.retired_files.push_back(s.file);
@@ -150,7 +227,11 @@ void Session::on_thread_exit(void* pointer) {
     writer->close(true);
   }
   writer->release_frames();
-  delete writer;
+  if (writer->stream() == 0) {
+    s.retired_writers.push_back(writer);  // other threads may be looking at where the main thread is
+  } else {
+    delete writer;
+  }
 }
 
 CodedId Session::intern(NameKind kind, Category category, std::string_view name) {
@@ -161,6 +242,7 @@ CodedId Session::intern(NameKind kind, Category category, std::string_view name)
     std::lock_guard<std::mutex> lock(s.mutex);
     s.names.push_back({kind, category, std::string(name)});
     id = static_cast<uint32_t>(s.names.size());
+    note_operation(id, kind, name);
     if (s.file && !s.has_failed) error = s.file->write_name(id, kind, category, name);
   }
   if (error) fail(error);
@@ -171,6 +253,58 @@ NameKind Session::kind_of(uint32_t id) {
   State& s = state();
   std::lock_guard<std::mutex> lock(s.mutex);
   return s.names[id - 1].kind;
+}
+
+uint32_t Session::launch() {
+  StreamWriter* writer = Session::writer();
+  if (!writer || !is_recording()) return 0;
+  State& s = state();
+  Place place = place_of(*writer);
+  if (place.operation == 0 && writer->stream() != 0) {
+    if (const StreamWriter* main = s.main_writer) place = place_seen_from_outside(*main);
+  }
+  LastLaunch& last = t_last_launch;
+  if (last.recording != s.recording || last.operation != place.operation || last.stage != place.stage) {
+    last = {s.recording, place.operation, place.stage,
+            intern_launch(writer->stream(), place.operation, place.stage)};
+  }
+  return last.id;
+}
+
+uint32_t Session::unknown_launch() { return is_recording() ? intern_launch(kNoStream, 0, Stage::kNone) : 0; }
+
+uint32_t Session::intern_launch(uint32_t stream, uint32_t operation, Stage stage) {
+  State& s = state();
+  int error = 0;
+  uint32_t id;
+  {
+    std::lock_guard<std::mutex> lock(s.mutex);
+    if (!s.file || s.has_failed) return 0;
+    auto [place, is_new] = s.launches.try_emplace({stream, operation, stage}, s.launches.size() + 1);
+    id = place->second;
+    if (is_new) error = s.file->write_launch({id, stream, operation, stage, {}});
+  }
+  if (error) fail(error);
+  return id;
+}
+
+DeviceWriter* Session::device_writer(uint32_t device, uint32_t context, uint32_t cuda_stream) {
+  State& s = state();
+  int error = 0;
+  DeviceWriter* writer;
+  {
+    std::lock_guard<std::mutex> lock(s.mutex);
+    if (!s.file || s.has_failed) return nullptr;
+    auto [place, is_new] = s.device_writers.try_emplace({device, context, cuda_stream}, nullptr);
+    if (is_new) {
+      uint32_t stream = s.next_stream++;
+      error = s.file->write_queue({stream, device, context, cuda_stream});
+      place->second = new DeviceWriter(s.file, stream);
+    }
+    writer = place->second;
+  }
+  if (error) fail(error);
+  return writer;
 }
 
 void Session::write_properties(std::string_view json) {
@@ -215,6 +349,16 @@ void Session::count_misnested(uint64_t operations) {
   if (file) __atomic_fetch_add(&file->header().misnested_operations, operations, __ATOMIC_RELAXED);
 }
 
+void Session::count_dropped_device_records(uint64_t records) {
+  ProcessFile* file = state().file;
+  if (file) __atomic_fetch_add(&file->header().dropped_device_records, records, __ATOMIC_RELAXED);
+}
+
+void Session::count_unresolved_launches(uint64_t records) {
+  ProcessFile* file = state().file;
+  if (file) __atomic_fetch_add(&file->header().unresolved_launches, records, __ATOMIC_RELAXED);
+}
+
 void Session::on_chunk_change() {
   State& s = state();
   std::lock_guard<std::mutex> lock(s.mutex);  // two threads may change chunks at once, and a pair belongs together
@@ -237,6 +381,8 @@ void Session::after_fork_in_child() {
     }
   }
   t_writer = nullptr;
+  s.main_writer = nullptr;
+  s.device_writers.clear();  // not deleted: the thread that writes them does not exist here
   pthread_setspecific(s.thread_exit, nullptr);
   s.retired_writers.insert(s.retired_writers.end(), s.writers.begin(), s.writers.end());
   s.writers.clear();
@@ -248,6 +394,7 @@ void Session::after_fork_in_child() {
   is_recording_ = false;
   is_armed_ = false;
   s.mutex.unlock();
+  if (const SessionListener* listener = s.listener) listener->on_fork_in_child();
 }
 
 }  // namespace rlscope

@@ -5,15 +5,24 @@
 #include <string>
 #include <string_view>
 
+#include "api.h"
+#include "device_writer.h"
 #include "stream_writer.h"
 #include "trace_format.h"
 
 namespace rlscope {
 
-// This thread's writer. Initial-exec: one load instead of a call on every crossing (11-13 ns a crossing against 17-18).
-extern __thread StreamWriter* t_writer __attribute__((tls_model("initial-exec")));
+// A part of the recorder that follows the recording: the CUDA collector. No lock is held during the calls.
+struct SessionListener {
+  void (*on_start)();  // records can be written from now on
+  void (*on_stop)();   // for the last time, records can be written
+  void (*on_fork_in_child)();
+};
 
-class Session {
+// This thread's writer. Initial-exec: one load instead of a call on every crossing (11-13 ns a crossing against 17-18).
+extern RLSCOPE_API __thread StreamWriter* t_writer __attribute__((tls_model("initial-exec")));
+
+class RLSCOPE_API Session {
  public:
   // Follows from now on which operations are open, so that a recording that starts later begins inside them.
   static void arm();
@@ -34,6 +43,13 @@ class Session {
   // Gives `name` an id, good until the process ends, and makes it known to this and later recordings.
   static CodedId intern(NameKind kind, Category category, std::string_view name);
   static NameKind kind_of(uint32_t id);
+  // The id of (thread, operation, stage) in which the calling thread is now; 0 while nothing records.
+  static uint32_t launch();
+  // The id for device work of which nobody knows who launched it; 0 while nothing records.
+  static uint32_t unknown_launch();
+  // The writer of a queue, made at first use; null while nothing records. Valid until the recording stops.
+  static DeviceWriter* device_writer(uint32_t device, uint32_t context, uint32_t cuda_stream);
+  static void listen(const SessionListener& listener);  // kept by reference
   static void write_properties(std::string_view json);
   static std::string path();
 
@@ -42,10 +58,13 @@ class Session {
   static void fail(int error);
   static void count_dropped();
   static void count_misnested(uint64_t operations);
+  static void count_dropped_device_records(uint64_t records);
+  static void count_unresolved_launches(uint64_t records);
   static void on_chunk_change();
 
  private:
   static StreamWriter* attach();
+  static uint32_t intern_launch(uint32_t stream, uint32_t operation, Stage stage);
   static void install_handlers();
   static void prepare_fork();
   static void after_fork_in_parent();

@@ -132,8 +132,20 @@ void StreamWriter::close(bool gives_rest_back) {
   is_closed_ = true;
 }
 
+__attribute__((no_sanitize("thread"))) uint32_t StreamWriter::depth_seen_from_outside() const {
+  return std::min(__atomic_load_n(&depth_, __ATOMIC_RELAXED), kMaxDepth);
+}
+
+__attribute__((no_sanitize("thread"))) uint32_t StreamWriter::name_seen_from_outside(uint32_t index) const {
+  return __atomic_load_n(&frames_[index].id, __ATOMIC_RELAXED);
+}
+
 void StreamWriter::release_frames() {
-  munmap(frames_, kMaxDepth * sizeof(Frame));
+  if (stream_ == 0) {
+    madvise(frames_, kMaxDepth * sizeof(Frame), MADV_DONTNEED);  // other threads may be looking at it
+  } else {
+    munmap(frames_, kMaxDepth * sizeof(Frame));
+  }
   delete[] scratch_;
   scratch_ = nullptr;
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "api.h"
 #include "clock.h"
 #include "process_file.h"
 #include "trace_format.h"
@@ -25,7 +26,7 @@ inline CodedId encode_id(uint32_t id) {
   return {id, static_cast<uint32_t>(coded), bytes};
 }
 
-class StreamWriter {
+class RLSCOPE_API StreamWriter {
  public:
   struct Frame {
     uint32_t id;
@@ -88,6 +89,10 @@ class StreamWriter {
   void close(bool gives_rest_back);
   // After close, when no frame of this thread can be open any more.
   void release_frames();
+  uint32_t stream() const { return stream_; }
+  // How many frames are open, and the name of one, as another thread sees them: it may be a frame late.
+  uint32_t depth_seen_from_outside() const;
+  uint32_t name_seen_from_outside(uint32_t index) const;
 
   static constexpr uint32_t kMaxDepth = 1 << 18;
 
@@ -101,8 +106,10 @@ class StreamWriter {
 
   uint64_t advance() {
     uint64_t now = now_ticks();
-    uint64_t delta = now > last_ticks_ ? now - last_ticks_ : 0;
-    last_ticks_ += delta;
+    // Equal times are common in a hot loop, so it may not depend on them which way this branch goes.
+    if (__builtin_expect(now < last_ticks_, 0)) return 0;
+    uint64_t delta = now - last_ticks_;
+    last_ticks_ = now;
     return delta;
   }
   void store(uint64_t word, unsigned bytes) {

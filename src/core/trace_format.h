@@ -6,7 +6,7 @@
 namespace rlscope {
 
 constexpr char kFileMagic[8] = {'R', 'L', 'S', 'C', 'O', 'P', 'E', '\0'};
-constexpr uint32_t kFormatVersion = 1;
+constexpr uint32_t kFormatVersion = 2;
 constexpr uint32_t kFileHeaderBytes = 4096;
 constexpr uint32_t kChunkMagic = 0x4B4E4843;  // "CHNK"
 constexpr uint32_t kChunkAlignment = 4096;    // a chunk starts on a page, so that it can be mapped alone
@@ -20,16 +20,31 @@ enum class EndReason : uint32_t {
   kFailed = 3,   // the trace could not be written further; stop_errno says why
   kLimit = 4,    // a limit of `rlscope record` was reached
 };
-enum class ChunkKind : uint16_t { kEvents = 1, kCatalog = 2, kFree = 3 };
+enum class ChunkKind : uint16_t { kEvents = 1, kCatalog = 2, kFree = 3, kDevice = 4 };
 constexpr uint16_t kChunkClosed = 1;  // payload_bytes and payload_crc32c are valid
 
 // Every event record starts with a prefix varint (delta_ticks << 2 | RecordKind), so its first byte is never zero.
 enum RecordKind : uint32_t { kBegin = 1, kEnd = 2, kOther = 3 };
 enum OtherTag : uint32_t { kProgress = 1 };
 
-enum class EntryType : uint32_t { kName = 1, kProperties = 2 };
-enum class NameKind : uint8_t { kOperation = 1, kPhase = 2, kBoundary = 3 };
-enum class Category : uint8_t { kPython = 0, kSimulator = 1, kBackend = 2, kCuda = 3, kWait = 4 };
+// A record of a device chunk: prefix varints (start_delta << 3 | DeviceWork), duration + 1, name id, launch id, and for
+// copies and memsets bytes + 1. start_delta is in ticks since the start of the record before, so starts never decrease
+// within a chunk; a record that starts earlier begins a new chunk, and chunks of one queue may overlap.
+enum DeviceWork : uint32_t {
+  kKernel = 1,
+  kCopy = 2,
+  kMemset = 3,
+  kSynchronization = 4,  // on the host: a thread waited for the device
+  kOverhead = 5,         // on the host: CUPTI or the driver did work that the program did not ask for
+  kGap = 6,              // on the host: nothing was recorded, because another profiler had CUPTI
+};
+
+enum class EntryType : uint32_t { kName = 1, kProperties = 2, kQueue = 3, kLaunch = 4 };
+enum class NameKind : uint8_t { kOperation = 1, kPhase = 2, kBoundary = 3, kDeviceWork = 4 };
+// kCudaWait is a CUDA call that waits for the device; tables call it cuda.
+enum class Category : uint8_t { kPython = 0, kSimulator = 1, kBackend = 2, kCuda = 3, kWait = 4, kCudaWait = 5 };
+// The part of training that an instant belongs to. The first two apply where no enclosing operation is one of the others.
+enum class Stage : uint8_t { kNone = 0, kTrainingLoop = 1, kSimulation = 2, kInference = 3, kBackpropagation = 4 };
 
 struct ClockPair {
   uint64_t ticks;
@@ -54,12 +69,14 @@ struct FileHeader {
   uint32_t reserved;
   uint64_t dropped_records;
   uint64_t misnested_operations;
+  uint64_t dropped_device_records;  // that CUPTI could not keep, or that could not be written
+  uint64_t unresolved_launches;     // device records whose launching call is not known
   uint8_t boot_id[16];
   ClockPair first_pair;
   ClockPair last_pair;
 };
-static_assert(sizeof(FileHeader) == 144, "the Python reader unpacks 144 bytes");
-static_assert(offsetof(FileHeader, start_ticks) == 32 && offsetof(FileHeader, first_pair) == 96);
+static_assert(sizeof(FileHeader) == 160, "the Python reader unpacks 160 bytes");
+static_assert(offsetof(FileHeader, start_ticks) == 32 && offsetof(FileHeader, first_pair) == 112);
 
 struct ChunkHeader {
   uint32_t magic;  // stored last: a chunk without it was never used
@@ -71,7 +88,7 @@ struct ChunkHeader {
   uint32_t payload_crc32c;
   uint32_t stream;
   uint32_t sequence;
-  uint64_t base_ticks;    // time of the record before the chunk; the first delta counts from here
+  uint64_t base_ticks;    // time of the record before the chunk, of a device chunk its first start: deltas count from here
   uint64_t switch_ticks;  // what changing to this chunk cost the thread
   uint32_t depth;         // frames open where the chunk starts; their name ids follow this header, outermost first
   uint32_t reserved;
@@ -86,5 +103,25 @@ struct NameEntry {
   uint16_t name_bytes;
 };
 static_assert(sizeof(NameEntry) == 8);
+
+// What the device chunks of a stream are the work of: one CUDA stream, or the host.
+struct QueueEntry {
+  uint32_t stream;  // of the chunks
+  uint32_t device;  // CUDA's number in this process; kHost: synchronization, overhead and gaps
+  uint32_t context;
+  uint32_t cuda_stream;
+};
+static_assert(sizeof(QueueEntry) == 16);
+constexpr uint32_t kHost = 0xFFFFFFFF;
+
+// Who launched device work: the thread, and where it was then. A thread without an operation has the main thread's.
+struct LaunchEntry {
+  uint32_t id;         // counts from 1
+  uint32_t stream;     // of the thread; kNoStream: not known
+  uint32_t operation;  // name id of the innermost operation; 0: none
+  Stage stage;
+  uint8_t reserved[3];
+};
+static_assert(sizeof(LaunchEntry) == 16);
 
 }  // namespace rlscope

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <string>
 
+#include "collector.h"
 #include "interception.h"
 #include "scope.h"
 #include "session.h"
@@ -60,6 +61,37 @@ PyObject* record_progress(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
+PyObject* enable_cuda(PyObject*, PyObject* directories) {
+  const char* text = PyUnicode_AsUTF8(directories);
+  if (!text) return nullptr;
+  cuda::enable(text);
+  Py_RETURN_NONE;
+}
+
+PyObject* disable_cuda(PyObject*, PyObject*) {
+  cuda::disable();
+  Py_RETURN_NONE;
+}
+
+PyObject* release_cupti(PyObject*, PyObject* holder) {
+  const char* text = PyUnicode_AsUTF8(holder);
+  if (!text) return nullptr;
+  cuda::release(text);
+  Py_RETURN_NONE;
+}
+
+PyObject* reattach_cupti(PyObject*, PyObject*) {
+  cuda::reattach();
+  Py_RETURN_NONE;
+}
+
+PyObject* cuda_status(PyObject*, PyObject*) {
+  cuda::Status status = cuda::status();
+  return Py_BuildValue("{s:s,s:s,s:s,s:I,s:i}", "state", status.state, "error", status.error.c_str(), "cupti_path",
+                       status.cupti_path.c_str(), "cupti_version", status.cupti_version, "driver_version",
+                       status.driver_version);
+}
+
 PyMethodDef functions[] = {
     {"arm", arm, METH_NOARGS, "arm()\n--\n\nFollow open operations, so that a later start() begins inside them."},
     {"start", start, METH_O, "start(directory)\n--\n\nStart this process's file in the directory of a trace."},
@@ -69,6 +101,13 @@ PyMethodDef functions[] = {
     {"write_properties", write_properties, METH_O, "write_properties(json)\n--\n\nAdd facts about this process."},
     {"record_progress", record_progress, METH_VARARGS,
      "record_progress(is_baseline, timesteps, total_timesteps)\n--\n\nRecord how far training is."},
+    {"enable_cuda", enable_cuda, METH_O,
+     "enable_cuda(directories)\n--\n\nRecord CUDA, now or once it is used; libcupti may lie in directories, ':' between."},
+    {"disable_cuda", disable_cuda, METH_NOARGS, "disable_cuda()\n--\n\nRecord CUDA no longer."},
+    {"release_cupti", release_cupti, METH_O,
+     "release_cupti(holder)\n--\n\nLet another profiler have CUPTI until reattach_cupti()."},
+    {"reattach_cupti", reattach_cupti, METH_NOARGS, "reattach_cupti()\n--\n\nRecord CUDA again, and the gap."},
+    {"cuda_status", cuda_status, METH_NOARGS, "cuda_status()\n--\n\nHow recording CUDA goes, as a dict."},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -75,11 +75,29 @@ inline std::string chunk(const ChunkOptions& options, const std::string& payload
   return bytes;
 }
 
-inline std::string name_entry(uint32_t id, NameKind kind, Category category, const std::string& name) {
-  std::string content = bytes_of(NameEntry{id, kind, category, static_cast<uint16_t>(name.size())}) + name;
+inline std::string entry(EntryType type, std::string content) {
   content.resize((content.size() + 3) / 4 * 4);
-  uint32_t head = static_cast<uint32_t>(content.size() + 4) << 8 | static_cast<uint32_t>(EntryType::kName);
+  uint32_t head = static_cast<uint32_t>(content.size() + 4) << 8 | static_cast<uint32_t>(type);
   return bytes_of(head) + content;
+}
+
+inline std::string name_entry(uint32_t id, NameKind kind, Category category, const std::string& name) {
+  return entry(EntryType::kName, bytes_of(NameEntry{id, kind, category, static_cast<uint16_t>(name.size())}) + name);
+}
+
+inline std::string queue_entry(uint32_t stream, uint32_t device) {
+  return entry(EntryType::kQueue, bytes_of(QueueEntry{stream, device, 1, 7}));
+}
+
+inline std::string launch_entry(uint32_t id, uint32_t operation, Stage stage) {
+  return entry(EntryType::kLaunch, bytes_of(LaunchEntry{id, 0, operation, stage, {}}));
+}
+
+// Of a chunk of device work; `bytes` only for copies and memsets.
+inline std::string work_record(DeviceWork work, uint64_t start_delta, uint64_t ticks, uint32_t name, uint32_t launch,
+                               uint64_t bytes = 0) {
+  std::string record = varint(start_delta << 3 | work) + varint(ticks + 1) + varint(name) + varint(launch);
+  return work == kCopy || work == kMemset ? record + varint(bytes + 1) : record;
 }
 
 inline std::string catalog(const std::string& entries) {

@@ -14,6 +14,7 @@ from twin_sweep import as_dicts, sweep_twin
 
 from rlscope._analysis import sweep
 
+TABLES = ("breakdown", "threads", "transitions", "cuda_calls", "gpu", "gpu_operations", "device_work")
 GOLDEN = Path(__file__).parent.parent / "golden"
 CASES = sorted(path.name.removesuffix(".trace.txt") for path in GOLDEN.glob("*.trace.txt"))
 
@@ -21,8 +22,11 @@ CASES = sorted(path.name.removesuffix(".trace.txt") for path in GOLDEN.glob("*.t
 def joined(tables: dict[str, Any]) -> dict[str, Any]:
     """With table keys as in the expected files."""
     return {
-        name: {" / ".join(map(str, key)): value for key, value in table.items()}
-        if name in ("breakdown", "threads", "transitions")
+        name: {
+            " / ".join(map(str, key)) if isinstance(key, tuple) else str(key): list(v) if isinstance(v, tuple) else v
+            for key, v in table.items()
+        }
+        if name in TABLES
         else table
         for name, table in tables.items()
     }
@@ -33,7 +37,8 @@ def joined(tables: dict[str, Any]) -> dict[str, Any]:
 def test_case(case: str, entries_per_chunk: int, tmp_path: Path) -> None:
     script = parse_script((GOLDEN / f"{case}.trace.txt").read_text())
     expected = json.loads((GOLDEN / f"{case}.expected.json").read_text())
-    found = sweep(write_script(script, tmp_path, entries_per_chunk), limit_ticks=script.limit, by_thread=True)
+    path = write_script(script, tmp_path, entries_per_chunk)
+    found = sweep(path, limit_ticks=script.limit, by_thread=True, coincident=script.coincident)
     swept = joined(as_dicts(found)) | {"complete": found["complete"]}
     if "events" in expected:
         expected["events"] = dict.fromkeys(found["events"], 0) | expected["events"]

@@ -16,7 +16,7 @@ CLOCK = Clock(reference_ticks=1_000, reference_ns=50, ns_per_denominator=616, de
 def header(
     first: ClockPair, last: ClockPair, kind: ClockKind = ClockKind.TSC, boot_id: bytes = bytes(16)
 ) -> FileHeader:
-    return FileHeader(kind, 4, 1, 0, first.ticks, 0, 0, 0, 0, 0, 0, boot_id, first, last)
+    return FileHeader(kind, 4, 1, 0, first.ticks, 0, 0, 0, 0, 0, 0, 0, 0, boot_id, first, last)
 
 
 def test_rate_and_offset() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rlscope._analysis import sweep
 from rlscope.errors import TraceFormatError
-from rlscope.model import Category
+from rlscope.model import Category, DeviceWork
 from rlscope.trace import format as fmt
 from rlscope.trace.writer import ProcessWriter, TraceWriter
 
@@ -20,20 +20,23 @@ CHUNKS = 5
 
 
 def sample(is_killed: bool = False) -> ProcessWriter:
-    """Two threads, five chunks each; in thread 0 each chunk holds 10 ticks of backend time, from 10 * sequence."""
+    """Two threads and a device's queue, five chunks each; in thread 0 each holds 8 ticks of backend time."""
     process = TraceWriter(Path()).process(start_ticks=0)
     process.properties({"process_name": "sample"})
-    main, other = process.thread(), process.thread()
+    main, other, queue = process.thread(), process.thread(), process.queue(0)
     main.begin_operation(0, "step")
     for chunk in range(CHUNKS):
         if chunk:
             main.new_chunk(switch_ticks=1)
             other.new_chunk()
+            queue.new_chunk()
         main.begin_boundary(10 * chunk + 1, Category.BACKEND, "f")
         main.progress(10 * chunk + 2, chunk)
         main.end(10 * chunk + 9)
         other.begin_boundary(10 * chunk + 3, Category.WAIT, "get")
         other.end(10 * chunk + 4)
+        queue.record(DeviceWork.KERNEL, 10 * chunk + 2, 10 * chunk + 5, "gemm", process.launch("step"))
+        queue.record(DeviceWork.COPY, 10 * chunk + 3, 10 * chunk + 9, "memcpy HtoD", work_bytes=chunk)
     main.end(50)
     if not is_killed:
         process.stop(50)
@@ -202,6 +205,7 @@ def test_missing_file(tmp_path: Path) -> None:
 INTERESTING = [
     fmt.FILE_HEADER_BYTES,
     *(chunk_offset(sample_bytes(), fmt.ChunkKind.EVENTS, stream, n) for stream in (0, 1) for n in range(CHUNKS)),
+    *(chunk_offset(sample_bytes(), fmt.ChunkKind.DEVICE, 2, n) for n in range(CHUNKS)),
 ]
 
 
@@ -210,7 +214,7 @@ INTERESTING = [
     edits=st.lists(
         st.tuples(st.sampled_from(INTERESTING), st.integers(0, 120), st.binary(min_size=1, max_size=9)), max_size=4
     ),
-    header_edit=st.tuples(st.integers(0, 143), st.binary(max_size=4)),
+    header_edit=st.tuples(st.integers(0, fmt.FILE_HEADER.size - 1), st.binary(max_size=4)),
     cut=st.one_of(st.none(), st.integers(0, len(sample_bytes()))),
 )
 @settings(max_examples=400, deadline=None)
@@ -228,3 +232,6 @@ def test_any_bytes(is_killed, edits, header_edit, cut) -> None:  # type: ignore[
                 assert "1-0.rlscope" in str(error)
                 continue
             assert sum(row[-1] for row in found["breakdown"]) == found["end_ticks"] - found["start_ticks"]
+            for device in found["gpu"]:
+                of_launches = [row[3] for row in found["gpu_operations"] if row[0] == device["device"]]
+                assert sum(of_launches) == device["busy_ticks"]

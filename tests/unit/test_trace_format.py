@@ -14,12 +14,14 @@ from rlscope.trace.writer import TraceWriter
 HEADER = fmt.FileHeader(
     clock=fmt.ClockKind.TSC, tick_shift=4, pid=7, parent_pid=6, start_ticks=1_000, stop_ticks=2_000,
     end_reason=fmt.EndReason.EXIT, stop_errno=28, exit_status=-3, dropped_records=5, misnested_operations=9,
-    boot_id=bytes(range(16)), first_pair=fmt.ClockPair(1, 2, 3), last_pair=fmt.ClockPair(4, 5, 6),
+    dropped_device_records=11, unresolved_launches=13, boot_id=bytes(range(16)),
+    first_pair=fmt.ClockPair(1, 2, 3), last_pair=fmt.ClockPair(4, 5, 6),
 )  # fmt: skip
 
 
 def test_sizes() -> None:
-    assert (fmt.FILE_HEADER.size, fmt.CHUNK_HEADER.size, fmt.NAME_ENTRY.size) == (144, 64, 8)
+    assert (fmt.FILE_HEADER.size, fmt.CHUNK_HEADER.size, fmt.NAME_ENTRY.size) == (160, 64, 8)
+    assert (fmt.QUEUE_ENTRY.size, fmt.LAUNCH_ENTRY.size) == (16, 16)
 
 
 def test_header_round_trip_in_python() -> None:

@@ -11,7 +11,9 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "device_union.h"
 #include "sweep.h"
 
 // Of the AddressSanitizer; GCC ships no header for them.
@@ -22,6 +24,10 @@ extern "C" size_t __sanitizer_get_allocated_size(const volatile void* pointer);
 namespace {
 
 using rlscope::BreakdownRow;
+using rlscope::DeviceOperationRow;
+using rlscope::DeviceRow;
+using rlscope::DeviceWorkRow;
+using rlscope::GpuAttribution;
 using rlscope::SweepResult;
 using rlscope::TraceDamage;
 using rlscope::TraceFile;
@@ -69,11 +75,12 @@ struct Outcome {
   SweepResult result;
 };
 
-Outcome run(const std::string& path, bool recovers, bool by_thread, uint64_t limit_ticks) {
+// Names in a result lie in its file, so what is compared of them later is only how many rows they make.
+Outcome run(const std::string& path, bool recovers, bool by_thread, uint64_t limit_ticks, GpuAttribution attribution) {
   Outcome outcome;
   try {
     TraceFile file(path, recovers);
-    outcome.result = rlscope::sweep(file, {limit_ticks, by_thread});
+    outcome.result = rlscope::sweep(file, {limit_ticks, by_thread, attribution});
     outcome.damage = file.damage_count();
     outcome.is_read = true;
     check(file.damage().size() <= outcome.damage, "no more notes than damage");
@@ -85,7 +92,11 @@ Outcome run(const std::string& path, bool recovers, bool by_thread, uint64_t lim
 
 bool is_same(const BreakdownRow& a, const BreakdownRow& b) {
   return a.phase == b.phase && a.stage == b.stage && a.operation == b.operation && a.category == b.category &&
-         a.ticks == b.ticks;
+         a.resource == b.resource && a.ticks == b.ticks;
+}
+
+bool is_same_device(const DeviceRow& a, const DeviceRow& b) {
+  return a.device == b.device && a.busy_ticks == b.busy_ticks && a.kernels.ticks == b.kernels.ticks;
 }
 
 void check_same(const Outcome& a, const Outcome& b) {
@@ -93,6 +104,11 @@ void check_same(const Outcome& a, const Outcome& b) {
   const auto& others = b.result.breakdown;
   check(std::equal(rows.begin(), rows.end(), others.begin(), others.end(), is_same), "the same breakdown");
   check(a.result.events == b.result.events && a.result.crossings == b.result.crossings, "the same counts");
+  const auto& devices = a.result.devices;
+  const auto& other_devices = b.result.devices;
+  check(std::equal(devices.begin(), devices.end(), other_devices.begin(), other_devices.end(), is_same_device),
+        "the same devices");
+  check(a.result.device_work.size() == b.result.device_work.size(), "the same device work");
 }
 
 void check_sums(const SweepResult& result) {
@@ -104,6 +120,30 @@ void check_sums(const SweepResult& result) {
   std::map<uint32_t, uint64_t> of_thread;
   for (const BreakdownRow& row : result.threads) of_thread[row.thread] += row.ticks;
   for (const auto& [thread, ticks] : of_thread) check(ticks <= wall, "no thread is longer than its process");
+  for (const DeviceRow& device : result.devices) {
+    uint64_t busy = 0;
+    uint64_t kernels = 0;
+    for (const DeviceOperationRow& row : result.device_operations) {
+      if (row.device != device.device) continue;
+      busy += row.busy_ticks;
+      kernels += row.kernels;
+    }
+    uint64_t works = 0;
+    for (const DeviceWorkRow& row : result.device_work) works += row.device == device.device ? row.sum.count : 0;
+    check(busy == device.busy_ticks && busy <= wall, "a device's time is that of its launches");
+    check(kernels == device.kernels.count, "a device's kernels are those of its launches");
+    check(works == device.kernels.count + device.copies.count + device.memsets.count, "all work has a name");
+  }
+}
+
+// A union over one process is what the sweep found.
+void check_union(const std::string& path, bool recovers, const SweepResult& result) {
+  rlscope::UnionInput input{path, result.start_ticks, result.end_ticks, {}, {}};
+  for (const DeviceRow& device : result.devices) input.places.emplace(device.device, input.places.size());
+  std::vector<uint64_t> busy = rlscope::busy_union({input}, input.places.size(), recovers);
+  for (const DeviceRow& device : result.devices) {
+    check(busy[input.places[device.device]] == device.busy_ticks, "the union over one process is the process's");
+  }
 }
 
 }  // namespace
@@ -114,15 +154,17 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   check(has_hooks, "allocations are counted");
   input.write(data, size);
   uint64_t limit_ticks = size % 2 ? 1000 : 0;
+  GpuAttribution attribution = size % 4 < 2 ? GpuAttribution::kLaunch : GpuAttribution::kCoincident;
   std::optional<Outcome> whole;  // without recovering
   for (bool recovers : {false, true}) {
     std::optional<Outcome> plain;
     for (bool by_thread : {false, true}) {
       size_t before = g_live;
       g_peak = before;
-      Outcome outcome = run(input.path(), recovers, by_thread, limit_ticks);
+      Outcome outcome = run(input.path(), recovers, by_thread, limit_ticks, attribution);
       check(g_peak - before <= kFixedBytes + kBytesPerByte * size, "a small multiple of the file's size is allocated");
       if (outcome.is_read) check_sums(outcome.result);
+      if (outcome.is_read && !by_thread) check_union(input.path(), recovers, outcome.result);
       if (!plain) plain = std::move(outcome);
       else if (outcome.is_read && plain->is_read) check_same(*plain, outcome);
     }

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from rlscope.model import Category
+from rlscope.model import Category, DeviceWork
 from rlscope.trace import format as fmt
 from rlscope.trace.writer import ProcessWriter, TraceWriter
 
@@ -119,8 +119,40 @@ def many_threads() -> ProcessWriter:
     return process
 
 
+def device_work() -> ProcessWriter:
+    """Queues of two devices and of the host, chunks that overlap, work that runs at once, launches known and not."""
+    process = new_process()
+    main, other = process.thread(), process.thread()
+    main.begin_operation(12, "training_loop")
+    main.begin_operation(14, "inference")
+    main.begin_boundary(20, Category.CUDA, "cudaLaunchKernel")
+    main.end(25)
+    main.end(26)
+    main.begin_boundary(30, Category.CUDA_WAIT, "cudaStreamSynchronize")
+    other.begin_boundary(31, Category.WAIT, "get")
+    wanted = process.launch("inference", "inference", stream=0)
+    first, second, host = process.queue(0), process.queue(1), process.queue(fmt.HOST)
+    for start in (22, 40, 35, 36, 5):
+        first.record(DeviceWork.KERNEL, start, start + 12, f"_Z4gemmPf{start % 2}", wanted)
+        second.record(DeviceWork.COPY, start + 3, start + 8, "memcpy HtoD", work_bytes=1 << 20)
+    second.record(DeviceWork.MEMSET, 80, 300, "memset", process.launch("training_loop", "training_loop"), 64)
+    host.record(DeviceWork.OVERHEAD, 33, 34, "buffer flush")
+    host.record(DeviceWork.SYNCHRONIZATION, 30, 60, "stream")
+    host.record(DeviceWork.GAP, 60, 70, "[held by torch.profiler]")
+    main.end(70)
+    return process
+
+
+def stopped_device_work() -> ProcessWriter:
+    """The same with all chunks closed, ended while a device works."""
+    process = device_work()
+    process.stop(120)
+    return process
+
+
 SEEDS: tuple[Callable[[], ProcessWriter], ...] = (
-    multi_chunk, killed, catalog_heavy, with_progress, deep_nesting, free_chunk, many_threads,
+    multi_chunk, killed, catalog_heavy, with_progress, deep_nesting, free_chunk, many_threads, device_work,
+    stopped_device_work,
 )  # fmt: skip
 
 
@@ -131,7 +163,8 @@ def main(directory: Path) -> None:
     # What a process leaves that was killed while it was writing a record, and one whose disk was cut off.
     data = killed().to_bytes()
     (directory / "cut_short").write_bytes(data[: fmt.FILE_HEADER_BYTES + 70])
-    (directory / "newer_version").write_bytes(data[:8] + struct.pack("<I", fmt.FORMAT_VERSION + 1) + data[12:200])
+    for name, version in (("older_version", fmt.FORMAT_VERSION - 1), ("newer_version", fmt.FORMAT_VERSION + 1)):
+        (directory / name).write_bytes(data[:8] + struct.pack("<I", version) + data[12:200])
 
 
 if __name__ == "__main__":

@@ -1,0 +1,82 @@
+// Which work runs, and who is charged for the time of the devices.
+#include "device_timeline.h"
+
+#include <algorithm>
+
+namespace rlscope {
+
+void RunningWork::start(uint64_t end_ticks, uint32_t launch, uint64_t now) {
+  // Behind work that runs for long, any number of others may end: cleaning up costs no more than they did.
+  if (work_.size() >= next_cleaning_) {
+    auto has_ended = [now](const Work& work) { return work.end_ticks <= now; };
+    work_.erase(std::remove_if(work_.begin(), work_.end(), has_ended), work_.end());
+    next_cleaning_ = 16 + 2 * work_.size();
+  }
+  work_.push_back({end_ticks, launch});
+}
+
+bool RunningWork::end(uint64_t now) {
+  if (work_.empty() || work_.front().end_ticks > now) return false;
+  while (!work_.empty() && work_.front().end_ticks <= now) work_.pop_front();
+  return true;
+}
+
+DeviceTimeline::DeviceTimeline(TraceFile& file, uint64_t start_ticks, uint64_t end_ticks)
+    : records_(file), start_ticks_(start_ticks), end_ticks_(end_ticks), last_ticks_(start_ticks) {}
+
+uint64_t DeviceTimeline::clipped(uint64_t ticks) const {
+  return std::min(std::max(ticks, start_ticks_), end_ticks_);
+}
+
+uint64_t DeviceTimeline::next_ticks() const {
+  uint64_t ticks = records_.has_next() ? records_.next_ticks() : kNever;
+  return ends_.empty() ? ticks : std::min(ticks, ends_.top().first);
+}
+
+void DeviceTimeline::step() {
+  uint64_t now = next_ticks();
+  end(now);
+  while (records_.has_next() && records_.next_ticks() == now) start(records_.take());
+}
+
+void DeviceTimeline::start(const WorkRecord& record) {
+  last_ticks_ = std::max(last_ticks_, record.end_ticks);
+  if (!is_device_work(record.work)) {
+    host_sums_[record.work - kSynchronization][record.name] += clipped(record.end_ticks) - clipped(record.start_ticks);
+    return;
+  }
+  Device& device = devices_[record.device];
+  if (!device.totals) device.totals = &totals_[record.device];
+  count(record, *device.totals);
+  if (record.start_ticks == record.end_ticks) return;
+  if (!device.running.is_any()) device.charged_until = record.start_ticks;
+  device.running.start(record.end_ticks, record.launch, record.start_ticks);
+  running_.start(record.end_ticks, record.launch, record.start_ticks);
+  ends_.push({record.end_ticks, &device});
+}
+
+void DeviceTimeline::count(const WorkRecord& record, DeviceTotals& totals) {
+  WorkSum& of_kind = record.work == kKernel ? totals.kernels : record.work == kCopy ? totals.copies : totals.memsets;
+  WorkSum& of_name = totals.work[uint64_t{record.launch} << 32 | record.name];
+  WorkSum sum{1, clipped(record.end_ticks) - clipped(record.start_ticks), record.bytes};
+  of_kind += sum;
+  of_name += sum;
+  totals.of_launch[record.launch].kernels += record.work == kKernel;
+}
+
+// The time of a device belongs to its owner, from when it became that to its end.
+void DeviceTimeline::end(uint64_t now) {
+  for (; !ends_.empty() && ends_.top().first <= now; ends_.pop()) {
+    Device& device = *ends_.top().second;
+    if (!device.running.is_any()) continue;
+    uint32_t owner = device.running.owner();
+    if (!device.running.end(now)) continue;
+    uint64_t ticks = clipped(now) - clipped(device.charged_until);
+    device.totals->busy_ticks += ticks;
+    device.totals->of_launch[owner].busy_ticks += ticks;
+    device.charged_until = now;
+  }
+  running_.end(now);
+}
+
+}  // namespace rlscope

@@ -1,0 +1,105 @@
+// What a process's devices do at each instant, and for which launch: rules 4 and 5 of docs/analysis.md.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <queue>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "device_reader.h"
+
+namespace rlscope {
+
+struct WorkSum {
+  uint64_t count = 0;
+  uint64_t ticks = 0;  // of durations, so work that overlaps counts more than once
+  uint64_t bytes = 0;
+
+  WorkSum& operator+=(const WorkSum& other) {
+    count += other.count;
+    ticks += other.ticks;
+    bytes += other.bytes;
+    return *this;
+  }
+};
+
+struct LaunchSum {
+  uint64_t busy_ticks = 0;
+  uint64_t kernels = 0;
+};
+
+// What one device did for the process.
+struct DeviceTotals {
+  uint64_t busy_ticks = 0;
+  WorkSum kernels, copies, memsets;
+  std::unordered_map<uint32_t, LaunchSum> of_launch;  // their busy ticks sum to the device's
+  std::unordered_map<uint64_t, WorkSum> work;         // by launch << 32 | name
+};
+
+// Work that runs at an instant, in the order in which it started.
+class RunningWork {
+ public:
+  bool is_any() const { return !work_.empty(); }
+  uint32_t owner() const { return work_.front().launch; }  // the launch of what started first
+  void start(uint64_t end_ticks, uint32_t launch, uint64_t now);
+  // Forgets what has ended; false if the owner stays.
+  bool end(uint64_t now);
+
+ private:
+  struct Work {
+    uint64_t end_ticks;
+    uint32_t launch;
+  };
+
+  std::deque<Work> work_;   // what ended before the owner did is left out now and then
+  size_t next_cleaning_ = 16;
+};
+
+// Goes through the starts and ends of device work in order of time. What lies outside the process's life takes no time.
+class DeviceTimeline {
+ public:
+  DeviceTimeline(TraceFile& file, uint64_t start_ticks, uint64_t end_ticks);
+
+  // When something starts or ends next; kNever: all is done.
+  uint64_t next_ticks() const;
+  // Goes there.
+  void step();
+
+  bool is_running() const { return running_.is_any(); }
+  uint32_t launch() const { return running_.owner(); }  // of the earliest started work that runs
+  uint64_t last_ticks() const { return last_ticks_; }   // the end of the latest record
+
+  using HostSums = std::map<uint32_t, uint64_t>;  // ticks by name
+  const std::map<uint32_t, DeviceTotals>& devices() const { return totals_; }  // by CUDA's number
+  const HostSums& host_sums(DeviceWork work) const { return host_sums_[work - kSynchronization]; }
+
+  static constexpr uint64_t kNever = ~0ull;
+
+ private:
+  struct Device {
+    DeviceTotals* totals = nullptr;
+    RunningWork running;
+    uint64_t charged_until = 0;  // while something runs
+  };
+  using End = std::pair<uint64_t, Device*>;
+
+  void start(const WorkRecord& record);
+  void end(uint64_t now);
+  void count(const WorkRecord& record, DeviceTotals& totals);
+  uint64_t clipped(uint64_t ticks) const;
+
+  DeviceMerge records_;
+  uint64_t start_ticks_;
+  uint64_t end_ticks_;
+  uint64_t last_ticks_;
+  std::map<uint32_t, DeviceTotals> totals_;
+  std::map<uint32_t, Device> devices_;
+  RunningWork running_;  // on any device
+  std::priority_queue<End, std::vector<End>, std::greater<End>> ends_;
+  HostSums host_sums_[3];
+};
+
+}  // namespace rlscope

@@ -1,0 +1,238 @@
+// The record layouts of CUPTI, and the order in which records are written.
+#include "device_records.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <tuple>
+#include <utility>
+
+#include "session.h"
+
+namespace rlscope::cuda {
+namespace {
+
+using Kernel = CUpti_ActivityKernel10;
+using Copy = CUpti_ActivityMemcpy6;
+using PeerCopy = CUpti_ActivityMemcpyPtoP4;
+using Set = CUpti_ActivityMemset4;
+using Synchronization = CUpti_ActivitySynchronization2;
+using Overhead = CUpti_ActivityOverhead3;
+
+// These fields lie where CUPTI 12 has them too: its records are older versions of these, shorter at the end.
+static_assert(offsetof(Kernel, start) == 16 && offsetof(Kernel, end) == 24 && offsetof(Kernel, deviceId) == 40 &&
+              offsetof(Kernel, contextId) == 44 && offsetof(Kernel, streamId) == 48 &&
+              offsetof(Kernel, correlationId) == 92 && offsetof(Kernel, name) == 104);
+static_assert(offsetof(Copy, copyKind) == 4 && offsetof(Copy, bytes) == 8 && offsetof(Copy, start) == 16 &&
+              offsetof(Copy, end) == 24 && offsetof(Copy, deviceId) == 32 && offsetof(Copy, contextId) == 36 &&
+              offsetof(Copy, streamId) == 40 && offsetof(Copy, correlationId) == 44);
+static_assert(offsetof(PeerCopy, bytes) == 8 && offsetof(PeerCopy, start) == 16 && offsetof(PeerCopy, end) == 24 &&
+              offsetof(PeerCopy, deviceId) == 32 && offsetof(PeerCopy, contextId) == 36 &&
+              offsetof(PeerCopy, streamId) == 40 && offsetof(PeerCopy, correlationId) == 60);
+static_assert(offsetof(Set, bytes) == 8 && offsetof(Set, start) == 16 && offsetof(Set, end) == 24 &&
+              offsetof(Set, deviceId) == 32 && offsetof(Set, contextId) == 36 && offsetof(Set, streamId) == 40 &&
+              offsetof(Set, correlationId) == 44);
+static_assert(offsetof(Synchronization, type) == 4 && offsetof(Synchronization, start) == 8 &&
+              offsetof(Synchronization, end) == 16 && offsetof(Synchronization, correlationId) == 24);
+static_assert(offsetof(Overhead, overheadKind) == 4 && offsetof(Overhead, start) == 24 &&
+              offsetof(Overhead, end) == 32);
+
+constexpr size_t kMostPending = 1 << 16;
+
+const char* name_of_copy(uint8_t kind) {
+  switch (kind) {
+    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOD: return "memcpy HtoD";
+    case CUPTI_ACTIVITY_MEMCPY_KIND_DTOH: return "memcpy DtoH";
+    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOA: return "memcpy HtoA";
+    case CUPTI_ACTIVITY_MEMCPY_KIND_ATOH: return "memcpy AtoH";
+    case CUPTI_ACTIVITY_MEMCPY_KIND_ATOA: return "memcpy AtoA";
+    case CUPTI_ACTIVITY_MEMCPY_KIND_ATOD: return "memcpy AtoD";
+    case CUPTI_ACTIVITY_MEMCPY_KIND_DTOA: return "memcpy DtoA";
+    case CUPTI_ACTIVITY_MEMCPY_KIND_DTOD: return "memcpy DtoD";
+    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOH: return "memcpy HtoH";
+    case CUPTI_ACTIVITY_MEMCPY_KIND_PTOP: return "memcpy PtoP";
+    default: return "memcpy";
+  }
+}
+
+// Null for what is no wait of a thread: a stream that waits for an event does so on the device.
+const char* name_of_synchronization(CUpti_ActivitySynchronizationType type) {
+  switch (type) {
+    case CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE: return "event synchronize";
+    case CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE: return "stream synchronize";
+    case CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE: return "context synchronize";
+    default: return nullptr;
+  }
+}
+
+const char* name_of_overhead(CUpti_ActivityOverheadKind kind) {
+  switch (kind) {
+    case CUPTI_ACTIVITY_OVERHEAD_DRIVER_COMPILER: return "driver compiler";
+    case CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH: return "CUPTI buffer flush";
+    case CUPTI_ACTIVITY_OVERHEAD_CUPTI_INSTRUMENTATION: return "CUPTI instrumentation";
+    case CUPTI_ACTIVITY_OVERHEAD_CUPTI_RESOURCE: return "CUPTI resource";
+    case CUPTI_ACTIVITY_OVERHEAD_RUNTIME_TRIGGERED_MODULE_LOADING: return "module loading by the runtime";
+    case CUPTI_ACTIVITY_OVERHEAD_LAZY_FUNCTION_LOADING: return "lazy function loading";
+    case CUPTI_ACTIVITY_OVERHEAD_COMMAND_BUFFER_FULL: return "command buffer full";
+    case CUPTI_ACTIVITY_OVERHEAD_ACTIVITY_BUFFER_REQUEST: return "activity buffer request";
+    case CUPTI_ACTIVITY_OVERHEAD_UVM_ACTIVITY_INIT: return "managed memory activity";
+    default: return "overhead";
+  }
+}
+
+template <typename Record>
+const Record& as(const CUpti_Activity& record) {
+  return reinterpret_cast<const Record&>(record);
+}
+
+}  // namespace
+
+void DeviceRecords::start(const CuptiLibrary& library, const LaunchTable& launches) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  library_ = &library;
+  launches_ = &launches;
+  converter_.clear();
+  converter_.add(read_clock_pair());
+}
+
+void DeviceRecords::stop() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (!library_) return;
+  write_pending();
+  library_ = nullptr;
+}
+
+void DeviceRecords::read(uint8_t* buffer, size_t valid_bytes) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (!library_) return;
+  CUpti_Activity* record = nullptr;
+  CUptiResult result;
+  while ((result = library_->cuptiActivityGetNextRecord(buffer, valid_bytes, &record)) == CUPTI_SUCCESS) {
+    read_record(*record);
+  }
+  // The buffer ends, or what follows was not completed when a flush was forced: then at least one record is lost.
+  if (result != CUPTI_ERROR_MAX_LIMIT_REACHED) {
+    size_t read_bytes = record ? static_cast<size_t>(reinterpret_cast<uint8_t*>(record) - buffer) + sizeof(Kernel) : 0;
+    dropped_ += read_bytes < valid_bytes;
+  }
+  size_t dropped = 0;
+  if (library_->cuptiActivityGetNumDroppedRecords(nullptr, 0, &dropped) == CUPTI_SUCCESS) dropped_ += dropped;
+  if (pending_.size() >= kMostPending) write_pending();
+}
+
+void DeviceRecords::write() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (library_) write_pending();
+}
+
+void DeviceRecords::write_gap(const std::string& name, uint64_t start_ticks, uint64_t end_ticks) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  uint32_t launch = Session::unknown_launch();
+  DeviceWriter* writer = Session::device_writer(kHost, 0, 0);
+  if (writer && launch) writer->write({kGap, start_ticks, end_ticks, id_of(name), launch, 0});
+}
+
+std::vector<uint32_t> DeviceRecords::take_devices() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return std::exchange(devices_, {});
+}
+
+void DeviceRecords::read_record(const CUpti_Activity& record) {
+  switch (record.kind) {
+    case CUPTI_ACTIVITY_KIND_KERNEL:
+    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL: {
+      const auto& kernel = as<Kernel>(record);
+      add({kernel.deviceId, kernel.contextId, kernel.streamId}, kKernel, kernel.start, kernel.end,
+          kernel.name ? kernel.name : "kernel", launch_of_work(kernel.correlationId), 0);
+      break;
+    }
+    case CUPTI_ACTIVITY_KIND_MEMCPY: {
+      const auto& copy = as<Copy>(record);
+      add({copy.deviceId, copy.contextId, copy.streamId}, kCopy, copy.start, copy.end, name_of_copy(copy.copyKind),
+          launch_of_work(copy.correlationId), copy.bytes);
+      break;
+    }
+    case CUPTI_ACTIVITY_KIND_MEMCPY2: {
+      const auto& copy = as<PeerCopy>(record);
+      add({copy.deviceId, copy.contextId, copy.streamId}, kCopy, copy.start, copy.end,
+          name_of_copy(CUPTI_ACTIVITY_MEMCPY_KIND_PTOP), launch_of_work(copy.correlationId), copy.bytes);
+      break;
+    }
+    case CUPTI_ACTIVITY_KIND_MEMSET: {
+      const auto& set = as<Set>(record);
+      add({set.deviceId, set.contextId, set.streamId}, kMemset, set.start, set.end, "memset",
+          launch_of_work(set.correlationId), set.bytes);
+      break;
+    }
+    case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION: {
+      const auto& wait = as<Synchronization>(record);
+      // Queries have such records too; their calls are not followed, and they do not wait.
+      uint32_t launch = launches_->find(wait.correlationId);
+      const char* name = name_of_synchronization(wait.type);
+      if (launch && name) add({kHost, 0, 0}, kSynchronization, wait.start, wait.end, name, launch, 0);
+      break;
+    }
+    case CUPTI_ACTIVITY_KIND_OVERHEAD: {
+      // Not the launch's: its correlation id is that of the call it happened to fall into, or there is none.
+      const auto& overhead = as<Overhead>(record);
+      add({kHost, 0, 0}, kOverhead, overhead.start, overhead.end, name_of_overhead(overhead.overheadKind),
+          Session::unknown_launch(), 0);
+      break;
+    }
+    default:
+      break;
+  }
+}
+
+void DeviceRecords::add(const Queue& queue, DeviceWork work, uint64_t start_ns, uint64_t end_ns,
+                        std::string_view name, uint32_t launch, uint64_t bytes) {
+  // Without times: CUPTI could not get them, or the work had not ended.
+  if (start_ns == 0 || end_ns < start_ns) {
+    dropped_ += queue.device != kHost;
+    return;
+  }
+  if (queue.device != kHost && std::find(devices_.begin(), devices_.end(), queue.device) == devices_.end()) {
+    devices_.push_back(queue.device);
+  }
+  pending_.push_back({queue, work, start_ns, end_ns, id_of(name), launch, bytes});
+}
+
+uint32_t DeviceRecords::launch_of_work(uint32_t correlation) {
+  if (uint32_t launch = launches_->find(correlation)) return launch;
+  unresolved_++;
+  return Session::unknown_launch();
+}
+
+uint32_t DeviceRecords::id_of(std::string_view name) {
+  auto found = names_.find(name);
+  if (found != names_.end()) return found->second;
+  uint32_t id = Session::intern(NameKind::kDeviceWork, Category::kPython, name).id;
+  names_.emplace(name_texts_.emplace_back(name), id);
+  return id;
+}
+
+void DeviceRecords::write_pending() {
+  converter_.add(read_clock_pair());
+  std::sort(pending_.begin(), pending_.end(), [](const Pending& a, const Pending& b) {
+    return std::tie(a.queue.device, a.queue.context, a.queue.stream, a.start_ns) <
+           std::tie(b.queue.device, b.queue.context, b.queue.stream, b.start_ns);
+  });
+  const Queue* queue = nullptr;
+  DeviceWriter* writer = nullptr;
+  for (const Pending& record : pending_) {
+    if (!queue || !(*queue == record.queue)) {
+      queue = &record.queue;
+      writer = Session::device_writer(queue->device, queue->context, queue->stream);
+    }
+    if (!writer || !record.launch) {  // the recording has failed
+      dropped_++;
+      continue;
+    }
+    writer->write({record.work, converter_.ticks(record.start_ns), converter_.ticks(record.end_ns), record.name,
+                   record.launch, record.bytes});
+  }
+  pending_.clear();
+  Session::count_dropped_device_records(std::exchange(dropped_, 0));
+  Session::count_unresolved_launches(std::exchange(unresolved_, 0));
+}
+
+}  // namespace rlscope::cuda
