@@ -6,27 +6,13 @@ import platform
 import shutil
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 import click
 
-
-@dataclass(frozen=True)
-class Check:
-    """One line of the doctor's report.
-
-    Attributes:
-        name: What was looked at.
-        is_ready: Whether it is as recording needs it; None where it is only told.
-        found: What was found.
-        fix: What to do if it is not ready.
-    """
-
-    name: str
-    is_ready: bool | None
-    found: str
-    fix: str = ""
+from rlscope.cli.checks import Check, exit_status, print_checks
+from rlscope.cli.cupti_check import check_cuda
 
 
 def check_platform() -> Check:
@@ -106,13 +92,9 @@ def _processor_flags() -> set[str]:
 @click.option("--json", "as_json", is_flag=True, help="Print the checks as JSON.")
 def doctor(as_json: bool) -> int:
     """Check whether this machine is ready to record. Exit status 1 where something must be fixed."""
-    checks = [check() for check in CHECKS]
+    checks = [*(check() for check in CHECKS), *check_cuda()]
     if as_json:
         click.echo(json.dumps({"checks": [asdict(check) for check in checks]}, indent=2))
     else:
-        for check in checks:
-            mark = {True: "ok  ", False: "FIX ", None: "note"}[check.is_ready]
-            click.echo(f"{mark}  {check.name:<10} {check.found}")
-            if check.is_ready is not True and check.fix:
-                click.echo(f"      {'':<10} {check.fix}")
-    return 1 if any(check.is_ready is False for check in checks) else 0
+        print_checks(checks)
+    return exit_status(checks)

@@ -9,15 +9,25 @@ from pathlib import Path
 
 import click
 
+from rlscope.cli.utilization import sampled
 from rlscope.errors import RLScopeError, UsageError
 from rlscope.record.config import LAYERS, TRACE_VARIABLE, RecordConfig
-from rlscope.record.trace_directory import begin_trace, end_trace, environment_of_children, name_main_process
+from rlscope.record.trace_directory import (
+    INJECTION_VARIABLE,
+    begin_trace,
+    end_trace,
+    environment_of_children,
+    name_main_process,
+    other_injected_library,
+)
 from rlscope.text import printable
 
 FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 #: si_code of a signal that the terminal sent: the command got it as well.
 FROM_KERNEL = 0x80
 PATIENCE_S = 1.0
+#: Kinds of events that a device worked for.
+DEVICE_EVENTS = ("kernel", "copy", "memset")
 
 
 @click.command(
@@ -79,12 +89,21 @@ def record(
         max_seconds=max_seconds,
     )
     begin_trace(directory, config, list(command), force)
-    status = _run_recorded(directory, command)
+    other = other_injected_library(config, dict(os.environ))
+    if other is not None:
+        click.echo(
+            f"rlscope: work of GPUs is not recorded: {INJECTION_VARIABLE} names another tool, {printable(other)}; "
+            "unset it to record the GPU. Everything else is recorded",
+            err=True,
+        )
+    status, unsampled = _run_recorded(directory, config, command)
     _await_services(directory)
     try:
         end_trace(directory, status)
     except OSError as error:
         click.echo(f"rlscope: the trace in {output} cannot be completed: {error.strerror}", err=True)
+    if unsampled is not None:
+        click.echo(f"rlscope: utilisation was not sampled to the end: {unsampled}", err=True)
     click.echo(_summary(directory, output), err=True)
     _end_as(status)
 
@@ -97,9 +116,13 @@ def _parse_layers(text: str) -> tuple[str, ...]:
     return layers
 
 
-def _run_recorded(directory: Path, command: tuple[str, ...]) -> int:
-    """Runs the command. Returns its exit status, negative for the signal that ended it."""
-    environment = environment_of_children(directory, dict(os.environ))
+def _run_recorded(directory: Path, config: RecordConfig, command: tuple[str, ...]) -> tuple[int, str | None]:
+    """Runs the command.
+
+    Returns:
+        Its exit status, negative for the signal that ended it; and why utilisation was not sampled to the end, if so.
+    """
+    environment = environment_of_children(directory, config, dict(os.environ))
     signals = {*FORWARDED, signal.SIGCHLD}
     previous_mask = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     error_reader, error_writer = os.pipe()
@@ -116,11 +139,12 @@ def _run_recorded(directory: Path, command: tuple[str, ...]) -> int:
     name_main_process(directory, pid)
     failure = os.read(error_reader, 1000).decode()  # empty once exec has closed the other end
     os.close(error_reader)
-    status = _wait_forwarding(pid, signals)
+    with sampled(directory, pid, "cuda" in config.layers) as sampler:
+        status = _wait_forwarding(pid, signals)
     signal.pthread_sigmask(signal.SIG_SETMASK, previous_mask)
     if failure:
         raise UsageError(f"cannot run {command[0]!r}: {failure}; give a command that the shell would find")
-    return status
+    return status, sampler.error
 
 
 def _wait_forwarding(pid: int, signals: set[signal.Signals]) -> int:
@@ -156,13 +180,16 @@ def _summary(directory: Path, shown: Path) -> str:
         swept = sweep_trace(open_trace(directory), recover=True)
     except RLScopeError as error:
         return f"rlscope: nothing was recorded: {error}"
-    events = sum(sum(process.found["events"].values()) for process in swept.processes)
-    dropped = sum(process.found["dropped_records"] for process in swept.processes)
+    found = [process.found for process in swept.processes]
+    events = sum(sum(process["events"].values()) for process in found)
+    on_gpus = sum(process["events"][kind] for process in found for kind in DEVICE_EVENTS)
+    dropped = sum(process["dropped_records"] + process["dropped_device_records"] for process in found)
     size = sum(process.file.file_bytes for process in swept.processes)
+    gpu = f", {on_gpus:,} of them on GPUs" if on_gpus else ""
     where = f" in {len(swept.processes)} processes" if len(swept.processes) > 1 else ""
     incomplete = f" Incomplete: {printable(swept.why[0])}." if swept.why else ""
     return (
-        f"rlscope: {events:,} events{where}, {size / 1e6:.1f} MB, {dropped:,} dropped.{incomplete} "
+        f"rlscope: {events:,} events{gpu}{where}, {size / 1e6:.1f} MB, {dropped:,} dropped.{incomplete} "
         f"Look at it: rlscope report {shown} -o report"
     )
 

@@ -5,8 +5,9 @@ from pathlib import Path
 import click
 
 from rlscope.cli.figures import analyze_traces
-from rlscope.cli.report_page import write_report
+from rlscope.cli.report_page import device_lines, write_report
 from rlscope.errors import UsageError
+from rlscope.text import printable
 
 
 @click.command("report", epilog="Example: rlscope report trace -o report; then open report/index.html")
@@ -20,4 +21,7 @@ def report(traces: tuple[Path, ...], output: Path, recover: bool) -> None:
     analyses = analyze_traces(traces, recover)
     output.mkdir(parents=True, exist_ok=True)
     write_report(analyses, output)
+    for name, analysis in analyses.items():
+        for line in device_lines(analysis):
+            click.echo(printable(f"{name}: {line}" if len(analyses) > 1 else line))
     click.echo(f"wrote {output / 'index.html'}")

@@ -1,19 +1,25 @@
 """The report: what `rlscope report` writes into its directory."""
 
+from collections.abc import Hashable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pandas
 from matplotlib.figure import Figure
 
 from rlscope.analysis.breakdown import Analysis
+from rlscope.analysis.utilization import binned_utilization, read_utilization
 from rlscope.cli.figures import Workload, complete_view, published_view, transitions_view, workloads
 from rlscope.plots.breakdown import breakdown_figure
 from rlscope.plots.page import FIGURE_FORMATS, Page
 from rlscope.plots.style import save_figure
 from rlscope.plots.tables import write_csv
 from rlscope.plots.transitions import transitions_figure
+from rlscope.plots.utilization import utilization_figure
 
 PROCESS_COLUMNS = ["process", "pid", "role", "exit_status", "complete", "start_s", "wall_s"]
+ROWS_SHOWN = 20
+UTILIZATION_BINS = 600
 UNCORRECTED = "Times include what recording added; they are not corrected for it."
 
 
@@ -28,8 +34,10 @@ def write_report(analyses: dict[str, Analysis], output: Path) -> None:
     add_training(page, shown, output)
     add_everything(page, shown, output)
     add_transitions(page, shown, output)
-    for name, analysis in analyses.items():
+    for number, (name, analysis) in enumerate(analyses.items(), start=1):
         add_trace(page, name, analysis)
+        add_devices(page, analysis, output, f"_{number}" if len(analyses) > 1 else "")
+        add_utilization(page, analysis, output, f"_{number}" if len(analyses) > 1 else "")
     page.write(output / "index.html")
 
 
@@ -95,6 +103,62 @@ def add_trace(page: Page, name: str, analysis: Analysis) -> None:
     page.table(pandas.DataFrame([known]))
     page.table(analysis.processes[PROCESS_COLUMNS])
     page.table(analysis.breakdown.dropna(axis="columns", how="all"))
+
+
+def add_devices(page: Page, analysis: Analysis, output: Path, ending: str) -> None:
+    """What each device did, for which operation; nothing where none was used. Files get the `ending`."""
+    if analysis.gpu.empty:
+        return
+    for line in device_lines(analysis):
+        page.paragraph(line)
+    tables = (
+        ("Device time per operation that launched the work", "gpu_operations", analysis.gpu_operations, "busy_s"),
+        ("Device work", "device_work", analysis.device_work, "seconds"),
+    )
+    for caption, stem, table, time in tables:
+        longest_first = table.sort_values(time, ascending=False, kind="stable")
+        rest = len(table) - ROWS_SHOWN
+        file = f"{stem}{ending}.csv"
+        write_csv(longest_first, output / file)
+        page.paragraph(
+            f"{caption}: the {ROWS_SHOWN} rows with most time, {rest} more in the file." if rest > 0 else caption
+        )
+        page.table(longest_first.head(ROWS_SHOWN))
+        page.link(file, file)
+
+
+def add_utilization(page: Page, analysis: Analysis, output: Path, ending: str) -> None:
+    """What the machine reported over time; nothing where it was not sampled for long enough. Files get the `ending`."""
+    samples = read_utilization(analysis.directory)
+    if samples.attrs["damaged_lines"]:
+        page.warning(f"{samples.attrs['damaged_lines']} lines of utilization.csv are damaged and were left out.")
+    table = binned_utilization(samples, UTILIZATION_BINS)
+    if not (table.groupby("source").size() > 1).any():
+        return
+    labels = {row["uuid"]: device_name(row) for row in analysis.gpu.to_dict("records")}
+    save(utilization_figure(table, labels), table, output, f"utilization{ending}")
+    page.figure(f"utilization{ending}", "What the machine reported of devices and processes.")
+
+
+def device_lines(analysis: Analysis) -> list[str]:
+    """One line per device: how much of the time it was reported to be in use, and for how much of it it worked."""
+    lines = []
+    for row in analysis.gpu.to_dict("records"):
+        busy = f"busy {percent(row['busy_s'] / max(analysis.processes['end_s'].max(), 1e-9))}"
+        reported = row["reported_utilization"]
+        known = busy if pandas.isna(reported) else f"reported {percent(reported)}, {busy}"
+        lines.append(f"{device_name(row)}: {known}")
+    return lines
+
+
+def device_name(row: Mapping[Hashable, Any]) -> str:
+    """Of a row of the table `gpu`."""
+    return f"GPU {row['device']}" if pandas.isna(row["name"]) else f"GPU {row['device']} ({row['name']})"
+
+
+def percent(share: float) -> str:
+    """Three digits, which is more than such numbers have."""
+    return f"{100 * share:.3g} %"
 
 
 def save(figure: Figure, table: pandas.DataFrame, output: Path, stem: str) -> None:

@@ -10,7 +10,7 @@ from rlscope.trace.manifest import write_in_one_step
 CONFIG_NAME = "config.json"
 #: The only variable that the recorder reads: the directory of the trace that this process belongs to.
 TRACE_VARIABLE = "RLSCOPE_TRACE"
-LAYERS = ("simulator", "backend", "wait")
+LAYERS = ("simulator", "backend", "cuda", "wait")
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,8 @@ class RecordConfig:
     """How a run is recorded.
 
     Attributes:
-        layers: Categories whose boundaries are recorded; operations and Python time always are.
+        layers: Categories whose boundaries are recorded, with cuda the work of GPUs as well; operations and Python time
+            always are.
         auto: Whether operations of known libraries are recorded without edits.
         delay_iterations: Iterations of the training loop before recording starts.
         max_iterations: Iterations to record, None for all.

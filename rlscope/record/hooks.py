@@ -49,6 +49,23 @@ class MethodHook:
     after: Notice | None = None
 
 
+@dataclass(frozen=True)
+class ProfilerHook:
+    """Another profiler, which must have CUPTI while it runs: CUPTI serves one at a time.
+
+    Attributes:
+        name: The profiler's, for the gap that it leaves in the trace.
+        modules: Modules in which the names are replaced, after their import.
+        takes: Functions that begin with taking CUPTI.
+        returns: Functions after which it is free.
+    """
+
+    name: str
+    modules: tuple[str, ...]
+    takes: tuple[str, ...]
+    returns: tuple[str, ...]
+
+
 def full_name(function: Callable[..., Any]) -> str:
     """The name under which a Python function is recorded."""
     return f"{function.__module__}.{function.__qualname__}"
@@ -100,6 +117,7 @@ class Hooks:
         self._replaced: list[tuple[Any, str, Any, Any]] = []
         self._watched: dict[type, list[Callable[[type], None]]] = {}
         self._running: dict[MethodHook, set[int]] = {}
+        self._holder: ProfilerHook | None = None
 
     def apply(self, hook: FunctionHook | MethodHook, module: types.ModuleType) -> None:
         """Puts `hook` in place in an imported module. A name that the library no longer has is left out."""
@@ -142,6 +160,16 @@ class Hooks:
 
         self._replace(target, name, function, taking)
 
+    def lend_cupti(self, module: types.ModuleType, hook: ProfilerHook) -> None:
+        """Lets another profiler have CUPTI from when it starts until it has stopped."""
+        takes, returns = ([name for name in names if name in vars(module)] for names in (hook.takes, hook.returns))
+        if takes and returns:  # of a version that has one without the other, it would never come back
+            for names, wrap in ((takes, self._taking), (returns, self._returning)):
+                for name in names:
+                    function = vars(module)[name]
+                    original = self._original_of(function)  # the module imported it after it was replaced
+                    self._replace(module, name, original or function, function if original else wrap(function, hook))
+
     def on_subclasses(self, owner: type, callback: Callable[[type], None]) -> None:
         """Calls `callback` with `owner`, each of its subclasses and each one that is made later."""
         if owner not in self._watched:
@@ -167,6 +195,39 @@ class Hooks:
                 setattr(target, name, original)
         self._replaced.clear()
         self._watched.clear()
+
+    def _taking(self, function: Callable[..., Any], hook: ProfilerHook) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def taking(*args: Any, **kwargs: Any) -> Any:
+            if self._holder is not None:  # one profiler inside another is an error, which is not ours to report
+                return function(*args, **kwargs)
+            self._holder = hook
+            _native.release_cupti(hook.name)
+            try:
+                return function(*args, **kwargs)
+            except BaseException:
+                self._take_back(hook)
+                raise
+
+        return taking
+
+    def _returning(self, function: Callable[..., Any], hook: ProfilerHook) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def returning(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return function(*args, **kwargs)
+            finally:
+                self._take_back(hook)
+
+        return returning
+
+    def _take_back(self, hook: ProfilerHook) -> None:
+        if self._holder is hook:
+            self._holder = None
+            _native.reattach_cupti()
+
+    def _original_of(self, function: Any) -> Any | None:
+        return next((original for _, _, original, replacement in self._replaced if replacement is function), None)
 
     def _replace(self, target: Any, name: str, original: Any, replacement: Any) -> None:
         setattr(target, name, replacement)

@@ -7,7 +7,13 @@ from pathlib import Path
 
 from rlscope.record import recorder
 from rlscope.record.config import TRACE_VARIABLE, RecordConfig
-from rlscope.record.trace_directory import begin_trace, end_trace, environment_of_children, name_main_process
+from rlscope.record.trace_directory import (
+    INJECTION_VARIABLE,
+    begin_trace,
+    end_trace,
+    environment_of_children,
+    name_main_process,
+)
 
 
 @contextmanager
@@ -34,13 +40,13 @@ def profile(output: str | os.PathLike[str], process_name: str | None = None) -> 
     begin_trace(directory, config, command=None, is_forced=False)
     name_main_process(directory, os.getpid())
     before = dict(os.environ)
-    os.environ.update(environment_of_children(directory, before))
+    os.environ.update(environment_of_children(directory, config, before))
     try:
         recorder.activate(directory, config, process_name)
         yield
     finally:
         recorder.deactivate()
-        for name in (TRACE_VARIABLE, "PYTHONPATH"):
+        for name in (TRACE_VARIABLE, "PYTHONPATH", INJECTION_VARIABLE):
             if name in before:
                 os.environ[name] = before[name]
             else:

@@ -15,12 +15,13 @@ from typing import Any
 from rlscope import _native
 from rlscope.boundaries import BOUNDARIES
 from rlscope.errors import RecordingError, UsageError
-from rlscope.integrations import HOOKS
+from rlscope.integrations import HOOKS, PROFILERS
 from rlscope.integrations.single_file import SingleFileScripts
 from rlscope.model import Category
 from rlscope.record import progress
 from rlscope.record.boundary import Boundary, intercept, intercept_container, resolve
 from rlscope.record.config import RecordConfig
+from rlscope.record.cupti import cupti_directories
 from rlscope.record.hooks import Hooks
 from rlscope.record.import_hooks import ImportHooks
 from rlscope.trace.manifest import note_unrecorded
@@ -71,15 +72,19 @@ class Recorder:
             for hook in HOOKS:
                 self._imports.after_import(hook.module, functools.partial(self._hooks.apply, hook))
             self._imports.after_import("torch", self._single_file_scripts.install)
+        if "cuda" in self.config.layers:
+            for profiler in PROFILERS:
+                for module in profiler.modules:
+                    self._imports.after_import(module, functools.partial(self._hooks.lend_cupti, hook=profiler))
         if self._is_delayed():
             _native.arm()
         else:
             self._start_writing()
 
-    def stop(self, reason: int = END_STOPPED) -> None:
+    def stop(self) -> None:
         """Completes the trace of this process and puts everything back."""
         progress.listener = None
-        self._stop_writing(reason)
+        self._stop_writing(END_STOPPED)
         self._imports.remove()
         self._hooks.restore()
         self._single_file_scripts.remove()
@@ -98,6 +103,7 @@ class Recorder:
         self._iterations_recorded += not is_baseline
         if self._is_limit_reached():
             self._stop_writing(END_LIMIT)
+            _native.disable_cuda()
 
     def wrap(self, module: ModuleType | type, category: Category) -> int:
         """Intercepts the native functions of a module or type. Returns how many were found."""
@@ -140,6 +146,8 @@ class Recorder:
             _native.start(self.directory)
         except OSError as error:
             raise RecordingError(f"cannot write a trace into {self.directory}: {error.strerror}") from error
+        if "cuda" in self.config.layers:
+            _native.enable_cuda(cupti_directories())
         self._started_ns = time.monotonic_ns()
         self._is_writing = True
         properties: dict[str, Any] = {"python": sys.version.split()[0], "command": sys.orig_argv}
@@ -156,7 +164,7 @@ class Recorder:
             threads = {str(thread.native_id): thread.name for thread in threading.enumerate()}
             _native.write_properties(json.dumps({"versions": versions, "threads": threads}))
         self._is_writing = False
-        _native.stop(reason)
+        _native.stop(reason)  # with the records that CUPTI still has
         _native.restore_all()
 
     def _intercept(self, boundary: Boundary, module: ModuleType) -> None:
@@ -216,7 +224,13 @@ def activate(directory: Path, config: RecordConfig, process_name: str | None = N
 
 
 def deactivate() -> None:
-    """Ends the recording of this process, if there is one."""
+    """Ends the recording of this process, if there is one; the program goes on."""
+    if active is not None:
+        _stop_active()
+        _native.disable_cuda()
+
+
+def _stop_active() -> None:
     global active
     if active is not None:
         recorder, active = active, None
@@ -236,14 +250,12 @@ def wrap_module(module: ModuleType | type, category: str = "simulator") -> int:
     Raises:
         UsageError: there is no such category, or nothing native in the module.
     """
-    try:
-        wanted = Category[category.upper()]
-    except KeyError:
-        names = ", ".join(known.label for known in Category)
-        raise UsageError(f"a category is one of {names}; wrap_module() was given {category!r}") from None
+    known = {each.label: each for each in Category if each is not Category.CUDA_WAIT}
+    if category not in known:
+        raise UsageError(f"a category is one of {', '.join(known)}; wrap_module() was given {category!r}")
     if active is None or not _native.is_recording():
         return 0
-    count = active.wrap(module, wanted)
+    count = active.wrap(module, known[category])
     if count == 0:
         raise UsageError(
             f"{module.__name__} has no native functions that can be intercepted; give the module or type that does"
@@ -258,7 +270,7 @@ def _register_once() -> None:
     global _is_registered
     if not _is_registered:
         _is_registered = True
-        atexit.register(deactivate)
+        atexit.register(_stop_active)  # without taking CUPTI out: it is about to end by itself
         os.register_at_fork(after_in_child=_after_fork_in_child)
 
 

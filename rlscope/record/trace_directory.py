@@ -14,6 +14,9 @@ from rlscope.trace.manifest import MANIFEST_NAME, UNRECORDED_NAME, read_manifest
 from rlscope.version import FORMAT_VERSION, __version__
 
 STARTUP_DIRECTORY = Path(__file__).parent / "startup"
+#: The library that the CUDA driver loads into each process that uses CUDA; it records their GPU work.
+INJECTED_LIBRARY = Path(__file__).resolve().parents[1] / "librlscope.so"
+INJECTION_VARIABLE = "CUDA_INJECTION64_PATH"
 
 
 def begin_trace(directory: Path, config: RecordConfig, command: list[str] | None, is_forced: bool) -> None:
@@ -60,12 +63,23 @@ def end_trace(directory: Path, exit_status: int | None) -> None:
     write_manifest(directory, {**read_manifest(directory), **changes})
 
 
-def environment_of_children(directory: Path, environment: dict[str, str]) -> dict[str, str]:
-    """`environment` with what makes every Python started in it record into `directory`."""
+def environment_of_children(directory: Path, config: RecordConfig, environment: dict[str, str]) -> dict[str, str]:
+    """`environment` with what makes every Python, and every user of CUDA, started in it record into `directory`."""
     paths = [path for path in environment.get("PYTHONPATH", "").split(os.pathsep) if path]
     if str(STARTUP_DIRECTORY) not in paths:
         paths.insert(0, str(STARTUP_DIRECTORY))
-    return {**environment, "PYTHONPATH": os.pathsep.join(paths), TRACE_VARIABLE: str(directory)}
+    changed = {**environment, "PYTHONPATH": os.pathsep.join(paths), TRACE_VARIABLE: str(directory)}
+    if "cuda" in config.layers and INJECTED_LIBRARY.exists() and not environment.get(INJECTION_VARIABLE):
+        changed[INJECTION_VARIABLE] = str(INJECTED_LIBRARY)
+    return changed
+
+
+def other_injected_library(config: RecordConfig, environment: dict[str, str]) -> str | None:
+    """What the CUDA driver will load in the place of our library, None where nothing is in its way."""
+    other = environment.get(INJECTION_VARIABLE)
+    if "cuda" not in config.layers or not other or os.path.realpath(other) == str(INJECTED_LIBRARY):
+        return None
+    return other
 
 
 def _now() -> dict[str, int]:

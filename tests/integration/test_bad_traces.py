@@ -72,7 +72,7 @@ def sample() -> ProcessWriter:
 
 
 SOUND = sample().to_bytes()
-MANIFEST = {"format_version": 1, "complete": True, "command": ["python"], "main_pid": 41, "exit_status": 0}
+MANIFEST = {"format_version": 2, "complete": True, "command": ["python"], "main_pid": 41, "exit_status": 0}
 
 
 def trace_with(directory: Path, data: bytes | None, manifest: object = MANIFEST) -> Path:
@@ -233,13 +233,13 @@ def test_clock_readings_that_cannot_be(tmp_path: Path) -> None:
     for verb in VERBS:
         for options in ((), ("--recover",)):
             line = error_of(verb, trace, *options)
-            assert f"{trace / '41-0.rlscope'} is damaged at byte 96: " in line
+            assert f"{trace / '41-0.rlscope'} is damaged at byte 112: " in line
     process.header = replace(process.header, boot_id=bytes(16))
     (trace / "41-0.rlscope").write_bytes(process.to_bytes())
     (trace / "42-0.rlscope").write_bytes(SOUND)
     found, shown = recovered(trace)
     assert found["step 3"] == 8
-    assert shown.count("41-0.rlscope is damaged at byte 96: ") == len(VERBS)
+    assert shown.count("41-0.rlscope is damaged at byte 112: ") == len(VERBS)
 
 
 def test_a_newer_version(tmp_path: Path) -> None:

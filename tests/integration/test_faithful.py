@@ -164,7 +164,15 @@ def test_paths_with_spaces_and_emoji(tmp_path: Path) -> None:
 
 def start(trace: Path, *arguments: str) -> subprocess.Popen[str]:
     command = [*RLSCOPE, "record", "-o", str(trace), "--", sys.executable, str(SCRIPTS / arguments[0]), *arguments[1:]]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(), preexec_fn=heed_signals
+    )
+
+
+def heed_signals() -> None:
+    """Shells let background jobs ignore SIGINT, nohup lets them ignore SIGHUP, and programs inherit that."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def read_until_ready(process: subprocess.Popen[str]) -> None:

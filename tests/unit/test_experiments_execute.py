@@ -17,7 +17,9 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     script = tmp_path / "train.py"
     script.write_text("import sys, pathlib; pathlib.Path(sys.argv[1]).open('a').write('x'); print('trained')")
     monkeypatch.setattr(module, "command_of", lambda run, trace: [sys.executable, str(run.script), *run.arguments])
-    return Run("walker/ppo/repetition_0", script, (str(tmp_path / "calls"),), 1, 2, threads=1, time_limit_s=60)
+    return Run(
+        "walker/ppo/repetition_0", script, (str(tmp_path / "calls"),), 1, 2, threads=1, device="cpu", time_limit_s=60
+    )
 
 
 def calls(run: Run) -> int:
@@ -75,10 +77,13 @@ def test_nothing_unstated_reaches_the_run(run: Run, monkeypatch: pytest.MonkeyPa
     assert "PYTHONPATH" not in environment
     assert environment["OMP_NUM_THREADS"] == "2"
     assert environment["CUDA_VISIBLE_DEVICES"] == ""
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
+    assert environment_of(run)["CUDA_VISIBLE_DEVICES"] == ""
+    assert environment_of(dataclasses.replace(run, device="cuda"))["CUDA_VISIBLE_DEVICES"] == "3"
 
 
 def test_the_command_records_the_window_of_the_run(tmp_path: Path) -> None:
-    run = Run("name", tmp_path / "train.py", ("--algo", "ppo"), 3, 10, threads=1, time_limit_s=60)
+    run = Run("name", tmp_path / "train.py", ("--algo", "ppo"), 3, 10, threads=1, device="cpu", time_limit_s=60)
     command = command_of(run, tmp_path / "trace")
     assert command[1:4] == ["-m", "rlscope", "record"]
     assert command[command.index("--delay-iterations") + 1] == "3"

@@ -1,5 +1,6 @@
 """The case studies' matrices, results and metrics."""
 
+import importlib.util
 from pathlib import Path
 
 import pandas
@@ -56,9 +57,39 @@ def result(name: str, group: str, python_s: float, simulator_s: float, training_
         ],
         columns=["stage", "category", "resource", "seconds"],
     )
-    return Result(
-        Workload(name, name, "walker", group), breakdown_table(name, rows[rows["seconds"] > 0], training_s), 0.0
+    table = breakdown_table(name, rows[rows["seconds"] > 0], training_s)
+    return Result(Workload(name, name, "walker", group), table, left_out_s=0, cuda_s=0, gpu_s=0)
+
+
+def gpu_result(name: str, cuda_s: float, gpu_s: float) -> Result:
+    rows = pandas.DataFrame(
+        [
+            ("simulation", "simulator", "cpu", 50.0),
+            ("inference", "cuda", "cpu", 10.0),
+            ("inference", "cuda", "cpu+gpu", 0.5 * gpu_s),
+            ("backpropagation", "backend", "cpu", 40 - gpu_s),
+            ("backpropagation", "gpu", "gpu", 0.5 * gpu_s),
+        ],
+        columns=["stage", "category", "resource", "seconds"],
     )
+    return Result(Workload(name, name, "walker", "on-policy"), breakdown_table(name, rows, 100), 0, cuda_s, gpu_s)
+
+
+def test_metrics_that_need_a_gpu() -> None:
+    measured = algorithm_choice.gpu_measurements([gpu_result("A2C", 20, 2), gpu_result("PPO", 30, 10)])
+    assert measured["largest_gpu_share_of_an_operation"].value == pytest.approx(100 * 5 / 15)
+    assert measured["smallest_cpu_only_share"].value == pytest.approx(100 * 90 / 100)
+    assert measured["smallest_cuda_to_gpu"].value == pytest.approx(3)
+    needed = {claim.metric for claim in load_claims(algorithm_choice.HERE / "claims.toml") if claim.hardware == "gpu"}
+    assert needed == set(measured)
+
+
+def test_an_environment_whose_package_is_missing_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    study = CaseStudy(CHECKOUT / "experiments" / "algorithm_choice", "smoke", tmp_path)
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if "pybullet" in name else find(name))
+    assert [entry["id"] for entry in study.environments] == ["Walker2d-v5"]
+    assert study.left_out == ["Walker2DBulletEnv-v0 is left out: the package pybullet_envs_gymnasium is not installed."]
 
 
 def test_metrics_of_the_algorithm_choice_study() -> None:

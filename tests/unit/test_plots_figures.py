@@ -43,7 +43,7 @@ def legend_of(figure: Figure, number: int) -> list[str]:
 
 
 def test_every_category_and_resource_has_a_look_of_its_own() -> None:
-    hatches = [style.CATEGORY_HATCHES[category.label] for category in Category]
+    hatches = [style.CATEGORY_HATCHES[label] for label in {category.label for category in Category}]
     assert len(set(hatches)) == len(hatches)
     colours = [style.RESOURCE_COLOURS[resource.value] for resource in Resource]
     assert len(set(colours)) == len(colours)

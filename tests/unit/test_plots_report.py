@@ -56,6 +56,7 @@ def analysis(
         ),
         gpu=pandas.DataFrame(),
         gpu_operations=pandas.DataFrame(),
+        device_work=pandas.DataFrame(),
         complete=not why,
         why=why,
         dropped_events=0,

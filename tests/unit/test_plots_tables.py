@@ -11,7 +11,8 @@ ROWS = pandas.DataFrame(
     [
         ("simulation", "simulator", "cpu", 1.0),
         ("simulation", "python", "cpu", 3.0),
-        ("backpropagation", "gpu", "gpu", 2.0),
+        ("backpropagation", "cuda", "gpu", 1.5),
+        ("backpropagation", "wait", "gpu", 0.5),
         ("backpropagation", "python", "cpu+gpu", 2.0),
         ("backpropagation", "python", "cpu", 1.0),
         ("backpropagation", "backend", "cpu", 1.0),
@@ -38,6 +39,11 @@ def test_rows_are_in_stack_order() -> None:
         ("simulation", "python", "cpu"),
         ("simulation", "simulator", "cpu"),
     ]
+
+
+def test_what_the_gpu_does_alone_is_one_piece() -> None:
+    table = breakdown_table("ppo", ROWS, 10.0)
+    assert table[table["resource"] == "gpu"]["seconds"].tolist() == [2.0]
 
 
 def test_a_workload_without_any_time_has_zero_shares() -> None:

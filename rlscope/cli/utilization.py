@@ -1,0 +1,189 @@
+"""Samples what the machine reports while a command is recorded: of its GPUs, and of the command's processes."""
+
+import ctypes
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rlscope.trace.utilization_file import HEADER, PROCESSES, UTILIZATION_NAME
+
+if TYPE_CHECKING:
+    import psutil
+
+DEVICE_PERIOD_S = 0.1
+PROCESS_PERIOD_S = 0.25
+#: A driver that hangs must not keep the command's status from its caller.
+PATIENCE_S = 1.0
+
+Row = tuple[str, float, int | None]
+
+
+class Devices:
+    """The GPUs that NVML can see; none where there is no NVML."""
+
+    def __init__(self) -> None:
+        self._handles: dict[str, Any] = {}
+        try:
+            ctypes.CDLL("libnvidia-ml.so.1")
+            import pynvml
+        except (OSError, ImportError):
+            return
+        self._nvml = pynvml
+        try:
+            pynvml.nvmlInit()
+            for index in range(pynvml.nvmlDeviceGetCount()):
+                handle = pynvml.nvmlDeviceGetHandleByIndex(index)
+                self._handles[str(pynvml.nvmlDeviceGetUUID(handle))] = handle
+        except pynvml.NVMLError:
+            return
+
+    def __bool__(self) -> bool:
+        return bool(self._handles)
+
+    def sample(self) -> list[Row]:
+        """Utilisation as nvidia-smi reports it, from 0 to 1, and the bytes of memory in use."""
+        rows: list[Row] = []
+        for uuid, handle in list(self._handles.items()):
+            try:
+                utilization = self._nvml.nvmlDeviceGetUtilizationRates(handle).gpu / 100
+            except self._nvml.NVMLError:  # a MIG slice does not say, a lost device not any more
+                del self._handles[uuid]
+                continue
+            rows.append((uuid, utilization, self._memory(handle)))
+        return rows
+
+    def _memory(self, handle: Any) -> int | None:
+        try:
+            return int(self._nvml.nvmlDeviceGetMemoryInfo(handle).used)
+        except self._nvml.NVMLError:  # devices that share the host's memory have none of their own
+            return None
+
+
+class ProcessTree:
+    """A command with all processes that it started."""
+
+    def __init__(self, pid: int, started_s: float) -> None:
+        import psutil
+
+        self._psutil = psutil
+        self._members: dict[int, psutil.Process] = {}
+        with suppress(psutil.Error):  # a short command has ended already
+            self._members[pid] = psutil.Process(pid)
+        self._others: set[int] = set()
+        self._cpu_s = 0.0
+        self._sampled_s = started_s
+
+    def sample(self) -> list[Row]:
+        """The number of cores that the processes kept busy since the last sample, and the memory resident in them."""
+        self._follow()
+        cpu_s, memory_bytes = 0.0, 0
+        for pid, process in list(self._members.items()):
+            try:
+                with process.oneshot():
+                    times = process.cpu_times()
+                    memory_bytes += process.memory_info().rss
+            except self._psutil.Error:
+                del self._members[pid]
+                continue
+            # With the children that it has waited for: what a process used up is not lost with it.
+            cpu_s += times.user + times.system + times.children_user + times.children_system
+        if not self._members:
+            return []
+        now_s = time.monotonic()
+        busy = max(cpu_s - self._cpu_s, 0.0) / max(now_s - self._sampled_s, 1e-9)
+        self._cpu_s, self._sampled_s = cpu_s, now_s
+        return [(PROCESSES, busy, memory_bytes)]
+
+    def _follow(self) -> None:
+        """Asks new processes only for their parent: asking all of a large machine takes tens of milliseconds."""
+        pids = set(self._psutil.pids())
+        self._others &= pids
+        new: dict[int, tuple[int, psutil.Process]] = {}
+        for pid in pids - self._others - self._members.keys():
+            try:
+                process = self._psutil.Process(pid)
+                new[pid] = process.ppid(), process
+            except self._psutil.Error:
+                continue
+        while children := [pid for pid, (parent, _) in new.items() if parent in self._members]:
+            for pid in children:
+                self._members[pid] = new.pop(pid)[1]
+        self._others.update(new)
+
+
+class UtilizationSampler:
+    """Writes the samples of a command into the directory of its trace, until told to stop or until that fails.
+
+    Attributes:
+        error: Why sampling ended early, None where it did not.
+    """
+
+    def __init__(self, directory: Path, pid: int, has_devices: bool) -> None:
+        self.error: str | None = None
+        self._path = directory / UTILIZATION_NAME
+        self._pid = pid
+        self._has_devices = has_devices
+        self._started_s = time.monotonic()
+        self._stopping = threading.Event()
+
+    def run(self) -> None:
+        """Samples until told to stop. Made for a thread: the driver may take its time, signals must not wait for it."""
+        if self._stopping.wait(PROCESS_PERIOD_S):  # a command so short pays for nothing
+            return
+        try:
+            file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+            try:
+                self._write(file, HEADER + "\n")
+                self._sample_until_stopped(file)
+            finally:
+                os.close(file)
+        except OSError as error:
+            self.error = error.strerror or str(error)
+
+    def stop(self) -> None:
+        """Ends the sampling; a sample that is being taken may still be written."""
+        self._stopping.set()
+
+    def _sample_until_stopped(self, file: int) -> None:
+        tree = ProcessTree(self._pid, self._started_s)
+        devices = Devices() if self._has_devices else None
+        tree_due_s = devices_due_s = time.monotonic()
+        while not self._stopping.wait(max(min(tree_due_s, devices_due_s) - time.monotonic(), 0.0)):
+            now_s = time.monotonic()
+            rows: list[Row] = []
+            if now_s >= tree_due_s:
+                rows += tree.sample()
+                tree_due_s = now_s + PROCESS_PERIOD_S
+            if not devices:
+                devices_due_s = tree_due_s
+            elif now_s >= devices_due_s:
+                rows += devices.sample()
+                devices_due_s = now_s + DEVICE_PERIOD_S
+            time_ns = time.monotonic_ns()
+            self._write(file, "".join(_line(time_ns, *row) for row in rows))
+
+    def _write(self, file: int, text: str) -> None:
+        data = text.encode()
+        if os.write(file, data) != len(data):
+            raise OSError(None, "the disk is full")
+
+
+def _line(time_ns: int, source: str, utilization: float, memory_bytes: int | None) -> str:
+    return f"{time_ns},{source},{utilization:.4g},{'' if memory_bytes is None else memory_bytes}\n"
+
+
+@contextmanager
+def sampled(directory: Path, pid: int, has_devices: bool) -> Iterator[UtilizationSampler]:
+    """Samples a command while the block runs."""
+    sampler = UtilizationSampler(directory, pid, has_devices)
+    thread = threading.Thread(target=sampler.run, daemon=True)
+    thread.start()
+    try:
+        yield sampler
+    finally:
+        sampler.stop()
+        thread.join(PATIENCE_S)

@@ -1,0 +1,33 @@
+"""Finds the folders in which Python packages keep libcupti, without importing any of them."""
+
+import os
+import re
+import sys
+from collections.abc import Iterable
+
+LIBRARY = re.compile(r"libcupti\.so\.(\d{1,3})$")
+
+
+def cupti_directories(paths: Iterable[str] | None = None) -> str:
+    """The folders `nvidia/*/lib` of `paths` that hold a libcupti, of the newest CUDA first, with ':' between.
+
+    Args:
+        paths: where packages are looked for; sys.path if not given.
+    """
+    found: dict[str, int] = {}
+    for path in sys.path if paths is None else paths:
+        packages = os.path.join(path or os.curdir, "nvidia")
+        for package in _names(packages):
+            directory = os.path.abspath(os.path.join(packages, package, "lib"))
+            versions = [int(match[1]) for name in _names(directory) if (match := LIBRARY.match(name))]
+            # A name that is no text, or holds the separator, cannot be handed on.
+            if versions and ":" not in directory and directory.isprintable():
+                found[directory] = max(versions)
+    return ":".join(sorted(found, key=lambda directory: -found[directory]))
+
+
+def _names(directory: str) -> list[str]:
+    try:
+        return os.listdir(directory)
+    except OSError:
+        return []

@@ -1,0 +1,149 @@
+"""What the report says of devices: how busy they were beside what was reported, by whom they were used, and when."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pandas
+import pytest
+from click.testing import CliRunner
+
+from rlscope.analysis.utilization import binned_utilization, read_utilization
+from rlscope.cli.record import _summary
+from rlscope.cli.report import report
+from rlscope.cli.report_page import add_devices, add_utilization, device_lines
+from rlscope.model import Category, DeviceWork
+from rlscope.plots.page import Page
+from rlscope.plots.utilization import utilization_figure
+from rlscope.trace.utilization_file import HEADER, PROCESSES, UTILIZATION_NAME
+from rlscope.trace.writer import TraceWriter
+
+OPERATIONS = [("main", 0, f"operation_{number}", number / 1000, 7) for number in range(30)]
+WORK = [("main", 0, "inference", "sample_action", f"kernel_{number}", 3, number / 1000, 0) for number in range(25)]
+
+
+def analysis(directory: Path, reported: float | None = 1.0, has_gpu: bool = True) -> Any:
+    return SimpleNamespace(
+        directory=directory,
+        processes=pandas.DataFrame({"end_s": [10.0, 8.0]}),
+        gpu=pandas.DataFrame(
+            [(0, "GPU-a", "NVIDIA H200", 0.61, 0.7, reported)] if has_gpu else [],
+            columns=["device", "uuid", "name", "busy_s", "kernel_s", "reported_utilization"],
+        ),
+        gpu_operations=pandas.DataFrame(OPERATIONS, columns=["process", "device", "operation", "busy_s", "kernels"]),
+        device_work=pandas.DataFrame(
+            WORK, columns=["process", "device", "stage", "operation", "name", "count", "seconds", "bytes"]
+        ),
+    )
+
+
+def sample(directory: Path, *extra: str) -> None:
+    lines = [f"{second}000000000,{source},0.5,1000" for second in range(1, 9) for source in ("GPU-a", PROCESSES)]
+    (directory / UTILIZATION_NAME).write_text("\n".join([HEADER, *lines, *extra]) + "\n")
+
+
+def written(page: Page, directory: Path) -> str:
+    page.write(directory / "index.html")
+    return (directory / "index.html").read_text()
+
+
+def test_a_device_is_one_line() -> None:
+    assert device_lines(analysis(Path("trace"))) == ["GPU 0 (NVIDIA H200): reported 100 %, busy 6.1 %"]
+    assert device_lines(analysis(Path("trace"), reported=None)) == ["GPU 0 (NVIDIA H200): busy 6.1 %"]
+    assert device_lines(analysis(Path("trace"), has_gpu=False)) == []
+
+
+def test_a_device_without_a_name() -> None:
+    nameless = analysis(Path("trace"))
+    nameless.gpu["name"] = None
+    assert device_lines(nameless) == ["GPU 0: reported 100 %, busy 6.1 %"]
+
+
+def test_device_work_is_shown_and_written(tmp_path: Path) -> None:
+    page = Page("report")
+    add_devices(page, analysis(tmp_path), tmp_path, "_2")
+    text = written(page, tmp_path)
+    assert "reported 100 %, busy 6.1 %" in text
+    assert "operation_29" in text and "operation_10<" in text and "operation_9<" not in text
+    assert "kernel_24" in text and "kernel_4<" not in text
+    assert "the 20 rows with most time, 10 more in the file" in text
+    assert len(pandas.read_csv(tmp_path / "gpu_operations_2.csv")) == 30
+    assert len(pandas.read_csv(tmp_path / "device_work_2.csv")) == 25
+
+
+def test_nothing_is_said_of_devices_that_were_not_used(tmp_path: Path) -> None:
+    page = Page("report")
+    add_devices(page, analysis(tmp_path, has_gpu=False), tmp_path, "")
+    assert "Device" not in written(page, tmp_path)
+    assert not list(tmp_path.glob("*.csv"))
+
+
+def test_what_was_reported_is_drawn(tmp_path: Path) -> None:
+    sample(tmp_path, "damage")
+    page = Page("report")
+    add_utilization(page, analysis(tmp_path), tmp_path, "")
+    text = written(page, tmp_path)
+    assert 'src="utilization.png"' in text
+    assert "1 lines of utilization.csv are damaged" in text
+    assert "GPU 0 (NVIDIA H200)" in (tmp_path / "utilization.svg").read_text()
+    assert set(pandas.read_csv(tmp_path / "utilization.csv")["source"]) == {"GPU-a", PROCESSES}
+
+
+def test_nothing_is_drawn_where_nothing_was_sampled(tmp_path: Path) -> None:
+    page = Page("report")
+    add_utilization(page, analysis(tmp_path), tmp_path, "")
+    assert "utilization" not in written(page, tmp_path)
+
+
+@pytest.mark.parametrize(("sources", "strips"), [([PROCESSES], 2), (["GPU-a", PROCESSES], 3), (["GPU-a"], 2)])
+def test_there_is_a_strip_for_each_kind_of_sample(tmp_path: Path, sources: list[str], strips: int) -> None:
+    sample(tmp_path)
+    samples = read_utilization(tmp_path)
+    table = binned_utilization(samples[samples["source"].isin(sources)], 100)
+    figure = utilization_figure(table)
+    assert len(figure.axes) == strips
+    assert len(figure.legends[0].texts) == len(sources)
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    """A process of 10 s that launches one kernel of 0.61 s."""
+    second = 1_000_000_000
+    writer = TraceWriter(tmp_path / "trace")
+    process = writer.process(start_ticks=0)
+    process.properties({"devices": {"0": {"uuid": "GPU-a", "name": "NVIDIA H200"}}})
+    thread = process.thread(start_ticks=0)
+    thread.begin_operation(0, "inference")
+    thread.begin_boundary(second, Category.CUDA, "cudaLaunchKernel")
+    thread.end(second + 10)
+    thread.end(9 * second)
+    launch = process.launch("inference", "inference")
+    process.queue(0).record(DeviceWork.KERNEL, 2 * second, 2 * second + 610_000_000, "gemm", launch)
+    process.stop(10 * second)
+    directory = writer.write()
+    sample(directory)
+    return directory
+
+
+def test_a_trace_with_device_work_is_reported(trace: Path, tmp_path: Path) -> None:
+    finished = CliRunner().invoke(report, [str(trace), "-o", str(tmp_path / "report")], catch_exceptions=False)
+    assert finished.stdout.splitlines()[0] == "GPU 0 (NVIDIA H200): reported 50 %, busy 6.1 %"
+    page = (tmp_path / "report" / "index.html").read_text()
+    assert "GPU 0 (NVIDIA H200): reported 50 %, busy 6.1 %" in page
+    assert 'src="utilization.png"' in page
+    (work,) = pandas.read_csv(tmp_path / "report" / "device_work.csv").to_dict("records")
+    assert (work["name"], work["operation"], work["count"], work["seconds"]) == ("gemm", "inference", 1, 0.61)
+
+
+def test_lines_of_several_traces_are_told_apart(trace: Path, tmp_path: Path) -> None:
+    arguments = [str(trace), str(trace), "-o", str(tmp_path / "report")]
+    finished = CliRunner().invoke(report, arguments, catch_exceptions=False)
+    assert [line.partition(" GPU")[0] for line in finished.stdout.splitlines()[:2]] == ["trace (1):", "trace (2):"]
+    assert {path.name for path in (tmp_path / "report").glob("device_work*")} == {
+        "device_work_1.csv",
+        "device_work_2.csv",
+    }
+
+
+def test_the_line_that_recording_ends_with_counts_device_work(trace: Path) -> None:
+    assert _summary(trace, Path("trace")).startswith("rlscope: 3 events, 1 of them on GPUs, 0.0 MB, 0 dropped.")
