@@ -1,12 +1,15 @@
 """A case study: its matrix of runs, the traces that they leave, its figures and its page."""
 
+import importlib.util
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pandas
 import tomllib
+import torch
 from matplotlib.figure import Figure
 from rich.console import Console
 
@@ -71,6 +74,20 @@ class CaseStudy:
         """The contents of runs.toml."""
         return read_toml(self.folder / "runs.toml")
 
+    @property
+    def environments(self) -> list[dict[str, Any]]:
+        """The entries of runs.toml whose package is installed: not every one exists for every Python."""
+        return [entry for entry in self.matrix["environment"] if importlib.util.find_spec(entry["package"])]
+
+    @property
+    def left_out(self) -> list[str]:
+        """What is not recorded here, and why; sentences for the page."""
+        return [
+            f"{entry['id']} is left out: the package {entry['package']} is not installed."
+            for entry in self.matrix["environment"]
+            if entry not in self.environments
+        ]
+
     def runs(self) -> list[StudyRun]:
         """Every repetition of every workload in every environment.
 
@@ -84,7 +101,7 @@ class CaseStudy:
                 run_of(matrix, environment["id"], entry, entry[self.budget], repetition),
             )
             for repetition in range(matrix["budget"][self.budget]["repetitions"])
-            for environment in matrix["environment"]
+            for environment in self.environments
             for entry in matrix["workload"]
         ]
 
@@ -118,6 +135,7 @@ def run_of(
         *("--env", environment, "--seed", str(repetition)),
         *("--total-timesteps", str(matrix["total_timesteps"])),
         *("--stop-after", str(iterations * entry["timesteps_per_iteration"])),
+        *("--device", device()),
     ]
     return Run(
         name=f"{environment}/{entry['name']}/repetition_{repetition}",
@@ -126,8 +144,20 @@ def run_of(
         delay_iterations=window["delay_iterations"],
         max_iterations=window["max_iterations"],
         threads=matrix["threads"],
+        device=device(),
         time_limit_s=matrix["time_limit_s"],
     )
+
+
+@cache
+def device() -> str:
+    """Where runs of this machine compute: on its GPU if PyTorch can use one."""
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def hardware() -> str:
+    """What the runs use, in the words of claims.toml."""
+    return "gpu" if device() == "cuda" else "cpu"
 
 
 def read_toml(path: Path) -> dict[str, Any]:

@@ -25,7 +25,7 @@ class Claim:
         metric: name of the measurement.
         definition: how the measurement is made.
         published: the published numbers, for people.
-        hardware: what runs must have used for the measurement to exist: cpu or gpu.
+        hardware: what the measurement needs: gpu, or cpu for what any run shows.
         may_differ: why a re-run may legitimately find something else.
         above: the claim holds if the measurement exceeds this; either this or `below` is given.
         below: the claim holds if the measurement is less than this.
@@ -104,7 +104,7 @@ def judge_one(
     claim: Claim, subject: str, estimates: Mapping[str, Estimate], hardware: str, provisional: bool
 ) -> Verdict:
     """Judge one claim for one subject by the value measured; an interval across the limit is remarked on."""
-    if claim.hardware != hardware:
+    if claim.hardware == "gpu" and hardware != "gpu":
         remark = f"needs {claim.hardware.upper()} runs, these used the {hardware.upper()}"
         return Verdict(claim, subject, NOT_TESTABLE, None, provisional, remark)
     if claim.metric not in estimates:

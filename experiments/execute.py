@@ -40,6 +40,7 @@ class Run:
         delay_iterations: iterations of the training loop before recording starts.
         max_iterations: iterations to record.
         threads: threads that each numerical library may use.
+        device: where the program computes: cpu or cuda.
         time_limit_s: the run has failed if it takes longer.
     """
 
@@ -49,6 +50,7 @@ class Run:
     delay_iterations: int
     max_iterations: int
     threads: int
+    device: str
     time_limit_s: float
 
 
@@ -151,8 +153,8 @@ def environment_of(run: Run) -> dict[str, str]:
         "OPENBLAS_NUM_THREADS": threads,
         "PYTHONHASHSEED": "0",
         "PYTHONUNBUFFERED": "1",
-        # The recorder sees the CPU only, so nothing may move to a device it does not see.
-        "CUDA_VISIBLE_DEVICES": "",
+        # A run on the CPU must not find a device by itself.
+        "CUDA_VISIBLE_DEVICES": os.environ.get("CUDA_VISIBLE_DEVICES", "0") if run.device == "cuda" else "",
     }
 
 

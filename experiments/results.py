@@ -11,6 +11,7 @@ from experiments.execute import Execution
 from experiments.statistics import bootstrap_mean
 from rlscope.analysis.breakdown import analyze
 from rlscope.errors import IncompleteTraceError
+from rlscope.model import NO_OPERATION, Category, Resource
 from rlscope.plots.folding import fold_breakdown
 from rlscope.plots.tables import breakdown_table, in_stack_order
 from rlscope.trace.reader import open_trace
@@ -26,11 +27,15 @@ class Result:
         workload: what ran.
         table: as from `breakdown_table`: shares of the recorded training, spread over the extrapolated whole.
         left_out_s: recorded seconds outside training.
+        cuda_s: recorded seconds of training inside CUDA calls.
+        gpu_s: recorded seconds of training with a GPU busy.
     """
 
     workload: Workload
     table: pandas.DataFrame
     left_out_s: float
+    cuda_s: float
+    gpu_s: float
 
     def percent(self, stage: str) -> float:
         """The stage's share of training time."""
@@ -46,14 +51,18 @@ def result_of(study_run: StudyRun, execution: Execution) -> Result:
     """Analyze the trace of a run; training happens in its main process."""
     analysis = analyze(open_trace(execution.trace))
     main = analysis.processes.loc[analysis.processes["role"] == "main", "process"]
-    folded = fold_breakdown(analysis.breakdown[analysis.breakdown["process"].isin(main)])
+    breakdown = analysis.breakdown[analysis.breakdown["process"].isin(main)]
+    folded = fold_breakdown(breakdown)
     if folded.rows.empty or analysis.extrapolated_s is None:
         raise IncompleteTraceError(
             f"{execution.trace}: expected training with progress reports, found "
             f"{len(folded.rows)} rows and {analysis.iterations} iterations. Look at it with `rlscope inspect`"
         )
     table = breakdown_table(study_run.workload.name, folded.rows, analysis.extrapolated_s)
-    return Result(study_run.workload, table, folded.left_out_s)
+    training = breakdown[breakdown["stage"] != NO_OPERATION]
+    cuda_s = training.loc[training["category"] == Category.CUDA.label, "seconds"].sum()
+    gpu_s = training.loc[training["resource"].isin([Resource.GPU.value, Resource.BOTH.value]), "seconds"].sum()
+    return Result(study_run.workload, table, folded.left_out_s, float(cuda_s), float(gpu_s))
 
 
 def by_workload(results: Iterable[Result]) -> dict[Workload, list[Result]]:

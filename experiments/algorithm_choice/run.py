@@ -7,12 +7,13 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from experiments.case_study import CaseStudy
+from experiments.case_study import CaseStudy, hardware
 from experiments.claims import Verdict, claims_table, judge, load_claims, write_claims
 from experiments.command_line import ARTIFACTS, command_line
 from experiments.results import Result, by_workload, mean_table, result_of
 from experiments.statistics import Estimate, bootstrap
 from rlscope.errors import IncompleteTraceError
+from rlscope.model import Resource
 from rlscope.plots.breakdown import breakdown_figure
 from rlscope.plots.page import Page
 
@@ -31,13 +32,15 @@ def run(budget: str, output: Path) -> list[Verdict]:
 
     page = Page("Case study: algorithm choice")
     page.paragraph(METHOD)
+    for sentence in study.left_out:
+        page.paragraph(sentence)
     measured = {}
-    for environment in study.matrix["environment"]:
+    for environment in study.environments:
         chosen = [result for result in results if result.workload.environment == environment["id"]]
         table = mean_table(chosen)
         labels = {result.workload.name: result.workload.label for result in chosen}
         study.save_figure(environment["figure"], breakdown_figure(table, "percent", labels, "RL algorithm"), table)
-        measured[environment["id"]] = measurements(chosen)
+        measured[environment["id"]] = measurements(chosen) | (gpu_measurements(chosen) if hardware() == "gpu" else {})
         page.heading(environment["id"])
         page.figure(environment["figure"], environment["caption"])
         left_out_s = sum(result.left_out_s for result in chosen) / len(chosen)
@@ -45,7 +48,7 @@ def run(budget: str, output: Path) -> list[Verdict]:
         page.table(table)
 
     claims = load_claims(HERE / "claims.toml")
-    verdicts = judge(claims, measured, study.matrix["hardware"], study.is_provisional)
+    verdicts = judge(claims, measured, hardware(), study.is_provisional)
     write_claims(verdicts, output)
     page.heading("Claims")
     page.table(claims_table(verdicts))
@@ -73,6 +76,38 @@ def measurements(results: Sequence[Result]) -> dict[str, Estimate]:
         ),
         "python_to_simulator": bootstrap(ratio, lambda ratios: min(ratios.values())),
     }
+
+
+def gpu_measurements(results: Sequence[Result]) -> dict[str, Estimate]:
+    """The metrics of claims.toml that exist for runs on a GPU."""
+    repetitions = {workload.name: runs for workload, runs in by_workload(results).items()}
+
+    def largest(values: Mapping[str, float]) -> float:
+        return max(values.values())
+
+    def smallest(values: Mapping[str, float]) -> float:
+        return min(values.values())
+
+    return {
+        "largest_gpu_share_of_an_operation": bootstrap(each(repetitions, largest_gpu_percent), largest),
+        "smallest_cpu_only_share": bootstrap(each(repetitions, cpu_only_percent), smallest),
+        "smallest_cuda_to_gpu": bootstrap(each(repetitions, lambda result: result.cuda_s / result.gpu_s), smallest),
+    }
+
+
+def largest_gpu_percent(result: Result) -> float:
+    """Time with the GPU busy over the operation's time: the larger of inference and backpropagation."""
+    shares = []
+    for stage in ("inference", "backpropagation"):
+        rows = result.table[result.table["stage"] == stage]
+        on_gpu = rows["resource"].isin([Resource.GPU.value, Resource.BOTH.value])
+        shares.append(100 * rows.loc[on_gpu, "seconds"].sum() / rows["seconds"].sum())
+    return max(shares)
+
+
+def cpu_only_percent(result: Result) -> float:
+    """Time in which no device works, over training time."""
+    return float(result.table.loc[result.table["resource"] == Resource.CPU.value, "percent"].sum())
 
 
 def python_to_simulator(result: Result) -> float:

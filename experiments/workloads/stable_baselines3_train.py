@@ -6,12 +6,12 @@ Nothing here knows about rlscope: the operations of a recorded run come from `rl
 """
 
 import argparse
+import importlib
 from collections.abc import Callable
 from typing import Any
 
 import gymnasium
 import numpy
-import pybullet_envs_gymnasium  # noqa: F401  (registers Walker2DBulletEnv-v0 and its siblings)
 import torch
 from sb3_contrib.common.wrappers import TimeFeatureWrapper
 from stable_baselines3 import A2C, DDPG, PPO, SAC
@@ -158,6 +158,8 @@ def main() -> None:
     arguments = parser.parse_args()
 
     torch.set_num_threads(1)
+    if "Bullet" in arguments.env:
+        importlib.import_module("pybullet_envs_gymnasium")  # registers Walker2DBulletEnv-v0 and its siblings
     agent = ALGORITHMS[arguments.algo](arguments.env, arguments.seed, arguments.device)
     agent.learn(arguments.total_timesteps, callback=StopAfter(arguments.stop_after or arguments.total_timesteps))
     print(f"{arguments.algo} on {arguments.env}: {agent.num_timesteps} timesteps")

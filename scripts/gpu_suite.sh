@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# Builds rlscope in the checkout, tests it on this machine's GPU and measures what recording costs, in about 10 minutes.
+#
+#   scripts/gpu_suite.sh OUTPUT [tests|measure|train ...]      (all of them unless some are named)
+#
+# Needs a GPU, Python with PyTorch for CUDA, pytest, scipy and rlscope's own requirements, CMake, Ninja, a C++ compiler
+# and, for one test each, nvcc and ncu. What it leaves in OUTPUT: machine.json, tests.xml, measurements.jsonl and, of
+# Stable-Baselines3's trainings, figures and claims.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+output="$(realpath -m "${1:?usage: scripts/gpu_suite.sh OUTPUT [tests|measure|train ...]}")"
+shift
+parts=("${@:-tests measure train}")
+mkdir -p "$output"
+export OMP_NUM_THREADS=1
+python="${PYTHON:-python3}"
+
+"$python" -m pip install --no-deps --no-build-isolation . >"$output/build.log" 2>&1 || { tail -40 "$output/build.log" >&2; exit 1; }
+# `python -m` in the checkout finds the rlscope/ here first, so it gets the compiled parts too.
+install "$(cd / && "$python" -c 'import rlscope, pathlib; print(pathlib.Path(rlscope.__file__).parent)')"/*.so rlscope/
+
+"$python" - >"$output/machine.json" <<'PYTHON'
+import json, os, platform, subprocess, sys
+import torch
+from experiments.execute import machine
+query = ["nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"]
+print(json.dumps({
+    **machine(), "python": platform.python_version(), "torch": torch.__version__, "cuda": torch.version.cuda,
+    "gpu": subprocess.run(query, capture_output=True, text=True).stdout.strip(),
+    "commit": os.environ.get("RLSCOPE_COMMIT", ""),
+}, indent=2))
+PYTHON
+
+status=0
+for part in ${parts[*]}; do
+    case "$part" in
+    tests)
+        "$python" -m rlscope.cli.cupti_check || status=1
+        "$python" -m pytest tests/gpu -q -p no:cacheprovider --junitxml="$output/tests.xml" || status=1
+        ;;
+    measure)
+        work="$(mktemp -d)"
+        "$python" -m tests.gpu.measure "$work" >"$output/measurements.log" || status=1
+        grep '^{"metric"' "$output/measurements.log" | tee "$output/measurements.jsonl"
+        rm -rf "$work"
+        ;;
+    train)
+        "$python" -m experiments.algorithm_choice.run --budget "${BUDGET:-quick}" --output "$output/algorithm_choice" || status=1
+        ;;
+    *)
+        echo "scripts/gpu_suite.sh: expected tests, measure or train, found $part" >&2
+        exit 2
+        ;;
+    esac
+done
+exit $status
