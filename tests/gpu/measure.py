@@ -36,6 +36,7 @@ PROGRAM = HERE / "programs" / "td3_like.py"
 BLOCK_ITERATIONS = 30
 WARM_UP_ITERATIONS = 5
 ROUNDS = 60
+PIECE_ROUNDS = 9
 TRACED_ITERATIONS = 1000
 RESIDUE_BLOCKS = 40
 RESIDUE_PROCESSES = 3
@@ -116,6 +117,50 @@ def own_arms(directory: Path) -> dict[str, Arm]:
         "rlscope, CPU layers only": lambda: recorded(cpu_layers),
         "bare CUPTI": bare_cupti,
     }
+
+
+def pieces() -> dict[str, tuple[Callable[[int], None], int]]:
+    """Calls of which it shows best what is added to one: what runs so many of them, and how many."""
+    on_device, on_host = torch.zeros(16, device="cuda"), torch.zeros(1)
+    layer, rows = torch.nn.Linear(8, 8), torch.zeros(1, 8)
+
+    def launches(calls: int) -> None:
+        for _ in range(calls):
+            on_device.add_(1)
+
+    def additions(calls: int) -> None:
+        for _ in range(calls):
+            torch.add(on_host, on_host)
+
+    def layers(calls: int) -> None:
+        with torch.no_grad():
+            for _ in range(calls):
+                layer(rows)
+
+    return {"a kernel launch": (launches, 1000), "torch.add": (additions, 2000), "a module": (layers, 500)}
+
+
+def added_to_a_call(directory: Path) -> Iterator[Result]:
+    """Time that recording adds to one call, against the plain call of the same round."""
+    arms = {"off": nullcontext, **own_arms(directory)}
+    names = list(arms)
+    order = numpy.random.default_rng(0)
+    for piece, (run, calls) in pieces().items():
+        added: dict[str, list[float]] = {name: [] for name in names}
+        for _ in range(PIECE_ROUNDS):
+            times = {}
+            for index in order.permutation(len(names)):
+                with arms[names[index]]():
+                    run(calls // 10)
+                    torch.cuda.synchronize()
+                    started_ns = time.perf_counter_ns()
+                    run(calls)
+                    times[names[index]] = (time.perf_counter_ns() - started_ns) / calls
+                    torch.cuda.synchronize()
+            for name in names:
+                added[name].append(times[name] - times["off"])
+        found = {name: median(values) for name, values in added.items() if name != "off"}
+        yield from results(f"added to {piece}", "ns", found.pop("rlscope"), found)
 
 
 def slowdowns(directory: Path) -> Iterator[Result]:
@@ -226,7 +271,7 @@ def main() -> None:
         found = ratios_to_off({"torch.profiler": torch.profiler.profile}, ROUNDS // 4)["torch.profiler"]
         print(found.value, found.low, found.high)
         return
-    for measurement in (busy_time, trace_size, slowdowns, residue):
+    for measurement in (busy_time, trace_size, added_to_a_call, slowdowns, residue):
         print_results(measurement(directory))
 
 
