@@ -5,9 +5,8 @@ With nothing recording, everything here does nothing at a cost of some tens of n
 
 from rlscope import errors
 from rlscope._native import operation, phase
-from rlscope.record.profile import profile
+from rlscope.record.profile import profile, wrap_module
 from rlscope.record.progress import report_progress
-from rlscope.record.recorder import wrap_module
 from rlscope.version import __version__
 
 __all__ = ["__version__", "errors", "operation", "phase", "profile", "report_progress", "wrap_module"]

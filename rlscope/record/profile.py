@@ -1,19 +1,16 @@
-"""profile(): records from inside a script."""
+"""What a script may ask of the recorder, which is imported when it is asked: most programs only name operations."""
+
+from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
-from rlscope.record import recorder
-from rlscope.record.config import TRACE_VARIABLE, RecordConfig
-from rlscope.record.trace_directory import (
-    INJECTION_VARIABLE,
-    begin_trace,
-    end_trace,
-    environment_of_children,
-    name_main_process,
-)
+from rlscope.errors import UsageError
+
+TYPE_CHECKING = False  # as `typing` has it, whose import takes longer than that of rlscope
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import ModuleType
 
 
 @contextmanager
@@ -30,6 +27,11 @@ def profile(output: str | os.PathLike[str], process_name: str | None = None) -> 
         UsageError: `output` holds a trace already.
         RecordingError: the trace cannot be written.
     """
+    from pathlib import Path
+
+    from rlscope.record import recorder, trace_directory
+    from rlscope.record.config import TRACE_VARIABLE, RecordConfig
+
     if recorder.active is not None:
         if process_name is not None:
             recorder.active.rename(process_name)
@@ -37,18 +39,48 @@ def profile(output: str | os.PathLike[str], process_name: str | None = None) -> 
         return
     directory = Path(output).resolve()
     config = RecordConfig()
-    begin_trace(directory, config, command=None, is_forced=False)
-    name_main_process(directory, os.getpid())
+    trace_directory.begin_trace(directory, config, command=None, is_forced=False)
+    trace_directory.name_main_process(directory, os.getpid())
     before = dict(os.environ)
-    os.environ.update(environment_of_children(directory, config, before))
+    os.environ.update(trace_directory.environment_of_children(directory, config, before))
     try:
         recorder.activate(directory, config, process_name)
         yield
     finally:
         recorder.deactivate()
-        for name in (TRACE_VARIABLE, "PYTHONPATH", INJECTION_VARIABLE):
+        for name in (TRACE_VARIABLE, "PYTHONPATH", trace_directory.INJECTION_VARIABLE):
             if name in before:
                 os.environ[name] = before[name]
             else:
                 os.environ.pop(name, None)
-        end_trace(directory, exit_status=None)
+        trace_directory.end_trace(directory, exit_status=None)
+
+
+def wrap_module(module: ModuleType | type, category: str = "simulator") -> int:
+    """Records calls of a module's native functions: for a library whose boundary is not known yet.
+
+    Args:
+        module: A module, or a type whose native methods are meant.
+        category: "simulator", "backend", "cuda", "wait" or "python".
+
+    Returns:
+        How many functions are recorded; 0 where nothing records.
+
+    Raises:
+        UsageError: there is no such category, or nothing native in the module.
+    """
+    from rlscope import _native
+    from rlscope.model import Category
+    from rlscope.record import recorder
+
+    known = {each.label: each for each in Category if each is not Category.CUDA_WAIT}
+    if category not in known:
+        raise UsageError(f"a category is one of {', '.join(known)}; wrap_module() was given {category!r}")
+    if recorder.active is None or not _native.is_recording():
+        return 0
+    count = recorder.active.wrap(module, known[category])
+    if count == 0:
+        raise UsageError(
+            f"{module.__name__} has no native functions that can be intercepted; give the module or type that does"
+        )
+    return count

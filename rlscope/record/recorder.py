@@ -237,32 +237,6 @@ def _stop_active() -> None:
         recorder.stop()
 
 
-def wrap_module(module: ModuleType | type, category: str = "simulator") -> int:
-    """Records calls of a module's native functions: for a library whose boundary is not known yet.
-
-    Args:
-        module: A module, or a type whose native methods are meant.
-        category: "simulator", "backend", "cuda", "wait" or "python".
-
-    Returns:
-        How many functions are recorded; 0 where nothing records.
-
-    Raises:
-        UsageError: there is no such category, or nothing native in the module.
-    """
-    known = {each.label: each for each in Category if each is not Category.CUDA_WAIT}
-    if category not in known:
-        raise UsageError(f"a category is one of {', '.join(known)}; wrap_module() was given {category!r}")
-    if active is None or not _native.is_recording():
-        return 0
-    count = active.wrap(module, known[category])
-    if count == 0:
-        raise UsageError(
-            f"{module.__name__} has no native functions that can be intercepted; give the module or type that does"
-        )
-    return count
-
-
 _is_registered = False
 
 

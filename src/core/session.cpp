@@ -193,7 +193,6 @@ bool Session::assign_stream(ProcessFile*& file, uint32_t& stream) {
 }
 
 StreamWriter* Session::attach() {
-  if (!is_recording() && !is_armed_) return nullptr;
   State& s = state();
   {
     std::lock_guard<std::mutex> lock(s.mutex);

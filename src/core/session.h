@@ -37,7 +37,8 @@ class RLSCOPE_API Session {
   // The calling thread's writer, made on first use; null while nothing records.
   static StreamWriter* writer() {
     StreamWriter* writer = t_writer;
-    return __builtin_expect(writer != nullptr && !writer->is_closed(), 1) ? writer : attach();
+    if (__builtin_expect(writer != nullptr && !writer->is_closed(), 1)) return writer;
+    return is_recording() || is_armed_.load(std::memory_order_relaxed) ? attach() : nullptr;
   }
 
   // Gives `name` an id, good until the process ends, and makes it known to this and later recordings.

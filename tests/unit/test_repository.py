@@ -93,6 +93,15 @@ def test_importing_rlscope_loads_no_other_package(tmp_path: Path) -> None:
     assert finished.stdout.split() == ["rlscope"]
 
 
+def test_importing_rlscope_leaves_the_recorder_for_later() -> None:
+    code = (
+        "import sys, rlscope; before = 'rlscope.record.recorder' in sys.modules; rlscope.wrap_module(sys); "
+        "print(before, 'rlscope.record.recorder' in sys.modules)"
+    )
+    finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert finished.stdout.split() == ["False", "True"]
+
+
 def test_the_version_is_the_changelogs() -> None:
     changelog = (ROOT / "CHANGELOG.md").read_text()
     versions = re.findall(r"^## \[(\d[^\]]*)\]", changelog, flags=re.MULTILINE)
