@@ -76,22 +76,15 @@ lint: setup ## check style and types
 clean: ## remove what was built; .venv and output stay
 	rm -rf build rlscope/*.so $(PACKAGE) .pytest_cache .ruff_cache .mypy_cache .hypothesis
 
-$(ENVIRONMENT): $(LOCK)
-	@[[ -n "$(PYTHON)" ]] || { echo "make: expected Python 3.11, 3.12 or 3.13 on PATH, found none; or give PYTHON=…" >&2; exit 1; }
-	@echo "setting up $(VENV) with $$($(PYTHON) --version); the first time this takes some minutes"
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) --constraint $(LOCK) $(TORCH)
-	$(BIN)/pip install --quiet --no-deps --requirement $(LOCK)
-	touch $@
-
 # The measured package has an environment of its own, with the profilers that it is compared with.
+$(ENVIRONMENT): $(LOCK)
 $(BENCH_VENV)/.environment: $(BENCH_LOCK)
+$(ENVIRONMENT) $(BENCH_VENV)/.environment:
 	@[[ -n "$(PYTHON)" ]] || { echo "make: expected Python 3.11, 3.12 or 3.13 on PATH, found none; or give PYTHON=…" >&2; exit 1; }
-	@echo "setting up $(BENCH_VENV) with $$($(PYTHON) --version); the first time this takes some minutes"
-	$(PYTHON) -m venv $(BENCH_VENV)
-	echo '*' > $(BENCH_VENV)/.gitignore
-	$(BENCH_VENV)/bin/pip install --quiet $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) --constraint $(BENCH_LOCK) $(TORCH)
-	$(BENCH_VENV)/bin/pip install --quiet --no-deps --requirement $(BENCH_LOCK)
+	@echo "setting up $(@D) with $$($(PYTHON) --version); the first time this takes some minutes"
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/pip install --quiet $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) --constraint $< $(TORCH)
+	$(@D)/bin/pip install --quiet --no-deps --requirement $<
 	touch $@
 
 $(BENCH_PACKAGE): $(BENCH_VENV)/.environment $(SOURCES)

@@ -125,12 +125,6 @@ def as_table(lines: Iterable[dict[str, object]]) -> pandas.DataFrame:
     return pandas.DataFrame(rows)
 
 
-def markdown(table: pandas.DataFrame) -> str:
-    """The table in Markdown."""
-    lines = [list(table.columns), ["---"] * len(table.columns), *table.astype(str).to_numpy().tolist()]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
-
-
 def number(value: object) -> str:
     """Three significant digits, without an exponent; empty for None."""
     if value is None:

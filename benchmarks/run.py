@@ -16,12 +16,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
 from rich.console import Console
 
 from benchmarks import CHECKOUT, OUTPUT
-from benchmarks.result import as_table, markdown
+from benchmarks.result import as_table
+from experiments.execute import machine as machine_facts
 from rlscope.cli.tables import rich_table
+from rlscope.plots.tables import markdown
 
 PACKAGES = (
     "rlscope", "torch", "stable-baselines3", "gymnasium", "mujoco", "numpy", "pandas", "viztracer", "nvtx",
@@ -84,13 +85,12 @@ def run(benchmark: Benchmark) -> bool:
 
 def machine() -> str:
     """Machine and versions, in one paragraph."""
-    processor = Path("/proc/cpuinfo").read_text().splitlines()
-    model = next(line.split(":")[1].strip() for line in processor if line.startswith("model name"))
+    facts = machine_facts()
     clock = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource").read_text().strip()
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in PACKAGES)
     return (
-        f"{time.strftime('%Y-%m-%d', time.gmtime())}: {model}, {os.cpu_count()} cores, "
-        f"{psutil.virtual_memory().total / 2**30:.0f} GiB, Linux {platform.release()}, clock source {clock}, "
+        f"{time.strftime('%Y-%m-%d', time.gmtime())}: {facts['cpu']}, {facts['cores']} cores, "
+        f"{facts['memory_bytes'] / 2**30:.0f} GiB, Linux {facts['kernel']}, clock source {clock}, "
         f"load average {os.getloadavg()[0]:.1f}. CPython {platform.python_version()}, {versions}.\n"
     )
 

@@ -1,4 +1,4 @@
-"""Makes text from a trace or a file name safe to show: such text may be anything."""
+"""Text to be shown: made safe where it comes from a trace or a file name, and may be anything."""
 
 # Joins emoji into one; the other invisible characters reorder or hide what stands around them.
 ZERO_WIDTH_JOINER = "\u200d"
@@ -20,6 +20,11 @@ def printable(text: str, keep: str = "") -> str:
 def encodable(text: str) -> str:
     r"""`text` with halves of surrogate pairs, which JSON can say and no file can hold, as `\ud83d`."""
     return text.encode("utf-8", "backslashreplace").decode()
+
+
+def cuda_version(number: int) -> str:
+    """A version of CUDA as the driver says it: 13000 is 13.0."""
+    return f"{number // 1000}.{number % 1000 // 10}"
 
 
 def _escaped(character: str) -> str:

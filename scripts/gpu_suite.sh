@@ -10,7 +10,6 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 output="$(realpath -m "${1:?usage: scripts/gpu_suite.sh OUTPUT [tests|measure|train ...]}")"
 shift
-parts=("${@:-tests measure train}")
 mkdir -p "$output"
 export OMP_NUM_THREADS=1
 python="${PYTHON:-python3}"
@@ -20,19 +19,18 @@ python="${PYTHON:-python3}"
 install "$(cd / && "$python" -c 'import rlscope, pathlib; print(pathlib.Path(rlscope.__file__).parent)')"/*.so rlscope/
 
 "$python" - >"$output/machine.json" <<'PYTHON'
-import json, os, platform, subprocess, sys
+import json, platform, subprocess
 import torch
 from experiments.execute import machine
 query = ["nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"]
 print(json.dumps({
     **machine(), "python": platform.python_version(), "torch": torch.__version__, "cuda": torch.version.cuda,
     "gpu": subprocess.run(query, capture_output=True, text=True).stdout.strip(),
-    "commit": os.environ.get("RLSCOPE_COMMIT", ""),
 }, indent=2))
 PYTHON
 
 status=0
-for part in ${parts[*]}; do
+for part in ${@:-tests measure train}; do
     case "$part" in
     tests)
         "$python" -m rlscope.cli.cupti_check || status=1

@@ -12,6 +12,7 @@ from rlscope.cli.checks import Check, exit_status, print_checks
 from rlscope.cli.cuda_driver import LIBRARY, NO_DEVICE, CudaError, Driver
 from rlscope.cli.cupti_probe import KERNEL, OPERATION
 from rlscope.errors import RLScopeError
+from rlscope.text import cuda_version
 
 CPU_ONLY = "CPU-only mode: everything but GPUs is recorded"
 #: The kernel's part of the driver: it can be seen in containers that have no libcuda.
@@ -57,7 +58,7 @@ def check_cuda() -> list[Check]:
         return [Check("driver", False, str(error), FIXES.get(error.status, "nvidia-smi says what the driver lacks"))]
     if not devices:
         return [Check("driver", None, f"no device. {CPU_ONLY}")]
-    known = Check("driver", True, f"for CUDA {_dotted(version)}")
+    known = Check("driver", True, f"for CUDA {cuda_version(version)}")
     found = record_probe(len(devices))
     if isinstance(found, Check):
         return [known, found]
@@ -94,7 +95,7 @@ def check_libcupti(driver_version: int, found: Found) -> Check:
         return Check(
             "libcupti",
             False,
-            f"{path} is of CUDA {major}, the driver for CUDA {_dotted(driver_version)}",
+            f"{path} is of CUDA {major}, the driver for CUDA {cuda_version(driver_version)}",
             f"update the driver, or pip install {package} and remove the newer one",
         )
     return Check("libcupti", True, f"{path}, of CUDA {major}, version {version}")
@@ -165,10 +166,6 @@ def missing_work(trace: Path, devices: int) -> list[str]:
 def _cuda_major(cupti_version: int) -> int:
     """Of CUDA that a libcupti belongs to: 28 is of CUDA 12, 130001 of 13."""
     return cupti_version // 10000 if cupti_version >= 10000 else NEWEST_MAJOR_BY_SMALL_NUMBERS
-
-
-def _dotted(version: int) -> str:
-    return f"{version // 1000}.{version % 1000 // 10}"
 
 
 def main() -> None:

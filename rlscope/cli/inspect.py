@@ -15,7 +15,7 @@ from rich.tree import Tree
 from rlscope.analysis.contents import EVENT_KINDS, Contents, read_contents
 from rlscope.cli.progress import progress_bar
 from rlscope.cli.tables import rich_table
-from rlscope.text import printable
+from rlscope.text import cuda_version, printable
 from rlscope.trace.reader import open_trace
 
 CROSSINGS_SHOWN = 15
@@ -88,7 +88,7 @@ def _cuda_line(row: Mapping[Hashable, Any]) -> str:
     """How the device work of a process was recorded."""
     facts = [str(row[fact]) for fact in ("state", "error") if not pd.isna(row[fact])]
     if not pd.isna(row["driver_version"]):
-        facts.append(f"driver for CUDA {row['driver_version'] // 1000}.{row['driver_version'] % 1000 // 10}")
+        facts.append(f"driver for CUDA {cuda_version(row['driver_version'])}")
     if not pd.isna(row["cupti_version"]):
         facts.append(f"CUPTI {_cupti_version(row['cupti_version'])} from {row['cupti_path']}")
     for what, seconds in (("not recorded", row["gap_s"]), ("CUPTI's own work", row["overhead_s"])):

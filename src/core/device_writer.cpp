@@ -3,10 +3,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 
+#include "coded_record.h"
 #include "session.h"
-#include "varint.h"
 
 namespace rlscope {
 namespace {
@@ -14,7 +13,6 @@ namespace {
 constexpr uint32_t kFirstChunkBytes = 16 << 10;
 constexpr uint32_t kLargestChunkBytes = 256 << 10;
 constexpr uint32_t kChunkGrowth = 4;
-constexpr uint32_t kRoom = 48;  // five numbers of at most 8 bytes, and a word that is stored whole
 
 }  // namespace
 
@@ -38,32 +36,19 @@ bool DeviceWriter::next_chunk(uint64_t start_ticks) {
 }
 
 bool DeviceWriter::write(const DeviceRecord& record) {
-  bool has_room = cursor_ && cursor_ + kRoom <= limit_ && record.start_ticks >= last_start_;
+  bool has_room = cursor_ && cursor_ + CodedRecord::kRoom <= limit_ && record.start_ticks >= last_start_;
   if (has_failed_ || (!has_room && !next_chunk(record.start_ticks))) {
     Session::count_dropped_device_records(1);
     return false;
   }
-  uint8_t coded[kRoom] = {};
-  unsigned used = 0;
-  auto append = [&](uint64_t value) {
-    unsigned bytes;
-    uint64_t word = encode_varint(std::min(value, kMaxVarintValue), bytes);
-    std::memcpy(coded + used, &word, sizeof word);
-    used += bytes;
-  };
-  append((record.start_ticks - last_start_) << 3 | record.work);
-  append((record.end_ticks > record.start_ticks ? record.end_ticks - record.start_ticks : 0) + 1);
-  append(record.name);
-  append(record.launch);
-  if (record.work == kCopy || record.work == kMemset) append(record.bytes + 1);
+  CodedRecord coded;
+  coded.append((record.start_ticks - last_start_) << 3 | record.work);
+  coded.append((record.end_ticks > record.start_ticks ? record.end_ticks - record.start_ticks : 0) + 1);
+  coded.append(record.name);
+  coded.append(record.launch);
+  if (record.work == kCopy || record.work == kMemset) coded.append(record.bytes + 1);
   last_start_ = record.start_ticks;
-  // The first word last: until it is there the zero before it ends the chunk.
-  if (used > 8) std::memcpy(cursor_ + 8, coded + 8, used - 8);
-  std::atomic_thread_fence(std::memory_order_release);
-  uint64_t word;
-  std::memcpy(&word, coded, sizeof word);
-  std::memcpy(cursor_, &word, sizeof word);
-  cursor_ += used;
+  cursor_ += coded.store(cursor_);
   return true;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "coded_record.h"
 #include "session.h"
 
 namespace rlscope {
@@ -101,26 +102,14 @@ void StreamWriter::end_misnested(uint32_t depth) {
 }
 
 void StreamWriter::progress(bool is_baseline, uint64_t timesteps, uint64_t total_timesteps) {
-  if (cursor_ + kProgressRoom > limit_ && !make_room(kProgressRoom)) return;
-  uint8_t record[kProgressRoom] = {};
-  unsigned used = 0;
-  auto append = [&](uint64_t value) {
-    unsigned bytes;
-    uint64_t word = encode_varint(std::min(value, kMaxVarintValue), bytes);
-    std::memcpy(record + used, &word, sizeof word);
-    used += bytes;
-  };
-  append(advance() << 2 | kOther);
-  append(kProgress);
-  append((is_baseline ? 1 : 0) + 1);
-  append(timesteps + 1);
-  append(total_timesteps + 1);
-  // The first word last: until it is there the zero before it ends the stream.
-  if (used > 8) std::memcpy(cursor_ + 8, record + 8, used - 8);
-  std::atomic_thread_fence(std::memory_order_release);
-  uint64_t word;
-  std::memcpy(&word, record, sizeof word);
-  store(word, used);
+  if (cursor_ + CodedRecord::kRoom > limit_ && !make_room(CodedRecord::kRoom)) return;
+  CodedRecord record;
+  record.append(advance() << 2 | kOther);
+  record.append(kProgress);
+  record.append((is_baseline ? 1 : 0) + 1);
+  record.append(timesteps + 1);
+  record.append(total_timesteps + 1);
+  cursor_ += record.store(cursor_);
 }
 
 void StreamWriter::close(bool gives_rest_back) {

@@ -99,7 +99,6 @@ class RLSCOPE_API StreamWriter {
  private:
   friend class Session;
   static constexpr uint32_t kRoom = 16;  // the longest begin record
-  static constexpr uint32_t kProgressRoom = 48;
 
   // Without a file yet the writer is armed: it follows which frames are open and keeps no record.
   explicit StreamWriter(uint64_t thread_id);

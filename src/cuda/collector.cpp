@@ -359,6 +359,7 @@ void Collector::undo() {
 // A process in which CUPTI has once traced makes every launch the slow way (a fifth to a quarter of a launch-bound loop),
 // until CUPTI is taken out. That is safe where a CUDA call ends, says its documentation, so the next one is waited for.
 void Collector::leave_at_next_call() {
+  if (leaving_ != Leaving::kNot) return;  // it is going to, or about to be done: then nothing else here may be read
   if (!has_subscribed_ || is_broken_ || driver_state() != DriverState::kReady) return;
   const CuptiLibrary& cupti = *library_;
   if (cupti.cuptiSubscribe(&subscriber_, rlscope::cuda::on_last_call, nullptr) != CUPTI_SUCCESS) return;

@@ -9,9 +9,10 @@ import pytest
 
 from benchmarks.chrome_trace import write_chrome_trace
 from benchmarks.guard import KEPT, Guarded, compare
-from benchmarks.result import Result, Target, Value, as_table, markdown, number, print_results, results
+from benchmarks.result import Result, Target, Value, as_table, number, print_results, results
 from benchmarks.run import BENCHMARKS, main, parse
 from benchmarks.timing import median
+from rlscope.plots.tables import markdown
 
 ROOT = Path(__file__).resolve().parents[2]
 GUARDED = Guarded(compiler="gcc 12.2.0", sweep_1_thread=100.0, sweep_4_threads=200.0, record=50.0, bytes=4.5)
