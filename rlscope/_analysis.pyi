@@ -71,7 +71,6 @@ class SweepDict(TypedDict, total=False):
     # (device, stage, operation, name, count, ticks, bytes)
     device_work: list[tuple[int, str, str, str, int, int, int]]
     # Ticks on the host by name: waiting for the device, CUPTI's and the driver's own work, what was not recorded.
-    synchronization: dict[str, int]
     overhead: dict[str, int]
     gaps: dict[str, int]
     progress: _Progress | None

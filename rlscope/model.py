@@ -39,9 +39,8 @@ class DeviceWork(IntEnum):
     KERNEL = 1
     COPY = 2
     MEMSET = 3
-    SYNCHRONIZATION = 4
-    OVERHEAD = 5
-    GAP = 6
+    OVERHEAD = 4
+    GAP = 5
 
     @property
     def is_on_device(self) -> bool:

@@ -12,7 +12,7 @@ The text form, one statement per line, `#` starts a comment:
     0 baseline 0                    a progress record that marks where counting starts
     chunk                           the thread or queue goes on in a new chunk
     queue 9 device=0                work of a device, or `queue 9 host` beside it; statements with start and end follow
-    10-20 kernel gemm               also copy, memset, synchronization, overhead, gap
+    10-20 kernel gemm               also copy, memset, overhead, gap
     10-20 copy HtoD bytes=64 launch=inference/act    what was moved, and the stage and operation that wanted it
 """
 

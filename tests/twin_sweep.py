@@ -202,9 +202,7 @@ def device_tables(twin: Twin) -> dict[str, Any]:
     sums: dict[tuple[int, DeviceWork], Counter[str]] = {}
     kernels: Counter[tuple[int, str, str]] = Counter()
     by_name: dict[tuple[int, str, str, str], Counter[str]] = {}
-    on_host: dict[DeviceWork, Counter[str]] = {
-        kind: Counter() for kind in (DeviceWork.SYNCHRONIZATION, DeviceWork.OVERHEAD, DeviceWork.GAP)
-    }
+    on_host: dict[DeviceWork, Counter[str]] = {kind: Counter() for kind in (DeviceWork.OVERHEAD, DeviceWork.GAP)}
     for *_, device, work in twin.work:
         found = Counter(count=1, bytes=work.moved_bytes)
         found["ticks"] = min(max(work.end, twin.start), twin.end) - min(max(work.start, twin.start), twin.end)
@@ -225,7 +223,6 @@ def device_tables(twin: Twin) -> dict[str, Any]:
         "gpu": gpu,
         "gpu_operations": {key: (twin.busy_of[key], count) for key, count in kernels.items()},
         "device_work": {key: (found["count"], found["ticks"], found["bytes"]) for key, found in by_name.items()},
-        "synchronization": dict(on_host[DeviceWork.SYNCHRONIZATION]),
         "overhead": dict(on_host[DeviceWork.OVERHEAD]),
         "gaps": dict(on_host[DeviceWork.GAP]),
     }
@@ -276,5 +273,5 @@ def as_dicts(found: dict[str, Any]) -> dict[str, Any]:
     tables["gpu"] = {row["device"]: {key: row[key] for key in row if key != "device"} for row in found["gpu"]}
     tables["gpu_operations"] = {row[:3]: row[3:] for row in found["gpu_operations"]}
     tables["device_work"] = {row[:4]: row[4:] for row in found["device_work"]}
-    plain = ("start_ticks", "end_ticks", "events", "crossings", "progress", "synchronization", "overhead", "gaps")
+    plain = ("start_ticks", "end_ticks", "events", "crossings", "progress", "overhead", "gaps")
     return {name: found[name] for name in plain} | tables

@@ -27,7 +27,7 @@ DEVICE_COLUMNS = (
     "process", "device", "uuid", "name", "compute_capability", "kernels", "copies", "copied_bytes", "memsets",
 )  # fmt: skip
 CUDA_COLUMNS = (
-    "process", "state", "error", "cupti_path", "driver_version", "cupti_version", "gap_s", "overhead_s", "waiting_s",
+    "process", "state", "error", "cupti_path", "driver_version", "cupti_version", "gap_s", "overhead_s",
 )  # fmt: skip
 ENDED = {
     EndReason.NONE: "killed or still running",
@@ -198,7 +198,7 @@ def _cuda(swept: TraceSweep) -> pd.DataFrame:
             continue
         facts = (_text(known.get(fact)) for fact in ("state", "error", "cupti_path"))
         versions = (_version(known.get(fact)) for fact in ("driver_version", "cupti_version"))
-        sums = (process.found["gaps"], process.found["overhead"], process.found["synchronization"])
+        sums = (process.found["gaps"], process.found["overhead"])
         seconds = (process.length_ns(sum(ticks.values())) / NS_PER_S for ticks in sums)
         rows.append((process.name, *facts, *versions, *seconds))
     table = pd.DataFrame(rows, columns=list(CUDA_COLUMNS))

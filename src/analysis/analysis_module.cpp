@@ -270,7 +270,6 @@ Owned to_dict(const TraceFile& file, const SweepResult& result, bool by_thread) 
   put(dict.get(), "gpu", devices(result));
   put(dict.get(), "gpu_operations", device_operations(result));
   put(dict.get(), "device_work", device_work(result));
-  put(dict.get(), "synchronization", counts(result.synchronization));
   put(dict.get(), "overhead", counts(result.overhead));
   put(dict.get(), "gaps", counts(result.gaps));
   put(dict.get(), "progress", progress(result));

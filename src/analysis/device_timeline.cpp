@@ -42,7 +42,7 @@ void DeviceTimeline::step() {
 void DeviceTimeline::start(const WorkRecord& record) {
   last_ticks_ = std::max(last_ticks_, record.end_ticks);
   if (!is_device_work(record.work)) {
-    host_sums_[record.work - kSynchronization][record.name] += clipped(record.end_ticks) - clipped(record.start_ticks);
+    host_sums_[record.work - kOverhead][record.name] += clipped(record.end_ticks) - clipped(record.start_ticks);
     return;
   }
   Device& device = devices_[record.device];

@@ -74,7 +74,7 @@ class DeviceTimeline {
 
   using HostSums = std::map<uint32_t, uint64_t>;  // ticks by name
   const std::map<uint32_t, DeviceTotals>& devices() const { return totals_; }  // by CUDA's number
-  const HostSums& host_sums(DeviceWork work) const { return host_sums_[work - kSynchronization]; }
+  const HostSums& host_sums(DeviceWork work) const { return host_sums_[work - kOverhead]; }
 
   static constexpr uint64_t kNever = ~0ull;
 

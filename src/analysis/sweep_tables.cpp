@@ -218,8 +218,7 @@ void SweepTables::write_devices(const TraceFile& file, const DeviceTimeline& dev
     result.device_work.push_back(
         {cell.device, stage_label(cell), operation_label(cell), file.names()[cell.name].text, cell.sum});
   }
-  for (auto [work, sums] : {std::pair(kSynchronization, &result.synchronization),
-                            std::pair(kOverhead, &result.overhead), std::pair(kGap, &result.gaps)}) {
+  for (auto [work, sums] : {std::pair(kOverhead, &result.overhead), std::pair(kGap, &result.gaps)}) {
     for (const auto& [name, ticks] : devices.host_sums(work)) (*sums)[file.names()[name].text] += ticks;
   }
 }

@@ -34,9 +34,8 @@ enum DeviceWork : uint32_t {
   kKernel = 1,
   kCopy = 2,
   kMemset = 3,
-  kSynchronization = 4,  // on the host: a thread waited for the device
-  kOverhead = 5,         // on the host: CUPTI or the driver did work that the program did not ask for
-  kGap = 6,              // on the host: nothing was recorded, because another profiler had CUPTI
+  kOverhead = 4,  // on the host: CUPTI or the driver did work that the program did not ask for
+  kGap = 5,       // on the host: nothing was recorded, because another profiler had CUPTI
 };
 
 enum class EntryType : uint32_t { kName = 1, kProperties = 2, kQueue = 3, kLaunch = 4 };
@@ -107,7 +106,7 @@ static_assert(sizeof(NameEntry) == 8);
 // What the device chunks of a stream are the work of: one CUDA stream, or the host.
 struct QueueEntry {
   uint32_t stream;  // of the chunks
-  uint32_t device;  // CUDA's number in this process; kHost: synchronization, overhead and gaps
+  uint32_t device;  // CUDA's number in this process; kHost: overhead and gaps
   uint32_t context;
   uint32_t cuda_stream;
 };

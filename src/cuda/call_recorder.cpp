@@ -93,6 +93,10 @@ void CallRecorder::open() {
 }
 
 void CallRecorder::on_call(size_t place, const CUpti_CallbackData& data) {
+  // Half of all callbacks: the driver's call that a runtime call makes has its number, and there is nothing to record.
+  bool is_inside = t_call.recording != 0 && t_call.recording == g_recordings.load(std::memory_order_relaxed);
+  if (is_inside && t_call.correlation == data.correlationId && t_call.place != place) return;
+  launches_.prefetch(data.correlationId);
   if (!gate_.enter()) return;
   if (data.callbackSite == CUPTI_API_ENTER) {
     on_enter(place, data);

@@ -108,13 +108,10 @@ class Search {
 
   bool find_functions(void* handle, CuptiLibrary& library) {
     const char* missing = nullptr;
-#define RLSCOPE_FIND(function) \
-  library.function = reinterpret_cast<decltype(library.function)>(dlsym(handle, #function));
-#define RLSCOPE_REQUIRE(function) \
-  RLSCOPE_FIND(function)          \
+#define RLSCOPE_FIND(function)                                                                       \
+  library.function = reinterpret_cast<decltype(library.function)>(dlsym(handle, #function)); \
   if (!library.function) missing = #function;
-    RLSCOPE_CUPTI_FUNCTIONS(RLSCOPE_REQUIRE, RLSCOPE_FIND)
-#undef RLSCOPE_REQUIRE
+    RLSCOPE_CUPTI_FUNCTIONS(RLSCOPE_FIND)
 #undef RLSCOPE_FIND
     if (missing) return reject(library.path + " has no " + missing + "; the libcupti of CUDA 12 or 13 is needed");
     CUptiResult result = library.cuptiGetVersion(&library.version);

@@ -10,31 +10,30 @@
 
 namespace rlscope::cuda {
 
-// What we call. One build serves CUDA 12 and 13: these functions are the same in both, unless they are optional.
-#define RLSCOPE_CUPTI_FUNCTIONS(REQUIRED, OPTIONAL) \
-  REQUIRED(cuptiGetVersion)                         \
-  REQUIRED(cuptiGetResultString)                    \
-  REQUIRED(cuptiSubscribe)                          \
-  REQUIRED(cuptiUnsubscribe)                        \
-  REQUIRED(cuptiEnableCallback)                     \
-  REQUIRED(cuptiEnableAllDomains)                   \
-  REQUIRED(cuptiGetDeviceId)                        \
-  REQUIRED(cuptiActivityRegisterCallbacks)          \
-  REQUIRED(cuptiActivityRegisterTimestampCallback)  \
-  REQUIRED(cuptiActivitySetAttribute)               \
-  REQUIRED(cuptiActivityEnable)                     \
-  REQUIRED(cuptiActivityDisable)                    \
-  REQUIRED(cuptiActivityFlushAll)                   \
-  REQUIRED(cuptiActivityGetNextRecord)              \
-  REQUIRED(cuptiActivityGetNumDroppedRecords)       \
-  REQUIRED(cuptiFinalize)                           \
-  OPTIONAL(cuptiActivityEnableAllSyncRecords)
+// What we call. One build serves CUDA 12 and 13: these functions are the same in both.
+#define RLSCOPE_CUPTI_FUNCTIONS(DO)          \
+  DO(cuptiGetVersion)                        \
+  DO(cuptiGetResultString)                   \
+  DO(cuptiSubscribe)                         \
+  DO(cuptiUnsubscribe)                       \
+  DO(cuptiEnableCallback)                    \
+  DO(cuptiEnableAllDomains)                  \
+  DO(cuptiGetDeviceId)                       \
+  DO(cuptiActivityRegisterCallbacks)         \
+  DO(cuptiActivityRegisterTimestampCallback) \
+  DO(cuptiActivitySetAttribute)              \
+  DO(cuptiActivityEnable)                    \
+  DO(cuptiActivityDisable)                   \
+  DO(cuptiActivityFlushAll)                  \
+  DO(cuptiActivityGetNextRecord)             \
+  DO(cuptiActivityGetNumDroppedRecords)      \
+  DO(cuptiFinalize)
 
 struct CuptiLibrary {
   std::string path;
   uint32_t version = 0;  // a small number up to CUDA 12, then as in 130001
 #define RLSCOPE_CUPTI_MEMBER(function) decltype(&::function) function = nullptr;
-  RLSCOPE_CUPTI_FUNCTIONS(RLSCOPE_CUPTI_MEMBER, RLSCOPE_CUPTI_MEMBER)
+  RLSCOPE_CUPTI_FUNCTIONS(RLSCOPE_CUPTI_MEMBER)
 #undef RLSCOPE_CUPTI_MEMBER
 };
 

@@ -15,7 +15,6 @@ using Kernel = CUpti_ActivityKernel10;
 using Copy = CUpti_ActivityMemcpy6;
 using PeerCopy = CUpti_ActivityMemcpyPtoP4;
 using Set = CUpti_ActivityMemset4;
-using Synchronization = CUpti_ActivitySynchronization2;
 using Overhead = CUpti_ActivityOverhead3;
 
 // These fields lie where CUPTI 12 has them too: its records are older versions of these, shorter at the end.
@@ -31,8 +30,6 @@ static_assert(offsetof(PeerCopy, bytes) == 8 && offsetof(PeerCopy, start) == 16 
 static_assert(offsetof(Set, bytes) == 8 && offsetof(Set, start) == 16 && offsetof(Set, end) == 24 &&
               offsetof(Set, deviceId) == 32 && offsetof(Set, contextId) == 36 && offsetof(Set, streamId) == 40 &&
               offsetof(Set, correlationId) == 44);
-static_assert(offsetof(Synchronization, type) == 4 && offsetof(Synchronization, start) == 8 &&
-              offsetof(Synchronization, end) == 16 && offsetof(Synchronization, correlationId) == 24);
 static_assert(offsetof(Overhead, overheadKind) == 4 && offsetof(Overhead, start) == 24 &&
               offsetof(Overhead, end) == 32);
 
@@ -51,16 +48,6 @@ const char* name_of_copy(uint8_t kind) {
     case CUPTI_ACTIVITY_MEMCPY_KIND_HTOH: return "memcpy HtoH";
     case CUPTI_ACTIVITY_MEMCPY_KIND_PTOP: return "memcpy PtoP";
     default: return "memcpy";
-  }
-}
-
-// Null for what is no wait of a thread: a stream that waits for an event does so on the device.
-const char* name_of_synchronization(CUpti_ActivitySynchronizationType type) {
-  switch (type) {
-    case CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE: return "event synchronize";
-    case CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE: return "stream synchronize";
-    case CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE: return "context synchronize";
-    default: return nullptr;
   }
 }
 
@@ -161,14 +148,6 @@ void DeviceRecords::read_record(const CUpti_Activity& record) {
       const auto& set = as<Set>(record);
       add({set.deviceId, set.contextId, set.streamId}, kMemset, set.start, set.end, "memset",
           launch_of_work(set.correlationId), set.bytes);
-      break;
-    }
-    case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION: {
-      const auto& wait = as<Synchronization>(record);
-      // Queries have such records too; their calls are not followed, and they do not wait.
-      uint32_t launch = launches_->find(wait.correlationId);
-      const char* name = name_of_synchronization(wait.type);
-      if (launch && name) add({kHost, 0, 0}, kSynchronization, wait.start, wait.end, name, launch, 0);
       break;
     }
     case CUPTI_ACTIVITY_KIND_OVERHEAD: {

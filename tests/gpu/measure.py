@@ -1,9 +1,8 @@
 """What recording costs on a GPU, as JSON: one line per metric, in the form of `make bench`.
 
-    python -m tests.gpu.measure OUTPUT        # in the checkout; the package is the installed one
+    python -m tests.gpu.measure OUTPUT [busy_time|trace_size|…]      # in the checkout; the package is the installed one
 
-Blocks of a launch-bound loop run in one process, in rounds of random order: plain, recorded, and with the least that a
-tracer needs of CUPTI.
+Blocks of a launch-bound loop run plain, recorded, and with the least that a tracer needs of CUPTI.
 """
 
 import ctypes
@@ -15,11 +14,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
 import numpy
 import torch
+from scipy import stats
 
 import rlscope
 from benchmarks.result import Result, Target, Value, print_results, results
@@ -33,13 +33,11 @@ from tests.gpu.programs.td3_like import make_iteration
 
 HERE = Path(__file__).parent
 PROGRAM = HERE / "programs" / "td3_like.py"
-BLOCK_ITERATIONS = 30
-WARM_UP_ITERATIONS = 5
-ROUNDS = 60
+BLOCK_ITERATIONS = 3
+ROUNDS = 1200
 PIECE_ROUNDS = 9
 TRACED_ITERATIONS = 1000
-RESIDUE_BLOCKS = 40
-RESIDUE_PROCESSES = 3
+PROFILER_EVERY = 8  # rounds; what it leaves is so large that fewer show it
 SPIN_CYCLES = 20_000_000  # about 10 ms
 
 Arm = Callable[[], AbstractContextManager[object]]
@@ -59,40 +57,26 @@ def build_bare_cupti(directory: Path) -> ctypes.CDLL:
     return ctypes.CDLL(str(library))
 
 
-def block_ms(iteration: Callable[[], None]) -> float:
+def block_ms(iteration: Callable[[], None], iterations: int = BLOCK_ITERATIONS) -> float:
     """Milliseconds per iteration of one block, the device's work included."""
     torch.cuda.synchronize()
     started_ns = time.perf_counter_ns()
-    for _ in range(BLOCK_ITERATIONS):
+    for _ in range(iterations):
         iteration()
     torch.cuda.synchronize()
-    return (time.perf_counter_ns() - started_ns) / BLOCK_ITERATIONS / 1e6
+    return (time.perf_counter_ns() - started_ns) / iterations / 1e6
 
 
-def ratios_to_off(arms: dict[str, Arm], rounds: int) -> dict[str, Value]:
-    """Ratio of an arm's block to the plain block of the same round: medians over rounds of random order."""
-    iteration = make_iteration()
-    for _ in range(50):
-        iteration()
-    everything = {"off": nullcontext, **arms}
-    names = list(everything)
-    order = numpy.random.default_rng(0)
-    ratios: dict[str, list[float]] = {name: [] for name in arms}
-    for round_number in range(rounds + 1):
-        times = {}
-        for index in order.permutation(len(names)):
-            with everything[names[index]]():
-                for _ in range(WARM_UP_ITERATIONS):
-                    iteration()
-                times[names[index]] = block_ms(iteration)
-        if round_number:  # the first round loads what the profilers need
-            for name in arms:
-                ratios[name].append(times[name] / times["off"])
-    return {name: median(values) for name, values in ratios.items()}
+@contextmanager
+def bare_cupti(library: ctypes.CDLL, has_callbacks: bool) -> Iterator[None]:
+    """Traces with the least that a tracer needs."""
+    assert library.bare_start(has_callbacks) == 0, "CUPTI refused the bare tracer"
+    yield
+    library.bare_stop()
 
 
 def own_arms(directory: Path) -> dict[str, Arm]:
-    """The recorder with all layers and without that of CUDA, and the least that a tracer needs of CUPTI."""
+    """The recorder with all layers, with that of CUDA and without it; CUPTI with and without callbacks."""
     bare = build_bare_cupti(directory)
 
     @contextmanager
@@ -105,17 +89,13 @@ def own_arms(directory: Path) -> dict[str, Arm]:
         recorder.deactivate()
         shutil.rmtree(trace)
 
-    @contextmanager
-    def bare_cupti() -> Iterator[None]:
-        assert bare.bare_start() == 0, "CUPTI refused the bare tracer"
-        yield
-        bare.bare_stop()
-
     cpu_layers = tuple(layer for layer in LAYERS if layer != "cuda")
     return {
         "rlscope": lambda: recorded(LAYERS),
         "rlscope, CPU layers only": lambda: recorded(cpu_layers),
-        "bare CUPTI": bare_cupti,
+        "rlscope, CUDA layer only": lambda: recorded(("cuda",)),
+        "bare CUPTI": lambda: bare_cupti(bare, has_callbacks=True),
+        "bare CUPTI, records only": lambda: bare_cupti(bare, has_callbacks=False),
     }
 
 
@@ -163,23 +143,6 @@ def added_to_a_call(directory: Path) -> Iterator[Result]:
         yield from results(f"added to {piece}", "ns", found.pop("rlscope"), found)
 
 
-def slowdowns(directory: Path) -> Iterator[Result]:
-    """Of the recorder, and of torch.profiler in a process of its own: it leaves the process slower than it was."""
-    found = ratios_to_off(own_arms(directory), ROUNDS)
-    profiler = in_another_process(directory, "torch.profiler")
-    own, bare = found.pop("rlscope"), found["bare CUPTI"]
-    peers = {**found, "torch.profiler": Value(*profiler)}
-    note = f"{ROUNDS} rounds of {BLOCK_ITERATIONS} iterations; target: bare CUPTI of the same run + 0.02"
-    yield from results("slowdown of the TD3-like loop", "x", own, peers, Target(bare.value + 0.02), note)
-
-
-def in_another_process(directory: Path, *arguments: str) -> list[float]:
-    """The numbers that this file prints there."""
-    command = [sys.executable, "-m", "tests.gpu.measure", str(directory), *arguments]
-    finished = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=HERE.parent.parent)
-    return [float(word) for word in finished.stdout.split()]
-
-
 def trace_size(directory: Path) -> Iterator[Result]:
     """Bytes of a trace of 1000 iterations, with every layer."""
     trace = directory / "size"
@@ -204,37 +167,94 @@ def torch_profiler_megabytes(directory: Path) -> float:
     return path.stat().st_size * 10 / 1e6
 
 
-def residue(directory: Path) -> Iterator[Result]:
-    """Time of plain blocks after a recording over that before it, less 1, in processes of their own."""
-    found: dict[str, list[float]] = {"rlscope": [], "nothing": [], "torch.profiler": []}
-    for _ in range(RESIDUE_PROCESSES):
-        for name, changes in found.items():
-            changes += in_another_process(directory, "residue", name)
-    own = median([100 * change for change in found["rlscope"]])
-    peers = {
-        "no recording at all": median([100 * change for change in found["nothing"]]),
-        "torch.profiler": median([100 * change for change in found["torch.profiler"]]),
-    }
-    note = f"{RESIDUE_PROCESSES} processes of {RESIDUE_BLOCKS} blocks before and after"
-    yield from results("residue after stop", "%", own, peers, None, note)
+class Looper:
+    """A process that runs the loop, block by block, and records itself when it is told to."""
+
+    def __init__(self, directory: Path, tool: str) -> None:
+        command = [sys.executable, "-m", "tests.gpu.measure", str(directory), "loop", tool]
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=HERE.parent.parent
+        )
+
+    def told(self, word: str) -> float:
+        """What it answers to "block", "start" or "stop": milliseconds per iteration of the block that follows."""
+        assert self._process.stdin and self._process.stdout
+        print(word, file=self._process.stdin, flush=True)
+        return float(self._process.stdout.readline())
+
+    def end(self) -> None:
+        self._process.communicate()
 
 
-def print_residue(directory: Path, name: str) -> None:
-    """In a process of its own: the ratio after to before, less 1, for every pair of blocks."""
-    recordings: dict[str, Arm] = {
-        "rlscope": lambda: rlscope.profile(output=Path(tempfile.mkdtemp(dir=directory)) / "trace"),
+def loop_when_told(directory: Path, tool: str) -> None:
+    """The other side of a Looper."""
+    tools: dict[str, Arm] = {
         "nothing": nullcontext,
+        "rlscope": lambda: rlscope.profile(output=Path(tempfile.mkdtemp(dir=directory)) / "trace"),
         "torch.profiler": torch.profiler.profile,
+        "bare CUPTI": lambda: bare_cupti(build_bare_cupti(directory), has_callbacks=True),
     }
     iteration = make_iteration()
-    for _ in range(3 * BLOCK_ITERATIONS):
-        iteration()
-    before = [block_ms(iteration) for _ in range(RESIDUE_BLOCKS)]
-    with recordings[name]():
-        block_ms(iteration)
-    block_ms(iteration)
-    after = [block_ms(iteration) for _ in range(RESIDUE_BLOCKS)]
-    print(*(late / early - 1 for early, late in zip(before, after, strict=True)))
+    block_ms(iteration, 100)
+    recording = ExitStack()
+    for line in sys.stdin:
+        if line.strip() == "start":
+            recording.enter_context(tools[tool]())
+        elif line.strip() == "stop":
+            recording.close()
+        print(block_ms(iteration), flush=True)
+
+
+def slowdown_and_residue(directory: Path) -> Iterator[Result]:
+    """How much slower the loop is while it is recorded, and after that, against a process that is never recorded.
+
+    Processes take turns of a few milliseconds, so that a machine that changes its speed changes all of them, and each
+    is compared with itself before, so that it does not matter how it was loaded into memory.
+    """
+    loopers = {name: Looper(directory, name) for name in ("nothing", "bare CUPTI", "rlscope", "torch.profiler")}
+    phases = []
+    for word in ("block", "start", "stop"):
+        for looper in loopers.values():
+            looper.told(word)
+        phases.append(rounds_of(loopers))
+    for looper in loopers.values():
+        looper.end()
+    before, during, after = phases
+    peers = ("bare CUPTI", "torch.profiler")
+    note = f"{ROUNDS} rounds of {BLOCK_ITERATIONS} iterations before, during and after; processes in turns"
+    slower = {name: percent_changed(before[name], during[name]) for name in ("rlscope", *peers)}
+    own, target = slower.pop("rlscope"), Target(slower["bare CUPTI"].value + 2)
+    yield from results("slowdown of the TD3-like loop", "%", own, slower, target, note)
+    above = [differences(phase["rlscope"], phase["bare CUPTI"]) for phase in (before, during)]
+    yield from results("slowdown over a loop under bare CUPTI", "%", percent_changed(*above), None, Target(2), note)
+    left = {name: percent_changed(before[name], after[name]) for name in ("rlscope", *peers)}
+    yield from results("residue after stop", "%", left.pop("rlscope"), left, None, note)
+
+
+def rounds_of(loopers: dict[str, Looper]) -> dict[str, list[float]]:
+    """Logarithms of the ratios of their times to those of the process that is never recorded."""
+    found: dict[str, list[float]] = {name: [] for name in loopers}
+    for number in range(ROUNDS):
+        names = [name for name in loopers if name != "torch.profiler" or number % PROFILER_EVERY == 0]
+        times = {name: loopers[name].told("block") for name in names}
+        for name in names:
+            found[name].append(math.log(times[name] / times["nothing"]))
+    return found
+
+
+def differences(left: list[float], right: list[float]) -> list[float]:
+    """Of what belongs together."""
+    return [one - other for one, other in zip(left, right, strict=True)]
+
+
+def percent_changed(before: list[float], after: list[float]) -> Value:
+    """From medians of logarithms, with a 95 % bootstrap interval."""
+
+    def change(early: numpy.ndarray, late: numpy.ndarray, axis: int = -1) -> numpy.ndarray:
+        return 100 * (numpy.exp(numpy.median(late, axis=axis) - numpy.median(early, axis=axis)) - 1)
+
+    found = stats.bootstrap((before, after), change, method="percentile", n_resamples=2000, rng=0).confidence_interval
+    return Value(float(change(numpy.array(before), numpy.array(after))), float(found.low), float(found.high))
 
 
 def busy_time(directory: Path) -> Iterator[Result]:
@@ -264,15 +284,12 @@ def main() -> None:
     """Runs every measurement; what one found is printed before the next begins."""
     directory = Path(sys.argv[1]).resolve()
     directory.mkdir(parents=True, exist_ok=True)
-    if sys.argv[2:3] == ["residue"]:
-        print_residue(directory, sys.argv[3])
+    if sys.argv[2:3] == ["loop"]:
+        loop_when_told(directory, sys.argv[3])
         return
-    if sys.argv[2:3] == ["torch.profiler"]:
-        found = ratios_to_off({"torch.profiler": torch.profiler.profile}, ROUNDS // 4)["torch.profiler"]
-        print(found.value, found.low, found.high)
-        return
-    for measurement in (busy_time, trace_size, added_to_a_call, slowdowns, residue):
-        print_results(measurement(directory))
+    measurements = {found.__name__: found for found in (busy_time, trace_size, added_to_a_call, slowdown_and_residue)}
+    for name in sys.argv[2:] or measurements:
+        print_results(measurements[name](directory))
 
 
 if __name__ == "__main__":

@@ -150,7 +150,8 @@ def test_torch_profiler_inside_gets_what_it_would_alone(
     )
     recording, analysis = run_recorded(PROFILED)
     assert plain.returncode == recording.returncode == 0, recording.stderr
-    assert plain.stdout.count("spin_kernel") == 2
+    # After a teardown PyTorch's second profile sees no kernels, recorded or not.
+    assert plain.stdout.count("spin_kernel") == (1 if teardown == "1" else 2)
     assert recording.stdout == plain.stdout
     kernels = analysis.gpu_operations.set_index("operation")["kernels"].to_dict()
     assert kernels["before"] == 100
@@ -172,8 +173,7 @@ def test_ncu_has_cupti(tmp_path: Path) -> None:
         capture_output=True, text=True, env=environment(), timeout=280,
     )  # fmt: skip
     assert "end" in finished.stdout, finished.stderr
-    lines = [line for line in finished.stderr.splitlines() if "is not recorded" in line]
-    assert len(lines) <= 1, lines
+    assert finished.stderr.count("work of GPUs is not recorded: Nsight Compute runs this program") == 1
     assert analyze(open_trace(trace)).breakdown["seconds"].sum() > 0
 
 

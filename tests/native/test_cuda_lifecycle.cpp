@@ -24,7 +24,6 @@ void expect_nothing_left() {
   EXPECT_EQ(state.kinds_enabled, 0u);
   EXPECT_EQ(state.buffers_out, 0u);
   EXPECT_EQ(state.zeroed_buffers, 0);
-  EXPECT_TRUE(state.has_all_synchronization);
   // The time is CUPTI's own again: of the realtime clock, by far the larger.
   if (state.time_ns) {
     EXPECT_NEAR(static_cast<double>(state.time_ns), static_cast<double>(monotonic_ns(CLOCK_REALTIME)), 1e10);
@@ -152,7 +151,7 @@ TEST_F(CudaLifecycle, AttachesWhenTheDriverSaysThatItIsInitialized) {
   cuda::enable("");
   EXPECT_EQ(InitializeInjection(), 1);
   EXPECT_EQ(state(), "recording");
-  EXPECT_EQ(fake_cupti_state().kinds_enabled, 6u);
+  EXPECT_EQ(fake_cupti_state().kinds_enabled, 5u);
   fake_driver_set_state(CUDA_SUCCESS);
 }
 
@@ -245,16 +244,15 @@ TEST_F(CudaLifecycle, WaitsForAProfilerThatKeepsCuptiForAWhile) {
   EXPECT_EQ(threads_of_process(), 0u);
 }
 
-TEST_F(CudaLifecycle, TakesCuptiOutAtTheNextCallOnceItIsNotWanted) {
+TEST_F(CudaLifecycle, TakesCuptiOutAtTheEndOfACallOfItsOwn) {
   stop_and_read();
+  EXPECT_EQ(fake_cupti_finalized(), 0u);
   cuda::disable();
-  EXPECT_EQ(fake_cupti_finalized(), 0u);
-  fake_cupti_call(kRuntime, kLaunchKernel, 1, CUPTI_API_ENTER);
-  EXPECT_EQ(fake_cupti_finalized(), 0u);
-  fake_cupti_call(kRuntime, kLaunchKernel, 1, CUPTI_API_EXIT);
   EXPECT_EQ(fake_cupti_finalized(), 1u);
+  EXPECT_TRUE(fake_cupti_was_finalized_at_exit());
   expect_nothing_left();
   call(kRuntime, kLaunchKernel, 2);
+  cuda::disable();
   EXPECT_EQ(fake_cupti_finalized(), 1u);
 
   cuda::enable("");
@@ -266,16 +264,12 @@ TEST_F(CudaLifecycle, TakesCuptiOutAtTheNextCallOnceItIsNotWanted) {
   EXPECT_EQ(fake_cupti_finalized(), 1u);
 }
 
-TEST_F(CudaLifecycle, StaysWhereItIsWantedAgainBeforeTheNextCall) {
+TEST_F(CudaLifecycle, LeavesCuptiThereWhereItIsNotToldOfTheCall) {
   stop_and_read();
+  fake_cupti_fail("cuptiEnableCallback", CUPTI_ERROR_UNKNOWN);
   cuda::disable();
-  cuda::enable("");
-  start();
-  call(kRuntime, kLaunchKernel, 1);
-  run_kernel(1);
-  DeviceTrace trace = stop_and_read();
-  EXPECT_EQ(trace.of(kKernel).size(), 1u);
   EXPECT_EQ(fake_cupti_finalized(), 0u);
+  expect_nothing_left();
 }
 
 TEST_F(CudaLifecycle, NoErrorOfCuptiHarmsTheRecording) {
@@ -303,8 +297,7 @@ TEST_F(CudaLifecycle, NoErrorOfCuptiHarmsTheRecording) {
 }
 
 TEST_F(CudaLifecycle, ErrorsOfWhatIsNotNeededChangeNothing) {
-  const char* functions[] = {"cuptiActivitySetAttribute", "cuptiActivityEnableAllSyncRecords",
-                             "cuptiActivityGetNumDroppedRecords", "cuptiGetDeviceId"};
+  const char* functions[] = {"cuptiActivitySetAttribute", "cuptiActivityGetNumDroppedRecords", "cuptiGetDeviceId"};
   Session::stop(EndReason::kStopped, 0);
   for (const char* function : functions) fake_cupti_fail(function, CUPTI_ERROR_NOT_SUPPORTED);
   start();

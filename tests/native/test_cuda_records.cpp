@@ -150,7 +150,6 @@ TEST_F(CudaRecords, TimesAreOnTheProcesssClock) {
 TEST_F(CudaRecords, EveryKindOfWorkHasItsNameAndBytes) {
   call(kRuntime, CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_v3020, 1);
   call(kRuntime, CUPTI_RUNTIME_TRACE_CBID_cudaMemsetAsync_v3020, 2);
-  call(kRuntime, CUPTI_RUNTIME_TRACE_CBID_cudaStreamSynchronize_v3020, 3);
   uint64_t now_ns = monotonic_ns();
   auto work = [&](uint32_t correlation, uint64_t order) {
     return FakeWork{correlation, now_ns + 100 * order, now_ns + 100 * order + 50, 1, 2, 3};
@@ -159,10 +158,7 @@ TEST_F(CudaRecords, EveryKindOfWorkHasItsNameAndBytes) {
   fake_cupti_copy(work(1, 1), CUPTI_ACTIVITY_MEMCPY_KIND_DTOH, 0);
   fake_cupti_peer_copy(work(1, 2), 1ull << 40);
   fake_cupti_memset(work(2, 3), 12);
-  fake_cupti_synchronization(work(3, 4), CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE);
-  fake_cupti_synchronization(work(4, 5), CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE);  // a query: no wait
-  fake_cupti_synchronization(work(3, 6), CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT);  // on the device
-  fake_cupti_overhead(work(1, 7), CUPTI_ACTIVITY_OVERHEAD_LAZY_FUNCTION_LOADING);
+  fake_cupti_overhead(work(1, 4), CUPTI_ACTIVITY_OVERHEAD_LAZY_FUNCTION_LOADING);
   DeviceTrace trace = stop_and_read();
   std::vector<ReadRecord> copies = trace.of(kCopy);
   ASSERT_EQ(copies.size(), 3u);
@@ -175,15 +171,10 @@ TEST_F(CudaRecords, EveryKindOfWorkHasItsNameAndBytes) {
   for (const ReadRecord& copy : copies) EXPECT_EQ(trace.queues.at(copy.stream).device, 1u);
   ASSERT_EQ(trace.of(kMemset).size(), 1u);
   EXPECT_EQ(trace.of(kMemset)[0].bytes, 12u);
-  ASSERT_EQ(trace.of(kSynchronization).size(), 1u);
-  EXPECT_EQ(trace.of(kSynchronization)[0].name, "stream synchronize");
-  EXPECT_EQ(trace.of(kSynchronization)[0].launch.stream, 0u);
   ASSERT_EQ(trace.of(kOverhead).size(), 1u);
   EXPECT_EQ(trace.of(kOverhead)[0].name, "lazy function loading");
   EXPECT_EQ(trace.of(kOverhead)[0].launch.stream, kNoStream) << "overhead is not the launch's";
-  for (DeviceWork work : {kSynchronization, kOverhead}) {
-    EXPECT_EQ(trace.queues.at(trace.of(work)[0].stream).device, kHost);
-  }
+  EXPECT_EQ(trace.queues.at(trace.of(kOverhead)[0].stream).device, kHost);
   EXPECT_EQ(trace.header.unresolved_launches, 0u);
 }
 

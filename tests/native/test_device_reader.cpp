@@ -116,7 +116,7 @@ TEST(DeviceReader, DamageIsNamedAndLeftOut) {
       {work_chunk(5, 0, 10, work_record(kKernel, 0, 1, 1, 1)), "the device work's name 1 is not in the catalog"},
       {work_chunk(5, 0, 10, work_record(kKernel, 0, 1, 2, 9)), "the launch 9 is not in the catalog"},
       {work_chunk(5, 0, 10, varint(kKernel) + varint(2) + varint(1ull << 40) + varint(1)), "is impossible"},
-      {work_chunk(5, 0, 10, work_record(kGap, 0, 1, 2, 1)), "work of kind 6 is not of its queue's device"},
+      {work_chunk(5, 0, 10, work_record(kGap, 0, 1, 2, 1)), "work of kind 5 is not of its queue's device"},
       {work_chunk(7, 0, 10, kernel(0, 1)) + work_chunk(5, 0, 50, ""), "work of kind 1 is not of its queue's device"},
       {work_chunk(5, 0, 10, work_record(kKernel, 0, kMaxVarintValue - 1, 2, 1)), "years after the start"},
       {work_chunk(9, 0, 10, kernel(0, 1)) + work_chunk(5, 0, 50, ""), "queue 9 is not in the catalog"},

@@ -30,7 +30,7 @@ CHOICES = (*("boundary",) * 3, *("end",) * 3, "operation", "phase", "chunk", "pr
 PHASES = ("collect", "train")
 LAUNCHES = (("(none)", "(none)"), ("inference", "inference"), ("inference", "step"), ("training_loop", "step"))
 ON_DEVICE = (DeviceWork.KERNEL, DeviceWork.COPY, DeviceWork.MEMSET)
-ON_HOST = (DeviceWork.SYNCHRONIZATION, DeviceWork.OVERHEAD, DeviceWork.GAP)
+ON_HOST = (DeviceWork.OVERHEAD, DeviceWork.GAP)
 
 
 @st.composite

@@ -29,6 +29,7 @@ struct CUpti_Subscriber_st {
 
 namespace {
 
+thread_local bool t_is_at_exit = false;  // in a callback there
 constexpr bool kIsCuda12 = FAKE_CUPTI_VERSION < 10000;
 
 size_t size_of(CUpti_ActivityKind kind) {
@@ -37,7 +38,6 @@ size_t size_of(CUpti_ActivityKind kind) {
     case CUPTI_ACTIVITY_KIND_MEMCPY: return sizeof(CUpti_ActivityMemcpy6);
     case CUPTI_ACTIVITY_KIND_MEMCPY2: return sizeof(CUpti_ActivityMemcpyPtoP4);
     case CUPTI_ACTIVITY_KIND_MEMSET: return sizeof(CUpti_ActivityMemset4);
-    case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION: return sizeof(CUpti_ActivitySynchronization2);
     case CUPTI_ACTIVITY_KIND_OVERHEAD: return sizeof(CUpti_ActivityOverhead3);
     default: return 0;
   }
@@ -61,7 +61,6 @@ struct State {
   CUpti_BuffersCallbackCompleteFunc complete = nullptr;
   CUpti_TimestampCallbackFunc time = nullptr;
   uint8_t zeroed = 0;
-  uint8_t all_synchronization = 1;
   Buffer filling;
   std::vector<Buffer> full;
   bool is_reversed = false;
@@ -73,6 +72,7 @@ struct State {
   uint64_t callbacks = 0;
   uint64_t flushes = 0;
   uint64_t finalized = 0;
+  bool was_finalized_at_exit = false;
   std::map<std::string, CUptiResult> failures;
 };
 
@@ -223,6 +223,7 @@ CUptiResult cuptiFinalize() {
   State& s = state();
   std::lock_guard<std::mutex> lock(s.mutex);
   s.finalized++;
+  s.was_finalized_at_exit = t_is_at_exit;
   s.has_subscriber = false;
   s.enabled.clear();
   s.kinds.clear();
@@ -230,7 +231,6 @@ CUptiResult cuptiFinalize() {
   s.complete = nullptr;
   s.time = nullptr;
   s.zeroed = 0;
-  s.all_synchronization = 1;
   return CUPTI_SUCCESS;
 }
 
@@ -342,15 +342,6 @@ CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext, uint32_t, size_t* dropp
   return CUPTI_SUCCESS;
 }
 
-#if FAKE_CUPTI_VERSION >= 10000
-CUptiResult cuptiActivityEnableAllSyncRecords(uint8_t enable) {
-  FAIL_IF_TOLD();
-  std::lock_guard<std::mutex> lock(state().mutex);
-  state().all_synchronization = enable;
-  return CUPTI_SUCCESS;
-}
-#endif
-
 void fake_cupti_reset() {
   State& s = state();
   std::lock_guard<std::mutex> lock(s.mutex);
@@ -372,12 +363,19 @@ void fake_cupti_call(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, uint32_
   data.callbackSite = site;
   data.functionName = "a function";
   data.correlationId = correlation;
+  t_is_at_exit = site == CUPTI_API_EXIT;
   call_subscriber(domain, cbid, &data);
+  t_is_at_exit = false;
 }
 
 uint64_t fake_cupti_finalized() {
   std::lock_guard<std::mutex> lock(state().mutex);
   return state().finalized;
+}
+
+bool fake_cupti_was_finalized_at_exit() {
+  std::lock_guard<std::mutex> lock(state().mutex);
+  return state().was_finalized_at_exit;
 }
 
 uint64_t fake_cupti_callbacks() {
@@ -425,17 +423,6 @@ void fake_cupti_memset(const FakeWork& work, uint64_t bytes) {
   fill(set, work);
   set.bytes = bytes;
   append(CUPTI_ACTIVITY_KIND_MEMSET, set);
-}
-
-void fake_cupti_synchronization(const FakeWork& work, CUpti_ActivitySynchronizationType type) {
-  CUpti_ActivitySynchronization2 wait{};
-  wait.type = type;
-  wait.start = work.start_ns;
-  wait.end = work.end_ns;
-  wait.correlationId = work.correlation;
-  wait.contextId = work.context;
-  wait.streamId = work.stream;
-  append(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, wait);
 }
 
 void fake_cupti_overhead(const FakeWork& work, CUpti_ActivityOverheadKind kind) {
@@ -504,7 +491,6 @@ FakeState fake_cupti_state() {
           static_cast<uint32_t>(s.kinds.size()),
           s.buffers_out,
           s.zeroed,
-          s.all_synchronization != 0,
           s.time ? s.time() : 0};
 }
 

@@ -32,7 +32,6 @@ void fake_cupti_kernel(const FakeWork& work, const char* name);
 void fake_cupti_copy(const FakeWork& work, CUpti_ActivityMemcpyKind kind, uint64_t bytes);
 void fake_cupti_peer_copy(const FakeWork& work, uint64_t bytes);
 void fake_cupti_memset(const FakeWork& work, uint64_t bytes);
-void fake_cupti_synchronization(const FakeWork& work, CUpti_ActivitySynchronizationType type);
 void fake_cupti_overhead(const FakeWork& work, CUpti_ActivityOverheadKind kind);
 // A record whose work goes on: its buffer comes back by a forced flush only, and the record ends it.
 void fake_cupti_unfinished_kernel();
@@ -61,7 +60,6 @@ struct FakeState {
   uint32_t kinds_enabled;
   uint32_t buffers_out;  // asked for and not given back
   uint8_t zeroed_buffers;
-  bool has_all_synchronization;
   uint64_t time_ns;  // from the timestamp callback
 };
 FakeState fake_cupti_state();
@@ -69,6 +67,8 @@ bool fake_cupti_is_enabled(CUpti_CallbackDomain domain, CUpti_CallbackId cbid);
 uint64_t fake_cupti_flushes();
 // How often CUPTI was taken out of the process.
 uint64_t fake_cupti_finalized();
+// Whether that happened where CUPTI wants it: in a callback at the exit of a call.
+bool fake_cupti_was_finalized_at_exit();
 // Whether every buffer was zero when it was given to CUPTI.
 bool fake_cupti_buffers_were_zero();
 }

@@ -3,6 +3,8 @@
 // For programs that a test starts, the variable FAKE_DRIVER_VERSION is its version.
 #include "fake_driver.h"
 
+#include <cupti_callbacks.h>
+#include <cupti_driver_cbid.h>
 #include <dlfcn.h>
 
 #include <atomic>
@@ -39,8 +41,14 @@ CUresult cuDriverGetVersion(int* version) {
   return CUDA_SUCCESS;
 }
 
+// CUPTI hears of this call, where the process has one.
 CUresult cuDeviceGetCount(int* count) {
+  using Tell = void (*)(CUpti_CallbackDomain, CUpti_CallbackId, uint32_t, CUpti_ApiCallbackSite);
+  auto tell = reinterpret_cast<Tell>(dlsym(RTLD_DEFAULT, "fake_cupti_call"));
+  constexpr auto kCall = CUPTI_DRIVER_TRACE_CBID_cuDeviceGetCount;
+  if (tell) tell(CUPTI_CB_DOMAIN_DRIVER_API, kCall, 0, CUPTI_API_ENTER);
   *count = 2;
+  if (tell) tell(CUPTI_CB_DOMAIN_DRIVER_API, kCall, 0, CUPTI_API_EXIT);
   return g_state;
 }
 

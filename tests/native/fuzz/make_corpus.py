@@ -137,7 +137,6 @@ def device_work() -> ProcessWriter:
         second.record(DeviceWork.COPY, start + 3, start + 8, "memcpy HtoD", work_bytes=1 << 20)
     second.record(DeviceWork.MEMSET, 80, 300, "memset", process.launch("training_loop", "training_loop"), 64)
     host.record(DeviceWork.OVERHEAD, 33, 34, "buffer flush")
-    host.record(DeviceWork.SYNCHRONIZATION, 30, 60, "stream")
     host.record(DeviceWork.GAP, 60, 70, "[held by torch.profiler]")
     main.end(70)
     return process
