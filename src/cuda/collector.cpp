@@ -37,6 +37,7 @@ constexpr CUpti_ActivityKind kKinds[] = {
     CUPTI_ACTIVITY_KIND_MEMSET,
     CUPTI_ACTIVITY_KIND_OVERHEAD,
 };
+constexpr size_t kMostWaiting = 64;  // buffers
 constexpr int kPatience = 3;  // seconds that another profiler may take to give CUPTI back before that is told
 
 // Once per process. Set outside the collector, which a forked child makes anew.
@@ -55,12 +56,9 @@ class Collector {
   void attach_from_driver(const char* directory);
 
   void on_callback(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void* data);
-  void on_tick();
+  void on_tick(bool is_due);
   uint8_t* take_buffer() { return buffers_.take(); }
-  void return_buffer(uint8_t* buffer, size_t valid_bytes) {
-    records_.read(buffer, valid_bytes);
-    buffers_.give(buffer);
-  }
+  void return_buffer(uint8_t* buffer, size_t valid_bytes);
 
  private:
   enum class Outcome { kAttached, kNotNow, kHeld, kFailed };
@@ -73,6 +71,7 @@ class Collector {
   void attach_after_gap();
   void end_gap();
   void flush(uint32_t flags);
+  void read_completed();
   void note_device(uint32_t device);
   void note_devices();
   void fail(const std::string& sentence);
@@ -95,6 +94,8 @@ class Collector {
   LaunchTable launches_;
   CallRecorder calls_{launches_};
   BufferPool buffers_;
+  std::mutex completed_mutex_;  // guards the next
+  std::vector<std::pair<uint8_t*, size_t>> completed_;  // buffers, with their bytes, that wait for being read
   DeviceRecords records_;
   Ticker ticker_;
 
@@ -193,7 +194,7 @@ void Collector::attach_after_gap() {
     if (++attempts_ == kPatience) {
       fail(holder_ + " has ended and keeps CUPTI; PyTorch gives it back with TEARDOWN_CUPTI=1 in the environment");
     }
-    ticker_.start([](void*) { collector().on_tick(); }, nullptr);
+    ticker_.start([](void*, bool is_due) { collector().on_tick(is_due); }, nullptr);
   }
 }
 
@@ -274,6 +275,7 @@ Collector::Outcome Collector::attach(bool is_ready) {
     fail("there is no memory for the table of launches");
     return Outcome::kFailed;
   }
+  read_completed();  // what came too late for the recording before this one
   records_.start(*library_, launches_);
   buffers_.refill();
   const char* function;
@@ -287,7 +289,7 @@ Collector::Outcome Collector::attach(bool is_ready) {
   }
   is_attached_ = true;
   calls_.open();
-  if (int failed = ticker_.start([](void*) { collector().on_tick(); }, nullptr)) {
+  if (int failed = ticker_.start([](void*, bool is_due) { collector().on_tick(is_due); }, nullptr)) {
     detach();
     fail(std::string("no thread could be started: ") + std::strerror(failed));
     return Outcome::kFailed;
@@ -383,6 +385,7 @@ void Collector::detach() {
     if (!is_broken_ && driver_state() == DriverState::kReady) {
       flush(0);
       undo();
+      read_completed();
       note_devices();
     }
     records_.stop();
@@ -412,7 +415,39 @@ void Collector::on_callback(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, 
   }
 }
 
-void Collector::on_tick() {
+// Called where CUPTI likes, perhaps on a thread that is launching: it hands the buffer on.
+void Collector::return_buffer(uint8_t* buffer, size_t valid_bytes) {
+  size_t waiting;
+  {
+    std::lock_guard<std::mutex> lock(completed_mutex_);
+    completed_.emplace_back(buffer, valid_bytes);
+    waiting = completed_.size();
+  }
+  if (waiting < kMostWaiting) {
+    ticker_.wake();
+  } else {
+    read_completed();  // the thread does not keep up
+  }
+}
+
+void Collector::read_completed() {
+  std::vector<std::pair<uint8_t*, size_t>> completed;
+  {
+    std::lock_guard<std::mutex> lock(completed_mutex_);
+    completed.swap(completed_);
+  }
+  for (auto [buffer, valid_bytes] : completed) {
+    records_.read(buffer, valid_bytes);
+    buffers_.give(buffer);
+  }
+}
+
+void Collector::on_tick(bool is_due) {
+  if (!is_due) {
+    read_completed();
+    buffers_.refill();
+    return;
+  }
   std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return;  // who holds it may be waiting for this thread
   if (attempts_ > 0) attach_after_gap();
@@ -426,6 +461,7 @@ void Collector::on_tick() {
 void Collector::flush(uint32_t flags) {
   if (is_broken_) return;
   CUptiResult result = library_.load()->cuptiActivityFlushAll(flags);
+  read_completed();
   records_.write();
   note_devices();
   if (result != CUPTI_SUCCESS) fail(explain("cuptiActivityFlushAll", result));

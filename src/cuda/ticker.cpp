@@ -11,6 +11,13 @@ namespace {
 constexpr time_t kPeriod_s = 1;
 constexpr time_t kLongestJoin_s = 5;
 
+timespec a_period_from_now() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  time.tv_sec += kPeriod_s;
+  return time;
+}
+
 }  // namespace
 
 Ticker::Ticker() {
@@ -22,10 +29,10 @@ Ticker::Ticker() {
   pthread_condattr_destroy(&attributes);
 }
 
-int Ticker::start(void (*tick)(void*), void* argument) {
+int Ticker::start(Tick tick, void* argument) {
   if (is_running_) return 0;
   pthread_mutex_lock(&mutex_);
-  is_stopping_ = false;
+  is_stopping_ = is_awake_ = false;
   pthread_mutex_unlock(&mutex_);
   tick_ = tick;
   argument_ = argument;
@@ -40,6 +47,13 @@ int Ticker::start(void (*tick)(void*), void* argument) {
     pthread_setname_np(thread_, "rlscope-flush");
   }
   return error;
+}
+
+void Ticker::wake() {
+  pthread_mutex_lock(&mutex_);
+  is_awake_ = true;
+  pthread_cond_signal(&changed_);
+  pthread_mutex_unlock(&mutex_);
 }
 
 bool Ticker::stop() {
@@ -59,18 +73,19 @@ bool Ticker::stop() {
 
 void* Ticker::run(void* pointer) {
   auto* ticker = static_cast<Ticker*>(pointer);
+  timespec next = a_period_from_now();
   pthread_mutex_lock(&ticker->mutex_);
   while (!ticker->is_stopping_) {
-    timespec next;
-    clock_gettime(CLOCK_MONOTONIC, &next);
-    next.tv_sec += kPeriod_s;
     int result = 0;
-    while (!ticker->is_stopping_ && result != ETIMEDOUT) {
+    while (!ticker->is_stopping_ && !ticker->is_awake_ && result != ETIMEDOUT) {
       result = pthread_cond_timedwait(&ticker->changed_, &ticker->mutex_, &next);
     }
     if (ticker->is_stopping_) break;
+    ticker->is_awake_ = false;
     pthread_mutex_unlock(&ticker->mutex_);
-    ticker->tick_(ticker->argument_);
+    bool is_due = result == ETIMEDOUT;
+    ticker->tick_(ticker->argument_, is_due);
+    if (is_due) next = a_period_from_now();
     pthread_mutex_lock(&ticker->mutex_);
   }
   pthread_mutex_unlock(&ticker->mutex_);

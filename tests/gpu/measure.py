@@ -34,7 +34,7 @@ from tests.gpu.programs.td3_like import make_iteration
 HERE = Path(__file__).parent
 PROGRAM = HERE / "programs" / "td3_like.py"
 BLOCK_ITERATIONS = 3
-ROUNDS = 1200
+ROUNDS = 900
 PIECE_ROUNDS = 9
 TRACED_ITERATIONS = 1000
 PROFILER_EVERY = 8  # rounds; what it leaves is so large that fewer show it
@@ -188,12 +188,8 @@ class Looper:
 
 def loop_when_told(directory: Path, tool: str) -> None:
     """The other side of a Looper."""
-    tools: dict[str, Arm] = {
-        "nothing": nullcontext,
-        "rlscope": lambda: rlscope.profile(output=Path(tempfile.mkdtemp(dir=directory)) / "trace"),
-        "torch.profiler": torch.profiler.profile,
-        "bare CUPTI": lambda: bare_cupti(build_bare_cupti(directory), has_callbacks=True),
-    }
+    directory = Path(tempfile.mkdtemp(dir=directory))
+    tools = {**own_arms(directory), "nothing": nullcontext, "torch.profiler": torch.profiler.profile}
     iteration = make_iteration()
     block_ms(iteration, 100)
     recording = ExitStack()
@@ -211,7 +207,8 @@ def slowdown_and_residue(directory: Path) -> Iterator[Result]:
     Processes take turns of a few milliseconds, so that a machine that changes its speed changes all of them, and each
     is compared with itself before, so that it does not matter how it was loaded into memory.
     """
-    loopers = {name: Looper(directory, name) for name in ("nothing", "bare CUPTI", "rlscope", "torch.profiler")}
+    peers = ("bare CUPTI", "rlscope, CUDA layer only", "rlscope, CPU layers only", "torch.profiler")
+    loopers = {name: Looper(directory, name) for name in ("nothing", "rlscope", *peers)}
     phases = []
     for word in ("block", "start", "stop"):
         for looper in loopers.values():
@@ -220,15 +217,14 @@ def slowdown_and_residue(directory: Path) -> Iterator[Result]:
     for looper in loopers.values():
         looper.end()
     before, during, after = phases
-    peers = ("bare CUPTI", "torch.profiler")
     note = f"{ROUNDS} rounds of {BLOCK_ITERATIONS} iterations before, during and after; processes in turns"
     slower = {name: percent_changed(before[name], during[name]) for name in ("rlscope", *peers)}
     own, target = slower.pop("rlscope"), Target(slower["bare CUPTI"].value + 2)
     yield from results("slowdown of the TD3-like loop", "%", own, slower, target, note)
     above = [differences(phase["rlscope"], phase["bare CUPTI"]) for phase in (before, during)]
     yield from results("slowdown over a loop under bare CUPTI", "%", percent_changed(*above), None, Target(2), note)
-    left = {name: percent_changed(before[name], after[name]) for name in ("rlscope", *peers)}
-    yield from results("residue after stop", "%", left.pop("rlscope"), left, None, note)
+    left, profiler = (percent_changed(before[name], after[name]) for name in ("rlscope", "torch.profiler"))
+    yield from results("residue after stop", "%", left, {"torch.profiler": profiler}, None, note)
 
 
 def rounds_of(loopers: dict[str, Looper]) -> dict[str, list[float]]:
