@@ -14,7 +14,6 @@ TORCH_INDEX ?=
 PYTHON ?= $(shell for version in 3.11 3.12 3.13; do python$$version -c '' 2>/dev/null && echo python$$version && break; done)
 
 LOCK := requirements/torch.lock.txt
-TORCH := $(shell grep '^torch==' $(LOCK))
 VENV := .venv
 BIN := $(VENV)/bin
 ENVIRONMENT := $(VENV)/.environment
@@ -22,11 +21,13 @@ PACKAGE := $(VENV)/.package
 BENCH_LOCK := requirements/bench.lock.txt
 BENCH_VENV := .venv-bench
 BENCH_PACKAGE := $(BENCH_VENV)/.package
+# PyTorch with JAX, and TensorFlow: no process holds both.
+FRAMEWORKS := pytorch tensorflow
 NATIVE := build/native
 SOURCES := CMakeLists.txt pyproject.toml README.md LICENSE \
 	$(shell find src cmake rlscope -type f -not -name '*.pyc' -not -name '*.so')
 
-.PHONY: help setup build test test-py test-cpp fuzz artifacts bench guard lint clean
+.PHONY: help setup build install-experiments test test-py test-cpp test-frameworks fuzz artifacts bench guard lint clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -35,6 +36,8 @@ help: ## show this list
 setup: $(ENVIRONMENT) ## make .venv with the locked packages
 
 build: $(PACKAGE) ## compile rlscope and install it into .venv
+
+install-experiments: $(FRAMEWORKS:%=.venvs/%/.package) ## make .venvs/ for the case studies that compare frameworks (about 3 minutes)
 
 test: test-py test-cpp ## run all tests
 
@@ -51,6 +54,9 @@ test-cpp: setup ## run the C++ tests under the address, undefined-behaviour and 
 		ctest --test-dir "$$build" --output-on-failure
 	done
 
+test-frameworks: build install-experiments ## run the tests that need TensorFlow, JAX and compilers (about 10 minutes)
+	$(BIN)/pytest tests/frameworks
+
 fuzz: setup ## give the trace reader RUNS damaged files; needs clang
 	PATH="$(CURDIR)/$(BIN):$$PATH"
 	cmake -S . -B $(NATIVE)/fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++ -DRLSCOPE_FUZZ=ON -DRLSCOPE_SANITIZE=address,undefined >/dev/null
@@ -60,7 +66,7 @@ fuzz: setup ## give the trace reader RUNS damaged files; needs clang
 		-artifact_prefix=$(NATIVE)/fuzz/ -runs=$(RUNS) -max_len=49152 -timeout=5 -malloc_limit_mb=16 -rss_limit_mb=1024 \
 		-print_final_stats=1
 
-artifacts: build ## record every case study, draw its figures, judge its claims
+artifacts: build install-experiments ## record every case study, draw its figures, judge its claims
 	$(BIN)/python scripts/artifacts.py --budget $(BUDGET) --output $(OUTPUT)
 
 bench: $(BENCH_PACKAGE) ## compare costs with other profilers' (12 to 22 minutes); ONLY=name,… for some
@@ -79,16 +85,19 @@ clean: ## remove what was built; .venv and output stay
 # The measured package has an environment of its own, with the profilers that it is compared with.
 $(ENVIRONMENT): $(LOCK)
 $(BENCH_VENV)/.environment: $(BENCH_LOCK)
-$(ENVIRONMENT) $(BENCH_VENV)/.environment:
+$(FRAMEWORKS:%=.venvs/%/.environment): .venvs/%/.environment: experiments/requirements/%.lock.txt
+$(ENVIRONMENT) $(BENCH_VENV)/.environment $(FRAMEWORKS:%=.venvs/%/.environment):
 	@[[ -n "$(PYTHON)" ]] || { echo "make: expected Python 3.11, 3.12 or 3.13 on PATH, found none; or give PYTHON=…" >&2; exit 1; }
 	@echo "setting up $(@D) with $$($(PYTHON) --version); the first time this takes some minutes"
 	$(PYTHON) -m venv $(@D)
-	$(@D)/bin/pip install --quiet $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) --constraint $< $(TORCH)
+	torch="$$(grep '^torch==' $< || true)"
+	[[ -z "$$torch" ]] || $(@D)/bin/pip install --quiet $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) --constraint $< $$torch
 	$(@D)/bin/pip install --quiet --no-deps --requirement $<
 	touch $@
 
-$(BENCH_PACKAGE): $(BENCH_VENV)/.environment $(SOURCES)
-	$(BENCH_VENV)/bin/pip install --quiet --no-deps --no-build-isolation .
+$(BENCH_PACKAGE) $(FRAMEWORKS:%=.venvs/%/.package): %/.package: %/.environment $(SOURCES)
+	@echo "compiling rlscope into $(@D)"
+	$(@D)/bin/pip install --quiet --no-deps --no-build-isolation .
 	touch $@
 
 $(PACKAGE): $(ENVIRONMENT) $(SOURCES)

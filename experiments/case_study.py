@@ -1,6 +1,5 @@
 """A case study: its matrix of runs, the traces that they leave, its figures and its page."""
 
-import importlib.util
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -9,11 +8,11 @@ from typing import Any
 
 import pandas
 import tomllib
-import torch
 from matplotlib.figure import Figure
 from rich.console import Console
 
-from experiments.execute import Execution, Run, execute
+from experiments.environments import how_to_install, python_of
+from experiments.execute import Execution, Run, RunFailedError, execute
 from rlscope.errors import UsageError
 from rlscope.plots.page import FIGURE_FORMATS
 from rlscope.plots.style import save_figure
@@ -31,8 +30,8 @@ class Workload:
     Attributes:
         name: names the group, in tables too.
         label: the text under the group.
-        environment: the environment's id; a figure holds the workloads of one.
-        group: what the study compares by, such as "on-policy".
+        environment: name of the environment; a figure holds the workloads of one.
+        group: what the study compares by, such as "on-policy"; "extra" for what is in no figure.
     """
 
     name: str
@@ -76,16 +75,25 @@ class CaseStudy:
 
     @property
     def environments(self) -> list[dict[str, Any]]:
-        """The entries of runs.toml whose package is installed: not every one exists for every Python."""
-        return [entry for entry in self.matrix["environment"] if importlib.util.find_spec(entry["package"])]
+        """The entries of runs.toml that can be run: not every package exists for every Python."""
+        return [entry for entry in self.matrix["environment"] if python_of(entry.get("python"), entry["package"])]
+
+    @property
+    def workloads(self) -> list[dict[str, Any]]:
+        """The entries of runs.toml whose framework is installed."""
+        return [
+            entry
+            for entry in self.matrix["workload"]
+            if "package" not in entry or python_of(entry.get("python"), entry["package"])
+        ]
 
     @property
     def left_out(self) -> list[str]:
         """What is not recorded here, and why; sentences for the page."""
+        missing = [(entry["name"], entry) for entry in self.matrix["environment"] if entry not in self.environments]
+        missing += [(one_line(entry), entry) for entry in self.matrix["workload"] if entry not in self.workloads]
         return [
-            f"{entry['id']} is left out: the package {entry['package']} is not installed."
-            for entry in self.matrix["environment"]
-            if entry not in self.environments
+            f"{name} is left out: {how_to_install(entry.get('python'), entry['package'])}." for name, entry in missing
         ]
 
     def runs(self) -> list[StudyRun]:
@@ -96,26 +104,40 @@ class CaseStudy:
         matrix = self.matrix
         return [
             StudyRun(
-                Workload(entry["name"], entry["label"], environment["id"], entry["group"]),
+                Workload(entry["name"], entry["label"], environment["name"], entry["group"]),
                 repetition,
-                run_of(matrix, environment["id"], entry, entry[self.budget], repetition),
+                run_of(matrix, environment, entry, self.budget, repetition),
             )
             for repetition in range(matrix["budget"][self.budget]["repetitions"])
             for environment in self.environments
-            for entry in matrix["workload"]
+            for entry in self.workloads
+            if environment["name"] in entry.get("environments", [environment["name"]])
         ]
 
-    def record(self, runs: Sequence[StudyRun]) -> list[tuple[StudyRun, Execution]]:
-        """Execute the runs one after the other, because two at once would disturb each other's times."""
+    def record(self, runs: Sequence[StudyRun]) -> tuple[list[tuple[StudyRun, Execution]], list[str]]:
+        """Execute the runs one after the other, because two at once would disturb each other's times.
+
+        Returns:
+            The runs that ended well, and what there is to say of each that did not. A workload that has failed once in
+            an environment is not tried again there: the other repetitions would take as long to fail.
+        """
         console = Console(stderr=True)
-        executed = []
+        executed, failures, failed = [], [], set()
         for number, study_run in enumerate(runs, start=1):
-            with console.status(f"recording {study_run.run.name} ({number} of {len(runs)})"):
-                execution = execute(study_run.run, self.output / "runs" / study_run.run.name)
+            if study_run.workload in failed:
+                continue
+            try:
+                with console.status(f"recording {study_run.run.name} ({number} of {len(runs)})"):
+                    execution = execute(study_run.run, self.output / "runs" / study_run.run.name)
+            except RunFailedError as error:
+                console.print(f"[{number}/{len(runs)}] {error}", markup=False, highlight=False)
+                failures.append(str(error))
+                failed.add(study_run.workload)
+                continue
             done = "complete already" if execution.was_complete else f"{execution.seconds:.1f} s"
             console.print(f"[{number}/{len(runs)}] {study_run.run.name}: {done}", markup=False, highlight=False)
             executed.append((study_run, execution))
-        return executed
+        return executed, failures
 
     def save_figure(self, name: str, figure: Figure, table: pandas.DataFrame) -> None:
         """Write a figure in every format, and the numbers that it shows."""
@@ -126,20 +148,31 @@ class CaseStudy:
 
 
 def run_of(
-    matrix: dict[str, Any], environment: str, entry: dict[str, Any], window: dict[str, int], repetition: int
+    matrix: dict[str, Any], environment: dict[str, Any], entry: dict[str, Any], budget: str, repetition: int
 ) -> Run:
-    """One repetition; the script ends with the last iteration that is recorded."""
-    iterations = window["delay_iterations"] + window["max_iterations"]
+    """One repetition. What an entry does not say of its iterations, its environment does.
+
+    The script ends with the last iteration that is recorded, or with so many later ones as the window asks for: their
+    times are those of a program that is not recorded.
+    """
+    window = entry.get(budget) or environment[budget]
+    timesteps = window.get("timesteps_per_iteration") or entry["timesteps_per_iteration"]
+    iterations = window["delay_iterations"] + window["max_iterations"] + window.get("later_iterations", 0)
+    python = python_of(entry.get("python"), entry.get("package", environment["package"]))
+    assert python, f"{entry['name']} is not among the workloads that can be run"
     arguments = [
+        *environment.get("arguments", []),
         *entry["arguments"],
-        *("--env", environment, "--seed", str(repetition)),
+        *window.get("arguments", []),
+        *("--env", environment["id"], "--seed", str(repetition)),
         *("--total-timesteps", str(matrix["total_timesteps"])),
-        *("--stop-after", str(iterations * entry["timesteps_per_iteration"])),
+        *("--stop-after", str(iterations * timesteps)),
         *("--device", device()),
     ]
     return Run(
-        name=f"{environment}/{entry['name']}/repetition_{repetition}",
-        script=WORKLOADS / matrix["script"],
+        name=f"{environment['name']}/{entry['name']}/repetition_{repetition}",
+        python=python,
+        script=WORKLOADS / (entry.get("script") or matrix["script"]),
         arguments=tuple(arguments),
         delay_iterations=window["delay_iterations"],
         max_iterations=window["max_iterations"],
@@ -149,9 +182,16 @@ def run_of(
     )
 
 
+def one_line(entry: dict[str, Any]) -> str:
+    """The label of a workload, as a name in a sentence."""
+    return " ".join(entry["label"].split())
+
+
 @cache
 def device() -> str:
     """Where runs of this machine compute: on its GPU if PyTorch can use one."""
+    import torch  # slow, and not needed to look at a matrix
+
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 

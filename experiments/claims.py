@@ -29,6 +29,7 @@ class Claim:
         may_differ: why a re-run may legitimately find something else.
         above: the claim holds if the measurement exceeds this; either this or `below` is given.
         below: the claim holds if the measurement is less than this.
+        subject: the one that the claim is about; empty if it is about each.
     """
 
     id: str
@@ -40,6 +41,7 @@ class Claim:
     may_differ: str
     above: float | None = None
     below: float | None = None
+    subject: str = ""
 
     def __post_init__(self) -> None:
         if (self.above is None) == (self.below is None):
@@ -84,29 +86,34 @@ def judge(
     measured: Mapping[str, Mapping[str, Estimate]],
     hardware: str,
     provisional: bool,
+    left_out: bool = False,
 ) -> list[Verdict]:
-    """Judge every claim for every subject.
+    """Judge every claim for every subject that it is about.
 
     Args:
         claims: what to judge.
         measured: subject to metric to estimate.
         hardware: what the runs used.
         provisional: whether the budget was too small to rely on the verdicts.
+        left_out: whether workloads are missing, and with them the metrics that need them.
     """
     return [
-        judge_one(claim, subject, estimates, hardware, provisional)
+        judge_one(claim, subject, estimates, hardware, provisional, left_out)
         for claim in claims
         for subject, estimates in measured.items()
+        if claim.subject in ("", subject)
     ]
 
 
 def judge_one(
-    claim: Claim, subject: str, estimates: Mapping[str, Estimate], hardware: str, provisional: bool
+    claim: Claim, subject: str, estimates: Mapping[str, Estimate], hardware: str, provisional: bool, left_out: bool
 ) -> Verdict:
     """Judge one claim for one subject by the value measured; an interval across the limit is remarked on."""
     if claim.hardware == "gpu" and hardware != "gpu":
         remark = f"needs {claim.hardware.upper()} runs, these used the {hardware.upper()}"
         return Verdict(claim, subject, NOT_TESTABLE, None, provisional, remark)
+    if claim.metric not in estimates and left_out:
+        return Verdict(claim, subject, NOT_TESTABLE, None, provisional, "needs a workload that was left out")
     if claim.metric not in estimates:
         raise UsageError(
             f"claims.toml: {claim.id} expects the metric {claim.metric}, this study measures {', '.join(estimates)}"

@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from experiments import CHECKOUT
@@ -13,25 +14,37 @@ from rlscope.errors import RLScopeError
 ARTIFACTS = CHECKOUT / "output" / "artifacts"
 
 
-def command_line(description: str | None, output: Path, run: Callable[[str, Path], Sequence[Verdict]]) -> int:
+@dataclass(frozen=True)
+class Outcome:
+    """What a study ends with: its verdicts, and what could not be run and why."""
+
+    verdicts: Sequence[Verdict]
+    missing: Sequence[str] = ()
+
+
+def command_line(description: str | None, output: Path, run: Callable[[str, Path], Outcome]) -> int:
     """Parse the arguments that all studies have, run, and turn the verdicts into an exit status.
 
     Args:
         description: for the help.
         output: where results go unless --output says otherwise.
-        run: from a budget and a directory to verdicts.
+        run: from a budget and a directory to what came out.
 
     Returns:
-        0; 1 where the published schedule contradicts a claim; 2 on an error.
+        0; 1 where the published schedule contradicts a claim; 2 on an error; 3 where something is missing.
     """
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--budget", choices=BUDGETS, default="quick", help="how much to run (default: quick)")
     parser.add_argument("--output", type=Path, default=output, metavar="DIR", help=f"default: {output}")
     arguments = parser.parse_args()
     try:
-        verdicts = run(arguments.budget, arguments.output.resolve())
+        outcome = run(arguments.budget, arguments.output.resolve())
     except RLScopeError as error:
         print(f"rlscope: error: {error}", file=sys.stderr)
         return 2
+    for sentence in outcome.missing:
+        print(f"rlscope: {sentence}", file=sys.stderr)
     print(f"wrote {arguments.output / 'index.html'}")
-    return int(any(verdict.verdict == DIFFERS and not verdict.provisional for verdict in verdicts))
+    if outcome.missing:
+        return 3
+    return int(any(verdict.verdict == DIFFERS and not verdict.provisional for verdict in outcome.verdicts))

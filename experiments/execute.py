@@ -2,13 +2,11 @@
 
 import dataclasses
 import hashlib
-import importlib.metadata
 import json
 import os
 import platform
 import signal
 import subprocess
-import sys
 import time
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -16,11 +14,17 @@ from pathlib import Path
 
 import psutil
 
+from experiments.environments import version_of
 from rlscope.errors import RLScopeError
 
 # Nothing else is taken over from the caller's environment: a run is the same in every shell.
 INHERITED = ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH")
-PACKAGES = ("rlscope", "torch", "stable-baselines3", "sb3-contrib", "gymnasium", "mujoco", "pybullet", "numpy")
+PACKAGES = (
+    "rlscope", "numpy", "gymnasium", "mujoco", "pybullet", "torch", "stable-baselines3", "sb3-contrib",
+    "jax", "sbx-rl", "tensorflow-cpu", "tf-agents",
+)  # fmt: skip
+#: What a workload prints of its iterations, the ones that were not recorded included.
+ITERATIONS = "seconds of the iterations: "
 LOG_TAIL_LINES = 20
 SECONDS_TO_END_IN = 10
 
@@ -35,6 +39,7 @@ class Run:
 
     Attributes:
         name: for people, and the run's place below the study's output: "Walker2d-v5/ppo/repetition_0".
+        python: the Python that runs and records it.
         script: the training script.
         arguments: its arguments.
         delay_iterations: iterations of the training loop before recording starts.
@@ -45,6 +50,7 @@ class Run:
     """
 
     name: str
+    python: Path
     script: Path
     arguments: tuple[str, ...]
     delay_iterations: int
@@ -62,6 +68,14 @@ class Execution:
     trace: Path
     seconds: float
     was_complete: bool
+
+    @property
+    def unrecorded_iteration_s(self) -> float | None:
+        """Mean seconds of the iterations after the recorded ones; None where the workload prints none."""
+        lines = (self.trace.parent / "log.txt").read_text(errors="replace").splitlines()
+        found = [line.removeprefix(ITERATIONS).split() for line in lines if line.startswith(ITERATIONS)]
+        later = found[-1][self.run.delay_iterations + self.run.max_iterations :] if found else []
+        return sum(float(word) for word in later) / len(later) if later else None
 
 
 def execute(run: Run, directory: Path) -> Execution:
@@ -103,22 +117,22 @@ def describe(run: Run) -> dict[str, object]:
     """Everything that decides what the run does; a run is repeated when any of it changes."""
     fields = dataclasses.asdict(run)
     return fields | {
+        "python": str(run.python),
         "script": run.script.name,
-        "script_sha256": hashlib.sha256(run.script.read_bytes()).hexdigest(),
+        "sources_sha256": hash_of_sources(run.script.parent),
         "arguments": list(run.arguments),
-        "versions": versions(),
+        "versions": versions(run.python),
     }
 
 
-def versions() -> dict[str, str]:
-    """The versions of Python and of the packages that matter to a measurement."""
-    found = {"python": platform.python_version()}
-    for package in PACKAGES:
-        try:
-            found[package] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            found[package] = "not installed"
-    return found
+def hash_of_sources(directory: Path) -> str:
+    """Of a script and those that it imports, which lie beside it."""
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(directory.glob("*.py")))).hexdigest()
+
+
+def versions(python: Path) -> dict[str, str]:
+    """The versions of this Python and of the packages there that matter to a measurement."""
+    return {"python": platform.python_version()} | {package: version_of(python, package) for package in PACKAGES}
 
 
 def machine() -> dict[str, object]:
@@ -137,9 +151,9 @@ def machine() -> dict[str, object]:
 def command_of(run: Run, trace: Path) -> list[str]:
     """The command line of the run, which can be pasted into a shell."""
     return [
-        *(sys.executable, "-m", "rlscope", "record", "--force", "-o", str(trace)),
+        *(str(run.python), "-m", "rlscope", "record", "--force", "-o", str(trace)),
         *("--delay-iterations", str(run.delay_iterations), "--max-iterations", str(run.max_iterations)),
-        *("--", sys.executable, str(run.script), *run.arguments),
+        *("--", str(run.python), str(run.script), *run.arguments),
     ]
 
 
@@ -153,6 +167,8 @@ def environment_of(run: Run) -> dict[str, str]:
         "OPENBLAS_NUM_THREADS": threads,
         "PYTHONHASHSEED": "0",
         "PYTHONUNBUFFERED": "1",
+        # XLA takes its threads from the number of cores, whatever OMP_NUM_THREADS says.
+        "XLA_FLAGS": f"--xla_cpu_multi_thread_eigen={int(run.threads > 1)} intra_op_parallelism_threads={threads}",
         # A run on the CPU must not find a device by itself.
         "CUDA_VISIBLE_DEVICES": os.environ.get("CUDA_VISIBLE_DEVICES", "0") if run.device == "cuda" else "",
     }

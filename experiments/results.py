@@ -12,8 +12,8 @@ from experiments.statistics import bootstrap_mean
 from rlscope.analysis.breakdown import analyze
 from rlscope.errors import IncompleteTraceError
 from rlscope.model import NO_OPERATION, Category, Resource
-from rlscope.plots.folding import fold_breakdown
-from rlscope.plots.tables import breakdown_table, in_stack_order
+from rlscope.plots.folding import fold_breakdown, fold_transitions
+from rlscope.plots.tables import breakdown_table, in_stack_order, transitions_table
 from rlscope.trace.reader import open_trace
 
 PIECE = ["stage", "category", "resource"]
@@ -29,6 +29,8 @@ class Result:
         left_out_s: recorded seconds outside training.
         cuda_s: recorded seconds of training inside CUDA calls.
         gpu_s: recorded seconds of training with a GPU busy.
+        timesteps: recorded.
+        transitions: as from `transitions_table`.
     """
 
     workload: Workload
@@ -36,6 +38,8 @@ class Result:
     left_out_s: float
     cuda_s: float
     gpu_s: float
+    timesteps: int
+    transitions: pandas.DataFrame
 
     def percent(self, stage: str) -> float:
         """The stage's share of training time."""
@@ -45,6 +49,20 @@ class Result:
         """Seconds of a category in a stage."""
         rows = (self.table["stage"] == stage) & (self.table["category"] == category)
         return float(self.table.loc[rows, "seconds"].sum())
+
+    def stage_seconds(self, stage: str) -> float:
+        """Seconds of a stage."""
+        return float(self.table.loc[self.table["stage"] == stage, "seconds"].sum())
+
+    def entries(self, stage: str, category: str) -> float:
+        """How often the stage enters a category, per timestep."""
+        rows = (self.transitions["stage"] == stage) & (self.transitions["category"] == category)
+        return float(self.transitions.loc[rows, "per_timestep"].sum())
+
+    @property
+    def training_s(self) -> float:
+        """Seconds of the whole training."""
+        return float(self.table["training_s"].iloc[0])
 
 
 def result_of(study_run: StudyRun, execution: Execution) -> Result:
@@ -58,11 +76,27 @@ def result_of(study_run: StudyRun, execution: Execution) -> Result:
             f"{execution.trace}: expected training with progress reports, found "
             f"{len(folded.rows)} rows and {analysis.iterations} iterations. Look at it with `rlscope inspect`"
         )
-    table = breakdown_table(study_run.workload.name, folded.rows, analysis.extrapolated_s)
+    training_s = unrecorded_training_s(execution, analysis.timesteps / analysis.iterations, analysis.total_timesteps)
+    table = breakdown_table(study_run.workload.name, folded.rows, training_s or analysis.extrapolated_s)
+    found = analysis.transitions[analysis.transitions["process"].isin(main)]
+    transitions = transitions_table(study_run.workload.name, fold_transitions(found))
     training = breakdown[breakdown["stage"] != NO_OPERATION]
     cuda_s = training.loc[training["category"] == Category.CUDA.label, "seconds"].sum()
     gpu_s = training.loc[training["resource"].isin([Resource.GPU.value, Resource.BOTH.value]), "seconds"].sum()
-    return Result(study_run.workload, table, folded.left_out_s, float(cuda_s), float(gpu_s))
+    timesteps = analysis.timesteps
+    return Result(study_run.workload, table, folded.left_out_s, float(cuda_s), float(gpu_s), timesteps, transitions)
+
+
+def unrecorded_training_s(execution: Execution, timesteps: float, total_timesteps: int) -> float | None:
+    """Seconds of the whole training, at the speed of the iterations that were not recorded.
+
+    Args:
+        execution: of the run.
+        timesteps: of one iteration.
+        total_timesteps: of the whole training.
+    """
+    iteration_s = execution.unrecorded_iteration_s
+    return iteration_s / timesteps * total_timesteps if iteration_s else None
 
 
 def by_workload(results: Iterable[Result]) -> dict[Workload, list[Result]]:
@@ -81,6 +115,18 @@ def mean_table(results: Sequence[Result]) -> pandas.DataFrame:
         corrected ("no": recording's own time is included). A piece absent from a repetition counts as 0 there.
     """
     return pandas.concat([mean_of(repetitions) for repetitions in by_workload(results).values()], ignore_index=True)
+
+
+def mean_transitions(results: Sequence[Result]) -> pandas.DataFrame:
+    """The table behind a figure of transitions: means over repetitions. What a repetition lacks counts as 0 there."""
+    counts = ["count", "per_iteration", "per_timestep"]
+    tables = []
+    for workload, repetitions in by_workload(results).items():
+        everything = pandas.concat([result.transitions for result in repetitions])
+        mean = everything.groupby(["stage", "category"], as_index=False)[counts].sum()
+        mean[counts] /= len(repetitions)
+        tables.append(transitions_table(workload.name, mean))
+    return pandas.concat(tables, ignore_index=True)
 
 
 def mean_of(repetitions: Sequence[Result]) -> pandas.DataFrame:

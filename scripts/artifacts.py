@@ -8,8 +8,9 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 
 from experiments.algorithm_choice import run as algorithm_choice
-from experiments.claims import Verdict, claims_table, write_claims
-from experiments.command_line import ARTIFACTS, command_line
+from experiments.claims import claims_table, write_claims
+from experiments.command_line import ARTIFACTS, Outcome, command_line
+from experiments.RL_framework_comparison import run as framework_comparison
 from rlscope.plots.page import Page
 
 
@@ -19,25 +20,28 @@ class Study:
 
     name: str
     title: str
-    run: Callable[[str, Path], list[Verdict]]
+    run: Callable[[str, Path], Outcome]
 
 
-STUDIES = (Study("experiment_algorithm_choice", "Algorithm choice", algorithm_choice.run),)
+STUDIES = (
+    Study("experiment_RL_framework_comparison", "RL framework comparison", framework_comparison.run),
+    Study("experiment_algorithm_choice", "Algorithm choice", algorithm_choice.run),
+)
 
 
-def artifacts(budget: str, output: Path) -> list[Verdict]:
+def artifacts(budget: str, output: Path) -> Outcome:
     """Run all studies into directories of their own below `output`, and sum them up there."""
-    verdicts = {study: study.run(budget, output / study.name) for study in STUDIES}
+    outcomes = {study: study.run(budget, output / study.name) for study in STUDIES}
     page = Page("RL-Scope: case studies")
     page.paragraph(f"Budget: {budget}. Each study has a page of its own, with its figures and the numbers in them.")
-    for study, found in verdicts.items():
+    for study, outcome in outcomes.items():
         page.heading(study.title)
         page.link(f"{study.name}/index.html", "figures and tables")
-        page.table(claims_table(found))
+        page.table(claims_table(outcome.verdicts))
     page.write(output / "index.html")
-    everything = [verdict for found in verdicts.values() for verdict in found]
+    everything = [verdict for outcome in outcomes.values() for verdict in outcome.verdicts]
     write_claims(everything, output)
-    return everything
+    return Outcome(everything, [sentence for outcome in outcomes.values() for sentence in outcome.missing])
 
 
 if __name__ == "__main__":

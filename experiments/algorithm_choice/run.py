@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from experiments.case_study import CaseStudy, hardware
-from experiments.claims import Verdict, claims_table, judge, load_claims, write_claims
-from experiments.command_line import ARTIFACTS, command_line
+from experiments.claims import claims_table, judge, load_claims, write_claims
+from experiments.command_line import ARTIFACTS, Outcome, command_line
 from experiments.results import Result, by_workload, mean_table, result_of
 from experiments.statistics import Estimate, bootstrap
 from rlscope.errors import IncompleteTraceError
@@ -25,35 +25,36 @@ METHOD = (
 )
 
 
-def run(budget: str, output: Path) -> list[Verdict]:
+def run(budget: str, output: Path) -> Outcome:
     """Record, draw and judge."""
     study = CaseStudy(HERE, budget, output)
-    results = [result_of(study_run, execution) for study_run, execution in study.record(study.runs())]
+    executed, failures = study.record(study.runs())
+    results = [result_of(study_run, execution) for study_run, execution in executed]
 
     page = Page("Case study: algorithm choice")
     page.paragraph(METHOD)
-    for sentence in study.left_out:
+    for sentence in [*study.left_out, *failures]:
         page.paragraph(sentence)
     measured = {}
     for environment in study.environments:
-        chosen = [result for result in results if result.workload.environment == environment["id"]]
+        chosen = [result for result in results if result.workload.environment == environment["name"]]
         table = mean_table(chosen)
         labels = {result.workload.name: result.workload.label for result in chosen}
         study.save_figure(environment["figure"], breakdown_figure(table, "percent", labels, "RL algorithm"), table)
-        measured[environment["id"]] = measurements(chosen) | (gpu_measurements(chosen) if hardware() == "gpu" else {})
-        page.heading(environment["id"])
+        measured[environment["name"]] = measurements(chosen) | (gpu_measurements(chosen) if hardware() == "gpu" else {})
+        page.heading(environment["name"])
         page.figure(environment["figure"], environment["caption"])
         left_out_s = sum(result.left_out_s for result in chosen) / len(chosen)
         page.paragraph(f"Recorded outside training and left out: {left_out_s:.2g} s of an average run.")
         page.table(table)
 
     claims = load_claims(HERE / "claims.toml")
-    verdicts = judge(claims, measured, hardware(), study.is_provisional)
+    verdicts = judge(claims, measured, hardware(), study.is_provisional, left_out=bool(failures))
     write_claims(verdicts, output)
     page.heading("Claims")
     page.table(claims_table(verdicts))
     page.write(output / "index.html")
-    return verdicts
+    return Outcome(verdicts, failures)
 
 
 def measurements(results: Sequence[Result]) -> dict[str, Estimate]:

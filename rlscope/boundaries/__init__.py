@@ -1,11 +1,14 @@
 """The boundaries that ship: one small file per library, which names modules, types and functions and nothing else."""
 
-from rlscope.boundaries import ale, blocking, box2d, mujoco, pybullet, torch
+from rlscope.boundaries import ale, blocking, box2d, jax, mujoco, pybullet, tensorflow, torch, torch_compile
 from rlscope.record.boundary import Boundary
 
 BOUNDARIES: tuple[Boundary, ...] = (
     *blocking.BOUNDARIES,
     torch.BOUNDARY,
+    torch_compile.BOUNDARY,
+    jax.BOUNDARY,
+    *tensorflow.BOUNDARIES,
     mujoco.BOUNDARY,
     pybullet.BOUNDARY,
     ale.BOUNDARY,

@@ -13,12 +13,11 @@ from rlscope.cli.utilization import sampled
 from rlscope.errors import RLScopeError, UsageError
 from rlscope.record.config import LAYERS, TRACE_VARIABLE, RecordConfig
 from rlscope.record.trace_directory import (
-    INJECTION_VARIABLE,
     begin_trace,
     end_trace,
     environment_of_children,
     name_main_process,
-    other_injected_library,
+    other_cuda_profiler,
 )
 from rlscope.text import printable
 
@@ -89,11 +88,10 @@ def record(
         max_seconds=max_seconds,
     )
     begin_trace(directory, config, list(command), force)
-    other = other_injected_library(config, dict(os.environ))
+    other = other_cuda_profiler(config, dict(os.environ))
     if other is not None:
         click.echo(
-            f"rlscope: work of GPUs is not recorded: {INJECTION_VARIABLE} names another tool, {printable(other)}; "
-            "unset it to record the GPU. Everything else is recorded",
+            f"rlscope: work of GPUs is not recorded: {printable(other)} to record the GPU. Everything else is recorded",
             err=True,
         )
     status, unsampled = _run_recorded(directory, config, command)

@@ -3,8 +3,28 @@
 Other profilers that a program may use on itself have such a file too: they get what only one profiler can have.
 """
 
-from rlscope.integrations import gym, gymnasium, jax_profiler, stable_baselines3, torch_profiler
-from rlscope.record.hooks import FunctionHook, MethodHook, ProfilerHook
+from rlscope.integrations import (
+    gym,
+    gymnasium,
+    jax,
+    jax_profiler,
+    sbx,
+    stable_baselines3,
+    tensorflow,
+    tf_agents,
+    torch_compile,
+    torch_profiler,
+)
+from rlscope.record.hooks import FunctionHook, MethodHook, ProfilerHook, WrapperHook
 
-HOOKS: tuple[FunctionHook | MethodHook, ...] = gym.HOOKS + gymnasium.HOOKS + stable_baselines3.HOOKS
+HOOKS: tuple[FunctionHook | MethodHook | WrapperHook, ...] = (
+    *gym.HOOKS,
+    *gymnasium.HOOKS,
+    *stable_baselines3.HOOKS,
+    *torch_compile.HOOKS,
+    *tensorflow.HOOKS,
+    *tf_agents.HOOKS,
+    *jax.HOOKS,
+    *sbx.HOOKS,
+)
 PROFILERS: tuple[ProfilerHook, ...] = (torch_profiler.PROFILER, jax_profiler.PROFILER)

@@ -1,10 +1,12 @@
-"""Finds the folders in which Python packages keep libcupti, without importing any of them."""
+"""Whether CUPTI can be had, and the folders in which Python packages keep it; none of them is imported."""
 
 import os
 import re
 import sys
 from collections.abc import Iterable
 
+#: Nsight Compute sets it for what it starts, and ends a program for which another library is injected.
+NSIGHT_COMPUTE_VARIABLE = "NV_TPS_LAUNCH_TOKEN"
 LIBRARY = re.compile(r"libcupti\.so\.(\d{1,3})$")
 
 

@@ -1,14 +1,17 @@
 """Hooks: Python functions of known libraries that are replaced by ones that run inside operations."""
 
 import functools
+import gc
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from rlscope import _native
-from rlscope.model import STAGES
+from rlscope.model import STAGES, Category
+from rlscope.record.boundary import Loader, Maker, intercept_generated, resolve
 from rlscope.record.decorator import scoped
+from rlscope.record.tracing import noting
 
 Notice = Callable[[Any], None]
 
@@ -21,11 +24,13 @@ class FunctionHook:
         module: The module in which the name is replaced, after its import.
         name: The function's name there.
         operations: One or two operations, outermost first. A stage that is open already is not opened again.
+        is_traced: Whether a library may trace the function, to run what it compiled of it later.
     """
 
     module: str
     name: str
     operations: tuple[str, ...]
+    is_traced: bool = False
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,8 @@ class MethodHook:
         operations: As in FunctionHook; none to be told about calls only.
         before: Called with the instance before the outermost call.
         after: Called with the instance after the outermost call has returned.
+        is_traced: As in FunctionHook.
+        is_default: Whether the operation, only one then, opens only where no stage is open.
     """
 
     module: str
@@ -47,6 +54,23 @@ class MethodHook:
     operations: tuple[str, ...]
     before: Notice | None = None
     after: Notice | None = None
+    is_traced: bool = False
+    is_default: bool = False
+
+
+@dataclass(frozen=True)
+class WrapperHook:
+    """A function, or a method of a class, in whose place an integration puts one of its own.
+
+    Attributes:
+        module: The module in which it is replaced, after its import.
+        path: The function's name, or the class's and the method's.
+        wrap: Makes the one from the other.
+    """
+
+    module: str
+    path: tuple[str, ...]
+    wrap: Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 @dataclass(frozen=True)
@@ -86,6 +110,13 @@ def scope_of(operation: str) -> _native.Scope:
     return _native.joining_stage(operation) if operation in STAGES else _native.operation(operation)
 
 
+def in_operations(function: Callable[..., Any], hook: FunctionHook | MethodHook) -> Callable[..., Any]:
+    """Wraps `function` so that each call runs inside the hook's operations."""
+    is_default = isinstance(hook, MethodHook) and hook.is_default
+    recorded = scoped(function, *map(_native.default_operation if is_default else scope_of, hook.operations))
+    return noting(function, recorded, hook.operations) if hook.is_traced else recorded
+
+
 def with_notices(method: Callable[..., Any], hook: MethodHook, running: set[int]) -> Callable[..., Any]:
     """Wraps `method` so that the hook's notices see outermost calls only: a subclass may call its base's method.
 
@@ -118,13 +149,17 @@ class Hooks:
         self._watched: dict[type, list[Callable[[type], None]]] = {}
         self._running: dict[MethodHook, set[int]] = {}
         self._holder: ProfilerHook | None = None
+        self._registered: list[tuple[Callable[[Any], Any], Any]] = []
 
-    def apply(self, hook: FunctionHook | MethodHook, module: types.ModuleType) -> None:
+    def apply(self, hook: FunctionHook | MethodHook | WrapperHook, module: types.ModuleType) -> None:
         """Puts `hook` in place in an imported module. A name that the library no longer has is left out."""
         if isinstance(hook, FunctionHook):
             function = vars(module).get(hook.name)
             if function is not None:
-                self._replace(module, hook.name, function, scoped(function, *map(scope_of, hook.operations)))
+                self._replace(module, hook.name, function, in_operations(function, hook))
+            return
+        if isinstance(hook, WrapperHook):
+            self._wrap(hook, module)
             return
         owner = vars(module).get(hook.owner)
         if isinstance(owner, type):
@@ -144,6 +179,14 @@ class Hooks:
 
         self.on_subclasses(target, mark)
 
+    def mark_registered(self, module: types.ModuleType, name: str, taker: str) -> None:
+        """Counts what native code calls because the module gave it to `taker`, when it was imported, as Python."""
+        given, take = vars(module).get(name), resolve(taker)
+        if given is None or take is None:
+            return
+        take(type(given)(*map(as_callback, given)) if isinstance(given, tuple) else as_callback(given))
+        self._registered.append((take, given))
+
     def mark_given_callbacks(self, module: types.ModuleType, path: tuple[str, ...]) -> None:
         """Counts what native code calls because it was given to this function, or method of a class, as Python."""
         *owner, name = path
@@ -159,6 +202,39 @@ class Hooks:
             return function(*args[:of_caller], *given, **{key: as_callback(value) for key, value in kwargs.items()})
 
         self._replace(target, name, function, taking)
+
+    def intercept_made(self, module: types.ModuleType, maker: Maker, category: Category) -> None:
+        """Counts calls of what a function makes, and has made before, as crossings."""
+        make, kind = (vars(module).get(name) for name in (maker.function, maker.type))
+        if not callable(make) or not isinstance(kind, type):
+            return
+
+        compiling = _native.callback(f"{maker.label}: compiling")
+
+        def making(name: str, function: Any, compile: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+            made = make(name, function, scoped(compile, compiling), *args, **kwargs)
+            _native.intercept_compiled(made, f"{maker.label}({name})", category)
+            return made
+
+        for known in gc.get_objects():
+            if type(known) is kind:
+                _native.intercept_compiled(known, f"{maker.label}({getattr(known, '__name__', '?')})", category)
+        self._replace(module, maker.function, make, functools.wraps(make)(making))
+
+    def intercept_loaded(self, module: types.ModuleType, loader: Loader, category: Category) -> None:
+        """Counts calls of what is native in generated modules, also in those that were loaded before, as crossings."""
+        load, holder = (vars(module).get(name) for name in (loader.function, loader.loaded[0]))
+        if not callable(load):
+            return
+
+        def loading(*args: Any, **kwargs: Any) -> Any:
+            loaded = load(*args, **kwargs)
+            intercept_generated(loaded, loader.label, category)
+            return loaded
+
+        for known in getattr(holder, loader.loaded[1], ()):
+            intercept_generated(known, loader.label, category)
+        self._replace(module, loader.function, load, functools.wraps(load)(loading))
 
     def lend_cupti(self, module: types.ModuleType, hook: ProfilerHook) -> None:
         """Lets another profiler have CUPTI from when it starts until it has stopped."""
@@ -193,6 +269,9 @@ class Hooks:
                 delattr(target, name)
             else:
                 setattr(target, name, original)
+        for take, given in self._registered:
+            take(given)
+        self._registered.clear()
         self._replaced.clear()
         self._watched.clear()
 
@@ -233,6 +312,13 @@ class Hooks:
         setattr(target, name, replacement)
         self._replaced.append((target, name, original, replacement))
 
+    def _wrap(self, hook: WrapperHook, module: types.ModuleType) -> None:
+        *owner, name = hook.path
+        target = vars(module).get(owner[0]) if owner else module
+        function = vars(target).get(name) if target is not None else None
+        if callable(function):
+            self._replace(target, name, function, functools.wraps(function)(hook.wrap(function)))
+
     def _wrap_inherited(self, owner: type, hook: MethodHook) -> None:
         """A method that the class only inherits (nn.Module.__call__) is wrapped on the class itself."""
         inherited = getattr(owner, hook.name, None)
@@ -245,7 +331,7 @@ class Hooks:
             self._replace(owner, hook.name, method, self._wrapper(hook, method))
 
     def _wrapper(self, hook: MethodHook, method: Callable[..., Any]) -> Callable[..., Any]:
-        wrapper = scoped(method, *map(scope_of, hook.operations)) if hook.operations else method
+        wrapper = in_operations(method, hook) if hook.operations else method
         if hook.before is not None or hook.after is not None:
             wrapper = with_notices(wrapper, hook, self._running.setdefault(hook, set()))
         return wrapper

@@ -21,7 +21,7 @@ from rlscope.model import Category
 from rlscope.record import progress
 from rlscope.record.boundary import Boundary, intercept, intercept_container, resolve
 from rlscope.record.config import RecordConfig
-from rlscope.record.cupti import cupti_directories
+from rlscope.record.cupti import NSIGHT_COMPUTE_VARIABLE, cupti_directories
 from rlscope.record.hooks import Hooks
 from rlscope.record.import_hooks import ImportHooks
 from rlscope.trace.manifest import note_unrecorded
@@ -68,6 +68,8 @@ class Recorder:
         self._imports.install()
         progress.listener = self.on_progress
         self._imports.after_import("multiprocessing.util", self._follow_multiprocessing)
+        for boundary in self._boundaries():
+            self._follow_callbacks(boundary)
         if self.config.auto:
             for hook in HOOKS:
                 self._imports.after_import(hook.module, functools.partial(self._hooks.apply, hook))
@@ -133,10 +135,29 @@ class Recorder:
             return True
         return config.max_seconds is not None and time.monotonic_ns() - self._started_ns >= config.max_seconds * 1e9
 
+    def _boundaries(self) -> list[Boundary]:
+        return [boundary for boundary in BOUNDARIES if boundary.category.label in self.config.layers]
+
+    def _follow_callbacks(self, boundary: Boundary) -> None:
+        """From the start, even of a recording that is delayed: a callback is often given once, at import."""
+        for name, owner, method in boundary.callbacks:
+            self._imports.after_import(name, functools.partial(self._hooks.mark_callback, owner=owner, name=method))
+        for name, given, taker in boundary.registered:
+            self._imports.after_import(name, functools.partial(self._hooks.mark_registered, name=given, taker=taker))
+        for name, *path in boundary.callback_takers:
+            self._imports.after_import(name, functools.partial(self._hooks.mark_given_callbacks, path=tuple(path)))
+        for maker in boundary.makers:
+            intercept_made = functools.partial(self._hooks.intercept_made, maker=maker, category=boundary.category)
+            self._imports.after_import(maker.module, intercept_made)
+        for loader in boundary.loaders:
+            intercept_loaded = functools.partial(
+                self._hooks.intercept_loaded, loader=loader, category=boundary.category
+            )
+            self._imports.after_import(loader.module, intercept_loaded)
+
     def _start_writing(self) -> None:
-        for boundary in BOUNDARIES:
-            if boundary.category.label in self.config.layers:
-                self._imports.after_import(boundary.library, functools.partial(self._intercept, boundary))
+        for boundary in self._boundaries():
+            self._imports.after_import(boundary.library, functools.partial(self._intercept, boundary))
         # Ends a process without ending the interpreter: what was recorded must be completed before.
         _native.intercept(os._exit, "posix._exit", Category.WAIT)
         self._write_file()
@@ -146,7 +167,7 @@ class Recorder:
             _native.start(self.directory)
         except OSError as error:
             raise RecordingError(f"cannot write a trace into {self.directory}: {error.strerror}") from error
-        if "cuda" in self.config.layers:
+        if "cuda" in self.config.layers and NSIGHT_COMPUTE_VARIABLE not in os.environ:
             _native.enable_cuda(cupti_directories())
         self._started_ns = time.monotonic_ns()
         self._is_writing = True
@@ -173,10 +194,6 @@ class Recorder:
             indexed = resolve(dotted)
             if isinstance(indexed, type):
                 self._intercept_indexing(indexed, dotted, boundary.category)
-        for name, owner, method in boundary.callbacks:
-            self._imports.after_import(name, functools.partial(self._hooks.mark_callback, owner=owner, name=method))
-        for name, *path in boundary.callback_takers:
-            self._imports.after_import(name, functools.partial(self._hooks.mark_given_callbacks, path=tuple(path)))
 
     def _intercept_indexing(self, base: type, name: str, category: Category) -> None:
         """Each subclass has slots of its own, filled when it is made, from the base's original function."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from rlscope.errors import RecordingError, UsageError
 from rlscope.record.config import CONFIG_NAME, TRACE_VARIABLE, RecordConfig
+from rlscope.record.cupti import NSIGHT_COMPUTE_VARIABLE
 from rlscope.trace.manifest import MANIFEST_NAME, UNRECORDED_NAME, read_manifest, write_manifest
 from rlscope.version import FORMAT_VERSION, __version__
 
@@ -69,17 +70,22 @@ def environment_of_children(directory: Path, config: RecordConfig, environment: 
     if str(STARTUP_DIRECTORY) not in paths:
         paths.insert(0, str(STARTUP_DIRECTORY))
     changed = {**environment, "PYTHONPATH": os.pathsep.join(paths), TRACE_VARIABLE: str(directory)}
-    if "cuda" in config.layers and INJECTED_LIBRARY.exists() and not environment.get(INJECTION_VARIABLE):
+    is_free = not environment.get(INJECTION_VARIABLE) and NSIGHT_COMPUTE_VARIABLE not in environment
+    if "cuda" in config.layers and INJECTED_LIBRARY.exists() and is_free:
         changed[INJECTION_VARIABLE] = str(INJECTED_LIBRARY)
     return changed
 
 
-def other_injected_library(config: RecordConfig, environment: dict[str, str]) -> str | None:
-    """What the CUDA driver will load in the place of our library, None where nothing is in its way."""
-    other = environment.get(INJECTION_VARIABLE)
-    if "cuda" not in config.layers or not other or os.path.realpath(other) == str(INJECTED_LIBRARY):
+def other_cuda_profiler(config: RecordConfig, environment: dict[str, str]) -> str | None:
+    """Says which other tool the work of GPUs goes to and how to get it back, None where nothing is in the way."""
+    if "cuda" not in config.layers:
         return None
-    return other
+    if NSIGHT_COMPUTE_VARIABLE in environment:
+        return "Nsight Compute runs this program; run it without `ncu`"
+    other = environment.get(INJECTION_VARIABLE)
+    if not other or os.path.realpath(other) == str(INJECTED_LIBRARY):
+        return None
+    return f"{INJECTION_VARIABLE} names another tool, {other}; unset it"
 
 
 def _now() -> dict[str, int]:

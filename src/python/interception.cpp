@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "blocking_calls.h"
+#include "compiled_calls.h"
 
 namespace rlscope {
 namespace {
@@ -294,18 +295,21 @@ void restore_all() {
   }
   swaps().clear();
   restore_builtin_types();
+  restore_compiled_calls();
+}
+
+int parse_category(PyObject* value, void* category) {
+  long number = PyLong_AsLong(value);
+  if (number == -1 && PyErr_Occurred()) return 0;
+  if (number < 0 || number > static_cast<long>(Category::kWait)) {
+    PyErr_Format(PyExc_ValueError, "a category is 0 to 4, not %ld", number);
+    return 0;
+  }
+  *static_cast<Category*>(category) = static_cast<Category>(number);
+  return 1;
 }
 
 namespace {
-
-bool parse_category(int value, Category& category) {
-  if (value < 0 || value > static_cast<int>(Category::kWait)) {
-    PyErr_Format(PyExc_ValueError, "a category is 0 to 4, not %d", value);
-    return false;
-  }
-  category = static_cast<Category>(value);
-  return true;
-}
 
 PyObject* report(bool has_room) {
   if (has_room) Py_RETURN_TRUE;
@@ -315,9 +319,8 @@ PyObject* report(bool has_room) {
 PyObject* intercept(PyObject*, PyObject* args) {
   PyObject* object;
   const char* name;
-  int value;
   Category category;
-  if (!PyArg_ParseTuple(args, "Osi", &object, &name, &value) || !parse_category(value, category)) return nullptr;
+  if (!PyArg_ParseTuple(args, "OsO&", &object, &name, parse_category, &category)) return nullptr;
   if (PyMethodDef* def = method_def_of(object)) {
     if (intercept_blocking_call(def, name, object)) Py_RETURN_TRUE;
     int arguments = argument_count(def->ml_flags);
@@ -338,11 +341,8 @@ PyObject* intercept(PyObject*, PyObject* args) {
 PyObject* intercept_indexing(PyObject*, PyObject* args) {
   PyObject* object;
   const char* name;
-  int value;
   Category category;
-  if (!PyArg_ParseTuple(args, "O!si", &PyType_Type, &object, &name, &value) || !parse_category(value, category)) {
-    return nullptr;
-  }
+  if (!PyArg_ParseTuple(args, "O!sO&", &PyType_Type, &object, &name, parse_category, &category)) return nullptr;
   auto* type = reinterpret_cast<PyTypeObject*>(object);
   PyMappingMethods* mapping = type->tp_as_mapping;
   if (!mapping) Py_RETURN_FALSE;
@@ -358,6 +358,28 @@ PyObject* intercept_indexing(PyObject*, PyObject* args) {
   return report(has_room);
 }
 
+// The buffer protocol of a type: numpy.asarray(x), memoryview(x).
+PyObject* intercept_buffers(PyObject*, PyObject* args) {
+  PyObject* object;
+  const char* name;
+  Category category;
+  if (!PyArg_ParseTuple(args, "O!sO&", &PyType_Type, &object, &name, parse_category, &category)) return nullptr;
+  PyBufferProcs* procedures = reinterpret_cast<PyTypeObject*>(object)->tp_as_buffer;
+  if (!procedures || !procedures->bf_getbuffer) Py_RETURN_FALSE;
+  return report(swap_for_trampoline(reinterpret_cast<void**>(&procedures->bf_getbuffer), 3, category, name, object));
+}
+
+// Making an object of a native type from others: Type(...).
+PyObject* intercept_construction(PyObject*, PyObject* args) {
+  PyObject* object;
+  const char* name;
+  Category category;
+  if (!PyArg_ParseTuple(args, "O!sO&", &PyType_Type, &object, &name, parse_category, &category)) return nullptr;
+  auto* type = reinterpret_cast<PyTypeObject*>(object);
+  if (!type->tp_init) Py_RETURN_FALSE;
+  return report(swap_for_trampoline(reinterpret_cast<void**>(&type->tp_init), 3, category, name, object));
+}
+
 PyObject* restore(PyObject*, PyObject*) {
   restore_all();
   Py_RETURN_NONE;
@@ -368,6 +390,10 @@ PyMethodDef functions[] = {
      "intercept(function, name, category)\n--\n\nRecord calls of a native function. False: it cannot be intercepted."},
     {"intercept_indexing", intercept_indexing, METH_VARARGS,
      "intercept_indexing(type, name, category)\n--\n\nRecord x[i] and x[i] = v of a native type."},
+    {"intercept_buffers", intercept_buffers, METH_VARARGS,
+     "intercept_buffers(type, name, category)\n--\n\nRecord who gets the memory of a native type's objects."},
+    {"intercept_construction", intercept_construction, METH_VARARGS,
+     "intercept_construction(type, name, category)\n--\n\nRecord the making of a native type's objects by Python."},
     {"restore_all", restore, METH_NOARGS, "restore_all()\n--\n\nPut back everything that was intercepted."},
     {nullptr, nullptr, 0, nullptr},
 };

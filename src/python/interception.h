@@ -19,6 +19,9 @@ void restore_all();
 // The PyMethodDef behind a built-in function, method or class method, or null.
 PyMethodDef* method_def_of(PyObject* object);
 
+// Converts an argument of a Python function, as PyArg_ParseTuple's O& asks.
+int parse_category(PyObject* value, void* category);
+
 bool add_interception(PyObject* module);
 
 }  // namespace rlscope

@@ -5,7 +5,9 @@
 #include <string>
 
 #include "collector.h"
+#include "compiled_calls.h"
 #include "interception.h"
+#include "network_calls.h"
 #include "scope.h"
 #include "session.h"
 
@@ -119,6 +121,9 @@ PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_native", "The recorder inside
 
 PyMODINIT_FUNC PyInit__native() {
   PyObject* module = PyModule_Create(&rlscope::definition);
-  if (module && (!rlscope::add_scopes(module) || !rlscope::add_interception(module))) Py_CLEAR(module);
+  if (module && (!rlscope::add_scopes(module) || !rlscope::add_interception(module) ||
+                 !rlscope::add_compiled_calls(module) || !rlscope::add_network_calls(module))) {
+    Py_CLEAR(module);
+  }
   return module;
 }

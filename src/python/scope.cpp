@@ -19,6 +19,7 @@ struct Scope {
   bool ends_guess;  // says what the program does now, so that nothing needs to be guessed any more
   bool is_joining;  // opens nothing inside a frame that is in this stage already
   bool is_guess;    // opens nothing inside any stage that is not guessed
+  bool is_default;  // opens nothing inside any stage
   CodedId id;       // id 0 until first recorded
 };
 
@@ -27,6 +28,7 @@ PyObject* operations;  // name -> Scope
 PyObject* phases;
 PyObject* joining_stages;
 PyObject* guessed_stages;
+PyObject* default_operations;
 PyObject* callbacks;
 
 Scope* as_scope(PyObject* object) { return reinterpret_cast<Scope*>(object); }
@@ -39,6 +41,13 @@ bool intern(Scope* scope) {
   scope->id = Session::intern(scope->kind, Category::kPython, view);
   Py_DECREF(text);
   return true;
+}
+
+bool is_in_any_stage(StreamWriter* writer) {
+  for (uint32_t depth = writer->depth(); depth > 0; depth--) {
+    if (writer->frame(depth - 1).is_stage) return true;
+  }
+  return false;
 }
 
 bool is_in_stage(StreamWriter* writer, uint32_t id) {
@@ -68,6 +77,11 @@ void enter_guess(StreamWriter* writer, Scope* scope) {
   frame.is_stage = frame.is_guess = true;
 }
 
+// Whether a scope that lets an outer one stand in for it does so here.
+bool is_joined(StreamWriter* writer, Scope* scope) {
+  return scope->is_default ? is_in_any_stage(writer) : is_in_stage(writer, scope->id.id);
+}
+
 PyObject* enter(PyObject* self, PyObject*) {
   Scope* scope = as_scope(self);
   if (StreamWriter* writer = Session::writer()) {
@@ -81,7 +95,7 @@ PyObject* enter(PyObject* self, PyObject*) {
       if (scope->is_simulation) writer->count_simulation();
     }
     uint32_t depth = writer->depth();
-    if (scope->is_joining && is_in_stage(writer, scope->id.id)) {
+    if (scope->is_joining && is_joined(writer, scope)) {
       writer->frame(depth - 1).joins++;
     } else if (depth > 0 && writer->frame(depth - 1).id == scope->id.id) {
       writer->frame(depth - 1).repeats++;
@@ -109,7 +123,7 @@ void leave(StreamWriter* writer, uint32_t id) {
   }
 }
 
-PyObject* leave_scope(PyObject* self, PyObject* const*, Py_ssize_t) {
+PyObject* exit_block(PyObject* self, PyObject* const*, Py_ssize_t) {
   Scope* scope = as_scope(self);
   StreamWriter* writer = t_writer;
   if (writer && scope->id.id != 0) {
@@ -145,7 +159,7 @@ PyObject* decorate(PyObject* self, PyObject* args, PyObject* keywords) {
 }
 
 PyMethodDef enter_method = {"__enter__", enter, METH_NOARGS, nullptr};
-PyMethodDef exit_method = {"__exit__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(leave_scope)),
+PyMethodDef exit_method = {"__exit__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(exit_block)),
                            METH_FASTCALL, nullptr};
 
 // What a type has in the place of `__enter__`: gives each scope's own bound method, and the class's to the class.
@@ -250,7 +264,8 @@ PyObject* scope_named(PyObject* cache, NameKind kind, PyObject* name) {
   scope->is_stage = kind == NameKind::kOperation && is_stage_name(name);
   scope->is_simulation = scope->is_stage && is_named(name, kSimulation);
   scope->ends_guess = scope->is_stage || (kind == NameKind::kOperation && is_named(name, "training_loop"));
-  scope->is_joining = cache == joining_stages;
+  scope->is_default = cache == default_operations;
+  scope->is_joining = cache == joining_stages || scope->is_default;
   scope->is_guess = cache == guessed_stages;
   scope->id = {0, 0, 0};
   // All flavours of a stage are one name in the trace.
@@ -276,9 +291,8 @@ PyObject* guessed_stage(PyObject*, PyObject* name) {
   return scope_named(guessed_stages, NameKind::kOperation, name);
 }
 
-PyObject* simulations(PyObject*, PyObject*) {
-  StreamWriter* writer = Session::writer();
-  return PyLong_FromUnsignedLongLong(writer ? writer->simulations() : 0);
+PyObject* default_operation(PyObject*, PyObject* name) {
+  return scope_named(default_operations, NameKind::kOperation, name);
 }
 
 PyObject* callback(PyObject*, PyObject* name) { return scope_named(callbacks, NameKind::kBoundary, name); }
@@ -295,8 +309,8 @@ PyMethodDef functions[] = {
     {"guessed_stage", guessed_stage, METH_O,
      "guessed_stage(name)\n--\n\nAs operation(name), but opens nothing inside a stage that is certain, and ends where "
      "the next stage begins or the operation around it ends."},
-    {"simulations", simulations, METH_NOARGS,
-     "simulations()\n--\n\nHow often this thread has entered simulation so far."},
+    {"default_operation", default_operation, METH_O,
+     "default_operation(name)\n--\n\nAs operation(name), but opens nothing inside any stage."},
     {"callback", callback, METH_O,
      "callback(name)\n--\n\nPython that native code has called: a crossing back, whose time is Python's."},
     {nullptr, nullptr, 0, nullptr},
@@ -304,15 +318,24 @@ PyMethodDef functions[] = {
 
 }  // namespace
 
+bool enter_scope(PyObject* scope) {
+  PyObject* entered = enter(scope, nullptr);
+  Py_XDECREF(entered);
+  return entered != nullptr;
+}
+
+void leave_scope(PyObject* scope) { Py_DECREF(exit_block(scope, nullptr, 0)); }
+
 bool add_scopes(PyObject* module) {
   scope_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&scope_spec));
   operations = PyDict_New();
   phases = PyDict_New();
   joining_stages = PyDict_New();
   guessed_stages = PyDict_New();
+  default_operations = PyDict_New();
   callbacks = PyDict_New();
-  return scope_type && add_bindings() && operations && phases && joining_stages && guessed_stages && callbacks && PyModule_AddType(module, scope_type) == 0 &&
-         PyModule_AddFunctions(module, functions) == 0;
+  return scope_type && add_bindings() && operations && phases && joining_stages && guessed_stages && default_operations &&
+         callbacks && PyModule_AddType(module, scope_type) == 0 && PyModule_AddFunctions(module, functions) == 0;
 }
 
 }  // namespace rlscope

@@ -4,6 +4,10 @@
 
 namespace rlscope {
 
+// Enters and leaves a scope as `with` does. False with a Python exception set on failure.
+bool enter_scope(PyObject* scope);
+void leave_scope(PyObject* scope);
+
 // Adds `operation` and `phase` to the module. False with a Python exception set on failure.
 bool add_scopes(PyObject* module);
 

@@ -43,6 +43,13 @@ def test_our_library_under_another_path_is_no_other_tool(tmp_path: Path, monkeyp
     assert record(tmp_path / "trace", *SHOW, cwd=tmp_path).stderr.count("\n") == 1
 
 
+def test_nsight_compute_keeps_the_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NV_TPS_LAUNCH_TOKEN", "Interactive Profile")
+    recording = record(tmp_path / "trace", sys.executable, "-c", SHOW_CODE)
+    assert recording.stdout == "None\n"
+    assert "work of GPUs is not recorded: Nsight Compute runs this program; run it without `ncu`" in recording.stderr
+
+
 def test_a_script_that_records_itself_injects_it_too(tmp_path: Path) -> None:
     code = f"import subprocess, sys, rlscope; show = [sys.executable, '-c', {SHOW_CODE!r}]\n"
     code += "with rlscope.profile('trace'): subprocess.run(show, check=True)\nsubprocess.run(show, check=True)\n"

@@ -18,7 +18,15 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     script.write_text("import sys, pathlib; pathlib.Path(sys.argv[1]).open('a').write('x'); print('trained')")
     monkeypatch.setattr(module, "command_of", lambda run, trace: [sys.executable, str(run.script), *run.arguments])
     return Run(
-        "walker/ppo/repetition_0", script, (str(tmp_path / "calls"),), 1, 2, threads=1, device="cpu", time_limit_s=60
+        "walker/ppo/repetition_0",
+        Path(sys.executable),
+        script,
+        (str(tmp_path / "calls"),),
+        1,
+        2,
+        threads=1,
+        device="cpu",
+        time_limit_s=60,
     )
 
 
@@ -83,9 +91,19 @@ def test_nothing_unstated_reaches_the_run(run: Run, monkeypatch: pytest.MonkeyPa
 
 
 def test_the_command_records_the_window_of_the_run(tmp_path: Path) -> None:
-    run = Run("name", tmp_path / "train.py", ("--algo", "ppo"), 3, 10, threads=1, device="cpu", time_limit_s=60)
+    run = Run(
+        "name",
+        Path("python"),
+        tmp_path / "train.py",
+        ("--algo", "ppo"),
+        3,
+        10,
+        threads=1,
+        device="cpu",
+        time_limit_s=60,
+    )
     command = command_of(run, tmp_path / "trace")
-    assert command[1:4] == ["-m", "rlscope", "record"]
+    assert command[:4] == ["python", "-m", "rlscope", "record"]
     assert command[command.index("--delay-iterations") + 1] == "3"
     assert command[command.index("--max-iterations") + 1] == "10"
-    assert command[command.index("--") + 1 :] == [sys.executable, str(tmp_path / "train.py"), "--algo", "ppo"]
+    assert command[command.index("--") + 1 :] == ["python", str(tmp_path / "train.py"), "--algo", "ppo"]

@@ -1,19 +1,21 @@
 """The case studies' matrices, results and metrics."""
 
-import importlib.util
 from pathlib import Path
 
 import pandas
 import pytest
 
-from experiments import CHECKOUT
+from experiments import CHECKOUT, case_study, environments
 from experiments.algorithm_choice import run as algorithm_choice
 from experiments.case_study import BUDGETS, CaseStudy, Workload
 from experiments.claims import load_claims
+from experiments.execute import Execution, Run, RunFailedError
 from experiments.results import Result, mean_table
+from experiments.RL_framework_comparison import run as framework_comparison
 from rlscope.errors import IncompleteTraceError
 from rlscope.plots.tables import breakdown_table
 
+NONE = pandas.DataFrame(columns=["workload", "stage", "category", "count", "per_iteration", "per_timestep"])
 FOLDERS = sorted(path.parent for path in (CHECKOUT / "experiments").glob("*/run.py"))
 
 
@@ -48,7 +50,14 @@ def test_sac_is_recorded_after_it_has_begun_to_learn(tmp_path: Path, budget: str
     assert all(run.run.delay_iterations > 1000 for run in runs if run.workload.name == "SAC")
 
 
-def result(name: str, group: str, python_s: float, simulator_s: float, training_s: float = 100.0) -> Result:
+def result(
+    name: str,
+    group: str,
+    python_s: float,
+    simulator_s: float,
+    training_s: float = 100.0,
+    transitions: pandas.DataFrame = NONE,
+) -> Result:
     rows = pandas.DataFrame(
         [
             ("simulation", "python", "cpu", python_s),
@@ -58,7 +67,7 @@ def result(name: str, group: str, python_s: float, simulator_s: float, training_
         columns=["stage", "category", "resource", "seconds"],
     )
     table = breakdown_table(name, rows[rows["seconds"] > 0], training_s)
-    return Result(Workload(name, name, "walker", group), table, left_out_s=0, cuda_s=0, gpu_s=0)
+    return Result(Workload(name, name, "walker", group), table, 0, 0, 0, 100, transitions)
 
 
 def gpu_result(name: str, cuda_s: float, gpu_s: float) -> Result:
@@ -72,7 +81,9 @@ def gpu_result(name: str, cuda_s: float, gpu_s: float) -> Result:
         ],
         columns=["stage", "category", "resource", "seconds"],
     )
-    return Result(Workload(name, name, "walker", "on-policy"), breakdown_table(name, rows, 100), 0, cuda_s, gpu_s)
+    return Result(
+        Workload(name, name, "walker", "on-policy"), breakdown_table(name, rows, 100), 0, cuda_s, gpu_s, 100, NONE
+    )
 
 
 def test_metrics_that_need_a_gpu() -> None:
@@ -86,10 +97,77 @@ def test_metrics_that_need_a_gpu() -> None:
 
 def test_an_environment_whose_package_is_missing_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     study = CaseStudy(CHECKOUT / "experiments" / "algorithm_choice", "smoke", tmp_path)
-    find = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if "pybullet" in name else find(name))
+    has = environments.has_package
+    monkeypatch.setattr(
+        environments, "has_package", lambda python, package: "pybullet" not in package and has(python, package)
+    )
     assert [entry["id"] for entry in study.environments] == ["Walker2d-v5"]
     assert study.left_out == ["Walker2DBulletEnv-v0 is left out: the package pybullet_envs_gymnasium is not installed."]
+
+
+def framework_study(output: Path, budget: str = "quick") -> CaseStudy:
+    return CaseStudy(CHECKOUT / "experiments" / "RL_framework_comparison", budget, output)
+
+
+def test_a_framework_that_is_missing_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(environments, "has_package", lambda python, package: package != "tf_agents")
+    study = framework_study(tmp_path)
+    assert {run.workload.name.split("_")[0] for run in study.runs()} == {"pytorch", "jax", "host", "callbacks"}
+    assert len(study.left_out) == 3
+    assert study.left_out[0] == (
+        "TensorFlow Autograph is left out: tf_agents is not in .venvs/tensorflow, which "
+        "`scripts/install_experiments.sh` makes."
+    )
+
+
+def test_a_workload_may_be_of_one_environment_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(environments, "has_package", lambda python, package: True)
+    places = {(run.workload.name, run.workload.environment) for run in framework_study(tmp_path).runs()}
+    assert {place for place in places if place[0] in ("host_adam", "callbacks_100")} == {
+        ("host_adam", "DDPG"),
+        ("callbacks_100", "TD3"),
+    }
+
+
+def test_a_workload_goes_on_after_the_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(environments, "has_package", lambda python, package: True)
+    runs = {run.run.name: run.run for run in framework_study(tmp_path, "paper").runs()}
+    arguments = runs["TD3/jax_jit/repetition_0"].arguments
+    assert arguments[arguments.index("--stop-after") + 1] == str((11 + 5 + 2) * 1000)
+    quick = {run.run.name: run.run for run in framework_study(tmp_path).runs()}["TD3/jax_jit/repetition_0"].arguments
+    assert quick[quick.index("--stop-after") + 1] == str(3 * int(quick[quick.index("--steps") + 1]))
+
+
+def test_a_run_that_fails_is_told_and_the_rest_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    study = CaseStudy(CHECKOUT / "experiments" / "algorithm_choice", "quick", tmp_path)
+    tried = []
+
+    def execute(run: Run, directory: Path) -> Execution:
+        tried.append(run.name)
+        if "/SAC/" in run.name:
+            raise RunFailedError(f"run {run.name} exited with status 1")
+        return Execution(run, directory / "trace", 1.0, was_complete=False)
+
+    monkeypatch.setattr(case_study, "execute", execute)
+    runs = study.runs()
+    executed, failures = study.record(runs)
+    environments_tried = {run.workload.environment for run in runs}
+    assert len(failures) == len(environments_tried)
+    assert all("/SAC/repetition_0 exited with status 1" in failure for failure in failures)
+    assert len(tried) == len(executed) + len(failures)
+    assert len(executed) == len(runs) - sum("/SAC/" in run.run.name for run in runs)
+
+
+def test_the_iterations_after_the_recorded_ones_are_found_in_the_log(tmp_path: Path) -> None:
+    (run,) = (run.run for run in framework_study(tmp_path, "smoke").runs()[:1])
+    execution = Execution(run, tmp_path / "trace", 1.0, was_complete=False)
+    assert (run.delay_iterations, run.max_iterations) == (1, 1)
+    (tmp_path / "log.txt").write_text("seconds of the iterations: 9.0 5.0 2.0 4.0\nreturn of the last: 3\n")
+    assert execution.unrecorded_iteration_s == 3.0
+    (tmp_path / "log.txt").write_text("seconds of the iterations: 9.0 5.0\n")
+    assert execution.unrecorded_iteration_s is None
+    (tmp_path / "log.txt").write_text("nothing of that kind\n")
+    assert execution.unrecorded_iteration_s is None
 
 
 def test_metrics_of_the_algorithm_choice_study() -> None:
@@ -133,3 +211,54 @@ def test_a_piece_that_a_repetition_lacks_counts_as_nothing_there() -> None:
 def test_workloads_keep_the_order_of_the_study() -> None:
     table = mean_table([result(name, "on-policy", 10, 10) for name in ("SAC", "A2C", "SAC")])
     assert list(dict.fromkeys(table["workload"])) == ["SAC", "A2C"]
+
+
+def framework_result(name: str, training_s: float, python: float, calls: float, group: str = "eager") -> Result:
+    """A third of the time in each stage; `python` is the share of Python in each."""
+    rows = pandas.DataFrame(
+        [
+            (stage, category, "cpu", share)
+            for stage in ("inference", "backpropagation", "simulation")
+            for category, share in (("python", python), ("backend", 1 - python))
+        ],
+        columns=["stage", "category", "resource", "seconds"],
+    )
+    transitions = pandas.DataFrame(
+        [(name, stage, "backend", calls, calls, calls) for stage in ("inference", "backpropagation")],
+        columns=NONE.columns,
+    )
+    table = breakdown_table(name, rows, training_s)
+    return Result(Workload(name, name, "TD3", group), table, 0, 0, 0, 100, transitions)
+
+
+def test_metrics_of_the_framework_comparison() -> None:
+    measured = framework_comparison.measurements(
+        [
+            framework_result("pytorch_eager", 200, 0.5, 40),
+            framework_result("pytorch_compiled", 100, 0.2, 4),
+            framework_result("tensorflow_eager", 600, 0.5, 80),
+            framework_result("tensorflow_graph", 120, 0.4, 8),
+            framework_result("tensorflow_autograph", 150, 0.1, 10),
+            framework_result("host_adam", 500, 0.5, 120, group="extra"),
+        ]
+    )
+    values = {metric: estimate.value for metric, estimate in measured.items()}
+    assert values["eager_to_compiled"] == pytest.approx(2)
+    assert values["calls_to_time_correlation"] == pytest.approx(1)
+    assert values["tensorflow_to_pytorch_eager"] == pytest.approx(2)
+    assert values["python_share_graph_to_autograph"] == pytest.approx(4)
+    assert values["host_adam_time"] == pytest.approx(2.5)
+    assert values["host_adam_calls"] == pytest.approx(3)
+    assert values["graph_to_autograph"] == values["graph_to_autograph_backpropagation"] == pytest.approx(0.8)
+    assert values["pytorch_eager_to_tensorflow_compiled"] == pytest.approx(200 / 120)
+    assert values["inference_backend_autograph_to_graph"] == pytest.approx(150 * 0.9 / (120 * 0.6))
+    assert "callbacks_100_minus_1000" not in values  # their workloads have not run
+
+
+def test_every_claim_of_the_framework_comparison_is_measured() -> None:
+    names = ["pytorch_eager", "pytorch_compiled", "tensorflow_eager", "tensorflow_graph", "tensorflow_autograph"]
+    results = [framework_result(name, 100 + place, 0.5, 10 + place) for place, name in enumerate([*names, "jax_jit"])]
+    results += [framework_result(name, 100, 0.5, 10, "extra") for name in ("host_adam", "callbacks_100")]
+    measured = framework_comparison.measurements([*results, framework_result("callbacks_1000", 100, 0.5, 10, "extra")])
+    claims = load_claims(framework_comparison.HERE / "claims.toml")
+    assert {claim.metric for claim in claims if claim.hardware == "cpu"} == set(measured)

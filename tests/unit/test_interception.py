@@ -1,6 +1,7 @@
 """In-place interception: every calling convention, errors, identity, restoring."""
 
 import _thread
+import collections
 import math
 import pickle
 import re
@@ -104,6 +105,16 @@ def test_restored_functions_are_not_recorded_and_can_be_intercepted_again(tmp_pa
         math.sqrt(4.0)
         _native.stop()
         assert _analysis.sweep(path)["crossings"] == {"math.sqrt": round_number}
+
+
+def test_making_objects_of_a_native_type(in_process: Callable[[], Path]) -> None:
+    assert _native.intercept_construction(collections.deque, "deque.__init__", Category.BACKEND)
+    queue = collections.deque([1, 2], maxlen=2)
+    assert (list(queue), queue.maxlen) == ([1, 2], 2)
+    with pytest.raises(TypeError):
+        collections.deque(1)
+    crossings = _analysis.sweep(str(in_process()))["crossings"]
+    assert crossings["deque.__init__"] == 2
 
 
 def test_python_functions_cannot_be_intercepted() -> None:

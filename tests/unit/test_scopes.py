@@ -110,13 +110,23 @@ def test_a_training_loop_ends_a_guess(in_process: Callable[[], Path]) -> None:
     assert ("training_loop", "training_loop") in {(row[1], row[2]) for row in swept["breakdown"]}
 
 
-def test_steps_of_the_environment_are_counted(in_process: Callable[[], Path]) -> None:
-    before = _native.simulations()
-    with rlscope.operation("simulation"):
-        pass
-    with rlscope.operation("inference"):
-        pass
-    assert _native.simulations() == before + 1
+def test_a_place_is_in_the_stage_that_its_last_call_turned_out_to_be(in_process: Callable[[], Path]) -> None:
+    inference, backpropagation = _native.guessed_stage("inference"), _native.guessed_stage("backpropagation")
+
+    def network() -> list[object]:
+        return [_native.stage_of_caller()]
+
+    _native.follow_networks(network, inference)
+    found: list[object] = []
+    for follows in ("simulation", "nothing", "optimizer", "nothing"):
+        found += network()
+        if follows == "simulation":
+            with rlscope.operation("simulation"):
+                pass
+        elif follows == "optimizer":
+            _native.decide_stage(backpropagation)
+    _native.unfollow_networks()
+    assert found == [None, inference, inference, backpropagation]
 
 
 def test_scopes_are_context_managers_of_the_usual_kind(in_process: Callable[[], Path]) -> None:

@@ -1,0 +1,236 @@
+"""Framework comparison: TD3 and DDPG in PyTorch, TensorFlow and JAX, from eager to compiled.
+
+python -m experiments.RL_framework_comparison.run --budget quick --output DIRECTORY
+"""
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from scipy import stats
+
+from experiments.case_study import CaseStudy, hardware
+from experiments.claims import claims_table, judge, load_claims, write_claims
+from experiments.command_line import ARTIFACTS, Outcome, command_line
+from experiments.results import Result, by_workload, mean_table, mean_transitions, result_of
+from experiments.statistics import Estimate, bootstrap
+from rlscope.errors import UsageError
+from rlscope.plots.breakdown import breakdown_figure
+from rlscope.plots.page import Page
+from rlscope.plots.transitions import transitions_figure
+
+HERE = Path(__file__).parent
+METHOD = (
+    "Colour is the hardware at work, hatch the layer of the stack. Black bars are the whole training of 2 million "
+    "timesteps, at the speed of iterations that were not recorded; the bars below share it out as the recorded "
+    "iterations were. Time between the stages counts as backpropagation, waiting as Python."
+)
+TITLE = "Framework and execution model"
+PAIRS = (
+    ("pytorch_eager", "pytorch_compiled"),
+    ("tensorflow_eager", "tensorflow_graph"),
+    ("tensorflow_eager", "tensorflow_autograph"),
+)
+
+Repetitions = Mapping[str, Sequence[Result]]
+Numbers = Mapping[str, float]
+
+
+def run(budget: str, output: Path) -> Outcome:
+    """Record, draw and judge."""
+    study = CaseStudy(HERE, budget, output)
+    executed, failures = study.record(study.runs())
+    results = [result_of(study_run, execution) for study_run, execution in executed]
+    missing = [*study.left_out, *failures]
+    if not results:
+        raise UsageError(" ".join(["nothing could be recorded.", *missing]))
+
+    page = Page("Case study: RL framework comparison")
+    page.paragraph(METHOD)
+    for sentence in missing:
+        page.paragraph(sentence)
+    measured = {}
+    for environment in study.environments:
+        chosen = [result for result in results if result.workload.environment == environment["name"]]
+        draw(study, page, environment["figure"], environment["name"], chosen)
+        measured[environment["name"]] = measurements(chosen) | (gpu_measurements(chosen) if hardware() == "gpu" else {})
+
+    verdicts = judge(
+        load_claims(HERE / "claims.toml"), measured, hardware(), study.is_provisional, left_out=bool(missing)
+    )
+    write_claims(verdicts, output)
+    page.heading("Claims")
+    page.table(claims_table(verdicts))
+    page.write(output / "index.html")
+    return Outcome(verdicts, missing)
+
+
+def draw(study: CaseStudy, page: Page, figure: str, algorithm: str, results: Sequence[Result]) -> None:
+    """The two figures of an algorithm, and the numbers of what is in no figure."""
+    page.heading(algorithm)
+    shown = [result for result in results if result.workload.group != "extra"]
+    extra = [result for result in results if result.workload.group == "extra"]
+    labels = {result.workload.name: result.workload.label for result in results}
+    if shown:
+        table = mean_table(shown)
+        study.save_figure(f"{figure}_time_breakdown", breakdown_figure(table, "seconds", labels, TITLE), table)
+        page.figure(f"{figure}_time_breakdown", f"{algorithm}: time of the whole training")
+        page.table(table)
+        table = mean_transitions(shown)
+        study.save_figure(f"{figure}_transitions", transitions_figure(table, "per_iteration", labels, TITLE), table)
+        page.figure(f"{figure}_transitions", f"{algorithm}: entries into the backend, CUDA and the simulator")
+        page.table(table)
+    if extra:
+        page.paragraph("For single claims, in no figure:")
+        page.table(mean_table(extra))
+        page.table(mean_transitions(extra))
+
+
+def measurements(results: Sequence[Result]) -> dict[str, Estimate]:
+    """The metrics of claims.toml for one algorithm, as far as their workloads have run."""
+    repetitions = {workload.name: runs for workload, runs in by_workload(results).items()}
+    shown = [workload.name for workload in by_workload(results) if workload.group != "extra"]
+    graph, autograph = "tensorflow_graph", "tensorflow_autograph"
+    metrics: dict[str, tuple[Sequence[str], Callable[[Result], Numbers], Callable[[Numbers], float]]] = {
+        "eager_to_compiled": (
+            sorted({name for pair in PAIRS for name in pair}),
+            training,
+            lambda found: min(found[f"{eager} time"] / found[f"{compiled} time"] for eager, compiled in PAIRS),
+        ),
+        "calls_to_time_correlation": (
+            shown,
+            training,
+            lambda found: float(
+                stats.spearmanr([found[f"{name} calls"] for name in shown], [found[f"{name} time"] for name in shown])[
+                    0
+                ]
+            ),
+        ),
+        "tensorflow_to_pytorch_eager": (
+            ("pytorch_eager", "tensorflow_eager"),
+            training,
+            lambda found: min(
+                found[f"tensorflow_eager {number}"] / found[f"pytorch_eager {number}"] for number in ("time", "calls")
+            ),
+        ),
+        "python_share_graph_to_autograph": (
+            (graph, autograph),
+            stages,
+            lambda found: min(
+                found[f"{graph} {stage} python"] / found[f"{autograph} {stage} python"]
+                for stage in ("inference", "backpropagation")
+            ),
+        ),
+        "host_adam_time": (
+            ("host_adam", "pytorch_eager"),
+            stages,
+            lambda found: found["host_adam backpropagation time"] / found["pytorch_eager backpropagation time"],
+        ),
+        "host_adam_calls": (
+            ("host_adam", "pytorch_eager"),
+            stages,
+            lambda found: found["host_adam backpropagation calls"] / found["pytorch_eager backpropagation calls"],
+        ),
+        "graph_to_autograph_backpropagation": (
+            (graph, autograph),
+            stages,
+            lambda found: found[f"{graph} backpropagation time"] / found[f"{autograph} backpropagation time"],
+        ),
+        "graph_to_autograph": (
+            (graph, autograph),
+            training,
+            lambda found: found[f"{graph} time"] / found[f"{autograph} time"],
+        ),
+        "pytorch_eager_to_tensorflow_compiled": (
+            ("pytorch_eager", graph, autograph),
+            training,
+            lambda found: found["pytorch_eager time"] / min(found[f"{graph} time"], found[f"{autograph} time"]),
+        ),
+        "inference_backend_autograph_to_graph": (
+            (graph, autograph),
+            stages,
+            lambda found: found[f"{autograph} inference backend"] / found[f"{graph} inference backend"],
+        ),
+        "callbacks_100_minus_1000": (
+            ("callbacks_100", "callbacks_1000", "jax_jit"),
+            stages,
+            lambda found: (
+                (found["callbacks_100 simulation python time"] - found["callbacks_1000 simulation python time"])
+                / found["jax_jit simulation python time"]
+            ),
+        ),
+    }
+    return {
+        metric: estimate(repetitions, names, numbers, value)
+        for metric, (names, numbers, value) in metrics.items()
+        if len(names) > 1 and set(names) <= set(repetitions)
+    }
+
+
+def gpu_measurements(results: Sequence[Result]) -> dict[str, Estimate]:
+    """The metrics of claims.toml that exist for runs on a GPU."""
+    groups = {workload: runs for workload, runs in by_workload(results).items() if workload.group != "extra"}
+    repetitions = {workload.name: runs for workload, runs in groups.items()}
+    eager = [workload.name for workload in groups if workload.group == "eager"]
+
+    def of(names: Sequence[str], number: Callable[[Result], float], value: Callable[[list[float]], float]) -> Estimate:
+        return estimate(
+            repetitions, names, lambda result: {"it": number(result)}, lambda found: value(list(found.values()))
+        )
+
+    everything = list(repetitions)
+    return {
+        "largest_gpu_share": of(everything, gpu_percent, max),
+        "gpu_time_spread": of(
+            everything, lambda result: result.gpu_s / result.timesteps, lambda found: max(found) / min(found)
+        ),
+        "smallest_cuda_to_gpu": of(eager, lambda result: result.cuda_s / result.gpu_s, min),
+    }
+
+
+def estimate(
+    repetitions: Repetitions,
+    names: Sequence[str],
+    numbers: Callable[[Result], Numbers],
+    value: Callable[[Numbers], float],
+) -> Estimate:
+    """A value made of several numbers of several workloads; `value` finds each under "workload number"."""
+    groups: dict[str, list[float]] = {}
+    for name in names:
+        for result in repetitions[name]:
+            for number, found in numbers(result).items():
+                groups.setdefault(f"{name} {number}", []).append(found)
+    return bootstrap(groups, value)
+
+
+def training(result: Result) -> Numbers:
+    """Seconds of the whole training, and calls into the backend per timestep."""
+    calls = result.entries("inference", "backend") + result.entries("backpropagation", "backend")
+    return {"time": result.training_s, "calls": calls}
+
+
+def stages(result: Result) -> Numbers:
+    """Of each stage: seconds, seconds in Python and in the backend, share of Python, calls into the backend."""
+    found = {}
+    for stage in ("inference", "backpropagation", "simulation"):
+        seconds = result.stage_seconds(stage)
+        found[f"{stage} time"] = seconds
+        found[f"{stage} python time"] = result.seconds(stage, "python")
+        found[f"{stage} python"] = result.seconds(stage, "python") / seconds
+        found[f"{stage} backend"] = result.seconds(stage, "backend")
+        found[f"{stage} calls"] = result.entries(stage, "backend")
+    return found
+
+
+def rank_correlation(pairs: Sequence[tuple[float, float]]) -> float:
+    """Spearman's."""
+    return float(stats.spearmanr(*zip(*pairs, strict=True))[0])
+
+
+def gpu_percent(result: Result) -> float:
+    """Time with a GPU busy over training time."""
+    return float(result.table.loc[result.table["resource"].isin(["gpu", "cpu+gpu"]), "percent"].sum())
+
+
+if __name__ == "__main__":
+    sys.exit(command_line(__doc__, ARTIFACTS / "experiment_RL_framework_comparison", run))

@@ -1,0 +1,113 @@
+"""Train TD3 or DDPG on a walking robot with SBX, Stable-Baselines3 on JAX, and the published hyper-parameters.
+
+Each update is one call of a function that JAX compiled. SBX itself would put all updates of an iteration into one call.
+Nothing here knows about rlscope: the operations of a recorded run come from `rlscope record` itself.
+
+    python sbx_train.py --algo td3 --env Walker2d-v5 --stop-after 12000
+"""
+
+import argparse
+from typing import Any
+
+import jax
+import numpy
+import torch
+from environment import make, print_summary
+from hyperparameters import ALGORITHMS, Hyperparameters, add_changes, chosen
+from jax_update import Batch, make_states, update
+from sbx import TD3
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.noise import NormalActionNoise
+from stable_baselines3.common.vec_env import DummyVecEnv
+
+
+class OffPolicy(TD3):
+    """TD3, or DDPG, which is TD3 with one critic and without its tricks: SBX's loop, acting and buffer, our update."""
+
+    def __init__(self, envs: DummyVecEnv, algorithm: Hyperparameters, seed: int) -> None:
+        self.algorithm = algorithm
+        noise = numpy.full(envs.action_space.shape or (), algorithm.exploration_noise)
+        super().__init__(
+            "MlpPolicy",
+            envs,
+            train_freq=(algorithm.steps, "step"),
+            gradient_steps=algorithm.updates,
+            learning_starts=algorithm.warm_up,
+            batch_size=algorithm.batch_size,
+            buffer_size=algorithm.buffer_size,
+            action_noise=NormalActionNoise(0 * noise, noise),
+            seed=seed,
+        )
+
+    def _setup_model(self) -> None:
+        super()._setup_model()
+        sizes = self.observation_space.shape[0], self.action_space.shape[0]
+        self.key, key = jax.random.split(self.key)
+        self.policy.actor_state, self.policy.qf_state = make_states(self.algorithm, *sizes, key)
+
+    def train(self, gradient_steps: int, batch_size: int) -> None:
+        """One compiled call per update."""
+        policy = self.policy
+        for _ in range(gradient_steps):
+            self._n_updates += 1
+            data = self.replay_buffer.sample(batch_size)
+            batch = Batch(
+                observation=data.observations.numpy(),
+                action=data.actions.numpy(),
+                reward=data.rewards.numpy()[:, 0],
+                next_observation=data.next_observations.numpy(),
+                done=data.dones.numpy()[:, 0],
+            )
+            self.key, key = jax.random.split(self.key)
+            is_policy_updated = self._n_updates % self.algorithm.policy_delay == 0
+            policy.actor_state, policy.qf_state = update(
+                self.algorithm, policy.actor_state, policy.qf_state, batch, key, is_policy_updated
+            )
+        # Calls return before they are done: without waiting here, the next action would wait for the updates.
+        jax.block_until_ready((policy.actor_state, policy.qf_state))
+
+
+class StopAfter(BaseCallback):
+    """Ends training early, once this many timesteps are complete."""
+
+    def __init__(self, timesteps: int) -> None:
+        super().__init__()
+        self.timesteps = timesteps
+
+    def _on_step(self) -> bool:
+        # The step that exceeds the limit opens a further iteration, so that the last one wanted ends as all others do.
+        return self.num_timesteps <= self.timesteps
+
+
+def parse(arguments: list[str] | None = None) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--algo", choices=sorted(ALGORITHMS), required=True)
+    parser.add_argument("--env", default="Walker2DBulletEnv-v0", help="a Gymnasium environment id")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--total-timesteps", type=int, default=2_000_000, help="length of the whole training")
+    parser.add_argument("--stop-after", type=int, help="end after this many timesteps of it (default: train it all)")
+    add_changes(parser)
+    parser.add_argument("--device", default="cpu", help="where JAX computes: cpu or cuda")
+    return parser.parse_args(arguments)
+
+
+def make_agent(arguments: argparse.Namespace, env: Any) -> OffPolicy:
+    """The agent that the command line names."""
+    return OffPolicy(DummyVecEnv([lambda: env]), chosen(arguments), arguments.seed)
+
+
+def main() -> None:
+    """Build the agent that the command line names, and train it."""
+    arguments = parse()
+    torch.set_num_threads(1)  # the buffer hands out PyTorch's tensors
+    jax.config.update("jax_platforms", arguments.device)
+    env = make(arguments.env, arguments.seed, chosen(arguments))
+    agent = make_agent(arguments, env)
+    agent.learn(arguments.total_timesteps, callback=StopAfter(arguments.stop_after or arguments.total_timesteps))
+    print(f"{arguments.algo} on {arguments.env}: {agent.num_timesteps} timesteps")
+    print_summary(env)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+"""What a compiled function is: libraries trace Python once and run the result, so hooks see the tracing only.
+
+While a function is traced, hooks on the Python that it consists of open nothing, because that is not when its work is
+done; they note what they would have opened, and each later call of the compiled function is that.
+"""
+
+import contextlib
+import functools
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from rlscope.model import STAGES
+
+Operations = tuple[str, ...]
+
+
+class _Thread(threading.local):
+    """Of the functions that one thread is tracing, innermost last: what was met in each."""
+
+    def __init__(self) -> None:
+        self.met: list[set[Operations]] = []
+        self.is_inside = False
+
+
+_thread = _Thread()
+
+
+def is_tracing() -> bool:
+    """Whether this thread traces a function."""
+    return bool(_thread.met)
+
+
+@contextlib.contextmanager
+def tracing() -> Iterator[set[Operations]]:
+    """Traces a function: gives the operations of the outermost hooks that are met."""
+    met: set[Operations] = set()
+    was_inside, _thread.is_inside = _thread.is_inside, False
+    _thread.met.append(met)
+    try:
+        yield met
+    finally:
+        _thread.met.pop()
+        _thread.is_inside = was_inside
+        meet(met)
+
+
+def meet(operations: set[Operations]) -> None:
+    """Notes operations in the function that is being traced, if there is one."""
+    if _thread.met and not _thread.is_inside:
+        _thread.met[-1] |= operations
+
+
+def noting(original: Callable[..., Any], recorded: Callable[..., Any], operations: Operations) -> Callable[..., Any]:
+    """Stands for `recorded`, and, while a function is traced, for `original` with a note of its operations."""
+
+    @functools.wraps(original)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not _thread.met:
+            return recorded(*args, **kwargs)
+        meet({operations})
+        was_inside, _thread.is_inside = _thread.is_inside, True
+        try:
+            return original(*args, **kwargs)
+        finally:
+            _thread.is_inside = was_inside
+
+    return call
+
+
+def operations_of(met: set[Operations]) -> Operations:
+    """What a compiled function is: the operations that were met in it; of several in one stage, the stage.
+
+    Of several stages, an operation that names them all: nobody can say then how the time is divided between them.
+    """
+    staged = {operations for operations in met if operations[0] in STAGES} or met
+    if len(staged) == 1:
+        return next(iter(staged))
+    stages = [stage for stage in STAGES if any(operations[0] == stage for operations in staged)]
+    return ("+".join(stages),) if stages else ()

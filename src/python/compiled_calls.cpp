@@ -1,0 +1,106 @@
+// One entry point serves all compiled functions of a type: a trampoline of its own would keep each of them alive, and a
+// program may make any number.
+#include "compiled_calls.h"
+
+#include <string>
+#include <unordered_map>
+
+#include "interception.h"
+#include "scope.h"
+#include "session.h"
+
+namespace rlscope {
+
+namespace {
+
+struct CompiledFunction {
+  vectorcallfunc original;
+  Category category;
+  std::string name;
+  CodedId id;        // id 0 until first called
+  PyObject* label;   // the scope around its calls, or null
+};
+
+// By address. An object that is made where another one died takes its place here, since all are intercepted when made.
+std::unordered_map<PyObject*, CompiledFunction>& functions_by_object() {
+  static auto* functions = new std::unordered_map<PyObject*, CompiledFunction>;
+  return *functions;
+}
+
+vectorcallfunc* entry_of(PyObject* object) {
+  PyTypeObject* type = Py_TYPE(object);
+  if (!PyType_HasFeature(type, Py_TPFLAGS_HAVE_VECTORCALL) || type->tp_vectorcall_offset <= 0) return nullptr;
+  return reinterpret_cast<vectorcallfunc*>(reinterpret_cast<char*>(object) + type->tp_vectorcall_offset);
+}
+
+// Without destructors, as every trampoline: see interception.cpp.
+PyObject* call(PyObject* object, PyObject* const* arguments, size_t count, PyObject* names) {
+  CompiledFunction& function = functions_by_object().find(object)->second;
+  vectorcallfunc original = function.original;
+  StreamWriter* writer = Session::is_recording() ? Session::writer() : nullptr;
+  if (!writer) return original(object, arguments, count, names);
+  if (function.id.id == 0) function.id = Session::intern(NameKind::kBoundary, function.category, function.name);
+  PyObject* label = function.label;
+  if (label && !enter_scope(label)) return nullptr;
+  uint32_t depth = writer->depth();
+  bool is_begun = writer->begin(function.id);
+  PyObject* result = original(object, arguments, count, names);
+  if (is_begun && t_writer == writer) writer->end_to(depth);
+  if (label) leave_scope(label);
+  return result;
+}
+
+PyObject* intercept_compiled(PyObject*, PyObject* args) {
+  PyObject* object;
+  const char* name;
+  Category category;
+  if (!PyArg_ParseTuple(args, "OsO&", &object, &name, parse_category, &category)) return nullptr;
+  vectorcallfunc* entry = entry_of(object);
+  if (!entry || !*entry) Py_RETURN_FALSE;
+  if (*entry == call) Py_RETURN_TRUE;
+  functions_by_object()[object] = {*entry, category, name, {0, 0, 0}, nullptr};
+  *entry = call;
+  Py_RETURN_TRUE;
+}
+
+PyObject* label_compiled(PyObject*, PyObject* args) {
+  PyObject *object, *label;
+  if (!PyArg_ParseTuple(args, "OO", &object, &label)) return nullptr;
+  auto found = functions_by_object().find(object);
+  // Scopes live as long as the process.
+  if (found != functions_by_object().end()) found->second.label = label == Py_None ? nullptr : label;
+  Py_RETURN_NONE;
+}
+
+PyMethodDef methods[] = {
+    {"intercept_compiled", intercept_compiled, METH_VARARGS,
+     "intercept_compiled(object, name, category)\n--\n\nRecord calls of an object that may die, with an entry point of "
+     "its own. False: it has none."},
+    {"label_compiled", label_compiled, METH_VARARGS,
+     "label_compiled(object, scope)\n--\n\nRun calls of an object that intercept_compiled() took inside a scope."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace
+
+// An object that is gone must not be touched, so the living are looked for.
+void restore_compiled_calls() {
+  auto& functions = functions_by_object();
+  if (functions.empty()) return;
+  PyObject* collector = PyImport_ImportModule("gc");
+  PyObject* objects = collector ? PyObject_CallMethod(collector, "get_objects", nullptr) : nullptr;
+  Py_ssize_t count = objects ? PyList_GET_SIZE(objects) : 0;
+  for (Py_ssize_t i = 0; i < count; i++) {
+    PyObject* object = PyList_GET_ITEM(objects, i);
+    auto found = functions.find(object);
+    vectorcallfunc* entry = found == functions.end() ? nullptr : entry_of(object);
+    if (entry && *entry == call) *entry = found->second.original;
+  }
+  Py_XDECREF(objects);
+  Py_XDECREF(collector);
+  PyErr_Clear();
+}
+
+bool add_compiled_calls(PyObject* module) { return PyModule_AddFunctions(module, methods) == 0; }
+
+}  // namespace rlscope

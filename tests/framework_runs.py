@@ -1,0 +1,42 @@
+"""Runs programs with the Python of a framework's environment; skips the test where that is not installed."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from recording import Recording, environment
+
+ROOT = Path(__file__).parents[1]
+PROGRAMS = ROOT / "tests" / "frameworks" / "programs"
+WORKLOADS = ROOT / "experiments" / "workloads"
+
+
+def python_of(name: str) -> Path:
+    """The Python of an environment."""
+    python = ROOT / ".venvs" / name / "bin" / "python"
+    if not python.exists():
+        pytest.skip(f"the environment .venvs/{name} is not installed: install_experiments makes it")
+    return python
+
+
+def run_in(name: str, *command: object, seconds: float = 280, **variables: str) -> "subprocess.CompletedProcess[str]":
+    """Runs a program, or a module after `-m`, with further environment variables.
+
+    A folder on PYTHONPATH would come before the environment's own rlscope, so there is none.
+    """
+    words = [str(python_of(name)), *map(str, command)]
+    clean = {key: value for key, value in environment().items() if key != "PYTHONPATH"}
+    return subprocess.run(
+        words, capture_output=True, text=True, env={**clean, **variables}, timeout=seconds, cwd=os.sep, check=False
+    )
+
+
+def record_in(
+    name: str, trace: Path, program: str | Path, *arguments: object, options: tuple[str, ...] = (), **variables: str
+) -> Recording:
+    """Runs a program, of PROGRAMS unless its path is absolute, under the environment's own `rlscope record`."""
+    command = ("-m", "rlscope", "record", "-o", trace, *options, "--", python_of(name), PROGRAMS / program, *arguments)
+    finished = run_in(name, *command, **variables)
+    assert finished.returncode == 0, finished.stderr[-4000:]
+    return Recording(trace, finished.returncode, finished.stdout, finished.stderr)

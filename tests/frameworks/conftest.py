@@ -1,0 +1,39 @@
+"""Tests that need the frameworks' own environments run when they are asked for: `pytest tests/frameworks`."""
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from framework_runs import record_in
+from recording import Recording
+
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out these tests unless this folder is named, and the slow ones unless `-m` says which are wanted."""
+    is_asked_for = any(
+        HERE in (path := Path(word.split("::")[0]).resolve()).parents or path == HERE for word in config.args
+    )
+    chosen = bool(config.option.markexpr)
+    left_out = [
+        item
+        for item in items
+        if HERE in item.path.parents and (not is_asked_for or (item.get_closest_marker("slow") and not chosen))
+    ]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
+
+
+@pytest.fixture
+def record_pytorch(tmp_path: Path) -> Callable[..., Recording]:
+    """record_in for the environment of PyTorch and JAX: takes a program, its arguments, and record_in's options."""
+    return functools.partial(record_in, "pytorch", tmp_path / "trace")
+
+
+@pytest.fixture
+def record_tensorflow(tmp_path: Path) -> Callable[..., Recording]:
+    """record_in for the environment of TensorFlow."""
+    return functools.partial(record_in, "tensorflow", tmp_path / "trace")

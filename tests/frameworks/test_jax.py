@@ -1,0 +1,121 @@
+"""JAX, its environments and SBX: known times, counts and stages, and programs that notice nothing."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from framework_runs import PROGRAMS, run_in
+from recording import Recording
+
+from rlscope.model import STAGES
+
+TOLERANCE = 0.05
+Record = Callable[..., Recording]
+
+COMPUTED = ("block_until_ready", "numpy", "item")
+CALLED_BACK = ("pure_callback", "io_callback", "debug_callback")
+
+
+@pytest.fixture
+def known(record_pytorch: Record) -> tuple[Recording, dict]:
+    recording = record_pytorch("jax_known.py")
+    return recording, json.loads(recording.stdout.splitlines()[-1])
+
+
+def test_known_times_and_counts(known: tuple[Recording, dict]) -> None:
+    recording, printed = known
+    for name in COMPUTED:
+        assert recording.seconds(operation=name, category="backend") == pytest.approx(
+            printed["seconds"][name], rel=TOLERANCE
+        ), name
+    for name in CALLED_BACK:  # Python again
+        assert recording.seconds(operation=name, category="python") == pytest.approx(
+            printed["in_callbacks"][name], rel=TOLERANCE
+        ), name
+    crossings = recording.main_sweep()["crossings"]
+    # Each is called once before it is timed; `multiply` also while `total` is traced.
+    assert crossings["jax.jit(multiply)"] == 1 + 2 * printed["calls"]["block_until_ready"] + 1
+    assert crossings["jax.jit(total)"] == 1 + printed["calls"]["item"]
+    assert crossings["jax.jit(pure)"] == 1 + printed["calls"]["pure_callback"]
+    assert crossings["jax.jit(new)"] == printed["calls"]["compiling"]
+
+
+def test_compiling_is_an_operation_of_its_own(known: tuple[Recording, dict]) -> None:
+    recording, printed = known
+    compiling = recording.seconds(operation="compile")
+    assert recording.seconds(operation="compile", category="python") > 0  # traced and lowered
+    assert recording.seconds(operation="compile", category="backend") > 0.2 * compiling
+    # What is left under the operation that compiles each time is the computation and what JAX does around it.
+    whole = printed["seconds"]["compiling"]
+    assert recording.seconds(operation="compiling") < 0.6 * whole
+
+
+def test_a_compiled_function_is_in_the_stage_that_was_met_in_it(record_pytorch: Record) -> None:
+    recording = record_pytorch("jax_stages.py")
+    printed = json.loads(recording.stdout.splitlines()[-1])
+    entries = {
+        (row["stage"], row["operation"]): row["count"]
+        for row in recording.analysis["transitions"]
+        if (row["from"], row["to"]) == ("python", "backend")
+    }
+    calls = printed["calls"]
+    # Whoever annotates knows better: a call of the network, and the wait for it.
+    assert entries.pop(("backpropagation", "targets")) == 2
+    for stage in STAGES:
+        assert entries.pop((stage, stage)) == calls[stage]
+        seconds = recording.seconds(operation=stage, category="backend")
+        assert seconds == pytest.approx(printed["seconds"][stage], rel=TOLERANCE, abs=2e-3), stage
+    # Nobody can say how the time of one call is divided between what it does.
+    assert entries.pop(("(none)", "simulation+inference")) == calls["simulation+inference"]
+    assert entries[("(none)", "(none)")] > calls["neither"]
+    assert recording.seconds(category="simulator") == 0
+    assert printed["alive"] == 0, "recording keeps compiled functions alive"
+    assert printed["looks"] == ["apply", "(w, x)", "module"]
+
+
+def test_sbx_has_the_operations_of_stable_baselines3(record_pytorch: Record) -> None:
+    recording = record_pytorch("sbx_few.py")
+    printed = json.loads(recording.stdout.splitlines()[-1])
+    analysis = recording.analysis
+    operations = {(row["stage"], row["operation"]) for row in analysis["breakdown"]}
+    for operation in (
+        ("training_loop", "training_loop"),
+        ("simulation", "simulation"),
+        ("inference", "sample_action"),
+        ("training_loop", "replay_buffer_add"),
+        ("backpropagation", "backpropagation"),
+        ("backpropagation", "sample_batch"),
+        ("backpropagation", "compute_advantage_estimates"),
+        ("inference", "compile"),
+        ("backpropagation", "compile"),
+    ):
+        assert operation in operations, operation
+    assert {row["stage"] for row in analysis["breakdown"] if row["operation"] == "simulation"} == {"simulation"}
+    crossings = recording.main_sweep()["crossings"]
+    assert crossings["jax.jit(select_action)"] == printed["actions"]
+    assert crossings["jax.jit(_predict_all)"] == printed["rollout_steps"]
+    assert crossings["jax.jit(_train)"] == printed["off_policy_updates"]
+    assert analysis["iterations"] == printed["iterations"]
+
+
+def test_boundaries_need_no_operations(record_pytorch: Record) -> None:
+    recording = record_pytorch("jax_known.py", options=("--no-auto",))
+    printed = json.loads(recording.stdout.splitlines()[-1])
+    assert recording.seconds(operation="compile") == 0
+    assert recording.main_sweep()["crossings"]["jax.jit(new)"] == printed["calls"]["compiling"]
+    for name in CALLED_BACK:
+        assert recording.seconds(operation=name, category="python") == pytest.approx(
+            printed["in_callbacks"][name], rel=TOLERANCE
+        ), name
+
+
+def test_what_was_compiled_before_a_recording_is_found_and_given_back(tmp_path: Path) -> None:
+    traces = [tmp_path / "first", tmp_path / "second"]
+    finished = run_in("pytorch", PROGRAMS / "jax_then_record.py", *traces)
+    assert finished.returncode == 0, finished.stderr
+    assert float(finished.stdout) == 3 * (1 + 1 + 3 * (10 + 3 + 2))
+    for trace, calls in zip(traces, (10, 3), strict=True):
+        crossings = Recording(trace, 0, "", "").sweeps()[0]["crossings"]
+        assert crossings["jax.jit(early)"] == calls
+        assert crossings["jax.jit(<lambda>)"] == calls
