@@ -80,6 +80,8 @@ def draw(study: CaseStudy, page: Page, figure: str, algorithm: str, results: Seq
         study.save_figure(f"{figure}_transitions", transitions_figure(table, "per_iteration", labels, TITLE), table)
         page.figure(f"{figure}_transitions", f"{algorithm}: entries into the backend, CUDA and the simulator")
         page.table(table)
+    left_out_s = sum(result.left_out_s for result in results) / max(len(results), 1)
+    page.paragraph(f"Recorded outside the three stages and left out: {left_out_s:.2g} s of an average run.")
     if extra:
         page.paragraph("For single claims, in no figure:")
         page.table(mean_table(extra))

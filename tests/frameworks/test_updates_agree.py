@@ -14,6 +14,7 @@ SCALE = 1000
 FRAMEWORKS = {
     "stable_baselines3": ("pytorch", "update_stable_baselines3.py", ()),
     "stable_baselines3_compiled": ("pytorch", "update_stable_baselines3.py", ("--compile",)),
+    "stable_baselines3_host_adam": ("pytorch", "update_stable_baselines3.py", ("--adam", "host")),
     "sbx": ("pytorch", "update_sbx.py", ()),
     "jax_loop": ("pytorch", "update_jax_loop.py", ()),
     "tf_agents": ("tensorflow", "update_tf_agents.py", ()),

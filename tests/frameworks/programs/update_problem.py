@@ -22,6 +22,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("output", help="weights after two updates (.npz)")
     parser.add_argument("--algo", choices=("td3", "ddpg"), required=True)
     parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--adam", default="device")
     return parser.parse_args()
 
 

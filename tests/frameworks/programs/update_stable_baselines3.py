@@ -12,7 +12,8 @@ arguments = parse()
 torch.set_num_threads(1)
 problem = dict(numpy.load(arguments.problem))
 kind = workload.CompiledOffPolicy if arguments.compile else workload.OffPolicy
-agent = kind(DummyVecEnv([lambda: Shape(problem)]), noiseless(arguments.algo), seed=0, device="cpu")
+envs, algorithm = DummyVecEnv([lambda: Shape(problem)]), noiseless(arguments.algo)
+agent = kind(envs, algorithm, seed=0, device="cpu", is_adam_on_host=arguments.adam == "host")
 agent.set_logger(Logger(None, []))
 
 
