@@ -75,8 +75,12 @@ class CaseStudy:
 
     @property
     def environments(self) -> list[dict[str, Any]]:
-        """The entries of runs.toml that can be run: not every package exists for every Python."""
-        return [entry for entry in self.matrix["environment"] if python_of(entry.get("python"), entry["package"])]
+        """The entries of runs.toml that can be run: not every package exists for every Python.
+
+        One that is there `instead_of` a package is left aside where that package is.
+        """
+        own = [entry for entry in self.matrix["environment"] if python_of(entry.get("python"), entry["package"])]
+        return [entry for entry in own if "instead_of" not in entry or not python_of(None, entry["instead_of"])]
 
     @property
     def workloads(self) -> list[dict[str, Any]]:
@@ -90,11 +94,14 @@ class CaseStudy:
     @property
     def left_out(self) -> list[str]:
         """What is not recorded here, and why; sentences for the page."""
-        missing = [(entry["name"], entry) for entry in self.matrix["environment"] if entry not in self.environments]
-        missing += [(one_line(entry), entry) for entry in self.matrix["workload"] if entry not in self.workloads]
-        return [
-            f"{name} is left out: {how_to_install(entry.get('python'), entry['package'])}." for name, entry in missing
+        named = [(entry["id"], entry) for entry in self.matrix["environment"] if "instead_of" not in entry]
+        named += [(one_line(entry), entry) for entry in self.matrix["workload"] if "package" in entry]
+        sentences = [
+            f"{name} is left out: {how_to_install(entry.get('python'), entry['package'])}."
+            for name, entry in named
+            if not python_of(entry.get("python"), entry["package"])
         ]
+        return list(dict.fromkeys(sentences))
 
     def runs(self) -> list[StudyRun]:
         """Every repetition of every workload in every environment.

@@ -52,7 +52,7 @@ def run(budget: str, output: Path) -> Outcome:
     measured = {}
     for environment in study.environments:
         chosen = [result for result in results if result.workload.environment == environment["name"]]
-        draw(study, page, environment["figure"], environment["name"], chosen)
+        draw(study, page, environment["figure"], f"{environment['name']} on {environment['id']}", chosen)
         measured[environment["name"]] = measurements(chosen) | (gpu_measurements(chosen) if hardware() == "gpu" else {})
 
     verdicts = judge(
@@ -65,20 +65,20 @@ def run(budget: str, output: Path) -> Outcome:
     return Outcome(verdicts, missing)
 
 
-def draw(study: CaseStudy, page: Page, figure: str, algorithm: str, results: Sequence[Result]) -> None:
+def draw(study: CaseStudy, page: Page, figure: str, title: str, results: Sequence[Result]) -> None:
     """The two figures of an algorithm, and the numbers of what is in no figure."""
-    page.heading(algorithm)
+    page.heading(title)
     shown = [result for result in results if result.workload.group != "extra"]
     extra = [result for result in results if result.workload.group == "extra"]
     labels = {result.workload.name: result.workload.label for result in results}
     if shown:
         table = mean_table(shown)
         study.save_figure(f"{figure}_time_breakdown", breakdown_figure(table, "seconds", labels, TITLE), table)
-        page.figure(f"{figure}_time_breakdown", f"{algorithm}: time of the whole training")
+        page.figure(f"{figure}_time_breakdown", f"{title}: time of the whole training")
         page.table(table)
         table = mean_transitions(shown)
         study.save_figure(f"{figure}_transitions", transitions_figure(table, "per_iteration", labels, TITLE), table)
-        page.figure(f"{figure}_transitions", f"{algorithm}: entries into the backend, CUDA and the simulator")
+        page.figure(f"{figure}_transitions", f"{title}: entries into the backend, CUDA and the simulator")
         page.table(table)
     left_out_s = sum(result.left_out_s for result in results) / max(len(results), 1)
     page.paragraph(f"Recorded outside the three stages and left out: {left_out_s:.2g} s of an average run.")

@@ -120,6 +120,26 @@ def test_a_framework_that_is_missing_is_left_out(tmp_path: Path, monkeypatch: py
     )
 
 
+@pytest.mark.parametrize(
+    ("is_there", "walker", "left_out"),
+    [
+        (True, "Walker2DBulletEnv-v0", []),
+        (
+            False,
+            "Walker2d-v5",
+            ["Walker2DBulletEnv-v0 is left out: the package pybullet_envs_gymnasium is not installed."],
+        ),
+    ],
+)
+def test_mujoco_takes_the_place_of_pybullet(
+    is_there: bool, walker: str, left_out: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(environments, "has_package", lambda python, package: is_there or "pybullet" not in package)
+    study = framework_study(tmp_path)
+    assert [(entry["name"], entry["id"]) for entry in study.environments] == [("TD3", walker), ("DDPG", walker)]
+    assert study.left_out == left_out
+
+
 def test_a_workload_may_be_of_one_environment_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(environments, "has_package", lambda python, package: True)
     places = {(run.workload.name, run.workload.environment) for run in framework_study(tmp_path).runs()}
