@@ -2,6 +2,7 @@
 // is its half that runs at every call. The function that is followed stays the object it is, with another entry point.
 #include "network_calls.h"
 
+#include <frameobject.h>  // for Python 3.10
 #include <unordered_map>
 #include <unordered_set>
 
