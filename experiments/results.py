@@ -16,6 +16,8 @@ from rlscope.plots.folding import fold_breakdown, fold_transitions
 from rlscope.plots.tables import breakdown_table, in_stack_order, transitions_table
 from rlscope.trace.reader import open_trace
 
+#: Resources of the time in which a GPU works.
+ON_GPU = [Resource.GPU.value, Resource.BOTH.value]
 PIECE = ["stage", "category", "resource"]
 
 
@@ -82,7 +84,7 @@ def result_of(study_run: StudyRun, execution: Execution) -> Result:
     transitions = transitions_table(study_run.workload.name, fold_transitions(found))
     training = breakdown[breakdown["stage"] != NO_OPERATION]
     cuda_s = training.loc[training["category"] == Category.CUDA.label, "seconds"].sum()
-    gpu_s = training.loc[training["resource"].isin([Resource.GPU.value, Resource.BOTH.value]), "seconds"].sum()
+    gpu_s = training.loc[training["resource"].isin(ON_GPU), "seconds"].sum()
     timesteps = analysis.timesteps
     return Result(study_run.workload, table, folded.left_out_s, float(cuda_s), float(gpu_s), timesteps, transitions)
 

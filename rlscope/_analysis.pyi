@@ -70,7 +70,7 @@ class SweepDict(TypedDict, total=False):
     gpu_operations: list[tuple[int, str, str, int, int]]
     # (device, stage, operation, name, count, ticks, bytes)
     device_work: list[tuple[int, str, str, str, int, int, int]]
-    # Ticks on the host by name: waiting for the device, CUPTI's and the driver's own work, what was not recorded.
+    # Ticks on the host by name: CUPTI's and the driver's own work, what was not recorded.
     overhead: dict[str, int]
     gaps: dict[str, int]
     progress: _Progress | None

@@ -10,7 +10,7 @@ from pathlib import Path
 from experiments.case_study import CaseStudy, hardware
 from experiments.claims import claims_table, judge, load_claims, write_claims
 from experiments.command_line import ARTIFACTS, Outcome, command_line
-from experiments.results import Result, by_workload, mean_table, result_of
+from experiments.results import ON_GPU, Result, by_workload, mean_table, result_of
 from experiments.statistics import Estimate, bootstrap
 from rlscope.errors import IncompleteTraceError
 from rlscope.model import Resource
@@ -101,7 +101,7 @@ def largest_gpu_percent(result: Result) -> float:
     shares = []
     for stage in ("inference", "backpropagation"):
         rows = result.table[result.table["stage"] == stage]
-        on_gpu = rows["resource"].isin([Resource.GPU.value, Resource.BOTH.value])
+        on_gpu = rows["resource"].isin(ON_GPU)
         shares.append(100 * rows.loc[on_gpu, "seconds"].sum() / rows["seconds"].sum())
     return max(shares)
 

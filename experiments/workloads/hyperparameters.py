@@ -1,7 +1,6 @@
 """The published hyper-parameters of TD3 and DDPG on a walking robot, the same for every framework that is compared."""
 
-import argparse
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
@@ -96,20 +95,3 @@ DDPG = Hyperparameters(
 )
 
 ALGORITHMS = {"td3": TD3, "ddpg": DDPG}
-
-
-def chosen(arguments: argparse.Namespace) -> Hyperparameters:
-    """Those of `--algo`, changed by `--warm-up` and `--steps`; with fewer steps there are fewer updates."""
-    algorithm = ALGORITHMS[arguments.algo]
-    if arguments.warm_up is not None:
-        algorithm = replace(algorithm, warm_up=arguments.warm_up)
-    if arguments.steps is not None:
-        updates = max(1, round(arguments.steps * algorithm.updates / algorithm.steps))
-        algorithm = replace(algorithm, steps=arguments.steps, updates=updates)
-    return algorithm
-
-
-def add_changes(parser: argparse.ArgumentParser) -> None:
-    """The options that `chosen` looks at besides `--algo`."""
-    parser.add_argument("--warm-up", type=int, help="timesteps with random actions (default: as published)")
-    parser.add_argument("--steps", type=int, help="timesteps of an iteration (default: as published)")

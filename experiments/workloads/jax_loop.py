@@ -16,8 +16,9 @@ import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy
+from command_line import chosen, make_parser
 from environment import make, print_summary
-from hyperparameters import ALGORITHMS, Hyperparameters, add_changes, chosen
+from hyperparameters import Hyperparameters
 from jax.experimental import io_callback
 from jax_update import Batch, make_states, update
 from sbx.common.type_aliases import RLTrainState
@@ -134,15 +135,8 @@ def train(arguments: argparse.Namespace, algorithm: Hyperparameters, env: gymnas
 
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--algo", choices=sorted(ALGORITHMS), required=True)
+    parser = make_parser(__doc__)
     parser.add_argument("--steps-per-call", type=int, help="steps in one compiled call (default: all of an iteration)")
-    parser.add_argument("--env", default="Walker2DBulletEnv-v0", help="a Gymnasium environment id")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--total-timesteps", type=int, default=2_000_000, help="length of the whole training")
-    parser.add_argument("--stop-after", type=int, help="end after this many timesteps of it (default: train it all)")
-    add_changes(parser)
-    parser.add_argument("--device", default="cpu", help="where JAX computes: cpu or cuda")
     parsed = parser.parse_args(arguments)
     steps = chosen(parsed).steps
     if steps % (parsed.steps_per_call or steps):

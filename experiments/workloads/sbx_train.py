@@ -12,13 +12,14 @@ from typing import Any
 import jax
 import numpy
 import torch
+from command_line import chosen, make_parser
 from environment import make, print_summary
-from hyperparameters import ALGORITHMS, Hyperparameters, add_changes, chosen
+from hyperparameters import Hyperparameters
 from jax_update import Batch, make_states, update
 from sbx import TD3
-from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.noise import NormalActionNoise
 from stable_baselines3.common.vec_env import DummyVecEnv
+from stop_after import StopAfter
 
 
 class OffPolicy(TD3):
@@ -67,28 +68,9 @@ class OffPolicy(TD3):
         jax.block_until_ready((policy.actor_state, policy.qf_state))
 
 
-class StopAfter(BaseCallback):
-    """Ends training early, once this many timesteps are complete."""
-
-    def __init__(self, timesteps: int) -> None:
-        super().__init__()
-        self.timesteps = timesteps
-
-    def _on_step(self) -> bool:
-        # The step that exceeds the limit opens a further iteration, so that the last one wanted ends as all others do.
-        return self.num_timesteps <= self.timesteps
-
-
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--algo", choices=sorted(ALGORITHMS), required=True)
-    parser.add_argument("--env", default="Walker2DBulletEnv-v0", help="a Gymnasium environment id")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--total-timesteps", type=int, default=2_000_000, help="length of the whole training")
-    parser.add_argument("--stop-after", type=int, help="end after this many timesteps of it (default: train it all)")
-    add_changes(parser)
-    parser.add_argument("--device", default="cpu", help="where JAX computes: cpu or cuda")
+    parser = make_parser(__doc__)
     return parser.parse_args(arguments)
 
 

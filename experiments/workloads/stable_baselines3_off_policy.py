@@ -11,14 +11,15 @@ from typing import Any
 
 import numpy
 import torch
+from command_line import chosen, make_parser
 from environment import make, print_summary
 from host_adam import HostAdam
-from hyperparameters import ALGORITHMS, Hyperparameters, add_changes, chosen
+from hyperparameters import Hyperparameters
 from stable_baselines3 import TD3
-from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.noise import NormalActionNoise
 from stable_baselines3.common.utils import update_learning_rate
 from stable_baselines3.common.vec_env import DummyVecEnv
+from stop_after import StopAfter
 
 BETAS = (0.9, 0.999)
 
@@ -147,30 +148,11 @@ class CompiledOffPolicy(OffPolicy):
         return rewards + (1 - dones) * self.gamma * values.min(dim=1, keepdim=True).values
 
 
-class StopAfter(BaseCallback):
-    """Ends training early, once this many timesteps are complete."""
-
-    def __init__(self, timesteps: int) -> None:
-        super().__init__()
-        self.timesteps = timesteps
-
-    def _on_step(self) -> bool:
-        # The step that exceeds the limit opens a further iteration, so that the last one wanted ends as all others do.
-        return self.num_timesteps <= self.timesteps
-
-
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--algo", choices=sorted(ALGORITHMS), required=True)
+    parser = make_parser(__doc__)
     parser.add_argument("--compile", action="store_true", help="put each update under torch.compile")
     parser.add_argument("--adam", choices=("device", "host"), default="device", help="where an eager update works")
-    parser.add_argument("--env", default="Walker2DBulletEnv-v0", help="a Gymnasium environment id")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--total-timesteps", type=int, default=2_000_000, help="length of the whole training")
-    parser.add_argument("--stop-after", type=int, help="end after this many timesteps of it (default: train it all)")
-    add_changes(parser)
-    parser.add_argument("--device", default="cpu", help="where PyTorch computes: cpu or cuda")
     return parser.parse_args(arguments)
 
 

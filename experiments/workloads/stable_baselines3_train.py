@@ -16,11 +16,11 @@ import torch
 from sb3_contrib.common.wrappers import TimeFeatureWrapper
 from stable_baselines3 import A2C, DDPG, PPO, SAC
 from stable_baselines3.common.base_class import BaseAlgorithm
-from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.noise import NormalActionNoise
 from stable_baselines3.common.utils import LinearSchedule, update_learning_rate
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv, VecNormalize
+from stop_after import StopAfter
 
 DDPG_ACTOR_RATE = 1e-4
 DDPG_CRITIC_RATE = 1e-3
@@ -40,18 +40,6 @@ class TwoRateDDPG(DDPG):
     def _update_learning_rate(self, optimizers: list[torch.optim.Optimizer] | torch.optim.Optimizer) -> None:
         update_learning_rate(self.actor.optimizer, DDPG_ACTOR_RATE)
         update_learning_rate(self.critic.optimizer, DDPG_CRITIC_RATE)
-
-
-class StopAfter(BaseCallback):
-    """Ends training early, once this many timesteps are complete; schedules still span the whole training."""
-
-    def __init__(self, timesteps: int) -> None:
-        super().__init__()
-        self.timesteps = timesteps
-
-    def _on_step(self) -> bool:
-        # The step that exceeds the limit opens a further iteration, so that the last one wanted ends as all others do.
-        return self.num_timesteps <= self.timesteps
 
 
 def environments(env_id: str, count: int, seed: int, time_feature: bool) -> VecEnv:

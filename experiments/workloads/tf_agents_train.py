@@ -10,7 +10,6 @@ TF-Agents leaves the training loop to the user.
     python tf_agents_train.py --algo td3 --mode graph --env Walker2d-v5 --stop-after 12000
 """
 
-import argparse
 import os
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -21,8 +20,9 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 import gymnasium
 import numpy
 import tensorflow as tf
+from command_line import chosen, make_parser
 from environment import make, print_summary
-from hyperparameters import ALGORITHMS, Hyperparameters, add_changes, chosen
+from hyperparameters import Hyperparameters
 from tf_agents.agents import TFAgent
 from tf_agents.agents.ddpg.ddpg_agent import DdpgAgent
 from tf_agents.agents.td3.td3_agent import Td3Agent
@@ -236,15 +236,8 @@ def train(algorithm: Hyperparameters, env: gymnasium.Env[Any, Any], mode: str, t
 
 def main() -> None:
     """Build what the command line names, and train it."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--algo", choices=sorted(ALGORITHMS), required=True)
+    parser = make_parser(__doc__)
     parser.add_argument("--mode", choices=("graph", "autograph", "eager"), required=True)
-    parser.add_argument("--env", default="Walker2DBulletEnv-v0", help="a Gymnasium environment id")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--total-timesteps", type=int, default=2_000_000, help="length of the whole training")
-    parser.add_argument("--stop-after", type=int, help="end after this many timesteps of it (default: train it all)")
-    add_changes(parser)
-    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="where TensorFlow computes")
     arguments = parser.parse_args()
 
     tf.config.threading.set_intra_op_parallelism_threads(1)

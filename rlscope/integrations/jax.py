@@ -13,9 +13,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from rlscope import _native
-from rlscope.model import STAGES
 from rlscope.record.hooks import FunctionHook, MethodHook, WrapperHook, in_operations
-from rlscope.record.tracing import Operations, is_tracing, meet, tracing
+from rlscope.record.tracing import Operations, is_tracing, meet, stages_of, tracing
 
 COMPILE = _native.operation("compile")
 PYTHON = _native.callback("jax.jit: compiling")  # also where a call was made before the recording began
@@ -42,7 +41,7 @@ def label_of(met: set[Operations]) -> _native.Scope | None:
 
     A function that differentiates is backpropagation also where it calls a network before: that gives it its targets.
     """
-    stages = [stage for stage in STAGES if any(operations[0] == stage for operations in met)]
+    stages = stages_of(met)
     if stages == ["inference", "backpropagation"]:
         stages = ["backpropagation"]
     return _native.default_operation("+".join(stages)) if stages else None

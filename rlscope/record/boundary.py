@@ -162,12 +162,12 @@ def intercept(boundary: Boundary) -> int:
         function = resolve(dotted)
         if function is not None:
             count += _native.intercept(function, full_name(dotted, function), boundary.category)
-    for dotted in boundary.buffers:
-        owner = resolve(dotted)
-        if isinstance(owner, type):
-            count += _native.intercept_buffers(owner, f"{dotted}.__buffer__", boundary.category)
-    for dotted in boundary.constructed:
-        owner = resolve(dotted)
-        if isinstance(owner, type):
-            count += _native.intercept_construction(owner, f"{dotted}.__init__", boundary.category)
+    for owners, intercept_type, name in (
+        (boundary.buffers, _native.intercept_buffers, "__buffer__"),
+        (boundary.constructed, _native.intercept_construction, "__init__"),
+    ):
+        for dotted in owners:
+            owner = resolve(dotted)
+            if isinstance(owner, type):
+                count += intercept_type(owner, f"{dotted}.{name}", boundary.category)
     return count

@@ -69,7 +69,7 @@ class Recorder:
         progress.listener = self.on_progress
         self._imports.after_import("multiprocessing.util", self._follow_multiprocessing)
         for boundary in self._boundaries():
-            self._follow_callbacks(boundary)
+            self._follow(boundary)
         if self.config.auto:
             for hook in HOOKS:
                 self._imports.after_import(hook.module, functools.partial(self._hooks.apply, hook))
@@ -138,8 +138,8 @@ class Recorder:
     def _boundaries(self) -> list[Boundary]:
         return [boundary for boundary in BOUNDARIES if boundary.category.label in self.config.layers]
 
-    def _follow_callbacks(self, boundary: Boundary) -> None:
-        """From the start, even of a recording that is delayed: a callback is often given once, at import."""
+    def _follow(self, boundary: Boundary) -> None:
+        """From the start, even of a delayed recording: callbacks are given, and functions compiled, at import."""
         for name, owner, method in boundary.callbacks:
             self._imports.after_import(name, functools.partial(self._hooks.mark_callback, owner=owner, name=method))
         for name, given, taker in boundary.registered:

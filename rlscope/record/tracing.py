@@ -68,6 +68,11 @@ def noting(original: Callable[..., Any], recorded: Callable[..., Any], operation
     return call
 
 
+def stages_of(met: set[Operations]) -> list[str]:
+    """The stages among what was met."""
+    return [stage for stage in STAGES if any(operations[0] == stage for operations in met)]
+
+
 def operations_of(met: set[Operations]) -> Operations:
     """What a compiled function is: the operations that were met in it; of several in one stage, the stage.
 
@@ -76,5 +81,5 @@ def operations_of(met: set[Operations]) -> Operations:
     staged = {operations for operations in met if operations[0] in STAGES} or met
     if len(staged) == 1:
         return next(iter(staged))
-    stages = [stage for stage in STAGES if any(operations[0] == stage for operations in staged)]
+    stages = stages_of(met)
     return ("+".join(stages),) if stages else ()

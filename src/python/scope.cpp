@@ -43,9 +43,11 @@ bool intern(Scope* scope) {
   return true;
 }
 
-bool is_in_any_stage(StreamWriter* writer) {
+// A guess is a stage that is not certain.
+bool is_in_any_stage(StreamWriter* writer, bool also_guessed) {
   for (uint32_t depth = writer->depth(); depth > 0; depth--) {
-    if (writer->frame(depth - 1).is_stage) return true;
+    const StreamWriter::Frame& frame = writer->frame(depth - 1);
+    if (frame.is_stage && (also_guessed || !frame.is_guess)) return true;
   }
   return false;
 }
@@ -58,28 +60,20 @@ bool is_in_stage(StreamWriter* writer, uint32_t id) {
   return false;
 }
 
-bool is_in_certain_stage(StreamWriter* writer) {
-  for (uint32_t depth = writer->depth(); depth > 0; depth--) {
-    const StreamWriter::Frame& frame = writer->frame(depth - 1);
-    if (frame.is_stage && !frame.is_guess) return true;
-  }
-  return false;
-}
-
 // One guess is open at a time, and only where nobody knows better.
 void enter_guess(StreamWriter* writer, Scope* scope) {
   if (writer->is_guessing()) {
     if (writer->frame(writer->depth() - 1).id == scope->id.id) return;
     writer->end();
   }
-  if (is_in_certain_stage(writer) || !writer->begin(scope->id)) return;
+  if (is_in_any_stage(writer, /*also_guessed=*/false) || !writer->begin(scope->id)) return;
   StreamWriter::Frame& frame = writer->frame(writer->depth() - 1);
   frame.is_stage = frame.is_guess = true;
 }
 
 // Whether a scope that lets an outer one stand in for it does so here.
 bool is_joined(StreamWriter* writer, Scope* scope) {
-  return scope->is_default ? is_in_any_stage(writer) : is_in_stage(writer, scope->id.id);
+  return scope->is_default ? is_in_any_stage(writer, /*also_guessed=*/true) : is_in_stage(writer, scope->id.id);
 }
 
 PyObject* enter(PyObject* self, PyObject*) {

@@ -7,7 +7,6 @@ go to by_hand/N and by_hooks/N in it; prints the stopwatch's nanoseconds as JSON
 
 import json
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -18,35 +17,15 @@ from stable_baselines3.common import on_policy_algorithm
 from stable_baselines3.common.buffers import RolloutBuffer
 from stable_baselines3.common.policies import ActorCriticPolicy
 from stable_baselines3.common.vec_env import DummyVecEnv
+from stopwatch import Stopwatch
 
-import rlscope
 from rlscope.record import recorder
 from rlscope.record.config import RecordConfig
 
 ROUNDS = 6
 NANOSECONDS = {"by_hand": Counter(), "by_hooks": Counter()}
-way = "by_hooks"
-
-
-def stage(name):
-    """Annotates and times a function; cheap, because what it costs lies between the stages."""
-    operation = rlscope.operation(name)
-    now = time.perf_counter_ns
-
-    def decorate(function):
-        def annotated(*args, **kwargs):
-            start = now()
-            if way == "by_hand":
-                with operation:
-                    result = function(*args, **kwargs)
-            else:
-                result = function(*args, **kwargs)
-            NANOSECONDS[way][name] += now() - start
-            return result
-
-        return annotated
-
-    return decorate
+STOPWATCH = Stopwatch()
+stage = STOPWATCH.stage
 
 
 class AnnotatedEnv(DummyVecEnv):
@@ -80,13 +59,14 @@ model = AnnotatedPPO(
     device="cpu",
 )
 model.learn(1024)
-NANOSECONDS[way].clear()  # that was to warm up
 for number in range(ROUNDS):
     for way in NANOSECONDS:
         directory = Path(sys.argv[1], way, str(number))
         directory.mkdir(parents=True)
         config = RecordConfig(auto=way == "by_hooks")
         config.save(directory)
+        # What was timed until the first of these was to warm up.
+        STOPWATCH.is_by_hand, STOPWATCH.nanoseconds = way == "by_hand", NANOSECONDS[way]
         recorder.activate(directory, config)
         model.learn(1024, reset_num_timesteps=False)
         recorder.deactivate()

@@ -8,15 +8,15 @@ warm up; prints the stopwatch's seconds in the others as JSON.
 import json
 import os
 import sys
-import time
-from collections import Counter
 from pathlib import Path
 
 os.environ["TF_USE_LEGACY_KERAS"] = "1"
 sys.path.insert(0, str(Path(__file__).parents[3] / "experiments" / "workloads"))
+sys.path.insert(0, str(Path(__file__).parents[3] / "tests" / "scripts"))
 import environment
 import tf_agents_train as workload
 from hyperparameters import DDPG
+from stopwatch import Stopwatch
 from tf_agents.environments.batched_py_environment import BatchedPyEnvironment
 from tf_agents.policies.gaussian_policy import GaussianPolicy
 from tf_agents.specs import tensor_spec
@@ -24,29 +24,9 @@ from tf_agents.specs import tensor_spec
 import rlscope
 
 ITERATIONS = 4
-NANOSECONDS = Counter()
-IS_BY_HAND = sys.argv[1] == "by_hand"
-
-
-def stage(name):
-    """Annotates and times a function; cheap, because what it costs lies between the stages."""
-    operation = rlscope.operation(name)
-    now = time.perf_counter_ns
-
-    def decorate(function):
-        def annotated(*args, **kwargs):
-            start = now()
-            if IS_BY_HAND:
-                with operation:
-                    result = function(*args, **kwargs)
-            else:
-                result = function(*args, **kwargs)
-            NANOSECONDS[name] += now() - start
-            return result
-
-        return annotated
-
-    return decorate
+STOPWATCH = Stopwatch()
+STOPWATCH.is_by_hand = sys.argv[1] == "by_hand"
+stage = STOPWATCH.stage
 
 
 class AnnotatedEnvironment(BatchedPyEnvironment):
@@ -68,8 +48,8 @@ batches = workload.batches(buffer, DDPG.batch_size)
 update = stage("backpropagation")(workload.make_update(agent, batches, DDPG.updates, "eager"))
 for iteration in range(ITERATIONS):
     if iteration == 1:
-        NANOSECONDS.clear()
+        STOPWATCH.nanoseconds.clear()
     collect()
     update()
     rlscope.report_progress(timesteps=(iteration + 1) * DDPG.steps)
-print(json.dumps({name: nanoseconds / 1e9 for name, nanoseconds in NANOSECONDS.items()}))
+print(json.dumps({name: nanoseconds / 1e9 for name, nanoseconds in STOPWATCH.nanoseconds.items()}))

@@ -3,36 +3,12 @@
 Only the calls themselves are timed, by this script's own clock.
 """
 
-import collections
 import json
-import time
-from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
 import numpy
-
-import rlscope
-
-SECONDS: collections.Counter[str] = collections.Counter()
-CALLS: collections.Counter[str] = collections.Counter()
-IN_CALLBACKS: collections.Counter[str] = collections.Counter()
-
-
-def timed(name: str, work: Callable[[], object], times: int) -> None:
-    with rlscope.operation(name):
-        for _ in range(times):
-            start = time.perf_counter_ns()
-            work()
-            SECONDS[name] += (time.perf_counter_ns() - start) / 1e9
-    CALLS[name] = times
-
-
-def spin(name: str, seconds: float = 0.03) -> None:
-    start = time.perf_counter()
-    while time.perf_counter() - start < seconds:
-        pass
-    IN_CALLBACKS[name] += time.perf_counter() - start
+from known import CALLS, IN_CALLBACKS, SECONDS, spin, timed
 
 
 @jax.jit

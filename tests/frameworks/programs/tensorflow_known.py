@@ -3,41 +3,22 @@
 Only the calls themselves are timed, by this script's own clock.
 """
 
-import collections
 import json
 import threading
 import time
 from collections.abc import Callable
 
+import known
 import mujoco
 import numpy
 import tensorflow as tf
-
-import rlscope
-
-SECONDS: collections.Counter[str] = collections.Counter()
-CALLS: collections.Counter[str] = collections.Counter()
-IN_CALLBACKS: collections.Counter[str] = collections.Counter()
-THREADS: set[int] = set()
+from known import CALLS, IN_CALLBACKS, SECONDS, THREADS, spin
 
 
 def timed(name: str, work: Callable[[], object], times: int) -> None:
     work()  # the first time it may be traced
     IN_CALLBACKS[name] = 0
-    with rlscope.operation(name):
-        for _ in range(times):
-            start = time.perf_counter_ns()
-            work()
-            SECONDS[name] += (time.perf_counter_ns() - start) / 1e9
-    CALLS[name] = times
-
-
-def spin(name: str, seconds: float = 0.03) -> None:
-    THREADS.add(threading.get_ident())
-    start = time.perf_counter()
-    while time.perf_counter() - start < seconds:
-        pass
-    IN_CALLBACKS[name] += time.perf_counter() - start
+    known.timed(name, work, times)
 
 
 def use_eager() -> None:
