@@ -1,8 +1,12 @@
 // The hot path of the GPU layer: one record and one store at the begin of a call, one record at its end.
 #include "call_recorder.h"
 
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <mutex>
 
@@ -59,25 +63,49 @@ CodedId name_of_call(size_t place) {
 
 }  // namespace
 
-CallbackGate::Counter& CallbackGate::own_counter() {
+CallbackGate::Counter& CallbackGate::counter_of_thread() {
   static std::atomic<uint32_t> threads{0};
-  if (t_counter == 0) t_counter = threads++ % kCounters + 1;
-  return counters_[t_counter - 1];
+  if (t_counter == 0) t_counter = ++threads;
+  return counters_[std::min<size_t>(t_counter - 1, kOwnCounters)];
+}
+
+// Whether no other thread counts where this one does, and close() needs no fence of it.
+bool CallbackGate::is_alone() const {
+  return t_counter <= kOwnCounters && has_membarrier_.load(std::memory_order_relaxed);
 }
 
 bool CallbackGate::enter() {
   if (!is_open_.load(std::memory_order_relaxed)) return false;
+  std::atomic<uint32_t>& inside = counter_of_thread().inside;
   // Counted before the second look, both in one order for all threads: close() sees the count, or this sees it closed.
-  own_counter().inside.fetch_add(1);
+  if (is_alone()) {
+    inside.store(inside.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  } else {
+    inside.fetch_add(1);
+  }
   if (is_open_.load()) return true;
   leave();
   return false;
 }
 
-void CallbackGate::leave() { own_counter().inside.fetch_sub(1); }
+void CallbackGate::leave() {
+  std::atomic<uint32_t>& inside = counter_of_thread().inside;
+  if (is_alone()) {
+    inside.store(inside.load(std::memory_order_relaxed) - 1, std::memory_order_release);
+  } else {
+    inside.fetch_sub(1);
+  }
+}
+
+void CallbackGate::open() {
+  if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0) has_membarrier_ = true;
+  is_open_ = true;
+}
 
 void CallbackGate::close() {
   is_open_ = false;
+  if (has_membarrier_) syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
   uint64_t started_ns = monotonic_ns();
   for (Counter& counter : counters_) {
     while (counter.inside.load() != 0 && monotonic_ns() - started_ns < kLongestWait_ns) {

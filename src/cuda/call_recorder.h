@@ -11,24 +11,28 @@
 namespace rlscope::cuda {
 
 // Lets callbacks in while a recording runs. Ending a recording must not meet a thread that is writing a record: CUDA is
-// called without the GIL. A thread counts itself in one of a few counters, so that threads do not share a cache line.
+// called without the GIL. A thread says in a counter of its own that it is inside; close() makes every thread's counter
+// visible with membarrier(2), so that threads need no fence, which would wait for the store into a table that is in no
+// cache. Where the kernel lacks it, and for threads beyond the first 63, which share a counter, they do.
 class CallbackGate {
  public:
   bool enter();
   void leave();
-  void open() { is_open_ = true; }
+  void open();
   // Returns when no thread is inside; after a second anyway, should one have been stopped there by a signal.
   void close();
 
  private:
-  static constexpr size_t kCounters = 64;
+  static constexpr size_t kOwnCounters = 63;
   struct alignas(64) Counter {
     std::atomic<uint32_t> inside{0};
   };
-  Counter& own_counter();
+  Counter& counter_of_thread();
+  bool is_alone() const;
 
   std::atomic<bool> is_open_{false};
-  Counter counters_[kCounters];
+  std::atomic<bool> has_membarrier_{false};
+  Counter counters_[kOwnCounters + 1];
 };
 
 class CallRecorder {

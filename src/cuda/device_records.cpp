@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "session.h"
 
@@ -20,16 +21,18 @@ using Overhead = CUpti_ActivityOverhead3;
 // These fields lie where CUPTI 12 has them too: its records are older versions of these, shorter at the end.
 static_assert(offsetof(Kernel, start) == 16 && offsetof(Kernel, end) == 24 && offsetof(Kernel, deviceId) == 40 &&
               offsetof(Kernel, contextId) == 44 && offsetof(Kernel, streamId) == 48 &&
-              offsetof(Kernel, correlationId) == 92 && offsetof(Kernel, name) == 104);
+              offsetof(Kernel, correlationId) == 92 && offsetof(Kernel, name) == 104 &&
+              offsetof(Kernel, graphId) == 156);
 static_assert(offsetof(Copy, copyKind) == 4 && offsetof(Copy, bytes) == 8 && offsetof(Copy, start) == 16 &&
               offsetof(Copy, end) == 24 && offsetof(Copy, deviceId) == 32 && offsetof(Copy, contextId) == 36 &&
-              offsetof(Copy, streamId) == 40 && offsetof(Copy, correlationId) == 44);
+              offsetof(Copy, streamId) == 40 && offsetof(Copy, correlationId) == 44 && offsetof(Copy, graphId) == 72);
 static_assert(offsetof(PeerCopy, bytes) == 8 && offsetof(PeerCopy, start) == 16 && offsetof(PeerCopy, end) == 24 &&
               offsetof(PeerCopy, deviceId) == 32 && offsetof(PeerCopy, contextId) == 36 &&
-              offsetof(PeerCopy, streamId) == 40 && offsetof(PeerCopy, correlationId) == 60);
+              offsetof(PeerCopy, streamId) == 40 && offsetof(PeerCopy, correlationId) == 60 &&
+              offsetof(PeerCopy, graphId) == 80);
 static_assert(offsetof(Set, bytes) == 8 && offsetof(Set, start) == 16 && offsetof(Set, end) == 24 &&
               offsetof(Set, deviceId) == 32 && offsetof(Set, contextId) == 36 && offsetof(Set, streamId) == 40 &&
-              offsetof(Set, correlationId) == 44);
+              offsetof(Set, correlationId) == 44 && offsetof(Set, graphId) == 72);
 static_assert(offsetof(Overhead, overheadKind) == 4 && offsetof(Overhead, start) == 24 &&
               offsetof(Overhead, end) == 32);
 
@@ -78,6 +81,7 @@ void DeviceRecords::start(const CuptiLibrary& library, const LaunchTable& launch
   library_ = &library;
   launches_ = &launches;
   converter_.clear();
+  last_graphs_.clear();
   converter_.add(read_clock_pair());
 }
 
@@ -128,33 +132,29 @@ void DeviceRecords::read_record(const CUpti_Activity& record) {
     case CUPTI_ACTIVITY_KIND_KERNEL:
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL: {
       const auto& kernel = as<Kernel>(record);
-      add({kernel.deviceId, kernel.contextId, kernel.streamId}, kKernel, kernel.start, kernel.end,
-          kernel.name ? kernel.name : "kernel", launch_of_work(kernel.correlationId), 0);
+      add_work(kernel, kKernel, kernel.name ? kernel.name : "kernel", 0);
       break;
     }
     case CUPTI_ACTIVITY_KIND_MEMCPY: {
       const auto& copy = as<Copy>(record);
-      add({copy.deviceId, copy.contextId, copy.streamId}, kCopy, copy.start, copy.end, name_of_copy(copy.copyKind),
-          launch_of_work(copy.correlationId), copy.bytes);
+      add_work(copy, kCopy, name_of_copy(copy.copyKind), copy.bytes);
       break;
     }
     case CUPTI_ACTIVITY_KIND_MEMCPY2: {
       const auto& copy = as<PeerCopy>(record);
-      add({copy.deviceId, copy.contextId, copy.streamId}, kCopy, copy.start, copy.end,
-          name_of_copy(CUPTI_ACTIVITY_MEMCPY_KIND_PTOP), launch_of_work(copy.correlationId), copy.bytes);
+      add_work(copy, kCopy, name_of_copy(CUPTI_ACTIVITY_MEMCPY_KIND_PTOP), copy.bytes);
       break;
     }
     case CUPTI_ACTIVITY_KIND_MEMSET: {
       const auto& set = as<Set>(record);
-      add({set.deviceId, set.contextId, set.streamId}, kMemset, set.start, set.end, "memset",
-          launch_of_work(set.correlationId), set.bytes);
+      add_work(set, kMemset, "memset", set.bytes);
       break;
     }
     case CUPTI_ACTIVITY_KIND_OVERHEAD: {
       // Not the launch's: its correlation id is that of the call it happened to fall into, or there is none.
       const auto& overhead = as<Overhead>(record);
-      add({kHost, 0, 0}, kOverhead, overhead.start, overhead.end, name_of_overhead(overhead.overheadKind),
-          Session::unknown_launch(), 0);
+      add({{kHost, 0, 0}, kOverhead, overhead.start, overhead.end, id_of(name_of_overhead(overhead.overheadKind)),
+           Session::unknown_launch(), 0, false});
       break;
     }
     default:
@@ -162,23 +162,41 @@ void DeviceRecords::read_record(const CUpti_Activity& record) {
   }
 }
 
-void DeviceRecords::add(const Queue& queue, DeviceWork work, uint64_t start_ns, uint64_t end_ns,
-                        std::string_view name, uint32_t launch, uint64_t bytes) {
-  // Without times: CUPTI could not get them, or the work had not ended.
-  if (start_ns == 0 || end_ns < start_ns) {
-    dropped_ += queue.device != kHost;
-    return;
-  }
-  if (queue.device != kHost && std::find(devices_.begin(), devices_.end(), queue.device) == devices_.end()) {
-    devices_.push_back(queue.device);
-  }
-  pending_.push_back({queue, work, start_ns, end_ns, id_of(name), launch, bytes});
+template <typename Record>
+void DeviceRecords::add_work(const Record& record, DeviceWork work, std::string_view name, uint64_t bytes) {
+  add({{record.deviceId, record.contextId, record.streamId}, work, record.start, record.end, id_of(name),
+       launches_->find(record.correlationId), bytes, record.graphId != 0});
 }
 
-uint32_t DeviceRecords::launch_of_work(uint32_t correlation) {
-  if (uint32_t launch = launches_->find(correlation)) return launch;
-  unresolved_++;
-  return Session::unknown_launch();
+void DeviceRecords::add(const Pending& record) {
+  uint32_t device = record.queue.device;
+  // Without times: CUPTI could not get them, or the work had not ended.
+  if (record.start_ns == 0 || record.end_ns < record.start_ns) {
+    dropped_ += device != kHost;
+    return;
+  }
+  if (device != kHost && std::find(devices_.begin(), devices_.end(), device) == devices_.end()) {
+    devices_.push_back(device);
+  }
+  pending_.push_back(record);
+}
+
+// The body of a loop or of a branch in a graph runs without a number of the launch. What stands before it in the graph
+// has one: the body is of the launch whose graph began last in its context.
+void DeviceRecords::find_launches_of_bodies() {
+  std::vector<Pending*> graphs;
+  for (Pending& record : pending_) {
+    if (record.is_in_graph) graphs.push_back(&record);
+  }
+  std::sort(graphs.begin(), graphs.end(), [](const Pending* a, const Pending* b) { return a->start_ns < b->start_ns; });
+  for (Pending* record : graphs) {
+    uint32_t& last = last_graphs_[{record->queue.device, record->queue.context}];
+    if (record->launch) {
+      last = record->launch;
+    } else {
+      record->launch = last;
+    }
+  }
 }
 
 uint32_t DeviceRecords::id_of(std::string_view name) {
@@ -191,13 +209,18 @@ uint32_t DeviceRecords::id_of(std::string_view name) {
 
 void DeviceRecords::write_pending() {
   converter_.add(read_clock_pair());
+  find_launches_of_bodies();
   std::sort(pending_.begin(), pending_.end(), [](const Pending& a, const Pending& b) {
     return std::tie(a.queue.device, a.queue.context, a.queue.stream, a.start_ns) <
            std::tie(b.queue.device, b.queue.context, b.queue.stream, b.start_ns);
   });
   const Queue* queue = nullptr;
   DeviceWriter* writer = nullptr;
-  for (const Pending& record : pending_) {
+  for (Pending& record : pending_) {
+    if (!record.launch) {
+      record.launch = Session::unknown_launch();
+      unresolved_++;
+    }
     if (!queue || !(*queue == record.queue)) {
       queue = &record.queue;
       writer = Session::device_writer(queue->device, queue->context, queue->stream);

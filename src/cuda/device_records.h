@@ -2,10 +2,12 @@
 #pragma once
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "cupti_library.h"
@@ -45,14 +47,16 @@ class DeviceRecords {
     uint64_t start_ns;
     uint64_t end_ns;
     uint32_t name;
-    uint32_t launch;
+    uint32_t launch;  // 0: not known yet
     uint64_t bytes;
+    bool is_in_graph;
   };
 
   void read_record(const CUpti_Activity& record);
-  void add(const Queue& queue, DeviceWork work, uint64_t start_ns, uint64_t end_ns, std::string_view name,
-           uint32_t launch, uint64_t bytes);
-  uint32_t launch_of_work(uint32_t correlation);
+  template <typename Record>
+  void add_work(const Record& record, DeviceWork work, std::string_view name, uint64_t bytes);
+  void add(const Pending& record);
+  void find_launches_of_bodies();
   uint32_t id_of(std::string_view name);
   void write_pending();
 
@@ -61,6 +65,7 @@ class DeviceRecords {
   const LaunchTable* launches_ = nullptr;
   TickConverter converter_;
   std::vector<Pending> pending_;
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> last_graphs_;  // by device and context: the launch that began last
   std::vector<uint32_t> devices_;
   std::unordered_map<std::string_view, uint32_t> names_;
   std::deque<std::string> name_texts_;  // what the keys of names_ point into

@@ -21,6 +21,7 @@ class LaunchTable {
     }
     void* area = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (area == MAP_FAILED) return false;
+    madvise(area, kBytes, MADV_HUGEPAGE);  // a loop would meet a new page every few hundred calls
     madvise(area, kBytes, MADV_DONTFORK);  // a child would copy it page by page, and has no use for it
     entries_ = static_cast<std::atomic<uint64_t>*>(area);
     return true;

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
@@ -34,10 +34,15 @@ from tests.gpu.programs.td3_like import make_iteration
 HERE = Path(__file__).parent
 PROGRAM = HERE / "programs" / "td3_like.py"
 BLOCK_ITERATIONS = 3
-ROUNDS = 900
+PHASE_ROUNDS = 20
+CYCLES = 36
+PROFILER_CYCLES = 4  # it takes seconds to start and to stop, and its cost is so large that fewer show it
+RESIDUE_PROCESSES = 16
+RESIDUE_PROFILERS = 2
+RESIDUE_ROUNDS = 80
+PINNED_PROCESSORS = 2
 PIECE_ROUNDS = 9
 TRACED_ITERATIONS = 1000
-PROFILER_EVERY = 8  # rounds; what it leaves is so large that fewer show it
 SPIN_CYCLES = 20_000_000  # about 10 ms
 
 Arm = Callable[[], AbstractContextManager[object]]
@@ -201,56 +206,91 @@ def loop_when_told(directory: Path, tool: str) -> None:
         print(block_ms(iteration), flush=True)
 
 
-def slowdown_and_residue(directory: Path) -> Iterator[Result]:
-    """How much slower the loop is while it is recorded, and after that, against a process that is never recorded.
+def slowdown(directory: Path) -> Iterator[Result]:
+    """How much slower the loop is while it is recorded, against a process that is never recorded.
 
-    Processes take turns of a few milliseconds, so that a machine that changes its speed changes all of them, and each
-    is compared with itself before, so that it does not matter how it was loaded into memory.
+    Processes take turns of a few milliseconds on the same two processors, so that a machine that changes its speed
+    changes all of them. Each starts and stops its tool again and again, and is compared with itself seconds before.
     """
     peers = ("bare CUPTI", "rlscope, CUDA layer only", "rlscope, CPU layers only", "torch.profiler")
+    pin()
     loopers = {name: Looper(directory, name) for name in ("nothing", "rlscope", *peers)}
-    phases = []
-    for word in ("block", "start", "stop"):
-        for looper in loopers.values():
-            looper.told(word)
-        phases.append(rounds_of(loopers))
+    during, after = [], []
+    for number in range(CYCLES):
+        if number == PROFILER_CYCLES:
+            loopers.pop("torch.profiler").end()
+        for word, phases in (("start", during), ("stop", after)):
+            for looper in loopers.values():
+                looper.told(word)
+            phases.append(phase_of(loopers))
     for looper in loopers.values():
         looper.end()
-    before, during, after = phases
-    note = f"{ROUNDS} rounds of {BLOCK_ITERATIONS} iterations before, during and after; processes in turns"
-    slower = {name: percent_changed(before[name], during[name]) for name in ("rlscope", *peers)}
+    note = f"{CYCLES} times {PHASE_ROUNDS} rounds of {BLOCK_ITERATIONS} iterations with it and without, in turns"
+    slower = {name: percent(changes(name, during, after)) for name in ("rlscope", *peers)}
     own, target = slower.pop("rlscope"), Target(slower["bare CUPTI"].value + 2)
     yield from results("slowdown of the TD3-like loop", "%", own, slower, target, note)
-    above = [differences(phase["rlscope"], phase["bare CUPTI"]) for phase in (before, during)]
-    yield from results("slowdown over a loop under bare CUPTI", "%", percent_changed(*above), None, Target(2), note)
-    left, profiler = (percent_changed(before[name], after[name]) for name in ("rlscope", "torch.profiler"))
-    yield from results("residue after stop", "%", left, {"torch.profiler": profiler}, None, note)
+    above = numpy.subtract(changes("rlscope", during, after), changes("bare CUPTI", during, after))
+    yield from results("slowdown over a loop under bare CUPTI", "%", percent(above), None, Target(2), note)
 
 
-def rounds_of(loopers: dict[str, Looper]) -> dict[str, list[float]]:
-    """Logarithms of the ratios of their times to those of the process that is never recorded."""
+def residue(directory: Path) -> Iterator[Result]:
+    """How much slower the loop is after its first recording has ended, in new processes; otherwise as in `slowdown`.
+
+    New ones change their speed anyhow, so one that is not recorded is new each time too.
+    """
+    pin()
+    steady = Looper(directory, "nothing")
+    left: list[dict[str, float]] = []
+    for number in range(RESIDUE_PROCESSES):
+        tools = {"not recorded": "nothing", "rlscope": "rlscope"}
+        if number < RESIDUE_PROFILERS:
+            tools["torch.profiler"] = "torch.profiler"
+        loopers = {"nothing": steady, **{name: Looper(directory, tool) for name, tool in tools.items()}}
+        for looper in loopers.values():
+            looper.told("block")
+        before = phase_of(loopers, RESIDUE_ROUNDS)
+        for word in ("start", *["block"] * PHASE_ROUNDS, "stop"):
+            for name in tools:
+                loopers[name].told(word)
+        after = phase_of(loopers, RESIDUE_ROUNDS)
+        left.append({name: after[name] - before[name] for name in tools})
+        for name in tools:
+            loopers[name].end()
+    steady.end()
+    note = f"{RESIDUE_PROCESSES} processes, {RESIDUE_ROUNDS} rounds of {BLOCK_ITERATIONS} iterations before and after"
+    found = {
+        name: percent([one[name] - one["not recorded"] for one in left if name in one])
+        for name in ("rlscope", "torch.profiler")
+    }
+    peers = {"torch.profiler": found["torch.profiler"]}
+    yield from results("residue after stop", "%", found["rlscope"], peers, None, note)
+
+
+def pin() -> None:
+    """Gives this process and those that it starts two processors."""
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-PINNED_PROCESSORS:])
+
+
+def phase_of(loopers: dict[str, Looper], rounds: int = PHASE_ROUNDS) -> dict[str, float]:
+    """Medians of the logarithms of the ratios of their times to those of the process that is never recorded."""
     found: dict[str, list[float]] = {name: [] for name in loopers}
-    for number in range(ROUNDS):
-        names = [name for name in loopers if name != "torch.profiler" or number % PROFILER_EVERY == 0]
-        times = {name: loopers[name].told("block") for name in names}
-        for name in names:
+    for _ in range(rounds):
+        times = {name: looper.told("block") for name, looper in loopers.items()}
+        for name in loopers:
             found[name].append(math.log(times[name] / times["nothing"]))
-    return found
+    return {name: float(numpy.median(values)) for name, values in found.items()}
 
 
-def differences(left: list[float], right: list[float]) -> list[float]:
-    """Of what belongs together."""
-    return [one - other for one, other in zip(left, right, strict=True)]
+def changes(name: str, late: list[dict[str, float]], early: list[dict[str, float]]) -> list[float]:
+    """Of the pairs of phases in which it took part."""
+    return [one[name] - other[name] for one, other in zip(late, early, strict=True) if name in one]
 
 
-def percent_changed(before: list[float], after: list[float]) -> Value:
-    """From medians of logarithms, with a 95 % bootstrap interval."""
-
-    def change(early: numpy.ndarray, late: numpy.ndarray, axis: int = -1) -> numpy.ndarray:
-        return 100 * (numpy.exp(numpy.median(late, axis=axis) - numpy.median(early, axis=axis)) - 1)
-
-    found = stats.bootstrap((before, after), change, method="percentile", n_resamples=2000, rng=0).confidence_interval
-    return Value(float(change(numpy.array(before), numpy.array(after))), float(found.low), float(found.high))
+def percent(changes: Sequence[float]) -> Value:
+    """From the mean change of a logarithm, with a 95 % bootstrap interval."""
+    found = stats.bootstrap((changes,), numpy.mean, n_resamples=2000, rng=0).confidence_interval
+    value, low, high = (100 * math.expm1(change) for change in (numpy.mean(changes), found.low, found.high))
+    return Value(value, low, high)
 
 
 def busy_time(directory: Path) -> Iterator[Result]:
@@ -283,7 +323,7 @@ def main() -> None:
     if sys.argv[2:3] == ["loop"]:
         loop_when_told(directory, sys.argv[3])
         return
-    measurements = {found.__name__: found for found in (busy_time, trace_size, added_to_a_call, slowdown_and_residue)}
+    measurements = {found.__name__: found for found in (busy_time, trace_size, added_to_a_call, slowdown, residue)}
     for name in sys.argv[2:] or measurements:
         print_results(measurements[name](directory))
 

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "cuda_recording.h"
@@ -63,6 +65,34 @@ TEST_F(CudaRecords, AHelperThreadInheritsTheMainThreadsOperation) {
   EXPECT_EQ(trace.operation_of(kernels[2]), "");
   EXPECT_EQ(kernels[2].launch.stage, Stage::kNone);
   for (const ReadRecord& kernel : kernels) EXPECT_NE(kernel.launch.stream, 0u);
+}
+
+TEST_F(CudaRecords, TheBodyOfALoopInAGraphBelongsToTheLaunchOfTheGraph) {
+  CodedId collect = operation("collect"), learn = operation("learn");
+  StreamWriter* writer = Session::writer();
+  for (auto [name, correlation] : {std::pair{collect, 30u}, std::pair{learn, 40u}}) {
+    writer->begin(name);
+    call(kRuntime, kGraphLaunch, correlation);
+    writer->end();
+  }
+  // Both were launched before the first began; a body has streams of its own, and no number of a launch.
+  uint64_t start_ns = monotonic_ns();
+  auto run = [&](uint32_t correlation, uint64_t at, uint32_t stream, uint32_t graph, uint32_t context = 1) {
+    fake_cupti_kernel({correlation, start_ns + at, start_ns + at + 5, 0, context, stream, graph}, "a_kernel");
+  };
+  run(0, 5, 70, 9);  // its graph was launched before the recording
+  run(30, 10, 7, 2);
+  run(0, 20, 73, 10);
+  run(0, 30, 73, 10);
+  run(40, 50, 7, 5);
+  run(0, 60, 75, 11);
+  run(0, 70, 75, 11, 2);  // another context
+  fake_cupti_deliver();
+  DeviceTrace trace = stop_and_read();
+  std::map<std::string, size_t> found;
+  for (const ReadRecord& kernel : trace.of(kKernel)) found[trace.operation_of(kernel)]++;
+  EXPECT_EQ(found, (std::map<std::string, size_t>{{"collect", 3}, {"learn", 2}, {"", 2}}));
+  EXPECT_EQ(trace.header.unresolved_launches, 2u);
 }
 
 TEST_F(CudaRecords, TheDriversCallInsideTheRuntimesIsPartOfIt) {

@@ -149,6 +149,7 @@ void fill(Record& record, const FakeWork& work) {
   record.contextId = work.context;
   record.streamId = work.stream;
   record.correlationId = work.correlation;
+  record.graphId = work.graph;
 }
 
 // The buffers to give back now, out of the state.

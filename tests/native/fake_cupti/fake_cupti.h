@@ -26,6 +26,7 @@ struct FakeWork {
   uint32_t device;
   uint32_t context;
   uint32_t stream;
+  uint32_t graph = 0;  // not part of a CUDA graph
 };
 // Work has ended on a device: its record goes into the buffer being filled, if its kind is enabled.
 void fake_cupti_kernel(const FakeWork& work, const char* name);
