@@ -56,6 +56,7 @@ class Collector {
   void attach_from_driver(const char* directory);
 
   void on_callback(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void* data);
+  void on_event(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void* data);
   void on_tick(bool is_due);
   uint8_t* take_buffer() { return buffers_.take(); }
   void return_buffer(uint8_t* buffer, size_t valid_bytes);
@@ -395,13 +396,16 @@ void Collector::detach() {
 }
 
 void Collector::on_callback(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void* data) {
-  if (domain == CUPTI_CB_DOMAIN_RUNTIME_API || domain == CUPTI_CB_DOMAIN_DRIVER_API) {
-    size_t place = find_cuda_call(domain, cbid);
-    if (place == kCudaCallCount) return;
-    const auto& call = *static_cast<const CUpti_CallbackData*>(data);
-    if (kCudaCalls[place].destroys && call.callbackSite == CUPTI_API_ENTER) flush(0);
-    calls_.on_call(place, call);
-  } else if (domain == CUPTI_CB_DOMAIN_RESOURCE && cbid == CUPTI_CBID_RESOURCE_CONTEXT_CREATED) {
+  size_t place = find_cuda_call(domain, cbid);
+  if (place == kCudaCallCount) return on_event(domain, cbid, data);
+  const auto& call = *static_cast<const CUpti_CallbackData*>(data);
+  if (kCudaCalls[place].destroys && call.callbackSite == CUPTI_API_ENTER) flush(0);
+  calls_.on_call(place, call);
+}
+
+// Out of line: what is rare would lie between what runs at every call.
+__attribute__((cold)) void Collector::on_event(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void* data) {
+  if (domain == CUPTI_CB_DOMAIN_RESOURCE && cbid == CUPTI_CBID_RESOURCE_CONTEXT_CREATED) {
     uint32_t device;
     CUcontext context = static_cast<const CUpti_ResourceData*>(data)->context;
     if (library_.load()->cuptiGetDeviceId(context, &device) == CUPTI_SUCCESS) note_device(device);
