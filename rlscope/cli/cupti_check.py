@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from rlscope.cli.checks import Check, exit_status, print_checks
+from rlscope.cli.container_host import KERNEL_DRIVER
 from rlscope.cli.cuda_driver import LIBRARY, NO_DEVICE, CudaError, Driver
 from rlscope.cli.cupti_probe import KERNEL, OPERATION
 from rlscope.errors import RLScopeError
 from rlscope.text import cuda_version
 
 CPU_ONLY = "CPU-only mode: everything but GPUs is recorded"
-#: The kernel's part of the driver: it can be seen in containers that have no libcuda.
-KERNEL_DRIVER = Path("/proc/driver/nvidia/version")
 IN_CONTAINER = "this machine has a GPU; in a container: start it with --gpus all"
 #: What to do about errors of cuInit that mean something special.
 FIXES = {
