@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 from experiments import CHECKOUT
 from experiments.case_study import BUDGETS
 from experiments.claims import DIFFERS, Verdict
-from rlscope.errors import RLScopeError
+from rlscope.errors import RLScopeError, UsageError
 
 ARTIFACTS = CHECKOUT / "output" / "artifacts"
 
@@ -38,6 +39,7 @@ def command_line(description: str | None, output: Path, run: Callable[[str, Path
     parser.add_argument("--output", type=Path, default=output, metavar="DIR", help=f"default: {output}")
     arguments = parser.parse_args()
     try:
+        check_writable(arguments.output)
         outcome = run(arguments.budget, arguments.output.resolve())
     except RLScopeError as error:
         print(f"rlscope: error: {error}", file=sys.stderr)
@@ -48,3 +50,15 @@ def command_line(description: str | None, output: Path, run: Callable[[str, Path
     if outcome.missing:
         return 3
     return int(any(verdict.verdict == DIFFERS and not verdict.provisional for verdict in outcome.verdicts))
+
+
+def check_writable(directory: Path) -> None:
+    """Make the directory of the results; that they cannot be written is better found before the first run."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=directory).close()
+    except OSError as error:
+        raise UsageError(
+            f"expected to write to {directory}, found: {error.strerror}. "
+            "Choose another --output, or change its permissions"
+        ) from error

@@ -1,4 +1,4 @@
-"""The Pythons that runs use: this one, or that of an environment which `scripts/install_experiments.sh` makes."""
+"""The Pythons that runs use: this one, or that of an environment which `scripts/install_experiments` makes."""
 
 import importlib.machinery
 import importlib.metadata
@@ -50,4 +50,4 @@ def how_to_install(environment: str | None, package: str) -> str:
     """What to do where `python_of` finds nothing, as the end of a sentence."""
     if environment is None:
         return f"the package {package} is not installed"
-    return f"{package} is not in .venvs/{environment}, which `scripts/install_experiments.sh` makes"
+    return f"{package} is not in .venvs/{environment}, which `scripts/install_experiments` makes"

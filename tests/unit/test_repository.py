@@ -138,3 +138,9 @@ def test_locks_are_exact() -> None:
     for lock in ROOT.glob("requirements/*.lock.txt"):
         lines = [line for line in lock.read_text().splitlines() if not line.startswith("#")]
         assert not [line for line in lines if not re.fullmatch(r"[a-z0-9-]+==[0-9][0-9a-z.]*", line)]
+
+
+def test_an_image_leaves_out_what_the_repository_leaves_out() -> None:
+    rules = [rule.rstrip("/") for rule in (ROOT / ".gitignore").read_text().splitlines()]
+    wanted = {rule if rule.startswith("/") else f"**/{rule}" for rule in rules}
+    assert wanted <= set((ROOT / ".dockerignore").read_text().splitlines())
