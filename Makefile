@@ -23,11 +23,13 @@ BENCH_VENV := .venv-bench
 BENCH_PACKAGE := $(BENCH_VENV)/.package
 # PyTorch with JAX, and TensorFlow: no process holds both.
 FRAMEWORKS := pytorch tensorflow
+# What run_docker.py needs on a host that has nothing else of ours.
+DEPLOY := .venvs/deploy
 NATIVE := build/native
 SOURCES := CMakeLists.txt pyproject.toml README.md LICENSE \
 	$(shell find src cmake rlscope -type f -not -name '*.pyc' -not -name '*.so')
 
-.PHONY: help setup build install-experiments test test-py test-cpp test-frameworks fuzz artifacts bench guard lint clean
+.PHONY: help setup build install-experiments test test-py test-cpp test-frameworks test-container fuzz artifacts bench guard lint clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 28
@@ -57,6 +59,9 @@ test-cpp: setup ## run the C++ tests under the address, undefined-behaviour and 
 test-frameworks: build install-experiments ## run the tests that need TensorFlow, JAX and compilers (about 10 minutes)
 	$(BIN)/pytest tests/frameworks
 
+test-container: build $(DEPLOY)/.environment ## build the container's image, and test it with run_docker.py (about 15 minutes)
+	$(BIN)/pytest tests/container
+
 fuzz: setup ## give the trace reader RUNS damaged files; needs clang
 	PATH="$(CURDIR)/$(BIN):$$PATH"
 	cmake -S . -B $(NATIVE)/fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++ -DRLSCOPE_FUZZ=ON -DRLSCOPE_SANITIZE=address,undefined >/dev/null
@@ -85,8 +90,9 @@ clean: ## remove what was built; .venv and output stay
 # The measured package has an environment of its own, with the profilers that it is compared with.
 $(ENVIRONMENT): $(LOCK)
 $(BENCH_VENV)/.environment: $(BENCH_LOCK)
+$(DEPLOY)/.environment: requirements.deploy.txt
 $(FRAMEWORKS:%=.venvs/%/.environment): .venvs/%/.environment: experiments/requirements/%.lock.txt
-$(ENVIRONMENT) $(BENCH_VENV)/.environment $(FRAMEWORKS:%=.venvs/%/.environment):
+$(ENVIRONMENT) $(BENCH_VENV)/.environment $(DEPLOY)/.environment $(FRAMEWORKS:%=.venvs/%/.environment):
 	@[[ -n "$(PYTHON)" ]] || { echo "make: expected Python 3.11, 3.12 or 3.13 on PATH, found none; or give PYTHON=…" >&2; exit 1; }
 	@echo "setting up $(@D) with $$($(PYTHON) --version); the first time this takes some minutes"
 	$(PYTHON) -m venv $(@D)

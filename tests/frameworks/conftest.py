@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from asked_for import is_asked_for, leave_out
 from framework_runs import record_in
 from recording import Recording
 
@@ -13,18 +14,14 @@ HERE = Path(__file__).parent
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leaves out these tests unless this folder is named, and the slow ones unless `-m` says which are wanted."""
-    is_asked_for = any(
-        HERE in (path := Path(word.split("::")[0]).resolve()).parents or path == HERE for word in config.args
-    )
+    is_wanted = is_asked_for(HERE, config)
     chosen = bool(config.option.markexpr)
     left_out = [
         item
         for item in items
-        if HERE in item.path.parents and (not is_asked_for or (item.get_closest_marker("slow") and not chosen))
+        if HERE in item.path.parents and (not is_wanted or (item.get_closest_marker("slow") and not chosen))
     ]
-    if left_out:
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in left_out]
+    leave_out(left_out, config, items)
 
 
 @pytest.fixture
