@@ -3,5 +3,9 @@
 set -euo pipefail
 checkout="$(dirname "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")")"
 make --silent -C "$checkout" build
-if [[ " $* " != *" --help "* && " $* " != *" -h "* ]]; then make --silent -C "$checkout" install-experiments; fi
-exec "$checkout/.venv/bin/python" "$checkout/scripts/artifacts.py" "$@"
+artifacts=("$checkout/.venv/bin/python" "$checkout/scripts/artifacts.py" "$@")
+if [[ " $* " != *" --help "* && " $* " != *" -h "* ]]; then
+    "${artifacts[@]}" --help >/dev/null  # finds a wrong option before minutes go into what it would need
+    make --silent -C "$checkout" install-experiments
+fi
+exec "${artifacts[@]}"

@@ -43,8 +43,8 @@ def test_a_change_in_the_checkout_arrives(checkout: Checkout) -> None:
     assert not list(checkout.folder.glob("rlscope/*.so"))
 
 
-@pytest.mark.timeout(1500)
+@pytest.mark.timeout(2400)
 def test_the_unit_tests_pass_inside(checkout: Checkout) -> None:
-    finished = checkout.call("--flavour", "cpu", "--run", "rls-unit-tests", timeout=1500)
+    finished = checkout.call("--flavour", "cpu", "--run", "rls-unit-tests", timeout=2400)
     print(finished.stdout)
     assert finished.returncode == 0, finished.stderr
