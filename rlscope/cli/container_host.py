@@ -120,11 +120,6 @@ def engine_address() -> str:
     return _run("docker", "context", "inspect", "--format", "{{.Endpoints.docker.Host}}").stdout.strip() or USUAL_SOCKET
 
 
-def engine_info() -> dict[str, Any]:
-    """What the engine tells of itself; empty where none answers."""
-    return _ask_engine().info
-
-
 def is_rootless(info: dict[str, Any]) -> bool:
     """Whether the engine runs as a user: its containers' user 0 is then that user."""
     return any(option.startswith("name=rootless") for option in info.get("SecurityOptions") or ())

@@ -23,7 +23,7 @@ from click.testing import CliRunner
 from rlscope.cli import container_host, cupti_check
 from rlscope.cli import doctor as doctor_module
 from rlscope.cli.checks import Check
-from rlscope.cli.container_host import check_host, engine_address, engine_info, is_rootless
+from rlscope.cli.container_host import check_host, engine_address, is_rootless
 
 NOBODY = 65534
 #: A file system on which nothing is ever free.
@@ -258,7 +258,7 @@ def test_an_engine_elsewhere_that_does_not_answer(host: Host, monkeypatch: pytes
 @pytest.mark.parametrize("answer", ["printf ''", say('{"ServerVersion": "", "Runtimes": null}'), say("not JSON")])
 def test_docker_info_that_knows_no_engine_and_yet_succeeds(host: Host, answer: str) -> None:
     host.docker({"info --format": answer})
-    assert engine_info() == {}
+    assert container_host._ask_engine().info == {}
     assert the("engine", check_host("cpu")).is_ready is False
 
 
@@ -290,7 +290,7 @@ def test_a_rootless_engine_is_told(host: Host) -> None:
     assert not is_rootless(INFO)
     assert not is_rootless({"SecurityOptions": None})
     host.docker(SecurityOptions=ROOTLESS)
-    assert is_rootless(engine_info())
+    assert is_rootless(container_host._ask_engine().info)
     check = the("rootless", check_host("cpu"))
     assert check.is_ready is None
 
