@@ -38,6 +38,19 @@ def test_workers_of_a_vector_environment_are_processes(tmp_path: Path) -> None:
     assert recording.seconds(process=main, stage="simulation", category="wait") > 0
 
 
+def test_models_and_many_worlds_are_the_simulators(tmp_path: Path) -> None:
+    recording = record(tmp_path / "trace", "mujoco_engine.py")
+    assert recording.returncode == 0, recording.stderr
+    crossings = recording.main_sweep()["crossings"]
+    assert {name: count for name, count in crossings.items() if "_functions" not in name and "mujoco" in name} == {
+        "mujoco._structs.MjModel.from_xml_string": 1 + 1,  # mujoco.batch makes one when it is imported
+        "mujoco._specs.MjSpec.from_string": 1,
+        "mujoco._specs.MjSpec.compile": 1,
+        "mujoco._rollout.Rollout.rollout": 3,
+        "mujoco._batch.Batch.step": 4,
+    }
+
+
 def test_gym_before_gymnasium(tmp_path: Path) -> None:
     recording = record(tmp_path / "trace", "legacy_gym.py")
     assert (recording.returncode, recording.stdout) == (0, "done\n"), recording.stderr

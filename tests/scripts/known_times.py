@@ -100,6 +100,16 @@ def use_callback() -> None:
     timed("simulator_callback", lambda: mujoco.mj_step(model, data))
     mujoco.set_mjcb_passive(None)
 
+    def blow_up() -> None:
+        """MuJoCo warns once of each reason until data is reset."""
+        mujoco.mj_resetData(model, data)
+        data.qvel[0] = float("nan")
+        mujoco.mj_step(model, data)
+
+    mujoco.set_mju_user_warning(lambda message: spin())
+    timed("simulator_warning", blow_up)
+    mujoco.set_mju_user_warning(None)
+
     import Box2D
 
     class Listener(Box2D.b2ContactListener):
