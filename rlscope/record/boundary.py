@@ -121,24 +121,27 @@ def full_name(dotted: str, function: Any) -> str:
 
 
 def native_functions(container: Any) -> Iterator[tuple[str, Any]]:
-    """Names and objects in the container's own dictionary (never inherited ones)."""
+    """Names and objects of the native functions in the container's own dictionary (never inherited ones)."""
     is_plain = isinstance(container, type | types.ModuleType)
     for name, value in list(vars(container if is_plain else type(container)).items()):
-        if name not in NEVER:
-            yield name, unwrapped(value)
+        function = unwrapped(value)
+        if name not in NEVER and is_native(function):
+            yield name, function
+
+
+def is_native(function: Any) -> bool:
+    """Whether this is a function or method of native code, of whichever kind."""
+    kinds = types.BuiltinFunctionType | types.MethodDescriptorType | types.ClassMethodDescriptorType
+    return isinstance(function, kinds) or type(function).__name__ in ("nb_func", "nb_method")
 
 
 def intercept_container(dotted: str, container: Any, category: Category, not_crossings: frozenset[str]) -> int:
     """Intercepts every native function of a module or type. Returns how many there were."""
-    count = 0
-    for name, function in native_functions(container):
-        if name in not_crossings or isinstance(function, type):
-            continue
-        if isinstance(
-            function, types.BuiltinFunctionType | types.MethodDescriptorType | types.ClassMethodDescriptorType
-        ) or type(function).__name__ in ("nb_func", "nb_method"):
-            count += _native.intercept(function, f"{dotted}.{name}", category)
-    return count
+    return sum(
+        _native.intercept(function, f"{dotted}.{name}", category)
+        for name, function in native_functions(container)
+        if name not in not_crossings
+    )
 
 
 def intercept_generated(module: types.ModuleType, label: str, category: Category) -> int:

@@ -64,19 +64,18 @@ def wrap_module(module: ModuleType | type, category: str = "simulator") -> int:
         category: "simulator", "backend", "cuda", "wait" or "python".
 
     Returns:
-        How many functions are recorded; 0 where nothing records.
+        How many functions are recorded, from now or from when the recording starts; 0 where there is none.
 
     Raises:
         UsageError: there is no such category, or nothing native in the module.
     """
-    from rlscope import _native
     from rlscope.model import Category
     from rlscope.record import recorder
 
     known = {each.label: each for each in Category if each is not Category.CUDA_WAIT}
     if category not in known:
         raise UsageError(f"a category is one of {', '.join(known)}; wrap_module() was given {category!r}")
-    if recorder.active is None or not _native.is_recording():
+    if recorder.active is None or recorder.active.is_over:
         return 0
     count = recorder.active.wrap(module, known[category])
     if count == 0:

@@ -19,7 +19,7 @@ from rlscope.integrations import HOOKS, PROFILERS
 from rlscope.integrations.single_file import SingleFileScripts
 from rlscope.model import Category
 from rlscope.record import progress
-from rlscope.record.boundary import Boundary, intercept, intercept_container, resolve
+from rlscope.record.boundary import Boundary, intercept, intercept_container, native_functions, resolve
 from rlscope.record.config import RecordConfig
 from rlscope.record.cupti import NSIGHT_COMPUTE_VARIABLE, cupti_directories
 from rlscope.record.hooks import Hooks
@@ -57,6 +57,7 @@ class Recorder:
         self._iterations_recorded = 0
         self._started_ns = 0
         self._is_writing = False
+        self._wrapped: list[tuple[ModuleType | type, Category]] = []
         self._is_worker = _service_of_this_process() is not None or _is_multiprocessing_child()
 
     def start(self) -> None:
@@ -107,10 +108,18 @@ class Recorder:
             self._stop_writing(END_LIMIT)
             _native.disable_cuda()
 
+    @property
+    def is_over(self) -> bool:
+        """Whether a recording of this process has ended, by a limit."""
+        return self._started_ns > 0 and not self._is_writing
+
     def wrap(self, module: ModuleType | type, category: Category) -> int:
-        """Intercepts the native functions of a module or type. Returns how many were found."""
-        name = module.__name__ if isinstance(module, ModuleType) else f"{module.__module__}.{module.__qualname__}"
-        return intercept_container(name, module, category, frozenset())
+        """Intercepts the native functions of a module or type, once something records. Returns how many were found."""
+        if self._is_writing:
+            name = module.__name__ if isinstance(module, ModuleType) else f"{module.__module__}.{module.__qualname__}"
+            return intercept_container(name, module, category, frozenset())
+        self._wrapped.append((module, category))
+        return sum(1 for _ in native_functions(module))
 
     def after_fork_in_child(self) -> None:
         """The child records into a file of its own, with what the parent had intercepted."""
@@ -161,6 +170,8 @@ class Recorder:
         # Ends a process without ending the interpreter: what was recorded must be completed before.
         _native.intercept(os._exit, "posix._exit", Category.WAIT)
         self._write_file()
+        for module, category in self._wrapped:
+            self.wrap(module, category)
 
     def _write_file(self) -> None:
         try:
