@@ -26,6 +26,19 @@ BACKPROPAGATION = FunctionHook("jax._src.api", "value_and_grad", ("backpropagati
 Function = Callable[..., Any]
 
 
+class _Source:
+    """A Python function: what was met in it, and what JAX has made of it, all of which share what was compiled once."""
+
+    def __init__(self) -> None:
+        self.met: set[Operations] = set()
+        self.made: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+_sources: weakref.WeakKeyDictionary[Function, _Source] = weakref.WeakKeyDictionary()
+#: By what came of tracing a function, which JAX keeps and puts into other functions: what was met meanwhile.
+_met_in: weakref.WeakKeyDictionary[Any, set[Operations]] = weakref.WeakKeyDictionary()
+
+
 class _Thread(threading.local):
     """What was met in the function whose call this thread found not to be compiled yet."""
 
@@ -51,24 +64,31 @@ def _making(make: Function) -> Function:
     """In the place of the function that makes compiled functions."""
 
     def pjit(name: str, function: Function, miss: Function, *args: Any, **kwargs: Any) -> Any:
-        met: set[Operations] = set()
-        made: list[weakref.ref[Any]] = []
+        source = _source_of(function)
 
         @functools.wraps(miss)
         def missed(*call_args: Any, **call_kwargs: Any) -> Any:
-            before = len(met)
-            with _noting(met):
+            before = len(source.met)
+            with _noting(source.met):
                 result = miss(*call_args, **call_kwargs)
-            compiled = made[0]()
-            if len(met) > before and compiled is not None:
-                _native.label_compiled(compiled, label_of(met))
+            if len(source.met) > before:
+                for known in source.made:
+                    _native.label_compiled(known, label_of(source.met))
             return result
 
         compiled = make(name, function, missed, *args, **kwargs)
-        made.append(weakref.ref(compiled))
+        source.made.add(compiled)
+        _native.label_compiled(compiled, label_of(source.met))
         return compiled
 
     return pjit
+
+
+def _source_of(function: Function) -> _Source:
+    try:
+        return _sources.setdefault(function, _Source())
+    except TypeError:  # it cannot be told from others: JAX shares nothing then
+        return _Source()
 
 
 @contextlib.contextmanager
@@ -85,6 +105,25 @@ def _noting(met: set[Operations]) -> Iterator[None]:
         yield
     finally:
         _thread.met = outer
+
+
+def _tracing(trace: Function) -> Function:
+    """In the place of the function that traces others: compiled ones, parts of these, and loops outside any."""
+
+    def traced(*args: Any, **kwargs: Any) -> Any:
+        with tracing() as met:
+            made = trace(*args, **kwargs)
+            known = _met_in.setdefault(made[0], set())
+            known |= met
+            met |= known
+        if not is_tracing():  # of a function that is mapped while it is called
+            _thread.met |= met
+        return made
+
+    for name in dir(trace):
+        if not name.startswith("_"):
+            setattr(traced, name, getattr(trace, name))  # of a cache, from which JAX removes what is gone
+    return traced
 
 
 def _timing(timer: Function) -> Function:
@@ -106,6 +145,7 @@ def _differentiating(transform: Function) -> Function:
 
 HOOKS: tuple[FunctionHook | MethodHook | WrapperHook, ...] = (
     WrapperHook("jaxlib._jax", ("pjit",), _making),
+    WrapperHook("jax._src.interpreters.partial_eval", ("trace_to_jaxpr",), _tracing),
     WrapperHook("jax._src.dispatch", ("log_elapsed_time",), _timing),
     WrapperHook("jax._src.api", ("value_and_grad",), _differentiating),
     MethodHook("flax.linen.module", "Module", "apply", ("inference",), is_traced=True, is_default=True),
@@ -116,4 +156,7 @@ HOOKS: tuple[FunctionHook | MethodHook | WrapperHook, ...] = (
     MethodHook("pgx.core", "Env", "step", STEP, is_traced=True),
     MethodHook("pgx.core", "Env", "init", RESET, is_traced=True),
     FunctionHook("mujoco.mjx", "step", STEP, is_traced=True),
+    FunctionHook("mujoco.mjx", "forward", STEP, is_traced=True),
+    FunctionHook("mujoco.mjx", "make_data", RESET, is_traced=True),
+    FunctionHook("mujoco.mjx", "put_data", RESET, is_traced=True),
 )

@@ -69,7 +69,7 @@ def test_a_compiled_function_is_in_the_stage_that_was_met_in_it(record_pytorch: 
     # Nobody can say how the time of one call is divided between what it does.
     assert entries.pop(("(none)", "simulation+inference")) == calls["simulation+inference"]
     assert entries[("(none)", "(none)")] > calls["neither"]
-    assert recording.seconds(category="simulator") == 0
+    assert recording.seconds(stage="simulation", category="simulator") == 0
     assert printed["alive"] == 0, "recording keeps compiled functions alive"
     assert printed["looks"] == ["apply", "(w, x)", "module"]
 
