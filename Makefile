@@ -21,8 +21,9 @@ PACKAGE := $(VENV)/.package
 BENCH_LOCK := requirements/bench.lock.txt
 BENCH_VENV := .venv-bench
 BENCH_PACKAGE := $(BENCH_VENV)/.package
-# PyTorch with JAX, and TensorFlow: no process holds both.
+# PyTorch with JAX, and TensorFlow: no process holds both. dm_control, which only tests use, needs an older MuJoCo.
 FRAMEWORKS := pytorch tensorflow
+STACKS := $(FRAMEWORKS) dm_control
 # What run_docker.py needs on a host that has nothing else of ours.
 DEPLOY := .venvs/deploy
 NATIVE := build/native
@@ -56,7 +57,7 @@ test-cpp: setup ## run the C++ tests under the address, undefined-behaviour and 
 		ctest --test-dir "$$build" --output-on-failure
 	done
 
-test-frameworks: build install-experiments ## run the tests that need TensorFlow, JAX and compilers (about 10 minutes)
+test-frameworks: build $(STACKS:%=.venvs/%/.package) ## run the tests that need TensorFlow, JAX, compilers and dm_control (about 10 minutes)
 	$(BIN)/pytest tests/frameworks
 
 test-container: build $(DEPLOY)/.environment ## build the container's image, and test it with run_docker.py (about 15 minutes)
@@ -91,8 +92,8 @@ clean: ## remove what was built; .venv and output stay
 $(ENVIRONMENT): $(LOCK)
 $(BENCH_VENV)/.environment: $(BENCH_LOCK)
 $(DEPLOY)/.environment: requirements.deploy.txt
-$(FRAMEWORKS:%=.venvs/%/.environment): .venvs/%/.environment: experiments/requirements/%.lock.txt
-$(ENVIRONMENT) $(BENCH_VENV)/.environment $(DEPLOY)/.environment $(FRAMEWORKS:%=.venvs/%/.environment):
+$(STACKS:%=.venvs/%/.environment): .venvs/%/.environment: experiments/requirements/%.lock.txt
+$(ENVIRONMENT) $(BENCH_VENV)/.environment $(DEPLOY)/.environment $(STACKS:%=.venvs/%/.environment):
 	@[[ -n "$(PYTHON)" ]] || { echo "make: expected Python 3.11, 3.12 or 3.13 on PATH, found none; or give PYTHON=…" >&2; exit 1; }
 	@echo "setting up $(@D) with $$($(PYTHON) --version); the first time this takes some minutes"
 	$(PYTHON) -m venv $(@D)
@@ -101,7 +102,7 @@ $(ENVIRONMENT) $(BENCH_VENV)/.environment $(DEPLOY)/.environment $(FRAMEWORKS:%=
 	$(@D)/bin/pip install --quiet --no-deps --requirement $<
 	touch $@
 
-$(BENCH_PACKAGE) $(FRAMEWORKS:%=.venvs/%/.package): %/.package: %/.environment $(SOURCES)
+$(BENCH_PACKAGE) $(STACKS:%=.venvs/%/.package): %/.package: %/.environment $(SOURCES)
 	@echo "compiling rlscope into $(@D)"
 	$(@D)/bin/pip install --quiet --no-deps --no-build-isolation .
 	touch $@

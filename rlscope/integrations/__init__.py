@@ -4,10 +4,14 @@ Other profilers that a program may use on itself have such a file too: they get 
 """
 
 from rlscope.integrations import (
+    ale,
+    dm_control,
     gym,
     gymnasium,
     jax,
     jax_profiler,
+    pettingzoo,
+    pyflyt,
     sbx,
     stable_baselines3,
     tensorflow,
@@ -20,6 +24,10 @@ from rlscope.record.hooks import FunctionHook, MethodHook, ProfilerHook, Wrapper
 HOOKS: tuple[FunctionHook | MethodHook | WrapperHook, ...] = (
     *gym.HOOKS,
     *gymnasium.HOOKS,
+    *ale.HOOKS,
+    *dm_control.HOOKS,
+    *pettingzoo.HOOKS,
+    *pyflyt.HOOKS,
     *stable_baselines3.HOOKS,
     *torch_compile.HOOKS,
     *tensorflow.HOOKS,

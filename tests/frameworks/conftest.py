@@ -34,3 +34,9 @@ def record_pytorch(tmp_path: Path) -> Callable[..., Recording]:
 def record_tensorflow(tmp_path: Path) -> Callable[..., Recording]:
     """record_in for the environment of TensorFlow."""
     return functools.partial(record_in, "tensorflow", tmp_path / "trace")
+
+
+@pytest.fixture
+def record_dm_control(tmp_path: Path) -> Callable[..., Recording]:
+    """record_in for the environment of dm_control."""
+    return functools.partial(record_in, "dm_control", tmp_path / "trace")

@@ -24,6 +24,19 @@ def test_steps_and_resets_are_simulation(kind: str, environments: int, tmp_path:
     assert "python" in outside
 
 
+@pytest.mark.parametrize(("kind", "steps"), [("whole", 40), ("halves", 80)])
+def test_ale_steps_its_vector_environment_whole_or_in_halves(kind: str, steps: int, tmp_path: Path) -> None:
+    recording = record(tmp_path / "trace", "vector_ale.py", kind)
+    assert recording.returncode == 0, recording.stderr
+    swept = recording.main_sweep()
+    crossings = {name.rpartition(".")[2]: count for name, count in swept["crossings"].items()}
+    assert {name: crossings[name] for name in ("reset", "send", "recv")} == {"reset": 1, "send": steps, "recv": steps}
+    whole, halves = 40, 2 * (steps - 40)
+    assert swept["events"]["operation"] == 2 + whole + halves  # a reset is one in its stage
+    assert recording.seconds(operation="simulation", category="simulator") > 0
+    assert recording.seconds(operation="reset", category="simulator") > 0
+
+
 def test_workers_of_a_vector_environment_are_processes(tmp_path: Path) -> None:
     recording = record(tmp_path / "trace", "vector_workers.py")
     assert (recording.returncode, recording.stdout) == (0, "done\n"), recording.stderr

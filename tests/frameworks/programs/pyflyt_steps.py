@@ -1,0 +1,54 @@
+"""Flies PyFlyt's drones through each of its interfaces; prints what the simulator did by its own count, as JSON."""
+
+import json
+import sys
+from pathlib import Path
+
+import gymnasium
+import numpy
+import PyFlyt.gym_envs
+from PyFlyt.core import Aviary
+from PyFlyt.pz_envs import MAQuadXHoverEnvV2
+
+STEPS = 20
+#: A picture is taken every so many steps of the physics, and one before the first.
+PHYSICS_STEPS_PER_PICTURE = 6
+
+
+def fly_by_camera() -> dict[str, int]:
+    """Gymnasium's interface, with pictures."""
+    env = gymnasium.make("PyFlyt/QuadX-Gates-v3", camera_resolution=(32, 32))
+    # PyFlyt 0.29.0 looks for it in a folder that it does not have.
+    env.unwrapped.gate_obj_dir = str(Path(PyFlyt.gym_envs.__path__[0]).parent / "models" / "race_gate.urdf")
+    env.action_space.seed(1)
+    env.reset(seed=1)
+    for _ in range(STEPS):
+        _, _, terminated, truncated, _ = env.step(env.action_space.sample())
+        assert not (terminated or truncated)
+    physics_steps = env.unwrapped.env.physics_steps
+    return {
+        "operations": STEPS + 2,  # a reset is one in its stage
+        "physics_steps": physics_steps,
+        "pictures": -(-physics_steps // PHYSICS_STEPS_PER_PICTURE) + 1,
+    }
+
+
+def fly_together() -> dict[str, int]:
+    """PettingZoo's interface."""
+    env = MAQuadXHoverEnvV2()
+    env.reset(seed=1)
+    for _ in range(STEPS):
+        env.step({agent: numpy.array([0.0, 0.0, 0.0, 0.5]) for agent in env.agents})
+    return {"operations": STEPS + 2, "physics_steps": env.aviary.physics_steps, "pictures": 0}
+
+
+def fly_alone() -> dict[str, int]:
+    """The simulator's own interface."""
+    aviary = Aviary(start_pos=numpy.array([[0.0, 0.0, 1.0]]), start_orn=numpy.zeros((1, 3)), drone_type="quadx")
+    for _ in range(STEPS):
+        aviary.step()
+    return {"operations": STEPS + 2, "physics_steps": aviary.physics_steps, "pictures": 0}
+
+
+WAYS = {"camera": fly_by_camera, "together": fly_together, "alone": fly_alone}
+print(json.dumps(WAYS[sys.argv[1]]()))
