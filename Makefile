@@ -27,6 +27,8 @@ STACKS := $(FRAMEWORKS) dm_control
 # What run_docker.py needs on a host that has nothing else of ours.
 DEPLOY := .venvs/deploy
 NATIVE := build/native
+# The synthetic simulator of a case study, for any Python.
+SLOW_SIMULATOR := experiments/workloads/slow_simulator.abi3.so
 SOURCES := CMakeLists.txt pyproject.toml README.md LICENSE \
 	$(shell find src cmake rlscope -type f -not -name '*.pyc' -not -name '*.so')
 
@@ -38,7 +40,7 @@ help: ## show this list
 
 setup: $(ENVIRONMENT) ## make .venv with the locked packages
 
-build: $(PACKAGE) ## compile rlscope and install it into .venv
+build: $(PACKAGE) $(SLOW_SIMULATOR) ## compile rlscope and install it into .venv
 
 install-experiments: $(FRAMEWORKS:%=.venvs/%/.package) ## make .venvs/ for the case studies that compare frameworks (about 3 minutes)
 
@@ -86,7 +88,7 @@ lint: setup ## check style and types
 	$(BIN)/mypy
 
 clean: ## remove what was built; .venv and output stay
-	rm -rf build rlscope/*.so $(PACKAGE) .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf build rlscope/*.so $(SLOW_SIMULATOR) $(PACKAGE) .pytest_cache .ruff_cache .mypy_cache .hypothesis
 
 # The measured package has an environment of its own, with the profilers that it is compared with.
 $(ENVIRONMENT): $(LOCK)
@@ -106,6 +108,10 @@ $(BENCH_PACKAGE) $(STACKS:%=.venvs/%/.package): %/.package: %/.environment $(SOU
 	@echo "compiling rlscope into $(@D)"
 	$(@D)/bin/pip install --quiet --no-deps --no-build-isolation .
 	touch $@
+
+$(SLOW_SIMULATOR): experiments/workloads/slow_simulator.cpp | $(ENVIRONMENT)
+	$(CXX) -std=c++17 -O2 -Wall -shared -fPIC -o $@ $< \
+		-isystem "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("include"))')"
 
 $(PACKAGE): $(ENVIRONMENT) $(SOURCES)
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation .

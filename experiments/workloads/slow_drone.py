@@ -1,0 +1,64 @@
+"""Hovering in a simulator that takes a stated number of milliseconds a step: the stand-in for photo-realistic ones.
+
+    gymnasium.make("slow_drone:SlowDrone-v0", milliseconds=20.0)
+
+The simulator is slow_simulator.cpp beside this file, which `make build` compiles.
+"""
+
+from typing import Any
+
+import gymnasium
+import numpy
+import slow_simulator
+from numpy.typing import NDArray
+
+import rlscope
+
+Observation = NDArray[numpy.float32]
+
+START_M = 1.0
+LOST_M = 10.0
+GRAVITY = 9.81
+ACCELERATION = 5.0
+
+rlscope.wrap_module(slow_simulator, category="simulator")
+
+
+class SlowDrone(gymnasium.Env[Observation, Observation]):
+    """A point mass that is to stay at the origin; the action is how much it accelerates, beyond what carries it.
+
+    Args:
+        milliseconds: What each step, and each reset, computes in the simulator.
+    """
+
+    observation_space = gymnasium.spaces.Box(-numpy.inf, numpy.inf, (6,), numpy.float32)
+    action_space = gymnasium.spaces.Box(-1.0, 1.0, (3,), numpy.float32)
+
+    def __init__(self, milliseconds: float = 20.0) -> None:
+        self._milliseconds = milliseconds
+        self._position = self._velocity = (0.0, 0.0, 0.0)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Starts somewhere near the origin."""
+        super().reset(seed=seed)
+        x, y, z = self.np_random.uniform(-START_M, START_M, size=3).tolist()
+        self._position, self._velocity = (x, y, z), (0.0, 0.0, 0.0)
+        return self._fly(numpy.zeros(3, numpy.float32)), {}
+
+    def step(self, action: Observation) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Flies for 0.05 s; the reward is the distance from the origin, negative."""
+        observation = self._fly(action)
+        distance = float(numpy.linalg.norm(observation[:3]))
+        return observation, -distance, distance > LOST_M, False, {}
+
+    def _fly(self, action: Observation) -> Observation:
+        x, y, z = (ACCELERATION * action).tolist()
+        self._position, self._velocity = slow_simulator.step(
+            self._position, self._velocity, (x, y, z + GRAVITY), self._milliseconds
+        )
+        return numpy.array(self._position + self._velocity, numpy.float32)
+
+
+gymnasium.register("SlowDrone-v0", entry_point=f"{__name__}:SlowDrone", max_episode_steps=200)

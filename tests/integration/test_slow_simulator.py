@@ -1,0 +1,32 @@
+"""The synthetic slow simulator of the case studies: its calls, and the time that they state, are the simulator's."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from framework_runs import WORKLOADS
+from recording import record
+
+MILLISECONDS = 5
+STEPS = 20
+FLY = f"""
+import gymnasium, numpy, rlscope
+env = gymnasium.make("slow_drone:SlowDrone-v0", milliseconds={MILLISECONDS})
+for iteration in range(2):
+    env.reset(seed=iteration)
+    for _ in range({STEPS}):
+        env.step(numpy.zeros(3, numpy.float32))
+    rlscope.report_progress(timesteps={STEPS} * (iteration + 1), total_timesteps={2 * STEPS})
+"""
+
+
+@pytest.mark.parametrize(("options", "episodes"), [((), 2), (("--delay-iterations", "1"), 1)])
+def test_each_step_takes_its_time_in_the_simulator(options: tuple[str, ...], episodes: int, tmp_path: Path) -> None:
+    recording = record(tmp_path / "trace", sys.executable, "-c", FLY, options=options, cwd=WORKLOADS)
+    assert recording.returncode == 0, recording.stderr
+    swept = recording.main_sweep()
+    calls = episodes * (STEPS + 1)  # a reset is one too
+    assert swept["crossings"]["slow_simulator.step"] == swept["events"]["simulator"] == calls
+    assert swept["events"]["operation"] == episodes * (STEPS + 2)  # a reset is one in its stage
+    assert recording.seconds(stage="simulation", category="simulator") >= calls * MILLISECONDS / 1000
+    assert recording.seconds(operation="simulation", category="simulator") >= episodes * STEPS * MILLISECONDS / 1000
