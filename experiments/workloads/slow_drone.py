@@ -1,6 +1,6 @@
 """Hovering in a simulator that takes a stated number of milliseconds a step: the stand-in for photo-realistic ones.
 
-    gymnasium.make("slow_drone:SlowDrone-v0", milliseconds=20.0)
+    gymnasium.make("slow_drone:SlowDrone-v0", milliseconds=50.0)
 
 The simulator is slow_simulator.cpp beside this file, which `make build` compiles.
 """
@@ -34,7 +34,7 @@ class SlowDrone(gymnasium.Env[Observation, Observation]):
     observation_space = gymnasium.spaces.Box(-numpy.inf, numpy.inf, (6,), numpy.float32)
     action_space = gymnasium.spaces.Box(-1.0, 1.0, (3,), numpy.float32)
 
-    def __init__(self, milliseconds: float = 20.0) -> None:
+    def __init__(self, milliseconds: float = 50.0) -> None:
         self._milliseconds = milliseconds
         self._position = self._velocity = (0.0, 0.0, 0.0)
 

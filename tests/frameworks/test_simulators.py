@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from framework_runs import WORKLOADS
 from recording import Recording
 
 Record = Callable[..., Recording]
@@ -26,7 +27,7 @@ def entries(recording: Recording) -> dict[tuple[str, str], int]:
 
 @pytest.mark.parametrize("way", ["camera", "together", "alone"])
 def test_pyflyt(way: str, record_pytorch: Record) -> None:
-    recording = record_pytorch("pyflyt_steps.py", way)
+    recording = record_pytorch("pyflyt_steps.py", way, PYTHONPATH=str(WORKLOADS))
     known = printed(recording)
     swept = recording.main_sweep()
     crossings = swept["crossings"]

@@ -2,11 +2,9 @@
 
 import json
 import sys
-from pathlib import Path
 
 import gymnasium
 import numpy
-import PyFlyt.gym_envs
 from PyFlyt.core import Aviary
 from PyFlyt.pz_envs import MAQuadXHoverEnvV2
 
@@ -16,15 +14,14 @@ PHYSICS_STEPS_PER_PICTURE = 6
 
 
 def fly_by_camera() -> dict[str, int]:
-    """Gymnasium's interface, with pictures."""
-    env = gymnasium.make("PyFlyt/QuadX-Gates-v3", camera_resolution=(32, 32))
-    # PyFlyt 0.29.0 looks for it in a folder that it does not have.
-    env.unwrapped.gate_obj_dir = str(Path(PyFlyt.gym_envs.__path__[0]).parent / "models" / "race_gate.urdf")
+    """Gymnasium's interface, with pictures, as a case study has it."""
+    env = gymnasium.make("camera_drone:CameraDrone-v0", pixels=32)
     env.action_space.seed(1)
     env.reset(seed=1)
     for _ in range(STEPS):
-        _, _, terminated, truncated, _ = env.step(env.action_space.sample())
+        observation, _, terminated, truncated, _ = env.step(env.action_space.sample())
         assert not (terminated or truncated)
+        assert env.observation_space.contains(observation)
     physics_steps = env.unwrapped.env.physics_steps
     return {
         "operations": STEPS + 2,  # a reset is one in its stage
