@@ -32,7 +32,7 @@ SLOW_SIMULATOR := experiments/workloads/slow_simulator.abi3.so
 SOURCES := CMakeLists.txt pyproject.toml README.md LICENSE \
 	$(shell find src cmake rlscope -type f -not -name '*.pyc' -not -name '*.so')
 
-.PHONY: help setup build install-experiments test test-py test-cpp test-frameworks test-container fuzz artifacts bench guard lint clean
+.PHONY: help setup build slow-simulator install-experiments test test-py test-cpp test-frameworks test-container fuzz artifacts bench guard lint clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 28
@@ -40,7 +40,9 @@ help: ## show this list
 
 setup: $(ENVIRONMENT) ## make .venv with the locked packages
 
-build: $(PACKAGE) $(SLOW_SIMULATOR) ## compile rlscope and install it into .venv
+build: $(PACKAGE) ## compile rlscope and install it into .venv
+
+slow-simulator: $(SLOW_SIMULATOR) ## compile the simulator that a case study brings along
 
 install-experiments: $(FRAMEWORKS:%=.venvs/%/.package) ## make .venvs/ for the case studies that compare frameworks (about 3 minutes)
 
@@ -74,7 +76,7 @@ fuzz: setup ## give the trace reader RUNS damaged files; needs clang
 		-artifact_prefix=$(NATIVE)/fuzz/ -runs=$(RUNS) -max_len=49152 -timeout=5 -malloc_limit_mb=16 -rss_limit_mb=1024 \
 		-print_final_stats=1
 
-artifacts: build install-experiments ## record every case study, draw its figures, judge its claims
+artifacts: build slow-simulator install-experiments ## record every case study, draw its figures, judge its claims
 	$(BIN)/python scripts/artifacts.py --budget $(BUDGET) --output $(OUTPUT)
 
 bench: $(BENCH_PACKAGE) ## compare costs with other profilers' (12 to 22 minutes); ONLY=name,… for some
@@ -109,9 +111,9 @@ $(BENCH_PACKAGE) $(STACKS:%=.venvs/%/.package): %/.package: %/.environment $(SOU
 	$(@D)/bin/pip install --quiet --no-deps --no-build-isolation .
 	touch $@
 
-$(SLOW_SIMULATOR): experiments/workloads/slow_simulator.cpp | $(ENVIRONMENT)
+$(SLOW_SIMULATOR): experiments/workloads/slow_simulator.cpp
 	$(CXX) -std=c++17 -O2 -Wall -shared -fPIC -o $@ $< \
-		-isystem "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("include"))')"
+		-isystem "$$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("include"))')"
 
 $(PACKAGE): $(ENVIRONMENT) $(SOURCES)
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation .

@@ -25,7 +25,7 @@ def entries(recording: Recording) -> dict[tuple[str, str], int]:
     }
 
 
-@pytest.mark.parametrize("way", ["camera", "together", "alone"])
+@pytest.mark.parametrize("way", ["camera", "together", "in_turn", "alone"])
 def test_pyflyt(way: str, record_pytorch: Record) -> None:
     recording = record_pytorch("pyflyt_steps.py", way, PYTHONPATH=str(WORKLOADS))
     known = printed(recording)

@@ -1,10 +1,11 @@
 """The synthetic slow simulator of the case studies: its calls, and the time that they state, are the simulator's."""
 
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from framework_runs import WORKLOADS
+from framework_runs import ROOT, WORKLOADS
 from recording import record
 
 MILLISECONDS = 5
@@ -18,6 +19,11 @@ for iteration in range(2):
         env.step(numpy.zeros(3, numpy.float32))
     rlscope.report_progress(timesteps={STEPS} * (iteration + 1), total_timesteps={2 * STEPS})
 """
+
+
+@pytest.fixture(scope="module", autouse=True)
+def slow_simulator() -> None:
+    subprocess.run(["make", "--silent", "-C", ROOT, "slow-simulator", f"PYTHON={sys.executable}"], check=True)
 
 
 @pytest.mark.parametrize(("options", "episodes"), [((), 2), (("--delay-iterations", "1"), 1)])

@@ -5,12 +5,14 @@ import sys
 
 import gymnasium
 import numpy
+from pettingzoo.utils.conversions import parallel_to_aec
 from PyFlyt.core import Aviary
 from PyFlyt.pz_envs import MAQuadXHoverEnvV2
 
 STEPS = 20
 #: A picture is taken every so many steps of the physics, and one before the first.
 PHYSICS_STEPS_PER_PICTURE = 6
+HOVER = numpy.array([0.0, 0.0, 0.0, 0.5])
 
 
 def fly_by_camera() -> dict[str, int]:
@@ -35,8 +37,22 @@ def fly_together() -> dict[str, int]:
     env = MAQuadXHoverEnvV2()
     env.reset(seed=1)
     for _ in range(STEPS):
-        env.step({agent: numpy.array([0.0, 0.0, 0.0, 0.5]) for agent in env.agents})
+        env.step(dict.fromkeys(env.agents, HOVER))
     return {"operations": STEPS + 2, "physics_steps": env.aviary.physics_steps, "pictures": 0}
+
+
+def fly_in_turn() -> dict[str, int]:
+    """PettingZoo's other interface: agents act one after the other, and the last one's step is the simulator's."""
+    drones = MAQuadXHoverEnvV2()
+    env = parallel_to_aec(drones)
+    env.reset(seed=1)
+    for _ in env.agent_iter(len(env.agents) * STEPS):
+        env.step(HOVER)
+    return {
+        "operations": env.num_agents * STEPS + 2,
+        "physics_steps": drones.aviary.physics_steps,
+        "pictures": 0,
+    }
 
 
 def fly_alone() -> dict[str, int]:
@@ -47,5 +63,5 @@ def fly_alone() -> dict[str, int]:
     return {"operations": STEPS + 2, "physics_steps": aviary.physics_steps, "pictures": 0}
 
 
-WAYS = {"camera": fly_by_camera, "together": fly_together, "alone": fly_alone}
+WAYS = {"camera": fly_by_camera, "together": fly_together, "in_turn": fly_in_turn, "alone": fly_alone}
 print(json.dumps(WAYS[sys.argv[1]]()))
