@@ -63,7 +63,7 @@ struct LastLaunch {
   Stage stage;
   uint32_t id;
 };
-__thread LastLaunch t_last_launch;
+__thread LastLaunch t_last_launch __attribute__((tls_model("initial-exec")));
 
 // Leaked on purpose: daemon threads may come here while the process is being torn down.
 struct State {

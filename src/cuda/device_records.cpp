@@ -119,7 +119,7 @@ void DeviceRecords::write_gap(const std::string& name, uint64_t start_ticks, uin
   std::lock_guard<std::mutex> lock(mutex_);
   uint32_t launch = Session::unknown_launch();
   DeviceWriter* writer = Session::device_writer(kHost, 0, 0);
-  if (writer && launch) writer->write({kGap, start_ticks, end_ticks, id_of(name), launch, 0});
+  if (writer && launch) writer->write({kGap, start_ticks, end_ticks, intern(name), launch, 0});
 }
 
 std::vector<uint32_t> DeviceRecords::take_devices() {
@@ -163,7 +163,7 @@ void DeviceRecords::read_record(const CUpti_Activity& record) {
 }
 
 template <typename Record>
-void DeviceRecords::add_work(const Record& record, DeviceWork work, std::string_view name, uint64_t bytes) {
+void DeviceRecords::add_work(const Record& record, DeviceWork work, const char* name, uint64_t bytes) {
   add({{record.deviceId, record.contextId, record.streamId}, work, record.start, record.end, id_of(name),
        launches_->find(record.correlationId), bytes, record.graphId != 0});
 }
@@ -199,7 +199,15 @@ void DeviceRecords::find_launches_of_bodies() {
   }
 }
 
-uint32_t DeviceRecords::id_of(std::string_view name) {
+uint32_t DeviceRecords::id_of(const char* name) {
+  FoundName& found = found_names_[reinterpret_cast<uintptr_t>(name) / 16 % found_names_.size()];
+  if (found.place == name && found.text == name) return found.id;  // another name may have come to the same place
+  uint32_t id = intern(name);
+  found = {name, names_.find(name)->first, id};
+  return id;
+}
+
+uint32_t DeviceRecords::intern(std::string_view name) {
   auto found = names_.find(name);
   if (found != names_.end()) return found->second;
   uint32_t id = Session::intern(NameKind::kDeviceWork, Category::kPython, name).id;
@@ -210,10 +218,14 @@ uint32_t DeviceRecords::id_of(std::string_view name) {
 void DeviceRecords::write_pending() {
   converter_.add(read_clock_pair());
   find_launches_of_bodies();
-  std::sort(pending_.begin(), pending_.end(), [](const Pending& a, const Pending& b) {
+  auto is_before = [](const Pending& a, const Pending& b) {
     return std::tie(a.queue.device, a.queue.context, a.queue.stream, a.start_ns) <
            std::tie(b.queue.device, b.queue.context, b.queue.stream, b.start_ns);
-  });
+  };
+  // With one stream they come in order.
+  if (!std::is_sorted(pending_.begin(), pending_.end(), is_before)) {
+    std::sort(pending_.begin(), pending_.end(), is_before);
+  }
   const Queue* queue = nullptr;
   DeviceWriter* writer = nullptr;
   for (Pending& record : pending_) {

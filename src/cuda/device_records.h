@@ -1,5 +1,6 @@
 // From CUPTI's activity records to the trace: reads buffers, names the work, finds who launched it, writes it in order.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -54,10 +55,11 @@ class DeviceRecords {
 
   void read_record(const CUpti_Activity& record);
   template <typename Record>
-  void add_work(const Record& record, DeviceWork work, std::string_view name, uint64_t bytes);
+  void add_work(const Record& record, DeviceWork work, const char* name, uint64_t bytes);
   void add(const Pending& record);
   void find_launches_of_bodies();
-  uint32_t id_of(std::string_view name);
+  uint32_t id_of(const char* name);
+  uint32_t intern(std::string_view name);
   void write_pending();
 
   std::mutex mutex_;  // guards all of this; no thread of the program takes it, unless it destroys a context
@@ -69,6 +71,13 @@ class DeviceRecords {
   std::vector<uint32_t> devices_;
   std::unordered_map<std::string_view, uint32_t> names_;
   std::deque<std::string> name_texts_;  // what the keys of names_ point into
+  // Names found last, by where CUPTI keeps them: kernels' are hundreds of bytes long, and to compare is less than to hash.
+  struct FoundName {
+    const char* place = nullptr;
+    std::string_view text;
+    uint32_t id = 0;
+  };
+  std::array<FoundName, 256> found_names_;
   uint64_t dropped_ = 0;     // to be counted at the next write
   uint64_t unresolved_ = 0;  // likewise
 };

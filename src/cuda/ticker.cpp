@@ -2,6 +2,7 @@
 #include "ticker.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <time.h>
 
@@ -45,6 +46,9 @@ int Ticker::start(Tick tick, void* argument) {
   if (!error) {
     is_running_ = true;
     pthread_setname_np(thread_, "rlscope-flush");
+    // It waits for its turn where it wakes on a processor that the program is using.
+    sched_param priority{};
+    pthread_setschedparam(thread_, SCHED_BATCH, &priority);
   }
   return error;
 }
