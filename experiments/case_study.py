@@ -94,7 +94,8 @@ class CaseStudy:
     @property
     def left_out(self) -> list[str]:
         """What is not recorded here, and why; sentences for the page."""
-        named = [(entry["id"], entry) for entry in self.matrix["environment"] if "instead_of" not in entry]
+        environments = [entry for entry in self.matrix["environment"] if "instead_of" not in entry]
+        named = [(entry.get("id", entry["name"]), entry) for entry in environments]
         named += [(one_line(entry), entry) for entry in self.matrix["workload"] if "package" in entry]
         sentences = [
             f"{name} is left out: {how_to_install(entry.get('python'), entry['package'])}."
@@ -157,7 +158,7 @@ class CaseStudy:
 def run_of(
     matrix: dict[str, Any], environment: dict[str, Any], entry: dict[str, Any], budget: str, repetition: int
 ) -> Run:
-    """One repetition. What an entry does not say of its iterations, its environment does.
+    """One repetition. What an entry does not say of its iterations, its environment does; of its length, the matrix.
 
     The script ends with the last iteration that is recorded, or with so many later ones as the window asks for: their
     times are those of a program that is not recorded.
@@ -171,8 +172,8 @@ def run_of(
         *environment.get("arguments", []),
         *entry["arguments"],
         *window.get("arguments", []),
-        *("--env", environment["id"], "--seed", str(repetition)),
-        *("--total-timesteps", str(matrix["total_timesteps"])),
+        *("--env", entry.get("id") or environment["id"], "--seed", str(repetition)),
+        *("--total-timesteps", str(entry.get("total_timesteps", matrix["total_timesteps"]))),
         *("--stop-after", str(iterations * timesteps)),
         *("--device", device()),
     ]

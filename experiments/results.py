@@ -1,7 +1,7 @@
 """Traces of a study's runs to its tables: one per repetition, then their mean."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas
@@ -51,6 +51,11 @@ class Result:
         """Seconds of a category in a stage."""
         rows = (self.table["stage"] == stage) & (self.table["category"] == category)
         return float(self.table.loc[rows, "seconds"].sum())
+
+    def percent_on(self, *resources: Resource) -> float:
+        """The share of training time in which these work."""
+        rows = self.table["resource"].isin([resource.value for resource in resources])
+        return float(self.table.loc[rows, "percent"].sum())
 
     def stage_seconds(self, stage: str) -> float:
         """Seconds of a stage."""
@@ -107,6 +112,27 @@ def by_workload(results: Iterable[Result]) -> dict[Workload, list[Result]]:
     for result in results:
         groups[result.workload].append(result)
     return dict(groups)
+
+
+def each(repetitions: Mapping[str, Sequence[Result]], number: Callable[[Result], float]) -> dict[str, list[float]]:
+    """A number of every repetition of every workload."""
+    return {name: [number(result) for result in results] for name, results in repetitions.items()}
+
+
+def gpu_percent(result: Result) -> float:
+    """Time with a GPU busy over training time."""
+    return result.percent_on(Resource.BOTH, Resource.GPU)
+
+
+def python_to_simulator(result: Result) -> float:
+    """Seconds in Python over seconds in the simulator, inside simulation."""
+    simulator_s = result.seconds("simulation", "simulator")
+    if simulator_s == 0:
+        raise IncompleteTraceError(
+            f"{result.workload.name} in {result.workload.environment}: expected time in the simulator, found none; "
+            "its boundaries were not recorded. Look at a trace below runs/ with `rlscope inspect`"
+        )
+    return result.seconds("simulation", "python") / simulator_s
 
 
 def mean_table(results: Sequence[Result]) -> pandas.DataFrame:

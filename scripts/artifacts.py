@@ -11,6 +11,7 @@ from experiments.algorithm_choice import run as algorithm_choice
 from experiments.claims import claims_table, write_claims
 from experiments.command_line import ARTIFACTS, Outcome, command_line
 from experiments.RL_framework_comparison import run as framework_comparison
+from experiments.simulator_choice import run as simulator_choice
 from rlscope.plots.page import Page
 
 
@@ -26,6 +27,7 @@ class Study:
 STUDIES = (
     Study("experiment_RL_framework_comparison", "RL framework comparison", framework_comparison.run),
     Study("experiment_algorithm_choice", "Algorithm choice", algorithm_choice.run),
+    Study("experiment_simulator_choice", "Simulator choice", simulator_choice.run),
 )
 
 

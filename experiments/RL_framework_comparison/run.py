@@ -12,7 +12,7 @@ from scipy import stats
 from experiments.case_study import CaseStudy, hardware
 from experiments.claims import claims_table, judge, load_claims, write_claims
 from experiments.command_line import ARTIFACTS, Outcome, command_line
-from experiments.results import ON_GPU, Result, by_workload, mean_table, mean_transitions, result_of
+from experiments.results import Result, by_workload, gpu_percent, mean_table, mean_transitions, result_of
 from experiments.statistics import Estimate, bootstrap
 from rlscope.errors import UsageError
 from rlscope.plots.breakdown import breakdown_figure
@@ -227,11 +227,6 @@ def stages(result: Result) -> Numbers:
 def rank_correlation(pairs: Sequence[tuple[float, float]]) -> float:
     """Spearman's."""
     return float(stats.spearmanr(*zip(*pairs, strict=True))[0])
-
-
-def gpu_percent(result: Result) -> float:
-    """Time with a GPU busy over training time."""
-    return float(result.table.loc[result.table["resource"].isin(ON_GPU), "percent"].sum())
 
 
 if __name__ == "__main__":

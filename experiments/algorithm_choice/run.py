@@ -4,15 +4,14 @@ python -m experiments.algorithm_choice.run --budget quick --output output/artifa
 """
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from experiments.case_study import CaseStudy, hardware
 from experiments.claims import claims_table, judge, load_claims, write_claims
 from experiments.command_line import ARTIFACTS, Outcome, command_line
-from experiments.results import ON_GPU, Result, by_workload, mean_table, result_of
+from experiments.results import ON_GPU, Result, by_workload, each, mean_table, python_to_simulator, result_of
 from experiments.statistics import Estimate, bootstrap
-from rlscope.errors import IncompleteTraceError
 from rlscope.model import Resource
 from rlscope.plots.breakdown import breakdown_figure
 from rlscope.plots.page import Page
@@ -91,7 +90,9 @@ def gpu_measurements(results: Sequence[Result]) -> dict[str, Estimate]:
 
     return {
         "largest_gpu_share_of_an_operation": bootstrap(each(repetitions, largest_gpu_percent), largest),
-        "smallest_cpu_only_share": bootstrap(each(repetitions, cpu_only_percent), smallest),
+        "smallest_cpu_only_share": bootstrap(
+            each(repetitions, lambda result: result.percent_on(Resource.CPU)), smallest
+        ),
         "smallest_cuda_to_gpu": bootstrap(each(repetitions, lambda result: result.cuda_s / result.gpu_s), smallest),
     }
 
@@ -104,27 +105,6 @@ def largest_gpu_percent(result: Result) -> float:
         on_gpu = rows["resource"].isin(ON_GPU)
         shares.append(100 * rows.loc[on_gpu, "seconds"].sum() / rows["seconds"].sum())
     return max(shares)
-
-
-def cpu_only_percent(result: Result) -> float:
-    """Time in which no device works, over training time."""
-    return float(result.table.loc[result.table["resource"] == Resource.CPU.value, "percent"].sum())
-
-
-def python_to_simulator(result: Result) -> float:
-    """Seconds in Python over seconds in the simulator, inside simulation."""
-    simulator_s = result.seconds("simulation", "simulator")
-    if simulator_s == 0:
-        raise IncompleteTraceError(
-            f"{result.workload.name} in {result.workload.environment}: expected time in the simulator, found none; "
-            "its boundaries were not recorded. Look at a trace below runs/ with `rlscope inspect`"
-        )
-    return result.seconds("simulation", "python") / simulator_s
-
-
-def each(repetitions: Mapping[str, Sequence[Result]], number: Callable[[Result], float]) -> dict[str, list[float]]:
-    """A number of every repetition of every workload."""
-    return {name: [number(result) for result in results] for name, results in repetitions.items()}
 
 
 if __name__ == "__main__":

@@ -1,26 +1,23 @@
-"""Train DDPG, SAC, A2C or PPO on a walking robot with Stable-Baselines3 and the published hyper-parameters.
+"""Train DDPG, SAC, A2C or PPO with Stable-Baselines3 and the published hyper-parameters, those of a walking robot.
 
-Nothing here knows about rlscope: the operations of a recorded run come from `rlscope record` itself.
+PPO has its own for other simulators (ppo.py). Nothing here knows about rlscope: the operations of a recorded run come
+from `rlscope record` itself.
 
     python stable_baselines3_train.py --algo ppo --env Walker2d-v5 --stop-after 8192
 """
 
 import argparse
-import importlib
-from collections.abc import Callable
-from typing import Any
 
-import gymnasium
 import numpy
 import torch
-from sb3_contrib.common.wrappers import TimeFeatureWrapper
-from stable_baselines3 import A2C, DDPG, PPO, SAC
+from ppo import ppo
+from stable_baselines3 import A2C, DDPG, SAC
 from stable_baselines3.common.base_class import BaseAlgorithm
-from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.noise import NormalActionNoise
 from stable_baselines3.common.utils import LinearSchedule, update_learning_rate
-from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv, VecNormalize
+from stable_baselines3.common.vec_env import VecNormalize
 from stop_after import StopAfter
+from vector_environment import environments
 
 DDPG_ACTOR_RATE = 1e-4
 DDPG_CRITIC_RATE = 1e-3
@@ -40,22 +37,6 @@ class TwoRateDDPG(DDPG):
     def _update_learning_rate(self, optimizers: list[torch.optim.Optimizer] | torch.optim.Optimizer) -> None:
         update_learning_rate(self.actor.optimizer, DDPG_ACTOR_RATE)
         update_learning_rate(self.critic.optimizer, DDPG_CRITIC_RATE)
-
-
-def environments(env_id: str, count: int, seed: int, time_feature: bool) -> VecEnv:
-    """`count` environments stepped one after the other in this process."""
-
-    def make(index: int) -> Callable[[], gymnasium.Env[Any, Any]]:
-        def build() -> gymnasium.Env[Any, Any]:
-            env: gymnasium.Env[Any, Any] = Monitor(gymnasium.make(env_id))
-            env.action_space.seed(seed + index)
-            return TimeFeatureWrapper(env) if time_feature else env
-
-        return build
-
-    envs = DummyVecEnv([make(index) for index in range(count)])
-    envs.seed(seed)
-    return envs
 
 
 def ddpg(env_id: str, seed: int, device: str) -> BaseAlgorithm:
@@ -111,26 +92,6 @@ def a2c(env_id: str, seed: int, device: str) -> BaseAlgorithm:
     )
 
 
-def ppo(env_id: str, seed: int, device: str) -> BaseAlgorithm:
-    """One iteration is 4 x 1024 timesteps and 10 epochs of 64 minibatches."""
-    return PPO(
-        "MlpPolicy",
-        VecNormalize(environments(env_id, 4, seed, time_feature=True), gamma=0.99),
-        n_steps=1024,
-        n_epochs=10,
-        batch_size=64,
-        learning_rate=LinearSchedule(2.5e-4, 0.0, 1.0),
-        clip_range=0.1,
-        gamma=0.99,
-        gae_lambda=0.95,
-        ent_coef=0.0,
-        vf_coef=0.5,
-        policy_kwargs={"net_arch": [64, 64]},
-        seed=seed,
-        device=device,
-    )
-
-
 ALGORITHMS = {"ddpg": ddpg, "sac": sac, "a2c": a2c, "ppo": ppo}
 
 
@@ -143,12 +104,14 @@ def main() -> None:
     parser.add_argument("--total-timesteps", type=int, default=2_000_000, help="length of the whole training")
     parser.add_argument("--stop-after", type=int, help="end after this many timesteps of it (default: train it all)")
     parser.add_argument("--device", default="cpu", help="where PyTorch computes: cpu or cuda")
+    parser.add_argument("--rollout-steps", type=int, help="of each environment, PPO only (default: as published)")
     arguments = parser.parse_args()
+    if arguments.rollout_steps and arguments.algo != "ppo":
+        parser.error(f"--rollout-steps: expected --algo ppo, found {arguments.algo}; leave one of them out")
 
+    options = {"rollout_steps": arguments.rollout_steps} if arguments.rollout_steps else {}
     torch.set_num_threads(1)
-    if "Bullet" in arguments.env:
-        importlib.import_module("pybullet_envs_gymnasium")  # registers Walker2DBulletEnv-v0 and its siblings
-    agent = ALGORITHMS[arguments.algo](arguments.env, arguments.seed, arguments.device)
+    agent = ALGORITHMS[arguments.algo](arguments.env, arguments.seed, arguments.device, **options)
     agent.learn(arguments.total_timesteps, callback=StopAfter(arguments.stop_after or arguments.total_timesteps))
     print(f"{arguments.algo} on {arguments.env}: {agent.num_timesteps} timesteps")
 

@@ -1,0 +1,1 @@
+"""Does the choice of the simulator decide where training time goes?"""

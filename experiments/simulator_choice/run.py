@@ -1,0 +1,166 @@
+"""Simulator choice: where PPO spends its time in robots, Pong and drones.
+
+python -m experiments.simulator_choice.run --budget quick --output output/artifacts/experiment_simulator_choice
+"""
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from experiments.case_study import CaseStudy, hardware
+from experiments.claims import claims_table, judge, load_claims, write_claims
+from experiments.command_line import ARTIFACTS, Outcome, command_line
+from experiments.results import (
+    Result,
+    by_workload,
+    each,
+    gpu_percent,
+    mean_table,
+    python_to_simulator,
+    result_of,
+)
+from experiments.statistics import Estimate, bootstrap, bootstrap_mean
+from rlscope.errors import UsageError
+from rlscope.model import Resource
+from rlscope.plots.breakdown import breakdown_figure
+from rlscope.plots.page import Page
+
+HERE = Path(__file__).parent
+METHOD = (
+    "Colour is the hardware at work, hatch the layer of the stack. Bars show shares of the recorded part of training, "
+    "black bars the whole training of 2 million timesteps (Pong: 10 million), extrapolated from that part, on a scale "
+    "of powers of two. Time between the stages counts as backpropagation, waiting as Python. Times include what "
+    "recording added: they are not corrected for it."
+)
+STAND_INS = (
+    "AirLearning needs a game engine, so two others stand in for it. PyFlyt's drone sees by a camera, but its pictures "
+    "are small and drawn by the CPU. The slow drone is synthetic: a point mass in a simulator that computes for 50 ms a "
+    "step."
+)
+#: What claims ask of a figure, of a simulator with an environment in Python, and of one in AirLearning's place.
+METRICS = {
+    "figure": ("smallest_simulation_share", "largest_gpu_only_share", "largest_gpu_share"),
+    "wrapped": ("python_to_simulator", "cuda_to_other_categories"),
+    "native": ("simulation_share", "simulator_share_of_simulation", "python_to_native_simulator"),
+}
+#: A figure with fewer simulators is no survey.
+SIMULATORS_OF_A_SURVEY = 4
+
+
+def run(budget: str, output: Path) -> Outcome:
+    """Record, draw and judge."""
+    study = CaseStudy(HERE, budget, output)
+    executed, failures = study.record(study.runs())
+    results = [result_of(study_run, execution) for study_run, execution in executed]
+    missing = [*study.left_out, *failures]
+    if not results:
+        raise UsageError(" ".join(["nothing could be recorded.", *missing]))
+
+    page = Page("Case study: simulator choice")
+    for sentence in [METHOD, STAND_INS, *missing]:
+        page.paragraph(sentence)
+    for environment in study.environments:
+        draw(study, page, environment, shown_in(environment, study.matrix, results))
+
+    claims = load_claims(HERE / "claims.toml")
+    verdicts = [
+        verdict
+        for kind, measured in measurements(study.matrix, results).items()
+        for verdict in judge(
+            [claim for claim in claims if claim.metric in METRICS[kind]],
+            measured,
+            hardware(),
+            study.is_provisional,
+            left_out=bool(missing),
+        )
+    ]
+    write_claims(verdicts, output)
+    page.heading("Claims")
+    page.table(claims_table(verdicts))
+    page.write(output / "index.html")
+    return Outcome(verdicts, missing)
+
+
+def shown_in(environment: Mapping[str, Any], matrix: Mapping[str, Any], results: Sequence[Result]) -> list[Result]:
+    """What a figure shows, in the order of runs.toml: simulators recorded for it, and some of other figures."""
+    order = [entry["name"] for entry in matrix["workload"]]
+    chosen = [
+        result
+        for result in results
+        if result.workload.environment == environment["name"] or result.workload.name in environment.get("shows", [])
+    ]
+    return sorted(chosen, key=lambda result: order.index(result.workload.name))
+
+
+def draw(study: CaseStudy, page: Page, environment: Mapping[str, Any], results: Sequence[Result]) -> None:
+    """A figure with its numbers, if any of its simulators could be recorded."""
+    if not results:
+        return
+    table = mean_table(results)
+    labels = {result.workload.name: result.workload.label for result in results}
+    figure = breakdown_figure(table, "percent", labels, "Simulator", log_totals=True)
+    study.save_figure(environment["figure"], figure, table)
+    page.heading(environment["title"])
+    page.figure(environment["figure"], environment["caption"])
+    left_out_s = sum(result.left_out_s for result in results) / len(results)
+    page.paragraph(f"Recorded outside training and left out: {left_out_s:.2g} s of an average run.")
+    shares = table[table["stage"] == "simulation"].groupby("workload")["percent"].sum()
+    page.paragraph(f"Simulation has its smallest share in {shares.idxmin()}: {shares.min():.1f} %.")
+    page.table(table)
+
+
+def measurements(matrix: Mapping[str, Any], results: Sequence[Result]) -> dict[str, dict[str, dict[str, Estimate]]]:
+    """The metrics of claims.toml of every figure and simulator, by kind; none of those that could not be recorded."""
+    found = {workload.name: runs for workload, runs in by_workload(results).items()}
+    measured: dict[str, dict[str, dict[str, Estimate]]] = {"figure": {}, "wrapped": {}, "native": {}}
+    for environment in matrix["environment"]:
+        measured["figure"][environment["name"]] = of_a_figure(shown_in(environment, matrix, results))
+    for entry in matrix["workload"]:
+        runs = found.get(entry["name"], [])
+        measured[entry["group"]][entry["name"]] = of_a_simulator(runs, entry["group"]) if runs else {}
+    return measured
+
+
+def of_a_figure(results: Sequence[Result]) -> dict[str, Estimate]:
+    """The metrics over all simulators of a figure, if they are enough."""
+    repetitions = {workload.name: runs for workload, runs in by_workload(results).items()}
+    if len(repetitions) < SIMULATORS_OF_A_SURVEY:
+        return {}
+    simulation = each(repetitions, lambda result: result.percent("simulation"))
+    gpu_only = each(repetitions, lambda result: result.percent_on(Resource.GPU))
+    return {
+        "smallest_simulation_share": bootstrap(simulation, lambda shares: min(shares.values())),
+        "largest_gpu_only_share": bootstrap(gpu_only, lambda shares: max(shares.values())),
+        "largest_gpu_share": bootstrap(each(repetitions, gpu_percent), lambda shares: max(shares.values())),
+    }
+
+
+def of_a_simulator(results: Sequence[Result], kind: str) -> dict[str, Estimate]:
+    """The metrics of one simulator."""
+    ratio = bootstrap_mean([python_to_simulator(result) for result in results])
+    if kind == "wrapped":
+        cuda = bootstrap_mean([cuda_to_other_categories(result) for result in results])
+        return {"python_to_simulator": ratio, "cuda_to_other_categories": cuda}
+    return {
+        "simulation_share": bootstrap_mean([result.percent("simulation") for result in results]),
+        "simulator_share_of_simulation": bootstrap_mean([simulator_percent(result) for result in results]),
+        "python_to_native_simulator": ratio,
+    }
+
+
+def simulator_percent(result: Result) -> float:
+    """Time in the simulator over time in simulation."""
+    return 100 * result.seconds("simulation", "simulator") / result.stage_seconds("simulation")
+
+
+def cuda_to_other_categories(result: Result) -> float:
+    """Seconds in CUDA over those in the larger of backend and Python, of backpropagation while no GPU works."""
+    table = result.table
+    rows = table[(table["stage"] == "backpropagation") & (table["resource"] == Resource.CPU.value)]
+    seconds = rows.groupby("category")["seconds"].sum()
+    return float(seconds.get("cuda", 0.0) / seconds.drop("cuda", errors="ignore").max())
+
+
+if __name__ == "__main__":
+    sys.exit(command_line(__doc__, ARTIFACTS / "experiment_simulator_choice", run))
