@@ -35,8 +35,7 @@ METHOD = (
 )
 STAND_INS = (
     "AirLearning needs a game engine, so two others stand in for it. PyFlyt's drone sees by a camera, but its pictures "
-    "are small and drawn by the CPU. The slow drone is synthetic: a point mass in a simulator that computes for 50 ms a "
-    "step."
+    "are small and drawn by the CPU. The slow drone is synthetic: a point mass in a simulator that takes 50 ms a step."
 )
 #: What claims ask of a figure, of a simulator with an environment in Python, and of one in AirLearning's place.
 METRICS = {

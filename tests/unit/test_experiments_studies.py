@@ -1,17 +1,21 @@
 """The case studies' matrices, results and metrics."""
 
+import importlib
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pandas
 import pytest
 
 from experiments import CHECKOUT, case_study, environments
 from experiments.algorithm_choice import run as algorithm_choice
-from experiments.case_study import BUDGETS, CaseStudy, Workload
+from experiments.case_study import BUDGETS, WORKLOADS, CaseStudy, Workload, read_toml
 from experiments.claims import load_claims
 from experiments.execute import Execution, Run, RunFailedError
 from experiments.results import Result, mean_table
 from experiments.RL_framework_comparison import run as framework_comparison
+from experiments.simulator_choice import run as simulator_choice
 from rlscope.errors import IncompleteTraceError
 from rlscope.plots.tables import breakdown_table
 
@@ -57,6 +61,7 @@ def result(
     simulator_s: float,
     training_s: float = 100.0,
     transitions: pandas.DataFrame = NONE,
+    environment: str = "walker",
 ) -> Result:
     rows = pandas.DataFrame(
         [
@@ -67,7 +72,7 @@ def result(
         columns=["stage", "category", "resource", "seconds"],
     )
     table = breakdown_table(name, rows[rows["seconds"] > 0], training_s)
-    return Result(Workload(name, name, "walker", group), table, 0, 0, 0, 100, transitions)
+    return Result(Workload(name, name, environment, group), table, 0, 0, 0, 100, transitions)
 
 
 def gpu_result(name: str, cuda_s: float, gpu_s: float) -> Result:
@@ -282,3 +287,141 @@ def test_every_claim_of_the_framework_comparison_is_measured() -> None:
     measured = framework_comparison.measurements([*results, framework_result("callbacks_1000", 100, 0.5, 10, "extra")])
     claims = load_claims(framework_comparison.HERE / "claims.toml")
     assert {claim.metric for claim in claims if claim.hardware == "cpu"} == set(measured)
+
+
+def simulator_study(output: Path, budget: str = "quick") -> CaseStudy:
+    return CaseStudy(CHECKOUT / "experiments" / "simulator_choice", budget, output)
+
+
+@pytest.fixture
+def ppo_settings(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]:
+    """From an environment's id to the hyper-parameters that the training script has for it."""
+    monkeypatch.syspath_prepend(WORKLOADS)
+    setting_of: Callable[[str], Any] = importlib.import_module("ppo").setting_of
+    return setting_of
+
+
+@pytest.mark.parametrize("budget", BUDGETS)
+def test_a_simulators_iterations_are_its_rollouts(
+    budget: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ppo_settings: Callable[[str], Any]
+) -> None:
+    monkeypatch.setattr(environments, "has_package", lambda python, package: True)
+    study = simulator_study(tmp_path, budget)
+    runs = {run.workload.name: run.run for run in study.runs()}
+    assert set(runs) == {entry["name"] for entry in study.matrix["workload"]}
+    for run in runs.values():
+        given = dict(zip(run.arguments[::2], run.arguments[1::2], strict=True))
+        setting = ppo_settings(given["--env"])
+        timesteps = setting.environments * int(given.get("--rollout-steps", setting.steps))
+        assert int(given["--stop-after"]) == (run.delay_iterations + run.max_iterations) * timesteps
+        assert timesteps % min(setting.batch_size, timesteps) == 0  # minibatches are of one size
+        assert budget != "paper" or "--rollout-steps" not in given
+
+
+def test_a_simulator_has_an_id_and_a_length_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(environments, "has_package", lambda python, package: True)
+    given = {
+        run.workload.name: dict(zip(run.run.arguments[::2], run.run.arguments[1::2], strict=True))
+        for run in simulator_study(tmp_path).runs()
+    }
+    lengths = {name: int(arguments["--total-timesteps"]) for name, arguments in given.items()}
+    assert given["CameraDrone"]["--env"] == "camera_drone:CameraDrone-v0"
+    assert lengths.pop("PongNoFrameskip-v4") == 10_000_000
+    assert set(lengths.values()) == {2_000_000}
+
+
+def test_hyper_parameters_follow_the_simulator(ppo_settings: Callable[[str], Any]) -> None:
+    assert ppo_settings("AntBulletEnv-v0") is ppo_settings("Ant-v5")
+    assert ppo_settings("camera_drone:CameraDrone-v0").policy == "MultiInputPolicy"
+    assert ppo_settings("PongNoFrameskip-v4").policy == "CnnPolicy"
+    assert ppo_settings("slow_drone:SlowDrone-v0") is ppo_settings("Walker2DBulletEnv-v0")
+
+
+def test_rollouts_of_other_algorithms_have_no_length(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.syspath_prepend(WORKLOADS)
+    train = importlib.import_module("stable_baselines3_train")
+    monkeypatch.setattr("sys.argv", ["stable_baselines3_train.py", "--algo", "sac", "--rollout-steps", "64"])
+    with pytest.raises(SystemExit, match="2"):
+        train.main()
+    assert "--rollout-steps: expected --algo ppo, found sac" in capsys.readouterr().err
+
+
+def test_a_simulator_that_is_missing_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(environments, "has_package", lambda python, package: package not in ("PyFlyt", "cv2"))
+    assert simulator_study(tmp_path).left_out == [
+        f"{simulator} is left out: {package} is not in .venvs/pytorch, which `scripts/install_experiments` makes."
+        for simulator, package in (("PyFlyt drone (stand-in)", "PyFlyt"), ("Pong", "cv2"))
+    ]
+
+
+SIMULATORS = read_toml(simulator_choice.HERE / "runs.toml")
+
+
+def simulator_result(name: str, python_s: float, simulator_s: float) -> Result:
+    entry = next(entry for entry in SIMULATORS["workload"] if entry["name"] == name)
+    return result(name, entry["group"], python_s, simulator_s, environment=entry["environments"][0])
+
+
+def test_a_figure_may_show_a_simulator_of_another_one() -> None:
+    names = ["PongNoFrameskip-v4", "AntBulletEnv-v0", "Walker2d-v5", "Ant-v5"]
+    results = [simulator_result(name, 10, 10) for name in names]
+    published, mujoco = (
+        [found.workload.name for found in simulator_choice.shown_in(environment, SIMULATORS, results)]
+        for environment in SIMULATORS["environment"]
+    )
+    assert published == ["AntBulletEnv-v0", "PongNoFrameskip-v4"]
+    assert mujoco == ["Ant-v5", "PongNoFrameskip-v4", "Walker2d-v5"]
+
+
+def test_metrics_of_the_simulator_choice_study() -> None:
+    results = [
+        simulator_result("CameraDrone", 20, 40),
+        simulator_result("SlowDrone", 1, 98),
+        simulator_result("AntBulletEnv-v0", 30, 20),
+        simulator_result("PongNoFrameskip-v4", 4, 8),
+        simulator_result("Ant-v5", 9, 18),
+    ]
+    measured = simulator_choice.measurements(SIMULATORS, results)
+    assert measured["figure"]["published"]["smallest_simulation_share"].value == pytest.approx(12)
+    assert measured["figure"]["mujoco"] == {}  # two are no survey
+    assert measured["wrapped"]["AntBulletEnv-v0"]["python_to_simulator"].value == pytest.approx(1.5)
+    assert measured["wrapped"]["Hopper-v5"] == {}  # has not run
+    slow = {metric: estimate.value for metric, estimate in measured["native"]["SlowDrone"].items()}
+    assert slow["simulation_share"] == pytest.approx(99)
+    assert slow["simulator_share_of_simulation"] == pytest.approx(100 * 98 / 99)
+    assert measured["native"]["CameraDrone"]["python_to_native_simulator"].value == pytest.approx(0.5)
+
+
+def test_metrics_of_simulators_on_a_gpu() -> None:
+    rows = pandas.DataFrame(
+        [
+            ("simulation", "python", "cpu", 20.0),
+            ("simulation", "simulator", "cpu", 10.0),
+            ("backpropagation", "python", "cpu", 12.0),
+            ("backpropagation", "backend", "cpu", 16.0),
+            ("backpropagation", "cuda", "cpu", 32.0),
+            ("backpropagation", "cuda", "cpu+gpu", 7.0),
+            ("backpropagation", "gpu", "gpu", 3.0),
+        ],
+        columns=["stage", "category", "resource", "seconds"],
+    )
+    names = ["Ant-v5", "HalfCheetah-v5", "Hopper-v5", "Walker2d-v5"]
+    results = [
+        Result(Workload(name, name, "mujoco", "wrapped"), breakdown_table(name, rows, 100), 0, 39, 10, 100, NONE)
+        for name in names
+    ]
+    measured = simulator_choice.measurements(SIMULATORS, results)
+    assert measured["figure"]["mujoco"]["largest_gpu_only_share"].value == pytest.approx(3)
+    assert measured["figure"]["mujoco"]["largest_gpu_share"].value == pytest.approx(10)
+    assert measured["wrapped"]["Ant-v5"]["cuda_to_other_categories"].value == pytest.approx(2)
+
+
+def test_every_claim_about_simulators_is_measured() -> None:
+    results = [simulator_result(entry["name"], 20, 30) for entry in SIMULATORS["workload"]]
+    measured = simulator_choice.measurements(SIMULATORS, results)
+    for kind, subjects in measured.items():
+        assert all(set(metrics) == set(simulator_choice.METRICS[kind]) for metrics in subjects.values())
+    claims = load_claims(simulator_choice.HERE / "claims.toml")
+    assert {claim.metric for claim in claims} == {name for names in simulator_choice.METRICS.values() for name in names}
