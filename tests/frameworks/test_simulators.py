@@ -1,11 +1,13 @@
 """Simulators with environments of their own: every step is simulation, once, and what is native the simulator's."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from framework_runs import WORKLOADS
+from framework_runs import ROOT, WORKLOADS
 from recording import Recording
 
 Record = Callable[..., Recording]
@@ -77,3 +79,37 @@ def test_ale_compiled_into_a_program_is_the_backends(record_pytorch: Record) -> 
     assert recording.seconds(operation="simulation", category="backend") > 0
     assert recording.seconds(operation="simulation", category="simulator") == 0
     assert recording.seconds(operation="reset", category="simulator") > 0
+
+
+@pytest.fixture(scope="module")
+def slow_simulator() -> None:
+    subprocess.run(["make", "--silent", "-C", ROOT, "slow-simulator", f"PYTHON={sys.executable}"], check=True)
+
+
+TRAINING = {
+    "camera_drone:CameraDrone-v0": (4, "pybullet.getCameraImage", 1),
+    "slow_drone:SlowDrone-v0": (4, "slow_simulator.step", 1),
+    "AntBulletEnv-v0": (8, "pybullet.stepSimulation", 1),
+    "PongNoFrameskip-v4": (8, "ale_py._ale_py.ALEInterface.act", 4),
+    "HalfCheetah-v5": (1, "mujoco._functions.mj_step", 1),
+}
+
+
+@pytest.mark.usefixtures("slow_simulator")
+@pytest.mark.parametrize(("env_id", "expected"), TRAINING.items(), ids=list(TRAINING))
+def test_training_of_the_survey(env_id: str, expected: tuple[int, str, int], record_pytorch: Record) -> None:
+    """What is native in a simulator is the simulator's, in simulation alone; the wrappers around it are Python's."""
+    environments, function, calls_per_timestep = expected
+    timesteps = 16 * environments
+    arguments = ("--algo", "ppo", "--env", env_id, "--rollout-steps", 16, "--stop-after", timesteps)
+    recording = record_pytorch(
+        WORKLOADS / "stable_baselines3_train.py", *arguments, options=("--max-iterations", "1"), MUJOCO_GL="disabled"
+    )
+    analysis = recording.analysis
+    assert (analysis["iterations"], analysis["timesteps"]) == (1, timesteps)
+    assert recording.main_sweep()["crossings"][function] >= calls_per_timestep * timesteps
+    assert recording.seconds(stage="simulation", category="simulator") > 0
+    assert recording.seconds(stage="simulation", category="python") > 0
+    for stage in ("inference", "backpropagation"):
+        assert recording.seconds(stage=stage, category="backend") > 0
+        assert recording.seconds(stage=stage, category="simulator") == 0
