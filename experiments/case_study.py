@@ -1,6 +1,6 @@
 """A case study: its matrix of runs, the traces that they leave, its figures and its page."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -9,10 +9,10 @@ from typing import Any
 import pandas
 import tomllib
 from matplotlib.figure import Figure
-from rich.console import Console
 
 from experiments.environments import how_to_install, python_of
-from experiments.execute import Execution, Run, RunFailedError, execute
+from experiments.execute import Execution, Run
+from experiments.recording import Recorded, StudyRun, Workload, record_in_turn
 from rlscope.errors import UsageError
 from rlscope.plots.page import FIGURE_FORMATS
 from rlscope.plots.style import save_figure
@@ -24,32 +24,6 @@ BUDGETS = ("smoke", "quick", "paper")
 
 
 @dataclass(frozen=True)
-class Workload:
-    """What a group of bars stands for: a training script with arguments, in one environment.
-
-    Attributes:
-        name: names the group, in tables too.
-        label: the text under the group.
-        environment: name of the environment; a figure holds the workloads of one.
-        group: what the study compares by, such as "on-policy"; "extra" for what is in no figure.
-    """
-
-    name: str
-    label: str
-    environment: str
-    group: str
-
-
-@dataclass(frozen=True)
-class StudyRun:
-    """A run with its place in the study."""
-
-    workload: Workload
-    repetition: int
-    run: Run
-
-
-@dataclass(frozen=True)
 class CaseStudy:
     """One folder of `experiments/` at one budget.
 
@@ -57,11 +31,15 @@ class CaseStudy:
         folder: holds runs.toml and claims.toml.
         budget: one of BUDGETS.
         output: directory for figures, claims and runs.
+        repetitions: of each workload, where not as many as runs.toml says for the budget.
+        recorder: what executes runs, or knows what became of them.
     """
 
     folder: Path
     budget: str
     output: Path
+    repetitions: int | None = None
+    recorder: Callable[[Sequence[StudyRun]], Recorded] = record_in_turn
 
     @property
     def is_provisional(self) -> bool:
@@ -72,6 +50,11 @@ class CaseStudy:
     def matrix(self) -> dict[str, Any]:
         """The contents of runs.toml."""
         return read_toml(self.folder / "runs.toml")
+
+    @property
+    def repetitions_of_each(self) -> int:
+        """Of each workload."""
+        return self.repetitions or int(self.matrix["budget"][self.budget]["repetitions"])
 
     @property
     def environments(self) -> list[dict[str, Any]]:
@@ -110,42 +93,33 @@ class CaseStudy:
         Repetitions are the outer loop, so that a machine that gets slower meanwhile slows all workloads alike.
         """
         matrix = self.matrix
-        return [
-            StudyRun(
-                Workload(entry["name"], entry["label"], environment["name"], entry["group"]),
-                repetition,
-                run_of(matrix, environment, entry, self.budget, repetition),
-            )
-            for repetition in range(matrix["budget"][self.budget]["repetitions"])
+        budget = matrix["budget"][self.budget]
+        cells = [
+            (environment, entry)
             for environment in self.environments
             for entry in self.workloads
             if environment["name"] in entry.get("environments", [environment["name"]])
         ]
+        runs = [
+            (Workload(entry["name"], entry["label"], environment["name"], entry["group"]), repetition, run)
+            for repetition in range(self.repetitions_of_each)
+            for environment, entry in cells
+            for run in [run_of(matrix, environment, entry, self.budget, repetition)]
+        ]
+        minutes = budget["minutes"] / max(1, budget["repetitions"] * len(cells))
+        return [
+            StudyRun(self.folder.name, workload, repetition, run, self.output / "runs" / run.name, minutes)
+            for workload, repetition, run in runs
+        ]
 
     def record(self, runs: Sequence[StudyRun]) -> tuple[list[tuple[StudyRun, Execution]], list[str]]:
-        """Execute the runs one after the other, because two at once would disturb each other's times.
+        """Execute the runs, or ask who has executed them.
 
         Returns:
-            The runs that ended well, and what there is to say of each that did not. A workload that has failed once in
-            an environment is not tried again there: the other repetitions would take as long to fail.
+            The runs that ended well, and what there is to say of each that did not.
         """
-        console = Console(stderr=True)
-        executed, failures, failed = [], [], set()
-        for number, study_run in enumerate(runs, start=1):
-            if study_run.workload in failed:
-                continue
-            try:
-                with console.status(f"recording {study_run.run.name} ({number} of {len(runs)})"):
-                    execution = execute(study_run.run, self.output / "runs" / study_run.run.name)
-            except RunFailedError as error:
-                console.print(f"[{number}/{len(runs)}] {error}", markup=False, highlight=False)
-                failures.append(str(error))
-                failed.add(study_run.workload)
-                continue
-            done = "complete already" if execution.was_complete else f"{execution.seconds:.1f} s"
-            console.print(f"[{number}/{len(runs)}] {study_run.run.name}: {done}", markup=False, highlight=False)
-            executed.append((study_run, execution))
-        return executed, failures
+        recorded = self.recorder(runs)
+        return recorded.executed_of(runs), recorded.failures_of(runs)
 
     def save_figure(self, name: str, figure: Figure, table: pandas.DataFrame) -> None:
         """Write a figure in every format, and the numbers that it shows."""

@@ -8,11 +8,14 @@ from pathlib import Path
 import pandas
 
 from experiments.case_study import read_toml
+from experiments.provenance import Provenance, provenance_table
 from experiments.statistics import Estimate
 from rlscope.errors import UsageError
 from rlscope.plots.tables import markdown
 
 HOLDS, DIFFERS, NOT_TESTABLE = "holds", "differs", "not testable here"
+# What the interval says of a verdict. Where it reaches across the limit, the value itself decides.
+CLEAR, ACROSS, NO_INTERVAL = "clear", "interval reaches across the limit", "one repetition, no interval"
 
 
 @dataclass(frozen=True)
@@ -66,14 +69,33 @@ class Claim:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a claim for one subject (an environment, say)."""
+    """What became of a claim for one subject (an environment, say).
+
+    Attributes:
+        claim: what was judged.
+        subject: for what.
+        verdict: HOLDS, DIFFERS or NOT_TESTABLE.
+        measured: the measurement; None where the claim is not testable.
+        interval: CLEAR where the whole interval is on one side of the limit, else ACROSS or NO_INTERVAL; empty where
+            nothing was measured.
+        provisional: whether the budget was too small to rely on it.
+        remark: why it may differ, or why it was not tested.
+    """
 
     claim: Claim
     subject: str
     verdict: str
     measured: Estimate | None
+    interval: str
     provisional: bool
     remark: str
+
+    @property
+    def text(self) -> str:
+        """For people: "holds (provisional; interval reaches across the limit)"."""
+        notes = ["provisional"] if self.provisional and self.measured else []
+        notes += [self.interval] if self.interval in (ACROSS, NO_INTERVAL) else []
+        return f"{self.verdict} ({'; '.join(notes)})" if notes else self.verdict
 
 
 def load_claims(path: Path) -> list[Claim]:
@@ -108,22 +130,34 @@ def judge(
 def judge_one(
     claim: Claim, subject: str, estimates: Mapping[str, Estimate], hardware: str, provisional: bool, left_out: bool
 ) -> Verdict:
-    """Judge one claim for one subject by the value measured; an interval across the limit is remarked on."""
+    """Judge one claim for one subject by its interval; where that reaches across the limit, by the value."""
     if claim.hardware == "gpu" and hardware != "gpu":
         remark = f"needs {claim.hardware.upper()} runs, these used the {hardware.upper()}"
-        return Verdict(claim, subject, NOT_TESTABLE, None, provisional, remark)
+        return Verdict(claim, subject, NOT_TESTABLE, None, "", provisional, remark)
     if claim.metric not in estimates and left_out:
-        return Verdict(claim, subject, NOT_TESTABLE, None, provisional, "needs a workload that was left out")
+        return Verdict(claim, subject, NOT_TESTABLE, None, "", provisional, "needs a workload that was left out")
     if claim.metric not in estimates:
         raise UsageError(
             f"claims.toml: {claim.id} expects the metric {claim.metric}, this study measures {', '.join(estimates)}"
         )
     estimate = estimates[claim.metric]
     verdict = HOLDS if claim.holds_for(estimate.value) else DIFFERS
-    remarks = [] if verdict == HOLDS else [claim.may_differ]
-    if estimate.low <= claim.limit <= estimate.high:
-        remarks.append("the interval reaches across the limit")
-    return Verdict(claim, subject, verdict, estimate, provisional, "; ".join(remarks))
+    return Verdict(
+        claim,
+        subject,
+        verdict,
+        estimate,
+        interval_of(estimate, claim.limit),
+        provisional,
+        remark="" if verdict == HOLDS else claim.may_differ,
+    )
+
+
+def interval_of(estimate: Estimate, limit: float) -> str:
+    """Where the interval of a measurement lies."""
+    if estimate.repetitions == 1:
+        return NO_INTERVAL
+    return ACROSS if estimate.low <= limit <= estimate.high else CLEAR
 
 
 def claims_table(verdicts: Sequence[Verdict]) -> pandas.DataFrame:
@@ -136,7 +170,7 @@ def claims_table(verdicts: Sequence[Verdict]) -> pandas.DataFrame:
             "published": verdict.claim.published,
             "holds if": verdict.claim.condition,
             "measured": measured_text(verdict.measured),
-            "verdict": verdict.verdict + (" (provisional)" if verdict.provisional and verdict.measured else ""),
+            "verdict": verdict.text,
             "remark": verdict.remark,
         }
         for verdict in verdicts
@@ -147,10 +181,13 @@ def measured_text(estimate: Estimate | None) -> str:
     """A value with its interval and the number of repetitions."""
     if estimate is None:
         return ""
-    return f"{estimate.value:.3g} ({estimate.low:.3g} to {estimate.high:.3g}, n={estimate.repetitions})"
+    interval = f"{estimate.low:.3g} to {estimate.high:.3g}, " if estimate.repetitions > 1 else ""
+    return f"{estimate.value:.3g} ({interval}n={estimate.repetitions})"
 
 
-def write_claims(verdicts: Sequence[Verdict], directory: Path) -> None:
+def write_claims(verdicts: Sequence[Verdict], provenance: Provenance, directory: Path) -> None:
     """Write claims.md for people and claims.json for programs."""
-    (directory / "claims.md").write_text("# Claims\n\n" + markdown(claims_table(verdicts)))
-    (directory / "claims.json").write_text(json.dumps([asdict(verdict) for verdict in verdicts], indent=2) + "\n")
+    tables = [claims_table(verdicts), provenance_table(provenance)]
+    (directory / "claims.md").write_text("# Claims\n\n" + "\n".join(markdown(table) for table in tables))
+    contents = asdict(provenance) | {"claims": [asdict(verdict) for verdict in verdicts]}
+    (directory / "claims.json").write_text(json.dumps(contents, indent=2) + "\n")

@@ -1,52 +1,106 @@
 """A case study as a command."""
 
 import argparse
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 from experiments import CHECKOUT
-from experiments.case_study import BUDGETS
-from experiments.claims import DIFFERS, Verdict
+from experiments.case_study import BUDGETS, CaseStudy
+from experiments.claims import DIFFERS, Verdict, write_claims
+from experiments.dry_run import print_runs
+from experiments.execute import Execution
+from experiments.lock import locked
+from experiments.provenance import provenance
 from rlscope.errors import RLScopeError, UsageError
 
 ARTIFACTS = CHECKOUT / "output" / "artifacts"
+#: What a shell says of a command that Ctrl-C has ended.
+INTERRUPTED = 128 + signal.SIGINT
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a study ends with: its verdicts, and what could not be run and why."""
+    """What a study ends with: its verdicts, what could not be run and why, and the runs that it is made of."""
 
     verdicts: Sequence[Verdict]
-    missing: Sequence[str] = ()
+    missing: Sequence[str]
+    executions: Sequence[Execution]
 
 
-def command_line(description: str | None, output: Path, run: Callable[[str, Path], Outcome]) -> int:
-    """Parse the arguments that all studies have, run, and turn the verdicts into an exit status.
+def command_line(description: str | None, folder: Path, run: Callable[[CaseStudy], Outcome]) -> int:
+    """A study as a command: parse the arguments, run, write the claims.
 
     Args:
         description: for the help.
-        output: where results go unless --output says otherwise.
-        run: from a budget and a directory to what came out.
+        folder: of the study.
+        run: what the study does.
 
     Returns:
-        0; 1 where the published schedule contradicts a claim; 2 on an error; 3 where something is missing.
+        As `exit_status`.
     """
+    arguments = make_parser(description, ARTIFACTS / f"experiment_{folder.name}").parse_args()
+    study = CaseStudy(folder, arguments.budget, arguments.output.resolve(), arguments.repetitions)
+    if arguments.dry_run:
+        return exit_status(lambda: print_runs(study.runs(), []))
+    return exit_status(lambda: run_study(study, run), [study.output])
+
+
+def make_parser(description: str | None, output: Path) -> argparse.ArgumentParser:
+    """A parser of what all studies have in common."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--budget", choices=BUDGETS, default="quick", help="how much to run (default: quick)")
+    parser.add_argument("--repetitions", type=positive, metavar="N", help="of each workload (default: the budget's)")
     parser.add_argument("--output", type=Path, default=output, metavar="DIR", help=f"default: {output}")
-    arguments = parser.parse_args()
+    parser.add_argument("--dry-run", action="store_true", help="print the commands and their minutes, run nothing")
+    return parser
+
+
+def positive(text: str) -> int:
+    """A number of repetitions."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"expected 1 or more, found {number}")
+    return number
+
+
+def run_study(study: CaseStudy, run: Callable[[CaseStudy], Outcome]) -> Outcome:
+    """Run a study and write its claims."""
+    outcome = run(study)
+    repetitions = {study.folder.name: study.repetitions_of_each}
+    write_claims(outcome.verdicts, provenance(study.budget, repetitions, outcome.executions), study.output)
+    return outcome
+
+
+def exit_status(run: Callable[[], Outcome | None], outputs: Sequence[Path] = ()) -> int:
+    """Run something that has these directories alone meanwhile; turn what comes out of it into an exit status.
+
+    Returns:
+        0; 1 where the published schedule contradicts a claim; 2 on an error; 3 where something is missing; 130 where
+        it was interrupted.
+    """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        check_writable(arguments.output)
-        outcome = run(arguments.budget, arguments.output.resolve())
+        with ExitStack() as locks:
+            for output in outputs:
+                check_writable(output)
+                locks.enter_context(locked(output))
+            outcome = run()
     except RLScopeError as error:
         print(f"rlscope: error: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("rlscope: interrupted. The same command goes on: runs that are complete are kept", file=sys.stderr)
+        return INTERRUPTED
+    if outcome is None:
+        return 0
     for sentence in outcome.missing:
         print(f"rlscope: {sentence}", file=sys.stderr)
-    print(f"wrote {arguments.output / 'index.html'}")
+    print(f"wrote {outputs[0] / 'index.html'}")
     if outcome.missing:
         return 3
     return int(any(verdict.verdict == DIFFERS and not verdict.provisional for verdict in outcome.verdicts))

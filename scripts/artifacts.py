@@ -1,16 +1,23 @@
 """Run every case study, then write one page and one table of claims over all of them."""
 
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 
 from experiments.algorithm_choice import run as algorithm_choice
+from experiments.case_study import CaseStudy
 from experiments.claims import claims_table, write_claims
-from experiments.command_line import ARTIFACTS, Outcome, command_line
+from experiments.command_line import ARTIFACTS, Outcome, exit_status, make_parser, run_study
+from experiments.dry_run import print_runs
+from experiments.provenance import provenance, provenance_table
+from experiments.recording import StudyRun
 from experiments.RL_framework_comparison import run as framework_comparison
+from experiments.runner import record_on_ray, shuffled
+from experiments.slots import cores_needed, cores_of_machine, make_slots
+from rlscope.errors import RLScopeError
 from experiments.simulator_choice import run as simulator_choice
 from rlscope.plots.page import Page
 
@@ -19,32 +26,65 @@ from rlscope.plots.page import Page
 class Study:
     """A case study as it appears on the page."""
 
-    name: str
     title: str
-    run: Callable[[str, Path], Outcome]
+    folder: Path
+    run: Callable[[CaseStudy], Outcome]
 
 
 STUDIES = (
-    Study("experiment_RL_framework_comparison", "RL framework comparison", framework_comparison.run),
-    Study("experiment_algorithm_choice", "Algorithm choice", algorithm_choice.run),
-    Study("experiment_simulator_choice", "Simulator choice", simulator_choice.run),
+    Study("RL framework comparison", framework_comparison.HERE, framework_comparison.run),
+    Study("Algorithm choice", algorithm_choice.HERE, algorithm_choice.run),
+    Study("Simulator choice", simulator_choice.HERE, simulator_choice.run),
 )
 
 
-def artifacts(budget: str, output: Path) -> Outcome:
-    """Run all studies into directories of their own below `output`, and sum them up there."""
-    outcomes = {study: study.run(budget, output / study.name) for study in STUDIES}
+def main() -> int:
+    """Parse the arguments, and run what they ask for."""
+    parser = make_parser(__doc__, ARTIFACTS)
+    parser.add_argument(
+        "--ray-address", metavar="HOST:PORT", help="of a Ray cluster that shares this file system (default: none)"
+    )
+    arguments = parser.parse_args()
+    output = arguments.output.resolve()
+    studies = [
+        CaseStudy(study.folder, arguments.budget, output / f"experiment_{study.folder.name}", arguments.repetitions)
+        for study in STUDIES
+    ]
+    runs = [run for study in studies for run in study.runs()]
+    if arguments.dry_run:
+        slots = [] if arguments.ray_address else make_slots(cores_of_machine(), cores_needed(runs))
+        return exit_status(lambda: print_runs(shuffled(runs), slots))
+    outputs = [output, *(study.output for study in studies)]
+    return exit_status(lambda: artifacts(studies, runs, arguments.ray_address, output), outputs)
+
+
+def artifacts(studies: Sequence[CaseStudy], runs: Sequence[StudyRun], address: str | None, output: Path) -> Outcome:
+    """Record the runs of all studies, let each study make of them what it makes of its own, and sum them up."""
+    recorded = record_on_ray(runs, address, output)
+    budget = studies[0].budget
     page = Page("RL-Scope: case studies")
     page.paragraph(f"Budget: {budget}. Each study has a page of its own, with its figures and the numbers in them.")
-    for study, outcome in outcomes.items():
-        page.heading(study.title)
-        page.link(f"{study.name}/index.html", "figures and tables")
+    verdicts, missing, executions = [], [], []
+    for about, study in zip(STUDIES, studies, strict=True):
+        page.heading(about.title)
+        try:
+            outcome = run_study(replace(study, recorder=lambda _: recorded), about.run)
+        except RLScopeError as error:
+            missing.append(f"{about.title}: {error}")
+            page.paragraph(str(error))
+            continue
+        page.link(f"{study.output.name}/index.html", "figures and tables")
         page.table(claims_table(outcome.verdicts))
+        verdicts += outcome.verdicts
+        missing += outcome.missing
+        executions += outcome.executions
+    found = provenance(budget, {study.folder.name: study.repetitions_of_each for study in studies}, executions)
+    page.heading("Where this comes from")
+    page.table(provenance_table(found))
     page.write(output / "index.html")
-    everything = [verdict for outcome in outcomes.values() for verdict in outcome.verdicts]
-    write_claims(everything, output)
-    return Outcome(everything, [sentence for outcome in outcomes.values() for sentence in outcome.missing])
+    write_claims(verdicts, found, output)
+    return Outcome(verdicts, missing, executions)
 
 
 if __name__ == "__main__":
-    sys.exit(command_line(__doc__, ARTIFACTS, artifacts))
+    sys.exit(main())

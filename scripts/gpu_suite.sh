@@ -21,7 +21,7 @@ install "$(cd / && "$python" -c 'import rlscope, pathlib; print(pathlib.Path(rls
 "$python" - >"$output/machine.json" <<'PYTHON'
 import json, platform, subprocess
 import torch
-from experiments.execute import machine
+from experiments.machine import machine
 query = ["nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"]
 print(json.dumps({
     **machine(), "python": platform.python_version(), "torch": torch.__version__, "cuda": torch.version.cuda,

@@ -10,8 +10,8 @@ from pathlib import Path
 from scipy import stats
 
 from experiments.case_study import CaseStudy, hardware
-from experiments.claims import claims_table, judge, load_claims, write_claims
-from experiments.command_line import ARTIFACTS, Outcome, command_line
+from experiments.claims import claims_table, judge, load_claims
+from experiments.command_line import Outcome, command_line
 from experiments.results import Result, by_workload, gpu_percent, mean_table, mean_transitions, result_of
 from experiments.statistics import Estimate, bootstrap
 from rlscope.errors import UsageError
@@ -36,9 +36,8 @@ Repetitions = Mapping[str, Sequence[Result]]
 Numbers = Mapping[str, float]
 
 
-def run(budget: str, output: Path) -> Outcome:
+def run(study: CaseStudy) -> Outcome:
     """Record, draw and judge."""
-    study = CaseStudy(HERE, budget, output)
     executed, failures = study.record(study.runs())
     results = [result_of(study_run, execution) for study_run, execution in executed]
     missing = [*study.left_out, *failures]
@@ -58,11 +57,10 @@ def run(budget: str, output: Path) -> Outcome:
     verdicts = judge(
         load_claims(HERE / "claims.toml"), measured, hardware(), study.is_provisional, left_out=bool(missing)
     )
-    write_claims(verdicts, output)
     page.heading("Claims")
     page.table(claims_table(verdicts))
-    page.write(output / "index.html")
-    return Outcome(verdicts, missing)
+    page.write(study.output / "index.html")
+    return Outcome(verdicts, missing, [execution for _, execution in executed])
 
 
 def draw(study: CaseStudy, page: Page, figure: str, title: str, results: Sequence[Result]) -> None:
@@ -230,4 +228,4 @@ def rank_correlation(pairs: Sequence[tuple[float, float]]) -> float:
 
 
 if __name__ == "__main__":
-    sys.exit(command_line(__doc__, ARTIFACTS / "experiment_RL_framework_comparison", run))
+    sys.exit(command_line(__doc__, HERE, run))

@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from experiments.case_study import CaseStudy, hardware
-from experiments.claims import claims_table, judge, load_claims, write_claims
-from experiments.command_line import ARTIFACTS, Outcome, command_line
+from experiments.claims import claims_table, judge, load_claims
+from experiments.command_line import Outcome, command_line
 from experiments.results import ON_GPU, Result, by_workload, each, mean_table, python_to_simulator, result_of
 from experiments.statistics import Estimate, bootstrap
+from rlscope.errors import UsageError
 from rlscope.model import Resource
 from rlscope.plots.breakdown import breakdown_figure
 from rlscope.plots.page import Page
@@ -24,11 +25,12 @@ METHOD = (
 )
 
 
-def run(budget: str, output: Path) -> Outcome:
+def run(study: CaseStudy) -> Outcome:
     """Record, draw and judge."""
-    study = CaseStudy(HERE, budget, output)
     executed, failures = study.record(study.runs())
     results = [result_of(study_run, execution) for study_run, execution in executed]
+    if not results:
+        raise UsageError(" ".join(["nothing could be recorded.", *study.left_out, *failures]))
 
     page = Page("Case study: algorithm choice")
     page.paragraph(METHOD)
@@ -37,6 +39,8 @@ def run(budget: str, output: Path) -> Outcome:
     measured = {}
     for environment in study.environments:
         chosen = [result for result in results if result.workload.environment == environment["name"]]
+        if not chosen:
+            continue
         table = mean_table(chosen)
         labels = {result.workload.name: result.workload.label for result in chosen}
         study.save_figure(environment["figure"], breakdown_figure(table, "percent", labels, "RL algorithm"), table)
@@ -49,11 +53,10 @@ def run(budget: str, output: Path) -> Outcome:
 
     claims = load_claims(HERE / "claims.toml")
     verdicts = judge(claims, measured, hardware(), study.is_provisional, left_out=bool(failures))
-    write_claims(verdicts, output)
     page.heading("Claims")
     page.table(claims_table(verdicts))
-    page.write(output / "index.html")
-    return Outcome(verdicts, failures)
+    page.write(study.output / "index.html")
+    return Outcome(verdicts, failures, [execution for _, execution in executed])
 
 
 def measurements(results: Sequence[Result]) -> dict[str, Estimate]:
@@ -69,13 +72,15 @@ def measurements(results: Sequence[Result]) -> dict[str, Estimate]:
     def largest_off(shares: Mapping[str, float]) -> float:
         return max(share for name, share in shares.items() if name not in on_policy)
 
-    return {
-        "on_to_off_policy_simulation": bootstrap(simulation, lambda shares: smallest_on(shares) / largest_off(shares)),
-        "on_minus_off_policy_simulation": bootstrap(
+    found = {"python_to_simulator": bootstrap(ratio, lambda ratios: min(ratios.values()))}
+    if 0 < len(set(on_policy)) < len(repetitions):  # else all workloads of a kind have failed
+        found["on_to_off_policy_simulation"] = bootstrap(
+            simulation, lambda shares: smallest_on(shares) / largest_off(shares)
+        )
+        found["on_minus_off_policy_simulation"] = bootstrap(
             simulation, lambda shares: smallest_on(shares) - largest_off(shares)
-        ),
-        "python_to_simulator": bootstrap(ratio, lambda ratios: min(ratios.values())),
-    }
+        )
+    return found
 
 
 def gpu_measurements(results: Sequence[Result]) -> dict[str, Estimate]:
@@ -108,4 +113,4 @@ def largest_gpu_percent(result: Result) -> float:
 
 
 if __name__ == "__main__":
-    sys.exit(command_line(__doc__, ARTIFACTS / "experiment_algorithm_choice", run))
+    sys.exit(command_line(__doc__, HERE, run))

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from experiments.case_study import CaseStudy, hardware
-from experiments.claims import claims_table, judge, load_claims, write_claims
-from experiments.command_line import ARTIFACTS, Outcome, command_line
+from experiments.claims import claims_table, judge, load_claims
+from experiments.command_line import Outcome, command_line
 from experiments.results import (
     Result,
     by_workload,
@@ -47,9 +47,8 @@ METRICS = {
 SIMULATORS_OF_A_SURVEY = 4
 
 
-def run(budget: str, output: Path) -> Outcome:
+def run(study: CaseStudy) -> Outcome:
     """Record, draw and judge."""
-    study = CaseStudy(HERE, budget, output)
     executed, failures = study.record(study.runs())
     results = [result_of(study_run, execution) for study_run, execution in executed]
     missing = [*study.left_out, *failures]
@@ -74,11 +73,10 @@ def run(budget: str, output: Path) -> Outcome:
             left_out=bool(missing),
         )
     ]
-    write_claims(verdicts, output)
     page.heading("Claims")
     page.table(claims_table(verdicts))
-    page.write(output / "index.html")
-    return Outcome(verdicts, missing)
+    page.write(study.output / "index.html")
+    return Outcome(verdicts, missing, [execution for _, execution in executed])
 
 
 def shown_in(environment: Mapping[str, Any], matrix: Mapping[str, Any], results: Sequence[Result]) -> list[Result]:
@@ -162,4 +160,4 @@ def cuda_to_other_categories(result: Result) -> float:
 
 
 if __name__ == "__main__":
-    sys.exit(command_line(__doc__, ARTIFACTS / "experiment_simulator_choice", run))
+    sys.exit(command_line(__doc__, HERE, run))
