@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 import pandas
 
-from experiments.case_study import StudyRun, Workload
 from experiments.execute import Execution
+from experiments.recording import StudyRun, Workload
 from experiments.statistics import bootstrap_mean
 from rlscope.analysis.breakdown import analyze
 from rlscope.errors import IncompleteTraceError
 from rlscope.model import NO_OPERATION, Category, Resource
 from rlscope.plots.folding import fold_breakdown, fold_transitions
-from rlscope.plots.tables import breakdown_table, in_stack_order, transitions_table
+from rlscope.plots.tables import TRANSITION_COLUMNS, breakdown_table, in_stack_order, transitions_table
 from rlscope.trace.reader import open_trace
 
 #: Resources of the time in which a GPU works.
@@ -139,22 +139,38 @@ def mean_table(results: Sequence[Result]) -> pandas.DataFrame:
     """The table behind a figure: means over repetitions, with 95 % bootstrap intervals.
 
     Returns:
-        The columns of `breakdown_table`, then percent_low, percent_high, training_low_s, training_high_s, repetitions,
-        corrected ("no": recording's own time is included). A piece absent from a repetition counts as 0 there.
+        The columns of `breakdown_table`, then percent_low, percent_high, seconds_low, seconds_high, training_low_s,
+        training_high_s, repetitions, corrected ("no": recording's own time is included). A piece absent from a
+        repetition counts as 0 there.
     """
     return pandas.concat([mean_of(repetitions) for repetitions in by_workload(results).values()], ignore_index=True)
 
 
 def mean_transitions(results: Sequence[Result]) -> pandas.DataFrame:
-    """The table behind a figure of transitions: means over repetitions. What a repetition lacks counts as 0 there."""
-    counts = ["count", "per_iteration", "per_timestep"]
+    """The table behind a figure of transitions: means over repetitions, with 95 % bootstrap intervals.
+
+    Returns:
+        The columns of `transitions_table`, then the ends of the interval of each mean (count_low, count_high, …) and
+        repetitions. What a repetition lacks counts as 0 there.
+    """
     tables = []
     for workload, repetitions in by_workload(results).items():
-        everything = pandas.concat([result.transitions for result in repetitions])
-        mean = everything.groupby(["stage", "category"], as_index=False)[counts].sum()
-        mean[counts] /= len(repetitions)
-        tables.append(transitions_table(workload.name, mean))
-    return pandas.concat(tables, ignore_index=True)
+        everything = pandas.concat(
+            [result.transitions.assign(repetition=number) for number, result in enumerate(repetitions)]
+        )
+        columns = {}
+        for count in ("count", "per_iteration", "per_timestep"):
+            values = everything.pivot_table(
+                index=["stage", "category"], columns="repetition", values=count, aggfunc="sum"
+            ).reindex(columns=range(len(repetitions)))
+            found = [bootstrap_mean(list(row)) for row in values.fillna(0.0).to_numpy()]
+            columns[count] = [estimate.value for estimate in found]
+            columns[f"{count}_low"] = [estimate.low for estimate in found]
+            columns[f"{count}_high"] = [estimate.high for estimate in found]
+        mean = pandas.DataFrame(columns, index=values.index).reset_index().assign(repetitions=len(repetitions))
+        tables.append(in_stack_order(mean.assign(workload=workload.name)))
+    table = pandas.concat(tables, ignore_index=True)
+    return table[[*TRANSITION_COLUMNS, *(column for column in table.columns if column not in TRANSITION_COLUMNS)]]
 
 
 def mean_of(repetitions: Sequence[Result]) -> pandas.DataFrame:
@@ -166,9 +182,11 @@ def mean_of(repetitions: Sequence[Result]) -> pandas.DataFrame:
     pieces = tables.pivot_table(index=PIECE, columns="repetition", values=["percent", "seconds"], fill_value=0.0)
     rows = []
     for piece, values in pieces.iterrows():
-        percent = bootstrap_mean(list(values["percent"]))
-        rows.append((*piece, percent.value, values["seconds"].mean(), training.value, percent.low, percent.high))
-    columns = [*PIECE, "percent", "seconds", "training_s", "percent_low", "percent_high"]
+        percent, seconds = bootstrap_mean(list(values["percent"])), bootstrap_mean(list(values["seconds"]))
+        means = (percent.value, seconds.value, training.value)
+        rows.append((*piece, *means, percent.low, percent.high, seconds.low, seconds.high))
+    intervals = ["percent_low", "percent_high", "seconds_low", "seconds_high"]
+    columns = [*PIECE, "percent", "seconds", "training_s", *intervals]
     table = pandas.DataFrame(rows, columns=columns)
     table.insert(0, "workload", repetitions[0].workload.name)
     table = table.assign(

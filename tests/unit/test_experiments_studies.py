@@ -8,12 +8,13 @@ from typing import Any
 import pandas
 import pytest
 
-from experiments import CHECKOUT, case_study, environments
+from experiments import CHECKOUT, environments, recording
 from experiments.algorithm_choice import run as algorithm_choice
-from experiments.case_study import BUDGETS, WORKLOADS, CaseStudy, Workload, read_toml
+from experiments.case_study import BUDGETS, WORKLOADS, CaseStudy, read_toml
 from experiments.claims import load_claims
 from experiments.execute import Execution, Run, RunFailedError
-from experiments.results import Result, mean_table
+from experiments.recording import Workload
+from experiments.results import Result, mean_table, mean_transitions
 from experiments.RL_framework_comparison import run as framework_comparison
 from experiments.simulator_choice import run as simulator_choice
 from rlscope.errors import IncompleteTraceError
@@ -173,7 +174,7 @@ def test_a_run_that_fails_is_told_and_the_rest_goes_on(tmp_path: Path, monkeypat
             raise RunFailedError(f"run {run.name} exited with status 1")
         return Execution(run, directory / "trace", 1.0, was_complete=False)
 
-    monkeypatch.setattr(case_study, "execute", execute)
+    monkeypatch.setattr(recording, "execute", execute)
     runs = study.runs()
     executed, failures = study.record(runs)
     environments_tried = {run.workload.environment for run in runs}
@@ -221,6 +222,7 @@ def test_the_mean_over_repetitions_has_intervals() -> None:
     python = table[(table["stage"] == "simulation") & (table["category"] == "python")].iloc[0]
     assert (python["percent"], python["percent_low"], python["percent_high"]) == (20, 10, 30)
     assert python["seconds"] == (0.1 * 100 + 0.3 * 300) / 2
+    assert (python["seconds_low"], python["seconds_high"]) == pytest.approx((10, 90))
     assert (python["training_s"], python["training_low_s"], python["training_high_s"]) == (200, 100, 300)
     assert set(table["repetitions"]) == {2}
     assert set(table["corrected"]) == {"no"}
@@ -231,6 +233,24 @@ def test_a_piece_that_a_repetition_lacks_counts_as_nothing_there() -> None:
     python = table[(table["stage"] == "simulation") & (table["category"] == "python")].iloc[0]
     assert python["percent"] == 10
     assert table["percent"].sum() == pytest.approx(100)
+
+
+def test_the_mean_of_transitions_has_intervals() -> None:
+    def entries(*rows: tuple[str, float]) -> pandas.DataFrame:
+        return pandas.DataFrame(
+            [("PPO", "inference", category, count, count, count / 2) for category, count in rows], columns=NONE.columns
+        )
+
+    first = result("PPO", "on-policy", 10, 10, transitions=entries(("backend", 10)))
+    second = result("PPO", "on-policy", 10, 10, transitions=entries(("backend", 30), ("simulator", 4)))
+    table = mean_transitions([first, second])
+    backend, simulator = (table[table["category"] == category].iloc[0] for category in ("backend", "simulator"))
+    assert (backend["count"], backend["count_low"], backend["count_high"]) == (20, 10, 30)
+    assert (backend["per_timestep"], backend["per_timestep_low"], backend["per_timestep_high"]) == (10, 5, 15)
+    assert (simulator["per_iteration"], simulator["per_iteration_low"]) == (2, 0)
+    assert set(table["repetitions"]) == {2}
+    (alone,) = mean_transitions([first]).to_dict("records")
+    assert (alone["count"], alone["count_low"], alone["count_high"], alone["repetitions"]) == (10, 10, 10, 1)
 
 
 def test_workloads_keep_the_order_of_the_study() -> None:
