@@ -16,9 +16,9 @@ from experiments.provenance import provenance, provenance_table
 from experiments.recording import StudyRun
 from experiments.RL_framework_comparison import run as framework_comparison
 from experiments.runner import record_on_ray, shuffled
+from experiments.simulator_choice import run as simulator_choice
 from experiments.slots import cores_needed, cores_of_machine, make_slots
 from rlscope.errors import RLScopeError
-from experiments.simulator_choice import run as simulator_choice
 from rlscope.plots.page import Page
 
 
