@@ -83,7 +83,7 @@ def connected(address: str | None) -> Iterator[Any]:
         "logging_level": logging.ERROR,
     }
     on_sigterm = signal.getsignal(signal.SIGTERM)
-    directory = tempfile.mkdtemp(prefix="rlscope-ray-", dir=TEMPORARY)
+    directory = tempfile.mkdtemp(prefix=f"rlscope-ray-{os.getpid()}-", dir=TEMPORARY)
     try:
         if address is None:
             ray.init(

@@ -1,0 +1,347 @@
+"""The runner on Ray, and what may happen to it: a node is lost, it is interrupted, runs fail, the disk is full."""
+
+import json
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SWEEP = ROOT / "tests" / "scripts" / "sweep.py"
+#: What all workloads do; they note each time they are started.
+LOOP = """
+import os, pathlib, sys, time
+import rlscope
+
+def run(name, seconds):
+    seed = sys.argv[sys.argv.index("--seed") + 1]
+    with open(pathlib.Path(__file__).with_name("journal.txt"), "a") as journal:
+        print(name, seed, os.getpid(), file=journal)
+    for iteration in range(10):
+        with rlscope.operation("step"):
+            time.sleep(seconds / 10)
+        rlscope.report_progress(timesteps=iteration + 1, total_timesteps=1000)
+"""
+RUNS = """
+script = "unused.py"
+total_timesteps = 1000
+threads = 1
+time_limit_s = 6
+[budget.smoke]
+repetitions = {repetitions}
+minutes = 1
+[[environment]]
+name = "E"
+id = "E"
+package = "numpy"
+smoke = {{ delay_iterations = 1, max_iterations = 8, timesteps_per_iteration = 1 }}
+"""
+WORKLOAD = """
+[[workload]]
+name = "{name}"
+script = "{script}"
+label = "{name}"
+group = "all"
+arguments = []
+"""
+
+
+class Matrix:
+    """A folder with the matrix of a small study, and what has become of its runs."""
+
+    def __init__(self, folder: Path, workloads: dict[str, str], repetitions: int) -> None:
+        self.folder, self.output = folder / "study", folder / "output"
+        self.repetitions = repetitions
+        self.folder.mkdir()
+        (self.folder / "loop.py").write_text(LOOP)
+        text = RUNS.format(repetitions=repetitions)
+        for name, code in workloads.items():
+            script = self.folder / f"{name}.py"
+            script.write_text(f"import loop\nfrom {name}_parameters import SECONDS\n{code}\n")
+            (self.folder / f"{name}_parameters.py").write_text("SECONDS = 1\n")
+            text += WORKLOAD.format(name=name, script=script)
+        (self.folder / "runs.toml").write_text(text)
+
+    def sweep(self, how: str, environment: dict[str, str] | None = None) -> "subprocess.Popen[str]":
+        """Starts the command that records it."""
+        return subprocess.Popen(
+            [sys.executable, str(SWEEP), str(self.folder), str(self.output), how],
+            env={**os.environ, **(environment or {})},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+    def started(self) -> list[tuple[str, int]]:
+        """The runs that were started so far, and their processes."""
+        journal = self.folder / "journal.txt"
+        lines = [line.split() for line in journal.read_text().splitlines()] if journal.exists() else []
+        return [(f"{name}/{seed}", int(pid)) for name, seed, pid in lines]
+
+    def counts(self) -> Counter[str]:
+        """How often each run was started."""
+        return Counter(name for name, _ in self.started())
+
+    def manifests(self) -> dict[str, dict]:
+        """What complete runs have left."""
+        found = {}
+        for path in self.output.glob("runs/E/*/repetition_*/manifest.json"):
+            manifest = json.loads(path.read_text())
+            if manifest["complete"]:
+                found[f"{path.parent.parent.name}/{path.parent.name.removeprefix('repetition_')}"] = manifest
+        return found
+
+    def all_runs(self, *names: str) -> set[str]:
+        return {f"{name}/{repetition}" for name in names for repetition in range(self.repetitions)}
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def free_port(address: str) -> int:
+    with socket.socket() as found:
+        found.bind((address, 0))
+        return int(found.getsockname()[1])
+
+
+def answers(address: str) -> bool:
+    host, port = address.split(":")
+    with socket.socket() as client:
+        return client.connect_ex((host, int(port))) == 0
+
+
+@contextmanager
+def two_nodes() -> Iterator[tuple[str, dict[str, str], psutil.Process]]:
+    """A cluster on this machine: its address, the environment of who uses it, and the node named blue."""
+    # Below /tmp, as the paths of Ray's sockets may have 107 characters.
+    folder = Path(tempfile.mkdtemp(prefix="rls", dir="/tmp"))
+    secret = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32), "RAY_USAGE_STATS_ENABLED": "0"}
+    address = f"127.0.0.2:{free_port('127.0.0.2')}"
+    ray = [str(Path(sys.executable).with_name("ray")), "start", "--block", "--object-store-memory=100000000"]
+    head = [*ray, "--head", "--node-ip-address=127.0.0.2", f"--port={address.split(':')[1]}", "--node-name=red"]
+    head += ["--num-cpus=1", "--include-dashboard=false", f"--temp-dir={folder / 'r'}"]
+    blue = [*ray, f"--address={address}", "--node-ip-address=127.0.0.3", "--node-name=blue", "--num-cpus=2"]
+    started = []
+    try:
+        for command in (head, blue):
+            log = folder / f"{len(started)}.log"
+            with log.open("w") as output:
+                environment = {**os.environ, **secret}
+                started.append(subprocess.Popen(command, env=environment, stdout=output, stderr=output))
+            wait_until(lambda: answers(address))
+        yield address, secret, psutil.Process(started[1].pid)
+    finally:
+        for process in reversed(started):
+            process.terminate()
+            process.wait(30)
+        shutil.rmtree(folder)
+
+
+def kill_node(node: psutil.Process) -> None:
+    """Ends everything that Ray has started there at once; what runs on the node by then is left to itself."""
+    family = [node, *node.children(recursive=True)]
+    leashes = [process for process in family if any("leash.py" in word for word in process.cmdline())]
+    runs = {process for leash in leashes for process in [leash, *leash.children(recursive=True)]}
+    for process in family:
+        if process not in runs:
+            process.kill()
+
+
+def test_two_nodes_share_a_sweep_and_a_lost_one_costs_only_what_ran_there(tmp_path: Path) -> None:
+    workloads = {name: f"loop.run('{name}', 2 * SECONDS)" for name in ("one", "two")}
+    matrix = Matrix(tmp_path, workloads, repetitions=5)
+
+    def runs_on(node: psutil.Process) -> bool:
+        descendants = {process.pid for process in node.children(recursive=True)}
+        return any(pid in descendants for _, pid in matrix.started())
+
+    with two_nodes() as (address, environment, blue):
+        sweep = matrix.sweep(address, environment)
+        wait_until(lambda: {manifest["node"] for manifest in matrix.manifests().values()} == {"red", "blue"})
+        wait_until(lambda: runs_on(blue))
+        before = matrix.manifests()
+        kill_node(blue)
+        started = [pid for _, pid in matrix.started()]
+        _, said = sweep.communicate(timeout=120)
+    assert sweep.returncode == 0, said
+    after = matrix.manifests()
+    assert set(after) == matrix.all_runs("one", "two")
+    (repeated,) = (run for run, count in matrix.counts().items() if count > 1)
+    assert repeated not in before
+    assert after[repeated]["node"] == "red"
+    assert f"study/E/{repeated.replace('/', '/repetition_')}: lost with node blue; it is recorded again" in said
+    assert all(after[run] == manifest for run, manifest in before.items())
+    assert not any(map(is_alive, started))
+    assert not list(matrix.output.glob("runs/E/*/.*"))
+
+
+def test_an_interrupted_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
+    matrix = Matrix(tmp_path, {"one": "loop.run('one', SECONDS)", "two": "loop.run('two', SECONDS)"}, repetitions=2)
+    sweep = matrix.sweep("ray")
+    wait_until(lambda: len(matrix.started()) >= 2)
+    sweep.send_signal(signal.SIGINT)
+    _, said = sweep.communicate(timeout=60)
+    assert sweep.returncode == 130, said
+    assert said.splitlines()[-1].startswith("rlscope: interrupted. The same command goes on")
+    assert "Traceback" not in said
+    assert not any(is_alive(pid) for _, pid in matrix.started())
+    assert not list(matrix.output.glob("runs/E/*/.*"))
+    complete = set(matrix.manifests())
+    assert 0 < len(complete) < 4
+
+    # One of the complete ones is damaged meanwhile.
+    (damaged, *kept) = sorted(complete)
+    name, repetition = damaged.split("/")
+    manifest = matrix.output / "runs" / "E" / name / f"repetition_{repetition}" / "manifest.json"
+    manifest.write_text(manifest.read_text()[:100])
+    before = matrix.counts()
+    sweep = matrix.sweep("ray")
+    _, said = sweep.communicate(timeout=60)
+    assert sweep.returncode == 0, said
+    assert f"{manifest}: expected the manifest of a run" in said
+    assert set(matrix.manifests()) == matrix.all_runs("one", "two")
+    assert matrix.counts() - before == Counter(matrix.all_runs("one", "two") - set(kept))
+
+
+def test_a_killed_sweep_leaves_nothing_running_and_goes_on(tmp_path: Path) -> None:
+    matrix = Matrix(tmp_path, {"one": "loop.run('one', 2 * SECONDS)"}, repetitions=3)
+    sweep = matrix.sweep("ray")
+    wait_until(lambda: len(matrix.started()) >= 2)
+    complete = set(matrix.manifests())
+    sweep.kill()
+    sweep.communicate()
+    wait_until(lambda: not any(is_alive(pid) for _, pid in matrix.started()), seconds=30)
+    assert set(matrix.manifests()) == complete
+    before = matrix.counts()
+    again = matrix.sweep("in-turn")
+    _, said = again.communicate(timeout=60)
+    assert again.returncode == 0, said
+    assert f"{len(complete)} of 3 runs are complete already" in said
+    assert matrix.counts() - before == Counter(matrix.all_runs("one") - complete)
+    assert not list(matrix.output.glob("runs/E/*/.*"))
+    for left in Path("/tmp").glob(f"rlscope-ray-{sweep.pid}-*"):  # nobody was there to remove it
+        shutil.rmtree(left)
+
+
+def test_runs_that_hang_or_crash_are_told_and_a_second_sweep_has_to_wait(tmp_path: Path) -> None:
+    workloads = {
+        "good": "loop.run('good', SECONDS)",
+        "hangs": "loop.run('hangs', 600 * SECONDS)",
+        "crashes": "loop.run('crashes', SECONDS)\nraise SystemExit('no such environment')",
+        "faults": "loop.run('faults', SECONDS)\nimport os, signal\nos.kill(os.getpid(), signal.SIGSEGV)",
+    }
+    matrix = Matrix(tmp_path, workloads, repetitions=2)
+    sweep = matrix.sweep("ray")
+    wait_until(lambda: bool(matrix.started()))
+    second = matrix.sweep("ray")
+    _, said = second.communicate(timeout=60)
+    assert second.returncode == 2
+    assert f"found process {sweep.pid} on " in said
+    assert said.count("\n") == 1
+
+    _, said = sweep.communicate(timeout=120)
+    assert sweep.returncode == 3
+    assert set(matrix.manifests()) == matrix.all_runs("good")
+    assert "was ended by SIGTERM (limit 6 s, attempt 1). The end of its log" in said
+    assert "exited with status 1 (limit 6 s, attempt 2). The end of its log" in said
+    assert "    no such environment" in said
+    assert "was ended by SIGSEGV (limit 6 s, attempt 2)" in said
+    # One that crashes is tried again, one that hangs is not; a second repetition of either is not tried.
+    attempts = {name.split("/")[0]: count for name, count in matrix.counts().items()}
+    assert attempts == {"good": 1, "hangs": 1, "crashes": 2, "faults": 2}
+    assert not any(is_alive(pid) for _, pid in matrix.started())
+
+
+def test_changed_hyper_parameters_repeat_only_the_runs_that_use_them(tmp_path: Path) -> None:
+    matrix = Matrix(tmp_path, {"td3": "loop.run('td3', SECONDS)", "ddpg": "loop.run('ddpg', SECONDS)"}, repetitions=1)
+    assert matrix.sweep("in-turn").wait(60) == 0
+    (matrix.folder / "td3_parameters.py").write_text("SECONDS = 0.5\n")
+    assert matrix.sweep("in-turn").wait(60) == 0
+    assert matrix.counts() == {"td3/0": 2, "ddpg/0": 1}
+
+
+def test_a_full_disk_is_one_line_and_the_rest_goes_on_when_there_is_room(tmp_path: Path) -> None:
+    fill = "open('weights', 'wb').write(bytes(12 << 20))\nloop.run('one', SECONDS)"
+    matrix = Matrix(tmp_path, {"one": fill}, repetitions=3)
+    matrix.output.mkdir()
+    sweep = f"{sys.executable} {SWEEP} {matrix.folder} {matrix.output} in-turn"
+    # Two runs fill the disk; what they have left is moved away to make room.
+    script = f"""
+mount -t tmpfs -o size=60m tmpfs {matrix.output} || exit 99
+{sweep}; echo status $?
+ls -A {matrix.output}/runs/E/one
+find {matrix.output} -name weights -delete
+{sweep}; echo status $?
+ls -A {matrix.output}/runs/E/one
+"""
+    finished = subprocess.run(
+        ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    if finished.returncode == 99 or "unshare failed" in finished.stderr:
+        pytest.skip(f"a user may not mount a disk here: {finished.stderr}")
+    repetitions = [f"repetition_{number}" for number in range(3)]
+    assert finished.stdout.splitlines() == [
+        *("status 2", *repetitions[:2]),
+        *(f"wrote {matrix.output / 'index.html'}", "status 0", *repetitions),
+    ]
+    (line,) = [line for line in finished.stderr.splitlines() if "error" in line]
+    assert "MB of free disk below" in line
+    assert "Free some, then give the same command again" in line
+    assert matrix.counts() == {"one/0": 1, "one/1": 1, "one/2": 2}
+
+
+def test_a_dry_run_prints_commands_that_can_be_pasted(tmp_path: Path) -> None:
+    study = [sys.executable, "-m", "experiments.algorithm_choice.run", "--budget", "smoke", "--output", str(tmp_path)]
+    finished = subprocess.run([*study, "--dry-run"], cwd=ROOT, capture_output=True, text=True, check=True)
+    *commands, summary = finished.stdout.splitlines()
+    assert summary.startswith("# ") and "one after the other: about" in summary
+    assert not list(tmp_path.iterdir())
+    place = next(number for number, line in enumerate(commands) if line.startswith("# ") and "/A2C/" in line)
+    subprocess.run(["bash", "-c", commands[place + 1]], check=True, env={"PATH": os.environ["PATH"]})
+    (trace,) = tmp_path.glob("runs/*/A2C/repetition_0/trace")
+    assert json.loads((trace / "manifest.json").read_text())["complete"]
+
+
+def test_a_dry_run_of_everything_needs_no_ray(tmp_path: Path) -> None:
+    (tmp_path / "ray.py").write_text("raise ImportError('there is no Ray')")
+    everything = [sys.executable, str(ROOT / "scripts" / "artifacts.py"), "--output", str(tmp_path / "output")]
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    options = ["--dry-run", "--repetitions", "1"]
+    dry = subprocess.run([*everything, *options], env=environment, capture_output=True, text=True, check=True)
+    commands = [line for line in dry.stdout.splitlines() if not line.startswith("#")]
+    assert all("taskset --cpu-list " in command and " -m rlscope record " in command for command in commands)
+    places = [line for line in dry.stdout.splitlines() if line.startswith("# ") and "slot 0 (cores " in line]
+    assert len(commands) >= len(places) > 0
+    assert {line.split("/")[0] for line in places} >= {"# algorithm_choice"}
+    assert not (tmp_path / "output").exists()
+    real = subprocess.run([*everything, "--budget", "smoke"], env=environment, capture_output=True, text=True)
+    assert real.returncode == 2
+    assert "found: there is no Ray. Install it with `make setup`" in real.stderr
+    assert real.stderr.count("\n") == 1

@@ -1,0 +1,24 @@
+"""Records the matrix of a folder, as case studies do: sweep.py FOLDER OUTPUT in-turn|ray|HOST:PORT (of a cluster)."""
+
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[2]))
+
+from experiments.case_study import CaseStudy
+from experiments.command_line import Outcome, exit_status
+from experiments.recording import record_in_turn
+from experiments.runner import record_on_ray
+
+folder, output, how = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
+runs = CaseStudy(folder, "smoke", output).runs()
+
+
+def sweep() -> Outcome:
+    """Records; there is nothing to judge."""
+    address = None if how == "ray" else how
+    recorded = record_in_turn(runs) if how == "in-turn" else record_on_ray(runs, address, output)
+    return Outcome([], recorded.failures_of(runs), [execution for _, execution in recorded.executed_of(runs)])
+
+
+sys.exit(exit_status(sweep, [output]))
