@@ -46,7 +46,7 @@ def command_line(description: str | None, folder: Path, run: Callable[[CaseStudy
     arguments = make_parser(description, ARTIFACTS / f"experiment_{folder.name}").parse_args()
     study = CaseStudy(folder, arguments.budget, arguments.output.resolve(), arguments.repetitions)
     if arguments.dry_run:
-        return exit_status(lambda: print_runs(study.runs(), []))
+        return exit_status(lambda: print_runs(study.runs(), [], study.left_out))
     return exit_status(lambda: run_study(study, run), [study.output])
 
 

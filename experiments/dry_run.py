@@ -8,13 +8,16 @@ from experiments.recording import Progress, StudyRun, minutes_text
 from experiments.slots import cores_text
 
 
-def print_runs(runs: Sequence[StudyRun], slots: Sequence[tuple[int, ...]]) -> None:
+def print_runs(runs: Sequence[StudyRun], slots: Sequence[tuple[int, ...]], left_out: Sequence[str]) -> None:
     """Print the runs that are not complete.
 
     Args:
         runs: in the order in which they would be run.
         slots: the cores of each slot, which take runs in turn; without any, runs are not bound to cores.
+        left_out: what cannot be run here, and why.
     """
+    for sentence in left_out:
+        print(f"# {sentence}")
     progress = Progress(runs)
     progress.slots = max(1, len(slots))
     ahead = [run for run in runs if progress.recorded.is_open(run)]

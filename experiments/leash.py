@@ -29,6 +29,7 @@ def main(cores: str, command: list[str]) -> None:
     end the command. If that one is killed all the same, this process does its work.
     """
     adopt_orphans()
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])  # Ray's workers block SIGINT, which what they start inherits
     keeper = os.fork()
     if keeper:
         _, status = os.waitpid(keeper, 0)

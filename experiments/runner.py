@@ -66,6 +66,7 @@ def connected(address: str | None) -> Iterator[Any]:
         UsageError: Ray is not installed, or there is no cluster.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_worker_niceness", "0")  # else runs give way to whatever else there is
     if address is None:
         # A cluster of its own has a token of its own; else Ray would leave one in the home directory.
         os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32))
@@ -119,6 +120,7 @@ class Request:
         files: what has to be there.
         lock: the lock file of the output.
         holder: what it holds, so that a node which sees another file in its place is found.
+        niceness: the most that runs may have.
     """
 
     cores: int
@@ -126,6 +128,7 @@ class Request:
     files: tuple[Path, ...]
     lock: Path
     holder: str
+    niceness: int
 
     @staticmethod
     def of(runs: Sequence[StudyRun], output: Path) -> "Request":
@@ -133,7 +136,7 @@ class Request:
         files = dict.fromkeys(path for run in runs for path in (run.run.python, run.run.script))
         gpus = int(any(run.run.device == "cuda" for run in runs))
         lock = output / LOCK
-        return Request(cores_needed(runs), gpus, tuple(files), lock, lock.read_text())
+        return Request(cores_needed(runs), gpus, tuple(files), lock, lock.read_text(), os.nice(0))
 
 
 @dataclass(frozen=True)
@@ -165,6 +168,11 @@ def look_around(request: Request) -> list[tuple[int, ...]] | str:
     missing = [str(path) for path in request.files if not path.exists()]
     if missing:
         return f"expected {', '.join(missing)}, found nothing there. {SHARED}"
+    if os.nice(0) > request.niceness:
+        return (
+            f"expected runs of niceness {request.niceness}, found {os.nice(0)}, with which they give way to everything "
+            "else. Start that node with RAY_worker_niceness=0"
+        )
     return make_slots(cores_of_machine(), request.cores)
 
 

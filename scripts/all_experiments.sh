@@ -4,7 +4,7 @@ set -euo pipefail
 checkout="$(dirname "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")")"
 make --silent -C "$checkout" build slow-simulator
 artifacts=("$checkout/.venv/bin/python" "$checkout/scripts/artifacts.py" "$@")
-if [[ " $* " != *" --help "* && " $* " != *" -h "* ]]; then
+if [[ ! " $* " =~ " "(--help|-h|--dry-run)" " ]]; then
     "${artifacts[@]}" --help >/dev/null  # finds a wrong option before minutes go into what it would need
     make --silent -C "$checkout" install-experiments
 fi

@@ -53,7 +53,8 @@ def main() -> int:
     runs = [run for study in studies for run in study.runs()]
     if arguments.dry_run:
         slots = [] if arguments.ray_address else make_slots(cores_of_machine(), cores_needed(runs))
-        return exit_status(lambda: print_runs(shuffled(runs), slots))
+        left_out = [sentence for study in studies for sentence in study.left_out]
+        return exit_status(lambda: print_runs(shuffled(runs), slots, left_out))
     outputs = [output, *(study.output for study in studies)]
     return exit_status(lambda: artifacts(studies, runs, arguments.ray_address, output), outputs)
 

@@ -140,6 +140,7 @@ def two_nodes() -> Iterator[tuple[str, dict[str, str], psutil.Process]]:
     # Below /tmp, as the paths of Ray's sockets may have 107 characters.
     folder = Path(tempfile.mkdtemp(prefix="rls", dir="/tmp"))
     secret = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32), "RAY_USAGE_STATS_ENABLED": "0"}
+    secret["RAY_worker_niceness"] = "0"
     address = f"127.0.0.2:{free_port('127.0.0.2')}"
     ray = [str(Path(sys.executable).with_name("ray")), "start", "--block", "--object-store-memory=100000000"]
     head = [*ray, "--head", "--node-ip-address=127.0.0.2", f"--port={address.split(':')[1]}", "--node-name=red"]

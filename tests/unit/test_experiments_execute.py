@@ -193,6 +193,16 @@ def test_a_run_uses_the_cores_that_it_is_given(tmp_path: Path, run: Run) -> None
     assert (manifest["cores"], manifest["node"]) == ([core], "red")
 
 
+def test_a_run_gets_the_signals_that_its_caller_blocks(tmp_path: Path, run: Run) -> None:
+    run.script.write_text("import signal; print(signal.pthread_sigmask(signal.SIG_BLOCK, []))")
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        execute(run, tmp_path / "out")
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    assert (tmp_path / "out" / "log.txt").read_text() == "set()\n"
+
+
 @pytest.mark.parametrize("status", [0, 3, -signal.SIGSEGV, -signal.SIGKILL])
 def test_a_leash_ends_as_the_command_ended(status: int) -> None:
     end = f"sys.exit({status})" if status >= 0 else f"os.kill(os.getpid(), {-status})"

@@ -1,0 +1,79 @@
+"""What becomes of runs, in turn and on Ray's nodes, as far as it needs no run."""
+
+import dataclasses
+import os
+from pathlib import Path
+
+import pytest
+
+from experiments.execute import Execution, Run, RunFailedError
+from experiments.recording import Progress, StudyRun, Workload
+from experiments.runner import Request, look_around, shuffled
+
+
+def study_run(tmp_path: Path, name: str, repetition: int, minutes: float = 1.0, study: str = "study") -> StudyRun:
+    run = Run(f"E/{name}/{repetition}", Path("python"), tmp_path / "train.py", (), 0, 1, 1, "cpu", 1)
+    workload = Workload(name, name, "E", "all")
+    return StudyRun(study, workload, repetition, run, tmp_path / study / run.name, minutes)
+
+
+def ended(run: StudyRun, seconds: float) -> Execution:
+    return Execution(run.run, run.directory / "trace", seconds, was_complete=False)
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> list[StudyRun]:
+    (tmp_path / "train.py").touch()
+    return [study_run(tmp_path, name, repetition) for repetition in range(3) for name in ("one", "two")]
+
+
+def test_the_order_is_another_one_and_always_the_same(runs: list[StudyRun]) -> None:
+    assert shuffled(runs) == shuffled(runs) != runs
+    assert set(shuffled(runs)) == set(runs)
+
+
+def test_the_time_that_is_left_is_that_of_runs_so_far(runs: list[StudyRun]) -> None:
+    progress = Progress(runs)
+    assert progress.seconds_left() == 6 * 60
+    progress.started(runs[0])
+    progress.done(runs[0], ended(runs[0], seconds=30))
+    assert progress.seconds_left() == 5 * 30
+    progress.slots = 2
+    assert progress.seconds_left() == 5 * 30 / 2
+    progress.started(runs[1])
+    progress.failed(runs[1], RunFailedError("run failed"))  # with its two other repetitions
+    assert progress.seconds_left() == 2 * 30 / 2
+
+
+def test_a_workload_that_has_failed_is_reported_once_and_keeps_what_it_has(
+    tmp_path: Path, runs: list[StudyRun], capsys: pytest.CaptureFixture[str]
+) -> None:
+    progress = Progress(runs)
+    for run in (runs[0], runs[2], runs[4]):  # the repetitions of "one"
+        progress.started(run)
+    progress.done(runs[0], ended(runs[0], 1))
+    progress.failed(runs[2], RunFailedError("run E/one/1 failed"))
+    progress.failed(runs[4], RunFailedError("run E/one/2 failed"))
+    assert [run.run.name for run, _ in progress.recorded.executed_of(runs)] == ["E/one/0"]
+    assert progress.recorded.failures_of(runs) == ["run E/one/1 failed"]
+    assert progress.recorded.is_open(runs[1])
+    elsewhere = study_run(tmp_path, "one", 0, study="other")  # the same workload of another study
+    assert progress.recorded.is_open(elsewhere)
+    assert "[3/6" in capsys.readouterr().err
+
+
+def test_a_node_that_sees_other_files_is_found(tmp_path: Path, runs: list[StudyRun]) -> None:
+    (tmp_path / ".lock").write_text("process 7 on red\n")
+    python = tmp_path / "python"
+    python.touch()
+    runs = [dataclasses.replace(run, run=dataclasses.replace(run.run, python=python)) for run in runs]
+    request = Request.of(runs, tmp_path)
+    assert isinstance(look_around(request), list)
+
+    assert "give way to everything else" in str(look_around(dataclasses.replace(request, niceness=os.nice(0) - 1)))
+    python.unlink()
+    assert str(look_around(request)).startswith(f"expected {python}, found nothing there. Nodes need a file system")
+    (tmp_path / ".lock").write_text("process 7 on blue\n")
+    assert "found another one's" in str(look_around(request))
+    (tmp_path / ".lock").unlink()
+    assert "No such file" in str(look_around(request))
