@@ -6,6 +6,7 @@ import random
 import secrets
 import shutil
 import signal
+import socket
 import tempfile
 import time
 from collections import Counter, deque
@@ -29,6 +30,7 @@ SHUFFLE_SEED = 0
 LOSSES = 3
 #: Seconds between looks at which nodes there are.
 REFRESH_S = 5
+SECONDS_TO_CONNECT_IN = 5
 OBJECT_STORE_BYTES = 100 << 20
 #: Of sockets below it, whose paths may have 107 characters: what TMPDIR names is often too long.
 TEMPORARY = "/tmp"
@@ -96,18 +98,29 @@ def connected(address: str | None) -> Iterator[Any]:
                 **common,
             )
         else:
-            try:
-                ray.init(address=address, **common)
-            except (ConnectionError, RuntimeError, ValueError) as error:
-                raise UsageError(
-                    f"expected a Ray cluster at --ray-address {address}, found: {str(error).splitlines()[0]}. "
-                    "Start one with `ray start --head`, and give this command the same RAY_AUTH_TOKEN"
-                ) from error
+            check_answers(address)
+            ray.init(address=address, **common)
         signal.signal(signal.SIGTERM, on_sigterm)  # Ray has put its own in the place
         yield ray
     finally:
         ray.shutdown()
         shutil.rmtree(directory, ignore_errors=True)
+
+
+def check_answers(address: str) -> None:
+    """See whether anything listens there: Ray would try for minutes.
+
+    Raises:
+        UsageError: Nothing does.
+    """
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), timeout=SECONDS_TO_CONNECT_IN).close()
+    except (OSError, ValueError) as error:
+        raise UsageError(
+            f"expected a Ray cluster at --ray-address {address}, as HOST:PORT, found: {error}. Start one with "
+            "`ray start --head`"
+        ) from error
 
 
 @dataclass(frozen=True)
@@ -297,7 +310,7 @@ class Sweep:
             reason = f"run {run.run.name} was lost {LOSSES} times with what executed it ({type(error).__name__})"
             self._progress.failed(run, RunFailedError(f"{reason}; look for what ends processes on {slot.name}"))
             return
-        self._progress.lost(run, f"lost with node {slot.name}")
+        self._progress.lost(run, f"lost on node {slot.name} ({type(error).__name__})")
         if not self._progress.look_up(run):
             self._ahead.appendleft(run)
 

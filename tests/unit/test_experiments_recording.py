@@ -8,7 +8,8 @@ import pytest
 
 from experiments.execute import Execution, Run, RunFailedError
 from experiments.recording import Progress, StudyRun, Workload
-from experiments.runner import Request, look_around, shuffled
+from experiments.runner import Request, check_answers, look_around, shuffled
+from rlscope.errors import UsageError
 
 
 def study_run(tmp_path: Path, name: str, repetition: int, minutes: float = 1.0, study: str = "study") -> StudyRun:
@@ -77,3 +78,9 @@ def test_a_node_that_sees_other_files_is_found(tmp_path: Path, runs: list[StudyR
     assert "found another one's" in str(look_around(request))
     (tmp_path / ".lock").unlink()
     assert "No such file" in str(look_around(request))
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "127.0.0.1", "nonsense", "auto:"])
+def test_a_cluster_that_is_not_there_is_said_at_once(address: str) -> None:
+    with pytest.raises(UsageError, match=f"expected a Ray cluster at --ray-address {address}, as HOST:PORT, found: "):
+        check_answers(address)
