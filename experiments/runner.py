@@ -346,7 +346,8 @@ def slots_of(
         resources: as Ray states them.
         gpus: of a slot.
     """
-    slots, cpus_left, gpus_left = [], int(resources.get("CPU", 0)), int(resources.get("GPU", 0))
+    slots: list[Slot] = []
+    cpus_left, gpus_left = int(resources.get("CPU", 0)), int(resources.get("GPU", 0))
     for cores in places:
         cpus = min(len(cores), cpus_left) if not slots else len(cores)
         if cpus == 0 or cpus > cpus_left or gpus > gpus_left:

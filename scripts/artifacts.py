@@ -9,9 +9,10 @@ sys.path.append(str(Path(__file__).resolve().parent.parent))
 
 from experiments.algorithm_choice import run as algorithm_choice
 from experiments.case_study import CaseStudy
-from experiments.claims import claims_table, write_claims
+from experiments.claims import Verdict, claims_table, write_claims
 from experiments.command_line import ARTIFACTS, Outcome, exit_status, make_parser, run_study
 from experiments.dry_run import print_runs
+from experiments.execute import Execution
 from experiments.provenance import provenance, provenance_table
 from experiments.recording import StudyRun
 from experiments.RL_framework_comparison import run as framework_comparison
@@ -65,7 +66,9 @@ def artifacts(studies: Sequence[CaseStudy], runs: Sequence[StudyRun], address: s
     budget = studies[0].budget
     page = Page("RL-Scope: case studies")
     page.paragraph(f"Budget: {budget}. Each study has a page of its own, with its figures and the numbers in them.")
-    verdicts, missing, executions = [], [], []
+    verdicts: list[Verdict] = []
+    missing: list[str] = []
+    executions: list[Execution] = []
     for about, study in zip(STUDIES, studies, strict=True):
         page.heading(about.title)
         try:

@@ -174,7 +174,7 @@ def kill_node(node: psutil.Process) -> None:
 
 def test_two_nodes_share_a_sweep_and_a_lost_one_costs_only_what_ran_there(tmp_path: Path) -> None:
     workloads = {name: f"loop.run('{name}', 2 * SECONDS)" for name in ("one", "two")}
-    matrix = Matrix(tmp_path, workloads, repetitions=5)
+    matrix = Matrix(tmp_path, workloads, repetitions=3)
 
     def runs_on(node: psutil.Process) -> bool:
         descendants = {process.pid for process in node.children(recursive=True)}
@@ -252,8 +252,8 @@ def test_runs_that_hang_or_crash_are_told_and_a_second_sweep_has_to_wait(tmp_pat
     workloads = {
         "good": "loop.run('good', SECONDS)",
         "hangs": "loop.run('hangs', 600 * SECONDS)",
-        "crashes": "loop.run('crashes', SECONDS)\nraise SystemExit('no such environment')",
-        "faults": "loop.run('faults', SECONDS)\nimport os, signal\nos.kill(os.getpid(), signal.SIGSEGV)",
+        "crashes": "loop.run('crashes', SECONDS / 10)\nraise SystemExit('no such environment')",
+        "faults": "loop.run('faults', SECONDS / 10)\nimport os, signal\nos.kill(os.getpid(), signal.SIGSEGV)",
     }
     matrix = Matrix(tmp_path, workloads, repetitions=2)
     sweep = matrix.sweep("ray")
@@ -278,15 +278,17 @@ def test_runs_that_hang_or_crash_are_told_and_a_second_sweep_has_to_wait(tmp_pat
 
 
 def test_changed_hyper_parameters_repeat_only_the_runs_that_use_them(tmp_path: Path) -> None:
-    matrix = Matrix(tmp_path, {"td3": "loop.run('td3', SECONDS)", "ddpg": "loop.run('ddpg', SECONDS)"}, repetitions=1)
+    matrix = Matrix(
+        tmp_path, {"td3": "loop.run('td3', SECONDS / 10)", "ddpg": "loop.run('ddpg', SECONDS / 10)"}, repetitions=1
+    )
     assert matrix.sweep("in-turn").wait(60) == 0
-    (matrix.folder / "td3_parameters.py").write_text("SECONDS = 0.5\n")
+    (matrix.folder / "td3_parameters.py").write_text("SECONDS = 2\n")
     assert matrix.sweep("in-turn").wait(60) == 0
     assert matrix.counts() == {"td3/0": 2, "ddpg/0": 1}
 
 
 def test_a_full_disk_is_one_line_and_the_rest_goes_on_when_there_is_room(tmp_path: Path) -> None:
-    fill = "open('weights', 'wb').write(bytes(12 << 20))\nloop.run('one', SECONDS)"
+    fill = "open('weights', 'wb').write(bytes(12 << 20))\nloop.run('one', SECONDS / 10)"
     matrix = Matrix(tmp_path, {"one": fill}, repetitions=3)
     matrix.output.mkdir()
     sweep = f"{sys.executable} {SWEEP} {matrix.folder} {matrix.output} in-turn"
