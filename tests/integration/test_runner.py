@@ -38,7 +38,7 @@ RUNS = """
 script = "unused.py"
 total_timesteps = 1000
 threads = 1
-time_limit_s = 6
+time_limit_s = 20
 [budget.smoke]
 repetitions = {repetitions}
 minutes = 1
@@ -267,10 +267,10 @@ def test_runs_that_hang_or_crash_are_told_and_a_second_sweep_has_to_wait(tmp_pat
     _, said = sweep.communicate(timeout=120)
     assert sweep.returncode == 3
     assert set(matrix.manifests()) == matrix.all_runs("good")
-    assert "was ended by SIGTERM (limit 6 s, attempt 1). The end of its log" in said
-    assert "exited with status 1 (limit 6 s, attempt 2). The end of its log" in said
+    assert "was ended by SIGTERM (limit 20 s, attempt 1). The end of its log" in said
+    assert "exited with status 1 (limit 20 s, attempt 2). The end of its log" in said
     assert "    no such environment" in said
-    assert "was ended by SIGSEGV (limit 6 s, attempt 2)" in said
+    assert "was ended by SIGSEGV (limit 20 s, attempt 2)" in said
     # One that crashes is tried again, one that hangs is not; a second repetition of either is not tried.
     attempts = {name.split("/")[0]: count for name, count in matrix.counts().items()}
     assert attempts == {"good": 1, "hangs": 1, "crashes": 2, "faults": 2}
