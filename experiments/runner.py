@@ -99,7 +99,13 @@ def connected(address: str | None) -> Iterator[Any]:
             )
         else:
             check_answers(address)
-            ray.init(address=address, **common)
+            try:
+                ray.init(address=address, **common)
+            except (ConnectionError, RuntimeError, ray.exceptions.RayError) as error:
+                raise UsageError(
+                    f"expected a Ray cluster at --ray-address {address}, found something that does not take this "
+                    "command. Give it the RAY_AUTH_MODE and RAY_AUTH_TOKEN of that cluster, and its version of Ray"
+                ) from error
         signal.signal(signal.SIGTERM, on_sigterm)  # Ray has put its own in the place
         yield ray
     finally:
