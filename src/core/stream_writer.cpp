@@ -33,12 +33,14 @@ StreamWriter::StreamWriter(uint64_t thread_id) : chunk_bytes_(kFirstChunkBytes),
   if (!next_chunk()) is_closed_ = true;
 }
 
-bool StreamWriter::make_room(uint32_t bytes) {
-  if (is_closed_) {
-    Session::count_dropped();
-    return false;
-  }
-  if (cursor_ + bytes > limit_) return next_chunk();
+bool StreamWriter::make_room() {
+  if (!is_closed_) return next_chunk();
+  Session::count_dropped();
+  return false;
+}
+
+bool StreamWriter::make_room_for_begin() {
+  if (depth_ < kMaxDepth) return make_room();
   Session::count_dropped();  // too deep
   return false;
 }
@@ -102,7 +104,7 @@ void StreamWriter::end_misnested(uint32_t depth) {
 }
 
 void StreamWriter::progress(bool is_baseline, uint64_t timesteps, uint64_t total_timesteps) {
-  if (cursor_ + CodedRecord::kRoom > limit_ && !make_room(CodedRecord::kRoom)) return;
+  if (cursor_ + CodedRecord::kRoom > limit_ && !make_room()) return;
   CodedRecord record;
   record.append(advance() << 2 | kOther);
   record.append(kProgress);

@@ -40,7 +40,7 @@ class RLSCOPE_API StreamWriter {
   // Both return false when nothing could be written; then no frame was opened.
   bool begin(const CodedId& name) { return begin(name.id, name.coded, name.bytes); }
   bool begin(uint32_t id, uint64_t coded_id, unsigned id_bytes) {
-    if (__builtin_expect(cursor_ + kRoom > limit_ || depth_ >= kMaxDepth, 0) && !make_room(kRoom)) return false;
+    if (__builtin_expect(cursor_ + kRoom > limit_ || depth_ >= kMaxDepth, 0) && !make_room_for_begin()) return false;
     unsigned bytes;
     uint64_t word = encode_varint(advance() << 2 | kBegin, bytes);
     frames_[depth_++] = {id, 0, 0, 0, 0};
@@ -57,7 +57,7 @@ class RLSCOPE_API StreamWriter {
   // Closes the innermost frame.
   void end() {
     // A new chunk starts with the frame still open: its end is the chunk's first record.
-    if (__builtin_expect(cursor_ + kRoom > limit_, 0) && !make_room(kRoom)) {
+    if (__builtin_expect(cursor_ + kRoom > limit_, 0) && !make_room()) {
       depth_--;
       return;
     }
@@ -116,7 +116,8 @@ class RLSCOPE_API StreamWriter {
     cursor_ += bytes;
   }
 
-  bool make_room(uint32_t bytes);
+  bool make_room();
+  bool make_room_for_begin();
   bool next_chunk();
   // From armed to recording: the next record finds no room and fetches a first chunk.
   void go_live() { limit_ = nullptr; }

@@ -86,6 +86,22 @@ TEST_F(Recorder, DeepNestingSurvivesChunkChanges) {
   EXPECT_EQ(stop_and_read().crossings["call"], 130'000u);
 }
 
+TEST_F(Recorder, WhatNestsTooDeepIsCountedAlsoWhereAChunkIsFull) {
+  CodedId call = boundary("call");
+  StreamWriter* writer = Session::writer();
+  for (uint32_t i = 0; i < StreamWriter::kMaxDepth; i++) ASSERT_TRUE(writer->begin(call));
+  constexpr uint32_t kRefused = 200'000;
+  for (uint32_t i = 0; i < kRefused; i++) {
+    writer->end();
+    ASSERT_TRUE(writer->begin(call));
+    ASSERT_FALSE(writer->begin(call));
+  }
+  ASSERT_EQ(writer->depth(), StreamWriter::kMaxDepth);
+  writer->end_to(0);
+  stop_and_read();
+  EXPECT_EQ(TraceFile(path_, false).header().dropped_records, kRefused);
+}
+
 TEST_F(Recorder, MisnestedFramesAreClosedAndCounted) {
   CodedId outer = operation("outer"), inner = operation("inner");
   StreamWriter* writer = Session::writer();
