@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import pandas
 
+from experiments.case_study import CaseStudy
 from experiments.execute import Execution
 from experiments.recording import StudyRun, Workload
 from experiments.statistics import bootstrap_mean
 from rlscope.analysis.breakdown import analyze
-from rlscope.errors import IncompleteTraceError
+from rlscope.errors import IncompleteTraceError, UsageError
 from rlscope.model import NO_OPERATION, Category, Resource
 from rlscope.plots.folding import fold_breakdown, fold_transitions
 from rlscope.plots.tables import TRANSITION_COLUMNS, breakdown_table, in_stack_order, transitions_table
@@ -70,6 +71,21 @@ class Result:
     def training_s(self) -> float:
         """Seconds of the whole training."""
         return float(self.table["training_s"].iloc[0])
+
+
+def results_of(study: CaseStudy) -> tuple[list[Result], list[Execution], list[str]]:
+    """Record a study's runs and analyze what they leave.
+
+    Returns:
+        The results; the executions behind them; what there is to say of each run that did not end well.
+
+    Raises:
+        UsageError: Nothing could be recorded.
+    """
+    executed, failures = study.record(study.runs())
+    if not executed:
+        raise UsageError(" ".join(["nothing could be recorded.", *study.left_out, *failures]))
+    return [result_of(*one) for one in executed], [execution for _, execution in executed], failures
 
 
 def result_of(study_run: StudyRun, execution: Execution) -> Result:

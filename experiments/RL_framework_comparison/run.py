@@ -12,9 +12,8 @@ from scipy import stats
 from experiments.case_study import CaseStudy, hardware
 from experiments.claims import claims_table, judge, load_claims
 from experiments.command_line import Outcome, command_line
-from experiments.results import Result, by_workload, gpu_percent, mean_table, mean_transitions, result_of
+from experiments.results import Result, by_workload, gpu_percent, mean_table, mean_transitions, results_of
 from experiments.statistics import Estimate, bootstrap
-from rlscope.errors import UsageError
 from rlscope.plots.breakdown import breakdown_figure
 from rlscope.plots.page import Page
 from rlscope.plots.transitions import transitions_figure
@@ -38,11 +37,8 @@ Numbers = Mapping[str, float]
 
 def run(study: CaseStudy) -> Outcome:
     """Record, draw and judge."""
-    executed, failures = study.record(study.runs())
-    results = [result_of(study_run, execution) for study_run, execution in executed]
+    results, executions, failures = results_of(study)
     missing = [*study.left_out, *failures]
-    if not results:
-        raise UsageError(" ".join(["nothing could be recorded.", *missing]))
 
     page = Page("Case study: RL framework comparison")
     page.paragraph(METHOD)
@@ -60,7 +56,7 @@ def run(study: CaseStudy) -> Outcome:
     page.heading("Claims")
     page.table(claims_table(verdicts))
     page.write(study.output / "index.html")
-    return Outcome(verdicts, missing, [execution for _, execution in executed])
+    return Outcome(verdicts, missing, executions)
 
 
 def draw(study: CaseStudy, page: Page, figure: str, title: str, results: Sequence[Result]) -> None:

@@ -10,9 +10,8 @@ from pathlib import Path
 from experiments.case_study import CaseStudy, hardware
 from experiments.claims import claims_table, judge, load_claims
 from experiments.command_line import Outcome, command_line
-from experiments.results import ON_GPU, Result, by_workload, each, mean_table, python_to_simulator, result_of
+from experiments.results import ON_GPU, Result, by_workload, each, mean_table, python_to_simulator, results_of
 from experiments.statistics import Estimate, bootstrap
-from rlscope.errors import UsageError
 from rlscope.model import Resource
 from rlscope.plots.breakdown import breakdown_figure
 from rlscope.plots.page import Page
@@ -27,10 +26,7 @@ METHOD = (
 
 def run(study: CaseStudy) -> Outcome:
     """Record, draw and judge."""
-    executed, failures = study.record(study.runs())
-    results = [result_of(study_run, execution) for study_run, execution in executed]
-    if not results:
-        raise UsageError(" ".join(["nothing could be recorded.", *study.left_out, *failures]))
+    results, executions, failures = results_of(study)
 
     page = Page("Case study: algorithm choice")
     page.paragraph(METHOD)
@@ -56,7 +52,7 @@ def run(study: CaseStudy) -> Outcome:
     page.heading("Claims")
     page.table(claims_table(verdicts))
     page.write(study.output / "index.html")
-    return Outcome(verdicts, failures, [execution for _, execution in executed])
+    return Outcome(verdicts, failures, executions)
 
 
 def measurements(results: Sequence[Result]) -> dict[str, Estimate]:

@@ -18,10 +18,9 @@ from experiments.results import (
     gpu_percent,
     mean_table,
     python_to_simulator,
-    result_of,
+    results_of,
 )
 from experiments.statistics import Estimate, bootstrap, bootstrap_mean
-from rlscope.errors import UsageError
 from rlscope.model import Resource
 from rlscope.plots.breakdown import breakdown_figure
 from rlscope.plots.page import Page
@@ -49,11 +48,8 @@ SIMULATORS_OF_A_SURVEY = 4
 
 def run(study: CaseStudy) -> Outcome:
     """Record, draw and judge."""
-    executed, failures = study.record(study.runs())
-    results = [result_of(study_run, execution) for study_run, execution in executed]
+    results, executions, failures = results_of(study)
     missing = [*study.left_out, *failures]
-    if not results:
-        raise UsageError(" ".join(["nothing could be recorded.", *missing]))
 
     page = Page("Case study: simulator choice")
     for sentence in [METHOD, STAND_INS, *missing]:
@@ -76,7 +72,7 @@ def run(study: CaseStudy) -> Outcome:
     page.heading("Claims")
     page.table(claims_table(verdicts))
     page.write(study.output / "index.html")
-    return Outcome(verdicts, missing, [execution for _, execution in executed])
+    return Outcome(verdicts, missing, executions)
 
 
 def shown_in(environment: Mapping[str, Any], matrix: Mapping[str, Any], results: Sequence[Result]) -> list[Result]:
