@@ -19,14 +19,11 @@ python="${PYTHON:-python3}"
 install "$(cd / && "$python" -c 'import rlscope, pathlib; print(pathlib.Path(rlscope.__file__).parent)')"/*.so rlscope/
 
 "$python" - >"$output/machine.json" <<'PYTHON'
-import json, platform, subprocess
+import json, platform
 import torch
 from experiments.machine import machine
-query = ["nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"]
-print(json.dumps({
-    **machine(), "python": platform.python_version(), "torch": torch.__version__, "cuda": torch.version.cuda,
-    "gpu": subprocess.run(query, capture_output=True, text=True).stdout.strip(),
-}, indent=2))
+versions = {"python": platform.python_version(), "torch": torch.__version__, "cuda": torch.version.cuda}
+print(json.dumps(machine() | versions, indent=2))
 PYTHON
 
 status=0

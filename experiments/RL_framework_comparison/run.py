@@ -218,10 +218,5 @@ def stages(result: Result) -> Numbers:
     return found
 
 
-def rank_correlation(pairs: Sequence[tuple[float, float]]) -> float:
-    """Spearman's."""
-    return float(stats.spearmanr(*zip(*pairs, strict=True))[0])
-
-
 if __name__ == "__main__":
     sys.exit(command_line(__doc__, HERE, run))

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from processes import is_alive
 
 ROOT = Path(__file__).resolve().parents[2]
 SWEEP = ROOT / "tests" / "scripts" / "sweep.py"
@@ -113,13 +114,6 @@ def wait_until(condition: Callable[[], bool], seconds: float = 60) -> None:
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.05)
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
 
 
 def free_port(address: str) -> int:

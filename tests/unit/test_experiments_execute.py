@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from processes import is_alive
 
 from experiments import execute as module
 from experiments.execute import (
@@ -130,13 +131,6 @@ def pid_in(path: Path) -> int:
         assert time.monotonic() < deadline
         time.sleep(0.02)
     return int(path.read_text())
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
 
 
 def assert_ends(pid: int) -> None:
