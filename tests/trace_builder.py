@@ -14,6 +14,7 @@ The text form, one statement per line, `#` starts a comment:
     queue 9 device=0                work of a device, or `queue 9 host` beside it; statements with start and end follow
     10-20 kernel gemm               also copy, memset, overhead, gap
     10-20 copy HtoD bytes=64 launch=inference/act    what was moved, and the stage and operation that wanted it
+    cost boundary/torch inside=2 outside=3           what recording such an event added, to be removed again
 """
 
 import re
@@ -80,6 +81,10 @@ class QueueScript:
     statements: list[Work | NewChunk] = field(default_factory=list)
 
 
+#: In ticks, inside the recorded interval and outside: the least, the expected and the most that it may be.
+ScriptCost = tuple[tuple[float, float, float], tuple[float, float, float]]
+
+
 @dataclass
 class ProcessScript:
     start: int = 0
@@ -88,6 +93,11 @@ class ProcessScript:
     coincident: bool = False  # how it is to be analyzed
     threads: list[ThreadScript] = field(default_factory=list)
     queues: list[QueueScript] = field(default_factory=list)
+    costs: dict[str, ScriptCost] | None = None
+
+
+def certain_cost(inside: float, outside: float) -> ScriptCost:
+    return (inside,) * 3, (outside,) * 3
 
 
 def operation(ticks: int, name: str) -> Begin:
@@ -116,6 +126,8 @@ def parse_script(text: str) -> ProcessScript:
             script.stop = options.get("stop")
             script.limit = options.get("limit", 0)
             script.coincident = "coincident" in words
+        elif words[0] == "cost":
+            script.costs = (script.costs or {}) | {words[1]: certain_cost(options["inside"], options["outside"])}
         elif words[0] == "thread":
             script.threads.append(ThreadScript(int(words[1]), options.get("start", script.start)))
             statements = script.threads[-1].statements

@@ -1,6 +1,7 @@
 """Random traces: the C++ sweep over the written bytes equals its slow twin over the list of events."""
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from hypothesis import given, settings
@@ -12,17 +13,20 @@ from trace_builder import (
     ProcessScript,
     Progress,
     QueueScript,
+    ScriptCost,
     ThreadScript,
     Work,
     boundary,
+    certain_cost,
     operation,
     phase,
     write_script,
 )
-from twin_sweep import as_dicts, sweep_twin
+from twin_sweep import Twin, as_dicts, keys_of_cost, sweep_twin
 
 from rlscope._analysis import sweep
-from rlscope.model import Category, DeviceWork
+from rlscope.analysis.correction import PARTS_PER_TICK
+from rlscope.model import Category, DeviceWork, NameKind
 from rlscope.trace import format as fmt
 
 OPERATIONS = ("training_loop", "simulation", "inference", "backpropagation", "step", "(none)")
@@ -30,6 +34,7 @@ CHOICES = (*("boundary",) * 3, *("end",) * 3, "operation", "phase", "chunk", "pr
 PHASES = ("collect", "train")
 LAUNCHES = (("(none)", "(none)"), ("inference", "inference"), ("inference", "step"), ("training_loop", "step"))
 ON_DEVICE = (DeviceWork.KERNEL, DeviceWork.COPY, DeviceWork.MEMSET)
+COST_KEYS = ("operation", "boundary", "boundary/fbackend", "boundary/gsimulator", "cuda", "cuda/fcuda")
 ON_HOST = (DeviceWork.OVERHEAD, DeviceWork.GAP)
 
 
@@ -78,6 +83,13 @@ def queues(draw: st.DrawFn, stream: int, start: int) -> QueueScript:
 
 
 @st.composite
+def costs(draw: st.DrawFn) -> dict[str, ScriptCost]:
+    """Costs of some kinds of events, from none to more than the gaps between events."""
+    bounds = st.tuples(*[st.sampled_from((0.0, 0.25, 1.0, 3.5, 30.0, 700.0))] * 3).map(sorted).map(tuple)
+    return draw(st.dictionaries(st.sampled_from(COST_KEYS), st.tuples(bounds, bounds)))
+
+
+@st.composite
 def scripts(draw: st.DrawFn) -> ProcessScript:
     start = draw(st.sampled_from((0, 20, 10**12)))
     streams = draw(st.lists(st.sampled_from((0, 1, 2, 3, 11)), unique=True, max_size=5))
@@ -85,6 +97,7 @@ def scripts(draw: st.DrawFn) -> ProcessScript:
     streams = draw(st.lists(st.sampled_from((4, 5, 6, 12)), unique=True))
     script.queues = [draw(queues(stream, max(start - 10, 0))) for stream in streams]
     script.coincident = draw(st.booleans())
+    script.costs = draw(st.none() | costs())
     if draw(st.booleans()):
         script.stop = start + draw(st.integers(1, 300))
     elif draw(st.booleans()):
@@ -97,17 +110,93 @@ def scripts(draw: st.DrawFn) -> ProcessScript:
 def test_sweep_equals_its_twin(script: ProcessScript, entries_per_chunk: int) -> None:
     with tempfile.TemporaryDirectory() as directory:
         path = write_script(script, Path(directory), entries_per_chunk)
-        found = sweep(path, limit_ticks=script.limit, by_thread=True, coincident=script.coincident)
-        without_threads = sweep(path, limit_ticks=script.limit, coincident=script.coincident)
+        options = {"limit_ticks": script.limit, "coincident": script.coincident}
+        found = sweep(path, by_thread=True, costs=script.costs, **options)
+        without_threads = sweep(path, costs=script.costs, **options)
+        uncorrected = sweep(path, **options)
     expected = sweep_twin(script)
     assert as_dicts(found) == expected
     assert as_dicts(without_threads) == expected | {"threads": {}}
+    assert uncorrected["breakdown"] == found["breakdown"]
     wall = found["end_ticks"] - found["start_ticks"]
     assert sum(row[-1] for row in found["breakdown"]) == wall
     assert found["complete"] == (script.stop is not None)
     for device in found["gpu"]:
         by_launch = sum(row[3] for row in found["gpu_operations"] if row[0] == device["device"])
         assert by_launch == device["busy_ticks"] <= wall
+
+
+@given(scripts().filter(lambda script: script.costs is not None))
+@settings(max_examples=150, deadline=None)
+def test_corrected_times(script: ProcessScript) -> None:
+    """No time is below zero, more overhead leaves less, and all overhead was either removed or could not be."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = write_script(script, Path(directory))
+        found = sweep(path, limit_ticks=script.limit, coincident=script.coincident, costs=script.costs)
+        free = sweep(path, limit_ticks=script.limit, costs=dict.fromkeys(COST_KEYS, ((0.0,) * 3, (0.0,) * 3)))
+    corrected = as_dicts(found)["corrected"]
+    assert all(min(bounds) >= 0 for bounds in corrected.values())
+    wall = found["end_ticks"] - found["start_ticks"]
+    sums = [sum(bounds[i] for bounds in corrected.values()) for i in range(3)]
+    assert wall >= sums[0] >= sums[1] >= sums[2] >= 0
+    correction = found["correction"]
+    assert correction is not None
+    for i in range(3):
+        removed = sum(row[-1][i] for row in correction["removed"])
+        turned = sum(row[-1][i] for row in correction["turned"])
+        assert sums[i] == wall - (removed - turned) / PARTS_PER_TICK
+        assert removed + correction["uncorrectable"][i] == charged_parts(script, i)
+    assert {row: bounds[1] for row, bounds in as_dicts(free)["corrected"].items()} == {
+        row[:-1]: row[-1] for row in free["breakdown"]
+    }
+
+
+def charged_parts(script: ProcessScript, bound: int) -> float:
+    """The overhead of all records in the process's life, whoever owned the time."""
+    twin = Twin(script)
+    parts = 0.0
+    for thread in script.threads:
+        stack: list[Begin] = []
+        for statement in thread.statements:
+            if not isinstance(statement, Begin | End):
+                continue
+            frame = statement if isinstance(statement, Begin) else stack.pop()
+            if isinstance(statement, Begin):
+                stack.append(statement)
+            key = next((key for key in keys_of_cost(frame) if key in (script.costs or {})), None)
+            if key is not None and twin.start <= statement.ticks <= twin.end:
+                parts += PARTS_PER_TICK * (script.costs or {})[key][isinstance(statement, End)][bound]
+    return parts
+
+
+@given(threads(0, 0), st.tuples(*[st.integers(0, 9)] * 4))
+@settings(max_examples=150, deadline=None)
+def test_injected_overhead_is_removed(thread: ThreadScript, cost: tuple[int, ...]) -> None:
+    """A trace, and the same trace with overhead put into it: corrected it is as it was, to what is uncorrectable."""
+    clean = ProcessScript(threads=[thread])
+    of_call = certain_cost(*cost[2:])
+    slow = ProcessScript(threads=[ThreadScript(0, thread.start)])
+    slow.costs = {"operation": certain_cost(*cost[:2]), "boundary": of_call, "cuda": of_call}
+    stack: list[Begin] = []
+    added = 0
+    for statement in thread.statements:
+        if isinstance(statement, NewChunk):
+            continue
+        slow.threads[0].statements.append(replace(statement, ticks=statement.ticks + added))
+        if isinstance(statement, Begin | End):
+            frame = statement if isinstance(statement, Begin) else stack.pop()
+            stack += [statement] if isinstance(statement, Begin) else []
+            inside, outside = cost[:2] if frame.kind is not NameKind.BOUNDARY else cost[2:]
+            added += inside if isinstance(statement, Begin) else outside
+    clean.stop = 6000 + max((s.ticks for s in thread.statements if not isinstance(s, NewChunk)), default=thread.start)
+    slow.stop = clean.stop + added
+    with tempfile.TemporaryDirectory() as directory:
+        before = as_dicts(sweep(write_script(clean, Path(directory, "clean"))))["breakdown"]
+        after = as_dicts(sweep(write_script(slow, Path(directory, "slow")), costs=slow.costs))
+    corrected = {row: bounds[1] for row, bounds in after["corrected"].items() if bounds[1]}
+    difference = {row: corrected.get(row, 0) - before.get(row, 0) for row in {*corrected, *before}}
+    assert all(ticks >= 0 for ticks in difference.values())
+    assert sum(difference.values()) == after["uncorrectable"][1]
 
 
 @given(st.integers(9, 40), st.randoms(use_true_random=False))
