@@ -42,7 +42,7 @@ class CorrectionDict(TypedDict):
     removed: list[tuple[str, str, str, str, str, _Bounds]]
     turned: list[tuple[str, str, str, str, str, _Bounds]]
     uncorrectable: _Bounds  # parts that no time was found for
-    # Events by the key of their costs, with such costs and without.
+    # Events by the most exact key that their cost may have: those with a cost, exact or of their kind; and the others.
     charged: dict[str, int]
     uncalibrated: dict[str, int]
 

@@ -47,8 +47,10 @@ def takes_part(stream: int, stack: Stack) -> bool:
 
 def keys_of_cost(frame: Begin) -> list[str]:
     """Where to look for what an event costs, the most exact first."""
-    if frame.kind is not NameKind.BOUNDARY:
+    if frame.kind is NameKind.PHASE:
         return ["operation"]
+    if frame.kind is NameKind.OPERATION:
+        return [f"operation/{frame.name}", "operation"]
     if frame.category in CUDA:
         return [f"cuda/{frame.name}", "cuda"]
     return [f"boundary/{frame.name.split('.')[0]}", "boundary"]

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rlscope._analysis import sweep
+from rlscope.analysis.correction import Correction
 from rlscope.errors import TraceError, TraceFormatError
 from rlscope.model import GpuAttribution
 from rlscope.text import encodable
@@ -53,6 +54,7 @@ class TraceSweep:
     trace: Trace
     processes: tuple[ProcessSweep, ...]
     why: tuple[str, ...]
+    correction: Correction | None
 
 
 def sweep_trace(
@@ -61,6 +63,7 @@ def sweep_trace(
     by_thread: bool = False,
     on_process: Callable[[], None] = lambda: None,
     gpu_attribution: GpuAttribution = GpuAttribution.LAUNCH,
+    correction: Correction | None = None,
 ) -> TraceSweep:
     """Sweeps each process of `trace` once; `on_process` is called after each.
 
@@ -76,6 +79,7 @@ def sweep_trace(
                 recover=recover,
                 by_thread=by_thread,
                 coincident=gpu_attribution is GpuAttribution.COINCIDENT,
+                costs=correction.in_ticks(file.clock) if correction is not None else None,
             )
         except TraceFormatError as error:
             if not recover:
@@ -107,7 +111,7 @@ def sweep_trace(
     processes = tuple(
         ProcessSweep(file, name, _role(file, found), found) for (file, found), name in zip(swept, names, strict=True)
     )
-    return TraceSweep(trace, processes, tuple(why))
+    return TraceSweep(trace, processes, tuple(why), correction)
 
 
 def _length_ns(file: ProcessFile, ticks: int) -> int:

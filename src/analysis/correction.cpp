@@ -13,12 +13,13 @@ constexpr auto kWait = static_cast<uint8_t>(Category::kWait);
 const EventCost Correction::kNothing{};
 
 std::string Correction::key_of(const Name& name) {
-  if (name.kind != NameKind::kBoundary) return "operation";
+  if (name.kind == NameKind::kPhase) return "operation";
+  if (name.kind == NameKind::kOperation) return "operation/" + name.text;
   bool is_cuda = name.category == Category::kCuda || name.category == Category::kCudaWait;
   return is_cuda ? "cuda/" + name.text : "boundary/" + name.text.substr(0, name.text.find('.'));
 }
 
-// That of the library or CUDA call, else that of all boundaries or all CUDA calls; null: nobody measured it.
+// That of the operation, library or CUDA call, else that of all of its kind; null: nobody measured it.
 const EventCost* Correction::find(const Name& name) const {
   std::string key = key_of(name);
   for (const std::string& known : {key, key.substr(0, key.find('/'))}) {

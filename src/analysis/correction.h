@@ -50,7 +50,7 @@ class Correction {
   const Sums& removed() const { return removed_; }  // less of these
   const Sums& turned() const { return turned_; }    // more of these, as time of a device alone
   const OverheadParts& uncorrectable() const { return uncorrectable_; }
-  // The key of the costs that events of this name are charged, or would be: "operation", or a boundary's library.
+  // The most exact key that a cost of events of this name may have.
   static std::string key_of(const Name& name);
   bool is_calibrated(uint32_t id) const { return id < by_id_.size() && by_id_[id] != nullptr; }
 

@@ -31,7 +31,7 @@ struct EventCost {
   OverheadParts outside{};
 };
 
-// By "operation", "boundary", "boundary/LIBRARY", "cuda" or "cuda/CALL"; the longer key comes first.
+// By "operation", "boundary" or "cuda", or more exactly "operation/NAME", "boundary/LIBRARY" or "cuda/CALL".
 using CostTable = std::map<std::string, EventCost>;
 
 struct SweepOptions {
@@ -76,7 +76,7 @@ struct Overhead {
   std::vector<OverheadRow> removed;  // to be taken off the breakdown
   std::vector<OverheadRow> turned;   // of it, what the devices worked through: their time alone, with no category
   OverheadParts uncorrectable{};     // passed beside another thread's work or in a wait, or fitted nowhere
-  std::map<std::string, uint64_t> charged, uncalibrated;  // events by the key of their cost
+  std::map<std::string, uint64_t> charged, uncalibrated;  // events by the most exact key
 };
 
 struct TransitionRow {

@@ -34,7 +34,7 @@ CHOICES = (*("boundary",) * 3, *("end",) * 3, "operation", "phase", "chunk", "pr
 PHASES = ("collect", "train")
 LAUNCHES = (("(none)", "(none)"), ("inference", "inference"), ("inference", "step"), ("training_loop", "step"))
 ON_DEVICE = (DeviceWork.KERNEL, DeviceWork.COPY, DeviceWork.MEMSET)
-COST_KEYS = ("operation", "boundary", "boundary/fbackend", "boundary/gsimulator", "cuda", "cuda/fcuda")
+COST_KEYS = ("operation", "operation/step", "boundary", "boundary/fbackend", "cuda", "cuda/fcuda")
 ON_HOST = (DeviceWork.OVERHEAD, DeviceWork.GAP)
 
 

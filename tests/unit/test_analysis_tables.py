@@ -68,11 +68,13 @@ def test_document(analysis: Analysis) -> None:
         ],
         "gpu": [], "gpu_operations": [],
         "iterations": 2, "timesteps": 100, "total_timesteps": 1000, "extrapolated_s": pytest.approx(7e-6),
+        "correction": None, "uncorrected": "no calibration was given",
     }  # fmt: skip
     assert processes[0] == {
         "process": "trainer", "pid": 7, "parent_pid": None, "role": "main", "exit_status": 0, "complete": True,
         "start_s": 0.0, "end_s": 1e-6, "wall_s": 1e-6,
         "corrected_wall_s": None, "corrected_wall_low_s": None, "corrected_wall_high_s": None,
+        "uncorrectable_s": None,
     }  # fmt: skip
     assert [(p["process"], p["parent_pid"], p["role"], p["exit_status"], p["start_s"]) for p in processes[1:]] == [
         ("process (8)", 7, "worker", 8, 1e-7),
@@ -187,8 +189,9 @@ def test_analyze_prints_tables_of_80_columns(trainer: Path, monkeypatch: pytest.
     monkeypatch.chdir(trainer.parent)
     output = run(analyze_verb, "trace")
     assert "3 processes" in output and "2 iterations" in output
+    assert "  times include what recording added: there is no calibration in" in output
     assert all(title in output for title in ("Processes", "Breakdown", "Transitions"))
-    assert max(map(len, output.splitlines()[1:])) <= 80
+    assert max(map(len, output.splitlines()[2:])) <= 80
 
 
 def test_analyze_as_json(trainer: Path) -> None:
