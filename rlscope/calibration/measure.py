@@ -82,11 +82,11 @@ def calibrate(on_part: Callable[[str], None], seconds: float = SECONDS) -> Calib
 
 
 def _run(key: str, seconds: float, trace: Path) -> Measured:
-    """One process of a part; PYTHONPATH and the working directory must not change which rlscope it finds."""
+    """One process of a part, which finds the same modules as this one wherever it is run."""
     command = [sys.executable, "-m", "rlscope.calibration.workload", key, str(seconds), str(trace)]
     package = str(Path(__file__).resolve().parents[2])
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([package, *sys.path[1:]])}
-    finished = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    finished = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=trace.parent, check=False)
     if finished.returncode != 0:
         said = (finished.stderr.strip().splitlines() or ["nothing was said"])[-1]
         raise UsageError(f"the costs of {key} were expected, but the process that measures them failed: {said}; "

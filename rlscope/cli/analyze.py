@@ -13,7 +13,7 @@ from rlscope.analysis.breakdown import Analysis, group_seconds, records
 from rlscope.analysis.breakdown import analyze as analyze_trace
 from rlscope.cli.correction import chosen, correct_option, correction_lines
 from rlscope.cli.progress import progress_bar
-from rlscope.cli.tables import rich_table
+from rlscope.cli.tables import rich_table, seconds_text
 from rlscope.errors import UsageError
 from rlscope.model import NO_OPERATION, GpuAttribution
 from rlscope.text import printable
@@ -145,7 +145,7 @@ def _with_intervals(breakdown: pd.DataFrame) -> pd.DataFrame:
         return shown
     times = (breakdown[name] for name in ("corrected_seconds", "corrected_low_s", "corrected_high_s"))
     texts = [
-        "-" if pd.isna(seconds) else f"{seconds:.3f} ({low:.3f}-{high:.3f})"
+        "-" if pd.isna(seconds) else f"{seconds_text(seconds)} ({seconds_text(low)}-{seconds_text(high)})"
         for seconds, low, high in zip(*times, strict=True)
     ]
     return shown.assign(corrected=texts)
