@@ -15,6 +15,7 @@ The text form, one statement per line, `#` starts a comment:
     10-20 kernel gemm               also copy, memset, overhead, gap
     10-20 copy HtoD bytes=64 launch=inference/act    what was moved, and the stage and operation that wanted it
     cost boundary/torch inside=2 outside=3           what recording such an event added, to be removed again
+    cost boundary/torch inside=2 outside=9 gap=50    the same, of those that come 50 ticks or more after another record
 """
 
 import re
@@ -81,8 +82,9 @@ class QueueScript:
     statements: list[Work | NewChunk] = field(default_factory=list)
 
 
-#: In ticks, inside the recorded interval and outside: the least, the expected and the most that it may be.
-ScriptCost = tuple[tuple[float, float, float], tuple[float, float, float]]
+#: In ticks, by the least gap to the thread's previous begin or end: inside the recorded interval and outside, each the
+#: least, the expected and the most that it may be.
+ScriptCosts = tuple[tuple[int, tuple[float, float, float], tuple[float, float, float]], ...]
 
 
 @dataclass
@@ -93,11 +95,11 @@ class ProcessScript:
     coincident: bool = False  # how it is to be analyzed
     threads: list[ThreadScript] = field(default_factory=list)
     queues: list[QueueScript] = field(default_factory=list)
-    costs: dict[str, ScriptCost] | None = None
+    costs: dict[str, ScriptCosts] | None = None
 
 
-def certain_cost(inside: float, outside: float) -> ScriptCost:
-    return (inside,) * 3, (outside,) * 3
+def certain_cost(inside: float, outside: float, gap: int = 0) -> ScriptCosts:
+    return ((gap, (inside,) * 3, (outside,) * 3),)
 
 
 def operation(ticks: int, name: str) -> Begin:
@@ -127,7 +129,9 @@ def parse_script(text: str) -> ProcessScript:
             script.limit = options.get("limit", 0)
             script.coincident = "coincident" in words
         elif words[0] == "cost":
-            script.costs = (script.costs or {}) | {words[1]: certain_cost(options["inside"], options["outside"])}
+            script.costs = script.costs or {}
+            cost = certain_cost(options["inside"], options["outside"], options.get("gap", 0))
+            script.costs[words[1]] = script.costs.get(words[1], ()) + cost
         elif words[0] == "thread":
             script.threads.append(ThreadScript(int(words[1]), options.get("start", script.start)))
             statements = script.threads[-1].statements

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -43,16 +43,28 @@ class Cost:
     """What recording one event takes.
 
     Attributes:
+        from_gap_ns: of events that come at least so long after their thread's previous begin or end.
         inside_ns: within the recorded interval.
         outside_ns: in the time of what encloses the event.
         std_ns: of a single event's whole cost.
         events: that it was measured with.
     """
 
+    from_gap_ns: float
     inside_ns: Bounds
     outside_ns: Bounds
     std_ns: float
     events: int
+
+    @property
+    def total_ns(self) -> Bounds:
+        """Inside and outside together."""
+        inside, outside = self.inside_ns, self.outside_ns
+        return Bounds(inside.low + outside.low, inside.mean + outside.mean, inside.high + outside.high)
+
+
+#: What events of one key cost, in order of the gaps, of which the first is 0.
+Costs = tuple[Cost, ...]
 
 
 @dataclass(frozen=True)
@@ -65,18 +77,22 @@ class Correction:
         versions: of the libraries that they were measured with.
     """
 
-    costs: Mapping[str, Cost]
+    costs: Mapping[str, Costs]
     source: str
     versions: Mapping[str, str]
 
-    def in_ticks(self, clock: Clock) -> dict[str, TickCost]:
+    def in_ticks(self, clock: Clock) -> dict[str, tuple[TickCost, ...]]:
         """The costs as the sweep of a file with this clock wants them."""
         per_ns = clock.denominator / clock.ns_per_denominator
         return {
-            key: (_ticks(cost.inside_ns, per_ns), _ticks(cost.outside_ns, per_ns)) for key, cost in self.costs.items()
+            key: tuple(
+                (cost.from_gap_ns * per_ns, _ticks(cost.inside_ns, per_ns), _ticks(cost.outside_ns, per_ns))
+                for cost in costs
+            )
+            for key, costs in self.costs.items()
         }
 
-    def cost_of(self, key: str) -> Cost:
+    def costs_of(self, key: str) -> Costs:
         """Of the events with this exact key."""
         return self.costs[key] if key in self.costs else self.costs[key.partition("/")[0]]
 
@@ -203,13 +219,17 @@ def _ticks(bounds: Bounds, per_ns: float) -> tuple[float, float, float]:
     return bounds.low * per_ns, bounds.mean * per_ns, bounds.high * per_ns
 
 
-def _noise_s(correction: Correction, charged: Mapping[str, int]) -> float:
+def _noise_s(correction: Correction, charged: Mapping[str, Sequence[int]]) -> float:
     """How much a sum of overhead of one second is off because every event costs something else: one standard deviation.
 
     Of n events with mean m and standard deviation s the sum n m has the standard deviation s sqrt(n), so a sum x has
     s / sqrt(m) sqrt(x). Events of several kinds are taken to be mixed in each row as they are in the process.
     """
-    costs = [(correction.cost_of(key), count) for key, count in charged.items()]
-    total_ns = sum(count * (cost.inside_ns.mean + cost.outside_ns.mean) for cost, count in costs)
+    costs = [
+        (cost, count)
+        for key, counts in charged.items()
+        for cost, count in zip(correction.costs_of(key), counts, strict=True)
+    ]
+    total_ns = sum(count * cost.total_ns.mean for cost, count in costs)
     variance = sum(count * cost.std_ns**2 for cost, count in costs)
     return math.sqrt(variance / total_ns / NS_PER_S) if total_ns else 0.0

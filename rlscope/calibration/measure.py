@@ -8,17 +8,17 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rlscope.analysis.correction import Bounds, Cost
+from rlscope.analysis.correction import Bounds, Cost, Costs
 from rlscope.analysis.sweep import TraceSweep, sweep_trace
 from rlscope.calibration.calibration import Calibration, now, this_environment
-from rlscope.calibration.workload import PARTS, Measured
+from rlscope.calibration.workload import PARTS, PROBES, Measured
 from rlscope.errors import UsageError
 from rlscope.trace.reader import open_trace
 
@@ -27,6 +27,9 @@ PROCESSES = 3
 #: Of measuring, all parts and processes together; starting them comes on top.
 SECONDS = 75.0
 RESAMPLES = 2000
+#: How long the gaps in the blocks are, about: what they measure holds for these.
+NEAR_GAP_NS = 5_000
+ZERO = Bounds(0.0, 0.0, 0.0)
 
 Numbers = NDArray[np.float64]
 
@@ -39,6 +42,7 @@ class ProcessCosts:
         added: per cycle, how much longer the recorded blocks were.
         repeated: per cycle, what the work of an event's two records takes once more.
         share_inside: of that, within the recorded interval.
+        growth: per cycle, what a single event costs more after so many ns in which the thread recorded nothing.
         variance: of a single event's cost, from how much more recorded blocks differ from each other; at least 0.
         events: that were recorded.
     """
@@ -46,6 +50,7 @@ class ProcessCosts:
     added: Numbers
     repeated: Numbers
     share_inside: float
+    growth: dict[int, Numbers]
     variance: float
     events: int
 
@@ -60,7 +65,7 @@ def calibrate(on_part: Callable[[str], None], seconds: float = SECONDS) -> Calib
     Raises:
         UsageError: a measuring process failed.
     """
-    costs: dict[str, Cost] = {}
+    costs: dict[str, Costs] = {}
     versions: dict[str, str] = {}
     clock = ""
     with tempfile.TemporaryDirectory(prefix="rlscope-calibrate-") as directory:
@@ -77,7 +82,7 @@ def calibrate(on_part: Callable[[str], None], seconds: float = SECONDS) -> Calib
                 clock = swept.processes[0].file.clock_kind.name.lower()
                 found.append(process_costs(measured, swept, is_operation=key.startswith("operation")))
             if found:
-                costs[key] = cost_of(found)
+                costs[key] = costs_of(found)
     return Calibration(this_environment(clock), now(), versions, _generalized(costs))
 
 
@@ -92,8 +97,9 @@ def _run(key: str, seconds: float, trace: Path) -> Measured:
         raise UsageError(f"the costs of {key} were expected, but the process that measures them failed: {said}; "
                          f"run {' '.join(command)}")  # fmt: skip
     document: dict[str, Any] = json.loads(finished.stdout)
-    on_ns = {int(times): lengths for times, lengths in document.pop("on_ns").items()}
-    return Measured(on_ns=on_ns, **document)
+    for name in ("on_ns", "probes_off_ns", "probes_on_ns"):
+        document[name] = {int(key): lengths for key, lengths in document[name].items()}
+    return Measured(**document)
 
 
 def process_costs(measured: Measured, swept: TraceSweep, is_operation: bool) -> ProcessCosts:
@@ -102,6 +108,8 @@ def process_costs(measured: Measured, swept: TraceSweep, is_operation: bool) -> 
     A recorded block is compared with the two around its recording, so that what changes slowly cancels.
     """
     events = _events(swept, is_operation)
+    if measured.probes_on_ns:
+        events -= sum(PROBES.values())
     per_block = events / measured.recorded_iterations * measured.iterations
     off = np.array(measured.off_ns, dtype=float)
     on = {times: np.array(lengths, dtype=float).mean(axis=1) for times, lengths in measured.on_ns.items()}
@@ -110,14 +118,16 @@ def process_costs(measured: Measured, swept: TraceSweep, is_operation: bool) -> 
     repeated = (on[high] - on[low]) / (high - low) / per_block
     recorded = np.array(measured.on_ns[1], dtype=float).ravel()
     variance = (_robust_variance(recorded) - _robust_variance(off.ravel())) / per_block
+    grown = {gap: np.array(lengths) - measured.probes_off_ns[gap] for gap, lengths in measured.probes_on_ns.items()}
     return ProcessCosts(
-        added, repeated, _share_inside(swept, is_operation, str(low), str(high)), max(0.0, variance),
+        added, repeated, _share_inside(swept, is_operation, str(low), str(high)),
+        {gap: more - grown[0] for gap, more in grown.items() if gap > 0}, max(0.0, variance),
         round(events * len(swept.processes)),
     )  # fmt: skip
 
 
 def _events(swept: TraceSweep, is_operation: bool) -> float:
-    """Events of each recording, without the phases."""
+    """Events of each recording, without the phases, with the probes."""
     found = [process.found for process in swept.processes]
     events = sum(each["events"]["operation"] if is_operation else sum(each["crossings"].values()) for each in found)
     return events / len(found)
@@ -155,25 +165,50 @@ def _robust_variance(lengths: Numbers) -> float:
     return float(((high - low) / 1.349) ** 2)
 
 
-def cost_of(processes: list[ProcessCosts]) -> Cost:
-    """One cost out of several processes', with an interval of 95 % by resampling processes, and cycles in them.
+def costs_of(processes: list[ProcessCosts]) -> Costs:
+    """Costs out of several processes', with intervals of 95 % by resampling processes, and cycles in them.
 
     What an event costs is how much longer recorded blocks are, but never less than what repeating the work of its
     records takes, which is measured more exactly: then everything is in the processor's caches. What lies inside is
-    that work's share; all else lies outside.
+    that work's share; all else lies outside. To that comes what single events cost more after longer gaps, which lies
+    outside too; each holds from the (geometric) middle between its gap and the one before it.
     """
     random = np.random.default_rng(1)
-    samples = np.array([_mean_cost(_resampled(processes, random)) for _ in range(RESAMPLES)])
+    resampled = [_resampled(processes, random) for _ in range(RESAMPLES)]
     total, inside = _mean_cost(processes)
-    low, high = np.percentile(samples[:, 0], [2.5, 97.5])
-    low, high = min(low, total), max(high, total)
+    low, high = np.percentile([_mean_cost(each)[0] for each in resampled], [2.5, 97.5])
     share = inside / total if total > 0 else 0.0
+    near = Bounds(min(low, total), total, max(high, total))
     variance = float(np.mean([process.variance for process in processes]))
+    costs = [_cost(0.0, near, share, ZERO, variance, processes)]
+    gap_before = NEAR_GAP_NS
+    for gap in sorted(processes[0].growth):
+        more = _growth(processes, gap)
+        low, high = np.percentile([_growth(each, gap) for each in resampled], [2.5, 97.5])
+        later = Bounds(min(low, more), more, max(high, more))
+        costs.append(_cost(float(np.sqrt(gap_before * gap)), near, share, later, variance, processes))
+        gap_before = gap
+    return tuple(costs)
+
+
+def _cost(
+    from_gap_ns: float, near: Bounds, share: float, later: Bounds, variance: float, processes: list[ProcessCosts]
+) -> Cost:
+    # Their errors are not related, so they add up as squares.
+    below = float(np.hypot(near.mean - near.low, later.mean - later.low))
+    above = float(np.hypot(near.high - near.mean, later.high - later.mean))
+    mean = near.mean + later.mean
+    inside = Bounds(near.low * share, near.mean * share, near.high * share)
+    outside = mean - inside.mean
+    # What is not sure about the whole and not about the part inside is not sure about the part outside.
+    outside_low = max(0.0, outside - max(0.0, below - (inside.mean - inside.low)))
+    outside_high = outside + above - (inside.high - inside.mean)
     return Cost(
-        inside_ns=Bounds(low * share, total * share, high * share),
-        outside_ns=Bounds(low * (1 - share), total * (1 - share), high * (1 - share)),
+        from_gap_ns=from_gap_ns,
+        inside_ns=inside,
+        outside_ns=Bounds(outside_low, outside, outside_high),
         # Costs spread by at least as much as they are: one in a hundred is several times the usual one.
-        std_ns=max(float(np.sqrt(variance)), total),
+        std_ns=max(float(np.sqrt(variance)), mean),
         events=sum(process.events for process in processes),
     )
 
@@ -186,35 +221,44 @@ def _mean_cost(processes: list[ProcessCosts]) -> tuple[float, float]:
     return max(added, repeated), repeated * share_inside
 
 
+def _growth(processes: list[ProcessCosts], gap: int) -> float:
+    """Events after a longer gap do not cost less."""
+    return max(0.0, float(np.mean([np.median(process.growth[gap]) for process in processes])))
+
+
 def _resampled(processes: list[ProcessCosts], random: np.random.Generator) -> list[ProcessCosts]:
     chosen = [processes[place] for place in random.integers(len(processes), size=len(processes))]
     resampled = []
     for process in chosen:
         cycles = random.integers(len(process.added), size=len(process.added))
+        growth = {gap: more[cycles] for gap, more in process.growth.items()}
         resampled.append(
-            ProcessCosts(
-                process.added[cycles], process.repeated[cycles], process.share_inside, process.variance, process.events
-            )
+            replace(process, added=process.added[cycles], repeated=process.repeated[cycles], growth=growth)
         )
     return resampled
 
 
-def _generalized(costs: dict[str, Cost]) -> dict[str, Cost]:
+def _generalized(costs: dict[str, Costs]) -> dict[str, Costs]:
     """With costs for what was not measured: of its kind, as uncertain as those measured of that kind differ."""
     general = dict(costs)
     for kind in ("operation", "boundary"):
-        measured = [cost for key, cost in costs.items() if key.partition("/")[0] == kind]
+        measured = [each for key, each in costs.items() if key.partition("/")[0] == kind]
         if measured:
-            general[kind] = Cost(
-                _spanned([cost.inside_ns for cost in measured]),
-                _spanned([cost.outside_ns for cost in measured]),
-                max(cost.std_ns for cost in measured),
-                sum(cost.events for cost in measured),
-            )
+            general[kind] = tuple(_spanned(of_gap) for of_gap in zip(*measured, strict=True))
     return general
 
 
-def _spanned(measured: list[Bounds]) -> Bounds:
+def _spanned(measured: tuple[Cost, ...]) -> Cost:
+    return Cost(
+        measured[0].from_gap_ns,
+        _spanned_bounds([cost.inside_ns for cost in measured]),
+        _spanned_bounds([cost.outside_ns for cost in measured]),
+        max(cost.std_ns for cost in measured),
+        sum(cost.events for cost in measured),
+    )
+
+
+def _spanned_bounds(measured: list[Bounds]) -> Bounds:
     return Bounds(
         min(bounds.low for bounds in measured),
         float(np.mean([bounds.mean for bounds in measured])),

@@ -32,7 +32,14 @@ from rlscope.record.trace_directory import begin_trace, end_trace, name_main_pro
 AMPLIFICATIONS = (1, 1, 4, 16)
 #: Blocks are long beside a switch of threads and short beside the drift of a machine.
 BLOCK_S = 0.008
-WARM_ITERATIONS = 3
+#: After recording was switched on or off the interpreter has to specialize its instructions anew: for the first ten
+#: milliseconds of a loop an event seems to cost up to a hundred times what it does in a recording that goes on.
+SETTLING_S = 0.025
+#: Work of so many ns between single events, and how many of these in each recording. Without work, for comparison.
+PROBES = {0: 300, 50_000: 60, 300_000: 20}
+#: Of the code and memory that this work uses, more than the caches near a core hold.
+COOLING_FUNCTIONS = 2000
+COOLING_BYTES = 1 << 14
 #: Empty phases that fill the first, small chunks of a recording: changing chunks takes as long as a thousand records.
 FILLING_PHASES = 100_000
 #: More than the caches near a core hold, so that work and records are as cold as in a program.
@@ -49,9 +56,11 @@ class Measured:
         missing: why this part cannot be measured here; empty if it can.
         versions: of the libraries that were called.
         iterations: of the loop in each block.
-        recorded_iterations: in each recording.
+        recorded_iterations: in each recording, besides its probes.
         off_ns: per cycle, the lengths of the blocks before and after the recording.
         on_ns: the blocks of its recording by amplification, one list per cycle.
+        probes_off_ns: how long a single event takes after work of so many ns, per cycle, not recorded.
+        probes_on_ns: the same, recorded.
     """
 
     missing: str = ""
@@ -60,6 +69,8 @@ class Measured:
     recorded_iterations: int = 0
     off_ns: list[tuple[int, int]] = field(default_factory=list)
     on_ns: dict[int, list[list[int]]] = field(default_factory=dict)
+    probes_off_ns: dict[int, list[float]] = field(default_factory=dict)
+    probes_on_ns: dict[int, list[float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -69,6 +80,8 @@ class Part:
     Attributes:
         config: how it is recorded: with the records whose cost is asked for and no others.
         iteration: makes the loop's body, and says which libraries it calls.
+        probe: makes a call that is recorded as one event and takes a few microseconds; None: what costs after longer
+            gaps is not measured.
         share: of the time for measuring: the less the records add to the loop, the longer it takes to see them.
         wrapped: modules whose native functions are boundaries besides those known.
         clock: that measures a block, in ns.
@@ -77,6 +90,7 @@ class Part:
     config: RecordConfig
     iteration: Callable[[], tuple[Iteration, dict[str, str]]]
     share: float
+    probe: Callable[[], Iteration] | None = None
     wrapped: tuple[ModuleType, ...] = ()
     clock: Callable[[], int] = time.thread_time_ns
 
@@ -106,6 +120,17 @@ def annotated_python() -> tuple[Iteration, dict[str, str]]:
     return iteration, {}
 
 
+def empty_operation() -> Iteration:
+    """An operation around nothing."""
+    operation = _native.operation
+
+    def probe() -> None:
+        with operation("inference"):
+            pass
+
+    return probe
+
+
 def environment_steps() -> tuple[Iteration, dict[str, str]]:
     """Steps of an environment in its usual wrappers, whose operations come from hooks."""
     import gymnasium
@@ -120,6 +145,21 @@ def environment_steps() -> tuple[Iteration, dict[str, str]]:
                 environment.reset()
 
     return iteration, {"gymnasium": gymnasium.__version__}
+
+
+def endless_step() -> Iteration:
+    """A step of an environment whose episodes have no end."""
+    import gymnasium
+
+    environment = gymnasium.make("CartPole-v1")
+    environment.reset(seed=1)
+    unwrapped: Any = environment.unwrapped
+
+    def probe() -> None:
+        unwrapped.state = (0.0, 0.0, 0.0, 0.0)
+        environment.step(1)
+
+    return probe
 
 
 def standard_library() -> tuple[Iteration, dict[str, str]]:
@@ -137,6 +177,20 @@ def standard_library() -> tuple[Iteration, dict[str, str]]:
             zlib.adler32(piece, bisect.bisect(steps, place))
 
     return iteration, {}
+
+
+def native_function() -> Iteration:
+    """A call of the standard library."""
+    data = bytes(64)
+    return lambda: zlib.adler32(data)
+
+
+def torch_addition() -> Iteration:
+    """A call of PyTorch."""
+    import torch
+
+    numbers = torch.ones(8)
+    return lambda: torch.add(numbers, numbers)
 
 
 def torch_updates(device: str = "cpu") -> tuple[Iteration, dict[str, str]]:
@@ -184,15 +238,18 @@ def gpu_updates() -> tuple[Iteration, dict[str, str]]:
 
 
 PARTS = {
-    "operation": Part(RecordConfig(layers=(), auto=False), annotated_python, share=0.1),
-    "operation/simulation": Part(RecordConfig(layers=()), environment_steps, share=0.1),
+    "operation": Part(RecordConfig(layers=(), auto=False), annotated_python, share=0.15, probe=empty_operation),
+    "operation/simulation": Part(RecordConfig(layers=()), environment_steps, share=0.15, probe=endless_step),
     "boundary": Part(
         RecordConfig(layers=(), auto=False),
         standard_library,
-        share=0.15,
+        share=0.2,
+        probe=native_function,
         wrapped=tuple(sys.modules[name] for name in ("zlib", "binascii", "_struct", "_bisect", "math")),
     ),
-    "boundary/torch": Part(RecordConfig(layers=("backend",), auto=False), torch_updates, share=0.45),
+    "boundary/torch": Part(
+        RecordConfig(layers=("backend",), auto=False), torch_updates, share=0.5, probe=torch_addition
+    ),
     "cuda": Part(RecordConfig(layers=("cuda",), auto=False), gpu_updates, share=0.2, clock=time.perf_counter_ns),
 }
 
@@ -205,67 +262,114 @@ def measure(part: Part, seconds: float, directory: Path) -> Measured:
         return Measured(missing=str(error))
     begin_trace(directory, part.config, command=None, is_forced=False)
     name_main_process(directory, os.getpid())
-    measured = Measured(versions=versions, iterations=_iterations_of_a_block(iteration))
-    measured.recorded_iterations = WARM_ITERATIONS + len(AMPLIFICATIONS) * measured.iterations
+    blocks = Blocks(part, iteration, directory)
+    measured = Measured(versions=versions, iterations=blocks.iterations)
+    measured.recorded_iterations = blocks.settling_iterations + len(AMPLIFICATIONS) * blocks.iterations
     measured.on_ns = {times: [] for times in AMPLIFICATIONS}
+    if part.probe:
+        measured.probes_off_ns = {gap: [] for gap in PROBES}
+        measured.probes_on_ns = {gap: [] for gap in PROBES}
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline or not measured.off_ns:
-        before = _block(part, iteration, measured.iterations)
-        recorded = _recorded_blocks(part, iteration, measured.iterations, directory)
-        after = _block(part, iteration, measured.iterations)
-        measured.off_ns.append((before, after))
-        for times, lengths in recorded.items():
-            measured.on_ns[times].append(lengths)
+        before = blocks.timed()
+        blocks.record(measured)
+        blocks.settle()
+        measured.off_ns.append((before, blocks.timed()))
+        blocks.probe(measured.probes_off_ns)
     end_trace(directory, exit_status=0)
     return measured
 
 
-def _iterations_of_a_block(iteration: Iteration) -> int:
-    """So many that a block takes its time."""
-    deadline = time.perf_counter() + 10 * BLOCK_S
-    while time.perf_counter() < deadline:  # what is done at first use only
-        iteration()
-    started, count = time.perf_counter(), 0
-    while time.perf_counter() < started + 5 * BLOCK_S:
-        iteration()
-        count += 1
-    return max(1, count // 5)
+class Blocks:
+    """Runs a part in blocks."""
 
+    def __init__(self, part: Part, iteration: Iteration, directory: Path) -> None:
+        self._part = part
+        self._iteration = iteration
+        self._directory = directory
+        self._probe = part.probe() if part.probe else None
+        self._cool = cooling()
+        self.settle_for(10 * BLOCK_S)  # what is done at first use only
+        each_s = 5 * BLOCK_S / self.settle_for(5 * BLOCK_S)
+        self.iterations = max(1, round(BLOCK_S / each_s))
+        self.settling_iterations = max(1, math.ceil(SETTLING_S / each_s))
 
-def _block(part: Part, iteration: Iteration, iterations: int) -> int:
-    for _ in range(WARM_ITERATIONS):
-        iteration()
-    return _timed(part, iteration, iterations)
+    def settle_for(self, seconds: float) -> int:
+        """How many iterations it took."""
+        deadline, count = time.perf_counter() + seconds, 0
+        while time.perf_counter() < deadline:
+            self._iteration()
+            count += 1
+        return max(1, count)
 
+    def settle(self) -> None:
+        """Until what switching recording changes has passed."""
+        for _ in range(self.settling_iterations):
+            self._iteration()
 
-def _timed(part: Part, iteration: Iteration, iterations: int) -> int:
-    started = part.clock()
-    for _ in range(iterations):
-        iteration()
-    return part.clock() - started
-
-
-def _recorded_blocks(part: Part, iteration: Iteration, iterations: int, directory: Path) -> dict[int, list[int]]:
-    """One block with each amplification, in random order, in a phase of that name."""
-    lengths: dict[int, list[int]] = {times: [] for times in AMPLIFICATIONS}
-    recording = recorder.activate(directory, part.config)
-    try:
-        for module in part.wrapped:
-            recording.wrap(module, Category.BACKEND)
-        filling = _native.phase("filling")
-        for _ in range(FILLING_PHASES):
-            with filling:
-                pass
-        for _ in range(WARM_ITERATIONS):
+    def timed(self) -> int:
+        """How long a block takes."""
+        clock, iteration = self._part.clock, self._iteration
+        started = clock()
+        for _ in range(self.iterations):
             iteration()
-        for times in random.sample(AMPLIFICATIONS, len(AMPLIFICATIONS)):
-            with _native.phase(str(times)):
-                _native.amplify(times)
-                lengths[times].append(_timed(part, iteration, iterations))
-                _native.amplify(1)
-    finally:
-        recorder.deactivate()
-    return lengths
+        return clock() - started
+
+    def record(self, measured: Measured) -> None:
+        """One block with each amplification, in random order, in a phase of that name; then the probes."""
+        lengths: dict[int, list[int]] = {times: [] for times in AMPLIFICATIONS}
+        recording = recorder.activate(self._directory, self._part.config)
+        try:
+            for module in self._part.wrapped:
+                recording.wrap(module, Category.BACKEND)
+            filling = _native.phase("filling")
+            for _ in range(FILLING_PHASES):
+                with filling:
+                    pass
+            self.settle()
+            for times in random.sample(AMPLIFICATIONS, len(AMPLIFICATIONS)):
+                with _native.phase(str(times)):
+                    _native.amplify(times)
+                    lengths[times].append(self.timed())
+                    _native.amplify(1)
+            self.probe(measured.probes_on_ns)
+        finally:
+            recorder.deactivate()
+        for times, found in lengths.items():
+            measured.on_ns[times].append(found)
+
+    def probe(self, found: dict[int, list[float]]) -> None:
+        """Adds how long the probe takes after each gap: the mean of the middle half of them."""
+        probe, cool, now = self._probe, self._cool, time.perf_counter_ns
+        if probe is None:
+            return
+        for gap in random.sample(list(PROBES), len(PROBES)):
+            lengths = []
+            for _ in range(PROBES[gap]):
+                cool(gap)
+                started = now()
+                probe()
+                lengths.append(now() - started)
+            lengths.sort()
+            middle = lengths[len(lengths) // 4 : -len(lengths) // 4]
+            found[gap].append(sum(middle) / len(middle))
+
+
+def cooling() -> Callable[[int], None]:
+    """Work of so many ns that takes caches and branch predictors for itself, as a program's does; not recorded."""
+    memory, choose = _touched()
+    functions: list[Callable[[int], object]] = []
+    for number in range(COOLING_FUNCTIONS):
+        functions.append(eval(f"lambda n: [n * {number} for n in range(3)] + [dict(a=n, b={number}), '%d' % n]"))
+
+    def cool(gap: int) -> None:
+        deadline = time.perf_counter_ns() + gap
+        while time.perf_counter_ns() < deadline:
+            functions[choose(COOLING_FUNCTIONS)](7)
+            place = choose(TOUCHED_BYTES - COOLING_BYTES)
+            memory[place : place + COOLING_BYTES // 2] = memory[place + COOLING_BYTES // 2 : place + COOLING_BYTES]
+
+    return cool
 
 
 def main() -> None:

@@ -39,10 +39,9 @@ def calibrate(output: Path | None) -> None:
 
 def _table(calibration: Calibration) -> pd.DataFrame:
     rows = []
-    for key, cost in calibration.costs.items():
-        low, mean, high = (
-            getattr(cost.inside_ns, bound) + getattr(cost.outside_ns, bound) for bound in ("low", "mean", "high")
-        )
-        rows.append({"event": key, "cost": mean, "low": low, "high": high, "inside": cost.inside_ns.mean,
-                     "events": cost.events})  # fmt: skip
+    for key, costs in calibration.costs.items():
+        for cost in costs:
+            total = cost.total_ns
+            rows.append({"event": key, "after us": cost.from_gap_ns / 1000, "cost": total.mean, "low": total.low,
+                         "high": total.high, "inside": cost.inside_ns.mean, "events": cost.events})  # fmt: skip
     return pd.DataFrame(rows)

@@ -188,13 +188,23 @@ Owned overhead_rows(const std::vector<rlscope::OverheadRow>& values) {
   return list;
 }
 
+Owned counts_by_cost(const std::map<std::string, std::vector<uint64_t>>& values) {
+  Owned dict = checked(PyDict_New());
+  for (const auto& [key, sums] : values) {
+    Owned list = checked(PyList_New(0));
+    for (uint64_t sum : sums) append(list.get(), number(sum));
+    check(PyDict_SetItem(dict.get(), text(key).get(), list.get()));
+  }
+  return dict;
+}
+
 Owned correction(const SweepResult& result) {
   if (!result.correction) return Owned(Py_NewRef(Py_None));
   Owned dict = checked(PyDict_New());
   put(dict.get(), "removed", overhead_rows(result.correction->removed));
   put(dict.get(), "turned", overhead_rows(result.correction->turned));
   put(dict.get(), "uncorrectable", bounds(result.correction->uncorrectable));
-  put(dict.get(), "charged", counts(result.correction->charged));
+  put(dict.get(), "charged", counts_by_cost(result.correction->charged));
   put(dict.get(), "uncalibrated", counts(result.correction->uncalibrated));
   return dict;
 }
@@ -363,18 +373,34 @@ rlscope::OverheadParts to_parts(const double (&ticks)[rlscope::kBounds]) {
   return parts;
 }
 
-// A dict from key to ((least, expected, most) inside, the same outside), in ticks.
+// A dict from key to a tuple of (gap, (least, expected, most) inside, the same outside), in ticks, in order of the gaps.
 rlscope::CostTable to_costs(PyObject* dict) {
   rlscope::CostTable costs;
   PyObject *key, *value;
   for (Py_ssize_t at = 0; PyDict_Next(dict, &at, &key, &value);) {
     const char* name = PyUnicode_AsUTF8(key);
-    double inside[rlscope::kBounds], outside[rlscope::kBounds];
-    if (!name || !PyArg_ParseTuple(value, "(ddd)(ddd):costs", inside, inside + 1, inside + 2, outside, outside + 1,
-                                   outside + 2)) {
+    if (!name || !PyTuple_Check(value)) {
+      if (name) PyErr_Format(PyExc_TypeError, "the costs of %R are a tuple, not %R", key, value);
       throw PythonError{};
     }
-    costs[name] = {to_parts(inside), to_parts(outside)};
+    std::vector<rlscope::EventCost>& of_name = costs[name];
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(value); i++) {
+      double gap, inside[rlscope::kBounds], outside[rlscope::kBounds];
+      if (!PyArg_ParseTuple(PyTuple_GET_ITEM(value, i), "d(ddd)(ddd):costs", &gap, inside, inside + 1, inside + 2,
+                            outside, outside + 1, outside + 2)) {
+        throw PythonError{};
+      }
+      bool is_in_order = i == 0 ? gap == 0 : gap > static_cast<double>(of_name.back().from_gap) && gap < kMostCostTicks;
+      if (!is_in_order) {
+        PyErr_Format(PyExc_ValueError, "the costs of %R are to be in order of their gaps, from 0", key);
+        throw PythonError{};
+      }
+      of_name.push_back({static_cast<uint64_t>(gap), to_parts(inside), to_parts(outside)});
+    }
+    if (of_name.empty()) {
+      PyErr_Format(PyExc_ValueError, "of %R no cost was given", key);
+      throw PythonError{};
+    }
   }
   return costs;
 }

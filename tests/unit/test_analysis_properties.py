@@ -13,7 +13,7 @@ from trace_builder import (
     ProcessScript,
     Progress,
     QueueScript,
-    ScriptCost,
+    ScriptCosts,
     ThreadScript,
     Work,
     boundary,
@@ -22,7 +22,7 @@ from trace_builder import (
     phase,
     write_script,
 )
-from twin_sweep import Twin, as_dicts, keys_of_cost, sweep_twin
+from twin_sweep import Twin, as_dicts, sweep_twin
 
 from rlscope._analysis import sweep
 from rlscope.analysis.correction import PARTS_PER_TICK
@@ -83,10 +83,13 @@ def queues(draw: st.DrawFn, stream: int, start: int) -> QueueScript:
 
 
 @st.composite
-def costs(draw: st.DrawFn) -> dict[str, ScriptCost]:
-    """Costs of some kinds of events, from none to more than the gaps between events."""
+def costs(draw: st.DrawFn) -> dict[str, ScriptCosts]:
+    """Costs of some kinds of events, from none to more than the gaps between events; some differ by these gaps."""
     bounds = st.tuples(*[st.sampled_from((0.0, 0.25, 1.0, 3.5, 30.0, 700.0))] * 3).map(sorted).map(tuple)
-    return draw(st.dictionaries(st.sampled_from(COST_KEYS), st.tuples(bounds, bounds)))
+    of_gaps = st.sampled_from(((0,), (0, 3), (0, 7, 40))).flatmap(
+        lambda gaps: st.tuples(*[st.tuples(st.just(gap), bounds, bounds) for gap in gaps])
+    )
+    return draw(st.dictionaries(st.sampled_from(COST_KEYS), of_gaps))
 
 
 @st.composite
@@ -133,7 +136,7 @@ def test_corrected_times(script: ProcessScript) -> None:
     with tempfile.TemporaryDirectory() as directory:
         path = write_script(script, Path(directory))
         found = sweep(path, limit_ticks=script.limit, coincident=script.coincident, costs=script.costs)
-        free = sweep(path, limit_ticks=script.limit, costs=dict.fromkeys(COST_KEYS, ((0.0,) * 3, (0.0,) * 3)))
+        free = sweep(path, limit_ticks=script.limit, costs=dict.fromkeys(COST_KEYS, certain_cost(0, 0)))
     corrected = as_dicts(found)["corrected"]
     assert all(min(bounds) >= 0 for bounds in corrected.values())
     wall = found["end_ticks"] - found["start_ticks"]
@@ -141,32 +144,15 @@ def test_corrected_times(script: ProcessScript) -> None:
     assert wall >= sums[0] >= sums[1] >= sums[2] >= 0
     correction = found["correction"]
     assert correction is not None
+    charged = Twin(script).charged
     for i in range(3):
         removed = sum(row[-1][i] for row in correction["removed"])
         turned = sum(row[-1][i] for row in correction["turned"])
         assert sums[i] == wall - (removed - turned) / PARTS_PER_TICK
-        assert removed + correction["uncorrectable"][i] == charged_parts(script, i)
+        assert removed + correction["uncorrectable"][i] == PARTS_PER_TICK * charged[i]
     assert {row: bounds[1] for row, bounds in as_dicts(free)["corrected"].items()} == {
         row[:-1]: row[-1] for row in free["breakdown"]
     }
-
-
-def charged_parts(script: ProcessScript, bound: int) -> float:
-    """The overhead of all records in the process's life, whoever owned the time."""
-    twin = Twin(script)
-    parts = 0.0
-    for thread in script.threads:
-        stack: list[Begin] = []
-        for statement in thread.statements:
-            if not isinstance(statement, Begin | End):
-                continue
-            frame = statement if isinstance(statement, Begin) else stack.pop()
-            if isinstance(statement, Begin):
-                stack.append(statement)
-            key = next((key for key in keys_of_cost(frame) if key in (script.costs or {})), None)
-            if key is not None and twin.start <= statement.ticks <= twin.end:
-                parts += PARTS_PER_TICK * (script.costs or {})[key][isinstance(statement, End)][bound]
-    return parts
 
 
 @given(threads(0, 0), st.tuples(*[st.integers(0, 9)] * 4))

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from rlscope import _native
 from rlscope._analysis import sweep
 from rlscope.analysis.breakdown import analyze
-from rlscope.analysis.correction import Bounds, Correction, Cost
+from rlscope.analysis.correction import Bounds, Correction, Cost, Costs
 from rlscope.analysis.sweep import sweep_trace
 from rlscope.calibration import measure
 from rlscope.calibration.calibration import (
@@ -26,7 +26,7 @@ from rlscope.calibration.calibration import (
     this_environment,
     to_record_with,
 )
-from rlscope.calibration.workload import Measured
+from rlscope.calibration.workload import PROBES, Measured
 from rlscope.cli.analyze import analyze as analyze_verb
 from rlscope.cli.report import report as report_verb
 from rlscope.errors import UsageError
@@ -40,14 +40,17 @@ MANIFEST: dict[str, Any] = {
 }  # fmt: skip
 
 
-def cost(inside: float, outside: float, off: float = 0.0) -> Cost:
-    """A cost in ns that may be `off` as much of itself, on both sides."""
+def cost(inside: float, outside: float, off: float = 0.0, gap: float = 0.0) -> Costs:
+    """A cost in ns that may be `off` as much of itself, on both sides; of events after at least such a gap."""
     bounds = [Bounds(mean * (1 - off), mean, mean * (1 + off)) for mean in (inside, outside)]
-    return Cost(bounds[0], bounds[1], std_ns=0.0, events=1000)
+    return (Cost(gap, bounds[0], bounds[1], std_ns=0.0, events=1000),)
 
 
 CALIBRATION = Calibration(
-    HERE, "2026-01-02T03:04:05Z", {"torch": "2.9"}, {"operation": cost(1, 2), "boundary": cost(4, 6)}
+    HERE,
+    "2026-01-02T03:04:05Z",
+    {"torch": "2.9"},
+    {"operation": cost(1, 2), "boundary": cost(4, 6) + cost(4, 9, gap=50)},
 )
 
 
@@ -77,11 +80,23 @@ def test_a_calibration_comes_back_as_it_was_written(own_cache: Path) -> None:
         ({"schema": 2}, "of the field schema, 1 was expected, 2 was found"),
         ({"made_at": None}, "of the field made_at, a value of the kind str was expected, None was found"),
         ({"made_on": {"cpu": "a cpu"}}, "of the field made_on.cores, a value of the kind int was expected"),
-        ({"costs": {"boundary": 3}}, "costs.boundary. is to be a JSON object"),
+        ({"costs": {"boundary": 3}}, "of the field costs.boundary, a value of the kind list was expected, 3 was found"),
+        ({"costs": {"boundary": [3]}}, "costs.boundary[0]. is to be a JSON object"),
+        (
+            {"costs": {"boundary": []}},
+            "costs.boundary, values of from_gap_ns that rise from 0 were expected, [] was found",
+        ),
+        (
+            "from_gap_ns.=1",
+            "costs.boundary, values of from_gap_ns that rise from 0 were expected, [1.0, 50.0] was found",
+        ),
         ({"costs": {"engine": {}}}, "of the field costs.engine, one of operation, boundary, cuda was expected"),
-        ("inside_ns.mean=-1", "of the field costs.boundary.inside_ns.mean, a number that is not negative was expected"),
-        ("inside_ns.mean=NaN", "costs.boundary.inside_ns.mean, a number that is not negative was expected, nan"),
-        ("inside_ns.high=1", "of the field costs.boundary.inside_ns.mean, a number from 4 to 1.0 was expected, 4.0"),
+        (
+            "inside_ns.mean=-1",
+            "of the field costs.boundary[0].inside_ns.mean, a number that is not negative was expected",
+        ),
+        ("inside_ns.mean=NaN", "costs.boundary[0].inside_ns.mean, a number that is not negative was expected, nan"),
+        ("inside_ns.high=1", "of the field costs.boundary[0].inside_ns.mean, a number from 4 to 1.0 was expected, 4.0"),
     ],
 )
 def test_a_damaged_calibration_is_one_line_that_names_the_field(change: Any, said: str, own_cache: Path) -> None:
@@ -92,7 +107,10 @@ def test_a_damaged_calibration_is_one_line_that_names_the_field(change: Any, sai
     elif "=" in change:
         path, _, value = change.partition("=")
         part, bound = path.split(".")
-        document["costs"]["boundary"][part][bound] = float(value)
+        if bound:
+            document["costs"]["boundary"][0][part][bound] = float(value)
+        else:
+            document["costs"]["boundary"][0][part] = float(value)
         text = json.dumps(document)
     else:
         text = change
@@ -180,9 +198,18 @@ def test_corrected_tables(trace: Path) -> None:
     assert applied.notes == ("1 events of the kind cuda are of unknown cost: what they added is still in the times",)
 
 
+def test_costs_by_the_gap_before_an_event(trace: Path) -> None:
+    """Calls come 5 ms after an end, and so outside cost 3 ms; but for the first, which begins with the process: 2 ms."""
+    later = MILLISECONDS["boundary"] + cost(1e6, 3e6, gap=4e6) + cost(1e6, 9e6, gap=6e6)
+    analysis = analyze(open_trace(trace), correction=Correction({"boundary": later}, "a test", {}))
+    rows = analysis.breakdown.set_index("category")
+    assert rows.loc["backend", "corrected_seconds"] == pytest.approx(4)
+    assert rows.loc["python", "corrected_seconds"] == pytest.approx(2.001)
+
+
 def test_noise_of_single_events_widens_intervals(trace: Path) -> None:
     """1000 events that are off by 1 ms each are off by sqrt(1000) ms together."""
-    noisy = {"boundary": replace(cost(1e6, 2e6), std_ns=1e6)}
+    noisy = {"boundary": (replace(cost(1e6, 2e6)[0], std_ns=1e6),)}
     analysis = analyze(open_trace(trace), correction=Correction(noisy, "a test", {}))
     (process,) = analysis.processes.to_dict("records")
     half = (process["corrected_wall_high_s"] - process["corrected_wall_low_s"]) / 2
@@ -265,6 +292,7 @@ def test_verbs_say_what_was_removed_or_why_not(trace: Path, tmp_path: Path, own_
 def blocks_of(added_ns: float, repeated_ns: float, cycles: int, random: np.random.Generator) -> Measured:
     """Blocks of 10 iterations with 100 events each, on a machine that drifts and is noisy."""
     measured = Measured(iterations=10, recorded_iterations=40, on_ns={1: [], 4: [], 16: []})
+    measured.probes_off_ns, measured.probes_on_ns = ({0: [], 50_000: [], 300_000: []} for _ in range(2))
     for cycle in range(cycles):
         drift = 1e7 * (1 + 0.2 * np.sin(cycle / 7))
         noise = random.normal(0, 2e4, size=6)
@@ -273,6 +301,9 @@ def blocks_of(added_ns: float, repeated_ns: float, cycles: int, random: np.rando
         measured.on_ns[1].append(lengths[:2])
         measured.on_ns[4].append(lengths[2:3])
         measured.on_ns[16].append(lengths[3:])
+        for gap, added in ((0, 45.0), (50_000, 55.0), (300_000, 145.0)):
+            measured.probes_off_ns[gap].append(random.normal(1000 + gap / 300, 20))
+            measured.probes_on_ns[gap].append(random.normal(1000 + gap / 300 + added, 20))
     return measured
 
 
@@ -303,20 +334,34 @@ def test_costs_from_blocks(repeated_trace: Path) -> None:
     swept = sweep_trace(open_trace(repeated_trace))
     measured = blocks_of(60, 20, cycles=200, random=np.random.default_rng(5))
     found = measure.process_costs(measured, swept, is_operation=False)
-    assert found.events == 4000
+    assert found.events == 4000 - sum(PROBES.values())
     # Of 4000 calls 3000 are entered from Python, so b = 10/0.75, and a = 20 - b/4.
     assert found.share_inside == pytest.approx((20 - 10 / 3) / (20 - 10 / 3 + 40 / 3))
-    total = measure.cost_of([found] * 3)
-    assert total.inside_ns.mean + total.outside_ns.mean == pytest.approx(60, abs=3)
-    assert total.inside_ns.mean == pytest.approx(20 * found.share_inside, abs=1)
-    assert total.std_ns >= 60
+    added = 60 * 4000 / found.events
+    near, later, latest = measure.costs_of([found] * 3)
+    assert near.total_ns.mean == pytest.approx(added, abs=3)
+    assert near.inside_ns.mean == pytest.approx(20 * added / 60 * found.share_inside, abs=1)
+    assert near.std_ns >= 60
+    assert (near.from_gap_ns, later.from_gap_ns, latest.from_gap_ns) == pytest.approx((0, 15_811, 122_474), abs=1)
+    for cost_later, more in ((later, 10), (latest, 100)):
+        assert cost_later.total_ns.mean == pytest.approx(near.total_ns.mean + more, abs=8)
+        assert cost_later.inside_ns == near.inside_ns
+        low, mean, high = cost_later.total_ns.low, cost_later.total_ns.mean, cost_later.total_ns.high
+        assert near.total_ns.low < low < mean < high
+        assert high - mean >= near.total_ns.high - near.total_ns.mean
 
 
 def test_a_cost_is_never_less_than_what_its_records_take() -> None:
     """Of blocks in which recording shows no effect, the cost is that of repeating the records."""
-    process = measure.ProcessCosts(np.full(50, -30.0), np.full(50, 20.0), 0.5, 0.0, 1000)
-    found = measure.cost_of([process])
+    process = measure.ProcessCosts(np.full(50, -30.0), np.full(50, 20.0), 0.5, {}, 0.0, 1000)
+    (found,) = measure.costs_of([process])
     assert (found.inside_ns, found.outside_ns) == (Bounds(10, 10, 10), Bounds(10, 10, 10))
+
+
+def test_events_after_a_gap_do_not_cost_less() -> None:
+    process = measure.ProcessCosts(np.full(50, 60.0), np.full(50, 20.0), 0.5, {50_000: np.full(50, -5.0)}, 0.0, 1000)
+    near, later = measure.costs_of([process])
+    assert near.total_ns == later.total_ns
 
 
 def test_intervals_cover_the_truth(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -326,12 +371,12 @@ def test_intervals_cover_the_truth(monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(60):
         processes = [
             measure.ProcessCosts(
-                random.normal(60 + shift, 40, size=120), random.normal(20, 2, size=120), 0.5, 0.0, 120_000
+                random.normal(60 + shift, 40, size=120), random.normal(20, 2, size=120), 0.5, {}, 0.0, 120_000
             )
             for shift in random.normal(0, 1, size=measure.PROCESSES)
         ]
-        found = measure.cost_of(processes)
-        covered += found.inside_ns.low + found.outside_ns.low <= 60 <= found.inside_ns.high + found.outside_ns.high
+        (found,) = measure.costs_of(processes)
+        covered += found.total_ns.low <= 60 <= found.total_ns.high
     assert covered >= 54
 
 
@@ -344,6 +389,9 @@ def test_measuring_for_real(tmp_path: Path) -> None:
     found = measure.process_costs(measured, swept, is_operation=False)
     assert found.events > 0 and 0 <= found.share_inside <= 1
     assert np.isfinite(found.added).all() and np.median(found.repeated) > 0
+    assert {gap: len(more) for gap, more in found.growth.items()} == dict.fromkeys(
+        [gap for gap in PROBES if gap > 0], len(measured.off_ns)
+    )
 
 
 def test_a_part_that_is_not_there_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
