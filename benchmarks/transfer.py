@@ -19,7 +19,7 @@ import numpy as np
 import torch
 
 from rlscope import _native
-from rlscope.analysis.correction import Correction
+from rlscope.analysis.correction import BOUNDS, PARTS_PER_TICK, Correction
 from rlscope.analysis.sweep import sweep_trace
 from rlscope.calibration.calibration import load
 from rlscope.record import recorder
@@ -28,9 +28,11 @@ from rlscope.record.trace_directory import begin_trace, end_trace, name_main_pro
 from rlscope.trace.reader import open_trace
 
 DEFAULT_SECONDS = 60.0
-# Stretches are long beside what happens after switching, which has passed when they begin.
-SETTLING_S = 0.15
+# What switching recording on or off changes has passed after some dozens of iterations of the slowest loop.
+SETTLING_S = 1.0
+# Of several stretches the median counts, so that what else the machine does for a moment does not.
 STRETCH_S = 0.1
+STRETCHES = 9
 # Fills the first, small chunks, as in a recording that has gone on for a while.
 FILLING_PHASES = 100_000
 RESAMPLES = 2000
@@ -142,47 +144,45 @@ def simulation() -> Step:
 LOOPS = {"ppo": ppo, "td3": td3, "simulation": simulation}
 
 
-def stretch(step: Step, count: int) -> float:
+def run(step: Step, iterations: int) -> float:
     """Processor time in s of so many iterations."""
     started = time.thread_time_ns()
-    for _ in range(count):
+    for _ in range(iterations):
         step()
     return (time.thread_time_ns() - started) / 1e9
 
 
-def settle(step: Step, seconds: float) -> int:
-    """Runs for so long; how many iterations it took."""
-    deadline, count = time.perf_counter() + seconds, 0
-    while time.perf_counter() < deadline:
-        step()
-        count += 1
-    return max(1, count)
+def stretches(step: Step, iterations: int) -> float:
+    """The median of several stretches of so many iterations, after settling."""
+    run(step, round(iterations * SETTLING_S / STRETCH_S))
+    with _native.phase("measured"):
+        return float(np.median([run(step, iterations) for _ in range(STRETCHES)]))
 
 
-def recorded_stretch(step: Step, count: int, directory: Path, config: RecordConfig) -> float:
-    """A stretch in a recording of its own, in the phase "measured"."""
+def recorded_stretches(step: Step, iterations: int, directory: Path, config: RecordConfig) -> float:
+    """The same in a recording of its own."""
     recorder.activate(directory, config)
     filling = _native.phase("filling")
     for _ in range(FILLING_PHASES):
         with filling:
             pass
-    settle(step, SETTLING_S)
-    with _native.phase("measured"):
-        taken = stretch(step, count)
+    taken = stretches(step, iterations)
     recorder.deactivate()
     return taken
 
 
-def removed_s(directory: Path, correction: Correction) -> tuple[np.ndarray, list[int]]:
-    """Of each recorded stretch, the least, the expected and the most time that is removed; and its events."""
+def removed_s(directory: Path, correction: Correction) -> tuple[np.ndarray, int]:
+    """The least, the expected and the most time that is removed of a stretch, by recording; and their usual events."""
     found, events = [], []
     for process in sweep_trace(open_trace(directory), correction=correction).processes:
         swept = process.found["correction"]
         assert swept is not None
         rows = [row[-1] for row in swept["removed"] if row[0] == "measured"]
-        found.append([process.length_ns(sum(row[bound] for row in rows)) / 256 / 1e9 for bound in range(3)])
-        events.append(sum(sum(counts) for counts in swept["charged"].values()) + sum(swept["uncalibrated"].values()))
-    return np.array(found), events
+        sums = [sum(row[bound] for row in rows) for bound in range(BOUNDS)]
+        found.append([process.length_ns(parts) / PARTS_PER_TICK / 1e9 / STRETCHES for parts in sums])
+        counted = process.found["events"]
+        events.append(counted["operation"] + sum(process.found["crossings"].values()))
+    return np.array(found), round(float(np.median(events)))
 
 
 def check(name: str, correction: Correction, seconds: float) -> dict[str, object]:
@@ -190,22 +190,25 @@ def check(name: str, correction: Correction, seconds: float) -> dict[str, object
     torch.set_num_threads(1)
     torch.manual_seed(1)
     step, config = LOOPS[name](), RecordConfig(layers=("backend", "simulator"))
-    count = round(settle(step, 1.0) * STRETCH_S)
+    run(step, 1)
+    iterations, deadline = 0, time.monotonic() + 1
+    while time.monotonic() < deadline:
+        step()
+        iterations += 1
+    iterations = max(1, round(iterations * STRETCH_S))
     with tempfile.TemporaryDirectory() as root:
         directory = Path(root, "trace")
         begin_trace(directory, config, command=None, is_forced=False)
         name_main_process(directory, os.getpid())
-        off, on = [], []
+        off, on = [stretches(step, iterations)], []
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
-            settle(step, SETTLING_S)
-            before = stretch(step, count)
-            on.append(recorded_stretch(step, count, directory, config))
-            settle(step, SETTLING_S)
-            off.append((before + stretch(step, count)) / 2)
+            on.append(recorded_stretches(step, iterations, directory, config))
+            off.append(stretches(step, iterations))
         end_trace(directory, exit_status=0)
         removed, events = removed_s(directory, correction)
-    added = np.array(on) - np.array(off)
+    between = (np.array(off[1:]) + np.array(off[:-1])) / 2
+    added = np.array(on) - between
     generator = np.random.default_rng(1)
     medians = [np.median(added[generator.integers(len(added), size=len(added))]) for _ in range(RESAMPLES)]
     low, high = np.percentile(medians, [2.5, 97.5])
@@ -213,12 +216,12 @@ def check(name: str, correction: Correction, seconds: float) -> dict[str, object
     usual = float(np.median(off))
     return {
         "loop": name,
-        "stretches": len(on),
-        "events_per_s": round(float(np.median(events)) / (SETTLING_S + STRETCH_S)),
+        "recordings": len(on),
+        "events_per_s": round(events / (STRETCHES + SETTLING_S / STRETCH_S) / usual),
         "added_percent": [round(100 * float(each) / usual, 3) for each in (np.median(added), low, high)],
         "removed_percent": [round(100 * each / usual, 3) for each in (expected, least, most)],
         "removed_of_added": round(expected / float(np.median(added)), 2),
-        "bias_percent": round(100 * float(np.median((np.array(on) - expected) / np.array(off) - 1)), 3),
+        "bias_percent": round(100 * float(np.median((np.array(on) - expected) / between - 1)), 3),
         "intervals_meet": bool(least <= high and low <= most),
     }
 

@@ -43,7 +43,7 @@ class ProcessCosts:
         repeated: per cycle, what the work of an event's two records takes once more.
         share_inside: of that, within the recorded interval.
         growth: per cycle, what a single event costs more after so many ns in which the thread recorded nothing.
-        variance: of a single event's cost, from how much more recorded blocks differ from each other; at least 0.
+        variance: of a single event's cost, from how much more recorded blocks differ from each other.
         events: that were recorded.
     """
 
@@ -121,7 +121,7 @@ def process_costs(measured: Measured, swept: TraceSweep, is_operation: bool) -> 
     grown = {gap: np.array(lengths) - measured.probes_off_ns[gap] for gap, lengths in measured.probes_on_ns.items()}
     return ProcessCosts(
         added, repeated, _share_inside(swept, is_operation, str(low), str(high)),
-        {gap: more - grown[0] for gap, more in grown.items() if gap > 0}, max(0.0, variance),
+        {gap: more - grown[0] for gap, more in grown.items() if gap > 0}, variance,
         round(events * len(swept.processes)),
     )  # fmt: skip
 
@@ -179,7 +179,8 @@ def costs_of(processes: list[ProcessCosts]) -> Costs:
     low, high = np.percentile([_mean_cost(each)[0] for each in resampled], [2.5, 97.5])
     share = inside / total if total > 0 else 0.0
     near = Bounds(min(low, total), total, max(high, total))
-    variance = float(np.mean([process.variance for process in processes]))
+    # Of so small a difference of two large variances, only what all processes agree on is more than noise.
+    variance = max(0.0, min(process.variance for process in processes))
     costs = [_cost(0.0, near, share, ZERO, variance, processes)]
     gap_before = NEAR_GAP_NS
     for gap in sorted(processes[0].growth):

@@ -199,7 +199,7 @@ def test_corrected_tables(trace: Path) -> None:
 
 
 def test_costs_by_the_gap_before_an_event(trace: Path) -> None:
-    """Calls come 5 ms after an end, and so outside cost 3 ms; but for the first, which begins with the process: 2 ms."""
+    """Calls come 5 ms after an end, so they cost 3 ms outside; but the first begins with the process, and costs 2."""
     later = MILLISECONDS["boundary"] + cost(1e6, 3e6, gap=4e6) + cost(1e6, 9e6, gap=6e6)
     analysis = analyze(open_trace(trace), correction=Correction({"boundary": later}, "a test", {}))
     rows = analysis.breakdown.set_index("category")
