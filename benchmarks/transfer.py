@@ -17,6 +17,7 @@ from pathlib import Path
 import gymnasium
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from rlscope import _native
 from rlscope.analysis.correction import BOUNDS, PARTS_PER_TICK, Correction
@@ -28,14 +29,16 @@ from rlscope.record.trace_directory import begin_trace, end_trace, name_main_pro
 from rlscope.trace.reader import open_trace
 
 DEFAULT_SECONDS = 60.0
-# What switching recording on or off changes has passed after some dozens of iterations of the slowest loop.
-SETTLING_S = 1.0
-# Of several stretches the median counts, so that what else the machine does for a moment does not.
-STRETCH_S = 0.1
-STRETCHES = 9
+# What switching recording on or off changes has passed by then: each instruction has run some dozens of times.
+SETTLING_ITERATIONS = 100
+# And what the filling of chunks is charged, which is more than it takes, is not carried into what is measured.
+SETTLING_S = 0.25
+STRETCH_S = 0.15
+# Of all iterations' lengths.
+QUANTILE = 25
 # Fills the first, small chunks, as in a recording that has gone on for a while.
 FILLING_PHASES = 100_000
-RESAMPLES = 2000
+RESAMPLES = 500
 
 Step = Callable[[], object]
 
@@ -49,7 +52,7 @@ def network(*widths: int) -> torch.nn.Sequential:
 
 
 def ppo() -> Step:
-    """CartPole, a policy and a value of two hidden layers each; an update on 32 samples every 32 steps."""
+    """CartPole, a policy and a value of two hidden layers each; an update on 8 samples every 8 steps."""
     environment = gymnasium.make("CartPole-v1")
     policy, value = network(4, 64, 64, 2), network(4, 64, 64, 1)
     parameters = [*policy.parameters(), *value.parameters()]
@@ -59,7 +62,7 @@ def ppo() -> Step:
     def step() -> None:
         nonlocal observation
         observations, actions, rewards, logs = [], [], [], []
-        for _ in range(32):
+        for _ in range(8):
             seen = torch.as_tensor(observation)
             with torch.no_grad():
                 distribution = torch.distributions.Categorical(logits=policy(seen))
@@ -72,17 +75,16 @@ def ppo() -> Step:
             if terminated or truncated:
                 observation, _ = environment.reset()
         batch, before, chosen = torch.stack(observations), torch.stack(logs), torch.stack(actions)
-        for _ in range(2):
-            distribution = torch.distributions.Categorical(logits=policy(batch))
-            values = value(batch).squeeze(-1)
-            advantage = torch.as_tensor(rewards) - values
-            ratio = (distribution.log_prob(chosen) - before).exp()
-            clipped = ratio.clamp(0.8, 1.2) * advantage.detach()
-            loss = -torch.min(ratio * advantage.detach(), clipped).mean() + advantage.pow(2).mean()
-            optimizer.zero_grad()
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(parameters, 0.5)
-            optimizer.step()
+        distribution = torch.distributions.Categorical(logits=policy(batch))
+        values = value(batch).squeeze(-1)
+        advantage = torch.as_tensor(rewards) - values
+        ratio = (distribution.log_prob(chosen) - before).exp()
+        clipped = ratio.clamp(0.8, 1.2) * advantage.detach()
+        loss = -torch.min(ratio * advantage.detach(), clipped).mean() + advantage.pow(2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(parameters, 0.5)
+        optimizer.step()
 
     return step
 
@@ -144,45 +146,49 @@ def simulation() -> Step:
 LOOPS = {"ppo": ppo, "td3": td3, "simulation": simulation}
 
 
-def run(step: Step, iterations: int) -> float:
-    """Processor time in s of so many iterations."""
-    started = time.thread_time_ns()
-    for _ in range(iterations):
-        step()
-    return (time.thread_time_ns() - started) / 1e9
-
-
-def stretches(step: Step, iterations: int) -> float:
-    """The median of several stretches of so many iterations, after settling."""
-    run(step, round(iterations * SETTLING_S / STRETCH_S))
+def stretch(step: Step, settling: int, iterations: int) -> list[int]:
+    """Processor time in ns of each of so many iterations, after settling."""
+    lengths = []
+    with _native.phase("settling"):
+        for _ in range(settling):
+            step()
     with _native.phase("measured"):
-        return float(np.median([run(step, iterations) for _ in range(STRETCHES)]))
+        for _ in range(iterations):
+            started = time.thread_time_ns()
+            step()
+            lengths.append(time.thread_time_ns() - started)
+    return lengths
 
 
-def recorded_stretches(step: Step, iterations: int, directory: Path, config: RecordConfig) -> float:
+def recorded_stretch(step: Step, settling: int, iterations: int, directory: Path, config: RecordConfig) -> list[int]:
     """The same in a recording of its own."""
     recorder.activate(directory, config)
     filling = _native.phase("filling")
     for _ in range(FILLING_PHASES):
         with filling:
             pass
-    taken = stretches(step, iterations)
+    lengths = stretch(step, settling, iterations)
     recorder.deactivate()
-    return taken
+    return lengths
 
 
-def removed_s(directory: Path, correction: Correction) -> tuple[np.ndarray, int]:
-    """The least, the expected and the most time that is removed of a stretch, by recording; and their usual events."""
+def usual_s(stretches: NDArray[np.float64]) -> float:
+    """Of an iteration, by the faster ones: what else the machine does makes the others slower, by far more."""
+    return float(np.percentile(stretches, QUANTILE)) / 1e9
+
+
+def removed_s(directory: Path, correction: Correction, iterations: int) -> tuple[NDArray[np.float64], float]:
+    """The least, the expected and the most time that is removed of an iteration; and a recording's events."""
     found, events = [], []
     for process in sweep_trace(open_trace(directory), correction=correction).processes:
         swept = process.found["correction"]
         assert swept is not None
         rows = [row[-1] for row in swept["removed"] if row[0] == "measured"]
         sums = [sum(row[bound] for row in rows) for bound in range(BOUNDS)]
-        found.append([process.length_ns(parts) / PARTS_PER_TICK / 1e9 / STRETCHES for parts in sums])
-        counted = process.found["events"]
-        events.append(counted["operation"] + sum(process.found["crossings"].values()))
-    return np.array(found), round(float(np.median(events)))
+        found.append([process.length_ns(parts) / PARTS_PER_TICK / 1e9 / iterations for parts in sums])
+        counted = process.found["events"]["operation"] + sum(process.found["crossings"].values())
+        events.append(counted)
+    return np.median(found, axis=0), float(np.median(events))
 
 
 def check(name: str, correction: Correction, seconds: float) -> dict[str, object]:
@@ -190,38 +196,37 @@ def check(name: str, correction: Correction, seconds: float) -> dict[str, object
     torch.set_num_threads(1)
     torch.manual_seed(1)
     step, config = LOOPS[name](), RecordConfig(layers=("backend", "simulator"))
-    run(step, 1)
-    iterations, deadline = 0, time.monotonic() + 1
-    while time.monotonic() < deadline:
-        step()
-        iterations += 1
-    iterations = max(1, round(iterations * STRETCH_S))
+    each_ns = usual_s(np.array(stretch(step, 1, SETTLING_ITERATIONS))) * 1e9
+    iterations = max(1, round(STRETCH_S * 1e9 / each_ns))
+    settling = max(SETTLING_ITERATIONS, round(SETTLING_S * 1e9 / each_ns))
     with tempfile.TemporaryDirectory() as root:
         directory = Path(root, "trace")
         begin_trace(directory, config, command=None, is_forced=False)
         name_main_process(directory, os.getpid())
-        off, on = [stretches(step, iterations)], []
+        off, on = [], []
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
-            on.append(recorded_stretches(step, iterations, directory, config))
-            off.append(stretches(step, iterations))
+            off.append(stretch(step, settling, iterations))
+            on.append(recorded_stretch(step, settling, iterations, directory, config))
         end_trace(directory, exit_status=0)
-        removed, events = removed_s(directory, correction)
-    between = (np.array(off[1:]) + np.array(off[:-1])) / 2
-    added = np.array(on) - between
+        (least, expected, most), events = removed_s(directory, correction, iterations)
+    times_off, times_on = np.array(off, dtype=float), np.array(on, dtype=float)
     generator = np.random.default_rng(1)
-    medians = [np.median(added[generator.integers(len(added), size=len(added))]) for _ in range(RESAMPLES)]
-    low, high = np.percentile(medians, [2.5, 97.5])
-    least, expected, most = (float(bound) for bound in np.median(removed, axis=0))
-    usual = float(np.median(off))
+    samples = []
+    for _ in range(RESAMPLES):
+        chosen = generator.integers(len(off), size=len(off))
+        samples.append(usual_s(times_on[chosen]) - usual_s(times_off[chosen]))
+    low, high = np.percentile(samples, [2.5, 97.5])
+    usual = usual_s(times_off)
+    added = usual_s(times_on) - usual
     return {
         "loop": name,
-        "recordings": len(on),
-        "events_per_s": round(events / (STRETCHES + SETTLING_S / STRETCH_S) / usual),
-        "added_percent": [round(100 * float(each) / usual, 3) for each in (np.median(added), low, high)],
-        "removed_percent": [round(100 * each / usual, 3) for each in (expected, least, most)],
-        "removed_of_added": round(expected / float(np.median(added)), 2),
-        "bias_percent": round(100 * float(np.median((np.array(on) - expected) / between - 1)), 3),
+        "stretches": len(on),
+        "events_per_s": round(events / (settling + iterations) / usual),
+        "added_percent": [round(100 * float(each) / usual, 3) for each in (added, low, high)],
+        "removed_percent": [round(100 * float(each) / usual, 3) for each in (expected, least, most)],
+        "removed_of_added": round(float(expected) / added, 2),
+        "bias_percent": round(100 * float(added - expected) / usual, 3),
         "intervals_meet": bool(least <= high and low <= most),
     }
 
