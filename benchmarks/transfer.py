@@ -1,7 +1,8 @@
 """Whether a calibration holds for programs that it never saw: what recording adds to them, what correction removes.
 
 `python -m benchmarks.transfer CALIBRATION [SECONDS]` runs each loop for so long in one process, with recording switched
-on and off; of each recorded stretch the analysis says how much of it recording added. Prints a JSON object per loop.
+on and off; of each recorded stretch the analysis says how much of it recording added. Prints a JSON object per loop and
+recording. A recording of nothing is the control: what it seems to add is the error of this measurement.
 """
 
 import json
@@ -143,6 +144,10 @@ def simulation() -> Step:
     return step
 
 
+RECORDINGS = {
+    "nothing": RecordConfig(layers=(), auto=False),
+    "calls and operations": RecordConfig(layers=("backend", "simulator")),
+}
 LOOPS = {"ppo": ppo, "td3": td3, "simulation": simulation}
 
 
@@ -191,11 +196,11 @@ def removed_s(directory: Path, correction: Correction, iterations: int) -> tuple
     return np.median(found, axis=0), float(np.median(events))
 
 
-def check(name: str, correction: Correction, seconds: float) -> dict[str, object]:
+def check(name: str, records: str, correction: Correction, seconds: float) -> dict[str, object]:
     """Runs a loop, and compares what recording added with what correction removes."""
     torch.set_num_threads(1)
     torch.manual_seed(1)
-    step, config = LOOPS[name](), RecordConfig(layers=("backend", "simulator"))
+    step, config = LOOPS[name](), RECORDINGS[records]
     each_ns = usual_s(np.array(stretch(step, 1, SETTLING_ITERATIONS))) * 1e9
     iterations = max(1, round(STRETCH_S * 1e9 / each_ns))
     settling = max(SETTLING_ITERATIONS, round(SETTLING_S * 1e9 / each_ns))
@@ -221,6 +226,7 @@ def check(name: str, correction: Correction, seconds: float) -> dict[str, object
     added = usual_s(times_on) - usual
     return {
         "loop": name,
+        "records": records,
         "stretches": len(on),
         "events_per_s": round(events / (settling + iterations) / usual),
         "added_percent": [round(100 * float(each) / usual, 3) for each in (added, low, high)],
@@ -235,8 +241,10 @@ def main() -> None:
     """Checks all loops."""
     path, *rest = sys.argv[1:]
     correction = load(Path(path)).correction(path)
+    seconds = float(rest[0]) if rest else DEFAULT_SECONDS
     for name in LOOPS:
-        print(json.dumps(check(name, correction, float(rest[0]) if rest else DEFAULT_SECONDS)), flush=True)
+        for records in RECORDINGS:
+            print(json.dumps(check(name, records, correction, seconds)), flush=True)
 
 
 if __name__ == "__main__":
