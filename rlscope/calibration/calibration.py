@@ -9,11 +9,10 @@ import platform
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from rlscope.analysis.correction import Bounds, Correction, Cost, Costs
+from rlscope.analysis.correction import Bounds, Correction, Cost
 from rlscope.errors import UsageError
 from rlscope.record.trace_directory import machine
 from rlscope.trace.manifest import write_in_one_step
@@ -66,12 +65,11 @@ class Calibration:
     made_on: Environment
     made_at: str
     versions: Mapping[str, str]
-    costs: Mapping[str, Costs]
+    costs: Mapping[str, Cost]
 
     def to_json_dict(self) -> dict[str, Any]:
         """What the file holds."""
-        costs = {key: [asdict(cost) for cost in costs] for key, costs in self.costs.items()}
-        return {"schema": SCHEMA, **asdict(self), "costs": costs}
+        return {"schema": SCHEMA, **asdict(self)}
 
     def correction(self, source: str) -> Correction:
         """For the analysis; `source` says where the calibration is from."""
@@ -167,7 +165,7 @@ def parse(document: object, where: str) -> Calibration:
         ),
         fields.get("made_at", str),
         {name: versions.get(name, str) for name in versions.names()},
-        {key: _parse_costs(costs, key) for key in costs.names()},
+        {key: _parse_cost(costs, key) for key in costs.names()},
     )
 
 
@@ -196,10 +194,6 @@ class _Fields:
     def inner(self, name: str) -> _Fields:
         return _Fields(self._where, f"{self._path}{name}.", self._values.get(name))
 
-    def inner_list(self, name: str) -> list[_Fields]:
-        values = self.get(name, list)
-        return [_Fields(self._where, f"{self._path}{name}[{place}].", value) for place, value in enumerate(values)]
-
     def number(self, name: str) -> float:
         value = self._values.get(name)
         if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < math.inf:
@@ -207,24 +201,12 @@ class _Fields:
         return float(value)
 
 
-def _parse_costs(costs: _Fields, key: str) -> Costs:
-    if key.partition("/")[0] not in KINDS:
-        raise costs.wrong(key, f"one of {', '.join(KINDS)} was expected, with or without a name after a slash")
-    parsed = tuple(_parse_cost(cost) for cost in costs.inner_list(key))
-    gaps = [cost.from_gap_ns for cost in parsed]
-    if gaps[:1] != [0] or any(later <= gap for gap, later in pairwise(gaps)):
-        raise costs.wrong(key, f"values of from_gap_ns that rise from 0 were expected, {gaps} was found")
-    return parsed
-
-
-def _parse_cost(cost: _Fields) -> Cost:
-    return Cost(
-        cost.number("from_gap_ns"),
-        _parse_bounds(cost.inner("inside_ns")),
-        _parse_bounds(cost.inner("outside_ns")),
-        cost.number("std_ns"),
-        int(cost.number("events")),
-    )
+def _parse_cost(costs: _Fields, key: str) -> Cost:
+    if key.partition("@")[0].partition("/")[0] not in KINDS:
+        raise costs.wrong(key, f"one of {', '.join(KINDS)} was expected, alone or followed by /NAME or @LIBRARY")
+    cost = costs.inner(key)
+    inside, outside, rest = (cost.inner(name) for name in ("records_inside_ns", "records_outside_ns", "rest_ns"))
+    return Cost(_parse_bounds(inside), _parse_bounds(outside), _parse_bounds(rest), int(cost.number("events")))
 
 
 def _parse_bounds(bounds: _Fields) -> Bounds:

@@ -1,4 +1,4 @@
-"""Measures a calibration: runs the blocks of each part in processes of their own, and makes costs of their lengths."""
+"""Measures a calibration: has each loop run in a process of its own, and makes costs of what its twins took."""
 
 from __future__ import annotations
 
@@ -7,261 +7,245 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rlscope.analysis.correction import Bounds, Cost, Costs
+from rlscope.analysis.correction import Bounds, Correction, Cost
 from rlscope.analysis.sweep import TraceSweep, sweep_trace
 from rlscope.calibration.calibration import Calibration, now, this_environment
-from rlscope.calibration.workload import PARTS, PROBES, Measured
+from rlscope.calibration.twins import MEASURED
+from rlscope.calibration.workload import LOOPS, MANY, SETTLING, Measured
 from rlscope.errors import UsageError
 from rlscope.trace.reader import open_trace
 
-#: Processes differ in where their code and data lie, so each part is measured in several.
-PROCESSES = 3
-#: Of measuring, all parts and processes together; starting them comes on top.
-SECONDS = 75.0
-RESAMPLES = 2000
-#: How long the gaps in the blocks are, about: what they measure holds for these.
-NEAR_GAP_NS = 5_000
+#: Of measuring, all loops together; starting their processes and twins comes on top.
+SECONDS = 60.0
+RESAMPLES = 1000
+#: Of a twin's bursts, how many are left out at each end: those in which the machine did something else.
+TRIMMED = 0.1
+#: Operations that scripts without a library have, besides simulation.
+GUESSED_STAGES = ("inference", "backpropagation")
 ZERO = Bounds(0.0, 0.0, 0.0)
 
 Numbers = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class ProcessCosts:
-    """What one process measured, in ns per event.
+class Estimate:
+    """A value with what it might as well have been: one for each resampling of rounds and bursts."""
 
-    Attributes:
-        added: per cycle, how much longer the recorded blocks were.
-        repeated: per cycle, what the work of an event's two records takes once more.
-        share_inside: of that, within the recorded interval.
-        growth: per cycle, what a single event costs more after so many ns in which the thread recorded nothing.
-        variance: of a single event's cost, from how much more recorded blocks differ from each other.
-        events: that were recorded.
-    """
+    mean: float
+    samples: Numbers
 
-    added: Numbers
-    repeated: Numbers
-    share_inside: float
-    growth: dict[int, Numbers]
-    variance: float
-    events: int
+    def __add__(self, other: Estimate) -> Estimate:
+        return Estimate(self.mean + other.mean, self.samples + other.samples)
+
+    def __sub__(self, other: Estimate) -> Estimate:
+        return Estimate(self.mean - other.mean, self.samples - other.samples)
+
+    def __mul__(self, factor: float) -> Estimate:
+        return Estimate(self.mean * factor, self.samples * factor)
+
+    def bounds(self) -> Bounds:
+        """With an interval of 95 %; nothing takes less than no time."""
+        low, high = np.percentile(self.samples, [2.5, 97.5])
+        mean = max(0.0, self.mean)
+        return Bounds(min(mean, max(0.0, float(low))), mean, max(mean, float(high)))
 
 
-def calibrate(on_part: Callable[[str], None], seconds: float = SECONDS) -> Calibration:
-    """Measures all parts that this machine and this Python have.
+def mean_of(estimates: list[Estimate]) -> Estimate:
+    """Of several programs: each resampling takes one of them, so that the interval holds how much they differ."""
+    random = np.random.default_rng(2)
+    chosen = random.integers(len(estimates), size=RESAMPLES)
+    samples = np.array([estimates[which].samples[place] for place, which in enumerate(chosen)])
+    return Estimate(float(np.mean([each.mean for each in estimates])), samples)
+
+
+@dataclass(frozen=True)
+class Events:
+    """What one twin recorded: events of all its bursts, settling included, by the most exact key."""
+
+    counts: Mapping[str, int]
+    bursts: int
+
+    def total(self, kind: str) -> int:
+        """Events of "operation", "boundary" or "cuda"."""
+        return sum(count for key, count in self.counts.items() if key.startswith(f"{kind}/"))
+
+    def per_burst(self, kind: str) -> float:
+        """The same, of a burst."""
+        return self.total(kind) / self.bursts
+
+
+class LoopFound:
+    """What the twins of one loop took, and recorded."""
+
+    def __init__(self, measured: Measured, directory: Path) -> None:
+        self._rounds = measured.rounds
+        self._sweeps: dict[str, list[TraceSweep]] = {}
+        for number in range(len(measured.rounds)):
+            for trace in (directory / str(number)).iterdir():
+                swept = sweep_trace(open_trace(trace), correction=Correction({}, "", {}))
+                self._sweeps.setdefault(trace.name, []).append(swept)
+
+    @property
+    def clock(self) -> str:
+        """What the recordings read the time from."""
+        return next(iter(self._sweeps.values()))[0].processes[0].file.clock_kind.name.lower()
+
+    def more_ns(self, twin: str, than: str = "off") -> Estimate:
+        """By how much a burst of one twin is longer than that of another."""
+        random = np.random.default_rng(1)
+        differences = [np.sort(np.subtract(lengths[twin], lengths[than])) for lengths in self._rounds]
+        means = np.array([_trimmed_mean(each) for each in differences])
+        errors = [each.std() / np.sqrt(len(each)) for each in differences]
+        chosen = random.integers(len(means), size=(RESAMPLES, len(means)))
+        samples = (means[chosen] + random.normal(size=chosen.shape) * np.array(errors)[chosen]).mean(axis=1)
+        return Estimate(float(means.mean()), samples)
+
+    def events(self, twin: str) -> Events:
+        """That it recorded."""
+        counts: Counter[str] = Counter()
+        for swept in self._sweeps[twin]:
+            for process in swept.processes:
+                found = process.found["correction"]
+                assert found is not None
+                counts.update(found["uncalibrated"])
+        return Events(counts, sum(len(lengths[twin]) + SETTLING for lengths in self._rounds))
+
+    def cost_ns(self, twin: str, kind: str) -> Estimate:
+        """What recording an event takes, where the twin records no other kind."""
+        return self.more_ns(twin) * (1 / self.events(twin).per_burst(kind))
+
+    def records_ns(self, kind: str) -> Estimate:
+        """What the work of an event's two records takes."""
+        return self.more_ns("many", "on") * (1 / (MANY - 1) / self.events("on").per_burst(kind))
+
+    def share_inside(self, kind: str) -> float:
+        """How much of that work lies within the recorded intervals, from how much longer these become by repeating it.
+
+        Of n events, of which d lie directly in another one, what lies inside a repeats makes the time in events longer
+        by n a + d b, and the time in none by (n - d) b, with b what lies outside.
+        """
+        within, outside = (self._longer_ticks(kind, is_within) for is_within in (True, False))
+        nested = self._nested(kind)
+        b = outside / (1 - nested) if nested < 1 else 0.0
+        a = within - nested * b
+        return float(np.clip(a / (a + b), 0, 1)) if a + b > 0 else 0.5
+
+    def _longer_ticks(self, kind: str, is_within: bool) -> float:
+        ticks = dict.fromkeys(("on", "many"), 0)
+        for twin in ticks:
+            for swept in self._sweeps[twin]:
+                for phase, _, operation, category, _, length in swept.processes[0].found["breakdown"]:
+                    is_event = operation != "(none)" if kind == "operation" else category != "python"
+                    if phase == MEASURED and is_event == is_within:
+                        ticks[twin] += length
+        return float(ticks["many"] - ticks["on"])
+
+    def _nested(self, kind: str) -> float:
+        """The share of boundaries that are called by another one; operations of the loops are not nested."""
+        if kind == "operation":
+            return 0.0
+        found = [swept.processes[0].found for swept in self._sweeps["on"]]
+        entries = sum(row[-1] for each in found for row in each["transitions"])
+        return 1 - entries / sum(sum(each["crossings"].values()) for each in found)
+
+
+def _trimmed_mean(ordered: NDArray[np.int64]) -> float:
+    left_out = int(TRIMMED * len(ordered))
+    return float(ordered[left_out : len(ordered) - left_out].mean())
+
+
+def calibrate(on_loop: Callable[[str], None], seconds: float = SECONDS) -> tuple[Calibration, dict[str, str]]:
+    """Measures all loops that this machine and this Python have.
 
     Args:
-        on_part: called before each process with the part's name.
+        on_loop: called after each with its name.
         seconds: how long to measure.
+
+    Returns:
+        The calibration, and of each loop that cannot be run here, why.
 
     Raises:
         UsageError: a measuring process failed.
     """
-    costs: dict[str, Costs] = {}
+    loops: dict[str, LoopFound] = {}
     versions: dict[str, str] = {}
-    clock = ""
+    missing: dict[str, str] = {}
     with tempfile.TemporaryDirectory(prefix="rlscope-calibrate-") as directory:
-        for key, part in PARTS.items():
-            found = []
-            for number in range(PROCESSES):
-                on_part(key)
-                trace = Path(directory, f"{key.replace('/', '-')}-{number}")
-                measured = _run(key, seconds * part.share / PROCESSES, trace)
-                if measured.missing:
-                    break
+        for name, loop in LOOPS.items():
+            place = Path(directory, name.replace(" ", "-"))
+            place.mkdir()
+            measured = _run(name, seconds * loop.share, place)
+            if measured.missing:
+                missing[name] = measured.missing
+            else:
+                loops[name] = LoopFound(measured, place)
                 versions |= measured.versions
-                swept = sweep_trace(open_trace(trace))
-                clock = swept.processes[0].file.clock_kind.name.lower()
-                found.append(process_costs(measured, swept, is_operation=key.startswith("operation")))
-            if found:
-                costs[key] = costs_of(found)
-    return Calibration(this_environment(clock), now(), versions, _generalized(costs))
+            on_loop(name)
+    clock = loops["annotations"].clock
+    return Calibration(this_environment(clock), now(), versions, costs_of(loops)), missing
 
 
-def _run(key: str, seconds: float, trace: Path) -> Measured:
-    """One process of a part, which finds the same modules as this one wherever it is run."""
-    command = [sys.executable, "-m", "rlscope.calibration.workload", key, str(seconds), str(trace)]
+def _run(name: str, seconds: float, directory: Path) -> Measured:
+    """One loop's process, which finds the same modules as this one wherever it is run."""
+    command = [sys.executable, "-m", "rlscope.calibration.workload", name, str(seconds), str(directory)]
     package = str(Path(__file__).resolve().parents[2])
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([package, *sys.path[1:]])}
-    finished = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=trace.parent, check=False)
+    finished = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=directory, check=False)
     if finished.returncode != 0:
         said = (finished.stderr.strip().splitlines() or ["nothing was said"])[-1]
-        raise UsageError(f"the costs of {key} were expected, but the process that measures them failed: {said}; "
+        raise UsageError(f"the costs of {name} were expected, but the process that measures them failed: {said}; "
                          f"run {' '.join(command)}")  # fmt: skip
-    document: dict[str, Any] = json.loads(finished.stdout)
-    for name in ("on_ns", "probes_off_ns", "probes_on_ns"):
-        document[name] = {int(key): lengths for key, lengths in document[name].items()}
-    return Measured(**document)
+    return Measured(**json.loads(finished.stdout.splitlines()[-1]))
 
 
-def process_costs(measured: Measured, swept: TraceSweep, is_operation: bool) -> ProcessCosts:
-    """Costs per event out of the lengths of blocks.
+def costs_of(loops: Mapping[str, LoopFound]) -> dict[str, Cost]:
+    """The costs that the loops show, by key.
 
-    A recorded block is compared with the two around its recording, so that what changes slowly cancels.
+    What the work of records takes is measured where it is repeated, and is the same for all events of a kind. All else
+    that an event costs, the way into the recorder and what it pushes out of the caches, differs between programs.
     """
-    events = _events(swept, is_operation)
-    if measured.probes_on_ns:
-        events -= sum(PROBES.values())
-    per_block = events / measured.recorded_iterations * measured.iterations
-    off = np.array(measured.off_ns, dtype=float)
-    on = {times: np.array(lengths, dtype=float).mean(axis=1) for times, lengths in measured.on_ns.items()}
-    added = (on[1] - off.mean(axis=1)) / per_block
-    low, high = sorted(measured.on_ns)[-2:]
-    repeated = (on[high] - on[low]) / (high - low) / per_block
-    recorded = np.array(measured.on_ns[1], dtype=float).ravel()
-    variance = (_robust_variance(recorded) - _robust_variance(off.ravel())) / per_block
-    grown = {gap: np.array(lengths) - measured.probes_off_ns[gap] for gap, lengths in measured.probes_on_ns.items()}
-    return ProcessCosts(
-        added, repeated, _share_inside(swept, is_operation, str(low), str(high)),
-        {gap: more - grown[0] for gap, more in grown.items() if gap > 0}, variance,
-        round(events * len(swept.processes)),
-    )  # fmt: skip
-
-
-def _events(swept: TraceSweep, is_operation: bool) -> float:
-    """Events of each recording, without the phases, with the probes."""
-    found = [process.found for process in swept.processes]
-    events = sum(each["events"]["operation"] if is_operation else sum(each["crossings"].values()) for each in found)
-    return events / len(found)
-
-
-def _share_inside(swept: TraceSweep, is_operation: bool, low: str, high: str) -> float:
-    """How much of a record's repeated work lies within the recorded intervals, from how much longer these become.
-
-    Of n events, of which d lie directly in another one, what lies inside a repeats makes the time in events longer by
-    n a + d b and the time in none by (n - d) b, with b what lies outside.
-    """
-    within = {low: 0, high: 0}
-    outside = {low: 0, high: 0}
-    events = entries = 0
-    for process in swept.processes:
-        found = process.found
-        for phase, _, operation, category, _, ticks in found["breakdown"]:
-            if phase not in within:
-                continue
-            is_within = operation != "(none)" if is_operation else category != "python"
-            (within if is_within else outside)[phase] += ticks
-        events += found["events"]["operation"] if is_operation else sum(found["crossings"].values())
-        entries += sum(row[-1] for row in found["transitions"])
-    nested = 0.0 if is_operation or not events else 1 - entries / events
-    longer_within = within[high] - within[low]
-    longer_outside = outside[high] - outside[low]
-    b = longer_outside / (1 - nested) if nested < 1 else 0.0
-    a = longer_within - nested * b
-    return float(np.clip(a / (a + b), 0, 1)) if a + b > 0 else 0.5
-
-
-def _robust_variance(lengths: Numbers) -> float:
-    """From the quartiles, as of a normal distribution."""
-    low, high = np.percentile(lengths, [25, 75])
-    return float(((high - low) / 1.349) ** 2)
-
-
-def costs_of(processes: list[ProcessCosts]) -> Costs:
-    """Costs out of several processes', with intervals of 95 % by resampling processes, and cycles in them.
-
-    What an event costs is how much longer recorded blocks are, but never less than what repeating the work of its
-    records takes, which is measured more exactly: then everything is in the processor's caches. What lies inside is
-    that work's share; all else lies outside. To that comes what single events cost more after longer gaps, which lies
-    outside too; each holds from the (geometric) middle between its gap and the one before it.
-    """
-    random = np.random.default_rng(1)
-    resampled = [_resampled(processes, random) for _ in range(RESAMPLES)]
-    total, inside = _mean_cost(processes)
-    low, high = np.percentile([_mean_cost(each)[0] for each in resampled], [2.5, 97.5])
-    share = inside / total if total > 0 else 0.0
-    near = Bounds(min(low, total), total, max(high, total))
-    # Of so small a difference of two large variances, only what all processes agree on is more than noise.
-    variance = max(0.0, min(process.variance for process in processes))
-    costs = [_cost(0.0, near, share, ZERO, variance, processes)]
-    gap_before = NEAR_GAP_NS
-    for gap in sorted(processes[0].growth):
-        more = _growth(processes, gap)
-        low, high = np.percentile([_growth(each, gap) for each in resampled], [2.5, 97.5])
-        later = Bounds(min(low, more), more, max(high, more))
-        costs.append(_cost(float(np.sqrt(gap_before * gap)), near, share, later, variance, processes))
-        gap_before = gap
-    return tuple(costs)
-
-
-def _cost(
-    from_gap_ns: float, near: Bounds, share: float, later: Bounds, variance: float, processes: list[ProcessCosts]
-) -> Cost:
-    # Their errors are not related, so they add up as squares.
-    below = float(np.hypot(near.mean - near.low, later.mean - later.low))
-    above = float(np.hypot(near.high - near.mean, later.high - later.mean))
-    mean = near.mean + later.mean
-    inside = Bounds(near.low * share, near.mean * share, near.high * share)
-    outside = mean - inside.mean
-    # What is not sure about the whole and not about the part inside is not sure about the part outside.
-    outside_low = max(0.0, outside - max(0.0, below - (inside.mean - inside.low)))
-    outside_high = outside + above - (inside.high - inside.mean)
-    return Cost(
-        from_gap_ns=from_gap_ns,
-        inside_ns=inside,
-        outside_ns=Bounds(outside_low, outside, outside_high),
-        # Costs spread by at least as much as they are: one in a hundred is several times the usual one.
-        std_ns=max(float(np.sqrt(variance)), mean),
-        events=sum(process.events for process in processes),
-    )
-
-
-def _mean_cost(processes: list[ProcessCosts]) -> tuple[float, float]:
-    """Of an event: all of it, and its part inside."""
-    added = float(np.mean([np.median(process.added) for process in processes]))
-    repeated = max(0.0, float(np.mean([np.median(process.repeated) for process in processes])))
-    share_inside = float(np.mean([process.share_inside for process in processes]))
-    return max(added, repeated), repeated * share_inside
-
-
-def _growth(processes: list[ProcessCosts], gap: int) -> float:
-    """Events after a longer gap do not cost less."""
-    return max(0.0, float(np.mean([np.median(process.growth[gap]) for process in processes])))
-
-
-def _resampled(processes: list[ProcessCosts], random: np.random.Generator) -> list[ProcessCosts]:
-    chosen = [processes[place] for place in random.integers(len(processes), size=len(processes))]
-    resampled = []
-    for process in chosen:
-        cycles = random.integers(len(process.added), size=len(process.added))
-        growth = {gap: more[cycles] for gap, more in process.growth.items()}
-        resampled.append(
-            replace(process, added=process.added[cycles], repeated=process.repeated[cycles], growth=growth)
+    kinds = {"operation": loops["annotations"], "boundary": loops["standard library"]}
+    totals = {kind: loop.cost_ns("on", kind) for kind, loop in kinds.items()}
+    events = {kind: loop.events("on") for kind, loop in kinds.items()}
+    if "environment" in loops:
+        totals["operation/simulation"] = loops["environment"].cost_ns("operations", "operation")
+        events["operation/simulation"] = loops["environment"].events("operations")
+    if "script" in loops:
+        cost, counted = _guessed_stages(loops["script"], totals["operation/simulation"])
+        for stage in GUESSED_STAGES:
+            totals[f"operation/{stage}"], events[f"operation/{stage}"] = cost, counted
+    if "stable_baselines3" in loops:
+        totals["operation@stable_baselines3"] = loops["stable_baselines3"].cost_ns("operations", "operation")
+        events["operation@stable_baselines3"] = loops["stable_baselines3"].events("operations")
+    if training := [loops[name] for name in ("script", "stable_baselines3") if name in loops]:
+        totals["boundary/torch"] = mean_of([loop.cost_ns("backend", "boundary") for loop in training])
+        events["boundary/torch"] = training[0].events("backend")
+    costs = {}
+    for key, total in totals.items():
+        kind = key.partition("@")[0].partition("/")[0]
+        records, share = kinds[kind].records_ns(kind), kinds[kind].share_inside(kind)
+        costs[key] = Cost(
+            (records * share).bounds(), (records * (1 - share)).bounds(), (total - records).bounds(),
+            events[key].total(kind),
+        )  # fmt: skip
+    if "gpu" in loops:
+        costs["cuda"] = Cost(
+            ZERO, ZERO, loops["gpu"].cost_ns("cuda", "cuda").bounds(), loops["gpu"].events("cuda").total("cuda")
         )
-    return resampled
+    return costs
 
 
-def _generalized(costs: dict[str, Costs]) -> dict[str, Costs]:
-    """With costs for what was not measured: of its kind, as uncertain as those measured of that kind differ."""
-    general = dict(costs)
-    for kind in ("operation", "boundary"):
-        measured = [each for key, each in costs.items() if key.partition("/")[0] == kind]
-        if measured:
-            general[kind] = tuple(_spanned(of_gap) for of_gap in zip(*measured, strict=True))
-    return general
-
-
-def _spanned(measured: tuple[Cost, ...]) -> Cost:
-    return Cost(
-        measured[0].from_gap_ns,
-        _spanned_bounds([cost.inside_ns for cost in measured]),
-        _spanned_bounds([cost.outside_ns for cost in measured]),
-        max(cost.std_ns for cost in measured),
-        sum(cost.events for cost in measured),
-    )
-
-
-def _spanned_bounds(measured: list[Bounds]) -> Bounds:
-    return Bounds(
-        min(bounds.low for bounds in measured),
-        float(np.mean([bounds.mean for bounds in measured])),
-        max(bounds.high for bounds in measured),
-    )
+def _guessed_stages(script: LoopFound, simulation_ns: Estimate) -> tuple[Estimate, Events]:
+    """What an operation costs whose stage is guessed: what the loop's steps of the environment leave."""
+    events = script.events("operations")
+    steps = events.counts["operation/simulation"] / events.bursts
+    others = events.per_burst("operation") - steps
+    return (script.more_ns("operations") - simulation_ns * steps) * (1 / others), events

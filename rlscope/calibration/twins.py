@@ -50,19 +50,6 @@ class Twin:
     prepare: Callable[[], object] = bool
 
 
-@dataclass(frozen=True)
-class Bursts:
-    """What twins measured.
-
-    Attributes:
-        lengths_ns: by twin, of each burst, all twins' bursts in the same order.
-        settling: bursts of each twin that came before those.
-    """
-
-    lengths_ns: dict[str, NDArray[np.int64]]
-    settling: int
-
-
 def run_twins(
     twins: Mapping[str, Twin],
     program: Program,
@@ -70,7 +57,7 @@ def run_twins(
     seconds: float,
     settling: int,
     clock: Callable[[], int] = time.thread_time_ns,
-) -> Bursts:
+) -> dict[str, NDArray[np.int64]]:
     """Runs them, all on one processor.
 
     Args:
@@ -80,6 +67,9 @@ def run_twins(
         seconds: how long to measure, besides settling.
         settling: bursts of each to be left out.
         clock: measures bursts, in ns.
+
+    Returns:
+        The lengths in ns of each twin's bursts, those of one place in the program at one index.
 
     Raises:
         RecordingError: one of them ended; what it said is on stderr.
@@ -100,7 +90,7 @@ def run_twins(
             each.dismiss()
         for each in running.values():  # only now: a twin has inherited the pipes of those before it
             each.wait()
-    return Bursts({name: np.array(found, dtype=np.int64) for name, found in lengths.items()}, settling)
+    return {name: np.array(found, dtype=np.int64) for name, found in lengths.items()}
 
 
 class _Running:

@@ -1,109 +1,100 @@
-"""The program that a calibration measures: a loop of real calls, in blocks that are recorded in turn and not.
+"""The programs that a calibration measures: loops of real calls, each run as twins that differ in what is recorded.
 
-`python -m rlscope.calibration.workload PART SECONDS DIRECTORY` records into the directory, and prints what it measured,
-`Measured`, as one JSON document.
+`python -m rlscope.calibration.workload LOOP SECONDS DIRECTORY` leaves traces in the directory, and prints what it
+measured, `Measured`, as one JSON document.
 """
 
 from __future__ import annotations
 
 import bisect
+import importlib
 import json
 import math
-import os
 import random
 import sys
 import time
 import zlib
 from binascii import hexlify
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from struct import pack, unpack_from
-from types import ModuleType
 from typing import Any
 
 from rlscope import _native
+from rlscope.calibration.twins import Program, Tick, Twin, run_twins
 from rlscope.model import Category
 from rlscope.record import recorder
 from rlscope.record.config import RecordConfig
-from rlscope.record.trace_directory import begin_trace, end_trace, name_main_process
 
-#: How often each record's work is done in the blocks of a recording; what one record takes shows between the last two.
-AMPLIFICATIONS = (1, 1, 4, 16)
-#: Blocks are long beside a switch of threads and short beside the drift of a machine.
-BLOCK_S = 0.008
-#: After recording was switched on or off the interpreter has to specialize its instructions anew: for the first ten
-#: milliseconds of a loop an event seems to cost up to a hundred times what it does in a recording that goes on.
-SETTLING_S = 0.025
-#: Work of so many ns between single events, and how many of these in each recording. Without work, for comparison.
-PROBES = {0: 300, 50_000: 60, 300_000: 20}
-#: Of the code and memory that this work uses, more than the caches near a core hold.
-COOLING_FUNCTIONS = 2000
-COOLING_BYTES = 1 << 14
-#: Empty phases that fill the first, small chunks of a recording: changing chunks takes as long as a thousand records.
-FILLING_PHASES = 100_000
+#: Twins are forked anew so often: by where its memory happens to lie one is half a per cent faster than another.
+ROUNDS = 8
+#: Bursts of each that are left out: by then the interpreter has specialized its instructions for what is recorded.
+SETTLING = 12
+#: The twin in which the work of each record is done so many times: what one takes shows between it and the usual one.
+MANY = 16
 #: More than the caches near a core hold, so that work and records are as cold as in a program.
 TOUCHED_BYTES = 32 << 20
 
-Iteration = Callable[[], object]
+OPERATIONS = RecordConfig(layers=())
+BACKEND = RecordConfig(layers=("backend",), auto=False)
+ANNOTATIONS = RecordConfig(layers=(), auto=False)
 
 
 @dataclass
 class Measured:
-    """The blocks of one process.
+    """What one loop's twins measured.
 
     Attributes:
-        missing: why this part cannot be measured here; empty if it can.
-        versions: of the libraries that were called.
-        iterations: of the loop in each block.
-        recorded_iterations: in each recording, besides its probes.
-        off_ns: per cycle, the lengths of the blocks before and after the recording.
-        on_ns: the blocks of its recording by amplification, one list per cycle.
-        probes_off_ns: how long a single event takes after work of so many ns, per cycle, not recorded.
-        probes_on_ns: the same, recorded.
+        missing: why this loop cannot be run here; empty if it can.
+        versions: of the libraries that it calls.
+        rounds: of each round, the lengths in ns of each twin's bursts.
     """
 
     missing: str = ""
     versions: dict[str, str] = field(default_factory=dict)
-    iterations: int = 0
-    recorded_iterations: int = 0
-    off_ns: list[tuple[int, int]] = field(default_factory=list)
-    on_ns: dict[int, list[list[int]]] = field(default_factory=dict)
-    probes_off_ns: dict[int, list[float]] = field(default_factory=dict)
-    probes_on_ns: dict[int, list[float]] = field(default_factory=dict)
+    rounds: list[dict[str, list[int]]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
-class Part:
+class Loop:
     """What one process measures.
 
     Attributes:
-        config: how it is recorded: with the records whose cost is asked for and no others.
-        iteration: makes the loop's body, and says which libraries it calls.
-        probe: makes a call that is recorded as one event and takes a few microseconds; None: what costs after longer
-            gaps is not measured.
-        share: of the time for measuring: the less the records add to the loop, the longer it takes to see them.
-        wrapped: modules whose native functions are boundaries besides those known.
-        clock: that measures a block, in ns.
+        program: what runs.
+        twins: how it is recorded; "off" not at all.
+        share: of the time for measuring.
+        libraries: that it calls; without one of them it is missing.
+        why_not: says why it cannot be run although they are there; empty if it can.
+        clock: that measures a burst, in ns.
     """
 
-    config: RecordConfig
-    iteration: Callable[[], tuple[Iteration, dict[str, str]]]
+    program: Program
+    twins: dict[str, Twin]
     share: float
-    probe: Callable[[], Iteration] | None = None
-    wrapped: tuple[ModuleType, ...] = ()
+    libraries: tuple[str, ...] = ()
+    why_not: Callable[[], str] = str
     clock: Callable[[], int] = time.thread_time_ns
 
 
-def _touched() -> tuple[bytearray, Callable[[int], int]]:
+def repeated(tick: Tick, times: int, iteration: Callable[[], object]) -> None:
+    """A program of bursts of so many iterations."""
+    while True:
+        tick()
+        for _ in range(times):
+            iteration()
+
+
+def touched_memory() -> tuple[bytearray, Callable[[int], int]]:
+    """Memory that is in no cache, and what chooses a place in it."""
     memory = bytearray(random.Random(1).randbytes(TOUCHED_BYTES // 16) * 16)
-    choose = random.Random(2).randrange
-    return memory, choose
+    return memory, random.Random(2).randrange
 
 
-def annotated_python() -> tuple[Iteration, dict[str, str]]:
+def annotated_python(tick: Tick) -> None:
     """A few microseconds of Python in an operation each."""
-    memory, choose = _touched()
+    memory, choose = touched_memory()
     operation = _native.operation
 
     def step(name: str) -> int:
@@ -112,270 +103,200 @@ def annotated_python() -> tuple[Iteration, dict[str, str]]:
             return sum(memory[place : place + 24])
 
     def iteration() -> None:
-        for _ in range(8):
-            step("simulation")
-            step("inference")
-            step("evaluate")
+        step("simulation")
+        step("inference")
+        step("evaluate")
 
-    return iteration, {}
-
-
-def empty_operation() -> Iteration:
-    """An operation around nothing."""
-    operation = _native.operation
-
-    def probe() -> None:
-        with operation("inference"):
-            pass
-
-    return probe
+    repeated(tick, 1500, iteration)
 
 
-def environment_steps() -> tuple[Iteration, dict[str, str]]:
-    """Steps of an environment in its usual wrappers, whose operations come from hooks."""
-    import gymnasium
-
-    environment = gymnasium.make("CartPole-v1")
-    environment.reset(seed=1)
-
-    def iteration() -> None:
-        for _ in range(16):
-            _, _, terminated, truncated, _ = environment.step(1 if random.random() < 0.5 else 0)
-            if terminated or truncated:
-                environment.reset()
-
-    return iteration, {"gymnasium": gymnasium.__version__}
-
-
-def endless_step() -> Iteration:
-    """A step of an environment whose episodes have no end."""
-    import gymnasium
-
-    environment = gymnasium.make("CartPole-v1")
-    environment.reset(seed=1)
-    unwrapped: Any = environment.unwrapped
-
-    def probe() -> None:
-        unwrapped.state = (0.0, 0.0, 0.0, 0.0)
-        environment.step(1)
-
-    return probe
-
-
-def standard_library() -> tuple[Iteration, dict[str, str]]:
+def standard_library(tick: Tick) -> None:
     """Native functions of several calling conventions, on memory that is in no cache."""
-    memory, choose = _touched()
+    memory, choose = touched_memory()
     steps = sorted(choose(TOUCHED_BYTES) for _ in range(1000))
 
     def iteration() -> None:
-        for _ in range(8):
-            place = choose(TOUCHED_BYTES - 256)
-            piece = memory[place : place + 200]
-            first, second = unpack_from("<HH", piece, 0)
-            length = math.hypot(first, second)
-            hexlify(pack("<dI", length, zlib.crc32(piece)))
-            zlib.adler32(piece, bisect.bisect(steps, place))
+        place = choose(TOUCHED_BYTES - 256)
+        piece = memory[place : place + 200]
+        first, second = unpack_from("<HH", piece, 0)
+        length = math.hypot(first, second)
+        hexlify(pack("<dI", length, zlib.crc32(piece)))
+        zlib.adler32(piece, bisect.bisect(steps, place))
 
-    return iteration, {}
-
-
-def native_function() -> Iteration:
-    """A call of the standard library."""
-    data = bytes(64)
-    return lambda: zlib.adler32(data)
+    repeated(tick, 1500, iteration)
 
 
-def torch_addition() -> Iteration:
-    """A call of PyTorch."""
-    import torch
+def wrap_standard_library() -> None:
+    """Makes its functions boundaries, which they are not otherwise."""
+    assert recorder.active is not None
+    for module in ("zlib", "binascii", "_struct", "_bisect", "math"):
+        recorder.active.wrap(sys.modules[module], Category.BACKEND)
 
-    numbers = torch.ones(8)
-    return lambda: torch.add(numbers, numbers)
 
+def environment_steps(tick: Tick) -> None:
+    """An environment in its usual wrappers, stepped by a small policy in NumPy."""
+    import gymnasium
+    import numpy as np
 
-def torch_updates(device: str = "cpu") -> tuple[Iteration, dict[str, str]]:
-    """A small policy that acts and is updated. Its calls are short, so that what recording adds to them shows."""
-    import torch
-
-    if device != "cpu" and not torch.cuda.is_available():
-        raise ImportError("there is no GPU that PyTorch can use")
-    torch.set_num_threads(1)
-    torch.manual_seed(1)
-    weights = [torch.randn(shape, device=device).requires_grad_() for shape in ((8, 16), (16,), (16, 2), (2,))]
-    observations, wanted = torch.randn(1 << 16, 8, device=device), torch.randn(1 << 16, 2, device=device)
-    choose = random.Random(3).randrange
-
-    def policy(inputs: torch.Tensor) -> torch.Tensor:
-        hidden = torch.tanh(inputs @ weights[0] + weights[1])
-        return hidden @ weights[2] + weights[3]
-
-    means, squares = ([torch.zeros_like(weight) for weight in weights] for _ in range(2))
-
-    def update(gradients: Sequence[torch.Tensor]) -> None:
-        """Adam, tensor by tensor."""
-        for weight, gradient, mean, square in zip(weights, gradients, means, squares, strict=True):
-            mean.mul_(0.9).add_(gradient, alpha=0.1)
-            square.mul_(0.999).addcmul_(gradient, gradient, value=0.001)
-            weight.addcdiv_(mean, square.sqrt().add_(1e-8), value=-1e-4)
+    environment = gymnasium.make("CartPole-v1")
+    observation, _ = environment.reset(seed=1)
+    generator = np.random.default_rng(1)
+    hidden, output = generator.normal(size=(4, 64)), generator.normal(size=(64, 2))
 
     def iteration() -> None:
-        with torch.no_grad():
-            policy(observations[choose(1 << 16)]).argmax()
-        place = choose((1 << 16) - 4)
-        loss = (policy(observations[place : place + 4]) - wanted[place : place + 4]).pow(2).mean()
-        gradients = torch.autograd.grad(loss, weights)
-        with torch.no_grad():
-            for _ in range(4):
-                update(gradients)
+        nonlocal observation
+        scores = np.tanh(observation @ hidden) @ output
+        action = int(np.argmax(scores + generator.gumbel(size=2)))
+        observation, _, terminated, truncated, _ = environment.step(action)
+        if terminated or truncated:
+            observation, _ = environment.reset()
 
-    return iteration, {"torch": torch.__version__}
+    repeated(tick, 250, iteration)
 
 
-def gpu_updates() -> tuple[Iteration, dict[str, str]]:
-    """The same on a GPU, whose driver is asked for its version too."""
-    iteration, versions = torch_updates("cuda")
-    return iteration, versions | {"driver": str(_native.cuda_status()["driver_version"])}
+def training_script(tick: Tick, device: str = "cpu", iterations: int = 2) -> None:
+    """A script that trains with PyTorch and no library, as PPO does: eight steps of CartPole, and an update on them."""
+    import gymnasium
+    import torch
+
+    torch.set_num_threads(1)
+    torch.manual_seed(1)
+    environment = gymnasium.make("CartPole-v1")
+    policy, value = (network(4, 64, 64, outputs).to(device) for outputs in (2, 1))
+    parameters = [*policy.parameters(), *value.parameters()]
+    optimizer = torch.optim.Adam(parameters, 1e-4)
+    observation, _ = environment.reset(seed=1)
+
+    def iteration() -> None:
+        nonlocal observation
+        observations, actions, rewards, logs = [], [], [], []
+        for _ in range(8):
+            seen = torch.as_tensor(observation, device=device)
+            with torch.no_grad():
+                distribution = torch.distributions.Categorical(logits=policy(seen))
+                action = distribution.sample()
+                logs.append(distribution.log_prob(action))
+            observation, reward, terminated, truncated, _ = environment.step(int(action))
+            observations.append(seen)
+            actions.append(action)
+            rewards.append(float(reward))
+            if terminated or truncated:
+                observation, _ = environment.reset()
+        batch, before, chosen = torch.stack(observations), torch.stack(logs), torch.stack(actions)
+        distribution = torch.distributions.Categorical(logits=policy(batch))
+        advantage = torch.as_tensor(rewards, device=device) - value(batch).squeeze(-1)
+        ratio = (distribution.log_prob(chosen) - before).exp()
+        gain = torch.min(ratio * advantage.detach(), ratio.clamp(0.8, 1.2) * advantage.detach())
+        optimizer.zero_grad()
+        (advantage.pow(2).mean() - gain.mean()).backward()
+        torch.nn.utils.clip_grad_norm_(parameters, 0.5)
+        optimizer.step()
+
+    repeated(tick, iterations, iteration)
 
 
-PARTS = {
-    "operation": Part(RecordConfig(layers=(), auto=False), annotated_python, share=0.15, probe=empty_operation),
-    "operation/simulation": Part(RecordConfig(layers=()), environment_steps, share=0.15, probe=endless_step),
-    "boundary": Part(
-        RecordConfig(layers=(), auto=False),
+def network(*widths: int) -> Any:
+    """Layers of PyTorch of these widths with tanh between them."""
+    import torch
+
+    layers: list[torch.nn.Module] = []
+    for inputs, outputs in pairwise(widths):
+        layers += [torch.nn.Linear(inputs, outputs), torch.nn.Tanh()]
+    return torch.nn.Sequential(*layers[:-1])
+
+
+def stable_baselines3(tick: Tick) -> None:
+    """PPO of Stable-Baselines3 on CartPole. A burst is 32 steps, in every fourth with an update."""
+    import torch
+    from stable_baselines3 import PPO
+    from stable_baselines3.common.callbacks import BaseCallback
+
+    torch.set_num_threads(1)
+
+    class Ticking(BaseCallback):  # type: ignore[misc]
+        def _on_step(self) -> bool:
+            if self.n_calls % 32 == 0:
+                tick()
+            return True
+
+    model = PPO("MlpPolicy", "CartPole-v1", n_steps=128, batch_size=64, n_epochs=4, seed=1, device="cpu")
+    model.learn(sys.maxsize, callback=Ticking())
+
+
+def gpu_training_script(tick: Tick) -> None:
+    """The same as `training_script`, on a GPU."""
+    training_script(tick, "cuda", 4)
+
+
+def why_no_gpu() -> str:
+    """Without asking CUDA, which would then be of no use after a fork."""
+    import torch
+
+    return "" if torch.cuda.device_count() else "there is no GPU that PyTorch can use"
+
+
+OFF = Twin()
+LOOPS = {
+    "annotations": Loop(
+        annotated_python, {"off": OFF, "on": Twin(ANNOTATIONS), "many": Twin(ANNOTATIONS, MANY)}, share=0.07
+    ),
+    "standard library": Loop(
         standard_library,
+        {
+            "off": OFF,
+            "on": Twin(ANNOTATIONS, prepare=wrap_standard_library),
+            "many": Twin(ANNOTATIONS, MANY, wrap_standard_library),
+        },
+        share=0.07,
+    ),
+    "environment": Loop(
+        environment_steps, {"off": OFF, "operations": Twin(OPERATIONS)}, share=0.10, libraries=("gymnasium", "numpy")
+    ),
+    "script": Loop(
+        training_script,
+        {"off": OFF, "operations": Twin(OPERATIONS), "backend": Twin(BACKEND)},
+        share=0.38,
+        libraries=("gymnasium", "torch"),
+    ),
+    "stable_baselines3": Loop(
+        stable_baselines3,
+        {"off": OFF, "operations": Twin(OPERATIONS), "backend": Twin(BACKEND)},
+        share=0.38,
+        libraries=("gymnasium", "torch", "stable_baselines3"),
+    ),
+    "gpu": Loop(
+        gpu_training_script,
+        {"off": OFF, "cuda": Twin(RecordConfig(layers=("cuda",), auto=False))},
         share=0.2,
-        probe=native_function,
-        wrapped=tuple(sys.modules[name] for name in ("zlib", "binascii", "_struct", "_bisect", "math")),
+        libraries=("gymnasium", "torch"),
+        why_not=why_no_gpu,
+        clock=time.perf_counter_ns,
     ),
-    "boundary/torch": Part(
-        RecordConfig(layers=("backend",), auto=False), torch_updates, share=0.5, probe=torch_addition
-    ),
-    "cuda": Part(RecordConfig(layers=("cuda",), auto=False), gpu_updates, share=0.2, clock=time.perf_counter_ns),
 }
 
 
-def measure(part: Part, seconds: float, directory: Path) -> Measured:
-    """Runs blocks for as long, recorded ones into the directory of a trace."""
+def measure(loop: Loop, seconds: float, directory: Path) -> Measured:
+    """Runs twins of the loop for as long, those that are recorded into `directory / ROUND / TWIN`."""
     try:
-        iteration, versions = part.iteration()
+        libraries = {name: importlib.import_module(name) for name in loop.libraries}
     except ImportError as error:
         return Measured(missing=str(error))
-    begin_trace(directory, part.config, command=None, is_forced=False)
-    name_main_process(directory, os.getpid())
-    blocks = Blocks(part, iteration, directory)
-    measured = Measured(versions=versions, iterations=blocks.iterations)
-    measured.recorded_iterations = blocks.settling_iterations + len(AMPLIFICATIONS) * blocks.iterations
-    measured.on_ns = {times: [] for times in AMPLIFICATIONS}
-    if part.probe:
-        measured.probes_off_ns = {gap: [] for gap in PROBES}
-        measured.probes_on_ns = {gap: [] for gap in PROBES}
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline or not measured.off_ns:
-        before = blocks.timed()
-        blocks.record(measured)
-        blocks.settle()
-        measured.off_ns.append((before, blocks.timed()))
-        blocks.probe(measured.probes_off_ns)
-    end_trace(directory, exit_status=0)
+    if missing := loop.why_not():
+        return Measured(missing=missing)
+    measured = Measured(versions={name: str(module.__version__) for name, module in libraries.items()})
+    if "cuda" in loop.twins:
+        measured.versions["driver"] = str(_native.cuda_status()["driver_version"])
+    for number in range(ROUNDS):
+        place = directory / str(number)
+        lengths = run_twins(loop.twins, loop.program, place, seconds / ROUNDS, SETTLING, loop.clock)
+        measured.rounds.append({name: found.tolist() for name, found in lengths.items()})
     return measured
-
-
-class Blocks:
-    """Runs a part in blocks."""
-
-    def __init__(self, part: Part, iteration: Iteration, directory: Path) -> None:
-        self._part = part
-        self._iteration = iteration
-        self._directory = directory
-        self._probe = part.probe() if part.probe else None
-        self._cool = cooling()
-        self.settle_for(10 * BLOCK_S)  # what is done at first use only
-        each_s = 5 * BLOCK_S / self.settle_for(5 * BLOCK_S)
-        self.iterations = max(1, round(BLOCK_S / each_s))
-        self.settling_iterations = max(1, math.ceil(SETTLING_S / each_s))
-
-    def settle_for(self, seconds: float) -> int:
-        """How many iterations it took."""
-        deadline, count = time.perf_counter() + seconds, 0
-        while time.perf_counter() < deadline:
-            self._iteration()
-            count += 1
-        return max(1, count)
-
-    def settle(self) -> None:
-        """Until what switching recording changes has passed."""
-        for _ in range(self.settling_iterations):
-            self._iteration()
-
-    def timed(self) -> int:
-        """How long a block takes."""
-        clock, iteration = self._part.clock, self._iteration
-        started = clock()
-        for _ in range(self.iterations):
-            iteration()
-        return clock() - started
-
-    def record(self, measured: Measured) -> None:
-        """One block with each amplification, in random order, in a phase of that name; then the probes."""
-        lengths: dict[int, list[int]] = {times: [] for times in AMPLIFICATIONS}
-        recording = recorder.activate(self._directory, self._part.config)
-        try:
-            for module in self._part.wrapped:
-                recording.wrap(module, Category.BACKEND)
-            filling = _native.phase("filling")
-            for _ in range(FILLING_PHASES):
-                with filling:
-                    pass
-            self.settle()
-            for times in random.sample(AMPLIFICATIONS, len(AMPLIFICATIONS)):
-                with _native.phase(str(times)):
-                    _native.amplify(times)
-                    lengths[times].append(self.timed())
-                    _native.amplify(1)
-            self.probe(measured.probes_on_ns)
-        finally:
-            recorder.deactivate()
-        for times, found in lengths.items():
-            measured.on_ns[times].append(found)
-
-    def probe(self, found: dict[int, list[float]]) -> None:
-        """Adds how long the probe takes after each gap: the mean of the middle half of them."""
-        probe, cool, now = self._probe, self._cool, time.perf_counter_ns
-        if probe is None:
-            return
-        for gap in random.sample(list(PROBES), len(PROBES)):
-            lengths = []
-            for _ in range(PROBES[gap]):
-                cool(gap)
-                started = now()
-                probe()
-                lengths.append(now() - started)
-            lengths.sort()
-            middle = lengths[len(lengths) // 4 : -len(lengths) // 4]
-            found[gap].append(sum(middle) / len(middle))
-
-
-def cooling() -> Callable[[int], None]:
-    """Work of so many ns that takes caches and branch predictors for itself, as a program's does; not recorded."""
-    memory, choose = _touched()
-    functions: list[Callable[[int], object]] = []
-    for number in range(COOLING_FUNCTIONS):
-        functions.append(eval(f"lambda n: [n * {number} for n in range(3)] + [dict(a=n, b={number}), '%d' % n]"))
-
-    def cool(gap: int) -> None:
-        deadline = time.perf_counter_ns() + gap
-        while time.perf_counter_ns() < deadline:
-            functions[choose(COOLING_FUNCTIONS)](7)
-            place = choose(TOUCHED_BYTES - COOLING_BYTES)
-            memory[place : place + COOLING_BYTES // 2] = memory[place + COOLING_BYTES // 2 : place + COOLING_BYTES]
-
-    return cool
 
 
 def main() -> None:
     """Prints what was measured."""
-    part, seconds, directory = sys.argv[1:]
-    document: dict[str, Any] = asdict(measure(PARTS[part], float(seconds), Path(directory)))
+    loop, seconds, directory = sys.argv[1:]
+    document: dict[str, Any] = asdict(measure(LOOPS[loop], float(seconds), Path(directory)))
     json.dump(document, sys.stdout)
 
 
