@@ -33,9 +33,8 @@ class _Device(TypedDict):
 
 # The least, the expected and the most that something may be.
 _Bounds = tuple[int, int, int]
-# Of recording an event that comes so long or longer after its thread's previous one, in ticks: that gap, the cost
-# inside the recorded interval, and outside.
-TickCost = tuple[float, tuple[float, float, float], tuple[float, float, float]]
+# Of recording an event, in ticks: inside the recorded interval, and outside.
+TickCost = tuple[tuple[float, float, float], tuple[float, float, float]]
 
 class CorrectionDict(TypedDict):
     # (phase, stage, operation, category, resource, parts of a tick), 256 to the tick. What is removed is taken off the
@@ -43,9 +42,8 @@ class CorrectionDict(TypedDict):
     removed: list[tuple[str, str, str, str, str, _Bounds]]
     turned: list[tuple[str, str, str, str, str, _Bounds]]
     uncorrectable: _Bounds  # parts that no time was found for
-    # Events by the most exact key that their cost may have: those with a cost, exact or of their kind, by which of the
-    # key's costs they have; and the others.
-    charged: dict[str, list[int]]
+    # Events by the most exact key that their cost may have: those with a cost, exact or of their kind; and the others.
+    charged: dict[str, int]
     uncalibrated: dict[str, int]
 
 class SweepDict(TypedDict, total=False):
@@ -103,8 +101,11 @@ def sweep(
     recover: bool = False,
     by_thread: bool = False,
     coincident: bool = False,
-    costs: dict[str, tuple[TickCost, ...]] | None = None,
+    costs: dict[str, TickCost] | None = None,
 ) -> SweepDict: ...
+
+# What the dict of `sweep` holds under this name, known before the sweep.
+def properties(path: str | PathLike[str], recover: bool = False) -> dict[str, object]: ...
 
 # (path, start_ticks, end_ticks, clock, place in the result of each of the process's devices). The clock makes `to +
 # (ticks - from) * numerator / denominator` of ticks, rounded, from the tuple (from, to, numerator, denominator).

@@ -11,11 +11,10 @@ from typing import Any
 
 from trace_builder import Begin, End, ProcessScript, Progress, Work
 
-from rlscope.analysis.correction import corrected_parts
+from rlscope.analysis.correction import Cost, corrected_parts
 from rlscope.model import NO_OPERATION, NO_PHASE, STAGES, TRAINING_LOOP, Category, DeviceWork, NameKind
 
 Stack = list[Begin]
-CostParts = tuple[tuple[float, ...], ...]  # inside and outside
 MAIN = 0
 BOUNDS = range(3)
 BLOCKED = (Category.WAIT, Category.CUDA_WAIT)
@@ -57,6 +56,14 @@ def keys_of_cost(frame: Begin) -> list[str]:
     return [f"boundary/{frame.name.split('.')[0]}", "boundary"]
 
 
+def cost_parts(cost: Cost, amplification: int) -> tuple[list[float], list[float]]:
+    """Inside and outside: the least, the expected and the most."""
+    inside, outside, rest = (
+        (part.low, part.mean, part.high) for part in (cost.records_inside_ns, cost.records_outside_ns, cost.rest_ns)
+    )
+    return [amplification * inside[i] for i in BOUNDS], [amplification * outside[i] + rest[i] for i in BOUNDS]
+
+
 def resource_of(category: Category, device_works: bool) -> str:
     """Rule 4."""
     if device_works:
@@ -74,10 +81,8 @@ class Twin:
             for index, work in enumerate(queue.statements)
             if isinstance(work, Work)
         )
-        self.costs = script.costs or {}
+        self.costs = {key: cost_parts(cost, script.amplification) for key, cost in (script.costs or {}).items()}
         self.debts: dict[int, list[float]] = {}  # what each thread spends from now on recording, by bound
-        self.last_event: dict[int, int] = {}  # of each thread, of those that cost something or nothing
-        self.chosen: dict[int, list[CostParts | None]] = {}  # of each open frame, by thread
         self.removed: dict[tuple[str, ...], list[float]] = {}
         self.turned: dict[tuple[str, ...], list[float]] = {}
         self.charged = [0.0] * len(BOUNDS)
@@ -113,7 +118,8 @@ class Twin:
             until = min(max(ticks, now), self.end)
             self.account(now, until)
             now = until
-            self.charge(stream, statement, now, is_in_time=now == ticks)
+            if now == ticks:
+                self.charge(stream, statement)
             self.apply(stream, statement, now)
         self.account(now, self.end)
         for debt in self.debts.values():
@@ -192,21 +198,16 @@ class Twin:
             if takes_part(stream, stack):
                 self.threads[(stream, *self.row(stream, running, self.scope(stream)))] += end - start
 
-    def charge(self, stream: int, statement: Begin | End | Progress, now: int, is_in_time: bool) -> None:
-        """What recording this takes is spent by the thread from here on; how much the event's begin decides."""
+    def charge(self, stream: int, statement: Begin | End | Progress) -> None:
+        """What recording this takes is spent by the thread from here on."""
         if isinstance(statement, Progress):
             return
-        chosen = self.chosen.setdefault(stream, [])
-        if isinstance(statement, Begin):
-            costs = next((self.costs[key] for key in keys_of_cost(statement) if key in self.costs), ())
-            gap = now - self.last_event.get(stream, 0) if is_in_time else 0
-            chosen.append(([cost[1:] for cost in costs if gap >= cost[0]] or [None])[-1])
-        cost = chosen[-1] if isinstance(statement, Begin) else chosen.pop()
-        if is_in_time:
-            self.last_event[stream] = now
-            if cost is not None:
-                add(self.debts, stream, cost[isinstance(statement, End)])
-                self.charged = [self.charged[i] + cost[isinstance(statement, End)][i] for i in BOUNDS]
+        frame = statement if isinstance(statement, Begin) else self.stacks[stream][-1]
+        cost = next((self.costs[key] for key in keys_of_cost(frame) if key in self.costs), None)
+        if cost is not None:
+            parts = cost[isinstance(statement, End)]
+            add(self.debts, stream, parts)
+            self.charged = [self.charged[i] + parts[i] for i in BOUNDS]
 
     def run_down(self, owner: int, row: tuple[str, ...], device_works: bool, length: int) -> None:
         """Every thread spends time; it is the process's only where the thread owns the instant and does not wait."""

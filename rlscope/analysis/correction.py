@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -37,34 +37,46 @@ class Bounds:
     mean: float
     high: float
 
+    def __add__(self, other: Bounds) -> Bounds:
+        return Bounds(self.low + other.low, self.mean + other.mean, self.high + other.high)
+
+    def __mul__(self, times: int) -> Bounds:
+        return Bounds(self.low * times, self.mean * times, self.high * times)
+
 
 @dataclass(frozen=True)
 class Cost:
     """What recording one event takes.
 
     Attributes:
-        from_gap_ns: of events that come at least so long after their thread's previous begin or end.
-        inside_ns: within the recorded interval.
-        outside_ns: in the time of what encloses the event.
-        std_ns: of a single event's whole cost.
+        records_inside_ns: the work of its two records within the recorded interval.
+        records_outside_ns: their work outside, in the time of what encloses the event.
+        rest_ns: all else, outside too, however often the work of the records is done.
         events: that it was measured with.
     """
 
-    from_gap_ns: float
-    inside_ns: Bounds
-    outside_ns: Bounds
-    std_ns: float
+    records_inside_ns: Bounds
+    records_outside_ns: Bounds
+    rest_ns: Bounds
     events: int
+
+    @property
+    def outside_ns(self) -> Bounds:
+        """What is not within the recorded interval."""
+        return self.records_outside_ns + self.rest_ns
 
     @property
     def total_ns(self) -> Bounds:
         """Inside and outside together."""
-        inside, outside = self.inside_ns, self.outside_ns
-        return Bounds(inside.low + outside.low, inside.mean + outside.mean, inside.high + outside.high)
+        return self.records_inside_ns + self.outside_ns
 
-
-#: What events of one key cost, in order of the gaps, of which the first is 0.
-Costs = tuple[Cost, ...]
+    def amplified(self, times: int) -> Cost:
+        """The cost where the work of each record is done so many times."""
+        return replace(
+            self,
+            records_inside_ns=self.records_inside_ns * times,
+            records_outside_ns=self.records_outside_ns * times,
+        )
 
 
 @dataclass(frozen=True)
@@ -77,22 +89,20 @@ class Correction:
         versions: of the libraries that they were measured with.
     """
 
-    costs: Mapping[str, Costs]
+    costs: Mapping[str, Cost]
     source: str
     versions: Mapping[str, str]
 
-    def in_ticks(self, clock: Clock) -> dict[str, tuple[TickCost, ...]]:
+    def in_ticks(self, clock: Clock, amplification: int = 1) -> dict[str, TickCost]:
         """The costs as the sweep of a file with this clock wants them."""
         per_ns = clock.denominator / clock.ns_per_denominator
+        costs = {key: cost.amplified(amplification) for key, cost in self.costs.items()}
         return {
-            key: tuple(
-                (cost.from_gap_ns * per_ns, _ticks(cost.inside_ns, per_ns), _ticks(cost.outside_ns, per_ns))
-                for cost in costs
-            )
-            for key, costs in self.costs.items()
+            key: (_ticks(cost.records_inside_ns, per_ns), _ticks(cost.outside_ns, per_ns))
+            for key, cost in costs.items()
         }
 
-    def costs_of(self, key: str) -> Costs:
+    def cost_of(self, key: str) -> Cost:
         """Of the events with this exact key."""
         return self.costs[key] if key in self.costs else self.costs[key.partition("/")[0]]
 
@@ -145,7 +155,12 @@ class CorrectedProcess:
     """
 
     def __init__(
-        self, found: SweepDict, clock: Clock, correction: Correction, waits_shortened_by_s: float = 0.0
+        self,
+        found: SweepDict,
+        clock: Clock,
+        correction: Correction,
+        amplification: int,
+        waits_shortened_by_s: float = 0.0,
     ) -> None:
         """Computes everything.
 
@@ -153,6 +168,7 @@ class CorrectedProcess:
             found: what the sweep found, with the costs of `correction`.
             clock: of the process.
             correction: the costs.
+            amplification: how many times the work of each of its records was done.
             waits_shortened_by_s: overhead of the trace's other processes, for which this one may have waited.
         """
         assert found["correction"] is not None
@@ -163,7 +179,8 @@ class CorrectedProcess:
         versions = found["properties"].get("versions")
         self.other_versions = correction.other_versions(versions if isinstance(versions, dict) else {})
         self._width = OTHER_VERSION if self.other_versions else 1.0
-        self._noise_s = _noise_s(correction, swept["charged"])
+        costs = ((correction.cost_of(key).amplified(amplification), events) for key, events in swept["charged"].items())
+        self._noise_s = _noise_s(costs)
         wait_s = sum(row[-1] for row in found["breakdown"] if row[3] == "wait") * PARTS_PER_TICK * self._s_per_part
         shortened = min(1.0, waits_shortened_by_s / wait_s) if wait_s else 0.0
         raw = {row[:5]: row[5] * PARTS_PER_TICK for row in found["breakdown"]}
@@ -219,17 +236,18 @@ def _ticks(bounds: Bounds, per_ns: float) -> tuple[float, float, float]:
     return bounds.low * per_ns, bounds.mean * per_ns, bounds.high * per_ns
 
 
-def _noise_s(correction: Correction, charged: Mapping[str, Sequence[int]]) -> float:
+def _noise_s(costs: Iterable[tuple[Cost, int]]) -> float:
     """How much a sum of overhead of one second is off because every event costs something else: one standard deviation.
 
-    Of n events with mean m and standard deviation s the sum n m has the standard deviation s sqrt(n), so a sum x has
-    s / sqrt(m) sqrt(x). Events of several kinds are taken to be mixed in each row as they are in the process.
+    Costs spread by about as much as they are: most are usual, one in a hundred is many times that. So the standard
+    deviation of an event's cost is taken to be its mean m. Of n events the sum n m has the standard deviation
+    m sqrt(n), so a sum x has sqrt(m) sqrt(x). Events of several kinds are taken to be mixed in each row as they are in
+    the process.
+
+    Args:
+        costs: of each kind of events, with how many were charged.
     """
-    costs = [
-        (cost, count)
-        for key, counts in charged.items()
-        for cost, count in zip(correction.costs_of(key), counts, strict=True)
-    ]
-    total_ns = sum(count * cost.total_ns.mean for cost, count in costs)
-    variance = sum(count * cost.std_ns**2 for cost, count in costs)
+    sums = [(cost.total_ns.mean, events) for cost, events in costs]
+    total_ns = sum(events * mean for mean, events in sums)
+    variance = sum(events * mean**2 for mean, events in sums)
     return math.sqrt(variance / total_ns / NS_PER_S) if total_ns else 0.0

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rlscope._analysis import sweep
+from rlscope._analysis import properties, sweep
 from rlscope.analysis.correction import Correction
 from rlscope.errors import TraceError, TraceFormatError
 from rlscope.model import GpuAttribution
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 ROLES = ("main", "worker", "infrastructure")
 NS_PER_S = 1_000_000_000
+#: As often as the recorder can do the work of a record.
+MOST_AMPLIFICATION = 1000
 
 
 @dataclass(frozen=True)
@@ -68,18 +70,22 @@ def sweep_trace(
     """Sweeps each process of `trace` once; `on_process` is called after each.
 
     Raises:
+        TraceError: a file cannot be read, or times are to be corrected and it says no amplification that there is.
         TraceFormatError: a file is damaged, and `recover` is off or nothing of the file can be used.
     """
 
     def sweep_one(file: ProcessFile) -> SweepDict | TraceFormatError:
         try:
+            costs = None
+            if correction is not None:
+                costs = correction.in_ticks(file.clock, amplification_of(file, properties(file.path, recover)))
             found = sweep(
                 file.path,
                 limit_ticks=file.limit_ticks,
                 recover=recover,
                 by_thread=by_thread,
                 coincident=gpu_attribution is GpuAttribution.COINCIDENT,
-                costs=correction.in_ticks(file.clock) if correction is not None else None,
+                costs=costs,
             )
         except TraceFormatError as error:
             if not recover:
@@ -112,6 +118,21 @@ def sweep_trace(
         ProcessSweep(file, name, _role(file, found), found) for (file, found), name in zip(swept, names, strict=True)
     )
     return TraceSweep(trace, processes, tuple(why), correction)
+
+
+def amplification_of(file: ProcessFile, found: Mapping[str, object]) -> int:
+    """How many times the work of each of the file's records was done, by the properties that were found in it.
+
+    Raises:
+        TraceError: they hold a value that cannot be.
+    """
+    times = found.get("amplification", 1)
+    if type(times) is not int or not 1 <= times <= MOST_AMPLIFICATION:
+        raise TraceError(
+            f"an amplification from 1 to {MOST_AMPLIFICATION} was expected, but the properties in {file.path} say "
+            f"{encodable(repr(times)[:80])}; what its records cost is not known, so analyze it with --correct none"
+        )
+    return times
 
 
 def _length_ns(file: ProcessFile, ticks: int) -> int:

@@ -1,5 +1,5 @@
-// The extension module rlscope._analysis: sweeps a process file into a dict of its tables, and adds up how long devices
-// worked for several processes.
+// The extension module rlscope._analysis: sweeps a process file into a dict of its tables, tells its properties before, and
+// adds up how long devices worked for several processes.
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
@@ -188,23 +188,13 @@ Owned overhead_rows(const std::vector<rlscope::OverheadRow>& values) {
   return list;
 }
 
-Owned counts_by_cost(const std::map<std::string, std::vector<uint64_t>>& values) {
-  Owned dict = checked(PyDict_New());
-  for (const auto& [key, sums] : values) {
-    Owned list = checked(PyList_New(0));
-    for (uint64_t sum : sums) append(list.get(), number(sum));
-    check(PyDict_SetItem(dict.get(), text(key).get(), list.get()));
-  }
-  return dict;
-}
-
 Owned correction(const SweepResult& result) {
   if (!result.correction) return Owned(Py_NewRef(Py_None));
   Owned dict = checked(PyDict_New());
   put(dict.get(), "removed", overhead_rows(result.correction->removed));
   put(dict.get(), "turned", overhead_rows(result.correction->turned));
   put(dict.get(), "uncorrectable", bounds(result.correction->uncorrectable));
-  put(dict.get(), "charged", counts_by_cost(result.correction->charged));
+  put(dict.get(), "charged", counts(result.correction->charged));
   put(dict.get(), "uncalibrated", counts(result.correction->uncalibrated));
   return dict;
 }
@@ -373,34 +363,18 @@ rlscope::OverheadParts to_parts(const double (&ticks)[rlscope::kBounds]) {
   return parts;
 }
 
-// A dict from key to a tuple of (gap, (least, expected, most) inside, the same outside), in ticks, in order of the gaps.
+// A dict from key to ((least, expected, most) inside, the same outside), in ticks.
 rlscope::CostTable to_costs(PyObject* dict) {
   rlscope::CostTable costs;
   PyObject *key, *value;
   for (Py_ssize_t at = 0; PyDict_Next(dict, &at, &key, &value);) {
     const char* name = PyUnicode_AsUTF8(key);
-    if (!name || !PyTuple_Check(value)) {
-      if (name) PyErr_Format(PyExc_TypeError, "the costs of %R are a tuple, not %R", key, value);
+    double inside[rlscope::kBounds], outside[rlscope::kBounds];
+    if (!name || !PyArg_Parse(value, "((ddd)(ddd)):costs", inside, inside + 1, inside + 2, outside, outside + 1,
+                              outside + 2)) {
       throw PythonError{};
     }
-    std::vector<rlscope::EventCost>& of_name = costs[name];
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(value); i++) {
-      double gap, inside[rlscope::kBounds], outside[rlscope::kBounds];
-      if (!PyArg_ParseTuple(PyTuple_GET_ITEM(value, i), "d(ddd)(ddd):costs", &gap, inside, inside + 1, inside + 2,
-                            outside, outside + 1, outside + 2)) {
-        throw PythonError{};
-      }
-      bool is_in_order = i == 0 ? gap == 0 : gap > static_cast<double>(of_name.back().from_gap) && gap < kMostCostTicks;
-      if (!is_in_order) {
-        PyErr_Format(PyExc_ValueError, "the costs of %R are to be in order of their gaps, from 0", key);
-        throw PythonError{};
-      }
-      of_name.push_back({static_cast<uint64_t>(gap), to_parts(inside), to_parts(outside)});
-    }
-    if (of_name.empty()) {
-      PyErr_Format(PyExc_ValueError, "of %R no cost was given", key);
-      throw PythonError{};
-    }
+    costs[name] = {to_parts(inside), to_parts(outside)};
   }
   return costs;
 }
@@ -433,6 +407,26 @@ PyObject* py_sweep(PyObject*, PyObject* args, PyObject* kwargs) {
       result = rlscope::sweep(*file, {limit_ticks, by_thread != 0, attribution, cost_dict != Py_None ? &costs : nullptr});
     }
     return to_dict(*file, result, by_thread != 0).release();
+  });
+}
+
+PyObject* py_properties(PyObject*, PyObject* args, PyObject* kwargs) {
+  static const char* keywords[] = {"path", "recover", nullptr};
+  PyObject* path = nullptr;
+  int recovers = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|p:properties", const_cast<char**>(keywords), PyUnicode_FSConverter,
+                                   &path, &recovers)) {
+    return nullptr;
+  }
+  Owned path_bytes(path);
+  return with_python_errors(path, [&] {
+    std::unique_ptr<TraceFile> file;
+    {
+      WithoutGil released;
+      file = std::make_unique<TraceFile>(PyBytes_AS_STRING(path), recovers != 0);
+    }
+    Owned why = checked(PyList_New(0));  // the sweep says it
+    return properties(*file, why.get()).release();
   });
 }
 
@@ -495,8 +489,10 @@ PyCFunction as_method(Function* function) {
 
 PyMethodDef kMethods[] = {
     {"sweep", as_method(py_sweep), METH_VARARGS | METH_KEYWORDS,
-     "sweep(path, limit_ticks=0, recover=False, by_thread=False, coincident=False)\n--\n\n"
+     "sweep(path, limit_ticks=0, recover=False, by_thread=False, coincident=False, costs=None)\n--\n\n"
      "Analyzes one process file. _analysis.pyi says what the dict holds."},
+    {"properties", as_method(py_properties), METH_VARARGS | METH_KEYWORDS,
+     "properties(path, recover=False)\n--\n\nWhat a process file says about its process."},
     {"device_union", as_method(py_device_union), METH_VARARGS | METH_KEYWORDS,
      "device_union(processes, recover=False)\n--\n\n"
      "Adds up how long devices worked for any of several processes. _analysis.pyi says what the list holds."},

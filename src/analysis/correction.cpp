@@ -10,6 +10,8 @@ constexpr auto kWait = static_cast<uint8_t>(Category::kWait);
 
 }  // namespace
 
+const EventCost Correction::kNothing{};
+
 std::string Correction::key_of(const Name& name) {
   if (name.kind == NameKind::kPhase) return "operation";
   if (name.kind == NameKind::kOperation) return "operation/" + name.text;
@@ -18,7 +20,7 @@ std::string Correction::key_of(const Name& name) {
 }
 
 // That of the operation, library or CUDA call, else that of all of its kind; null: nobody measured it.
-const std::vector<EventCost>* Correction::find(const Name& name) const {
+const EventCost* Correction::find(const Name& name) const {
   std::string key = key_of(name);
   for (const std::string& known : {key, key.substr(0, key.find('/'))}) {
     auto found = costs_.find(known);
@@ -31,27 +33,8 @@ void Correction::learn_names(const std::vector<Name>& names) {
   by_id_.resize(names.size());
   for (size_t id = 0; id < names.size(); id++) {
     bool is_event = names[id].kind != NameKind{} && names[id].kind != NameKind::kDeviceWork;
-    if (!is_event || by_id_[id].costs) continue;
-    by_id_[id].costs = find(names[id]);
-    if (by_id_[id].costs) by_id_[id].events.resize(by_id_[id].costs->size());
+    if (is_event && !by_id_[id]) by_id_[id] = find(names[id]);
   }
-}
-
-uint32_t Correction::charge_begin(Debt& debt, uint32_t id, uint64_t now) {
-  uint64_t gap = now - debt.last_event;
-  debt.last_event = now;
-  if (!is_calibrated(id)) return 0;
-  const std::vector<EventCost>& costs = *by_id_[id].costs;
-  uint32_t place = 0;
-  while (place + 1 < costs.size() && gap >= costs[place + 1].from_gap) place++;
-  by_id_[id].events[place]++;
-  charge(debt, costs[place].inside, now);
-  return place;
-}
-
-void Correction::charge_end(Debt& debt, uint32_t id, uint32_t place, uint64_t now) {
-  debt.last_event = now;
-  if (is_calibrated(id)) charge(debt, (*by_id_[id].costs)[place].outside, now);
 }
 
 void Correction::charge(Debt& debt, const OverheadParts& parts, uint64_t now) {

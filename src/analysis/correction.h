@@ -16,7 +16,6 @@ namespace rlscope {
 struct Debt {
   OverheadParts owed{};
   uint64_t run_down_until = 0;
-  uint64_t last_event = 0;
 };
 
 // Where time counts: a cell of a row of the breakdown.
@@ -36,10 +35,9 @@ class Correction {
   // To be called again when the catalog has grown.
   void learn_names(const std::vector<Name>& names);
 
-  // A begin or end record at `now`: the thread spends from here on what recording it takes. A begin decides which of
-  // its name's costs the event has; its end is to be told.
-  uint32_t charge_begin(Debt& debt, uint32_t id, uint64_t now);
-  void charge_end(Debt& debt, uint32_t id, uint32_t place, uint64_t now);
+  // A begin or end record at `now`: the thread spends from here on what recording it takes.
+  void charge_begin(Debt& debt, uint32_t id, uint64_t now) { charge(debt, cost(id).inside, now); }
+  void charge_end(Debt& debt, uint32_t id, uint64_t now) { charge(debt, cost(id).outside, now); }
   void charge_ticks(Debt& debt, uint64_t ticks, uint64_t now);
 
   // From `from` to `to` the thread with this debt owns the process's time, which counts in `place`; where a device works
@@ -54,23 +52,19 @@ class Correction {
   const OverheadParts& uncorrectable() const { return uncorrectable_; }
   // The most exact key that a cost of events of this name may have.
   static std::string key_of(const Name& name);
-  bool is_calibrated(uint32_t id) const { return id < by_id_.size() && by_id_[id].costs != nullptr; }
-  // Events of a name that is calibrated, by which of its costs they have.
-  const std::vector<uint64_t>& charged(uint32_t id) const { return by_id_[id].events; }
+  bool is_calibrated(uint32_t id) const { return id < by_id_.size() && by_id_[id] != nullptr; }
 
  private:
-  struct NameCosts {
-    const std::vector<EventCost>* costs = nullptr;
-    std::vector<uint64_t> events;  // of each
-  };
-
-  const std::vector<EventCost>* find(const Name& name) const;
+  const EventCost& cost(uint32_t id) const { return is_calibrated(id) ? *by_id_[id] : kNothing; }
+  const EventCost* find(const Name& name) const;
   void charge(Debt& debt, const OverheadParts& parts, uint64_t now);
   void hide(Debt& debt, uint64_t ticks);
   OverheadParts& removed_in(const BreakdownPlace& place);
 
+  static const EventCost kNothing;
+
   const CostTable& costs_;
-  std::vector<NameCosts> by_id_;
+  std::vector<const EventCost*> by_id_;
   Sums removed_, turned_;
   uint32_t phase_ = 0;  // of the pointers below
   Scope scope_ = 0;

@@ -32,22 +32,16 @@ constexpr size_t kBytesPerThreadRow = 8;
 struct Frame {
   uint64_t saved;  // what the end restores: the category, the scope, or the key of the open phase
   uint32_t id;
-  uint32_t cost;  // with costs only: which of its name's costs the event has
 };
 
 // A std::vector's push_back builds the frame elsewhere and copies it, which costs a quarter of the sweep's time.
 class FrameStack {
  public:
   void push(uint64_t saved, uint32_t id) {
-    make_room();
+    if (__builtin_expect(depth_ == frames_.size(), 0)) frames_.resize(2 * depth_ + kFirstFrames);
     frames_[depth_].saved = saved;
     frames_[depth_].id = id;
     depth_++;
-  }
-  // Of the frame that is pushed next.
-  void set_next_cost(uint32_t cost) {
-    make_room();
-    frames_[depth_].cost = cost;
   }
   const Frame& pop() { return frames_[--depth_]; }
   size_t depth() const { return depth_; }
@@ -55,9 +49,6 @@ class FrameStack {
 
  private:
   static constexpr size_t kFirstFrames = 16;
-  void make_room() {
-    if (__builtin_expect(depth_ == frames_.size(), 0)) frames_.resize(2 * depth_ + kFirstFrames);
-  }
   std::vector<Frame> frames_;
   size_t depth_ = 0;
 };
@@ -476,10 +467,7 @@ void Sweep::match_open_frames(Thread& thread) {
   const std::vector<uint32_t>& open_frames = thread.reader->open_frames();
   size_t same = frames_in_common(thread);
   while (thread.frames.depth() > same) close(thread);
-  for (size_t i = same; i < open_frames.size(); i++) {
-    if (correction_) thread.frames.set_next_cost(0);
-    open(thread, open_frames[i], false);
-  }
+  for (size_t i = same; i < open_frames.size(); i++) open(thread, open_frames[i], false);
   thread.is_fresh = false;
 }
 
@@ -570,13 +558,11 @@ void Sweep::charge(Thread& thread) {
 void Sweep::advance_observed(Thread& thread, uint64_t ticks, bool closes, uint32_t id) {
   advance_corrected(ticks);
   if (options_.by_thread) charge(thread);
-  if (!correction_) return;
-  bool is_in_time = now_ == ticks;  // of the process
-  if (closes && is_in_time) {
-    const Frame& frame = thread.frames[thread.frames.depth() - 1];
-    correction_->charge_end(thread.debt, frame.id, frame.cost, now_);
-  } else if (!closes && id != 0) {
-    thread.frames.set_next_cost(is_in_time ? correction_->charge_begin(thread.debt, id, now_) : 0);
+  if (!correction_ || now_ != ticks) return;  // the record lies outside the process's time
+  if (closes) {
+    correction_->charge_end(thread.debt, thread.frames[thread.frames.depth() - 1].id, now_);
+  } else if (id != 0) {
+    correction_->charge_begin(thread.debt, id, now_);
   }
 }
 

@@ -26,16 +26,13 @@ constexpr size_t kBounds = 3;
 using OverheadParts = std::array<uint64_t, kBounds>;
 
 // What recording one event takes, inside the recorded interval and outside, where it is time of what encloses the event.
-// The longer a thread recorded nothing, the less of what recording needs is still in the processor's caches.
 struct EventCost {
-  uint64_t from_gap = 0;  // for events that come at least so many ticks after their thread's previous begin or end
   OverheadParts inside{};
   OverheadParts outside{};
 };
 
 // By "operation", "boundary" or "cuda", or more exactly "operation/NAME", "boundary/LIBRARY" or "cuda/CALL".
-// In order of their gaps, of which the first is 0.
-using CostTable = std::map<std::string, std::vector<EventCost>>;
+using CostTable = std::map<std::string, EventCost>;
 
 struct SweepOptions {
   uint64_t limit_ticks = 0;  // when a process that did not stop in an orderly way ended; 0: not known
@@ -79,9 +76,7 @@ struct Overhead {
   std::vector<OverheadRow> removed;  // to be taken off the breakdown
   std::vector<OverheadRow> turned;   // of it, what the devices worked through: their time alone, with no category
   OverheadParts uncorrectable{};     // passed beside another thread's work or in a wait, or fitted nowhere
-  // Events by the most exact key; the charged ones by which of their key's costs they have.
-  std::map<std::string, std::vector<uint64_t>> charged;
-  std::map<std::string, uint64_t> uncalibrated;
+  std::map<std::string, uint64_t> charged, uncalibrated;  // events by the most exact key
 };
 
 struct TransitionRow {

@@ -180,15 +180,8 @@ void SweepTables::write_overhead(const std::vector<Name>& names, const Correctio
   }
   for (uint32_t id = 0; id < names_.size(); id++) {
     if (!names_[id].count) continue;
-    std::string key = Correction::key_of(names[id]);
-    if (!correction.is_calibrated(id)) {
-      overhead.uncalibrated[key] += names_[id].count;
-      continue;
-    }
-    const std::vector<uint64_t>& events = correction.charged(id);
-    std::vector<uint64_t>& sums = overhead.charged[key];
-    sums.resize(events.size());
-    for (size_t i = 0; i < events.size(); i++) sums[i] += events[i];
+    auto& counts = correction.is_calibrated(id) ? overhead.charged : overhead.uncalibrated;
+    counts[Correction::key_of(names[id])] += names_[id].count;
   }
 }
 

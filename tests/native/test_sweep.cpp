@@ -48,7 +48,7 @@ TEST(Sweep, RemovesOverheadOfOwnersOnly) {
   bytes += chunk({ChunkKind::kEvents, 1, 0, 0, true, {}}, simulator) + chunk({}, backend);
   TemporaryFile file(bytes);
   TraceFile trace(file.path(), false);
-  CostTable costs = {{"boundary", {{0, {128, 256, 512}, {0, 256, 768}}}}};
+  CostTable costs = {{"boundary", {{128, 256, 512}, {0, 256, 768}}}};
   SweepResult result = sweep(trace, {0, false, GpuAttribution::kLaunch, &costs});
   ASSERT_TRUE(result.correction.has_value());
   const Overhead& overhead = *result.correction;
@@ -58,7 +58,7 @@ TEST(Sweep, RemovesOverheadOfOwnersOnly) {
   EXPECT_EQ(expected, 2 * 256 * kPairs);
   EXPECT_EQ(overhead.uncorrectable, (OverheadParts{128 * kPairs, 512 * kPairs, 1280 * kPairs}));
   EXPECT_TRUE(overhead.turned.empty());
-  EXPECT_EQ(overhead.charged.at("boundary/f"), std::vector<uint64_t>{kPairs});
+  EXPECT_EQ(overhead.charged.at("boundary/f"), kPairs);
 }
 
 TEST(Sweep, LearnsNamesThatAreAddedWhileItReads) {

@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from trace_builder import parse_script, write_script
+from trace_builder import parse_script, sweep_script, write_script
 from twin_sweep import as_dicts, sweep_twin
-
-from rlscope._analysis import sweep
 
 TABLES = ("breakdown", "threads", "transitions", "cuda_calls", "gpu", "gpu_operations", "device_work", "corrected")
 GOLDEN = Path(__file__).parent.parent / "golden"
@@ -41,7 +39,7 @@ def test_case(case: str, entries_per_chunk: int, tmp_path: Path) -> None:
     script = parse_script((GOLDEN / f"{case}.trace.txt").read_text())
     expected = json.loads((GOLDEN / f"{case}.expected.json").read_text())
     path = write_script(script, tmp_path, entries_per_chunk)
-    found = sweep(path, limit_ticks=script.limit, by_thread=True, coincident=script.coincident, costs=script.costs)
+    found = sweep_script(script, path, by_thread=True)
     swept = joined(as_dicts(found)) | {"complete": found["complete"]}
     if "events" in expected:
         expected["events"] = dict.fromkeys(found["events"], 0) | expected["events"]

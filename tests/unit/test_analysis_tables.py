@@ -1,6 +1,7 @@
 """The tables of a trace, its JSON document and the two verbs that print them."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from click.testing import CliRunner
 
 from rlscope.analysis.breakdown import Analysis, analyze, group_seconds
 from rlscope.analysis.contents import read_contents
+from rlscope.analysis.correction import Bounds, Correction, Cost
 from rlscope.cli.analyze import analyze as analyze_verb
 from rlscope.cli.inspect import inspect as inspect_verb
 from rlscope.errors import TraceError, TraceFormatError, UsageError
@@ -157,6 +159,43 @@ def test_damaged_process(trainer: Path) -> None:
     analysis = analyze(open_trace(trainer), recover=True)
     assert len(analysis.processes) == 3
     assert "8-0.rlscope is damaged at byte 4096" in analysis.why[0]
+
+
+COSTS = Correction(
+    {"boundary": Cost(Bounds(10, 10, 10), Bounds(15, 20, 25), Bounds(40, 50, 60), events=9)}, "a test", {}
+)
+
+
+def amplified(directory: Path, amplification: object) -> Path:
+    """A trace of 10 us with a call from 1 to 5, by a process that says that its records were amplified."""
+    writer = TraceWriter(directory)
+    process = writer.process()
+    process.properties({"amplification": amplification})
+    thread = process.thread()
+    thread.begin_boundary(1_000, Category.BACKEND, "torch.add")
+    thread.end(5_000)
+    process.stop(10_000)
+    return writer.write(MANIFEST)
+
+
+def test_a_process_is_corrected_by_its_amplification(tmp_path: Path) -> None:
+    """What the records take 4 times, and the rest once; the single event is off by about as much as it took in all."""
+    analysis = analyze(open_trace(amplified(tmp_path, 4)), correction=COSTS)
+    corrected = analysis.breakdown.set_index("category")["corrected_seconds"]
+    assert corrected["backend"] == pytest.approx(4e-6 - 40e-9)
+    assert corrected["python"] == pytest.approx(6e-6 - 130e-9)
+    (process,) = analysis.processes.to_dict("records")
+    off = process["corrected_wall_high_s"] - process["corrected_wall_s"]
+    assert off == pytest.approx(math.hypot(30e-9, 1.96 * 170e-9), rel=1e-3)
+
+
+@pytest.mark.parametrize("amplification", [0, -1, 1001, 2.0, True, "4", None, [4]])
+def test_an_amplification_that_cannot_be(tmp_path: Path, amplification: object) -> None:
+    trace = open_trace(amplified(tmp_path, amplification))
+    with pytest.raises(TraceError, match=r"from 1 to 1000 was expected, but .*\.rlscope say .*--correct none") as error:
+        analyze(trace, correction=COSTS, recover=True)
+    assert repr(amplification) in str(error.value)
+    assert analyze(trace).processes["wall_s"].tolist() == [1e-5]
 
 
 def test_contents(trainer: Path) -> None:

@@ -175,9 +175,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   input.write(data, size);
   uint64_t limit_ticks = size % 2 ? 1000 : 0;
   GpuAttribution attribution = size % 4 < 2 ? GpuAttribution::kLaunch : GpuAttribution::kCoincident;
-  static const rlscope::CostTable costs = {{"operation", {{0, {10, 300, 20000}, {0, 256, 5000}}, {30, {20, 600, 1}, {}}}},
-                                           {"boundary", {{0, {1, 2, 3}, {100, 1000, 1ull << 40}}}},
-                                           {"cuda", {{0, {0, 0, 0}, {256, 256, 256}}}}};
+  static const rlscope::CostTable costs = {{"operation", {{10, 300, 20000}, {0, 256, 5000}}},
+                                           {"boundary", {{1, 2, 3}, {100, 1000, 1ull << 40}}},
+                                           {"cuda", {{0, 0, 0}, {256, 256, 256}}}};
   std::optional<Outcome> whole;  // without recovering
   for (bool recovers : {false, true}) {
     std::optional<Outcome> plain;
