@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from rlscope._analysis import properties, sweep
 from rlscope.analysis.correction import Bounds, Correction, Cost
-from rlscope.analysis.sweep import amplification_of
+from rlscope.analysis.sweep import own_correction
 from rlscope.model import NO_OPERATION, Category, DeviceWork, NameKind
 from rlscope.trace import format as fmt
 from rlscope.trace.reader import open_trace
@@ -216,5 +216,5 @@ def sweep_script(script: ProcessScript, path: Path, by_thread: bool = False) -> 
     costs = None
     if script.costs is not None:
         (file,) = open_trace(path.parent).processes
-        costs = Correction(script.costs, "a script", {}).in_ticks(file.clock, amplification_of(file, properties(path)))
+        costs = own_correction(Correction(script.costs, "a script", {}), file, properties(path)).in_ticks(file.clock)
     return sweep(path, limit_ticks=script.limit, by_thread=by_thread, coincident=script.coincident, costs=costs)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from rlscope.analysis.correction import AppliedCorrection, Corrected, CorrectedProcess, Correction, removed_s
 from rlscope.analysis.gpu import GPU_COLUMNS, device_work_table, devices_of, gpu_operations_table, gpu_table
-from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep, amplification_of, sweep_trace
+from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep, own_correction, sweep_trace
 from rlscope.errors import UsageError
 from rlscope.model import GpuAttribution
 from rlscope.trace.reader import Trace
@@ -229,8 +229,7 @@ def _corrected(swept: TraceSweep) -> list[CorrectedProcess] | None:
         CorrectedProcess(
             process.found,
             process.file.clock,
-            correction,
-            amplification_of(process.file, process.found["properties"]),
+            own_correction(correction, process.file, process.found["properties"]),
             waits_shortened_by_s=sum(removed) - own,
         )
         for process, own in zip(swept.processes, removed, strict=True)

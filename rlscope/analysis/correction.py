@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -84,7 +84,8 @@ class Correction:
     """With what times are corrected.
 
     Attributes:
-        costs: by "operation", "boundary" or "cuda", or more exactly "operation/NAME", "boundary/LIBRARY", "cuda/CALL".
+        costs: by "operation", "boundary" or "cuda", or more exactly "operation/NAME", "boundary/LIBRARY", "cuda/CALL";
+            of programs that use a library, by "operation@LIBRARY" and the like.
         source: where they are from, for a reader.
         versions: of the libraries that they were measured with.
     """
@@ -93,13 +94,26 @@ class Correction:
     source: str
     versions: Mapping[str, str]
 
-    def in_ticks(self, clock: Clock, amplification: int = 1) -> dict[str, TickCost]:
+    def of_process(self, libraries: Collection[str], amplification: int) -> Correction:
+        """With the costs that hold in one process.
+
+        Args:
+            libraries: that it uses. What was measured in programs of one of them holds for all events of the kind.
+            amplification: how many times the work of each of its records was done.
+        """
+        costs = {key: cost for key, cost in self.costs.items() if "@" not in key}
+        for key, cost in self.costs.items():
+            kind, _, library = key.partition("@")
+            if library in libraries:
+                costs = {name: each for name, each in costs.items() if name.partition("/")[0] != kind} | {kind: cost}
+        return replace(self, costs={key: cost.amplified(amplification) for key, cost in costs.items()})
+
+    def in_ticks(self, clock: Clock) -> dict[str, TickCost]:
         """The costs as the sweep of a file with this clock wants them."""
         per_ns = clock.denominator / clock.ns_per_denominator
-        costs = {key: cost.amplified(amplification) for key, cost in self.costs.items()}
         return {
             key: (_ticks(cost.records_inside_ns, per_ns), _ticks(cost.outside_ns, per_ns))
-            for key, cost in costs.items()
+            for key, cost in self.costs.items()
         }
 
     def cost_of(self, key: str) -> Cost:
@@ -159,7 +173,6 @@ class CorrectedProcess:
         found: SweepDict,
         clock: Clock,
         correction: Correction,
-        amplification: int,
         waits_shortened_by_s: float = 0.0,
     ) -> None:
         """Computes everything.
@@ -167,8 +180,7 @@ class CorrectedProcess:
         Args:
             found: what the sweep found, with the costs of `correction`.
             clock: of the process.
-            correction: the costs.
-            amplification: how many times the work of each of its records was done.
+            correction: the costs that hold in it.
             waits_shortened_by_s: overhead of the trace's other processes, for which this one may have waited.
         """
         assert found["correction"] is not None
@@ -179,7 +191,7 @@ class CorrectedProcess:
         versions = found["properties"].get("versions")
         self.other_versions = correction.other_versions(versions if isinstance(versions, dict) else {})
         self._width = OTHER_VERSION if self.other_versions else 1.0
-        costs = ((correction.cost_of(key).amplified(amplification), events) for key, events in swept["charged"].items())
+        costs = ((correction.cost_of(key), events) for key, events in swept["charged"].items())
         self._noise_s = _noise_s(costs)
         wait_s = sum(row[-1] for row in found["breakdown"] if row[3] == "wait") * PARTS_PER_TICK * self._s_per_part
         shortened = min(1.0, waits_shortened_by_s / wait_s) if wait_s else 0.0

@@ -78,7 +78,7 @@ def sweep_trace(
         try:
             costs = None
             if correction is not None:
-                costs = correction.in_ticks(file.clock, amplification_of(file, properties(file.path, recover)))
+                costs = own_correction(correction, file, properties(file.path, recover)).in_ticks(file.clock)
             found = sweep(
                 file.path,
                 limit_ticks=file.limit_ticks,
@@ -118,6 +118,16 @@ def sweep_trace(
         ProcessSweep(file, name, _role(file, found), found) for (file, found), name in zip(swept, names, strict=True)
     )
     return TraceSweep(trace, processes, tuple(why), correction)
+
+
+def own_correction(correction: Correction, file: ProcessFile, found: Mapping[str, object]) -> Correction:
+    """With the costs that hold in a process, by the properties that were found in its file.
+
+    Raises:
+        TraceError: what they say of its records cannot be.
+    """
+    versions = found.get("versions")
+    return correction.of_process(versions if isinstance(versions, dict) else {}, amplification_of(file, found))
 
 
 def amplification_of(file: ProcessFile, found: Mapping[str, object]) -> int:

@@ -173,9 +173,9 @@ def training_script(tick: Tick, device: str = "cpu", iterations: int = 2) -> Non
         for _ in range(8):
             seen = torch.as_tensor(observation, device=device)
             with torch.no_grad():
-                distribution = torch.distributions.Categorical(logits=policy(seen))
-                action = distribution.sample()
-                logs.append(distribution.log_prob(action))
+                acting: Any = torch.distributions.Categorical(logits=policy(seen))
+                action = acting.sample()
+                logs.append(acting.log_prob(action))
             observation, reward, terminated, truncated, _ = environment.step(int(action))
             observations.append(seen)
             actions.append(action)
@@ -183,7 +183,7 @@ def training_script(tick: Tick, device: str = "cpu", iterations: int = 2) -> Non
             if terminated or truncated:
                 observation, _ = environment.reset()
         batch, before, chosen = torch.stack(observations), torch.stack(logs), torch.stack(actions)
-        distribution = torch.distributions.Categorical(logits=policy(batch))
+        distribution: Any = torch.distributions.Categorical(logits=policy(batch))
         advantage = torch.as_tensor(rewards, device=device) - value(batch).squeeze(-1)
         ratio = (distribution.log_prob(chosen) - before).exp()
         gain = torch.min(ratio * advantage.detach(), ratio.clamp(0.8, 1.2) * advantage.detach())
@@ -213,7 +213,7 @@ def stable_baselines3(tick: Tick) -> None:
 
     torch.set_num_threads(1)
 
-    class Ticking(BaseCallback):  # type: ignore[misc]
+    class Ticking(BaseCallback):
         def _on_step(self) -> bool:
             if self.n_calls % 32 == 0:
                 tick()

@@ -202,7 +202,7 @@ def test_intervals_hold_the_truth(events: int, amplification: int, tmp_path: Pat
         script, truth = slowed_program(events, amplification, random)
         write_script(script, tmp_path / str(trial))
         (process,) = sweep_trace(open_trace(tmp_path / str(trial)), correction=calibrated).processes
-        wall = CorrectedProcess(process.found, process.file.clock, calibrated, amplification).wall
+        wall = CorrectedProcess(process.found, process.file.clock, calibrated.of_process((), amplification)).wall
         held += wall.low_s <= truth <= wall.high_s
     assert 180 <= held < 200
 
