@@ -24,7 +24,7 @@ from rlscope.errors import UsageError
 from rlscope.trace.reader import open_trace
 
 #: Of measuring, all loops together; starting their processes and twins comes on top.
-SECONDS = 60.0
+SECONDS = 48.0
 RESAMPLES = 1000
 #: Of a twin's bursts, how many are left out at each end: those in which the machine did something else.
 TRIMMED = 0.1

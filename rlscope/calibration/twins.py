@@ -75,8 +75,10 @@ def run_twins(
         RecordingError: one of them ended; what it said is on stderr.
     """
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    running = {name: _Running(name, twin, program, directory / name, clock) for name, twin in twins.items()}
+    running: dict[str, _Running] = {}
     try:
+        for name in random.sample(list(twins), len(twins)):  # those that are forked later tend to be faster
+            running[name] = _Running(name, twins[name], program, directory / name, clock)
         for _ in range(settling):
             for each in running.values():
                 each.burst(SETTLING)

@@ -28,8 +28,8 @@ from rlscope.model import Category
 from rlscope.record import recorder
 from rlscope.record.config import RecordConfig
 
-#: Twins are forked anew so often: by where its memory happens to lie one is half a per cent faster than another.
-ROUNDS = 8
+#: Twins are forked anew so often: by where its memory happens to lie, one is up to a per cent faster than another.
+ROUNDS = 12
 #: Bursts of each that are left out: by then the interpreter has specialized its instructions for what is recorded.
 SETTLING = 12
 #: The twin in which the work of each record is done so many times: what one takes shows between it and the usual one.
@@ -65,7 +65,7 @@ class Loop:
         program: what runs.
         twins: how it is recorded; "off" not at all.
         share: of the time for measuring.
-        libraries: that it calls; without one of them it is missing.
+        imports: modules that it calls; without one of them it is missing. Twins need not import them again.
         why_not: says why it cannot be run although they are there; empty if it can.
         clock: that measures a burst, in ns.
     """
@@ -73,7 +73,7 @@ class Loop:
     program: Program
     twins: dict[str, Twin]
     share: float
-    libraries: tuple[str, ...] = ()
+    imports: tuple[str, ...] = ()
     why_not: Callable[[], str] = str
     clock: Callable[[], int] = time.thread_time_ns
 
@@ -250,25 +250,25 @@ LOOPS = {
         share=0.07,
     ),
     "environment": Loop(
-        environment_steps, {"off": OFF, "operations": Twin(OPERATIONS)}, share=0.10, libraries=("gymnasium", "numpy")
+        environment_steps, {"off": OFF, "operations": Twin(OPERATIONS)}, share=0.10, imports=("gymnasium", "numpy")
     ),
     "script": Loop(
         training_script,
         {"off": OFF, "operations": Twin(OPERATIONS), "backend": Twin(BACKEND)},
         share=0.38,
-        libraries=("gymnasium", "torch"),
+        imports=("gymnasium", "torch", "torch._dynamo"),
     ),
     "stable_baselines3": Loop(
         stable_baselines3,
         {"off": OFF, "operations": Twin(OPERATIONS), "backend": Twin(BACKEND)},
         share=0.38,
-        libraries=("gymnasium", "torch", "stable_baselines3"),
+        imports=("gymnasium", "torch", "torch._dynamo", "stable_baselines3"),
     ),
     "gpu": Loop(
         gpu_training_script,
         {"off": OFF, "cuda": Twin(RecordConfig(layers=("cuda",), auto=False))},
         share=0.2,
-        libraries=("gymnasium", "torch"),
+        imports=("gymnasium", "torch", "torch._dynamo"),
         why_not=why_no_gpu,
         clock=time.perf_counter_ns,
     ),
@@ -278,12 +278,13 @@ LOOPS = {
 def measure(loop: Loop, seconds: float, directory: Path) -> Measured:
     """Runs twins of the loop for as long, those that are recorded into `directory / ROUND / TWIN`."""
     try:
-        libraries = {name: importlib.import_module(name) for name in loop.libraries}
+        modules = {name: importlib.import_module(name) for name in loop.imports}
     except ImportError as error:
         return Measured(missing=str(error))
     if missing := loop.why_not():
         return Measured(missing=missing)
-    measured = Measured(versions={name: str(module.__version__) for name, module in libraries.items()})
+    versions = {name: str(module.__version__) for name, module in modules.items() if "." not in name}
+    measured = Measured(versions=versions)
     if "cuda" in loop.twins:
         measured.versions["driver"] = str(_native.cuda_status()["driver_version"])
     for number in range(ROUNDS):
