@@ -16,17 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlscope.analysis.correction import Bounds, Correction, Cost
-from rlscope.analysis.sweep import TraceSweep, sweep_trace
+from rlscope.analysis.sweep import sweep_trace
 from rlscope.calibration.calibration import Calibration, now, this_environment
-from rlscope.calibration.twins import MEASURED
-from rlscope.calibration.workload import LOOPS, MANY, SETTLING, Measured
+from rlscope.calibration.twins import MEASURED, SWAPS
+from rlscope.calibration.workload import LOOPS, MANY, OFF, SETTLING, Measured
 from rlscope.errors import UsageError
 from rlscope.trace.reader import open_trace
 
 #: Of measuring, all loops together; starting their processes and twins comes on top.
-SECONDS = 48.0
+SECONDS = 75.0
 RESAMPLES = 1000
-#: Of a twin's bursts, how many are left out at each end: those in which the machine did something else.
+#: Of a burst of the cycle, how many are left out at each end: those in which the machine did something else.
 TRIMMED = 0.1
 #: Operations that scripts without a library have, besides simulation.
 GUESSED_STAGES = ("inference", "backpropagation")
@@ -37,7 +37,7 @@ Numbers = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value with what it might as well have been: one for each resampling of rounds and bursts."""
+    """A value with what it might as well have been: one for each resampling of bursts."""
 
     mean: float
     samples: Numbers
@@ -86,37 +86,35 @@ class LoopFound:
     """What the twins of one loop took, and recorded."""
 
     def __init__(self, measured: Measured, directory: Path) -> None:
-        self._rounds = measured.rounds
-        self._sweeps: dict[str, list[TraceSweep]] = {}
-        for number in range(len(measured.rounds)):
-            for trace in (directory / str(number)).iterdir():
-                swept = sweep_trace(open_trace(trace), correction=Correction({}, "", {}))
-                self._sweeps.setdefault(trace.name, []).append(swept)
+        self._lengths_ns = {twin: np.array(lengths) for twin, lengths in measured.lengths_ns.items()}
+        self._cycle = measured.cycle
+        self._sweeps = {
+            twin: sweep_trace(open_trace(directory / twin), correction=Correction({}, "", {}))
+            for twin in self._lengths_ns
+            if twin != OFF
+        }
 
     @property
     def clock(self) -> str:
         """What the recordings read the time from."""
-        return next(iter(self._sweeps.values()))[0].processes[0].file.clock_kind.name.lower()
+        return next(iter(self._sweeps.values())).processes[0].file.clock_kind.name.lower()
 
-    def more_ns(self, twin: str, than: str = "off") -> Estimate:
-        """By how much a burst of one twin is longer than that of another."""
+    def more_ns(self, twin: str, than: str = OFF) -> Estimate:
+        """By how much a usual burst of one twin is longer than that of another."""
         random = np.random.default_rng(1)
-        differences = [np.sort(np.subtract(lengths[twin], lengths[than])) for lengths in self._rounds]
-        means = np.array([_trimmed_mean(each) for each in differences])
-        errors = [each.std() / np.sqrt(len(each)) for each in differences]
-        chosen = random.integers(len(means), size=(RESAMPLES, len(means)))
-        samples = (means[chosen] + random.normal(size=chosen.shape) * np.array(errors)[chosen]).mean(axis=1)
-        return Estimate(float(means.mean()), samples)
+        more = (self._lengths_ns[twin] - self._lengths_ns[than]).reshape(-1, self._cycle)
+        samples = [_usual(more[random.integers(len(more), size=len(more))]) for _ in range(RESAMPLES)]
+        return Estimate(_usual(more), np.array(samples))
 
     def events(self, twin: str) -> Events:
         """That it recorded."""
         counts: Counter[str] = Counter()
-        for swept in self._sweeps[twin]:
-            for process in swept.processes:
-                found = process.found["correction"]
-                assert found is not None
-                counts.update(found["uncalibrated"])
-        return Events(counts, sum(len(lengths[twin]) + SETTLING for lengths in self._rounds))
+        for process in self._sweeps[twin].processes:
+            found = process.found["correction"]
+            assert found is not None
+            counts.update(found["uncalibrated"])
+        settling = SETTLING * SWAPS * len(self._lengths_ns)
+        return Events(counts, len(self._lengths_ns[twin]) + settling)
 
     def cost_ns(self, twin: str, kind: str) -> Estimate:
         """What recording an event takes, where the twin records no other kind."""
@@ -141,8 +139,8 @@ class LoopFound:
     def _longer_ticks(self, kind: str, is_within: bool) -> float:
         ticks = dict.fromkeys(("on", "many"), 0)
         for twin in ticks:
-            for swept in self._sweeps[twin]:
-                for phase, _, operation, category, _, length in swept.processes[0].found["breakdown"]:
+            for process in self._sweeps[twin].processes:
+                for phase, _, operation, category, _, length in process.found["breakdown"]:
                     is_event = operation != "(none)" if kind == "operation" else category != "python"
                     if phase == MEASURED and is_event == is_within:
                         ticks[twin] += length
@@ -152,14 +150,15 @@ class LoopFound:
         """The share of boundaries that are called by another one; operations of the loops are not nested."""
         if kind == "operation":
             return 0.0
-        found = [swept.processes[0].found for swept in self._sweeps["on"]]
+        found = [process.found for process in self._sweeps["on"].processes]
         entries = sum(row[-1] for each in found for row in each["transitions"])
         return 1 - entries / sum(sum(each["crossings"].values()) for each in found)
 
 
-def _trimmed_mean(ordered: NDArray[np.int64]) -> float:
-    left_out = int(TRIMMED * len(ordered))
-    return float(ordered[left_out : len(ordered) - left_out].mean())
+def _usual(cycles: NDArray[np.int64]) -> float:
+    """Of each burst of a cycle the mean over the cycles, without the extreme ones; of that, the mean."""
+    left_out = int(TRIMMED * len(cycles))
+    return float(np.sort(cycles, axis=0)[left_out : len(cycles) - left_out].mean())
 
 
 def calibrate(on_loop: Callable[[str], None], seconds: float = SECONDS) -> tuple[Calibration, dict[str, str]]:

@@ -28,9 +28,7 @@ from rlscope.model import Category
 from rlscope.record import recorder
 from rlscope.record.config import RecordConfig
 
-#: Twins are forked anew so often: by where its memory happens to lie, one is up to a per cent faster than another.
-ROUNDS = 12
-#: Bursts of each that are left out: by then the interpreter has specialized its instructions for what is recorded.
+#: Bursts that are left out whenever twins swap roles: by then the interpreter has specialized its instructions anew.
 SETTLING = 12
 #: The twin in which the work of each record is done so many times: what one takes shows between it and the usual one.
 MANY = 16
@@ -49,12 +47,14 @@ class Measured:
     Attributes:
         missing: why this loop cannot be run here; empty if it can.
         versions: of the libraries that it calls.
-        rounds: of each round, the lengths in ns of each twin's bursts.
+        lengths_ns: of each twin's bursts.
+        cycle: bursts after which the same kinds of work come again.
     """
 
     missing: str = ""
     versions: dict[str, str] = field(default_factory=dict)
-    rounds: list[dict[str, list[int]]] = field(default_factory=list)
+    lengths_ns: dict[str, list[int]] = field(default_factory=dict)
+    cycle: int = 1
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,7 @@ class Loop:
         share: of the time for measuring.
         imports: modules that it calls; without one of them it is missing. Twins need not import them again.
         why_not: says why it cannot be run although they are there; empty if it can.
+        cycle: bursts after which the same kinds of work come again.
         clock: that measures a burst, in ns.
     """
 
@@ -75,6 +76,7 @@ class Loop:
     share: float
     imports: tuple[str, ...] = ()
     why_not: Callable[[], str] = str
+    cycle: int = 1
     clock: Callable[[], int] = time.thread_time_ns
 
 
@@ -235,38 +237,40 @@ def why_no_gpu() -> str:
     return "" if torch.cuda.device_count() else "there is no GPU that PyTorch can use"
 
 
-OFF = Twin()
+#: The twin that is not recorded.
+OFF = "off"
 LOOPS = {
     "annotations": Loop(
-        annotated_python, {"off": OFF, "on": Twin(ANNOTATIONS), "many": Twin(ANNOTATIONS, MANY)}, share=0.07
+        annotated_python, {OFF: Twin(), "on": Twin(ANNOTATIONS), "many": Twin(ANNOTATIONS, MANY)}, share=0.07
     ),
     "standard library": Loop(
         standard_library,
         {
-            "off": OFF,
+            OFF: Twin(),
             "on": Twin(ANNOTATIONS, prepare=wrap_standard_library),
             "many": Twin(ANNOTATIONS, MANY, wrap_standard_library),
         },
         share=0.07,
     ),
     "environment": Loop(
-        environment_steps, {"off": OFF, "operations": Twin(OPERATIONS)}, share=0.10, imports=("gymnasium", "numpy")
+        environment_steps, {OFF: Twin(), "operations": Twin(OPERATIONS)}, share=0.10, imports=("gymnasium", "numpy")
     ),
     "script": Loop(
         training_script,
-        {"off": OFF, "operations": Twin(OPERATIONS), "backend": Twin(BACKEND)},
+        {OFF: Twin(), "operations": Twin(OPERATIONS), "backend": Twin(BACKEND)},
         share=0.38,
         imports=("gymnasium", "torch", "torch._dynamo"),
     ),
     "stable_baselines3": Loop(
         stable_baselines3,
-        {"off": OFF, "operations": Twin(OPERATIONS), "backend": Twin(BACKEND)},
+        {OFF: Twin(), "operations": Twin(OPERATIONS), "backend": Twin(BACKEND)},
         share=0.38,
         imports=("gymnasium", "torch", "torch._dynamo", "stable_baselines3"),
+        cycle=4,
     ),
     "gpu": Loop(
         gpu_training_script,
-        {"off": OFF, "cuda": Twin(RecordConfig(layers=("cuda",), auto=False))},
+        {OFF: Twin(), "cuda": Twin(RecordConfig(layers=("cuda",), auto=False))},
         share=0.2,
         imports=("gymnasium", "torch", "torch._dynamo"),
         why_not=why_no_gpu,
@@ -276,7 +280,7 @@ LOOPS = {
 
 
 def measure(loop: Loop, seconds: float, directory: Path) -> Measured:
-    """Runs twins of the loop for as long, those that are recorded into `directory / ROUND / TWIN`."""
+    """Runs twins of the loop for as long, those that are recorded into `directory / TWIN`."""
     try:
         modules = {name: importlib.import_module(name) for name in loop.imports}
     except ImportError as error:
@@ -287,10 +291,9 @@ def measure(loop: Loop, seconds: float, directory: Path) -> Measured:
     measured = Measured(versions=versions)
     if "cuda" in loop.twins:
         measured.versions["driver"] = str(_native.cuda_status()["driver_version"])
-    for number in range(ROUNDS):
-        place = directory / str(number)
-        lengths = run_twins(loop.twins, loop.program, place, seconds / ROUNDS, SETTLING, loop.clock)
-        measured.rounds.append({name: found.tolist() for name, found in lengths.items()})
+    found = run_twins(loop.twins, loop.program, directory, seconds, SETTLING, loop.cycle, loop.clock)
+    measured.lengths_ns = {name: lengths.tolist() for name, lengths in found.items()}
+    measured.cycle = loop.cycle
     return measured
 
 
