@@ -119,7 +119,7 @@ def scaled(bounds: Bounds, factor: float) -> Bounds:
 
 @dataclass(frozen=True)
 class Draws:
-    """What a workload's measurement is, and what it could have been as well: the first number of each array, the others.
+    """What was measured of a workload, and what it could have been as well: the first number of each array, the others.
 
     Attributes:
         off_s: seconds of an iteration that is not recorded.
@@ -196,7 +196,9 @@ def draw(runs: Sequence[Overhead], deviates: Mapping[str, Numbers], generator: n
     number = len(runs)
     chosen = numpy.vstack([numpy.arange(number), generator.integers(number, size=(RESAMPLES, number))])
     rows = [
-        numpy.vstack([numpy.arange(run.iterations), generator.integers(run.iterations, size=(RESAMPLES, run.iterations))])
+        numpy.vstack(
+            [numpy.arange(run.iterations), generator.integers(run.iterations, size=(RESAMPLES, run.iterations))]
+        )
         for run in runs
     ]
 

@@ -29,13 +29,16 @@ from rlscope.trace.reader import Trace, open_trace
 
 HERE = Path(__file__).parent
 FIGURE = "fig_overhead_correction"
-CAPTION = "Overhead correction. Above the bars: bias, what correction leaves (+) or takes too much (-)."
+CAPTION = (
+    "Overhead correction. Above the bars: bias, what correction leaves (+) or takes too much (-). Below: what "
+    "correction takes off, by source, beside what was measured."
+)
 METHOD = (
-    "Each workload trains in four processes that do the same work from the same seed and take turns, burst by burst: one "
-    "is not recorded, one is recorded as `rlscope record` does, and in two the work of each record is done 4 and 16 times. "
-    "What a burst takes longer than the same burst of the first process is what recording added; what correction takes off "
-    "is found from the traces and the calibration alone, which never saw these workloads. Intervals of 95 % come of "
-    "resampling the iterations, and of those of the calibration."
+    "Each workload trains in four processes that do the same work from the same seed and take turns, burst by burst: "
+    "one is not recorded, one is recorded as by `rlscope record`, and in two the work of each record is done 4 and 16 "
+    "times. What a burst takes longer than the same burst of the first process is what recording added; what "
+    "correction takes off follows from the traces and the calibration alone, which never saw these workloads. "
+    "Intervals of 95 % are from resampling iterations, and from those of the calibration."
 )
 PANELS = {"algorithm": "RL algorithm (Walker2D)", "simulator": "Simulator (PPO)"}
 SUBJECT = "all workloads"
@@ -83,7 +86,7 @@ def name_of(workload: Workload) -> str:
 
 
 def correction_of(trace: Trace, recorded: Run, output: Path) -> Correction:
-    """With what a user's analysis of this trace would correct it; without a calibration of the user's, one made here."""
+    """With what a user's analysis of this trace would correct it; without a calibration there, with one made here."""
     found = chosen(trace, AUTO)
     if isinstance(found, Correction):
         return found
@@ -105,30 +108,31 @@ def calibrate(recorded: Run, kept: Path) -> None:
         command, env=environment_of(recorded), cwd=kept.parent, capture_output=True, text=True, check=False
     )
     if ended.returncode != 0:
-        raise UsageError(f"expected a calibration of this machine, found: {ended.stderr.strip() or ended.stdout.strip()}")
+        raise UsageError(
+            f"expected a calibration of this machine, found: {ended.stderr.strip() or ended.stdout.strip()}"
+        )
 
 
 def overhead_table(draws: Mapping[str, Draws], panels: Mapping[str, str]) -> pandas.DataFrame:
-    """The table behind the figure: a row for each workload, in percent of the time without recording.
+    """The table behind the figure: a row for each workload, times in percent of that without recording.
 
     Returns:
-        workload, panel, iterations, iteration_ms (without recording); then percents: unrecorded (100), recorded, what
-        correction takes off by source, corrected, corrected of the amplified twins, bias; and removed, of what was
-        added. All but unrecorded and the sources with the ends of their intervals.
+        workload, panel, iterations, iteration_ms (without recording), unrecorded (100), added (what recording adds),
+        what of it correction takes off by source, corrected, corrected of the amplified twins, bias; and removed, in
+        percent of added, where that is measurable. Measured columns have others with the ends of their intervals.
     """
     rows = []
     for name, found in draws.items():
-        added, removed = found.added_s[ON], found.removed_s[ON]
+        left = {twin: found.added_s[twin] - found.removed_s[twin] for twin in (ON, *AMPLIFIED)}
         row: dict[str, object] = {"workload": name, "panel": panels[name], "iterations": found.iterations}
         row |= columns("iteration_ms", found.estimate(1000 * found.off_s)) | {"unrecorded_percent": 100.0}
-        row |= columns("recorded_percent", found.estimate(100 + found.percent(added)))
+        row |= columns("added_percent", found.estimate(found.percent(found.added_s[ON])))
         row |= {f"{source}_percent": float(found.percent(found.sources_s[source])[0]) for source in SOURCES}
-        row |= columns("corrected_percent", found.estimate(100 + found.percent(added - removed)))
+        row |= columns("corrected_percent", found.estimate(100 + found.percent(left[ON])))
         for twin in AMPLIFIED:
-            left = found.added_s[twin] - found.removed_s[twin]
-            row |= columns(f"corrected_{twin}_percent", found.estimate(100 + found.percent(left)))
+            row |= columns(f"corrected_{twin}_percent", found.estimate(100 + found.percent(left[twin])))
         row |= columns("bias_percent", found.estimate(found.bias_percent))
-        row |= columns("removed_percent", found.estimate(found.removed_percent))
+        row |= columns("removed_percent", found.estimate(found.removed_percent)) if found.is_measurable else {}
         rows.append(row)
     return pandas.DataFrame(rows)
 

@@ -1,8 +1,8 @@
 """Train with Stable-Baselines3 in four processes that take turns: one not recorded, three recorded with growing cost.
 
-The processes are twins (rlscope/calibration/twins.py): they do the same work from the same seed, burst by burst, so what
-a burst takes longer than that of the first one is what recording added to it. Leaves the traces of the others in
-`--output`, and the lengths of all bursts there in bursts.json.
+The processes are twins (rlscope/calibration/twins.py): they do the same work from the same seed, burst by burst, so
+what a burst takes longer than that of the first one is what recording added to it. Leaves the traces of the others
+in `--output`, and the lengths of all bursts there in bursts.json.
 
     python overhead_twins.py --algo ppo --rollout-steps 128 --burst-steps 32 --bursts 4 --settling 8 --seconds 60
 """

@@ -1,6 +1,6 @@
 """What recording added to workloads, by source, and what correction leaves of it."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
 
 import pandas
 from matplotlib.axes import Axes
@@ -11,10 +11,13 @@ from rlscope.plots import style
 from rlscope.plots.bars import KEYS_LEFT, name_groups
 
 BAR_WIDTH = 0.36
-UNRECORDED = ("unrecorded_percent", "Uninstrumented", "tab:pink")
-#: Columns, labels and colours of the pieces of a recorded bar, bottom to top.
-PIECES = (
-    ("corrected_percent", "Corrected", "tab:blue"),
+BARS_TO_OVERHEAD = (2.2, 1)  # heights of the upper and the lower panels
+Piece = tuple[str, str, str]  # column, label, colour
+UNRECORDED: Piece = ("unrecorded_percent", "Uninstrumented", "tab:pink")
+CORRECTED: Piece = ("corrected_percent", "Corrected", "tab:blue")
+ADDED: Piece = ("added_percent", "Measured overhead", "lightgray")
+#: Bottom to top of a bar.
+SOURCES: tuple[Piece, ...] = (
     ("operation_percent", "Operations", "tab:orange"),
     ("simulator_percent", "Python ↔ simulator", "tab:green"),
     ("backend_percent", "Python ↔ backend", "tab:red"),
@@ -23,57 +26,71 @@ PIECES = (
 
 
 def overhead_figure(table: pandas.DataFrame, labels: Mapping[str, str], panels: Mapping[str, str]) -> Figure:
-    """Draw two bars for each workload: recorded, with what recording added on top of the corrected time; not recorded.
+    """Draw two bars for each workload: instrumented, with overhead by source on the corrected time; uninstrumented.
+
+    Today's overhead is thin beside the whole, so the panels below show it alone: what is subtracted, by source, beside
+    what was measured.
 
     Args:
-        table: `workload`, `panel`, the columns of UNRECORDED and PIECES (percent of the time without recording), and
-            `bias_percent`; rows in the order of the groups.
+        table: `workload`, `panel` and, in percent of the time without recording, the columns of all pieces,
+            `added_percent_low`, `added_percent_high` and `bias_percent`; rows in the order of the groups.
         labels: text under the groups, by workload.
         panels: what the workloads of each panel differ in, by panel, from left to right.
     """
-    groups = [table[table["panel"] == panel] for panel in panels]
-    shown = {panel: rows for panel, rows in zip(panels, groups, strict=True) if len(rows)}
+    parts = {panel: table[table["panel"] == panel] for panel in panels}
+    shown = {panel: rows for panel, rows in parts.items() if len(rows)}
+    sources = [piece for piece in SOURCES if (table[piece[0]] > 0).any()]
     with style.paper():
-        figure = Figure(figsize=(1.5 * style.COLUMN_INCHES, style.PANEL_INCHES), dpi=200)
-        widths = [len(rows) for rows in shown.values()]
-        axes = figure.subplots(1, len(shown), squeeze=False, sharey=True, width_ratios=widths)[0]
-        for one, (panel, rows) in zip(axes, shown.items(), strict=True):
-            draw_pairs(one, rows)
-            name_groups(one, rows["workload"], labels, panels[panel])
-        axes[0].set_ylabel("Training time (% of uninstrumented)")
-        axes[0].set_ylim(0, 1.1 * max(100.0, float(table[[column for column, _, _ in PIECES]].sum(axis=1).max())))
-        draw_key(figure, axes[-1], [piece for piece in PIECES if (table[piece[0]] > 0).any()])
-        figure.subplots_adjust(wspace=0.06)
+        figure = Figure(figsize=(1.5 * style.COLUMN_INCHES, 1.4 * style.PANEL_INCHES), dpi=200)
+        upper, lower = figure.subplots(
+            2,
+            len(shown),
+            squeeze=False,
+            sharex="col",
+            sharey="row",
+            width_ratios=[len(rows) for rows in shown.values()],
+            height_ratios=BARS_TO_OVERHEAD,
+        )
+        for above, below, (panel, rows) in zip(upper, lower, shown.items(), strict=True):
+            for group, row in enumerate(rows.to_dict("records")):
+                draw_times(above, group, row, sources)
+                draw_overhead(below, group, row, sources)
+            name_groups(below, rows["workload"], labels, panels[panel])
+        upper[0].set_ylim(0, 1.1 * max(100.0, float((100 + table["added_percent"]).max())))
+        upper[0].set_ylabel("Training time\n(% of uninstrumented)")
+        lower[0].set_ylabel("Overhead (%)")
+        pieces = [*reversed(sources), CORRECTED, UNRECORDED, ADDED]
+        figure.legend(
+            handles=[Patch(color=colour, label=label) for _, label, colour in pieces],
+            loc="upper left",
+            bbox_to_anchor=(KEYS_LEFT, 1.0),
+            bbox_transform=upper[-1].transAxes,
+            borderaxespad=0,
+        )
+        figure.subplots_adjust(wspace=0.06, hspace=0.08)
     return figure
 
 
-def draw_pairs(axes: Axes, table: pandas.DataFrame) -> None:
-    """Draw the bars of a panel, with the bias above each pair."""
-    for group, row in enumerate(table.to_dict("records")):
-        top = 0.0
-        for column, _, colour in PIECES:
-            draw_piece(axes, group - BAR_WIDTH / 2, row[column], top, colour)
-            top += row[column]
-        column, _, colour = UNRECORDED
-        draw_piece(axes, group + BAR_WIDTH / 2, row[column], 0.0, colour)
-        highest = max(top, row[column])
-        axes.annotate(
-            f"{row['bias_percent']:+.1f}%", (group, highest), (0, 2), textcoords="offset points", ha="center", size=7
-        )
+def draw_times(axes: Axes, group: int, row: Mapping[Hashable, float], sources: Sequence[Piece]) -> None:
+    """Draw the two bars of a workload, with the bias above."""
+    top = draw_stack(axes, group - BAR_WIDTH / 2, row, [CORRECTED, *sources])
+    top = max(top, draw_stack(axes, group + BAR_WIDTH / 2, row, [UNRECORDED]))
+    axes.annotate(f"{row['bias_percent']:+.1f}%", (group, top), (0, 2), textcoords="offset points", ha="center", size=7)
 
 
-def draw_piece(axes: Axes, x: float, height: float, bottom: float, colour: str) -> None:
-    """Draw one piece of a bar; its edge has its own colour, because a black one would hide a thin piece."""
-    axes.bar(x, height, BAR_WIDTH, bottom=bottom, color=colour, linewidth=0)
+def draw_overhead(axes: Axes, group: int, row: Mapping[Hashable, float], sources: Sequence[Piece]) -> None:
+    """Draw what correction subtracts beside what was measured, with its interval."""
+    draw_stack(axes, group - BAR_WIDTH / 2, row, sources)
+    draw_stack(axes, group + BAR_WIDTH / 2, row, [ADDED])
+    column, _, _ = ADDED
+    ends = [[row[column] - row[f"{column}_low"]], [row[f"{column}_high"] - row[column]]]
+    axes.errorbar(group + BAR_WIDTH / 2, row[column], ends, color="black", linewidth=0.8, capsize=2)
 
 
-def draw_key(figure: Figure, axes: Axes, pieces: list[tuple[str, str, str]]) -> None:
-    """Put the legend right of the last panel, in the order of the pieces from top to bottom."""
-    handles = [Patch(color=colour, label=label) for _, label, colour in (*reversed(pieces), UNRECORDED)]
-    figure.legend(
-        handles=handles,
-        loc="upper left",
-        bbox_to_anchor=(KEYS_LEFT, 1.0),
-        bbox_transform=axes.transAxes,
-        borderaxespad=0,
-    )
+def draw_stack(axes: Axes, x: float, row: Mapping[Hashable, float], pieces: Sequence[Piece]) -> float:
+    """Draw pieces on one another, without edges, which would hide thin ones. Returns where they end."""
+    top = 0.0
+    for column, _, colour in pieces:
+        axes.bar(x, row[column], BAR_WIDTH, bottom=top, color=colour, linewidth=0)
+        top += row[column]
+    return top
