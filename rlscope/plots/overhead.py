@@ -67,6 +67,7 @@ def overhead_figure(table: pandas.DataFrame, labels: Mapping[str, str], panels: 
             bbox_transform=upper[-1].transAxes,
             borderaxespad=0,
         )
+        figure.align_xlabels(lower)
         figure.subplots_adjust(wspace=0.06, hspace=0.08)
     return figure
 
