@@ -148,7 +148,8 @@ class Draws:
     @property
     def removed_percent(self) -> Numbers:
         """How much of what recording added is gone; what is taken too much counts as what is left does."""
-        return 100 * (1 - abs(self.added_s[ON] - self.removed_s[ON]) / abs(self.added_s[ON]))
+        left = numpy.abs(self.added_s[ON] - self.removed_s[ON])
+        return 100 * (1 - left / numpy.abs(self.added_s[ON]))
 
     @property
     def disagreement_percent(self) -> Numbers:
