@@ -12,7 +12,7 @@ from experiments.recording import Workload
 from experiments.statistics import CONFIDENCE_PERCENT, RESAMPLES, Estimate
 from rlscope.analysis.breakdown import make_analysis
 from rlscope.analysis.correction import Z95, Bounds, Correction
-from rlscope.analysis.sweep import sweep_trace
+from rlscope.analysis.sweep import own_correction, sweep_trace
 from rlscope.boundaries import BOUNDARIES
 from rlscope.calibration.twins import MEASURED
 from rlscope.errors import IncompleteTraceError
@@ -96,7 +96,7 @@ def removed_s(directory: Path, correction: Correction) -> tuple[Bounds, dict[str
     (process,) = swept.processes
     charged = process.found["correction"]
     assert charged is not None
-    costs = sources_of(charged["charged"], correction)
+    costs = sources_of(charged["charged"], own_correction(correction, process.file, process.found["properties"]))
     # The counts are those of the whole process, which has done the same before it was measured.
     part = expected / sum(cost.mean for cost in costs.values())
     return Bounds(low, expected, high), {source: scaled(cost, part) for source, cost in costs.items()}
@@ -155,7 +155,8 @@ class Draws:
     def disagreement_percent(self) -> Numbers:
         """How far the corrected times are apart that come of costs amplified differently."""
         left = [self.added_s[name] - self.removed_s[name] for name in RECORDED]
-        return 100 * (numpy.max(left, axis=0) - numpy.min(left, axis=0)) / self.off_s
+        percent: Numbers = 100 * numpy.ptp(left, axis=0) / self.off_s
+        return percent
 
     @property
     def is_measurable(self) -> bool:
