@@ -1,6 +1,7 @@
 """From the bursts of twins to what recording added to a workload, and what correction took off again."""
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,20 +60,13 @@ def overhead_of(workload: Workload, directory: Path, correction: Correction) -> 
     """What twins have left in a directory.
 
     Raises:
-        IncompleteTraceError: There is not a whole iteration, or a trace lacks something.
+        IncompleteTraceError: A trace lacks something.
     """
     found = json.loads((directory / "bursts.json").read_text())
     bursts_s = {name: numpy.array(lengths) / 1e9 for name, lengths in found["lengths_ns"].items()}
     bursts: int = found["bursts"]
-    iterations = len(bursts_s[OFF]) // bursts
-    if iterations == 0:
-        raise IncompleteTraceError(
-            f"{directory}: expected an iteration of {bursts} bursts, found {len(bursts_s[OFF])}; "
-            "give the workload more --seconds in runs.toml"
-        )
-    whole = {name: lengths[: iterations * bursts].reshape(iterations, bursts) for name, lengths in bursts_s.items()}
-    # Bursts after the last whole iteration are in the traces, where they cannot be told from the others.
-    share = whole[OFF].sum() / bursts_s[OFF].sum() / iterations
+    whole = {name: lengths.reshape(-1, bursts) for name, lengths in bursts_s.items()}
+    share = 1 / len(whole[OFF])
     removed = {name: removed_s(directory / name, correction) for name in RECORDED}
     return Overhead(
         workload,
@@ -93,11 +87,13 @@ def removed_s(directory: Path, correction: Correction) -> tuple[Bounds, dict[str
     low, expected, high = (
         float(sums["seconds"] - sums[name]) for name in ("corrected_high_s", "corrected_seconds", "corrected_low_s")
     )
-    (process,) = swept.processes
-    charged = process.found["correction"]
-    assert charged is not None
-    costs = sources_of(charged["charged"], own_correction(correction, process.file, process.found["properties"]))
-    # The counts are those of the whole process, which has done the same before it was measured.
+    charged: Counter[str] = Counter()
+    for process in swept.processes:
+        assert process.found["correction"] is not None
+        charged.update(process.found["correction"]["charged"])
+    one = swept.processes[0]  # all have had the same role
+    costs = sources_of(charged, own_correction(correction, one.file, one.found["properties"]))
+    # The counts are also those of settling, which is the same work.
     part = expected / sum(cost.mean for cost in costs.values())
     return Bounds(low, expected, high), {source: scaled(cost, part) for source, cost in costs.items()}
 

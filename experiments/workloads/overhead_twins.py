@@ -1,10 +1,10 @@
 """Train with Stable-Baselines3 in four processes that take turns: one not recorded, three recorded with growing cost.
 
-The processes are twins (rlscope/calibration/twins.py): they do the same work from the same seed, burst by burst, so
-what a burst takes longer than that of the first one is what recording added to it. Leaves the traces of the others
-in `--output`, and the lengths of all bursts there in bursts.json.
+The processes are twins (rlscope/calibration/twins.py): they do the same work from the same seed, burst by burst, and
+swap roles, so what a burst takes longer than that of the one not recorded is what recording added to it. Leaves the
+traces of the other roles in `--output`, and the lengths of all bursts there in bursts.json.
 
-    python overhead_twins.py --algo ppo --rollout-steps 128 --burst-steps 32 --bursts 4 --settling 8 --seconds 60
+    python overhead_twins.py --algo a2c --burst-steps 16 --bursts 2 --swaps 2 --settling 6 --seconds 60
 """
 
 import argparse
@@ -33,13 +33,14 @@ TWINS = {"off": Twin()} | {f"x{times}": Twin(RecordConfig(), times) for times in
 class EndBursts(BaseCallback):
     """Ends a burst every so many steps of the environments. An update belongs to the burst that begins before it."""
 
-    def __init__(self, tick: Callable[[], None], steps: int) -> None:
+    def __init__(self, tick: Callable[[], None], steps: int, warm_up_steps: int) -> None:
         super().__init__()
         self._tick = tick
         self._steps = steps
+        self._warm_up_steps = warm_up_steps
 
     def _on_step(self) -> bool:
-        if self.n_calls % self._steps == 0:
+        if self.n_calls >= self._warm_up_steps and self.n_calls % self._steps == 0:
             self._tick()
         return True
 
@@ -63,8 +64,10 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--rollout-steps", type=int, help="of each environment, PPO only (default: as published)")
     parser.add_argument("--burst-steps", type=int, required=True, help="steps of the environments in a burst")
     parser.add_argument("--bursts", type=int, required=True, help="after which the same kinds of work come again")
-    parser.add_argument("--settling", type=int, required=True, help="bursts of each twin that come first")
-    parser.add_argument("--seconds", type=float, required=True, help="to go on for after those")
+    parser.add_argument("--warm-up-steps", type=int, default=0, help="steps before the first burst")
+    parser.add_argument("--swaps", type=int, required=True, help="how often each process takes each role")
+    parser.add_argument("--settling", type=int, required=True, help="bursts to leave out whenever roles were swapped")
+    parser.add_argument("--seconds", type=float, required=True, help="to measure, besides those")
     parser.add_argument("--output", type=Path, default=Path("trace"), help="a directory (default: trace)")
     arguments = parser.parse_args()
     if arguments.rollout_steps and arguments.algo != "ppo":
@@ -86,12 +89,14 @@ def main() -> None:
                 f"expected --burst-steps times --bursts to be a multiple of the {steps_of_iteration(agent)} steps of "
                 f"an iteration, found {arguments.burst_steps} times {arguments.bursts}"
             )
-        agent.learn(arguments.total_timesteps, callback=EndBursts(tick, arguments.burst_steps))
+        agent.learn(arguments.total_timesteps, callback=EndBursts(tick, arguments.burst_steps, arguments.warm_up_steps))
         raise RuntimeError("the whole training is over before --seconds are")
 
     # A GPU works beside the thread, whose processor time then says little.
     clock = time.thread_time_ns if arguments.device == "cpu" else time.perf_counter_ns
-    lengths_ns = run_twins(TWINS, train, arguments.output, arguments.seconds, arguments.settling, clock)
+    lengths_ns = run_twins(
+        TWINS, train, arguments.output, arguments.seconds, arguments.swaps, arguments.settling, arguments.bursts, clock
+    )
     found = {
         "clock": clock.__name__,
         "bursts": arguments.bursts,

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from rlscope.analysis.correction import Bounds, Correction, Cost
 from rlscope.analysis.sweep import sweep_trace
 from rlscope.calibration.calibration import Calibration, now, this_environment
-from rlscope.calibration.twins import MEASURED, SWAPS
-from rlscope.calibration.workload import LOOPS, MANY, OFF, SETTLING, Measured
+from rlscope.calibration.twins import MEASURED
+from rlscope.calibration.workload import LOOPS, MANY, OFF, SETTLING, SWAPS, Measured
 from rlscope.errors import UsageError
 from rlscope.trace.reader import open_trace
 

@@ -30,8 +30,6 @@ from rlscope.record.trace_directory import begin_trace, end_trace, name_main_pro
 
 #: Phases of a recorded twin's trace: the bursts after a swap of roles, and those that count.
 SETTLING, MEASURED = "settling", "measured"
-#: How often each process takes each role.
-SWAPS = 4
 
 Tick = Callable[[], None]
 #: Runs for ever and calls its argument between bursts: all twins at the same places. Random numbers are its own affair.
@@ -58,6 +56,7 @@ def run_twins(
     program: Program,
     directory: Path,
     seconds: float,
+    swaps: int,
     settling: int,
     cycle: int = 1,
     clock: Callable[[], int] = time.thread_time_ns,
@@ -69,6 +68,7 @@ def run_twins(
         program: what they run. It is called after the fork, so that each has its own of all that cannot be forked.
         directory: for a trace of each recorded role, under its name, with a file for each time that it was swapped.
         seconds: how long to measure, besides settling.
+        swaps: how often each process takes each role.
         settling: bursts that are left out whenever roles were swapped.
         cycle: of the program's bursts; roles are swapped after whole cycles. Divides `settling`.
         clock: measures bursts, in ns.
@@ -87,7 +87,7 @@ def run_twins(
                 begin_trace(directory / name, twin.config, command=None, is_forced=False)
         for _ in twins:
             running.append(_Running(twins, program, directory, clock))
-        lengths = _swap_roles(list(twins), running, seconds, settling, cycle)
+        lengths = _swap_roles(list(twins), running, seconds, swaps, settling, cycle)
     finally:
         for each in running:
             each.dismiss()
@@ -101,12 +101,12 @@ def run_twins(
 
 
 def _swap_roles(
-    roles: Sequence[str], running: Sequence[_Running], seconds: float, settling: int, cycle: int
+    roles: Sequence[str], running: Sequence[_Running], seconds: float, swaps: int, settling: int, cycle: int
 ) -> dict[str, list[int]]:
-    """All that is measured: in each of SWAPS rounds every process takes every role once."""
+    """All that is measured: in each of so many rounds every process takes every role once."""
     lengths: dict[str, list[int]] = {role: [] for role in roles}
     bursts = 0
-    for swap in range(SWAPS * len(roles)):
+    for swap in range(swaps * len(roles)):
         player = {role: running[(place + swap) % len(running)] for place, role in enumerate(roles)}
         for role, each in player.items():
             each.take(role)
@@ -116,7 +116,7 @@ def _swap_roles(
                 each.burst(SETTLING)
         if not bursts:  # as many each time: else what makes a process faster would not cancel
             burst_s = (time.monotonic() - started) / max(1, settling)
-            bursts = max(1, round(seconds / SWAPS / len(roles) / burst_s / cycle)) * cycle
+            bursts = max(1, round(seconds / swaps / len(roles) / burst_s / cycle)) * cycle
         for _ in range(bursts):
             for role in random.sample(list(roles), len(roles)):
                 lengths[role].append(player[role].burst(MEASURED))

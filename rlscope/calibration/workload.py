@@ -28,6 +28,8 @@ from rlscope.model import Category
 from rlscope.record import recorder
 from rlscope.record.config import RecordConfig
 
+#: How often each twin takes each role.
+SWAPS = 4
 #: Bursts that are left out whenever twins swap roles: by then the interpreter has specialized its instructions anew.
 SETTLING = 12
 #: The twin in which the work of each record is done so many times: what one takes shows between it and the usual one.
@@ -291,7 +293,7 @@ def measure(loop: Loop, seconds: float, directory: Path) -> Measured:
     measured = Measured(versions=versions)
     if "cuda" in loop.twins:
         measured.versions["driver"] = str(_native.cuda_status()["driver_version"])
-    found = run_twins(loop.twins, loop.program, directory, seconds, SETTLING, loop.cycle, loop.clock)
+    found = run_twins(loop.twins, loop.program, directory, seconds, SWAPS, SETTLING, loop.cycle, loop.clock)
     measured.lengths_ns = {name: lengths.tolist() for name, lengths in found.items()}
     measured.cycle = loop.cycle
     return measured

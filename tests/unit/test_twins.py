@@ -35,7 +35,7 @@ def operations(tick: Tick) -> None:
 
 def test_bursts_of_recorded_twins(tmp_path: Path) -> None:
     twins = {"off": Twin(), "on": Twin(ANNOTATIONS), "many": Twin(ANNOTATIONS, amplification=16)}
-    lengths = run_twins(twins, operations, tmp_path, seconds=0.1, settling=3)
+    lengths = run_twins(twins, operations, tmp_path, seconds=0.1, swaps=2, settling=3)
     bursts = len(lengths["off"])
     assert bursts > 0 and {name: len(found) for name, found in lengths.items()} == dict.fromkeys(twins, bursts)
     assert all((found > 0).all() for found in lengths.values())
@@ -44,11 +44,13 @@ def test_bursts_of_recorded_twins(tmp_path: Path) -> None:
         trace = open_trace(tmp_path / name)
         swept = sweep_trace(trace)
         assert (trace.manifest["complete"], swept.why) == (True, ())
-        (process,) = swept.processes
-        assert process.found["events"]["operation"] == 10 * (bursts + 3)
-        assert process.found["properties"]["amplification"] == amplification
-        phases = {row[0] for row in process.found["breakdown"] if row[2] == "evaluate"}
-        assert phases == {SETTLING, MEASURED}
+        assert len({process.file.header.pid for process in swept.processes}) == 3
+        assert len(swept.processes) == 6  # each of three has had the role twice
+        assert sum(process.found["events"]["operation"] for process in swept.processes) == 10 * (bursts + 6 * 3)
+        for process in swept.processes:
+            assert process.found["properties"]["amplification"] == amplification
+            phases = {row[0] for row in process.found["breakdown"] if row[2] == "evaluate"}
+            assert phases == {SETTLING, MEASURED}
 
 
 def test_twins_take_turns_at_the_same_places(tmp_path: Path) -> None:
@@ -63,13 +65,30 @@ def test_twins_take_turns_at_the_same_places(tmp_path: Path) -> None:
                 file.write(f"{os.getpid()} {burst}\n")
             burst += 1
 
-    run_twins({"a": Twin(), "b": Twin(), "c": Twin()}, program, tmp_path, seconds=0.05, settling=2)
+    run_twins({"a": Twin(), "b": Twin(), "c": Twin()}, program, tmp_path, seconds=0.05, swaps=1, settling=2)
     turns = [line.split() for line in log.read_text().splitlines()]
     assert len({process for process, _ in turns}) == 3
     for place in range(0, len(turns), 3):
         cycle = turns[place : place + 3]
         assert {burst for _, burst in cycle} == {str(place // 3)}
         assert len({process for process, _ in cycle}) == 3
+
+
+def test_roles_are_swapped_after_whole_cycles(tmp_path: Path) -> None:
+    """Of three bursts, which go on where the last role ended, the second has an operation."""
+
+    def program(tick: Tick) -> None:
+        while True:
+            for place in range(3):
+                tick()
+                if place == 1:
+                    with _native.operation("evaluate"):
+                        pass
+
+    lengths = run_twins({"off": Twin(), "on": Twin(ANNOTATIONS)}, program, tmp_path, 0.1, swaps=2, settling=3, cycle=3)
+    assert len(lengths["on"]) % (3 * 4) == 0
+    for process in sweep_trace(open_trace(tmp_path / "on")).processes:
+        assert process.found["events"]["operation"] == (len(lengths["on"]) // 4 + 3) // 3
 
 
 def test_a_twin_is_measured_while_the_others_wait(tmp_path: Path) -> None:
@@ -80,21 +99,21 @@ def test_a_twin_is_measured_while_the_others_wait(tmp_path: Path) -> None:
             tick()
             time.sleep(0.02)
 
-    lengths = run_twins({"a": Twin(), "b": Twin()}, program, tmp_path, 0.2, 0, time.perf_counter_ns)
+    lengths = run_twins({"a": Twin(), "b": Twin()}, program, tmp_path, 0.2, 1, 0, clock=time.perf_counter_ns)
     assert all((found >= 20_000_000).all() for found in lengths.values())
-    lengths = run_twins({"a": Twin()}, program, tmp_path, 0.2, 0)
+    lengths = run_twins({"a": Twin()}, program, tmp_path, 0.2, 1, 0)
     assert (lengths["a"] < 20_000_000).all()
 
 
 def test_a_twin_that_ends_is_said_and_nothing_is_left(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     def program(tick: Tick) -> None:
-        tick()
-        if _native.is_recording():
-            raise ValueError("the program fails")
-        operations(tick)
+        while True:
+            tick()
+            if _native.is_recording():
+                raise ValueError("the program fails")
 
-    with pytest.raises(RecordingError, match="expected to run on, but the one in which on was recorded ended"):
-        run_twins({"off": Twin(), "on": Twin(ANNOTATIONS)}, program, tmp_path, seconds=10, settling=1)
+    with pytest.raises(RecordingError, match="expected to run on, but its twin on ended"):
+        run_twins({"off": Twin(), "on": Twin(ANNOTATIONS)}, program, tmp_path, seconds=10, swaps=1, settling=1)
     assert "ValueError: the program fails" in capfd.readouterr().err
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
