@@ -135,11 +135,16 @@ def run_of(
     """One repetition. What an entry does not say of its iterations, its environment does; of its length, the matrix.
 
     The script ends with the last iteration that is recorded, or with so many later ones as the window asks for: their
-    times are those of a program that is not recorded.
+    times are those of a program that is not recorded. One whose window has no iterations records itself, and ends when
+    it has what it wants.
     """
     window = entry.get(budget) or environment[budget]
-    timesteps = window.get("timesteps_per_iteration") or entry["timesteps_per_iteration"]
-    iterations = window["delay_iterations"] + window["max_iterations"] + window.get("later_iterations", 0)
+    recorded = window.get("max_iterations", 0)
+    last: tuple[str, ...] = ()
+    if recorded:
+        timesteps = window.get("timesteps_per_iteration") or entry["timesteps_per_iteration"]
+        iterations = window["delay_iterations"] + recorded + window.get("later_iterations", 0)
+        last = ("--stop-after", str(iterations * timesteps))
     python = python_of(entry.get("python"), entry.get("package", environment["package"]))
     assert python, f"{entry['name']} is not among the workloads that can be run"
     arguments = [
@@ -148,7 +153,7 @@ def run_of(
         *window.get("arguments", []),
         *("--env", entry.get("id") or environment["id"], "--seed", str(repetition)),
         *("--total-timesteps", str(entry.get("total_timesteps", matrix["total_timesteps"]))),
-        *("--stop-after", str(iterations * timesteps)),
+        *last,
         *("--device", device()),
     ]
     return Run(
@@ -156,8 +161,8 @@ def run_of(
         python=python,
         script=WORKLOADS / (entry.get("script") or matrix["script"]),
         arguments=tuple(arguments),
-        delay_iterations=window["delay_iterations"],
-        max_iterations=window["max_iterations"],
+        delay_iterations=window.get("delay_iterations", 0),
+        max_iterations=recorded,
         threads=matrix["threads"],
         device=device(),
         time_limit_s=matrix["time_limit_s"],

@@ -63,7 +63,7 @@ class Run:
         script: the training script.
         arguments: its arguments.
         delay_iterations: iterations of the training loop before recording starts.
-        max_iterations: iterations to record.
+        max_iterations: iterations to record; 0 where the script records itself, into the directory `trace`.
         threads: threads that each numerical library may use.
         device: where the program computes: cpu or cuda.
         time_limit_s: the run has failed if it takes longer.
@@ -244,10 +244,13 @@ def versions(python: Path) -> dict[str, str]:
 
 def command_of(run: Run) -> list[str]:
     """The command line of the run, to be given in its directory."""
+    training = [str(run.python), str(run.script), *run.arguments]
+    if not run.max_iterations:
+        return training
     return [
         *(str(run.python), "-m", "rlscope", "record", "--force", "-o", "trace"),
         *("--delay-iterations", str(run.delay_iterations), "--max-iterations", str(run.max_iterations)),
-        *("--", str(run.python), str(run.script), *run.arguments),
+        *("--", *training),
     ]
 
 

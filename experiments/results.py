@@ -82,10 +82,23 @@ def results_of(study: CaseStudy) -> tuple[list[Result], list[Execution], list[st
     Raises:
         UsageError: Nothing could be recorded.
     """
+    executed, failures = executed_of(study)
+    return [result_of(*one) for one in executed], [execution for _, execution in executed], failures
+
+
+def executed_of(study: CaseStudy) -> tuple[list[tuple[StudyRun, Execution]], list[str]]:
+    """Record a study's runs.
+
+    Returns:
+        Those that ended well; what there is to say of each other one.
+
+    Raises:
+        UsageError: Nothing could be recorded.
+    """
     executed, failures = study.record(study.runs())
     if not executed:
         raise UsageError(" ".join(["nothing could be recorded.", *study.left_out, *failures]))
-    return [result_of(*one) for one in executed], [execution for _, execution in executed], failures
+    return executed, failures
 
 
 def result_of(study_run: StudyRun, execution: Execution) -> Result:

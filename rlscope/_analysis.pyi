@@ -31,6 +31,21 @@ class _Device(TypedDict):
     memset_ticks: int
     memset_bytes: int
 
+# The least, the expected and the most that something may be.
+_Bounds = tuple[int, int, int]
+# Of recording an event, in ticks: inside the recorded interval, and outside.
+TickCost = tuple[tuple[float, float, float], tuple[float, float, float]]
+
+class CorrectionDict(TypedDict):
+    # (phase, stage, operation, category, resource, parts of a tick), 256 to the tick. What is removed is taken off the
+    # breakdown; what was turned is of it, but stays as time of the devices alone. Rows may come several times.
+    removed: list[tuple[str, str, str, str, str, _Bounds]]
+    turned: list[tuple[str, str, str, str, str, _Bounds]]
+    uncorrectable: _Bounds  # parts that no time was found for
+    # Events by the most exact key that their cost may have: those with a cost, exact or of their kind; and the others.
+    charged: dict[str, int]
+    uncalibrated: dict[str, int]
+
 class SweepDict(TypedDict, total=False):
     # The file header, as in docs/trace-format.md.
     clock: int
@@ -74,6 +89,7 @@ class SweepDict(TypedDict, total=False):
     overhead: dict[str, int]
     gaps: dict[str, int]
     progress: _Progress | None
+    correction: CorrectionDict | None  # only with costs
     properties: dict[str, object]
     bytes: int
     overhead_ticks: int
@@ -85,7 +101,11 @@ def sweep(
     recover: bool = False,
     by_thread: bool = False,
     coincident: bool = False,
+    costs: dict[str, TickCost] | None = None,
 ) -> SweepDict: ...
+
+# What the dict of `sweep` holds under this name, known before the sweep.
+def properties(path: str | PathLike[str], recover: bool = False) -> dict[str, object]: ...
 
 # (path, start_ticks, end_ticks, clock, place in the result of each of the process's devices). The clock makes `to +
 # (ticks - from) * numerator / denominator` of ticks, rounded, from the tuple (from, to, numerator, denominator).

@@ -13,6 +13,7 @@ from experiments.claims import Verdict, claims_table, write_claims
 from experiments.command_line import ARTIFACTS, Outcome, exit_status, make_parser, run_study
 from experiments.dry_run import print_runs
 from experiments.execute import Execution
+from experiments.overhead_correction import run as overhead_correction
 from experiments.provenance import provenance, provenance_table
 from experiments.recording import StudyRun
 from experiments.RL_framework_comparison import run as framework_comparison
@@ -36,6 +37,7 @@ STUDIES = (
     Study("RL framework comparison", framework_comparison.HERE, framework_comparison.run),
     Study("Algorithm choice", algorithm_choice.HERE, algorithm_choice.run),
     Study("Simulator choice", simulator_choice.HERE, simulator_choice.run),
+    Study("Overhead correction", overhead_correction.HERE, overhead_correction.run),
 )
 
 

@@ -1,4 +1,4 @@
-"""Fixtures of all tests: no recording may leak from one test into the next."""
+"""Fixtures of all tests: no recording may leak from one test into the next, and nothing from the user into any."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,6 +17,14 @@ def nothing_records() -> Iterator[None]:
     leaked = _native.is_recording() or recorder.active is not None
     recorder.deactivate()
     assert not leaked, "the test left a recording running"
+
+
+@pytest.fixture(autouse=True, scope="session")
+def no_calibration(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What a test sees must not depend on whether somebody has calibrated this machine."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 The text form, one statement per line, `#` starts a comment:
 
-    process start=0 stop=100        also limit=T and coincident; without stop the process was killed
+    process start=0 stop=100        also limit=T, coincident and amplification=N; without stop the process was killed
     thread 0                        also start=T; the statements of a thread follow it, ticks first
     10 + inference                  begins an operation
     20 + backend:linear             begins a boundary: python, simulator, backend, cuda, wait or cuda_wait
@@ -14,16 +14,25 @@ The text form, one statement per line, `#` starts a comment:
     queue 9 device=0                work of a device, or `queue 9 host` beside it; statements with start and end follow
     10-20 kernel gemm               also copy, memset, overhead, gap
     10-20 copy HtoD bytes=64 launch=inference/act    what was moved, and the stage and operation that wanted it
+    cost boundary/torch inside=2 outside=3 rest=1    what recording such an event added, to be removed again: its
+                                                     records within it and outside, and all else, outside too
 """
 
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from rlscope._analysis import properties, sweep
+from rlscope.analysis.correction import Bounds, Correction, Cost
+from rlscope.analysis.sweep import own_correction
 from rlscope.model import NO_OPERATION, Category, DeviceWork, NameKind
 from rlscope.trace import format as fmt
+from rlscope.trace.reader import open_trace
 from rlscope.trace.writer import TraceWriter
+
+if TYPE_CHECKING:
+    from rlscope._analysis import SweepDict
 
 
 @dataclass(frozen=True)
@@ -88,6 +97,13 @@ class ProcessScript:
     coincident: bool = False  # how it is to be analyzed
     threads: list[ThreadScript] = field(default_factory=list)
     queues: list[QueueScript] = field(default_factory=list)
+    amplification: int = 1
+    costs: dict[str, Cost] | None = None  # in ticks
+
+
+def certain_cost(records_inside: float, records_outside: float, rest: float = 0) -> Cost:
+    parts = [Bounds(part, part, part) for part in (records_inside, records_outside, rest)]
+    return Cost(*parts, events=1)
 
 
 def operation(ticks: int, name: str) -> Begin:
@@ -116,6 +132,10 @@ def parse_script(text: str) -> ProcessScript:
             script.stop = options.get("stop")
             script.limit = options.get("limit", 0)
             script.coincident = "coincident" in words
+            script.amplification = options.get("amplification", 1)
+        elif words[0] == "cost":
+            cost = certain_cost(options["inside"], options["outside"], options.get("rest", 0))
+            script.costs = (script.costs or {}) | {words[1]: cost}
         elif words[0] == "thread":
             script.threads.append(ThreadScript(int(words[1]), options.get("start", script.start)))
             statements = script.threads[-1].statements
@@ -160,6 +180,8 @@ def write_script(script: ProcessScript, directory: Path, entries_per_chunk: int 
     """Writes a trace of one process; returns the path of its file."""
     writer = TraceWriter(directory, entries_per_chunk)
     process = writer.process(start_ticks=script.start)
+    if script.amplification != 1:
+        process.properties({"amplification": script.amplification})
     for thread in script.threads:
         stream = process.thread(stream=thread.stream, start_ticks=thread.start)
         for statement in thread.statements:
@@ -187,3 +209,12 @@ def write_script(script: ProcessScript, directory: Path, entries_per_chunk: int 
     if script.stop is not None:
         process.stop(script.stop)
     return next(writer.write().glob("*.rlscope"))
+
+
+def sweep_script(script: ProcessScript, path: Path, by_thread: bool = False) -> "SweepDict":
+    """What the C++ sweep finds in the file, which `write_script` made, asked as the script says."""
+    costs = None
+    if script.costs is not None:
+        (file,) = open_trace(path.parent).processes
+        costs = own_correction(Correction(script.costs, "a script", {}), file, properties(path)).in_ticks(file.clock)
+    return sweep(path, limit_ticks=script.limit, by_thread=by_thread, coincident=script.coincident, costs=costs)

@@ -4,16 +4,19 @@ Each rule of docs/analysis.md is one function here, written from the stacks of o
 """
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 from trace_builder import Begin, End, ProcessScript, Progress, Work
 
+from rlscope.analysis.correction import Cost, corrected_parts
 from rlscope.model import NO_OPERATION, NO_PHASE, STAGES, TRAINING_LOOP, Category, DeviceWork, NameKind
 
 Stack = list[Begin]
 MAIN = 0
+BOUNDS = range(3)
 BLOCKED = (Category.WAIT, Category.CUDA_WAIT)
 CUDA = (Category.CUDA, Category.CUDA_WAIT)
 
@@ -42,6 +45,25 @@ def takes_part(stream: int, stack: Stack) -> bool:
     return stream == MAIN or has_boundary(stack) or bool(operations_of(stack))
 
 
+def keys_of_cost(frame: Begin) -> list[str]:
+    """Where to look for what an event costs, the most exact first."""
+    if frame.kind is NameKind.PHASE:
+        return ["operation"]
+    if frame.kind is NameKind.OPERATION:
+        return [f"operation/{frame.name}", "operation"]
+    if frame.category in CUDA:
+        return [f"cuda/{frame.name}", "cuda"]
+    return [f"boundary/{frame.name.split('.')[0]}", "boundary"]
+
+
+def cost_parts(cost: Cost, amplification: int) -> tuple[list[float], list[float]]:
+    """Inside and outside: the least, the expected and the most."""
+    inside, outside, rest = (
+        (part.low, part.mean, part.high) for part in (cost.records_inside_ns, cost.records_outside_ns, cost.rest_ns)
+    )
+    return [amplification * inside[i] for i in BOUNDS], [amplification * outside[i] + rest[i] for i in BOUNDS]
+
+
 def resource_of(category: Category, device_works: bool) -> str:
     """Rule 4."""
     if device_works:
@@ -59,6 +81,12 @@ class Twin:
             for index, work in enumerate(queue.statements)
             if isinstance(work, Work)
         )
+        self.costs = {key: cost_parts(cost, script.amplification) for key, cost in (script.costs or {}).items()}
+        self.debts: dict[int, list[float]] = {}  # what each thread spends from now on recording, by bound
+        self.removed: dict[tuple[str, ...], list[float]] = {}
+        self.turned: dict[tuple[str, ...], list[float]] = {}
+        self.charged = [0.0] * len(BOUNDS)
+        self.uncorrectable = [0.0] * len(BOUNDS)
         self.busy: Counter[int] = Counter()
         self.busy_of: Counter[tuple[int, str, str]] = Counter()
         self.stacks: dict[int, Stack] = {MAIN: []}
@@ -90,8 +118,12 @@ class Twin:
             until = min(max(ticks, now), self.end)
             self.account(now, until)
             now = until
+            if now == ticks:
+                self.charge(stream, statement)
             self.apply(stream, statement, now)
         self.account(now, self.end)
+        for debt in self.debts.values():
+            self.uncorrectable = [self.uncorrectable[i] + debt[i] for i in BOUNDS]
 
     @staticmethod
     def _records(script: ProcessScript) -> list[tuple[int, int, int, Begin | End | Progress]]:
@@ -156,10 +188,48 @@ class Twin:
         scope = self.scope(owner)
         if running and category_of(self.stacks[owner]) in BLOCKED and not self.coincident:
             scope = running[0][1].stage, running[0][1].operation  # rule 5
-        self.breakdown[self.row(owner, running, scope)] += end - start
+        row = self.row(owner, running, scope)
+        self.breakdown[row] += end - start
+        self.run_down(owner, row, bool(running), end - start)
+        if running and any(self.removed_now):
+            turned = scope if self.coincident else (running[0][1].stage, running[0][1].operation)
+            add(self.turned, (row[0], *turned, "gpu", "gpu"), self.removed_now)
         for stream, stack in self.stacks.items():
             if takes_part(stream, stack):
                 self.threads[(stream, *self.row(stream, running, self.scope(stream)))] += end - start
+
+    def charge(self, stream: int, statement: Begin | End | Progress) -> None:
+        """What recording this takes is spent by the thread from here on."""
+        if isinstance(statement, Progress):
+            return
+        frame = statement if isinstance(statement, Begin) else self.stacks[stream][-1]
+        cost = next((self.costs[key] for key in keys_of_cost(frame) if key in self.costs), None)
+        if cost is not None:
+            parts = cost[isinstance(statement, End)]
+            add(self.debts, stream, parts)
+            self.charged = [self.charged[i] + parts[i] for i in BOUNDS]
+
+    def run_down(self, owner: int, row: tuple[str, ...], device_works: bool, length: int) -> None:
+        """Every thread spends time; it is the process's only where the thread owns the instant and does not wait."""
+        self.removed_now = [0.0] * len(BOUNDS)
+        for stream, debt in self.debts.items():
+            spent = [min(owed, length) for owed in debt]
+            self.debts[stream] = [debt[i] - spent[i] for i in BOUNDS]
+            if stream == owner and category_of(self.stacks[owner]) is not Category.WAIT:
+                self.removed_now = spent
+                add(self.removed, row, spent)
+            else:
+                self.uncorrectable = [self.uncorrectable[i] + spent[i] for i in BOUNDS]
+
+    def corrected(self) -> dict[tuple[str, ...], tuple[float, ...]]:
+        rows: dict[tuple[str, ...], list[float]] = {}
+        for row, ticks in self.breakdown.items():
+            add(rows, row, [ticks] * len(BOUNDS))
+        for row, spent in self.removed.items():
+            add(rows, row, [-ticks for ticks in spent])
+        for row, spent in self.turned.items():
+            add(rows, row, spent)
+        return {row: tuple(ticks) for row, ticks in rows.items()}
 
     def apply(self, stream: int, statement: Begin | End | Progress, now: int) -> None:
         stack = self.stacks.setdefault(stream, [])
@@ -195,6 +265,10 @@ class Twin:
         if before.label != frame.category.label:
             self.transitions[(*self.scope(stream), before.label, frame.category.label)] += 1
         stack.append(frame)
+
+
+def add(sums: dict[Any, list[float]], key: Any, values: Iterable[float]) -> None:
+    sums[key] = [a + b for a, b in zip(sums.get(key, [0.0] * len(BOUNDS)), values, strict=True)]
 
 
 def device_tables(twin: Twin) -> dict[str, Any]:
@@ -235,7 +309,10 @@ def sweep_twin(script: ProcessScript) -> dict[str, Any]:
     devices = device_tables(twin)
     works = ("kernel", "copy", "memset")
     counts = {work: sum(row[f"{work}_count"] for row in devices["gpu"].values()) for work in works}
+    corrected = twin.corrected() if script.costs is not None else {}
     return {
+        "corrected": corrected,
+        "uncorrectable": tuple(twin.uncorrectable),
         "start_ticks": twin.start,
         "end_ticks": twin.end,
         "breakdown": dict(twin.breakdown),
@@ -273,5 +350,9 @@ def as_dicts(found: dict[str, Any]) -> dict[str, Any]:
     tables["gpu"] = {row["device"]: {key: row[key] for key in row if key != "device"} for row in found["gpu"]}
     tables["gpu_operations"] = {row[:3]: row[3:] for row in found["gpu_operations"]}
     tables["device_work"] = {row[:4]: row[4:] for row in found["device_work"]}
+    correction = found["correction"]
+    corrected = corrected_parts(found) if correction else {}
+    tables["corrected"] = {row: tuple(part / 256 for part in parts) for row, parts in corrected.items()}
+    tables["uncorrectable"] = tuple(part / 256 for part in correction["uncorrectable"]) if correction else (0, 0, 0)
     plain = ("start_ticks", "end_ticks", "events", "crossings", "progress", "overhead", "gaps")
     return {name: found[name] for name in plain} | tables

@@ -1,14 +1,16 @@
 """The breakdown and the transitions of a trace as tables."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from rlscope.analysis.correction import AppliedCorrection, Corrected, CorrectedProcess, Correction, removed_s
 from rlscope.analysis.gpu import GPU_COLUMNS, device_work_table, devices_of, gpu_operations_table, gpu_table
-from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep, sweep_trace
+from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep, own_correction, sweep_trace
 from rlscope.errors import UsageError
 from rlscope.model import GpuAttribution
 from rlscope.trace.reader import Trace
@@ -16,11 +18,14 @@ from rlscope.trace.reader import Trace
 SCHEMA = 1
 CORRECTED = ("corrected_seconds", "corrected_low_s", "corrected_high_s")
 CORRECTED_WALL = ("corrected_wall_s", "corrected_wall_low_s", "corrected_wall_high_s")
+UNCORRECTABLE = "uncorrectable_s"
+NO_CALIBRATION = "no calibration was given"
 BREAKDOWN_KEYS = ("process", "phase", "stage", "operation", "category", "resource")
 THREAD_KEYS = ("process", "thread", *BREAKDOWN_KEYS[1:])
 TRANSITION_KEYS = ("process", "stage", "operation", "from", "to")
 PROCESS_COLUMNS = (
     "process", "pid", "parent_pid", "role", "exit_status", "complete", "start_s", "end_s", "wall_s", *CORRECTED_WALL,
+    UNCORRECTABLE,
 )  # fmt: skip
 TRANSITION_COLUMNS = (*TRANSITION_KEYS, "count", "per_iteration", "per_timestep")
 
@@ -32,10 +37,11 @@ class Analysis:
     Attributes:
         directory: the trace.
         processes: one row per process: `process` (unique name), `pid`, `parent_pid` (of a recorded parent), `role`,
-            `exit_status`, `complete`, `start_s`, `end_s` (from the start of the first process), `wall_s`, and the
-            corrected wall time with its interval.
+            `exit_status`, `complete`, `start_s`, `end_s` (from the start of the first process), `wall_s`, the
+            corrected wall time with its interval, and `uncorrectable_s`, overhead that could not be removed.
         breakdown: one row per `process`, `phase`, `stage`, `operation`, `category`, `resource`: `seconds`, and the
-            corrected seconds with their interval. The seconds of a process sum to its `wall_s`.
+            corrected seconds with their interval; these are NaN without a correction. The seconds of a process sum to
+            its `wall_s`, the corrected ones to its `corrected_wall_s`.
         threads: each thread's own view, with the column `thread` (its number in the process). Empty unless asked for.
             A thread's seconds sum to the time in which it took part.
         transitions: one row per `process`, `stage`, `operation`, `from`, `to` (categories): `count`, and the count per
@@ -54,6 +60,8 @@ class Analysis:
         timesteps: made during the recorded iterations; None without progress.
         total_timesteps: of the whole training; None if unknown.
         extrapolated_s: time for `total_timesteps` at the recorded rate; None if unknown.
+        correction: how times were corrected; None if they were not.
+        uncorrected: why they were not; empty if they were.
     """
 
     directory: Path
@@ -71,6 +79,8 @@ class Analysis:
     timesteps: int | None
     total_timesteps: int | None
     extrapolated_s: float | None
+    correction: AppliedCorrection | None
+    uncorrected: str
 
     def to_json_dict(self) -> dict[str, Any]:
         """The document of `analyze --json`, schema 1."""
@@ -87,6 +97,8 @@ class Analysis:
             "timesteps": self.timesteps,
             "total_timesteps": self.total_timesteps,
             "extrapolated_s": self.extrapolated_s,
+            "correction": asdict(self.correction) if self.correction is not None else None,
+            "uncorrected": self.uncorrected,
         }
 
 
@@ -102,6 +114,7 @@ def analyze(
     by_thread: bool = False,
     on_process: Callable[[], None] = lambda: None,
     gpu_attribution: GpuAttribution = GpuAttribution.LAUNCH,
+    correction: Correction | str = NO_CALIBRATION,
 ) -> Analysis:
     """Sweeps all processes of a trace, in parallel.
 
@@ -111,18 +124,22 @@ def analyze(
         by_thread: fill the table `threads` too.
         on_process: called after each process, from another thread.
         gpu_attribution: to whom time belongs in which a device works and the process waits.
+        correction: what recording costs, or why times are not to be corrected.
     """
-    return make_analysis(sweep_trace(trace, recover, by_thread, on_process, gpu_attribution), recover)
+    costs = correction if isinstance(correction, Correction) else None
+    swept = sweep_trace(trace, recover, by_thread, on_process, gpu_attribution, costs)
+    return make_analysis(swept, recover, "" if isinstance(correction, Correction) else correction)
 
 
-def make_analysis(swept: TraceSweep, recover: bool = False) -> Analysis:
-    """The tables of a trace that was swept."""
+def make_analysis(swept: TraceSweep, recover: bool = False, uncorrected: str = NO_CALIBRATION) -> Analysis:
+    """The tables of a trace that was swept; `uncorrected` says why without costs, if it was."""
     progress = _progress(swept)
     devices = devices_of(swept)
+    corrected = _corrected(swept)
     return Analysis(
         directory=swept.trace.directory,
-        processes=_processes(swept),
-        breakdown=_breakdown(swept),
+        processes=_processes(swept, corrected),
+        breakdown=_breakdown(swept, corrected),
         threads=_threads(swept),
         transitions=_transitions(swept, progress),
         gpu=gpu_table(swept, devices, recover),
@@ -137,11 +154,16 @@ def make_analysis(swept: TraceSweep, recover: bool = False) -> Analysis:
         timesteps=progress.timesteps,
         total_timesteps=progress.total_timesteps,
         extrapolated_s=progress.extrapolated_s,
+        correction=_applied(swept, corrected),
+        uncorrected=uncorrected if corrected is None else "",
     )
 
 
 def group_seconds(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
     """Sums the seconds of a breakdown (or of `threads`) over all but the given columns.
+
+    So are corrected seconds, where there are any, and the ends of their intervals, which makes one that is at least as
+    wide as that of the sum.
 
     Thread numbers count within a process, so grouping by `thread` also groups by `process`. By `category`:
 
@@ -158,7 +180,8 @@ def group_seconds(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
         if name not in known:
             raise UsageError(f"--by takes columns out of {', '.join(THREAD_KEYS)}, but {name!r} was given")
     keys = list(dict.fromkeys(["process", *columns] if "thread" in columns else columns))
-    return table.groupby(keys, sort=False, as_index=False)["seconds"].sum()
+    corrected = [name for name in CORRECTED if name in table.columns and table[name].notna().any()]
+    return table.groupby(keys, sort=False, as_index=False)[["seconds", *corrected]].sum()
 
 
 @dataclass(frozen=True)
@@ -196,12 +219,58 @@ def _progress(swept: TraceSweep) -> _RunProgress:
     )
 
 
-def _processes(swept: TraceSweep) -> pd.DataFrame:
+def _corrected(swept: TraceSweep) -> list[CorrectedProcess] | None:
+    """Of each process; None without a correction."""
+    correction = swept.correction
+    if correction is None:
+        return None
+    removed = [removed_s(process.found, process.file.clock) for process in swept.processes]
+    return [
+        CorrectedProcess(
+            process.found,
+            process.file.clock,
+            own_correction(correction, process.file, process.found["properties"]),
+            waits_shortened_by_s=sum(removed) - own,
+        )
+        for process, own in zip(swept.processes, removed, strict=True)
+    ]
+
+
+def _applied(swept: TraceSweep, corrected: list[CorrectedProcess] | None) -> AppliedCorrection | None:
+    if swept.correction is None or corrected is None:
+        return None
+    wall_s = sum(
+        process.length_ns(process.found["end_ticks"] - process.found["start_ticks"]) for process in swept.processes
+    )
+    walls = [sum(getattr(process.wall, end) for process in corrected) for end in ("seconds", "high_s", "low_s")]
+    added = [100 * (wall_s / NS_PER_S / wall - 1) if wall else 0.0 for wall in walls]
+    uncalibrated: Counter[str] = Counter()
+    for process in corrected:
+        uncalibrated.update({key.partition("/")[0]: count for key, count in process.uncalibrated.items()})
+    notes = [
+        f"{count:,} events of the kind {kind} are of unknown cost: what they added is still in the times"
+        for kind, count in sorted(uncalibrated.items())
+    ]
+    others = sorted({version for process in corrected for version in process.other_versions})
+    if others:
+        notes.append(f"intervals are twice as wide as calibrated, because the trace has {', '.join(others)}")
+    return AppliedCorrection(swept.correction.source, added[0], added[1], added[2], tuple(notes))
+
+
+def _times(corrected: Corrected | None) -> tuple[float, float, float]:
+    """As columns have them."""
+    if corrected is None:
+        return (float("nan"),) * 3
+    return corrected.seconds, corrected.low_s, corrected.high_s
+
+
+def _processes(swept: TraceSweep, corrected: list[CorrectedProcess] | None) -> pd.DataFrame:
     pids = {process.file.header.pid for process in swept.processes}
     origin_ns = min(process.start_ns for process in swept.processes)
     rows = []
-    for process in swept.processes:
+    for place, process in enumerate(swept.processes):
         header = process.file.header
+        found = corrected[place] if corrected is not None else None
         rows.append(
             {
                 "process": process.name,
@@ -213,21 +282,26 @@ def _processes(swept: TraceSweep) -> pd.DataFrame:
                 "start_s": (process.start_ns - origin_ns) / NS_PER_S,
                 "end_s": (process.end_ns - origin_ns) / NS_PER_S,
                 "wall_s": (process.end_ns - process.start_ns) / NS_PER_S,
-                **dict.fromkeys(CORRECTED_WALL, float("nan")),
+                **dict(zip(CORRECTED_WALL, _times(found.wall if found is not None else None), strict=True)),
+                UNCORRECTABLE: found.uncorrectable_s if found is not None else float("nan"),
             }
         )
     table = pd.DataFrame(rows, columns=list(PROCESS_COLUMNS))
     return table.astype({"parent_pid": "Int64", "exit_status": "Int64"})
 
 
-def _breakdown(swept: TraceSweep) -> pd.DataFrame:
+def _breakdown(swept: TraceSweep, corrected: list[CorrectedProcess] | None) -> pd.DataFrame:
     rows: list[tuple[Any, ...]] = []
-    for process in swept.processes:
+    for place, process in enumerate(swept.processes):
         found = process.found["breakdown"]
         lengths = process.file.clock.partition_ns(process.found["start_ticks"], (row[-1] for row in found))
-        rows += [(process.name, *row[:-1], ns / NS_PER_S) for row, ns in zip(found, lengths, strict=True)]
-    table = pd.DataFrame(rows, columns=[*BREAKDOWN_KEYS, "seconds"]).astype({"seconds": float})
-    return table.assign(**dict.fromkeys(CORRECTED, float("nan")))
+        seconds = {row[:-1]: ns / NS_PER_S for row, ns in zip(found, lengths, strict=True)}
+        times = corrected[place].rows if corrected is not None else {}
+        # Correction adds rows: time that a device worked through, and that the CPU had from recording alone.
+        keys = [*seconds, *(key for key in times if key not in seconds)]
+        rows += [(process.name, *key, seconds.get(key, 0.0), *_times(times.get(key))) for key in keys]
+    columns = [*BREAKDOWN_KEYS, "seconds", *CORRECTED]
+    return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(columns[-4:], float))
 
 
 def _threads(swept: TraceSweep) -> pd.DataFrame:

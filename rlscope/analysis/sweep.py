@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rlscope._analysis import sweep
+from rlscope._analysis import properties, sweep
+from rlscope.analysis.correction import Correction
 from rlscope.errors import TraceError, TraceFormatError
 from rlscope.model import GpuAttribution
 from rlscope.text import encodable
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 ROLES = ("main", "worker", "infrastructure")
 NS_PER_S = 1_000_000_000
+#: As often as the recorder can do the work of a record.
+MOST_AMPLIFICATION = 1000
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,7 @@ class TraceSweep:
     trace: Trace
     processes: tuple[ProcessSweep, ...]
     why: tuple[str, ...]
+    correction: Correction | None
 
 
 def sweep_trace(
@@ -61,21 +65,27 @@ def sweep_trace(
     by_thread: bool = False,
     on_process: Callable[[], None] = lambda: None,
     gpu_attribution: GpuAttribution = GpuAttribution.LAUNCH,
+    correction: Correction | None = None,
 ) -> TraceSweep:
     """Sweeps each process of `trace` once; `on_process` is called after each.
 
     Raises:
+        TraceError: a file cannot be read, or times are to be corrected and it says no amplification that there is.
         TraceFormatError: a file is damaged, and `recover` is off or nothing of the file can be used.
     """
 
     def sweep_one(file: ProcessFile) -> SweepDict | TraceFormatError:
         try:
+            costs = None
+            if correction is not None:
+                costs = own_correction(correction, file, properties(file.path, recover)).in_ticks(file.clock)
             found = sweep(
                 file.path,
                 limit_ticks=file.limit_ticks,
                 recover=recover,
                 by_thread=by_thread,
                 coincident=gpu_attribution is GpuAttribution.COINCIDENT,
+                costs=costs,
             )
         except TraceFormatError as error:
             if not recover:
@@ -107,7 +117,32 @@ def sweep_trace(
     processes = tuple(
         ProcessSweep(file, name, _role(file, found), found) for (file, found), name in zip(swept, names, strict=True)
     )
-    return TraceSweep(trace, processes, tuple(why))
+    return TraceSweep(trace, processes, tuple(why), correction)
+
+
+def own_correction(correction: Correction, file: ProcessFile, found: Mapping[str, object]) -> Correction:
+    """With the costs that hold in a process, by the properties that were found in its file.
+
+    Raises:
+        TraceError: what they say of its records cannot be.
+    """
+    versions = found.get("versions")
+    return correction.of_process(versions if isinstance(versions, dict) else {}, amplification_of(file, found))
+
+
+def amplification_of(file: ProcessFile, found: Mapping[str, object]) -> int:
+    """How many times the work of each of the file's records was done, by the properties that were found in it.
+
+    Raises:
+        TraceError: they hold a value that cannot be.
+    """
+    times = found.get("amplification", 1)
+    if type(times) is not int or not 1 <= times <= MOST_AMPLIFICATION:
+        raise TraceError(
+            f"an amplification from 1 to {MOST_AMPLIFICATION} was expected, but the properties in {file.path} say "
+            f"{encodable(repr(times)[:80])}; what its records cost is not known, so analyze it with --correct none"
+        )
+    return times
 
 
 def _length_ns(file: ProcessFile, ticks: int) -> int:

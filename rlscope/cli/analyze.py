@@ -11,8 +11,9 @@ from rich.console import Console
 
 from rlscope.analysis.breakdown import Analysis, group_seconds, records
 from rlscope.analysis.breakdown import analyze as analyze_trace
+from rlscope.cli.correction import chosen, correct_option, correction_lines
 from rlscope.cli.progress import progress_bar
-from rlscope.cli.tables import rich_table
+from rlscope.cli.tables import rich_table, seconds_text
 from rlscope.errors import UsageError
 from rlscope.model import NO_OPERATION, GpuAttribution
 from rlscope.text import printable
@@ -40,6 +41,7 @@ from rlscope.trace.reader import open_trace
     help="Whose time it is while a device works and the process waits: that of the operation which launched the work, "
     "or of the one that is open.",
 )
+@correct_option
 @click.option("--recover", is_flag=True, help="Step over damaged parts of a trace instead of stopping there.")
 def analyze(
     directories: tuple[Path, ...],
@@ -48,6 +50,7 @@ def analyze(
     csv_file: Path | None,
     parquet_file: Path | None,
     gpu_attribution: str,
+    correct: str,
     recover: bool,
 ) -> None:
     """Show where the time of the traces in DIR... went: the breakdown and the transitions.
@@ -64,7 +67,9 @@ def analyze(
     traces = [open_trace(directory, recover) for directory in directories]
     with progress_bar("analyzing", sum(len(trace.processes) for trace in traces)) as on_process:
         analyses = [
-            analyze_trace(trace, recover, "thread" in columns, on_process, GpuAttribution(gpu_attribution))
+            analyze_trace(
+                trace, recover, "thread" in columns, on_process, GpuAttribution(gpu_attribution), chosen(trace, correct)
+            )
             for trace in traces
         ]
     breakdowns = [_breakdown(analysis, columns) for analysis in analyses]
@@ -115,13 +120,14 @@ def _print_tables(analyses: Sequence[Analysis], breakdowns: Sequence[pd.DataFram
         console.print(_summary(analysis), soft_wrap=True, highlight=False, markup=False)
     if is_whole and any(len(analysis.processes) > 1 for analysis in analyses):
         shown = ["process", "pid", "role", "exit_status", "complete", "start_s", "wall_s"]
+        if any(analysis.correction for analysis in analyses):
+            shown.append("corrected_wall_s")
         table = _joined(analyses, [analysis.processes[shown] for analysis in analyses])
         console.print(rich_table("Processes", table))
     breakdown = _joined(analyses, breakdowns)
-    breakdown = breakdown[[name for name in breakdown.columns if not name.startswith("corrected")]]
     seconds = breakdown["seconds"]
     whole = seconds.groupby(breakdown["trace"]).transform("sum") if "trace" in breakdown else seconds.sum()
-    breakdown = breakdown.assign(percent=100 * seconds / whole)
+    breakdown = _with_intervals(breakdown).assign(percent=100 * seconds / whole)
     console.print(rich_table("Breakdown", _without_trivial(breakdown) if is_whole else breakdown))
     transitions = _joined(analyses, [analysis.transitions for analysis in analyses])
     if is_whole and len(transitions):
@@ -130,6 +136,19 @@ def _print_tables(analyses: Sequence[Analysis], breakdowns: Sequence[pd.DataFram
         console.print(rich_table("GPUs", _joined(analyses, [_gpus(analysis) for analysis in analyses])))
         operations = _joined(analyses, [analysis.gpu_operations for analysis in analyses])
         console.print(rich_table("GPU time by launching operation", _without_trivial(operations)))
+
+
+def _with_intervals(breakdown: pd.DataFrame) -> pd.DataFrame:
+    """With corrected seconds and their interval as one column; without it where nothing was corrected."""
+    shown = breakdown[[name for name in breakdown.columns if not name.startswith("corrected")]]
+    if "corrected_seconds" not in breakdown or breakdown["corrected_seconds"].isna().all():
+        return shown
+    times = (breakdown[name] for name in ("corrected_seconds", "corrected_low_s", "corrected_high_s"))
+    texts = [
+        "-" if pd.isna(seconds) else f"{seconds_text(seconds)} ({seconds_text(low)}-{seconds_text(high)})"
+        for seconds, low, high in zip(*times, strict=True)
+    ]
+    return shown.assign(corrected=texts)
 
 
 def _gpus(analysis: Analysis) -> pd.DataFrame:
@@ -150,6 +169,7 @@ def _summary(analysis: Analysis) -> str:
         parts.append(f"about {analysis.extrapolated_s:.3g} s for all {analysis.total_timesteps} timesteps")
     lines = [f"{analysis.directory}: {', '.join(parts)}"]
     lines += [f"  incomplete: {reason}" for reason in analysis.why]
+    lines += [f"  {line}" for line in correction_lines(analysis)]
     return "\n".join(printable(line) for line in lines)
 
 

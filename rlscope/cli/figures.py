@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas
 
 from rlscope.analysis.breakdown import Analysis, analyze
+from rlscope.cli.correction import NONE, chosen
 from rlscope.cli.progress import progress_bar
 from rlscope.plots.breakdown import RECORDED_TIME, TRAINING_TIME
 from rlscope.plots.folding import fold_breakdown, fold_transitions
@@ -31,11 +32,14 @@ class Workload:
     extrapolated_s: float | None
 
 
-def analyze_traces(directories: Sequence[Path], recover: bool = False) -> dict[str, Analysis]:
+def analyze_traces(directories: Sequence[Path], recover: bool = False, correct: str = NONE) -> dict[str, Analysis]:
     """Analyze the traces, each under the shortest end of its path that tells it from the others."""
     traces = {name: open_trace(path, recover) for name, path in zip(names(directories), directories, strict=True)}
     with progress_bar("analyzing", sum(len(trace.processes) for trace in traces.values())) as on_process:
-        return {name: analyze(trace, recover, on_process=on_process) for name, trace in traces.items()}
+        return {
+            name: analyze(trace, recover, on_process=on_process, correction=chosen(trace, correct))
+            for name, trace in traces.items()
+        }
 
 
 def names(directories: Sequence[Path]) -> list[str]:

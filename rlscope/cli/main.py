@@ -13,7 +13,7 @@ from rlscope.text import printable
 from rlscope.version import __version__
 
 #: In the order of use. Each verb is a command of that name in rlscope/cli/NAME.py.
-VERBS = ("record", "inspect", "analyze", "report", "plot", "doctor")
+VERBS = ("calibrate", "record", "inspect", "analyze", "report", "plot", "doctor")
 
 
 class _Verbs(click.Group):
@@ -74,4 +74,5 @@ def _alias(verb: str) -> Callable[[], Any]:
 # The names of 2021.
 rls_prof = _alias("record")
 rls_analyze = _alias("analyze")
+rls_calibrate = _alias("calibrate")
 rls_plot = _alias("plot")

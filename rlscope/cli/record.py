@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from rlscope.calibration.calibration import to_record_with
 from rlscope.cli.utilization import sampled
 from rlscope.errors import RLScopeError, UsageError
 from rlscope.record.config import LAYERS, TRACE_VARIABLE, RecordConfig
@@ -87,7 +88,7 @@ def record(
         max_iterations=max_iterations,
         max_seconds=max_seconds,
     )
-    begin_trace(directory, config, list(command), force)
+    begin_trace(directory, config, list(command), force, to_record_with())
     other = other_cuda_profiler(config, dict(os.environ))
     if other is not None:
         click.echo(

@@ -7,8 +7,9 @@ from typing import Any
 import pandas
 from matplotlib.figure import Figure
 
-from rlscope.analysis.breakdown import Analysis
+from rlscope.analysis.breakdown import CORRECTED_WALL, UNCORRECTABLE, Analysis
 from rlscope.analysis.utilization import binned_utilization, read_utilization
+from rlscope.cli.correction import correction_lines
 from rlscope.cli.figures import Workload, complete_view, published_view, transitions_view, workloads
 from rlscope.plots.breakdown import breakdown_figure
 from rlscope.plots.page import FIGURE_FORMATS, Page
@@ -17,16 +18,18 @@ from rlscope.plots.tables import write_csv
 from rlscope.plots.transitions import transitions_figure
 from rlscope.plots.utilization import utilization_figure
 
-PROCESS_COLUMNS = ["process", "pid", "role", "exit_status", "complete", "start_s", "wall_s"]
+PROCESS_COLUMNS = [
+    "process", "pid", "role", "exit_status", "complete", "start_s", "wall_s", *CORRECTED_WALL, UNCORRECTABLE,
+]  # fmt: skip
 ROWS_SHOWN = 20
 UTILIZATION_BINS = 600
-UNCORRECTED = "Times include what recording added; they are not corrected for it."
+RECORDED = "Figures show times as they were recorded; the tables have them corrected as well, where they are."
 
 
 def write_report(analyses: dict[str, Analysis], output: Path) -> None:
     """Write the page and everything on it into `output`."""
     page = Page("RL-Scope report")
-    page.paragraph(f"Where the time went in {', '.join(analyses)}. {UNCORRECTED}")
+    page.paragraph(f"Where the time went in {', '.join(analyses)}. {RECORDED}")
     for name, analysis in analyses.items():
         for warning in warnings(name, analysis):
             page.warning(warning)
@@ -101,7 +104,9 @@ def add_trace(page: Page, name: str, analysis: Analysis) -> None:
         "whole training, extrapolated (s)": analysis.extrapolated_s,
     }
     page.table(pandas.DataFrame([known]))
-    page.table(analysis.processes[PROCESS_COLUMNS])
+    for line in correction_lines(analysis):
+        page.paragraph(f"{line[0].upper()}{line[1:]}.")
+    page.table(analysis.processes[[name for name in PROCESS_COLUMNS if name in analysis.processes]])
     page.table(analysis.breakdown.dropna(axis="columns", how="all"))
 
 

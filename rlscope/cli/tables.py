@@ -20,11 +20,16 @@ def rich_table(title: str, table: pd.DataFrame) -> Table:
     return shown
 
 
+def seconds_text(value: float) -> str:
+    """Three digits after the point, or three that are not zero."""
+    return f"{value:.3f}" if abs(value) >= 0.1 or value == 0 else f"{value:.3g}"
+
+
 def _cell(name: str, value: object) -> str:
     if value is None:
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return f"{value:.1f}" if name.endswith("percent") else f"{value:.3f}" if abs(value) >= 0.1 else f"{value:.3g}"
+        return f"{value:.1f}" if name.endswith("percent") else seconds_text(value)
     return f"{value:,}" if isinstance(value, int) and name in ("count", "events", "bytes") else str(value)

@@ -20,7 +20,13 @@ INJECTED_LIBRARY = Path(__file__).resolve().parents[1] / "librlscope.so"
 INJECTION_VARIABLE = "CUDA_INJECTION64_PATH"
 
 
-def begin_trace(directory: Path, config: RecordConfig, command: list[str] | None, is_forced: bool) -> None:
+def begin_trace(
+    directory: Path,
+    config: RecordConfig,
+    command: list[str] | None,
+    is_forced: bool,
+    calibration: dict[str, Any] | None = None,
+) -> None:
     """Makes `directory` ready to be recorded into.
 
     Args:
@@ -28,6 +34,7 @@ def begin_trace(directory: Path, config: RecordConfig, command: list[str] | None
         config: How to record; kept in the directory for every process of the run.
         command: What is recorded, None when a script records itself.
         is_forced: Whether a trace that is there already is deleted.
+        calibration: What recording costs on this machine, to be kept with the trace; None if nobody measured it.
 
     Raises:
         UsageError: there is a trace, or something else, in the directory.
@@ -46,7 +53,7 @@ def begin_trace(directory: Path, config: RecordConfig, command: list[str] | None
         (directory / CONFIG_NAME).touch(exist_ok=False)  # of two recordings that start at once, one gets it
         (directory / UNRECORDED_NAME).touch()
         config.save(directory)
-        write_manifest(directory, _new_manifest(command))
+        write_manifest(directory, {**_new_manifest(command), "calibration": calibration})
     except FileExistsError as error:
         raise UsageError(f"another recording into {directory} has just started; choose another directory") from error
     except OSError as error:
@@ -102,14 +109,15 @@ def _new_manifest(command: list[str] | None) -> dict[str, Any]:
         "end": None,
         "main_pid": None,
         "exit_status": None,
-        "machine": _machine(),
+        "machine": machine(),
         "python": platform.python_version(),
         "configuration": {"file": CONFIG_NAME},
         "complete": False,
     }
 
 
-def _machine() -> dict[str, Any]:
+def machine() -> dict[str, Any]:
+    """What a manifest says of the machine."""
     return {
         "hostname": platform.node(),
         "cpu": _first_value("/proc/cpuinfo", "model name"),

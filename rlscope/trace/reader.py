@@ -34,6 +34,11 @@ class ProcessFile:
     is_main: bool
     exit_status: int | None  # None: unknown; negative: ended by that signal
 
+    @property
+    def clock_kind(self) -> ClockKind:
+        """What its ticks are made from."""
+        return ClockKind(self.header.clock)
+
 
 @dataclass(frozen=True)
 class Trace:

@@ -1,9 +1,10 @@
-// The extension module rlscope._analysis: sweeps a process file into a dict of its tables, and adds up how long devices
-// worked for several processes.
+// The extension module rlscope._analysis: sweeps a process file into a dict of its tables, tells its properties before, and
+// adds up how long devices worked for several processes.
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -174,6 +175,30 @@ Owned streams(const SweepResult& result) {
   return list;
 }
 
+Owned bounds(const rlscope::OverheadParts& parts) { return tuple(number(parts[0]), number(parts[1]), number(parts[2])); }
+
+Owned overhead_rows(const std::vector<rlscope::OverheadRow>& values) {
+  LabelTexts label;
+  Owned list = checked(PyList_New(0));
+  for (const rlscope::OverheadRow& row : values) {
+    append(list.get(), tuple(label(row.phase), label(row.stage), label(row.operation),
+                             text(rlscope::category_label(row.category)), text(rlscope::resource_label(row.resource)),
+                             bounds(row.parts)));
+  }
+  return list;
+}
+
+Owned correction(const SweepResult& result) {
+  if (!result.correction) return Owned(Py_NewRef(Py_None));
+  Owned dict = checked(PyDict_New());
+  put(dict.get(), "removed", overhead_rows(result.correction->removed));
+  put(dict.get(), "turned", overhead_rows(result.correction->turned));
+  put(dict.get(), "uncorrectable", bounds(result.correction->uncorrectable));
+  put(dict.get(), "charged", counts(result.correction->charged));
+  put(dict.get(), "uncalibrated", counts(result.correction->uncalibrated));
+  return dict;
+}
+
 Owned progress(const SweepResult& result) {
   if (!result.progress) return Owned(Py_NewRef(Py_None));
   const rlscope::ProgressSummary& summary = *result.progress;
@@ -214,6 +239,7 @@ std::vector<std::string> reasons_for_incompleteness(const TraceFile& file) {
 }
 
 constexpr size_t kPropertyNotesKept = 20;
+constexpr double kMostCostTicks = 1e12;
 
 // Later entries of the catalog replace the keys of earlier ones. One that is no JSON object becomes a reason in `why`.
 Owned properties(const TraceFile& file, PyObject* why) {
@@ -273,6 +299,7 @@ Owned to_dict(const TraceFile& file, const SweepResult& result, bool by_thread) 
   put(dict.get(), "overhead", counts(result.overhead));
   put(dict.get(), "gaps", counts(result.gaps));
   put(dict.get(), "progress", progress(result));
+  put(dict.get(), "correction", correction(result));
   put(dict.get(), "streams", streams(result));
   put(dict.get(), "bytes", number(file.bytes()));
   put(dict.get(), "overhead_ticks", number(file.switch_ticks()));
@@ -324,28 +351,82 @@ PyObject* with_python_errors(PyObject* path, Work work) {
   return nullptr;
 }
 
+rlscope::OverheadParts to_parts(const double (&ticks)[rlscope::kBounds]) {
+  rlscope::OverheadParts parts;
+  for (size_t i = 0; i < rlscope::kBounds; i++) {
+    if (!(ticks[i] >= 0 && ticks[i] < kMostCostTicks)) {
+      PyErr_SetString(PyExc_ValueError, "a cost is a number of ticks, not negative and less than a million million");
+      throw PythonError{};
+    }
+    parts[i] = static_cast<uint64_t>(std::llround(ticks[i] * rlscope::kPartsPerTick));
+  }
+  return parts;
+}
+
+// A dict from key to ((least, expected, most) inside, the same outside), in ticks.
+rlscope::CostTable to_costs(PyObject* dict) {
+  rlscope::CostTable costs;
+  PyObject *key, *value;
+  for (Py_ssize_t at = 0; PyDict_Next(dict, &at, &key, &value);) {
+    const char* name = PyUnicode_AsUTF8(key);
+    double inside[rlscope::kBounds], outside[rlscope::kBounds];
+    if (!name || !PyArg_Parse(value, "((ddd)(ddd)):costs", inside, inside + 1, inside + 2, outside, outside + 1,
+                              outside + 2)) {
+      throw PythonError{};
+    }
+    costs[name] = {to_parts(inside), to_parts(outside)};
+  }
+  return costs;
+}
+
 PyObject* py_sweep(PyObject*, PyObject* args, PyObject* kwargs) {
-  static const char* keywords[] = {"path", "limit_ticks", "recover", "by_thread", "coincident", nullptr};
+  static const char* keywords[] = {"path", "limit_ticks", "recover", "by_thread", "coincident", "costs", nullptr};
   PyObject* path = nullptr;
   unsigned long long limit_ticks = 0;
   int recovers = 0;
   int by_thread = 0;
   int coincident = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|Kppp:sweep", const_cast<char**>(keywords), PyUnicode_FSConverter,
-                                   &path, &limit_ticks, &recovers, &by_thread, &coincident)) {
+  PyObject* cost_dict = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|KpppO:sweep", const_cast<char**>(keywords), PyUnicode_FSConverter,
+                                   &path, &limit_ticks, &recovers, &by_thread, &coincident, &cost_dict)) {
     return nullptr;
   }
   Owned path_bytes(path);
+  if (cost_dict != Py_None && !PyDict_Check(cost_dict)) {
+    return PyErr_Format(PyExc_TypeError, "sweep() takes costs in a dict or None, not %R", cost_dict);
+  }
   return with_python_errors(path, [&] {
+    rlscope::CostTable costs;
+    if (cost_dict != Py_None) costs = to_costs(cost_dict);
     std::unique_ptr<TraceFile> file;
     SweepResult result;
     {
       WithoutGil released;
       file = std::make_unique<TraceFile>(PyBytes_AS_STRING(path), recovers != 0);
       auto attribution = coincident ? GpuAttribution::kCoincident : GpuAttribution::kLaunch;
-      result = rlscope::sweep(*file, {limit_ticks, by_thread != 0, attribution});
+      result = rlscope::sweep(*file, {limit_ticks, by_thread != 0, attribution, cost_dict != Py_None ? &costs : nullptr});
     }
     return to_dict(*file, result, by_thread != 0).release();
+  });
+}
+
+PyObject* py_properties(PyObject*, PyObject* args, PyObject* kwargs) {
+  static const char* keywords[] = {"path", "recover", nullptr};
+  PyObject* path = nullptr;
+  int recovers = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|p:properties", const_cast<char**>(keywords), PyUnicode_FSConverter,
+                                   &path, &recovers)) {
+    return nullptr;
+  }
+  Owned path_bytes(path);
+  return with_python_errors(path, [&] {
+    std::unique_ptr<TraceFile> file;
+    {
+      WithoutGil released;
+      file = std::make_unique<TraceFile>(PyBytes_AS_STRING(path), recovers != 0);
+    }
+    Owned why = checked(PyList_New(0));  // the sweep says it
+    return properties(*file, why.get()).release();
   });
 }
 
@@ -408,8 +489,10 @@ PyCFunction as_method(Function* function) {
 
 PyMethodDef kMethods[] = {
     {"sweep", as_method(py_sweep), METH_VARARGS | METH_KEYWORDS,
-     "sweep(path, limit_ticks=0, recover=False, by_thread=False, coincident=False)\n--\n\n"
+     "sweep(path, limit_ticks=0, recover=False, by_thread=False, coincident=False, costs=None)\n--\n\n"
      "Analyzes one process file. _analysis.pyi says what the dict holds."},
+    {"properties", as_method(py_properties), METH_VARARGS | METH_KEYWORDS,
+     "properties(path, recover=False)\n--\n\nWhat a process file says about its process."},
     {"device_union", as_method(py_device_union), METH_VARARGS | METH_KEYWORDS,
      "device_union(processes, recover=False)\n--\n\n"
      "Adds up how long devices worked for any of several processes. _analysis.pyi says what the list holds."},

@@ -5,6 +5,7 @@
 #include <memory>
 #include <tuple>
 
+#include "correction.h"
 #include "sweep_tables.h"
 
 namespace rlscope {
@@ -69,6 +70,7 @@ struct Thread {
   FrameStack frames;
   std::optional<StreamReader> reader;
   uint64_t charged_until = 0;  // by_thread only
+  Debt debt;                   // with costs only
 };
 
 // The place of the smallest value, the first of several; `second` becomes the smallest of the others, or kNever.
@@ -98,6 +100,7 @@ class Sweep {
   void merge();
   void activate(const StreamIndex& stream);
   void run_thread(Thread& thread, uint64_t limit);
+  void learn_names();
   bool learn_name(uint64_t id);
   bool accepts_chunk(Thread& thread);
   void insert(size_t slot, uint32_t stream);
@@ -121,16 +124,22 @@ class Sweep {
       now_ = ticks;
     }
   }
-  void advance(Thread& thread, uint64_t ticks) {
+  // To a record of the thread. `closes`: the record ends the innermost frame; else it begins `id`, or is another with 0.
+  void advance(Thread& thread, uint64_t ticks, bool closes, uint32_t id) {
+    if (__builtin_expect(is_observed_, 0)) return advance_observed(thread, ticks, closes, id);
     advance(ticks);
-    if (__builtin_expect(options_.by_thread, 0)) charge(thread);
   }
+  void advance_observed(Thread& thread, uint64_t ticks, bool closes, uint32_t id);
+  void advance_corrected(uint64_t ticks);
 
   Scope scope_of(const Thread& thread) const { return thread.scope ? thread.scope : main_->scope; }
   uint64_t owner_key(const Thread& thread) const;
   void set_cell() {
     if (__builtin_expect(device_works_, 0)) return set_cell_of_device();
     cell_ = &tables_.row(phase_, scope_of(*owner_)).ticks[owner_->category];
+  }
+  bool is_launchs() const {
+    return is_blocked(owner_->category) && options_.gpu_attribution == GpuAttribution::kLaunch;
   }
   void set_cell_of_device();
   void thread_changed(Thread& thread);
@@ -144,6 +153,8 @@ class Sweep {
 
   TraceFile& file_;
   SweepOptions options_;
+  std::optional<Correction> correction_;
+  bool is_observed_;  // something is to be done at each record besides adding up
   size_t window_bytes_;
   size_t most_thread_rows_;
   uint64_t latest_;  // a record after it can only be damage
@@ -172,7 +183,9 @@ class Sweep {
   Scope launch_scope_ = 0;          // of the earliest started work, while a device works
 };
 
-Sweep::Sweep(TraceFile& file, const SweepOptions& options) : file_(file), options_(options) {
+Sweep::Sweep(TraceFile& file, const SweepOptions& options)
+    : file_(file), options_(options), is_observed_(options.by_thread || options.costs) {
+  if (options.costs) correction_.emplace(*options.costs);
   const FileHeader& header = file.header();
   size_t share = kWindowBudget / std::max<size_t>(file.streams().size(), 1);
   window_bytes_ = std::clamp(share, kSmallestWindow, kLargestWindow);
@@ -181,7 +194,7 @@ Sweep::Sweep(TraceFile& file, const SweepOptions& options) : file_(file), option
   latest_ = file.latest_ticks();
   end_ = header.stop_ticks ? header.stop_ticks : options.limit_ticks;
   end_ = end_ ? std::max(end_, now_) : latest_;
-  tables_.learn_names(file_.names());
+  learn_names();
   for (const auto& [number, stream] : file.streams()) {
     pending_.push_back(&stream);
     streams_[number] = {number, stream.thread_id, 0};
@@ -193,7 +206,7 @@ Sweep::Sweep(TraceFile& file, const SweepOptions& options) : file_(file), option
   next_ticks_.push_back(kNever);
   owner_keys_.push_back(kNever);
   main_ = owner_ = threads_[0].get();
-  main_->charged_until = now_;
+  main_->charged_until = main_->debt.run_down_until = now_;
   set_cell();
   devices_.emplace(file, now_, end_);
   device_ticks_ = devices_->next_ticks();
@@ -205,7 +218,7 @@ SweepResult Sweep::run() {
   merge();
   last_ticks_ = std::max(last_ticks_, devices_->last_ticks());
   uint64_t end = file_.header().stop_ticks ? file_.header().stop_ticks : options_.limit_ticks;
-  advance(end ? end : last_ticks_);
+  advance_corrected(end ? end : last_ticks_);
   if (options_.by_thread) charge_all();
   return result();
 }
@@ -276,7 +289,7 @@ void Sweep::skip_chunk(size_t slot) {
 
 // What starts or ends on the devices at this tick.
 void Sweep::step_devices() {
-  advance(device_ticks_);
+  advance_corrected(device_ticks_);
   devices_->step();
   device_ticks_ = devices_->next_ticks();
   bool works = devices_->is_running();
@@ -286,7 +299,7 @@ void Sweep::step_devices() {
   }
   if (works && options_.gpu_attribution == GpuAttribution::kLaunch) {
     const LaunchEntry& launch = file_.launches()[devices_->launch()];
-    if (launch.operation && !tables_.knows_name(launch.operation)) tables_.learn_names(file_.names());
+    if (launch.operation && !tables_.knows_name(launch.operation)) learn_names();
     launch_scope_ = tables_.scope_of(launch);
   }
   set_cell();
@@ -308,6 +321,7 @@ void Sweep::finish(size_t slot) {
   next_ticks_[slot] = kNever;
   thread.reader.reset();
   if (thread.takes_part()) return;
+  if (correction_) correction_->settle(thread.debt);
   auto at = static_cast<std::ptrdiff_t>(slot);
   threads_.erase(threads_.begin() + at);
   next_ticks_.erase(next_ticks_.begin() + at);
@@ -322,11 +336,16 @@ void Sweep::renumber() {
   }
 }
 
+void Sweep::learn_names() {
+  tables_.learn_names(file_.names());
+  if (correction_) correction_->learn_names(file_.names());
+}
+
 // An unknown name may be one that a process that still records has added since.
 bool Sweep::learn_name(uint64_t id) {
   if (catalog_is_final_) return false;
   file_.reload_catalog();
-  tables_.learn_names(file_.names());
+  learn_names();
   catalog_is_final_ = !tables_.knows_name(id);
   return !catalog_is_final_;
 }
@@ -360,20 +379,21 @@ bool Sweep::accepts_chunk(Thread& thread) {
       reader.reject("the name with id " + std::to_string(id) + " is not in the catalog's names of events");
       return;
     }
-    advance(thread, reader.ticks());
+    advance(thread, reader.ticks(), false, static_cast<uint32_t>(id));
     open(thread, static_cast<uint32_t>(id), true);
   } else if (__builtin_expect(reader.type() == RecordType::kEnd, 1)) {
     if (__builtin_expect(thread.frames.depth() == 0, 0)) {
       reader.reject("an end with nothing open");
       return;
     }
-    advance(thread, reader.ticks());
+    advance(thread, reader.ticks(), true, 0);
     close(thread);
   } else if (reader.type() == RecordType::kProgress) {
-    advance(thread, reader.ticks());
+    advance(thread, reader.ticks(), false, 0);
     note_progress(reader.progress());
   } else if (accepts_chunk(thread)) {
-    advance(thread, reader.ticks());
+    advance(thread, reader.ticks(), false, 0);
+    if (correction_ && now_ == reader.ticks()) correction_->charge_ticks(thread.debt, reader.switch_ticks(), now_);
     match_open_frames(thread);
   }
 }
@@ -489,8 +509,7 @@ inline uint64_t Sweep::owner_key(const Thread& thread) const {
 
 // Where a device works and the process waits, the time can be that of the operation which launched the work.
 void Sweep::set_cell_of_device() {
-  bool is_launchs = is_blocked(owner_->category) && options_.gpu_attribution == GpuAttribution::kLaunch;
-  Scope scope = is_launchs ? launch_scope_ : scope_of(*owner_);
+  Scope scope = is_launchs() ? launch_scope_ : scope_of(*owner_);
   cell_ = &tables_.row(phase_, scope).ticks[kDeviceWorks + owner_->category];
 }
 
@@ -536,6 +555,29 @@ void Sweep::charge(Thread& thread) {
   thread.charged_until = now_;
 }
 
+void Sweep::advance_observed(Thread& thread, uint64_t ticks, bool closes, uint32_t id) {
+  advance_corrected(ticks);
+  if (options_.by_thread) charge(thread);
+  if (!correction_ || now_ != ticks) return;  // the record lies outside the process's time
+  if (closes) {
+    correction_->charge_end(thread.debt, thread.frames[thread.frames.depth() - 1].id, now_);
+  } else if (id != 0) {
+    correction_->charge_begin(thread.debt, id, now_);
+  }
+}
+
+void Sweep::advance_corrected(uint64_t ticks) {
+  uint64_t until = std::min(ticks, end_);
+  if (correction_ && until > now_) {
+    bool is_of_launch = device_works_ && options_.gpu_attribution == GpuAttribution::kLaunch;
+    Scope scope_of_device = is_of_launch ? launch_scope_ : scope_of(*owner_);
+    Scope scope = device_works_ && is_launchs() ? launch_scope_ : scope_of(*owner_);
+    auto cell = static_cast<uint8_t>(owner_->category + (device_works_ ? kDeviceWorks : 0));
+    correction_->run_down(owner_->debt, now_, until, {phase_, scope, cell}, scope_of_device);
+  }
+  advance(ticks);
+}
+
 void Sweep::charge_all() {
   for (const auto& thread : threads_) charge(*thread);
 }
@@ -546,9 +588,13 @@ SweepResult Sweep::result() {
   result.end_ticks = now_;
   result.progress = progress_;
   for (const auto& [number, stream] : streams_) result.streams.push_back(stream);
-  tables_.learn_names(file_.names());
+  learn_names();
   tables_.write(file_.names(), result);
   tables_.write_devices(file_, *devices_, result);
+  if (correction_) {
+    for (const auto& thread : threads_) correction_->settle(thread->debt);
+    tables_.write_overhead(file_.names(), *correction_, result);
+  }
   return result;
 }
 

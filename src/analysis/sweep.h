@@ -1,5 +1,6 @@
 // The sweep: one pass over a process's streams that gives each instant one owner. docs/analysis.md states the rules.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -19,10 +20,25 @@ enum class GpuAttribution : uint8_t {
   kCoincident,  // to the operation that is open
 };
 
+// Overhead is less than a tick, so it is counted in parts of one; as the least, the expected and the most that it may be.
+constexpr uint64_t kPartsPerTick = 256;
+constexpr size_t kBounds = 3;
+using OverheadParts = std::array<uint64_t, kBounds>;
+
+// What recording one event takes, inside the recorded interval and outside, where it is time of what encloses the event.
+struct EventCost {
+  OverheadParts inside{};
+  OverheadParts outside{};
+};
+
+// By "operation", "boundary" or "cuda", or more exactly "operation/NAME", "boundary/LIBRARY" or "cuda/CALL".
+using CostTable = std::map<std::string, EventCost>;
+
 struct SweepOptions {
   uint64_t limit_ticks = 0;  // when a process that did not stop in an orderly way ended; 0: not known
   bool by_thread = false;
   GpuAttribution gpu_attribution = GpuAttribution::kLaunch;
+  const CostTable* costs = nullptr;  // null: times are not corrected
 };
 
 // Names of operations and phases. The rows of a result refer to them: a name may be long, and a row has few bytes in
@@ -43,6 +59,24 @@ struct BreakdownRow {
   Category category;  // never kCudaWait, which tables call cuda
   Resource resource;
   uint64_t ticks;
+};
+
+// Overhead within one row of the breakdown; a row may have several of these.
+struct OverheadRow {
+  std::string_view phase;
+  std::string_view stage;
+  std::string_view operation;
+  Category category;
+  Resource resource;
+  OverheadParts parts;
+};
+
+// What correction by SweepOptions::costs changes.
+struct Overhead {
+  std::vector<OverheadRow> removed;  // to be taken off the breakdown
+  std::vector<OverheadRow> turned;   // of it, what the devices worked through: their time alone, with no category
+  OverheadParts uncorrectable{};     // passed beside another thread's work or in a wait, or fitted nowhere
+  std::map<std::string, uint64_t> charged, uncalibrated;  // events by the most exact key
 };
 
 struct TransitionRow {
@@ -115,6 +149,7 @@ struct SweepResult {
   std::map<std::string, uint64_t> overhead, gaps;
   std::vector<StreamSummary> streams;
   std::optional<ProgressSummary> progress;
+  std::optional<Overhead> correction;  // only with costs
 };
 
 const char* category_label(Category category);

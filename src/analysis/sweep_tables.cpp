@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "correction.h"
+
 namespace rlscope {
 namespace {
 
@@ -160,6 +162,26 @@ void SweepTables::write_counts(const std::vector<Name>& names, SweepResult& resu
     } else if (state.kind != NameKind{}) {
       result.events[state.kind == NameKind::kOperation ? "operation" : "phase"] += state.count;
     }
+  }
+}
+
+void SweepTables::write_overhead(const std::vector<Name>& names, const Correction& correction,
+                                 SweepResult& result) const {
+  Overhead& overhead = result.correction.emplace();
+  overhead.uncorrectable = correction.uncorrectable();
+  for (auto [sums, rows] : {std::pair(&correction.removed(), &overhead.removed),
+                            std::pair(&correction.turned(), &overhead.turned)}) {
+    for (const auto& [place, parts] : *sums) {
+      auto category = static_cast<uint8_t>(place.cell % kCategories);
+      rows->push_back({labels_->phases[place.phase], kStageLabels[place.scope % kStages],
+                       labels_->operations[place.scope / kStages], folded_category(category),
+                       resource_of(category, place.cell >= kDeviceWorks), parts});
+    }
+  }
+  for (uint32_t id = 0; id < names_.size(); id++) {
+    if (!names_[id].count) continue;
+    auto& counts = correction.is_calibrated(id) ? overhead.charged : overhead.uncalibrated;
+    counts[Correction::key_of(names[id])] += names_[id].count;
   }
 }
 

@@ -32,6 +32,8 @@ constexpr bool is_blocked(uint8_t category) {
   return category == static_cast<uint8_t>(Category::kWait) || category == static_cast<uint8_t>(Category::kCudaWait);
 }
 
+class Correction;
+
 class SweepTables {
  public:
   struct NameState {
@@ -72,6 +74,8 @@ class SweepTables {
   void write(const std::vector<Name>& names, SweepResult& result);
   // Adds those of devices, after the others.
   void write_devices(const TraceFile& file, const DeviceTimeline& devices, SweepResult& result) const;
+  // What correction changes of them.
+  void write_overhead(const std::vector<Name>& names, const Correction& correction, SweepResult& result) const;
 
  private:
   struct TransitionCounts {

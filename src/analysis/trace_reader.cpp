@@ -463,6 +463,7 @@ bool StreamReader::open_chunk() {
     }
     ticks_before_chunk_ = ticks_;
     ticks_ = chunk.base_ticks;
+    switch_ticks_ = chunk.switch_ticks;
     return true;
   }
   return false;

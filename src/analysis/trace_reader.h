@@ -186,6 +186,7 @@ class StreamReader : public ChunkReader {
   // Of a chunk start: the frames open there, and the time of the record before it.
   const std::vector<uint32_t>& open_frames() const { return open_frames_; }
   uint64_t ticks_before_chunk() const { return ticks_before_chunk_; }
+  uint64_t switch_ticks() const { return switch_ticks_; }  // what changing to the chunk cost the thread
   uint64_t record_offset() const { return position(record_); }  // in the file
 
  private:
@@ -198,6 +199,7 @@ class StreamReader : public ChunkReader {
   RecordType type_ = RecordType::kFinished;
   uint64_t ticks_ = 0;
   uint64_t ticks_before_chunk_ = 0;
+  uint64_t switch_ticks_ = 0;
   Progress progress_{};
   std::vector<uint32_t> open_frames_;
 };

@@ -22,6 +22,7 @@ namespace rlscope {
 __thread StreamWriter* t_writer = nullptr;
 std::atomic<bool> Session::is_recording_{false};
 std::atomic<bool> Session::is_armed_{false};
+std::atomic<uint32_t> Session::amplification_{1};
 
 namespace {
 
@@ -124,6 +125,11 @@ void Session::install_handlers() {
 void Session::arm() {
   install_handlers();
   is_armed_ = true;
+}
+
+void Session::amplify(uint32_t times) {
+  amplification_ = times;
+  if (t_writer && !t_writer->is_closed()) t_writer->set_end(t_writer->end_);
 }
 
 int Session::start(const std::string& directory) {

@@ -32,6 +32,11 @@ class RLSCOPE_API Session {
   // Completes the file. The caller must make sure that no other thread writes a record meanwhile (holds the GIL).
   static void stop(EndReason reason, int32_t exit_status);
 
+  // Makes each record cost as much as so many: for measuring what one costs. The calling thread's from now on, another
+  // thread's from its next chunk.
+  static void amplify(uint32_t times);
+  static uint32_t amplification() { return amplification_.load(std::memory_order_relaxed); }
+
   static bool is_recording() { return is_recording_.load(std::memory_order_relaxed); }
 
   // The calling thread's writer, made on first use; null while nothing records.
@@ -74,6 +79,7 @@ class RLSCOPE_API Session {
 
   static std::atomic<bool> is_recording_;
   static std::atomic<bool> is_armed_;
+  static std::atomic<uint32_t> amplification_;
 };
 
 }  // namespace rlscope

@@ -34,9 +34,13 @@ StreamWriter::StreamWriter(uint64_t thread_id) : chunk_bytes_(kFirstChunkBytes),
 }
 
 bool StreamWriter::make_room() {
-  if (!is_closed_) return next_chunk();
-  Session::count_dropped();
-  return false;
+  if (is_closed_) {
+    Session::count_dropped();
+    return false;
+  }
+  if (cursor_ + CodedRecord::kRoom > end_ && !next_chunk()) return false;
+  if (limit_ == nullptr) rehearse(Session::amplification() - 1);
+  return true;
 }
 
 bool StreamWriter::make_room_for_begin() {
@@ -45,12 +49,26 @@ bool StreamWriter::make_room_for_begin() {
   return false;
 }
 
+void StreamWriter::set_end(uint8_t* end) {
+  end_ = end;
+  limit_ = Session::amplification() > 1 ? nullptr : end;
+}
+
+// The work of a record, which leaves none.
+void StreamWriter::rehearse(uint32_t times) {
+  for (uint32_t i = 0; i < times; i++) {
+    unsigned bytes;
+    uint64_t word = encode_varint((now_ticks() - last_ticks_) << 2 | kBegin, bytes);
+    rehearsed_ = word | uint64_t{stream_} << (8 * bytes & 63);
+  }
+}
+
 bool StreamWriter::next_chunk() {
   uint64_t started = now_ticks();
   if (!file_ && !Session::assign_stream(file_, stream_)) {
     if (!scratch_) scratch_ = new uint8_t[kScratchBytes];
     cursor_ = scratch_;
-    limit_ = scratch_ + kScratchBytes;
+    set_end(scratch_ + kScratchBytes);
     return true;
   }
   if (sequence_ == 0) last_ticks_ = started;
@@ -67,7 +85,7 @@ bool StreamWriter::next_chunk() {
     file_->close_chunk(chunk_, static_cast<uint32_t>(cursor_ - payload), false);
   }
   if (error) {
-    limit_ = nullptr;
+    limit_ = end_ = nullptr;
     is_closed_ = true;
     Session::fail(error);
     Session::count_dropped();
@@ -85,7 +103,7 @@ bool StreamWriter::next_chunk() {
   for (uint32_t i = 0; i < depth_; i++) open_frames[i] = frames_[i].id;
   auto* start = reinterpret_cast<uint8_t*>(header);
   cursor_ = start + header->payload_offset;
-  limit_ = start + chunk_.bytes;
+  set_end(start + chunk_.bytes);
   chunk_bytes_ = std::min(chunk_bytes_ * kChunkGrowth, kLargestChunkBytes);
   Session::on_chunk_change();
   header->switch_ticks = header->sequence == 0 ? 0 : now_ticks() - started;
@@ -119,7 +137,7 @@ void StreamWriter::close(bool gives_rest_back) {
     auto* payload = reinterpret_cast<uint8_t*>(chunk_.header) + chunk_.header->payload_offset;
     file_->close_chunk(chunk_, static_cast<uint32_t>(cursor_ - payload), gives_rest_back);
   }
-  limit_ = nullptr;
+  limit_ = end_ = nullptr;
   is_closed_ = true;
 }
 

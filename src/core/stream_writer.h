@@ -120,12 +120,15 @@ class RLSCOPE_API StreamWriter {
   bool make_room_for_begin();
   bool next_chunk();
   // From armed to recording: the next record finds no room and fetches a first chunk.
-  void go_live() { limit_ = nullptr; }
-  bool make_live() { return limit_ != nullptr || next_chunk(); }
+  void go_live() { limit_ = end_ = nullptr; }
+  bool make_live() { return end_ != nullptr || next_chunk(); }
+  // What is written up to here needs no cold path, unless records are to cost more than they do.
+  void set_end(uint8_t* end);
+  void rehearse(uint32_t times);
   void end_misnested(uint32_t depth);
 
   uint8_t* cursor_ = nullptr;
-  uint8_t* limit_ = nullptr;  // null while nothing can be written
+  uint8_t* limit_ = nullptr;  // null while nothing can be written, and while every record is amplified
   uint64_t last_ticks_ = 0;
   Frame* frames_ = nullptr;
   uint32_t depth_ = 0;
@@ -138,6 +141,8 @@ class RLSCOPE_API StreamWriter {
   MappedChunk chunk_;
   ProcessFile* file_ = nullptr;
   uint8_t* scratch_ = nullptr;  // where the records of an armed writer go
+  uint8_t* end_ = nullptr;      // of the chunk; null while nothing can be written
+  volatile uint64_t rehearsed_ = 0;
 };
 
 }  // namespace rlscope

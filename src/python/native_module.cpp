@@ -18,6 +18,8 @@
 namespace rlscope {
 namespace {
 
+constexpr unsigned long kMostAmplification = 1000;
+
 PyObject* start(PyObject*, PyObject* directory) {
   PyObject* encoded;
   if (!PyUnicode_FSConverter(directory, &encoded)) return nullptr;
@@ -37,6 +39,16 @@ PyObject* stop(PyObject*, PyObject* args) {
   int reason = static_cast<int>(EndReason::kStopped);
   if (!PyArg_ParseTuple(args, "|i", &reason)) return nullptr;
   Session::stop(static_cast<EndReason>(reason), 0);
+  Py_RETURN_NONE;
+}
+
+PyObject* amplify(PyObject*, PyObject* value) {
+  unsigned long times = PyLong_AsUnsignedLong(value);
+  if (PyErr_Occurred()) return nullptr;
+  if (times < 1 || times > kMostAmplification) {
+    return PyErr_Format(PyExc_ValueError, "a record is written 1 to %lu times, not %lu", kMostAmplification, times);
+  }
+  Session::amplify(static_cast<uint32_t>(times));
   Py_RETURN_NONE;
 }
 
@@ -98,6 +110,8 @@ PyMethodDef functions[] = {
     {"arm", arm, METH_NOARGS, "arm()\n--\n\nFollow open operations, so that a later start() begins inside them."},
     {"start", start, METH_O, "start(directory)\n--\n\nStart this process's file in the directory of a trace."},
     {"stop", stop, METH_VARARGS, "stop(reason=1)\n--\n\nComplete the file; `reason` as in trace_format.h."},
+    {"amplify", amplify, METH_O,
+     "amplify(times)\n--\n\nMake each record cost as much as so many, to measure what one costs; 1 is the usual."},
     {"is_recording", is_recording, METH_NOARGS, "is_recording()\n--\n\nWhether this process records now."},
     {"trace_path", trace_path, METH_NOARGS, "trace_path()\n--\n\nThe file being written, '' if none."},
     {"write_properties", write_properties, METH_O, "write_properties(json)\n--\n\nAdd facts about this process."},

@@ -58,6 +58,20 @@ TEST_F(Recorder, WritesAcrossChunksWithFramesOpen) {
   EXPECT_EQ(total, result.end_ticks - result.start_ticks);
 }
 
+TEST_F(Recorder, AmplifiedRecordsAreNoOthers) {
+  CodedId outer = operation("outer"), call = boundary("call");
+  Session::amplify(16);
+  StreamWriter* writer = Session::writer();
+  writer->begin(outer);
+  cross(call, 50'000);
+  Session::amplify(1);
+  cross(call, 50'000);
+  writer->end();
+  SweepResult result = stop_and_read();
+  EXPECT_EQ(result.crossings["call"], 100'000u);
+  EXPECT_EQ(result.events["operation"], 1u);
+}
+
 TEST_F(Recorder, ThreadsShareNothing) {
   CodedId call = boundary("call");
   std::vector<std::thread> threads;

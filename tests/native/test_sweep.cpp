@@ -34,6 +34,33 @@ TEST(Sweep, AddsUpALongInterleavedTrace) {
   EXPECT_EQ(result.crossings["f"], static_cast<uint64_t>(kPairs));
 }
 
+TEST(Sweep, RemovesOverheadOfOwnersOnly) {
+  constexpr uint64_t kPairs = 100000;
+  std::string bytes = file_header(0, 20 * kPairs) + catalog(name_entry(1, NameKind::kBoundary, Category::kBackend, "f") +
+                                                            name_entry(2, NameKind::kBoundary, Category::kSimulator, "g"));
+  // Thread 0 is in f for 4 of 20 ticks; what thread 1 does in g for 3 of 20 lies beside thread 0's Python.
+  std::string backend;
+  std::string simulator;
+  for (uint64_t i = 0; i < kPairs; i++) {
+    backend += begin_record(i ? 16 : 0, 1) + end_record(4);
+    simulator += begin_record(i ? 17 : 8, 2) + end_record(3);
+  }
+  bytes += chunk({ChunkKind::kEvents, 1, 0, 0, true, {}}, simulator) + chunk({}, backend);
+  TemporaryFile file(bytes);
+  TraceFile trace(file.path(), false);
+  CostTable costs = {{"boundary", {{128, 256, 512}, {0, 256, 768}}}};
+  SweepResult result = sweep(trace, {0, false, GpuAttribution::kLaunch, &costs});
+  ASSERT_TRUE(result.correction.has_value());
+  const Overhead& overhead = *result.correction;
+  ASSERT_EQ(overhead.removed.size(), 2u);
+  uint64_t expected = 0;
+  for (const OverheadRow& row : overhead.removed) expected += row.parts[1];
+  EXPECT_EQ(expected, 2 * 256 * kPairs);
+  EXPECT_EQ(overhead.uncorrectable, (OverheadParts{128 * kPairs, 512 * kPairs, 1280 * kPairs}));
+  EXPECT_TRUE(overhead.turned.empty());
+  EXPECT_EQ(overhead.charged.at("boundary/f"), kPairs);
+}
+
 TEST(Sweep, LearnsNamesThatAreAddedWhileItReads) {
   ChunkOptions open;
   open.is_closed = false;

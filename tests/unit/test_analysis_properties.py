@@ -1,8 +1,13 @@
-"""Random traces: the C++ sweep over the written bytes equals its slow twin over the list of events."""
+"""Random traces: the C++ sweep equals its slow twin, and corrected times and their intervals hold the truth."""
 
+import math
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from trace_builder import (
@@ -15,21 +20,26 @@ from trace_builder import (
     ThreadScript,
     Work,
     boundary,
+    certain_cost,
     operation,
     phase,
+    sweep_script,
     write_script,
 )
-from twin_sweep import as_dicts, sweep_twin
+from twin_sweep import Twin, as_dicts, sweep_twin
 
-from rlscope._analysis import sweep
-from rlscope.model import Category, DeviceWork
+from rlscope.analysis.correction import NS_PER_S, PARTS_PER_TICK, Z95, Bounds, CorrectedProcess, Correction, Cost
+from rlscope.analysis.sweep import sweep_trace
+from rlscope.model import Category, DeviceWork, NameKind
 from rlscope.trace import format as fmt
+from rlscope.trace.reader import open_trace
 
 OPERATIONS = ("training_loop", "simulation", "inference", "backpropagation", "step", "(none)")
 CHOICES = (*("boundary",) * 3, *("end",) * 3, "operation", "phase", "chunk", "progress")
 PHASES = ("collect", "train")
 LAUNCHES = (("(none)", "(none)"), ("inference", "inference"), ("inference", "step"), ("training_loop", "step"))
 ON_DEVICE = (DeviceWork.KERNEL, DeviceWork.COPY, DeviceWork.MEMSET)
+COST_KEYS = ("operation", "operation/step", "boundary", "boundary/fbackend", "cuda", "cuda/fcuda")
 ON_HOST = (DeviceWork.OVERHEAD, DeviceWork.GAP)
 
 
@@ -78,6 +88,14 @@ def queues(draw: st.DrawFn, stream: int, start: int) -> QueueScript:
 
 
 @st.composite
+def costs(draw: st.DrawFn) -> dict[str, Cost]:
+    """Costs of some kinds of events, from none to more than the gaps between events."""
+    values = st.sampled_from((0.0, 0.25, 1.0, 3.5, 30.0, 700.0))
+    bounds = st.tuples(values, values, values).map(lambda found: Bounds(*sorted(found)))
+    return draw(st.dictionaries(st.sampled_from(COST_KEYS), st.builds(Cost, bounds, bounds, bounds, st.just(1))))
+
+
+@st.composite
 def scripts(draw: st.DrawFn) -> ProcessScript:
     start = draw(st.sampled_from((0, 20, 10**12)))
     streams = draw(st.lists(st.sampled_from((0, 1, 2, 3, 11)), unique=True, max_size=5))
@@ -85,6 +103,8 @@ def scripts(draw: st.DrawFn) -> ProcessScript:
     streams = draw(st.lists(st.sampled_from((4, 5, 6, 12)), unique=True))
     script.queues = [draw(queues(stream, max(start - 10, 0))) for stream in streams]
     script.coincident = draw(st.booleans())
+    script.costs = draw(st.none() | costs())
+    script.amplification = draw(st.sampled_from((1, 1, 3)))
     if draw(st.booleans()):
         script.stop = start + draw(st.integers(1, 300))
     elif draw(st.booleans()):
@@ -97,17 +117,135 @@ def scripts(draw: st.DrawFn) -> ProcessScript:
 def test_sweep_equals_its_twin(script: ProcessScript, entries_per_chunk: int) -> None:
     with tempfile.TemporaryDirectory() as directory:
         path = write_script(script, Path(directory), entries_per_chunk)
-        found = sweep(path, limit_ticks=script.limit, by_thread=True, coincident=script.coincident)
-        without_threads = sweep(path, limit_ticks=script.limit, coincident=script.coincident)
+        found = sweep_script(script, path, by_thread=True)
+        without_threads = sweep_script(script, path)
+        uncorrected = sweep_script(replace(script, costs=None), path)
     expected = sweep_twin(script)
     assert as_dicts(found) == expected
     assert as_dicts(without_threads) == expected | {"threads": {}}
+    assert uncorrected["breakdown"] == found["breakdown"]
     wall = found["end_ticks"] - found["start_ticks"]
     assert sum(row[-1] for row in found["breakdown"]) == wall
     assert found["complete"] == (script.stop is not None)
     for device in found["gpu"]:
         by_launch = sum(row[3] for row in found["gpu_operations"] if row[0] == device["device"])
         assert by_launch == device["busy_ticks"] <= wall
+
+
+@given(scripts().filter(lambda script: script.costs is not None))
+@settings(max_examples=150, deadline=None)
+def test_corrected_times(script: ProcessScript) -> None:
+    """No time is below zero, more overhead leaves less, and all overhead was either removed or could not be."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = write_script(script, Path(directory))
+        found = sweep_script(script, path)
+        free = sweep_script(replace(script, costs=dict.fromkeys(COST_KEYS, certain_cost(0, 0))), path)
+    corrected = as_dicts(found)["corrected"]
+    assert all(min(bounds) >= 0 for bounds in corrected.values())
+    wall = found["end_ticks"] - found["start_ticks"]
+    sums = [sum(bounds[i] for bounds in corrected.values()) for i in range(3)]
+    assert wall >= sums[0] >= sums[1] >= sums[2] >= 0
+    correction = found["correction"]
+    assert correction is not None
+    charged = Twin(script).charged
+    for i in range(3):
+        removed = sum(row[-1][i] for row in correction["removed"])
+        turned = sum(row[-1][i] for row in correction["turned"])
+        assert sums[i] == wall - (removed - turned) / PARTS_PER_TICK
+        assert removed + correction["uncorrectable"][i] == PARTS_PER_TICK * charged[i]
+    assert {row: bounds[1] for row, bounds in as_dicts(free)["corrected"].items()} == {
+        row[:-1]: row[-1] for row in free["breakdown"]
+    }
+
+
+@given(threads(0, 0), st.tuples(*[st.integers(0, 9)] * 3), st.tuples(*[st.integers(0, 9)] * 3), st.sampled_from((1, 4)))
+@settings(max_examples=150, deadline=None)
+def test_injected_overhead_is_removed(
+    thread: ThreadScript, of_operation: tuple[int, ...], of_call: tuple[int, ...], amplification: int
+) -> None:
+    """A trace, and the same trace with overhead put into it: corrected it is as it was, to what is uncorrectable."""
+    clean = ProcessScript(threads=[thread])
+    slow = ProcessScript(threads=[ThreadScript(0, thread.start)], amplification=amplification)
+    slow.costs = {
+        "operation": certain_cost(*of_operation), "boundary": certain_cost(*of_call), "cuda": certain_cost(*of_call)
+    }  # fmt: skip
+    stack: list[Begin] = []
+    added = 0
+    for statement in thread.statements:
+        if isinstance(statement, NewChunk):
+            continue
+        slow.threads[0].statements.append(replace(statement, ticks=statement.ticks + added))
+        if isinstance(statement, Begin | End):
+            frame = statement if isinstance(statement, Begin) else stack.pop()
+            stack += [statement] if isinstance(statement, Begin) else []
+            inside, outside, rest = of_operation if frame.kind is not NameKind.BOUNDARY else of_call
+            added += amplification * inside if isinstance(statement, Begin) else amplification * outside + rest
+    clean.stop = 6000 + max((s.ticks for s in thread.statements if not isinstance(s, NewChunk)), default=thread.start)
+    slow.stop = clean.stop + added
+    with tempfile.TemporaryDirectory() as directory:
+        before = as_dicts(sweep_script(clean, write_script(clean, Path(directory, "clean"))))["breakdown"]
+        after = as_dicts(sweep_script(slow, write_script(slow, Path(directory, "slow"))))
+    corrected = {row: bounds[1] for row, bounds in after["corrected"].items() if bounds[1]}
+    difference = {row: corrected.get(row, 0) - before.get(row, 0) for row in {*corrected, *before}}
+    assert all(ticks >= 0 for ticks in difference.values())
+    assert sum(difference.values()) == after["uncorrectable"][1]
+
+
+# The cost of few events is off most by chance, that of many by how programs differ; in between by both.
+@pytest.mark.parametrize(("events", "amplification"), [(25, 1), (100, 1), (400, 1), (100, 4)])
+def test_intervals_hold_the_truth(events: int, amplification: int, tmp_path: Path) -> None:
+    """Of the wall times of 200 simulated programs, at least nine in ten; but not all, as endless intervals would."""
+    random = np.random.default_rng(events * amplification)
+    held = 0
+    for trial in range(200):
+        calibrated = calibrate(random)
+        script, truth = slowed_program(events, amplification, random)
+        write_script(script, tmp_path / str(trial))
+        (process,) = sweep_trace(open_trace(tmp_path / str(trial)), correction=calibrated).processes
+        wall = CorrectedProcess(process.found, process.file.clock, calibrated.of_process((), amplification)).wall
+        held += wall.low_s <= truth <= wall.high_s
+    assert 180 <= held < 200
+
+
+#: In ns, the cost of an event: of its records inside and outside, and all else.
+PARTS = np.array([200.0, 100.0, 200.0])
+#: One standard deviation, by which costs are more or less in one program than in another.
+SPREAD = 0.1
+
+
+def cost_in_a_program(random: np.random.Generator) -> npt.NDArray[np.float64]:
+    """The mean cost of its events, in parts."""
+    return PARTS * (1 + SPREAD * random.standard_normal())
+
+
+def skewed(random: np.random.Generator, events: int) -> npt.NDArray[np.float64]:
+    """How many times the mean each event costs: with a standard deviation of 1, one in a hundred 5 times or more."""
+    return random.lognormal(-math.log(2) / 2, math.sqrt(math.log(2)), events)
+
+
+def calibrate(random: np.random.Generator) -> Correction:
+    """From 1000 events in each of 20 programs: the mean, and between which ends another program's lies."""
+    means = np.array([cost_in_a_program(random) * skewed(random, 1000).mean() for _ in range(20)])
+    middle, off = means.mean(axis=0), Z95 * means.std(axis=0, ddof=1) * math.sqrt(1 + 1 / len(means))
+    parts = [Bounds(*part) for part in np.transpose([middle - off, middle, middle + off])]
+    return Correction({"boundary": Cost(*parts, events=means.size)}, "a simulation", {})
+
+
+def slowed_program(events: int, amplification: int, random: np.random.Generator) -> tuple[ProcessScript, float]:
+    """A recorded program that calls so often, and how many seconds it would have taken unrecorded."""
+    inside, outside, rest = cost_in_a_program(random)
+    thread = ThreadScript(0, 0)
+    now, added = 0, 0.0
+    for times in skewed(random, events):
+        now += 20_000
+        thread.statements.append(boundary(now + round(added), Category.BACKEND))
+        now += 10_000
+        added += times * amplification * inside
+        thread.statements.append(End(now + round(added)))
+        added += times * (amplification * outside + rest)
+    now += 50_000
+    stop = now + round(added)
+    return ProcessScript(stop=stop, threads=[thread], amplification=amplification), now / NS_PER_S
 
 
 @given(st.integers(9, 40), st.randoms(use_true_random=False))
@@ -129,5 +267,5 @@ def test_many_threads(count: int, random) -> None:  # type: ignore[no-untyped-de
             thread.statements += [begin, End(ticks)]
         script.threads.append(thread)
     with tempfile.TemporaryDirectory() as directory:
-        found = sweep(write_script(script, Path(directory)), by_thread=True)
+        found = sweep_script(script, write_script(script, Path(directory)), by_thread=True)
     assert as_dicts(found) == sweep_twin(script)

@@ -1,6 +1,7 @@
 """The tables of a trace, its JSON document and the two verbs that print them."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from click.testing import CliRunner
 
 from rlscope.analysis.breakdown import Analysis, analyze, group_seconds
 from rlscope.analysis.contents import read_contents
+from rlscope.analysis.correction import Bounds, Correction, Cost
 from rlscope.cli.analyze import analyze as analyze_verb
 from rlscope.cli.inspect import inspect as inspect_verb
 from rlscope.errors import TraceError, TraceFormatError, UsageError
@@ -68,11 +70,13 @@ def test_document(analysis: Analysis) -> None:
         ],
         "gpu": [], "gpu_operations": [],
         "iterations": 2, "timesteps": 100, "total_timesteps": 1000, "extrapolated_s": pytest.approx(7e-6),
+        "correction": None, "uncorrected": "no calibration was given",
     }  # fmt: skip
     assert processes[0] == {
         "process": "trainer", "pid": 7, "parent_pid": None, "role": "main", "exit_status": 0, "complete": True,
         "start_s": 0.0, "end_s": 1e-6, "wall_s": 1e-6,
         "corrected_wall_s": None, "corrected_wall_low_s": None, "corrected_wall_high_s": None,
+        "uncorrectable_s": None,
     }  # fmt: skip
     assert [(p["process"], p["parent_pid"], p["role"], p["exit_status"], p["start_s"]) for p in processes[1:]] == [
         ("process (8)", 7, "worker", 8, 1e-7),
@@ -157,6 +161,43 @@ def test_damaged_process(trainer: Path) -> None:
     assert "8-0.rlscope is damaged at byte 4096" in analysis.why[0]
 
 
+COSTS = Correction(
+    {"boundary": Cost(Bounds(10, 10, 10), Bounds(15, 20, 25), Bounds(40, 50, 60), events=9)}, "a test", {}
+)
+
+
+def amplified(directory: Path, amplification: object) -> Path:
+    """A trace of 10 us with a call from 1 to 5, by a process that says that its records were amplified."""
+    writer = TraceWriter(directory)
+    process = writer.process()
+    process.properties({"amplification": amplification})
+    thread = process.thread()
+    thread.begin_boundary(1_000, Category.BACKEND, "torch.add")
+    thread.end(5_000)
+    process.stop(10_000)
+    return writer.write(MANIFEST)
+
+
+def test_a_process_is_corrected_by_its_amplification(tmp_path: Path) -> None:
+    """What the records take 4 times, and the rest once; the single event is off by about as much as it took in all."""
+    analysis = analyze(open_trace(amplified(tmp_path, 4)), correction=COSTS)
+    corrected = analysis.breakdown.set_index("category")["corrected_seconds"]
+    assert corrected["backend"] == pytest.approx(4e-6 - 40e-9)
+    assert corrected["python"] == pytest.approx(6e-6 - 130e-9)
+    (process,) = analysis.processes.to_dict("records")
+    off = process["corrected_wall_high_s"] - process["corrected_wall_s"]
+    assert off == pytest.approx(math.hypot(30e-9, 1.96 * 170e-9), rel=1e-3)
+
+
+@pytest.mark.parametrize("amplification", [0, -1, 1001, 2.0, True, "4", None, [4]])
+def test_an_amplification_that_cannot_be(tmp_path: Path, amplification: object) -> None:
+    trace = open_trace(amplified(tmp_path, amplification))
+    with pytest.raises(TraceError, match=r"from 1 to 1000 was expected, but .*\.rlscope say .*--correct none") as error:
+        analyze(trace, correction=COSTS, recover=True)
+    assert repr(amplification) in str(error.value)
+    assert analyze(trace).processes["wall_s"].tolist() == [1e-5]
+
+
 def test_contents(trainer: Path) -> None:
     contents = read_contents(open_trace(trainer))
     document = json.loads(json.dumps(contents.to_json_dict()))
@@ -187,8 +228,9 @@ def test_analyze_prints_tables_of_80_columns(trainer: Path, monkeypatch: pytest.
     monkeypatch.chdir(trainer.parent)
     output = run(analyze_verb, "trace")
     assert "3 processes" in output and "2 iterations" in output
+    assert "  times include what recording added: there is no calibration in" in output
     assert all(title in output for title in ("Processes", "Breakdown", "Transitions"))
-    assert max(map(len, output.splitlines()[1:])) <= 80
+    assert max(map(len, output.splitlines()[2:])) <= 80
 
 
 def test_analyze_as_json(trainer: Path) -> None:

@@ -12,6 +12,7 @@ from matplotlib.patches import Rectangle
 from rlscope.model import Category, Resource
 from rlscope.plots import style
 from rlscope.plots.breakdown import RECORDED_TIME, breakdown_figure
+from rlscope.plots.overhead import overhead_figure
 from rlscope.plots.style import save_figure
 from rlscope.plots.tables import breakdown_table, transitions_table
 from rlscope.plots.transitions import transitions_figure
@@ -162,3 +163,43 @@ def test_equal_tables_make_equal_files(tmp_path: Path, suffix: str) -> None:
         save_figure(breakdown_figure(TABLE), tmp_path / f"{name}.{suffix}")
     first, second = ((tmp_path / f"{name}.{suffix}").read_bytes() for name in ("first", "second"))
     assert first == second
+
+
+OVERHEAD = pandas.DataFrame(
+    [
+        ("PPO", "algorithm", 100.0, 5.0, 4.5, 5.5, 101.0, 0.5, 2.0, 1.5, 0.0, 1.0),
+        ("SAC", "algorithm", 100.0, 2.0, 1.0, 3.0, 99.5, 0.5, 0.5, 1.5, 0.0, -0.5),
+        ("Ant", "simulator", 100.0, 4.0, 3.0, 5.0, 100.0, 1.0, 2.0, 1.0, 0.0, 0.0),
+    ],
+    columns=[
+        "workload", "panel", "unrecorded_percent", "added_percent", "added_percent_low", "added_percent_high",
+        "corrected_percent", "operation_percent", "simulator_percent", "backend_percent", "cuda_percent",
+        "bias_percent",
+    ],
+)  # fmt: skip
+PANELS = {"algorithm": "RL algorithm", "simulator": "Simulator"}
+
+
+def test_overhead_stands_on_the_corrected_time_beside_the_unrecorded_one() -> None:
+    figure = overhead_figure(OVERHEAD, {"SAC": "SAC, off-policy"}, PANELS)
+    algorithms, simulators, overhead, _ = axes_of(figure)
+    ppo = bars_of(algorithms)[:5]
+    assert [piece.get_height() for piece in ppo] == [101, 0.5, 2, 1.5, 100]
+    assert [piece.get_y() for piece in ppo] == [0, 101, 101.5, 103.5, 0]
+    assert [text.get_text() for text in algorithms.texts] == ["+1.0%", "-0.5%"]
+    assert [text.get_text() for text in simulators.texts] == ["+0.0%"]
+    assert [piece.get_height() for piece in bars_of(overhead)[:4]] == [0.5, 2, 1.5, 5]
+    assert [label.get_text() for label in overhead.get_xticklabels()] == ["PPO", "SAC, off-policy"]
+    assert overhead.get_xlabel() == "RL algorithm"
+
+
+def test_overhead_that_nobody_has_is_not_in_the_key() -> None:
+    keys = legend_of(overhead_figure(OVERHEAD, {}, PANELS), 0)
+    assert keys[:3] == ["Python ↔ backend", "Python ↔ simulator", "Operations"]
+    with_gpu = OVERHEAD.assign(cuda_percent=1.0)
+    assert legend_of(overhead_figure(with_gpu, {}, PANELS), 0)[0] == "CUDA"
+
+
+def test_a_panel_without_workloads_is_left_out() -> None:
+    algorithms = OVERHEAD[OVERHEAD["panel"] == "algorithm"]
+    assert len(axes_of(overhead_figure(algorithms, {}, PANELS))) == 2

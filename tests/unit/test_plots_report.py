@@ -64,6 +64,8 @@ def analysis(
         timesteps=100 if extrapolated_s else None,
         total_timesteps=1000 if extrapolated_s else None,
         extrapolated_s=extrapolated_s,
+        correction=None,
+        uncorrected="there is no calibration",
     )
 
 
@@ -124,6 +126,7 @@ def test_a_report_shows_figures_numbers_and_what_is_missing(tmp_path: Path) -> N
     assert "a&lt;b" in page and "a<b" not in page
     assert "extrapolated" in page
     assert "corrected_seconds" not in page  # it holds nothing here
+    assert "Times include what recording added: there is no calibration." in page
 
 
 def test_a_report_of_a_trace_without_operations(tmp_path: Path) -> None:
@@ -136,7 +139,7 @@ def test_a_report_of_a_trace_without_operations(tmp_path: Path) -> None:
 
 @pytest.fixture
 def analyzed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def analyses(traces: Sequence[Path], recover: bool = False) -> dict[str, Analysis]:
+    def analyses(traces: Sequence[Path], recover: bool = False, correct: str = "none") -> dict[str, Analysis]:
         return {path.name: analysis({"main": TRAINING if path.name == "ppo" else IDLE}) for path in traces}
 
     for verb in ("plot", "report"):

@@ -23,8 +23,9 @@ MAY_IMPORT = {
     "record": SHARED | {"rlscope._native", "rlscope.boundaries", "rlscope.integrations", "rlscope.trace.manifest"},
     "trace": SHARED,
     "analysis": SHARED | {"rlscope._analysis", "rlscope.trace"},
+    "calibration": SHARED | {"rlscope.record", "rlscope.trace", "rlscope.analysis", "rlscope._native"},
     "plots": SHARED | {"rlscope.analysis"},
-    "cli": SHARED | {"rlscope.record", "rlscope.trace", "rlscope.analysis", "rlscope.plots", "rlscope._native"},
+    "cli": SHARED | {f"rlscope.{part}" for part in ("record", "trace", "analysis", "calibration", "plots", "_native")},
 }
 # Parts that live inside the measured program, or that one wants to use without installing figures and tables.
 STANDARD_LIBRARY_ONLY = (
@@ -32,6 +33,8 @@ STANDARD_LIBRARY_ONLY = (
     "integrations",
     "record",
     "trace/manifest.py",
+    "analysis/correction.py",
+    "calibration/calibration.py",
     "errors.py",
     "model.py",
     "text.py",

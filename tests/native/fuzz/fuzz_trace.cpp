@@ -28,6 +28,7 @@ using rlscope::DeviceOperationRow;
 using rlscope::DeviceRow;
 using rlscope::DeviceWorkRow;
 using rlscope::GpuAttribution;
+using rlscope::SweepOptions;
 using rlscope::SweepResult;
 using rlscope::TraceDamage;
 using rlscope::TraceFile;
@@ -35,6 +36,9 @@ using rlscope::TraceFile;
 // What reading a file may allocate at most: so much, and so many times the size of the file.
 constexpr size_t kFixedBytes = 8 << 20;
 constexpr size_t kBytesPerByte = 100;
+
+// Longer times in parts of a tick are more than 64 bits hold: thousands of years, so they can only be damage.
+constexpr uint64_t kLongestCorrected = 1ull << 55;
 
 std::atomic<size_t> g_live{0};
 std::atomic<size_t> g_peak{0};
@@ -76,11 +80,11 @@ struct Outcome {
 };
 
 // Names in a result lie in its file, so what is compared of them later is only how many rows they make.
-Outcome run(const std::string& path, bool recovers, bool by_thread, uint64_t limit_ticks, GpuAttribution attribution) {
+Outcome run(const std::string& path, bool recovers, const SweepOptions& options) {
   Outcome outcome;
   try {
     TraceFile file(path, recovers);
-    outcome.result = rlscope::sweep(file, {limit_ticks, by_thread, attribution});
+    outcome.result = rlscope::sweep(file, options);
     outcome.damage = file.damage_count();
     outcome.is_read = true;
     check(file.damage().size() <= outcome.damage, "no more notes than damage");
@@ -136,6 +140,22 @@ void check_sums(const SweepResult& result) {
   }
 }
 
+// Correction changes none of what was recorded, and removes no more time than there is.
+void check_corrected(const Outcome& plain, const Outcome& corrected) {
+  check(corrected.is_read == plain.is_read, "what can be swept can be corrected");
+  if (!plain.is_read) return;
+  check_same(plain, corrected);
+  uint64_t wall = corrected.result.end_ticks - corrected.result.start_ticks;
+  if (wall >= kLongestCorrected) return;
+  for (size_t bound = 0; bound < rlscope::kBounds; bound++) {
+    uint64_t removed = 0;
+    uint64_t turned = 0;
+    for (const auto& row : corrected.result.correction->removed) removed += row.parts[bound];
+    for (const auto& row : corrected.result.correction->turned) turned += row.parts[bound];
+    check(turned <= removed && removed <= wall * rlscope::kPartsPerTick, "only time that there is is removed");
+  }
+}
+
 // A union over one process is what the sweep found.
 void check_union(const std::string& path, bool recovers, const SweepResult& result) {
   rlscope::UnionInput input{path, result.start_ticks, result.end_ticks, {}, {}};
@@ -155,19 +175,27 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   input.write(data, size);
   uint64_t limit_ticks = size % 2 ? 1000 : 0;
   GpuAttribution attribution = size % 4 < 2 ? GpuAttribution::kLaunch : GpuAttribution::kCoincident;
+  static const rlscope::CostTable costs = {{"operation", {{10, 300, 20000}, {0, 256, 5000}}},
+                                           {"boundary", {{1, 2, 3}, {100, 1000, 1ull << 40}}},
+                                           {"cuda", {{0, 0, 0}, {256, 256, 256}}}};
   std::optional<Outcome> whole;  // without recovering
   for (bool recovers : {false, true}) {
     std::optional<Outcome> plain;
     for (bool by_thread : {false, true}) {
       size_t before = g_live;
       g_peak = before;
-      Outcome outcome = run(input.path(), recovers, by_thread, limit_ticks, attribution);
+      Outcome outcome = run(input.path(), recovers, {limit_ticks, by_thread, attribution});
       check(g_peak - before <= kFixedBytes + kBytesPerByte * size, "a small multiple of the file's size is allocated");
       if (outcome.is_read) check_sums(outcome.result);
       if (outcome.is_read && !by_thread) check_union(input.path(), recovers, outcome.result);
       if (!plain) plain = std::move(outcome);
       else if (outcome.is_read && plain->is_read) check_same(*plain, outcome);
     }
+    size_t before = g_live;
+    g_peak = before;
+    Outcome corrected = run(input.path(), recovers, {limit_ticks, false, attribution, &costs});
+    check(g_peak - before <= kFixedBytes + kBytesPerByte * size, "correction allocates no more than that");
+    check_corrected(*plain, corrected);
     if (!whole) whole = std::move(plain);
     else if (whole->is_read) check(plain->is_read && plain->damage == 0, "recovering finds no damage in a sound file");
     else if (plain->is_read) check(plain->damage > 0, "recovering notes the damage that stops others");

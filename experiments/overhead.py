@@ -1,0 +1,239 @@
+"""From the bursts of twins to what recording added to a workload, and what correction took off again."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy
+from numpy.typing import NDArray
+
+from experiments.recording import Workload
+from experiments.statistics import CONFIDENCE_PERCENT, RESAMPLES, Estimate
+from rlscope.analysis.breakdown import make_analysis
+from rlscope.analysis.correction import Z95, Bounds, Correction
+from rlscope.analysis.sweep import own_correction, sweep_trace
+from rlscope.boundaries import BOUNDARIES
+from rlscope.calibration.twins import MEASURED
+from rlscope.errors import IncompleteTraceError
+from rlscope.model import Category
+from rlscope.trace.reader import open_trace
+
+Numbers = NDArray[numpy.float64]
+
+#: The twins of workloads/overhead_twins.py: not recorded; recorded; recorded with the cost of each record amplified.
+OFF, ON, AMPLIFIED = "off", "x1", ("x4", "x16")
+RECORDED = (ON, *AMPLIFIED)
+#: What overhead comes from, bottom to top of a bar; waits count as the backend.
+SOURCES = ("operation", "simulator", "backend", "cuda")
+SIMULATORS = {boundary.library for boundary in BOUNDARIES if boundary.category is Category.SIMULATOR}
+#: Share of the bursts of each place in an iteration that is left out at either end: something else disturbed them.
+TRIMMED = 0.2
+
+
+@dataclass(frozen=True)
+class Overhead:
+    """One repetition of a workload. An iteration is the bursts after which the same kinds of work come again.
+
+    Attributes:
+        workload: what ran.
+        off_s: of each burst that was not recorded; a row for each iteration.
+        added_s: by recorded twin, how much longer the same bursts were there.
+        removed_s: by recorded twin, what correction takes off an iteration.
+        sources_s: what that comes from, by source, for the twin that is not amplified.
+    """
+
+    workload: Workload
+    off_s: Numbers
+    added_s: Mapping[str, Numbers]
+    removed_s: Mapping[str, Bounds]
+    sources_s: Mapping[str, Bounds]
+
+    @property
+    def iterations(self) -> int:
+        """How many were measured."""
+        return len(self.off_s)
+
+
+def overhead_of(workload: Workload, directory: Path, correction: Correction) -> Overhead:
+    """What twins have left in a directory.
+
+    Raises:
+        IncompleteTraceError: A trace lacks something.
+    """
+    found = json.loads((directory / "bursts.json").read_text())
+    bursts_s = {name: numpy.array(lengths) / 1e9 for name, lengths in found["lengths_ns"].items()}
+    bursts: int = found["bursts"]
+    whole = {name: lengths.reshape(-1, bursts) for name, lengths in bursts_s.items()}
+    share = 1 / len(whole[OFF])
+    removed = {name: removed_s(directory / name, correction) for name in RECORDED}
+    return Overhead(
+        workload,
+        whole[OFF],
+        {name: whole[name] - whole[OFF] for name in RECORDED},
+        {name: scaled(total, share) for name, (total, _) in removed.items()},
+        {source: scaled(part, share) for source, part in removed[ON][1].items()},
+    )
+
+
+def removed_s(directory: Path, correction: Correction) -> tuple[Bounds, dict[str, Bounds]]:
+    """What correction takes off all measured bursts of a recorded twin: in all, and by source."""
+    swept = sweep_trace(open_trace(directory), correction=correction)
+    if swept.why:
+        raise IncompleteTraceError(f"{directory}: expected a complete trace, found that {'; '.join(swept.why)}")
+    table = make_analysis(swept).breakdown
+    sums = table[table["phase"] == MEASURED].sum(numeric_only=True)
+    low, expected, high = (
+        float(sums["seconds"] - sums[name]) for name in ("corrected_high_s", "corrected_seconds", "corrected_low_s")
+    )
+    charged: Counter[str] = Counter()
+    for process in swept.processes:
+        assert process.found["correction"] is not None
+        charged.update(process.found["correction"]["charged"])
+    one = swept.processes[0]  # all have had the same role
+    costs = sources_of(charged, own_correction(correction, one.file, one.found["properties"]))
+    # The counts are also those of settling, which is the same work.
+    part = expected / sum(cost.mean for cost in costs.values())
+    return Bounds(low, expected, high), {source: scaled(cost, part) for source, cost in costs.items()}
+
+
+def sources_of(charged: Mapping[str, int], correction: Correction) -> dict[str, Bounds]:
+    """Events times their costs in ns, by source."""
+    sums = {source: Bounds(0.0, 0.0, 0.0) for source in SOURCES}
+    for key, count in charged.items():
+        kind, _, name = key.partition("/")
+        source = kind if kind != "boundary" else "simulator" if name in SIMULATORS else "backend"
+        sums[source] += correction.cost_of(key).total_ns * count
+    return sums
+
+
+def scaled(bounds: Bounds, factor: float) -> Bounds:
+    """All three times the factor."""
+    return Bounds(bounds.low * factor, bounds.mean * factor, bounds.high * factor)
+
+
+@dataclass(frozen=True)
+class Draws:
+    """What was measured of a workload, and what it could have been as well: the first number of each array, the others.
+
+    Attributes:
+        off_s: seconds of an iteration that is not recorded.
+        added_s: by recorded twin, what recording added to one.
+        removed_s: by recorded twin, what correction takes off again.
+        sources_s: what that comes from.
+        iterations: of all repetitions.
+    """
+
+    off_s: Numbers
+    added_s: Mapping[str, Numbers]
+    removed_s: Mapping[str, Numbers]
+    sources_s: Mapping[str, Numbers]
+    iterations: int
+
+    @property
+    def bias_percent(self) -> Numbers:
+        """What correction has left, or taken too much (negative), of the time without recording."""
+        return 100 * (self.added_s[ON] - self.removed_s[ON]) / self.off_s
+
+    @property
+    def inflation(self) -> Numbers:
+        """Recorded time over time without recording."""
+        return 1 + self.added_s[ON] / self.off_s
+
+    @property
+    def removed_percent(self) -> Numbers:
+        """How much of what recording added is gone; what is taken too much counts as what is left does."""
+        left = numpy.abs(self.added_s[ON] - self.removed_s[ON])
+        return 100 * (1 - left / numpy.abs(self.added_s[ON]))
+
+    @property
+    def disagreement_percent(self) -> Numbers:
+        """How far the corrected times are apart that come of costs amplified differently."""
+        left = [self.added_s[name] - self.removed_s[name] for name in RECORDED]
+        percent: Numbers = 100 * numpy.ptp(left, axis=0) / self.off_s
+        return percent
+
+    @property
+    def is_measurable(self) -> bool:
+        """Whether what recording adds is known to a fifth."""
+        added = self.estimate(self.added_s[ON])
+        return added.low > 0 and (added.high - added.low) / 2 < added.value / 5
+
+    def percent(self, seconds: Numbers) -> Numbers:
+        """Of the time without recording."""
+        return 100 * seconds / self.off_s
+
+    def estimate(self, values: Numbers) -> Estimate:
+        """A number of this workload with its interval; repetitions are iterations."""
+        return estimate_of(values, self.iterations)
+
+
+def estimate_of(values: Numbers, iterations: int) -> Estimate:
+    """The first value, with the interval of the others."""
+    tail = (100 - CONFIDENCE_PERCENT) / 2
+    low, high = numpy.percentile(values[1:], [tail, 100 - tail])
+    return Estimate(float(values[0]), min(float(low), float(values[0])), max(float(high), float(values[0])), iterations)
+
+
+def draws_of(repetitions: Mapping[str, Sequence[Overhead]]) -> dict[str, Draws]:
+    """Resample each workload's repetitions, and iterations in them; and what costs may be, for all workloads alike."""
+    generator = numpy.random.default_rng(0)
+    deviates = {name: numpy.append(0.0, generator.normal(size=RESAMPLES)) for name in ("all", *SOURCES)}
+    return {name: draw(runs, deviates, generator) for name, runs in repetitions.items()}
+
+
+def draw(runs: Sequence[Overhead], deviates: Mapping[str, Numbers], generator: numpy.random.Generator) -> Draws:
+    """Of one workload.
+
+    Args:
+        runs: its repetitions.
+        deviates: standard deviations from what costs, or those of a source, are expected to be; the first is 0.
+        generator: of random numbers.
+    """
+    number = len(runs)
+    chosen = numpy.vstack([numpy.arange(number), generator.integers(number, size=(RESAMPLES, number))])
+    rows = [
+        numpy.vstack(
+            [numpy.arange(run.iterations), generator.integers(run.iterations, size=(RESAMPLES, run.iterations))]
+        )
+        for run in runs
+    ]
+
+    def bursts(of_runs: Sequence[Numbers]) -> Numbers:
+        each = numpy.array([iteration_s(lengths[taken]) for lengths, taken in zip(of_runs, rows, strict=True)])
+        return mean(each)
+
+    def mean(each: Numbers) -> Numbers:
+        values: Numbers = numpy.take_along_axis(each, chosen.T, axis=0).mean(axis=0)
+        return values
+
+    def costs(of_runs: Sequence[Bounds], name: str) -> Numbers:
+        return mean(numpy.array([deviating(bounds, deviates[name]) for bounds in of_runs]))
+
+    return Draws(
+        bursts([run.off_s for run in runs]),
+        {name: bursts([run.added_s[name] for run in runs]) for name in RECORDED},
+        {name: costs([run.removed_s[name] for run in runs], "all") for name in RECORDED},
+        {source: costs([run.sources_s[source] for run in runs], source) for source in SOURCES},
+        sum(run.iterations for run in runs),
+    )
+
+
+def iteration_s(bursts_s: Numbers) -> Numbers:
+    """Seconds of a usual iteration: of each of its bursts the mean over the iterations, without the extreme ones.
+
+    Args:
+        bursts_s: draws, iterations and bursts.
+    """
+    ordered = numpy.sort(bursts_s, axis=1)
+    cut = int(TRIMMED * ordered.shape[1])
+    seconds: Numbers = ordered[:, cut : ordered.shape[1] - cut].mean(axis=1).sum(axis=1)
+    return seconds
+
+
+def deviating(bounds: Bounds, deviates: Numbers) -> Numbers:
+    """Values whose interval of 95 % is that of the bounds."""
+    sides = numpy.where(deviates < 0, bounds.mean - bounds.low, bounds.high - bounds.mean)
+    values: Numbers = bounds.mean + deviates / Z95 * sides
+    return values

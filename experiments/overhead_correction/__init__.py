@@ -1,0 +1,1 @@
+"""Does correction leave what training takes without recording?"""

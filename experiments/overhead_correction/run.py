@@ -1,0 +1,202 @@
+"""Overhead correction: what recording adds to eight workloads, and whether correction takes off just that.
+
+python -m experiments.overhead_correction.run --budget quick --output output/artifacts/experiment_overhead_correction
+"""
+
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy
+import pandas
+
+from experiments.case_study import CaseStudy, hardware
+from experiments.claims import NOT_TESTABLE, Claim, Verdict, claims_table, judge, load_claims
+from experiments.command_line import Outcome, command_line
+from experiments.execute import Run, environment_of
+from experiments.overhead import AMPLIFIED, ON, SOURCES, Draws, Overhead, draws_of, estimate_of, overhead_of
+from experiments.recording import Workload
+from experiments.results import executed_of
+from experiments.statistics import Estimate
+from rlscope.analysis.correction import Correction
+from rlscope.cli.correction import AUTO, chosen
+from rlscope.errors import UsageError
+from rlscope.plots.overhead import overhead_figure
+from rlscope.plots.page import Page
+from rlscope.trace.reader import Trace, open_trace
+
+HERE = Path(__file__).parent
+FIGURE = "fig_overhead_correction"
+CAPTION = (
+    "Overhead correction. Above the bars: bias, what correction leaves (+) or takes too much (-). Below: what "
+    "correction takes off, by source, beside what was measured."
+)
+METHOD = (
+    "Each workload trains in four processes that do the same work from the same seed and take turns, burst by burst: "
+    "one is not recorded, one is recorded as by `rlscope record`, and in two the work of each record is done 4 and 16 "
+    "times. What a burst takes longer than the same burst of the first process is what recording added; what "
+    "correction takes off follows from the traces and the calibration alone, which never saw these workloads. "
+    "Intervals of 95 % are from resampling iterations, and from those of the calibration."
+)
+PANELS = {"algorithm": "RL algorithm (Walker2D)", "simulator": "Simulator (PPO)"}
+SUBJECT = "all workloads"
+#: Measured only where some workload's overhead is known to a fifth.
+REMOVED = "smallest_removed_percent"
+
+
+def run(study: CaseStudy) -> Outcome:
+    """Run the twins, analyze their traces, draw and judge."""
+    executed, failures = executed_of(study)
+    missing = [*study.left_out, *failures]
+    found: dict[Workload, list[Overhead]] = defaultdict(list)
+    corrections: dict[str, Correction] = {}
+    for study_run, execution in executed:
+        correction = correction_of(open_trace(execution.trace / ON), execution.run, study.output)
+        corrections[correction.source] = correction
+        found[study_run.workload].append(overhead_of(study_run.workload, execution.trace, correction))
+    draws = draws_of({name_of(workload): runs for workload, runs in found.items()})
+    workloads = {name_of(workload): workload for workload in found}
+    panels = {environment["name"]: environment["panel"] for environment in study.environments}
+
+    page = Page("Case study: overhead correction")
+    for sentence in [METHOD, *missing]:
+        page.paragraph(sentence)
+    for source in corrections:
+        page.paragraph(f"Calibration: {source}.")
+    table = overhead_table(draws, {name: panels[workload.environment] for name, workload in workloads.items()})
+    labels = {name: workload.label for name, workload in workloads.items()}
+    study.save_figure(FIGURE, overhead_figure(table, labels, PANELS), table)
+    page.figure(FIGURE, CAPTION)
+    page.table(table)
+
+    groups = {name: workload.group for name, workload in workloads.items()}
+    measured = measurements(draws, groups) | {"operation_us": operation_us(next(iter(corrections.values())))}
+    verdicts = verdicts_of(load_claims(HERE / "claims.toml"), measured, study.is_provisional, bool(missing))
+    page.heading("Claims")
+    page.table(claims_table(verdicts))
+    page.write(study.output / "index.html")
+    return Outcome(verdicts, missing, [execution for _, execution in executed])
+
+
+def name_of(workload: Workload) -> str:
+    """The workload's name in tables: "PPO Walker2D"."""
+    return f"{workload.name} {workload.environment}"
+
+
+def correction_of(trace: Trace, recorded: Run, output: Path) -> Correction:
+    """With what a user's analysis of this trace would correct it; without a calibration there, with one made here."""
+    found = chosen(trace, AUTO)
+    if isinstance(found, Correction):
+        return found
+    kept = output / "calibration.json"
+    try:
+        found = chosen(trace, str(kept))
+    except UsageError:  # there is none, or it is of something else
+        calibrate(recorded, kept)
+        found = chosen(trace, str(kept))
+    assert isinstance(found, Correction)
+    return found
+
+
+def calibrate(recorded: Run, kept: Path) -> None:
+    """Measure costs as a user would, in the Python and the environment of the run."""
+    print(f"rlscope: this machine has no calibration; measuring one into {kept}, two minutes", file=sys.stderr)
+    command = [str(recorded.python), "-m", "rlscope", "calibrate", "-o", str(kept)]
+    ended = subprocess.run(
+        command, env=environment_of(recorded), cwd=kept.parent, capture_output=True, text=True, check=False
+    )
+    if ended.returncode != 0:
+        raise UsageError(
+            f"expected a calibration of this machine, found: {ended.stderr.strip() or ended.stdout.strip()}"
+        )
+
+
+def overhead_table(draws: Mapping[str, Draws], panels: Mapping[str, str]) -> pandas.DataFrame:
+    """The table behind the figure: a row for each workload, times in percent of that without recording.
+
+    Returns:
+        workload, panel, iterations, iteration_ms (without recording), unrecorded (100), added (what recording adds),
+        what of it correction takes off by source, corrected, corrected of the amplified twins, bias; and removed, in
+        percent of added, where that is measurable. Measured columns have others with the ends of their intervals.
+    """
+    rows = []
+    for name, found in draws.items():
+        left = {twin: found.added_s[twin] - found.removed_s[twin] for twin in (ON, *AMPLIFIED)}
+        row: dict[str, object] = {"workload": name, "panel": panels[name], "iterations": found.iterations}
+        row |= columns("iteration_ms", found.estimate(1000 * found.off_s)) | {"unrecorded_percent": 100.0}
+        row |= columns("added_percent", found.estimate(found.percent(found.added_s[ON])))
+        row |= {f"{source}_percent": float(found.percent(found.sources_s[source])[0]) for source in SOURCES}
+        row |= columns("corrected_percent", found.estimate(100 + found.percent(left[ON])))
+        for twin in AMPLIFIED:
+            row |= columns(f"corrected_{twin}_percent", found.estimate(100 + found.percent(left[twin])))
+        row |= columns("bias_percent", found.estimate(found.bias_percent))
+        row |= columns("removed_percent", found.estimate(found.removed_percent)) if found.is_measurable else {}
+        rows.append(row)
+    return pandas.DataFrame(rows)
+
+
+def columns(name: str, estimate: Estimate) -> dict[str, float]:
+    """A value and the ends of its interval."""
+    return {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
+
+
+def measurements(draws: Mapping[str, Draws], groups: Mapping[str, str]) -> dict[str, Estimate]:
+    """The metrics of claims.toml over all workloads; none of those whose workloads could not be run.
+
+    Args:
+        draws: by workload.
+        groups: on-policy or off-policy, by workload.
+    """
+    iterations = min(found.iterations for found in draws.values())
+
+    def over(values: Sequence[numpy.ndarray], choose: numpy.ufunc) -> Estimate:
+        return estimate_of(choose.reduce(numpy.array(values)), iterations)
+
+    biases = numpy.array([abs(found.bias_percent) for found in draws.values()])
+    measured = {
+        "largest_bias_percent": estimate_of(biases.max(axis=0), iterations),
+        "median_bias_percent": estimate_of(numpy.median(biases, axis=0), iterations),
+        "largest_disagreement_percent": over([each.disagreement_percent for each in draws.values()], numpy.maximum),
+        "smallest_inflation": over([each.inflation for each in draws.values()], numpy.minimum),
+        "largest_operation_percent": over(
+            [each.percent(each.sources_s["operation"]) for each in draws.values()], numpy.maximum
+        ),
+    }
+    measurable = [each.removed_percent for each in draws.values() if each.is_measurable]
+    if measurable:
+        measured[REMOVED] = over(measurable, numpy.minimum)
+    on_policy = [each.sources_s for name, each in draws.items() if groups[name] == "on-policy"]
+    if on_policy:
+        ratios = [sources["simulator"] / (sources["backend"] + sources["cuda"]) for sources in on_policy]
+        measured["smallest_on_policy_simulator_to_backend"] = over(ratios, numpy.minimum)
+    off_policy = [each.sources_s for name, each in draws.items() if groups[name] == "off-policy"]
+    if off_policy:
+        ratios = [(sources["backend"] + sources["cuda"]) / sources["simulator"] for sources in off_policy]
+        measured["smallest_off_policy_backend_to_simulator"] = over(ratios, numpy.minimum)
+    return measured
+
+
+def operation_us(correction: Correction) -> Estimate:
+    """What one operation costs, by the calibration."""
+    cost = correction.cost_of("operation")
+    total = cost.total_ns
+    return Estimate(total.mean / 1000, total.low / 1000, total.high / 1000, cost.events)
+
+
+def verdicts_of(
+    claims: Sequence[Claim], measured: Mapping[str, Estimate], provisional: bool, left_out: bool
+) -> list[Verdict]:
+    """Judge the claims; what correction removes only where it is known what there is to remove."""
+    if REMOVED in measured:
+        return judge(claims, {SUBJECT: measured}, hardware(), provisional, left_out)
+    judged = [claim for claim in claims if claim.metric != REMOVED]
+    remark = "in no workload is what recording adds known to a fifth; a larger budget, or a machine at rest, would tell"
+    return judge(judged, {SUBJECT: measured}, hardware(), provisional, left_out) + [
+        Verdict(claim, SUBJECT, NOT_TESTABLE, None, "", provisional, remark) for claim in claims if claim not in judged
+    ]
+
+
+if __name__ == "__main__":
+    sys.exit(command_line(__doc__, HERE, run))

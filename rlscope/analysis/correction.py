@@ -1,0 +1,265 @@
+"""What correction by a calibration makes of the times that a sweep found, and how sure it is. Standard library only."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rlscope._analysis import SweepDict, TickCost
+    from rlscope.trace.clock import Clock
+
+#: As the sweep counts overhead: the parts of a tick, and for the least, the expected and the most overhead.
+PARTS_PER_TICK = 256
+BOUNDS = 3
+LEAST, EXPECTED, MOST = range(BOUNDS)
+
+#: Phase, stage, operation, category, resource.
+RowKey = tuple[str, str, str, str, str]
+#: Time of which correction took the CPU's part is of no layer.
+GPU_CATEGORY = "gpu"
+GPU_RESOURCE = "gpu"
+
+NS_PER_S = 1_000_000_000
+#: Standard deviations on each side of an interval of 95 %.
+Z95 = 1.96
+#: How much wider intervals become where a library has another version than it was calibrated with.
+OTHER_VERSION = 2.0
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """A cost in ns with its interval of 95 %."""
+
+    low: float
+    mean: float
+    high: float
+
+    def __add__(self, other: Bounds) -> Bounds:
+        return Bounds(self.low + other.low, self.mean + other.mean, self.high + other.high)
+
+    def __mul__(self, times: int) -> Bounds:
+        return Bounds(self.low * times, self.mean * times, self.high * times)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What recording one event takes.
+
+    Attributes:
+        records_inside_ns: the work of its two records within the recorded interval.
+        records_outside_ns: their work outside, in the time of what encloses the event.
+        rest_ns: all else, outside too, however often the work of the records is done.
+        events: that it was measured with.
+    """
+
+    records_inside_ns: Bounds
+    records_outside_ns: Bounds
+    rest_ns: Bounds
+    events: int
+
+    @property
+    def outside_ns(self) -> Bounds:
+        """What is not within the recorded interval."""
+        return self.records_outside_ns + self.rest_ns
+
+    @property
+    def total_ns(self) -> Bounds:
+        """Inside and outside together."""
+        return self.records_inside_ns + self.outside_ns
+
+    def amplified(self, times: int) -> Cost:
+        """The cost where the work of each record is done so many times."""
+        return replace(
+            self,
+            records_inside_ns=self.records_inside_ns * times,
+            records_outside_ns=self.records_outside_ns * times,
+        )
+
+
+@dataclass(frozen=True)
+class Correction:
+    """With what times are corrected.
+
+    Attributes:
+        costs: by "operation", "boundary" or "cuda", or more exactly "operation/NAME", "boundary/LIBRARY", "cuda/CALL";
+            of programs that use a library, by "operation@LIBRARY" and the like.
+        source: where they are from, for a reader.
+        versions: of the libraries that they were measured with.
+    """
+
+    costs: Mapping[str, Cost]
+    source: str
+    versions: Mapping[str, str]
+
+    def of_process(self, libraries: Collection[str], amplification: int) -> Correction:
+        """With the costs that hold in one process.
+
+        Args:
+            libraries: that it uses. What was measured in programs of one of them holds for all events of the kind.
+            amplification: how many times the work of each of its records was done.
+        """
+        costs = {key: cost for key, cost in self.costs.items() if "@" not in key}
+        for key, cost in self.costs.items():
+            kind, _, library = key.partition("@")
+            if library in libraries:
+                costs = {name: each for name, each in costs.items() if name.partition("/")[0] != kind} | {kind: cost}
+        return replace(self, costs={key: cost.amplified(amplification) for key, cost in costs.items()})
+
+    def in_ticks(self, clock: Clock) -> dict[str, TickCost]:
+        """The costs as the sweep of a file with this clock wants them."""
+        per_ns = clock.denominator / clock.ns_per_denominator
+        return {
+            key: (_ticks(cost.records_inside_ns, per_ns), _ticks(cost.outside_ns, per_ns))
+            for key, cost in self.costs.items()
+        }
+
+    def cost_of(self, key: str) -> Cost:
+        """Of the events with this exact key."""
+        return self.costs[key] if key in self.costs else self.costs[key.partition("/")[0]]
+
+    def other_versions(self, found: Mapping[str, object]) -> list[str]:
+        """Libraries of which a trace has another version than the calibration, as texts."""
+        return [
+            f"{name} {found[name]} (calibrated with {version})"
+            for name, version in sorted(self.versions.items())
+            if found.get(name, version) != version
+        ]
+
+
+@dataclass(frozen=True)
+class AppliedCorrection:
+    """How a trace's times were corrected.
+
+    Attributes:
+        source: where the costs are from.
+        added_percent: what recording added, of the corrected time of all processes; with its interval of 95 %.
+        added_low_percent: its lower end.
+        added_high_percent: its upper end.
+        notes: what the correction does not cover, or why it is less sure, one sentence each.
+    """
+
+    source: str
+    added_percent: float
+    added_low_percent: float
+    added_high_percent: float
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Corrected:
+    """A corrected time in seconds, with its interval of 95 %."""
+
+    seconds: float
+    low_s: float
+    high_s: float
+
+
+class CorrectedProcess:
+    """The corrected times of one process.
+
+    Attributes:
+        rows: by row of the breakdown; with rows of its own for what became time of a device alone.
+        wall: what the rows sum to. Its interval is not the sum of theirs.
+        uncorrectable_s: overhead that could not be removed: it passed beside another thread's work, or in a wait.
+        uncalibrated: events whose cost is not known, by the most exact key.
+        other_versions: libraries that were calibrated in another version.
+    """
+
+    def __init__(
+        self,
+        found: SweepDict,
+        clock: Clock,
+        correction: Correction,
+        waits_shortened_by_s: float = 0.0,
+    ) -> None:
+        """Computes everything.
+
+        Args:
+            found: what the sweep found, with the costs of `correction`.
+            clock: of the process.
+            correction: the costs that hold in it.
+            waits_shortened_by_s: overhead of the trace's other processes, for which this one may have waited.
+        """
+        assert found["correction"] is not None
+        swept = found["correction"]
+        self._s_per_part = clock.ns_per_denominator / clock.denominator / PARTS_PER_TICK / NS_PER_S
+        self.uncorrectable_s = swept["uncorrectable"][EXPECTED] * self._s_per_part
+        self.uncalibrated = swept["uncalibrated"]
+        versions = found["properties"].get("versions")
+        self.other_versions = correction.other_versions(versions if isinstance(versions, dict) else {})
+        self._width = OTHER_VERSION if self.other_versions else 1.0
+        costs = ((correction.cost_of(key), events) for key, events in swept["charged"].items())
+        self._noise_s = _noise_s(costs)
+        wait_s = sum(row[-1] for row in found["breakdown"] if row[3] == "wait") * PARTS_PER_TICK * self._s_per_part
+        shortened = min(1.0, waits_shortened_by_s / wait_s) if wait_s else 0.0
+        raw = {row[:5]: row[5] * PARTS_PER_TICK for row in found["breakdown"]}
+        parts = corrected_parts(found)
+        self.rows = {
+            key: self._interval(raw.get(key, 0), bounds, shortened if key[3] == "wait" else 0.0)
+            for key, bounds in parts.items()
+        }
+        total = tuple(sum(bounds[i] for bounds in parts.values()) for i in range(BOUNDS))
+        wall = self._interval(sum(raw.values()), (total[LEAST], total[EXPECTED], total[MOST]), 0.0)
+        self.wall = Corrected(wall.seconds, max(0.0, wall.low_s - shortened * wait_s), wall.high_s)
+
+    def _interval(self, raw: int, bounds: tuple[int, int, int], shortened: float) -> Corrected:
+        """Of a time of so many parts, corrected by the least, the expected and the most overhead."""
+        expected = bounds[EXPECTED] * self._s_per_part
+        noise = Z95 * self._noise_s * math.sqrt(abs(raw - bounds[EXPECTED]) * self._s_per_part)
+        below = (bounds[EXPECTED] - min(bounds)) * self._s_per_part
+        above = (max(bounds) - bounds[EXPECTED]) * self._s_per_part
+        low = expected - self._width * math.hypot(below, noise) - shortened * expected
+        return Corrected(expected, max(0.0, low), expected + self._width * math.hypot(above, noise))
+
+
+def corrected_parts(found: SweepDict) -> dict[RowKey, tuple[int, int, int]]:
+    """The breakdown in parts of a tick, less what recording added: by the least, the expected and the most of it.
+
+    What a device worked through stays, as time of the device alone, so there may be rows that the breakdown lacks.
+    """
+    correction = found["correction"]
+    assert correction is not None
+    parts = {row[:5]: [row[5] * PARTS_PER_TICK] * BOUNDS for row in found["breakdown"]}
+    for row in correction["removed"]:
+        _add(parts, row[:5], row[5], -1)
+    for row in correction["turned"]:
+        _add(parts, (*row[:3], GPU_CATEGORY, GPU_RESOURCE), row[5], 1)
+    return {key: (least, expected, most) for key, (least, expected, most) in parts.items()}
+
+
+def removed_s(found: SweepDict, clock: Clock) -> float:
+    """What correction took off a process's time, as expected."""
+    assert found["correction"] is not None
+    removed = sum(row[-1][EXPECTED] for row in found["correction"]["removed"])
+    turned = sum(row[-1][EXPECTED] for row in found["correction"]["turned"])
+    return (removed - turned) / PARTS_PER_TICK * clock.ns_per_denominator / clock.denominator / NS_PER_S
+
+
+def _add(parts: dict[RowKey, list[int]], key: RowKey, change: tuple[int, int, int], sign: int) -> None:
+    sums = parts.setdefault(key, [0] * BOUNDS)
+    for bound in range(BOUNDS):
+        sums[bound] += sign * change[bound]
+
+
+def _ticks(bounds: Bounds, per_ns: float) -> tuple[float, float, float]:
+    return bounds.low * per_ns, bounds.mean * per_ns, bounds.high * per_ns
+
+
+def _noise_s(costs: Iterable[tuple[Cost, int]]) -> float:
+    """How much a sum of overhead of one second is off because every event costs something else: one standard deviation.
+
+    Costs spread by about as much as they are: most are usual, one in a hundred is many times that. So the standard
+    deviation of an event's cost is taken to be its mean m. Of n events the sum n m has the standard deviation
+    m sqrt(n), so a sum x has sqrt(m) sqrt(x). Events of several kinds are taken to be mixed in each row as they are in
+    the process.
+
+    Args:
+        costs: of each kind of events, with how many were charged.
+    """
+    sums = [(cost.total_ns.mean, events) for cost, events in costs]
+    total_ns = sum(events * mean for mean, events in sums)
+    variance = sum(events * mean**2 for mean, events in sums)
+    return math.sqrt(variance / total_ns / NS_PER_S) if total_ns else 0.0

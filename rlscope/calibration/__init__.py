@@ -1,0 +1,1 @@
+"""Measuring what recording costs on a machine, and keeping it."""

@@ -1,0 +1,276 @@
+"""The calibration of a machine as a file: written, read, checked, and found for a trace. Standard library only."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import platform
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from rlscope.analysis.correction import Bounds, Correction, Cost
+from rlscope.errors import UsageError
+from rlscope.record.trace_directory import machine
+from rlscope.trace.manifest import write_in_one_step
+from rlscope.version import __version__
+
+SCHEMA = 1
+FILE_NAME = "calibration.json"
+KINDS = ("operation", "boundary", "cuda")
+AGAIN = "run `rlscope calibrate`"
+
+
+@dataclass(frozen=True)
+class Environment:
+    """What costs depend on: with another value of these fields they are others.
+
+    Attributes:
+        cpu: the processor's name.
+        cores: how many the system has.
+        clock: what recording reads the time from, "tsc" or "monotonic".
+        python: version.
+        rlscope: version.
+    """
+
+    cpu: str
+    cores: int
+    clock: str
+    python: str
+    rlscope: str
+
+    def difference(self, other: Environment) -> str | None:
+        """The first field in which the other one differs, with both values; None if there is none."""
+        for field, value in asdict(self).items():
+            found = getattr(other, field)
+            if found != value:
+                return f"{field} {value!r} was expected, {found!r} was found"
+        return None
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What recording costs.
+
+    Attributes:
+        made_on: where it was measured.
+        made_at: when, UTC.
+        versions: of the libraries in whose calls it was measured, and of the GPU's driver where there is one.
+        costs: as in `Correction`.
+    """
+
+    made_on: Environment
+    made_at: str
+    versions: Mapping[str, str]
+    costs: Mapping[str, Cost]
+
+    def to_json_dict(self) -> dict[str, Any]:
+        """What the file holds."""
+        return {"schema": SCHEMA, **asdict(self)}
+
+    def correction(self, source: str) -> Correction:
+        """For the analysis; `source` says where the calibration is from."""
+        return Correction(self.costs, f"{source}, calibrated {self.made_at}", self.versions)
+
+
+def now() -> str:
+    """As calibrations have it."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def this_environment(clock: str) -> Environment:
+    """Of this process, whose recorder reads the given clock."""
+    here = machine()
+    return Environment(str(here["cpu"]), int(here["cores"]), clock, platform.python_version(), __version__)
+
+
+def environment_of_trace(manifest: Mapping[str, Any], clock: str) -> Environment:
+    """Where a trace was recorded; fields that its manifest lacks are "unknown"."""
+    found = manifest.get("machine")
+    here = found if isinstance(found, dict) else {}
+    cores = here.get("cores")
+    return Environment(
+        cpu=str(here.get("cpu", "unknown")),
+        cores=cores if isinstance(cores, int) else 0,
+        clock=clock,
+        python=str(manifest.get("python", "unknown")),
+        rlscope=str(manifest.get("rlscope_version", "unknown")),
+    )
+
+
+def cache_path() -> Path:
+    """Where this user's calibration is kept, by the XDG rules."""
+    root = os.environ.get("XDG_CACHE_HOME", "")
+    return Path(root if os.path.isabs(root) else Path.home() / ".cache", "rlscope", FILE_NAME)
+
+
+def save(calibration: Calibration, path: Path) -> None:
+    """Writes the file in one step.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_in_one_step(path, json.dumps(calibration.to_json_dict(), indent=2) + "\n")
+    except OSError as error:
+        raise UsageError(f"the calibration cannot be written: {error}; choose another file with -o") from error
+
+
+def load(path: Path) -> Calibration:
+    """Reads a file that `save` wrote.
+
+    Raises:
+        FileNotFoundError: there is none.
+        UsageError: it cannot be read, or is no calibration.
+    """
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise UsageError(f"the calibration cannot be read: {error}; make it readable, or {AGAIN}") from error
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{path}: a calibration was expected, but it is not JSON: {error}; {AGAIN} again") from error
+    return parse(document, str(path))
+
+
+def parse(document: object, where: str) -> Calibration:
+    """The calibration that a JSON document holds.
+
+    Args:
+        document: as `Calibration.to_json_dict` made it.
+        where: the document is from, for errors.
+
+    Raises:
+        UsageError: it is no calibration; names the field that is wrong.
+    """
+    fields = _Fields(where, "", document)
+    schema = fields.get("schema", int)
+    if schema != SCHEMA:
+        raise fields.wrong("schema", f"{SCHEMA} was expected, {schema} was found")
+    made_on = fields.inner("made_on")
+    versions = fields.inner("versions")
+    costs = fields.inner("costs")
+    return Calibration(
+        Environment(
+            cpu=made_on.get("cpu", str),
+            cores=made_on.get("cores", int),
+            clock=made_on.get("clock", str),
+            python=made_on.get("python", str),
+            rlscope=made_on.get("rlscope", str),
+        ),
+        fields.get("made_at", str),
+        {name: versions.get(name, str) for name in versions.names()},
+        {key: _parse_cost(costs, key) for key in costs.names()},
+    )
+
+
+class _Fields:
+    """A JSON object whose fields are checked as they are read."""
+
+    def __init__(self, where: str, path: str, value: object) -> None:
+        self._where = where
+        self._path = path
+        if not isinstance(value, dict):
+            raise UsageError(f"{where}: {path or 'a calibration'} is to be a JSON object; {AGAIN} again")
+        self._values: dict[str, Any] = value
+
+    def names(self) -> list[str]:
+        return list(self._values)
+
+    def wrong(self, name: str, what: str) -> UsageError:
+        return UsageError(f"{self._where}: of the field {self._path}{name}, {what}; {AGAIN} again")
+
+    def get(self, name: str, kind: type) -> Any:
+        value = self._values.get(name)
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise self.wrong(name, f"a value of the kind {kind.__name__} was expected, {value!r} was found")
+        return value
+
+    def inner(self, name: str) -> _Fields:
+        return _Fields(self._where, f"{self._path}{name}.", self._values.get(name))
+
+    def number(self, name: str) -> float:
+        value = self._values.get(name)
+        if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < math.inf:
+            raise self.wrong(name, f"a number that is not negative was expected, {value!r} was found")
+        return float(value)
+
+
+def _parse_cost(costs: _Fields, key: str) -> Cost:
+    if key.partition("@")[0].partition("/")[0] not in KINDS:
+        raise costs.wrong(key, f"one of {', '.join(KINDS)} was expected, alone or followed by /NAME or @LIBRARY")
+    cost = costs.inner(key)
+    inside, outside, rest = (cost.inner(name) for name in ("records_inside_ns", "records_outside_ns", "rest_ns"))
+    return Cost(_parse_bounds(inside), _parse_bounds(outside), _parse_bounds(rest), int(cost.number("events")))
+
+
+def _parse_bounds(bounds: _Fields) -> Bounds:
+    low, mean, high = (bounds.number(name) for name in ("low", "mean", "high"))
+    if not low <= mean <= high:
+        raise bounds.wrong("mean", f"a number from {low} to {high} was expected, {mean} was found")
+    return Bounds(low, mean, high)
+
+
+def to_record_with() -> dict[str, Any] | None:
+    """This user's calibration, to be kept with a trace; None if there is none, or it is not of this environment.
+
+    Why there is none is said when the trace is analyzed. So is whether the clock is the same, which is chosen later.
+    """
+    try:
+        found = load(cache_path())
+    except (FileNotFoundError, UsageError):
+        return None
+    is_of_here = this_environment(found.made_on.clock).difference(found.made_on) is None
+    return found.to_json_dict() if is_of_here else None
+
+
+def _users_own(recorded_on: Environment) -> Correction | str:
+    path = cache_path()
+    try:
+        found = load(path)
+    except FileNotFoundError:
+        return f"there is no calibration in {path}; {AGAIN}"
+    except UsageError as error:
+        return str(error)
+    difference = recorded_on.difference(found.made_on)
+    if difference:
+        return f"the calibration in {path} is not of where the trace was recorded: {difference}; {AGAIN} there"
+    return found.correction("this user's calibration")
+
+
+def of_trace(manifest: Mapping[str, Any], clock: str, path: Path | None = None) -> Correction | str:
+    """What a trace is to be corrected with, or why it cannot be.
+
+    Args:
+        manifest: of the trace.
+        clock: that it was recorded with.
+        path: of the file to use. Without, it is the one that the trace was recorded with, or the user's own.
+
+    Raises:
+        UsageError: the given file, or the calibration in the trace, is damaged or of another environment.
+    """
+    recorded_on = environment_of_trace(manifest, clock)
+    kept = manifest.get("calibration")
+    if path is not None:
+        try:
+            found = load(path)
+        except FileNotFoundError as error:
+            raise UsageError(
+                f"a calibration was expected in {path}, but there is no such file; {AGAIN} -o {path}"
+            ) from error
+        source = str(path)
+    elif kept is not None:
+        found = parse(kept, "the calibration in the trace")
+        source = "recorded with the trace"
+    else:
+        return _users_own(recorded_on)
+    difference = recorded_on.difference(found.made_on)
+    if difference:
+        raise UsageError(f"the calibration ({source}) is not of where the trace was recorded: {difference}; "
+                         "calibrate there, or analyze with --correct none")  # fmt: skip
+    return found.correction(source)

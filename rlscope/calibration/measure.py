@@ -1,0 +1,253 @@
+"""Measures a calibration: has each loop run in a process of its own, and makes costs of what its twins took."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlscope.analysis.correction import Bounds, Correction, Cost
+from rlscope.analysis.sweep import sweep_trace
+from rlscope.calibration.calibration import Calibration, now, this_environment
+from rlscope.calibration.twins import MEASURED
+from rlscope.calibration.workload import LOOPS, MANY, OFF, SETTLING, SWAPS, Measured
+from rlscope.errors import UsageError
+from rlscope.trace.reader import open_trace
+
+#: Of measuring, all loops together; starting their processes and twins comes on top.
+SECONDS = 75.0
+RESAMPLES = 1000
+#: Of a burst of the cycle, how many are left out at each end: those in which the machine did something else.
+TRIMMED = 0.1
+#: Operations that scripts without a library have, besides simulation.
+GUESSED_STAGES = ("inference", "backpropagation")
+ZERO = Bounds(0.0, 0.0, 0.0)
+
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value with what it might as well have been: one for each resampling of bursts."""
+
+    mean: float
+    samples: Numbers
+
+    def __add__(self, other: Estimate) -> Estimate:
+        return Estimate(self.mean + other.mean, self.samples + other.samples)
+
+    def __sub__(self, other: Estimate) -> Estimate:
+        return Estimate(self.mean - other.mean, self.samples - other.samples)
+
+    def __mul__(self, factor: float) -> Estimate:
+        return Estimate(self.mean * factor, self.samples * factor)
+
+    def bounds(self) -> Bounds:
+        """With an interval of 95 %; nothing takes less than no time."""
+        low, high = np.percentile(self.samples, [2.5, 97.5])
+        mean = max(0.0, self.mean)
+        return Bounds(min(mean, max(0.0, float(low))), mean, max(mean, float(high)))
+
+
+def mean_of(estimates: list[Estimate]) -> Estimate:
+    """Of several programs: each resampling takes one of them, so that the interval holds how much they differ."""
+    random = np.random.default_rng(2)
+    chosen = random.integers(len(estimates), size=RESAMPLES)
+    samples = np.array([estimates[which].samples[place] for place, which in enumerate(chosen)])
+    return Estimate(float(np.mean([each.mean for each in estimates])), samples)
+
+
+@dataclass(frozen=True)
+class Events:
+    """What one twin recorded: events of all its bursts, settling included, by the most exact key."""
+
+    counts: Mapping[str, int]
+    bursts: int
+
+    def total(self, kind: str) -> int:
+        """Events of "operation", "boundary" or "cuda"."""
+        return sum(count for key, count in self.counts.items() if key.startswith(f"{kind}/"))
+
+    def per_burst(self, kind: str) -> float:
+        """The same, of a burst."""
+        return self.total(kind) / self.bursts
+
+
+class LoopFound:
+    """What the twins of one loop took, and recorded."""
+
+    def __init__(self, measured: Measured, directory: Path) -> None:
+        self._lengths_ns = {twin: np.array(lengths) for twin, lengths in measured.lengths_ns.items()}
+        self._cycle = measured.cycle
+        self._sweeps = {
+            twin: sweep_trace(open_trace(directory / twin), correction=Correction({}, "", {}))
+            for twin in self._lengths_ns
+            if twin != OFF
+        }
+
+    @property
+    def clock(self) -> str:
+        """What the recordings read the time from."""
+        return next(iter(self._sweeps.values())).processes[0].file.clock_kind.name.lower()
+
+    def more_ns(self, twin: str, than: str = OFF) -> Estimate:
+        """By how much a usual burst of one twin is longer than that of another."""
+        random = np.random.default_rng(1)
+        more = (self._lengths_ns[twin] - self._lengths_ns[than]).reshape(-1, self._cycle)
+        samples = [_usual(more[random.integers(len(more), size=len(more))]) for _ in range(RESAMPLES)]
+        return Estimate(_usual(more), np.array(samples))
+
+    def events(self, twin: str) -> Events:
+        """That it recorded."""
+        counts: Counter[str] = Counter()
+        for process in self._sweeps[twin].processes:
+            found = process.found["correction"]
+            assert found is not None
+            counts.update(found["uncalibrated"])
+        settling = SETTLING * SWAPS * len(self._lengths_ns)
+        return Events(counts, len(self._lengths_ns[twin]) + settling)
+
+    def cost_ns(self, twin: str, kind: str) -> Estimate:
+        """What recording an event takes, where the twin records no other kind."""
+        return self.more_ns(twin) * (1 / self.events(twin).per_burst(kind))
+
+    def records_ns(self, kind: str) -> Estimate:
+        """What the work of an event's two records takes."""
+        return self.more_ns("many", "on") * (1 / (MANY - 1) / self.events("on").per_burst(kind))
+
+    def share_inside(self, kind: str) -> float:
+        """How much of that work lies within the recorded intervals, from how much longer these become by repeating it.
+
+        Of n events, of which d lie directly in another one, what lies inside a repeats makes the time in events longer
+        by n a + d b, and the time in none by (n - d) b, with b what lies outside.
+        """
+        within, outside = (self._longer_ticks(kind, is_within) for is_within in (True, False))
+        nested = self._nested(kind)
+        b = outside / (1 - nested) if nested < 1 else 0.0
+        a = within - nested * b
+        return float(np.clip(a / (a + b), 0, 1)) if a + b > 0 else 0.5
+
+    def _longer_ticks(self, kind: str, is_within: bool) -> float:
+        ticks = dict.fromkeys(("on", "many"), 0)
+        for twin in ticks:
+            for process in self._sweeps[twin].processes:
+                for phase, _, operation, category, _, length in process.found["breakdown"]:
+                    is_event = operation != "(none)" if kind == "operation" else category != "python"
+                    if phase == MEASURED and is_event == is_within:
+                        ticks[twin] += length
+        return float(ticks["many"] - ticks["on"])
+
+    def _nested(self, kind: str) -> float:
+        """The share of boundaries that are called by another one; operations of the loops are not nested."""
+        if kind == "operation":
+            return 0.0
+        found = [process.found for process in self._sweeps["on"].processes]
+        entries = sum(row[-1] for each in found for row in each["transitions"])
+        return 1 - entries / sum(sum(each["crossings"].values()) for each in found)
+
+
+def _usual(cycles: NDArray[np.int64]) -> float:
+    """Of each burst of a cycle the mean over the cycles, without the extreme ones; of that, the mean."""
+    left_out = int(TRIMMED * len(cycles))
+    return float(np.sort(cycles, axis=0)[left_out : len(cycles) - left_out].mean())
+
+
+def calibrate(on_loop: Callable[[str], None], seconds: float = SECONDS) -> tuple[Calibration, dict[str, str]]:
+    """Measures all loops that this machine and this Python have.
+
+    Args:
+        on_loop: called after each with its name.
+        seconds: how long to measure.
+
+    Returns:
+        The calibration, and of each loop that cannot be run here, why.
+
+    Raises:
+        UsageError: a measuring process failed.
+    """
+    loops: dict[str, LoopFound] = {}
+    versions: dict[str, str] = {}
+    missing: dict[str, str] = {}
+    with tempfile.TemporaryDirectory(prefix="rlscope-calibrate-") as directory:
+        for name, loop in LOOPS.items():
+            place = Path(directory, name.replace(" ", "-"))
+            place.mkdir()
+            measured = _run(name, seconds * loop.share, place)
+            if measured.missing:
+                missing[name] = measured.missing
+            else:
+                loops[name] = LoopFound(measured, place)
+                versions |= measured.versions
+            on_loop(name)
+    clock = loops["annotations"].clock
+    return Calibration(this_environment(clock), now(), versions, costs_of(loops)), missing
+
+
+def _run(name: str, seconds: float, directory: Path) -> Measured:
+    """One loop's process, which finds the same modules as this one wherever it is run."""
+    command = [sys.executable, "-m", "rlscope.calibration.workload", name, str(seconds), str(directory)]
+    package = str(Path(__file__).resolve().parents[2])
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([package, *sys.path[1:]])}
+    finished = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=directory, check=False)
+    if finished.returncode != 0:
+        said = (finished.stderr.strip().splitlines() or ["nothing was said"])[-1]
+        raise UsageError(f"the costs of {name} were expected, but the process that measures them failed: {said}; "
+                         f"run {' '.join(command)}")  # fmt: skip
+    return Measured(**json.loads(finished.stdout.splitlines()[-1]))
+
+
+def costs_of(loops: Mapping[str, LoopFound]) -> dict[str, Cost]:
+    """The costs that the loops show, by key.
+
+    What the work of records takes is measured where it is repeated, and is the same for all events of a kind. All else
+    that an event costs, the way into the recorder and what it pushes out of the caches, differs between programs.
+    """
+    kinds = {"operation": loops["annotations"], "boundary": loops["standard library"]}
+    totals = {kind: loop.cost_ns("on", kind) for kind, loop in kinds.items()}
+    events = {kind: loop.events("on") for kind, loop in kinds.items()}
+    if "environment" in loops:
+        totals["operation/simulation"] = loops["environment"].cost_ns("operations", "operation")
+        events["operation/simulation"] = loops["environment"].events("operations")
+    if "script" in loops:
+        cost, counted = _guessed_stages(loops["script"], totals["operation/simulation"])
+        for stage in GUESSED_STAGES:
+            totals[f"operation/{stage}"], events[f"operation/{stage}"] = cost, counted
+    if "stable_baselines3" in loops:
+        totals["operation@stable_baselines3"] = loops["stable_baselines3"].cost_ns("operations", "operation")
+        events["operation@stable_baselines3"] = loops["stable_baselines3"].events("operations")
+    if training := [loops[name] for name in ("script", "stable_baselines3") if name in loops]:
+        of_training = [loop.cost_ns("backend", "boundary") for loop in training]
+        totals["boundary/torch"] = mean_of(of_training)
+        # Other libraries are called in trainings too, but maybe in loops as tight as that of the standard library.
+        totals["boundary"] = replace(mean_of([*of_training, totals["boundary"]]), mean=totals["boundary/torch"].mean)
+        events["boundary/torch"] = training[0].events("backend")
+    costs = {}
+    for key, total in totals.items():
+        kind = key.partition("@")[0].partition("/")[0]
+        records, share = kinds[kind].records_ns(kind), kinds[kind].share_inside(kind)
+        costs[key] = Cost(
+            (records * share).bounds(), (records * (1 - share)).bounds(), (total - records).bounds(),
+            events[key].total(kind),
+        )  # fmt: skip
+    if "gpu" in loops:
+        costs["cuda"] = Cost(
+            ZERO, ZERO, loops["gpu"].cost_ns("cuda", "cuda").bounds(), loops["gpu"].events("cuda").total("cuda")
+        )
+    return costs
+
+
+def _guessed_stages(script: LoopFound, simulation_ns: Estimate) -> tuple[Estimate, Events]:
+    """What an operation costs whose stage is guessed: what the loop's steps of the environment leave."""
+    events = script.events("operations")
+    steps = events.counts["operation/simulation"] / events.bursts
+    others = events.per_burst("operation") - steps
+    return (script.more_ns("operations") - simulation_ns * steps) * (1 / others), events

@@ -1,0 +1,49 @@
+"""With which calibration a verb corrects times, and the lines that say what came of it."""
+
+from pathlib import Path
+
+import click
+
+from rlscope.analysis.breakdown import Analysis
+from rlscope.analysis.correction import Correction
+from rlscope.calibration.calibration import of_trace
+from rlscope.trace.reader import Trace
+
+AUTO = "auto"
+NONE = "none"
+
+correct_option = click.option(
+    "--correct",
+    metavar="auto|none|FILE",
+    default=AUTO,
+    show_default=True,
+    help="Subtract what recording added: by the calibration that the trace was recorded with or your own, not at all, "
+    "or by that of a FILE which `rlscope calibrate -o FILE` wrote.",
+)
+
+
+def chosen(trace: Trace, correct: str) -> Correction | str:
+    """What the option asks for, or why times are not corrected.
+
+    Raises:
+        UsageError: the calibration is damaged or of another environment.
+    """
+    if correct == NONE:
+        return "--correct none was given"
+    clock = trace.processes[0].clock_kind.name.lower()
+    return of_trace(trace.manifest, clock, None if correct == AUTO else Path(correct))
+
+
+def correction_lines(analysis: Analysis) -> list[str]:
+    """What recording added, and what of it is not removed; or why times are as they were recorded."""
+    found = analysis.correction
+    if found is None:
+        return [f"times include what recording added: {analysis.uncorrected}"]
+    added, low, high = (f"{percent:.2g}" if percent < 10 else f"{percent:.0f}" for percent in (
+        found.added_percent, found.added_low_percent, found.added_high_percent
+    ))  # fmt: skip
+    lines = [f"recording added {added} % ({low}-{high}), removed; calibration: {found.source}"]
+    uncorrectable_s = analysis.processes["uncorrectable_s"].sum()
+    if uncorrectable_s > 0:
+        lines.append(f"{uncorrectable_s:.3g} s of it passed beside other threads' work or in waits, and stay")
+    return [*lines, *found.notes]

@@ -1,0 +1,212 @@
+"""What the overhead-correction study makes of the bursts and traces of twins."""
+
+from pathlib import Path
+
+import numpy
+import pytest
+
+from experiments.case_study import CaseStudy, read_toml
+from experiments.claims import HOLDS, NOT_TESTABLE, load_claims
+from experiments.execute import command_of
+from experiments.overhead import ON, RECORDED, Draws, Overhead, draws_of, sources_of
+from experiments.overhead_correction import run as study
+from experiments.recording import Workload
+from rlscope.analysis.correction import Bounds, Correction, Cost
+
+NO_COST = Bounds(0.0, 0.0, 0.0)
+ITERATIONS = 20
+
+
+def cost(mean: float, events: int = 100) -> Cost:
+    return Cost(Bounds(mean - 1, mean, mean + 1), NO_COST, NO_COST, events)
+
+
+CORRECTION = Correction(
+    {"operation": cost(1000), "boundary": cost(20), "boundary/torch": cost(50), "cuda": cost(400)}, "by hand", {}
+)
+
+
+def exact(seconds: float) -> Bounds:
+    return Bounds(seconds, seconds, seconds)
+
+
+def overhead(
+    name: str = "PPO",
+    added_s: float = 0.04,
+    removed_s: float = 0.03,
+    noise_s: float = 0.0,
+    group: str = "on-policy",
+    simulator: float = 0.5,
+) -> Overhead:
+    """Two bursts in an iteration of a second; the amplified twins are corrected exactly."""
+    noise = numpy.random.default_rng(1).normal(0, noise_s, size=(ITERATIONS, 2)) if noise_s else 0.0
+    amplified = {twin: numpy.full((ITERATIONS, 2), 0.25) for twin in RECORDED if twin != ON}
+    return Overhead(
+        Workload(name, name, "Walker2D", group),
+        numpy.tile([0.2, 0.8], (ITERATIONS, 1)),
+        {ON: numpy.tile([0.25 * added_s, 0.75 * added_s], (ITERATIONS, 1)) + noise, **amplified},
+        {ON: exact(removed_s), **{twin: exact(0.5) for twin in amplified}},
+        {
+            "operation": exact(0.2 * removed_s),
+            "simulator": exact(simulator * removed_s),
+            "backend": exact((0.8 - simulator) * removed_s),
+            "cuda": exact(0.0),
+        },
+    )
+
+
+def drawn(*runs: Overhead) -> Draws:
+    return draws_of({"PPO": runs})["PPO"]
+
+
+def test_events_are_charged_to_where_they_come_from() -> None:
+    charged = {
+        "operation/inference": 2,
+        "operation": 1,
+        "boundary/pybullet": 10,
+        "boundary/mujoco": 1,
+        "boundary/torch": 4,
+        "boundary/time": 1,
+        "cuda/cudaLaunchKernel": 3,
+    }
+    found = sources_of(charged, CORRECTION)
+    assert {source: ns.mean for source, ns in found.items()} == {
+        "operation": 3000,
+        "simulator": 220,
+        "backend": 220,
+        "cuda": 1200,
+    }
+    assert (found["cuda"].low, found["cuda"].high) == (3 * 399, 3 * 401)
+
+
+def test_what_correction_leaves_is_bias() -> None:
+    found = drawn(overhead(added_s=0.04, removed_s=0.03))
+    assert found.bias_percent[0] == pytest.approx(1)
+    assert found.inflation[0] == pytest.approx(1.04)
+    assert found.removed_percent[0] == pytest.approx(75)
+    # The amplified twins are left with nothing, this one with one percent.
+    assert found.disagreement_percent[0] == pytest.approx(1)
+
+
+def test_taking_too_much_counts_as_leaving_as_much() -> None:
+    found = drawn(overhead(added_s=0.04, removed_s=0.05))
+    assert found.bias_percent[0] == pytest.approx(-1)
+    assert found.removed_percent[0] == pytest.approx(75)
+
+
+def test_a_burst_that_was_disturbed_changes_nothing() -> None:
+    disturbed = overhead()
+    disturbed.added_s[ON][3, 1] += 5.0
+    disturbed.added_s[ON][7, 0] -= 5.0
+    assert drawn(disturbed).bias_percent[0] == pytest.approx(1)
+
+
+def test_intervals_are_those_of_the_iterations() -> None:
+    quiet = drawn(overhead(noise_s=0.002))
+    loud = drawn(overhead(noise_s=0.02))
+    for found, noise_s in ((quiet, 0.002), (loud, 0.02)):
+        estimate = found.estimate(found.added_s[ON])
+        half = (estimate.high - estimate.low) / 2
+        # Of the sum of two means, whose errors have this standard deviation; trimmed means have a little more.
+        assert half == pytest.approx(1.96 * noise_s * (2 / ITERATIONS) ** 0.5, rel=0.4)
+        assert estimate.low < 0.04 < estimate.high
+        assert estimate.repetitions == ITERATIONS
+    assert quiet.is_measurable
+    assert not loud.is_measurable
+
+
+def test_intervals_are_those_of_the_costs_too() -> None:
+    run = overhead()
+    uncertain = Overhead(
+        run.workload, run.off_s, run.added_s, {**run.removed_s, ON: Bounds(0.02, 0.03, 0.05)}, run.sources_s
+    )
+    found = drawn(uncertain)
+    estimate = found.estimate(found.bias_percent)
+    assert (estimate.low, estimate.value, estimate.high) == pytest.approx((-1, 1, 2), abs=0.15)
+
+
+def test_repetitions_that_differ_make_the_interval_wider() -> None:
+    found = drawn(overhead(added_s=0.02), overhead(added_s=0.06))
+    estimate = found.estimate(found.added_s[ON])
+    assert (estimate.low, estimate.value, estimate.high) == pytest.approx((0.02, 0.04, 0.06))
+    assert estimate.repetitions == 2 * ITERATIONS
+
+
+def workloads(noise_s: float = 0.0) -> dict[str, Draws]:
+    return draws_of(
+        {
+            "PPO Walker2D": [overhead(noise_s=noise_s)],
+            "A2C Walker2D": [overhead("A2C", 0.10, 0.09, noise_s, simulator=0.6)],
+            "SAC Walker2D": [overhead("SAC", 0.04, 0.08, noise_s, "off-policy", simulator=0.2)],
+        }
+    )
+
+
+GROUPS = {"PPO Walker2D": "on-policy", "A2C Walker2D": "on-policy", "SAC Walker2D": "off-policy"}
+
+
+def test_metrics_of_the_overhead_correction_study() -> None:
+    measured = {metric: estimate.value for metric, estimate in study.measurements(workloads(), GROUPS).items()}
+    assert measured["largest_bias_percent"] == pytest.approx(4)
+    assert measured["median_bias_percent"] == pytest.approx(1)
+    assert measured["largest_disagreement_percent"] == pytest.approx(4)
+    assert measured["smallest_inflation"] == pytest.approx(1.04)
+    assert measured["smallest_removed_percent"] == pytest.approx(0)
+    assert measured["largest_operation_percent"] == pytest.approx(100 * 0.2 * 0.09)
+    assert measured["smallest_on_policy_simulator_to_backend"] == pytest.approx(0.5 / 0.3)
+    assert measured["smallest_off_policy_backend_to_simulator"] == pytest.approx(3)
+
+
+def test_every_claim_about_overhead_is_measured() -> None:
+    claims = load_claims(study.HERE / "claims.toml")
+    measured = study.measurements(workloads(), GROUPS) | {"operation_us": study.operation_us(CORRECTION)}
+    assert {claim.metric for claim in claims} == set(measured)
+    assert measured["operation_us"].value == 1.0
+    verdicts = study.verdicts_of(claims, measured, provisional=True, left_out=False)
+    assert [verdict.claim for verdict in verdicts] == claims
+
+
+def test_what_is_removed_is_not_judged_where_nothing_can_be_measured() -> None:
+    measured = study.measurements(workloads(noise_s=0.1), GROUPS) | {"operation_us": study.operation_us(CORRECTION)}
+    assert study.REMOVED not in measured
+    verdicts = study.verdicts_of(load_claims(study.HERE / "claims.toml"), measured, provisional=True, left_out=False)
+    found = {verdict.claim.metric: verdict for verdict in verdicts}
+    assert found[study.REMOVED].verdict == NOT_TESTABLE
+    assert "in no workload is what recording adds known to a fifth" in found[study.REMOVED].remark
+    assert found["operation_us"].verdict == HOLDS
+
+
+def test_a_workload_that_cannot_be_measured_has_no_share_in_the_table() -> None:
+    panels = dict.fromkeys(workloads(), "algorithm")
+    table = study.overhead_table(workloads(), panels)
+    assert list(table["removed_percent"]) == pytest.approx([75, 90, 0])
+    sources = [f"{source}_percent" for source in ("operation", "simulator", "backend", "cuda")]
+    stacked = table["corrected_percent"] + table[sources].sum(axis=1)
+    assert list(stacked) == pytest.approx(list(100 + table["added_percent"]))
+    assert "removed_percent" not in study.overhead_table(workloads(noise_s=0.1), panels)
+
+
+def test_scripts_that_record_themselves_are_run_as_they_are(tmp_path: Path) -> None:
+    runs = CaseStudy(study.HERE, "quick", tmp_path).runs()
+    for planned in runs:
+        command = command_of(planned.run)
+        assert command == [str(planned.run.python), str(planned.run.script), *planned.run.arguments]
+        assert "--stop-after" not in command
+
+
+def test_eight_workloads_are_those_of_the_paper() -> None:
+    matrix = read_toml(study.HERE / "runs.toml")
+    cells = {(entry["name"], *entry["environments"]) for entry in matrix["workload"]}
+    robots = {("PPO", robot) for robot in ("Walker2D", "Hopper", "Ant", "HalfCheetah", "Pong")}
+    assert cells == robots | {(algorithm, "Walker2D") for algorithm in ("A2C", "SAC", "DDPG")}
+
+
+@pytest.mark.parametrize("budget", ["smoke", "quick", "paper"])
+def test_bursts_make_up_iterations(budget: str) -> None:
+    steps = {"a2c": 32, "sac": 1, "ddpg": 100}
+    for entry in read_toml(study.HERE / "runs.toml")["workload"]:
+        words = [*entry["arguments"], *entry[budget]["arguments"]]
+        given = dict(zip(words[::2], words[1::2], strict=True))
+        iteration = int(given.get("--rollout-steps", steps.get(given["--algo"], 0)))
+        assert int(given["--burst-steps"]) * int(given["--bursts"]) % iteration == 0
+        assert int(given["--settling"]) % int(given["--bursts"]) == 0
