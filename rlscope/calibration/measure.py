@@ -42,9 +42,6 @@ class Estimate:
     mean: float
     samples: Numbers
 
-    def __add__(self, other: Estimate) -> Estimate:
-        return Estimate(self.mean + other.mean, self.samples + other.samples)
-
     def __sub__(self, other: Estimate) -> Estimate:
         return Estimate(self.mean - other.mean, self.samples - other.samples)
 

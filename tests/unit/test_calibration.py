@@ -27,9 +27,10 @@ from rlscope.calibration.calibration import (
     to_record_with,
 )
 from rlscope.calibration.twins import MEASURED, SETTLING
+from rlscope.calibration.workload import LOOPS, SWAPS, Measured
 from rlscope.calibration.workload import SETTLING as SETTLING_BURSTS
-from rlscope.calibration.workload import SWAPS, Measured
 from rlscope.cli.analyze import analyze as analyze_verb
+from rlscope.cli.calibrate import calibrate as calibrate_verb
 from rlscope.cli.report import report as report_verb
 from rlscope.errors import UsageError
 from rlscope.model import Category
@@ -435,6 +436,23 @@ def test_measuring_for_real(tmp_path: Path) -> None:
     )
     assert found.records_ns("boundary").mean > 0 and 0 <= found.share_inside("boundary") <= 1
     assert np.isfinite(found.cost_ns("on", "boundary").mean)
+
+
+def test_calibrate_keeps_what_it_measured(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the loops that every Python has, for a moment, and one that needs a GPU."""
+    loops = {name: LOOPS[name] for name in ("annotations", "standard library", "gpu")}
+    monkeypatch.setattr(measure, "LOOPS", loops)
+    monkeypatch.setattr("rlscope.cli.calibrate.LOOPS", loops)
+    measure_loop = measure._run
+    monkeypatch.setattr(measure, "_run", lambda name, seconds, directory: measure_loop(name, 0.4, directory))
+    finished = CliRunner().invoke(calibrate_verb, [], catch_exceptions=False)
+    assert finished.exit_code == 0
+    assert str(own_cache) in finished.output.replace("\n", "")
+    found = load(own_cache)
+    assert {"operation", "boundary"} <= set(found.costs)
+    assert ("cuda" in found.costs) != ("not measured: gpu, because " in finished.output)
+    assert all(0 <= cost.total_ns.low <= cost.total_ns.mean <= cost.total_ns.high for cost in found.costs.values())
+    assert found.made_on == this_environment(found.made_on.clock)
 
 
 def test_a_loop_whose_library_is_not_there_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
