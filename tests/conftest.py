@@ -1,5 +1,6 @@
 """Fixtures of all tests: no recording may leak from one test into the next, and nothing from the user into any."""
 
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -8,6 +9,9 @@ import pytest
 from rlscope import _native
 from rlscope.record import recorder
 from rlscope.record.config import RecordConfig
+
+# The case studies lie in the checkout alone; behind the installed package, which is what is tested.
+sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 
 @pytest.fixture(autouse=True)
