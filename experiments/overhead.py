@@ -72,8 +72,8 @@ def overhead_of(workload: Workload, directory: Path, correction: Correction) -> 
         workload,
         whole[OFF],
         {name: whole[name] - whole[OFF] for name in RECORDED},
-        {name: scaled(total, share) for name, (total, _) in removed.items()},
-        {source: scaled(part, share) for source, part in removed[ON][1].items()},
+        {name: total * share for name, (total, _) in removed.items()},
+        {source: part * share for source, part in removed[ON][1].items()},
     )
 
 
@@ -95,7 +95,7 @@ def removed_s(directory: Path, correction: Correction) -> tuple[Bounds, dict[str
     costs = sources_of(charged, own_correction(correction, one.file, one.found["properties"]))
     # The counts are also those of settling, which is the same work.
     part = expected / sum(cost.mean for cost in costs.values())
-    return Bounds(low, expected, high), {source: scaled(cost, part) for source, cost in costs.items()}
+    return Bounds(low, expected, high), {source: cost * part for source, cost in costs.items()}
 
 
 def sources_of(charged: Mapping[str, int], correction: Correction) -> dict[str, Bounds]:
@@ -106,11 +106,6 @@ def sources_of(charged: Mapping[str, int], correction: Correction) -> dict[str, 
         source = kind if kind != "boundary" else "simulator" if name in SIMULATORS else "backend"
         sums[source] += correction.cost_of(key).total_ns * count
     return sums
-
-
-def scaled(bounds: Bounds, factor: float) -> Bounds:
-    """All three times the factor."""
-    return Bounds(bounds.low * factor, bounds.mean * factor, bounds.high * factor)
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ class Bounds:
     def __add__(self, other: Bounds) -> Bounds:
         return Bounds(self.low + other.low, self.mean + other.mean, self.high + other.high)
 
-    def __mul__(self, times: int) -> Bounds:
+    def __mul__(self, times: float) -> Bounds:
         return Bounds(self.low * times, self.mean * times, self.high * times)
 
 
