@@ -1,5 +1,6 @@
 """A case study: its matrix of runs, the traces that they leave, its figures and its page."""
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -67,11 +68,12 @@ class CaseStudy:
 
     @property
     def workloads(self) -> list[dict[str, Any]]:
-        """The entries of runs.toml whose framework is installed."""
+        """The entries of runs.toml for the hardware of this machine whose framework is installed."""
         return [
             entry
             for entry in self.matrix["workload"]
-            if "package" not in entry or python_of(entry.get("python"), entry["package"])
+            if entry.get("hardware") in (None, hardware())
+            and ("package" not in entry or python_of(entry.get("python"), entry["package"]))
         ]
 
     @property
@@ -79,7 +81,11 @@ class CaseStudy:
         """What is not recorded here, and why; sentences for the page."""
         environments = [entry for entry in self.matrix["environment"] if "instead_of" not in entry]
         named = [(entry.get("id", entry["name"]), entry) for entry in environments]
-        named += [(one_line(entry), entry) for entry in self.matrix["workload"] if "package" in entry]
+        named += [
+            (one_line(entry), entry)
+            for entry in self.matrix["workload"]
+            if "package" in entry and entry.get("hardware") in (None, hardware())
+        ]
         sentences = [
             f"{name} is left out: {how_to_install(entry.get('python'), entry['package'])}."
             for name, entry in named
@@ -136,24 +142,28 @@ def run_of(
 
     The script ends with the last iteration that is recorded, or with so many later ones as the window asks for: their
     times are those of a program that is not recorded. One whose window has no iterations records itself, and ends when
-    it has what it wants.
+    it has what it wants; so does one that does not train, in a matrix without timesteps.
     """
     window = entry.get(budget) or environment[budget]
     recorded = window.get("max_iterations", 0)
     last: tuple[str, ...] = ()
-    if recorded:
+    trains = "total_timesteps" in matrix
+    if recorded and trains:
         timesteps = window.get("timesteps_per_iteration") or entry["timesteps_per_iteration"]
         iterations = window["delay_iterations"] + recorded + window.get("later_iterations", 0)
         last = ("--stop-after", str(iterations * timesteps))
     python = python_of(entry.get("python"), entry.get("package", environment["package"]))
     assert python, f"{entry['name']} is not among the workloads that can be run"
+    training: tuple[str, ...] = ()
+    if trains:
+        total = str(entry.get("total_timesteps", matrix["total_timesteps"]))
+        named = entry.get("id") or environment["id"]
+        training = ("--env", named, "--seed", str(repetition), "--total-timesteps", total, *last)
     arguments = [
         *environment.get("arguments", []),
         *entry["arguments"],
         *window.get("arguments", []),
-        *("--env", entry.get("id") or environment["id"], "--seed", str(repetition)),
-        *("--total-timesteps", str(entry.get("total_timesteps", matrix["total_timesteps"]))),
-        *last,
+        *training,
         *("--device", device()),
     ]
     return Run(
@@ -163,7 +173,7 @@ def run_of(
         arguments=tuple(arguments),
         delay_iterations=window.get("delay_iterations", 0),
         max_iterations=recorded,
-        threads=matrix["threads"],
+        threads=min(entry.get("threads", matrix["threads"]), len(os.sched_getaffinity(0))),
         device=device(),
         time_limit_s=matrix["time_limit_s"],
     )

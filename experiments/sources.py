@@ -10,7 +10,7 @@ from pathlib import Path
 #: An argument such as "slow_drone:SlowDrone-v0", which makes Gymnasium import a module.
 MODULE_ARGUMENT = re.compile(r"([A-Za-z_]\w*):")
 #: What a module is compiled from, where it is not Python.
-COMPILED_FROM = (".c", ".cc", ".cpp", ".cu", ".pyx")
+COMPILED_FROM = (".c", ".cc", ".cpp", ".cu", ".h", ".pyx")
 
 
 def hash_of_sources(script: Path, arguments: Sequence[str]) -> str:
@@ -46,7 +46,8 @@ def sources_of(script: Path, arguments: Sequence[str]) -> list[Path]:
 def beside(directory: Path, module: str) -> list[Path]:
     """The source of a module or package in this directory; nothing if it is not there."""
     candidates = [directory / f"{module}{suffix}" for suffix in (".py", *COMPILED_FROM)]
-    return [*(path for path in candidates if path.is_file()), *(directory / module).rglob("*.py")]
+    package = [path for path in (directory / module).rglob("*") if path.suffix in (".py", *COMPILED_FROM)]
+    return [*(path for path in candidates if path.is_file()), *package]
 
 
 @cache

@@ -1,0 +1,218 @@
+"""Data collection: how fast CartPole and its policy run, from a Gym loop to a fused kernel, and what limits each.
+
+python -m experiments.data_collection.run --budget quick --output output/artifacts/experiment_data_collection
+"""
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas
+from matplotlib.figure import Figure
+
+from experiments import CHECKOUT
+from experiments.case_study import CaseStudy, device
+from experiments.claims import Claim, Verdict, claims_table, judge, load_claims
+from experiments.collection_metrics import metrics_of
+from experiments.collection_results import Results, kept_results, results_on
+from experiments.collection_tables import (
+    collection_table,
+    copy_limit,
+    distance_table,
+    inference_limits_of,
+    simulation_table,
+    simulators_table,
+)
+from experiments.command_line import Outcome, command_line
+from experiments.execute import Execution
+from experiments.fusion import speedup_table
+from experiments.layers import crossing_table, layers_of, share_table
+from experiments.provenance import provenance
+from experiments.recording import StudyRun
+from experiments.results import executed_of
+from experiments.throughput import left_out_table, read_rows
+from rlscope.plots.complexity import complexity_figure
+from rlscope.plots.layers import crossings_figure, layers_figure
+from rlscope.plots.page import Page
+from rlscope.plots.throughput import throughput_figure
+
+HERE = Path(__file__).parent
+#: What was measured on machines with a GPU, for those without: scripts/gpu_data_collection.sh makes it.
+KEPT = CHECKOUT / "tests" / "gpu" / "results" / "data_collection"
+#: In the output: what was measured here, in the same form.
+MEASUREMENTS = "measurements"
+THIS_MACHINE = "this machine"
+#: The environment of runs.toml whose runs are recorded by RL-Scope.
+RECORDED = "layers"
+METHOD = (
+    "Each way to collect data steps the same CartPole-v1 and asks the same policy, a network of 4-64-64-2 with tanh; a "
+    "step counts once for each environment. K steps are made by one call. Warming up, compiling included, is not "
+    "timed. Lines are means over repetitions, bands their 95 % bootstrap intervals; a large marker shows where a "
+    "line's plateau begins, at 90 % of its best, which is in the legend. Recorded collections include what recording "
+    "adds."
+)
+COLLECTED = "Data collected (samples/s)"
+SIMULATED = "Simulation (steps/s)"
+
+Drawn = tuple[Figure, pandas.DataFrame]
+
+
+def simulators(results: Results) -> Drawn | None:
+    """Figure 2: simulators on XLA."""
+    table = simulators_table(results.measured)
+    return (throughput_figure(table, {}, SIMULATED), table) if len(table) else None
+
+
+def data_collection(results: Results) -> Drawn | None:
+    """Figure 4: simulation and inference."""
+    table = collection_table(results.measured)
+    return (throughput_figure(table, inference_limits_of(results), COLLECTED), table) if len(table) else None
+
+
+def xla_breakdown(results: Results) -> Drawn | None:
+    """Figure 5: where the time of XLA's collection goes."""
+    if results.layers.empty:
+        return None
+    table = share_table(results.layers)
+    return layers_figure(table), table
+
+
+def xla_transitions(results: Results) -> Drawn | None:
+    """Figure 6: how often it crosses layers."""
+    if results.crossings.empty:
+        return None
+    table = crossing_table(results.crossings)
+    return crossings_figure(table), table
+
+
+def kernel_fusion(results: Results) -> Drawn | None:
+    """Figure 8: simulation alone."""
+    table = simulation_table(results.measured)
+    return (throughput_figure(table, copy_limit(results.measured), SIMULATED), table) if len(table) else None
+
+
+def simulator_complexity(results: Results) -> Drawn | None:
+    """Figure 9: what fusion brings simulators that move or compute more."""
+    table = speedup_table(results.measured)
+    table = table[table["environments"].isin(environments_of_grid(table))] if len(table) else table
+    return (complexity_figure(table), table) if len(table) else None
+
+
+#: Name, what draws it, and its caption.
+FIGURES: Sequence[tuple[str, Callable[[Results], Drawn | None], str]] = (
+    ("fig_simulators", simulators, "Simulators on XLA, without a policy."),
+    ("fig_data_collection", data_collection, "Data collection: simulation and inference."),
+    (
+        "fig_xla_breakdown",
+        xla_breakdown,
+        "Where the time of collecting with XLA goes, by the steps that one call makes; recorded by RL-Scope.",
+    ),
+    (
+        "fig_xla_transitions",
+        xla_transitions,
+        "How often one call of XLA's collection crosses from Python into the backend and into CUDA, and how many "
+        "kernels it executes; recorded by RL-Scope.",
+    ),
+    ("fig_kernel_fusion", kernel_fusion, "Simulation only: the steps of a call fused, and one by one."),
+    (
+        "fig_simulator_complexity",
+        simulator_complexity,
+        "What fusing K steps brings a hand-written kernel whose steps move S times the state and compute C times.",
+    ),
+)
+
+
+def environments_of_grid(table: pandas.DataFrame) -> list[int]:
+    """The numbers of environments for which complexity was varied."""
+    varied = table[(table["state_factor"] > 1) | (table["compute_factor"] > 1)]
+    return sorted(varied["environments"].unique())
+
+
+def run(study: CaseStudy) -> Outcome:
+    """Measure, draw and judge: this machine, and those whose measurements are kept."""
+    executed, failures = executed_of(study)
+    missing = [*study.left_out, *failures]
+    executions = [execution for _, execution in executed]
+    here = measured_here(study, executed)
+    here.save(study.output / MEASUREMENTS)
+    kept = kept_results(KEPT)
+
+    page = Page("Case study: data collection")
+    for sentence in [METHOD, *missing]:
+        page.paragraph(sentence)
+    draw(study, page, THIS_MACHINE, "", here)
+    for name, results in kept.items():
+        draw(study, page, results.device_name, f"_{name}", results)
+
+    verdicts = verdicts_of(load_claims(HERE / "claims.toml"), here, list(kept.values()))
+    page.heading("Claims")
+    page.table(claims_table(verdicts))
+    page.write(study.output / "index.html")
+    return Outcome(verdicts, missing, executions)
+
+
+def measured_here(study: CaseStudy, executed: Sequence[tuple[StudyRun, Execution]]) -> Results:
+    """What the runs of this machine have left."""
+    rows: list[Mapping[str, Any]] = []
+    for study_run, execution in executed:
+        if study_run.workload.environment != RECORDED:
+            rows += read_rows(execution.trace.parent / "rows" / "rows.jsonl")
+    layers, crossings = layers_of(one for one in executed if one[0].workload.environment == RECORDED)
+    repetitions = {study.folder.name: study.repetitions_of_each}
+    found = provenance(study.budget, repetitions, [execution for _, execution in executed])
+    return results_on(device(), rows, layers, crossings, found)
+
+
+def draw(study: CaseStudy, page: Page, title: str, suffix: str, results: Results) -> None:
+    """The figures of a machine, those for which it has measured something."""
+    page.heading(title[0].upper() + title[1:])
+    page.paragraph(results.source)
+    for name, make, caption in FIGURES:
+        drawn = make(results)
+        if drawn is None:
+            page.paragraph(f"{name}{suffix} is not drawn: nothing was measured for it on {title}.")
+            continue
+        study.save_figure(f"{name}{suffix}", *drawn)
+        page.figure(f"{name}{suffix}", caption)
+    distances = distance_table(results)
+    if len(distances):
+        page.paragraph("How far the best of each is from what limits it:")
+        page.table(distances)
+    left_out = left_out_table(results.measured)
+    if len(left_out):
+        page.paragraph("Cells that could not be measured:")
+        page.table(left_out)
+
+
+def verdicts_of(claims: Sequence[Claim], here: Results, kept: Sequence[Results]) -> list[Verdict]:
+    """Judge each machine by the claims for its hardware; where none has a GPU, those that need one are not testable.
+
+    Args:
+        claims: all.
+        here: what this machine has measured.
+        kept: what others have; a remark says which one, when and by which command.
+    """
+    verdicts = judged(claims, THIS_MACHINE, here)
+    for results in kept:
+        source = f"measured on {results.device_name}, {results.date[:10]}, by `{results.command}`"
+        verdicts += [
+            replace(verdict, remark="; ".join(filter(None, [verdict.remark, source])))
+            for verdict in judged(claims, results.device_name, results)
+        ]
+    if not any(results.hardware == "gpu" for results in [here, *kept]):
+        needing = [claim for claim in claims if claim.hardware == "gpu"]
+        verdicts += judge(needing, {THIS_MACHINE: {}}, here.hardware, here.is_provisional)
+    return verdicts
+
+
+def judged(claims: Sequence[Claim], subject: str, results: Results) -> list[Verdict]:
+    """The claims for a machine's hardware, by what it has measured; cells that were left out may be missing."""
+    own = [claim for claim in claims if claim.hardware == results.hardware]
+    metrics = metrics_of(results.measured, results.layers, results.crossings)
+    return judge(own, {subject: metrics}, results.hardware, results.is_provisional, left_out=True)
+
+
+if __name__ == "__main__":
+    sys.exit(command_line(__doc__, HERE, run))

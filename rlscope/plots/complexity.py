@@ -1,0 +1,66 @@
+"""What fusing steps brings simulators of growing complexity: speedup over state, a line for each computation."""
+
+import matplotlib
+import pandas
+from matplotlib.figure import Figure
+
+from rlscope.plots import style
+from rlscope.plots.bars import KEYS_LEFT
+
+PANEL_INCHES = (1.75, 1.5)
+COLOURS = "viridis"
+
+
+def complexity_figure(table: pandas.DataFrame) -> Figure:
+    """Draw a grid of panels, a row for each number of fused steps and a column for each number of environments.
+
+    Args:
+        table: environments, steps_per_call, state_factor, compute_factor, speedup; cells may be missing.
+    """
+    columns = sorted(table["environments"].unique())
+    rows = sorted(table["steps_per_call"].unique())
+    factors = sorted(table["compute_factor"].unique())
+    colours = {factor: matplotlib.colormaps[COLOURS](number / len(factors)) for number, factor in enumerate(factors)}
+    with style.paper():
+        width, height = PANEL_INCHES
+        figure = Figure(figsize=(width * len(columns), height * len(rows)), dpi=200)
+        grid = figure.subplots(len(rows), len(columns), squeeze=False, sharex=True, sharey="row")
+        for line, steps in zip(grid, rows, strict=True):
+            for axes, environments in zip(line, columns, strict=True):
+                panel = table[(table["steps_per_call"] == steps) & (table["environments"] == environments)]
+                axes.set_xscale("log", base=2)
+                axes.set_yscale("log", base=2)
+                axes.set_axisbelow(True)
+                axes.grid(color="lightgrey", linewidth=0.5)
+                axes.axhline(steps, color="dimgrey", linestyle="--", linewidth=0.8)
+                for factor, cells in panel.groupby("compute_factor"):
+                    ordered = cells.sort_values("state_factor")
+                    axes.plot(
+                        ordered["state_factor"],
+                        ordered["speedup"],
+                        color=colours[factor],
+                        marker="o",
+                        markersize=2,
+                        linewidth=1,
+                    )
+            line[0].set_ylabel(f"Speedup, K = {steps}")
+        for axes, environments in zip(grid[0], columns, strict=True):
+            axes.set_title(f"{environments} environments", size=8)
+        for axes in grid[-1]:
+            axes.set_xlabel("State factor, S")
+        handles = [
+            matplotlib.lines.Line2D([], [], color=colours[factor], marker="o", markersize=2, label=f"C = {factor}")
+            for factor in factors
+        ]
+        handles.append(
+            matplotlib.lines.Line2D([], [], color="dimgrey", linestyle="--", linewidth=0.8, label="limit, K")
+        )
+        figure.legend(
+            handles=handles,
+            loc="upper left",
+            bbox_to_anchor=(KEYS_LEFT, 1.0),
+            bbox_transform=grid[0][-1].transAxes,
+            borderaxespad=0,
+        )
+        figure.subplots_adjust(wspace=0.08, hspace=0.12)
+    return figure
