@@ -1,0 +1,555 @@
+"""What the data-collection study makes of measured rows and recorded collections."""
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas
+import pytest
+
+from experiments import case_study
+from experiments.case_study import CaseStudy, read_toml
+from experiments.claims import DIFFERS, HOLDS, NOT_TESTABLE, Verdict, load_claims
+from experiments.collection_metrics import metrics_of
+from experiments.collection_results import Results, kept_results, load, results_on
+from experiments.collection_tables import collection_table, distance_table, simulation_table, simulators_table
+from experiments.data_collection import run as study
+from experiments.device_limits import FLOATING_POINT_OPERATIONS, TANHS, inference_limits
+from experiments.execute import Execution, command_of
+from experiments.fusion import speedup_table
+from experiments.layers import CROSSING_COLUMNS, LAYER_COLUMNS, crossing_table, share_table
+from experiments.provenance import Provenance
+from experiments.throughput import COLLECT, SIMULATE, Series, left_out_table, plateau, read_rows, throughputs_of
+from rlscope.errors import UsageError
+from rlscope.plots.style import save_figure
+
+Row = dict[str, Any]
+NO_LAYERS = pandas.DataFrame(columns=LAYER_COLUMNS)
+NO_CROSSINGS = pandas.DataFrame(columns=CROSSING_COLUMNS)
+
+
+def row(
+    implementation: str,
+    environments: int,
+    steps_per_s: float,
+    steps_per_call: int = 1,
+    quantity: str = COLLECT,
+    variant: str = "",
+    **others: object,
+) -> Row:
+    """Two repetitions of a second."""
+    return {
+        "implementation": implementation,
+        "quantity": quantity,
+        "simulator": "CartPole",
+        "device": "cuda",
+        "environments": environments,
+        "steps_per_call": steps_per_call,
+        "state_factor": 1,
+        "compute_factor": 1,
+        "variant": variant,
+        "steps": steps_per_s,
+        "seconds": [1.0, 1.0],
+        "calls": [1, 1],
+        **others,
+    }
+
+
+def left_out(found: Row, why: str) -> Row:
+    return {key: value for key, value in found.items() if key not in ("steps", "seconds", "calls")} | {"left_out": why}
+
+
+def collected() -> list[Row]:
+    """Collection of which every ratio is known."""
+    return [
+        row("Gymnasium", 1, 100),
+        row("Gymnasium", 1024, 200),
+        row("C++ threads", 1024, 800),
+        row("PyTorch", 1, 50),
+        row("PyTorch", 8192, 400_000),
+        row("PyTorch", 1, 100, 1000),
+        row("XLA", 1, 200),
+        row("XLA", 8192, 1_600_000),
+        row("XLA", 65536, 1_700_000),
+        row("XLA", 1, 3200, 1000),
+        row("XLA", 8192, 6_400_000, 1000),
+        row("CUDA", 8192, 8_000_000, 1000, variant="accurate"),
+        row("CUDA", 8192, 16_000_000, 1000, variant="approximate"),
+        row("CUDA", 8192, 64_000_000, 1000, variant="matrix units"),
+        row("CUDA", 8192, 32_000_000, 100, variant="matrix units + data"),
+        row("CUDA", 8192, 4_000_000, 1, variant="matrix units"),
+    ]
+
+
+def simulated() -> list[Row]:
+    """Simulation of which every ratio is known."""
+    return [
+        row("XLA", 1, 10, 1, SIMULATE),
+        row("XLA", 1, 40, 10, SIMULATE),
+        row("XLA", 4096, 40_000, 10, SIMULATE),
+        row("XLA", 65536, 80_000, 10, SIMULATE),
+        row("XLA", 1, 80, 1000, SIMULATE),
+        row("C++ threads", 1, 160, 1000, SIMULATE),
+        row("CUDA", 1, 160, 1, SIMULATE, "accurate"),
+        row("CUDA", 1, 3200, 1000, SIMULATE, "accurate"),
+        row("CUDA", 1 << 23, 3e11, 1, SIMULATE, "accurate"),
+        row("CUDA", 1 << 23, 3e12, 1000, SIMULATE, "accurate"),
+        row("CUDA", 1 << 23, 4e12, 1000, SIMULATE, "approximate"),
+        row("Copy", 1 << 26, 4e11, 1, SIMULATE),
+        row("XLA", 1, 400, 10, SIMULATE, simulator="gymnax Acrobot-v1"),
+        row("XLA", 1, 100, 10, SIMULATE, simulator="Brax ant"),
+        row("XLA", 4096, 4_000, 10, SIMULATE, simulator="Brax ant"),
+        row("XLA", 4096, 2_000, 10, SIMULATE, simulator="MJX humanoid"),
+    ]
+
+
+#: K, S and C to speedup, by environments: a grid in which more state helps, and more computation does not.
+GRID = {
+    1 << 23: {
+        (10, 1, 1): 5,
+        (10, 4, 1): 8,
+        (1000, 4, 1): 100,
+        (1000, 64, 1): 500,
+        (1000, 1, 32): 4,
+        (1000, 1, 1024): 1,
+    },
+    1 << 24: {(1000, 4, 1): 125},
+}
+
+
+def complexity() -> list[Row]:
+    """The rows of GRID, besides those that are of the task as it is."""
+    rows = []
+    for environments, cells in GRID.items():
+        for state, compute in {(state, compute) for _, state, compute in cells} - {(1, 1)}:
+            factors = {"state_factor": state, "compute_factor": compute}
+            rows.append(row("CUDA", environments, 1000, 1, SIMULATE, "accurate", **factors))
+            rows += [
+                row("CUDA", environments, 1000 * speedup, steps, SIMULATE, "accurate", **factors)
+                for (steps, s, c), speedup in cells.items()
+                if (s, c) == (state, compute)
+            ]
+    return [*rows, row("CUDA", 1 << 23, 1.5e12, 10, SIMULATE, "accurate")]
+
+
+LAYERS = pandas.DataFrame(
+    [
+        (1, 0, "python", "cpu", 0.5),
+        (1, 0, "backend", "cpu", 0.25),
+        (1, 0, "cuda", "cpu+gpu", 0.25),
+        (10, 0, "python", "cpu", 0.25),
+        (10, 0, "gpu", "gpu", 0.75),
+        (1000, 0, "python", "cpu", 0.1),
+        (1000, 0, "backend", "cpu+gpu", 0.4),
+        (1000, 0, "gpu", "gpu", 0.5),
+    ],
+    columns=LAYER_COLUMNS,
+)
+CROSSINGS = pandas.DataFrame(
+    [(1, 0, 20, 2.0, 5.0, 3.0), (10, 0, 20, 2.0, 50.0, 30.0), (1000, 0, 20, 3.0, 5000.0, 2700.0)],
+    columns=CROSSING_COLUMNS,
+)
+
+
+def results(rows: list[Row], device: str = "cuda", budget: str = "quick") -> Results:
+    machine = {"cpu": "a processor", "cores": 2, **({"gpus": ["NVIDIA H200"]} if device == "cuda" else {})}
+    where = (budget, "scripts/gpu_data_collection.sh OUTPUT", "2026-11-22T10:00:00+00:00", machine, {"torch": "2.11"})
+    return Results(device, rows, LAYERS, CROSSINGS, *where)
+
+
+def test_a_row_is_throughput() -> None:
+    measured = throughputs_of([row("XLA", 4, 80, seconds=[1.0, 2.0]), row("XLA", 2, 10)])
+    assert measured.line(Series(COLLECT, "XLA")) == {2: [10, 10], 4: [80, 40]}
+    assert list(measured.line(Series(COLLECT, "XLA"))) == [2, 4]
+
+
+def test_rows_of_other_processes_are_repetitions() -> None:
+    measured = throughputs_of([row("XLA", 4, 80), row("XLA", 4, 40)])
+    assert measured.line(Series(COLLECT, "XLA")) == {4: [80, 80, 40, 40]}
+
+
+def test_a_cell_that_was_left_out_is_told_unless_it_was_measured_another_time() -> None:
+    full = left_out(row("XLA", 1 << 30, 1), "needs 1 TB")
+    slow = left_out(row("XLA", 1 << 20, 1), "too slow")
+    measured = throughputs_of([full, slow, row("XLA", 1 << 20, 5)])
+    table = left_out_table(measured)
+    assert list(table["environments"]) == [str(1 << 30)]
+    assert list(table["why"]) == ["needs 1 TB"]
+    assert measured.line(Series(COLLECT, "XLA")) == {1 << 20: [5, 5]}
+
+
+@pytest.mark.parametrize("damage", ['{"implementation": "XLA"', '{"implementation": "XLA"}', "[]", '"text"'])
+def test_a_damaged_row_is_named_by_its_line(damage: str, tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps(row("XLA", 1, 1)) + "\n" + damage + "\n")
+    with pytest.raises(UsageError, match=r"rows.jsonl, line 2: expected a row of workloads/collect.py, found "):
+        read_rows(path)
+
+
+def test_rows_that_are_not_there_are_told(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"expected rows of workloads/collect.py, found: No such file"):
+        read_rows(tmp_path / "rows.jsonl")
+
+
+def test_a_plateau_begins_near_the_best() -> None:
+    assert plateau({1: [10.0], 2: [89.0], 4: [92.0], 8: [100.0], 16: [98.0]}) == (4, 100.0)
+
+
+def test_ratios_of_collection() -> None:
+    found = {
+        name: estimate.value
+        for name, estimate in metrics_of(results(collected()).measured, NO_LAYERS, NO_CROSSINGS).items()
+    }
+    assert found == pytest.approx(
+        {
+            "xla_to_gym": 32_000,
+            "pytorch_to_gym": 2000,
+            "xla_to_pytorch": 16,
+            "cpp_to_gym": 4,
+            "xla_to_cpp": 8000,
+            "cuda_to_best_xla": 10,
+            "xla_gain": 8,  # the mean of 16 and 4
+            "xla_gain_arithmetic": 10,
+            "xla_gain_last_to_first": 0.25,
+            "xla_fused_to_pytorch": 32,  # of 64 and 16
+            "xla_single_to_pytorch": 4,
+            "pytorch_gain_log2": 1,
+            "cuda_inference_float32_per_s": 16_000_000,
+            "cuda_inference_matrix_units_per_s": 64_000_000,
+        }
+    )
+
+
+def test_ratios_of_simulation() -> None:
+    found = metrics_of(results(simulated()).measured, NO_LAYERS, NO_CROSSINGS)
+    assert {name: estimate.value for name, estimate in found.items()} == pytest.approx(
+        {
+            "xla_simulation_gain": 8,
+            "cuda_to_xla": 40,
+            "cpp_to_xla": 2,
+            "cuda_gain": 20,
+            "cuda_single_to_xla_fused": 2,
+            "cuda_fused_to_xla_single": 320,
+            "cuda_fused_steps_per_s": 3e12,
+            "cuda_single_to_copy": 0.75,
+            "cartpole_to_slowest_robot": 20,  # MJX's, up to 2^12 environments
+            "cartpole_plateau_to_robots": 16,
+            # Of the two places without knobs.
+            "least_of_best_speedups_to_steps": 0.02,
+            "most_of_best_speedups_to_steps": 0.02,
+            "product_of_gains_log2": 1,
+        }
+    )
+
+
+def test_metrics_of_complexity() -> None:
+    found = metrics_of(results([*simulated(), *complexity()]).measured, NO_LAYERS, NO_CROSSINGS)
+    # For 2^23 environments, K = 1000: over S 10, 100, 500; over C 10, 4, 1. For K = 10: 5 and 8.
+    assert found["speedup_next_to_last_state"].value == pytest.approx(5)
+    assert found["speedup_at_most_state"].value == pytest.approx(500)
+    assert found["least_of_best_speedups_to_steps"].value == pytest.approx(0.5)
+    assert found["most_of_best_speedups_to_steps"].value == pytest.approx(0.8)
+    assert found["speedup_at_most_compute"].value == pytest.approx(1)
+    assert found["speedup_next_to_last_compute"].value == pytest.approx(0.4)
+    assert found["speedup_spread_over_environments"].value == pytest.approx(1.25)
+    # 20 for one environment alone; 3e11 / 160 for more; 3e12 / 160 together.
+    assert found["product_of_gains_log2"].value == pytest.approx(math.log2(20 / 10))
+
+
+def test_a_speedup_is_over_the_same_simulator_without_fusion() -> None:
+    table = speedup_table(throughputs_of(complexity() + simulated()))
+    cells = {
+        environments: {
+            (int(line.steps_per_call), int(line.state_factor), int(line.compute_factor)): line.speedup
+            for line in table[table["environments"] == environments].itertuples()
+        }
+        for environments in GRID
+    }
+    for environments, expected in GRID.items():
+        assert cells[environments] == pytest.approx(expected | ({(1000, 1, 1): 10} if environments == 1 << 23 else {}))
+
+
+def test_shares_and_counts_of_layers() -> None:
+    found = {name: estimate.value for name, estimate in metrics_of(throughputs_of([]), LAYERS, CROSSINGS).items()}
+    assert found["cpu_only_percent_single"] == pytest.approx(75)
+    assert found["gpu_percent_fused"] == pytest.approx(90)
+    assert found["cpu_only_largest_rise"] == pytest.approx(-15)
+    assert found["python_largest_rise"] == pytest.approx(-15)
+    assert found["backend_calls_spread"] == pytest.approx(1.5)
+    assert found["launches_slope_off_one"] == pytest.approx(0)
+    assert found["kernels_slope_off_one"] == pytest.approx(-math.log10(0.9) * (5 / 3) / (42 / 9))
+    assert found["kernels_per_step_spread"] == pytest.approx(3 / 2.7)
+    assert found["least_kernels_per_step"] == pytest.approx(2.7)
+
+
+def test_without_a_gpu_nothing_is_said_of_kernels() -> None:
+    crossings = CROSSINGS.assign(cuda=0.0, kernels=0.0)
+    found = metrics_of(throughputs_of([]), NO_LAYERS, crossings)
+    assert set(found) == {"backend_calls_spread"}
+
+
+def test_tables_of_layers_have_intervals() -> None:
+    other = LAYERS.assign(repetition=1, seconds=LAYERS["seconds"] * [1, 3, 1, 1, 1, 1, 1, 1])
+    table = share_table(pandas.concat([LAYERS, other]))
+    (python,) = table[(table["steps_per_call"] == 1) & (table["category"] == "python")].to_dict("records")
+    assert (python["percent_low"], python["percent_high"], python["repetitions"]) == pytest.approx((100 / 3, 50, 2))
+    assert python["percent"] == pytest.approx((50 + 100 / 3) / 2)
+    assert list(table.groupby("steps_per_call")["percent"].sum()) == pytest.approx([100, 100, 100])
+    counts = crossing_table(pandas.concat([CROSSINGS, CROSSINGS.assign(repetition=1, backend=4.0)]))
+    assert list(counts["steps_per_call"]) == [1, 10, 1000]
+    assert list(counts["backend"]) == [3, 3, 3.5]
+    assert (counts["backend_low"][0], counts["backend_high"][0]) == (2, 4)
+
+
+def test_a_figure_shows_lines_by_name_and_plateau() -> None:
+    table = collection_table(throughputs_of(collected()))
+    lines = table.drop_duplicates("series").set_index("series")
+    assert list(lines.index) == [
+        "Gymnasium",
+        "C++ threads",
+        "PyTorch, K = 1",
+        "PyTorch, K = 1000",
+        "XLA, K = 1",
+        "XLA, K = 1000",
+        "CUDA, accurate, K = 1000",
+        "CUDA, approximate, K = 1000",
+        "CUDA, matrix units, K = 1000",
+        "CUDA, matrix units + data, K = 100",
+    ]
+    assert lines.loc["XLA, K = 1", "best_steps_per_s"] == 1_700_000
+    assert lines.loc["XLA, K = 1", "plateau_environments"] == 8192
+    assert set(lines.loc["CUDA, accurate, K = 1000":, "family"]) == {"CUDA"}
+    assert len(simulation_table(throughputs_of(collected()))) == 0
+
+
+def test_simulators_are_compared_with_as_many_steps_per_call() -> None:
+    table = simulators_table(throughputs_of(simulated()))
+    assert list(dict.fromkeys(table["series"])) == ["CartPole", "gymnax Acrobot-v1", "Brax ant", "MJX humanoid"]
+    assert set(table["steps_per_call"]) == {10}
+    assert len(simulators_table(throughputs_of(collected()))) == 0
+
+
+def test_limits_follow_from_the_policy_and_the_rates_of_the_device() -> None:
+    assert (FLOATING_POINT_OPERATIONS, TANHS) == (8960, 128)
+    limits = inference_limits("NVIDIA H200")
+    assert limits["float32 arithmetic"] == pytest.approx(7.5e9, rel=0.01)
+    assert limits["tanh.approx.f32"] == pytest.approx(3.3e10, rel=0.02)
+    assert limits["matrix units' arithmetic"] == pytest.approx(8.8e10, rel=0.01)
+    assert inference_limits("another GPU") == {}
+
+
+def test_how_far_each_is_from_its_limit() -> None:
+    table = distance_table(results(collected() + simulated())).set_index(["quantity", "series"])
+    assert table.loc[("collect", "CUDA, approximate, K = 1000"), "percent"] == pytest.approx(
+        100 * 16e6 / (67e12 / 8960)
+    )
+    assert table.loc[("collect", "CUDA, matrix units, K = 1000"), "limited by"] == "tanh.approx.f32"
+    assert table.loc[("simulate", "CUDA, accurate, K = 1"), "percent"] == pytest.approx(75)
+    assert ("simulate", "CUDA, accurate, K = 1000") not in table.index  # its states stay in registers
+    assert len(distance_table(results(collected(), "cpu"))) == 0
+
+
+def test_every_figure_is_drawn_of_what_was_measured(tmp_path: Path) -> None:
+    found = results([*collected(), *simulated(), *complexity()])
+    for name, make, _ in study.FIGURES:
+        drawn = make(found)
+        assert drawn is not None, name
+        figure, table = drawn
+        assert len(table) > 0
+        save_figure(figure, tmp_path / f"{name}.png")
+        assert (tmp_path / f"{name}.png").stat().st_size > 5000
+        assert all(axes.lines or axes.patches for axes in figure.axes)
+
+
+def test_lines_have_the_colour_of_their_implementation_and_limits_are_named() -> None:
+    drawn = study.data_collection(results(collected()))
+    assert drawn is not None
+    (axes,) = drawn[0].axes
+    legend = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert legend[0] == "Gymnasium: 2e+02"
+    assert len(legend) == drawn[1]["series"].nunique()
+    notes = [text.get_text() for text in axes.texts]
+    assert notes == [
+        "limit, float32 arithmetic: 7.5e+09",
+        "limit, tanh.approx.f32: 3.3e+10",
+        "limit, matrix units' arithmetic: 8.8e+10",
+    ]
+    named = {line.get_label(): line.get_color() for line in axes.lines}
+    assert named["XLA, K = 1000: 6.4e+06"] == pytest.approx((31 / 255, 119 / 255, 180 / 255))
+    assert named["XLA, K = 1: 1.7e+06"] > named["XLA, K = 1000: 6.4e+06"]  # lighter
+    on_another = study.data_collection(replace(results(collected()), machine={"gpus": ["another"], "cores": 2}))
+    assert on_another is not None
+    assert not on_another[0].axes[0].texts
+
+
+@pytest.mark.parametrize("rows", [[], collected()[:1], [left_out(each, "no memory") for each in collected()]])
+def test_little_or_nothing_measured_breaks_no_figure(rows: list[Row]) -> None:
+    found = replace(results(rows), layers=NO_LAYERS, crossings=NO_CROSSINGS)
+    drawn = {name: make(found) is not None for name, make, _ in study.FIGURES}
+    measured = bool(rows) and "left_out" not in rows[0]
+    assert drawn == {name: measured and name == "fig_data_collection" for name in drawn}
+    verdicts = study.verdicts_of(load_claims(study.HERE / "claims.toml"), found, [])
+    assert {verdict.verdict for verdict in verdicts} == {NOT_TESTABLE}
+    assert bool(len(left_out_table(found.measured))) == (bool(rows) and not measured)
+
+
+def everything() -> list[Row]:
+    return [*collected(), *simulated(), *complexity()]
+
+
+def test_every_claim_is_measured() -> None:
+    found = metrics_of(results(everything()).measured, LAYERS, CROSSINGS)
+    assert {claim.metric for claim in load_claims(study.HERE / "claims.toml")} == set(found)
+
+
+def verdict_of(verdicts: list[Verdict], metric: str, subject: str) -> Verdict:
+    return next(verdict for verdict in verdicts if (verdict.claim.metric, verdict.subject) == (metric, subject))
+
+
+CLAIMS = load_claims(study.HERE / "claims.toml")
+
+
+def test_claims_are_judged_by_what_was_measured() -> None:
+    verdicts = study.verdicts_of(CLAIMS, results(everything()), [])
+    assert {verdict.claim.hardware for verdict in verdicts} == {"gpu"}
+    assert verdict_of(verdicts, "xla_to_gym", study.THIS_MACHINE).verdict == HOLDS
+    assert verdict_of(verdicts, "xla_to_pytorch", study.THIS_MACHINE).verdict == DIFFERS
+    assert verdict_of(verdicts, "xla_single_to_pytorch", study.THIS_MACHINE).verdict == DIFFERS
+    assert verdict_of(verdicts, "cpu_only_percent_single", study.THIS_MACHINE).verdict == HOLDS
+    assert all(verdict.provisional for verdict in verdicts)
+
+
+def test_machines_are_judged_apart() -> None:
+    here = results([row("Gymnasium", 1, 100), row("XLA", 1, 300, 1000)], "cpu", "paper")
+    verdicts = study.verdicts_of(CLAIMS, here, [results(everything())])
+    own = verdict_of(verdicts, "xla_to_gym", study.THIS_MACHINE)
+    assert (own.verdict, own.claim.hardware, own.claim.limit, own.provisional) == (DIFFERS, "cpu", 10, False)
+    assert own.measured is not None
+    assert own.measured.value == 3
+    other = verdict_of(verdicts, "xla_to_gym", "NVIDIA H200")
+    assert (other.verdict, other.claim.hardware, other.claim.limit, other.provisional) == (HOLDS, "gpu", 100, True)
+    assert other.remark == "measured on NVIDIA H200, 2026-11-22, by `scripts/gpu_data_collection.sh OUTPUT`"
+    differing = verdict_of(verdicts, "xla_to_pytorch", "NVIDIA H200")
+    assert differing.remark.startswith(f"{differing.claim.may_differ}; measured on NVIDIA H200")
+    gpu = [verdict for verdict in verdicts if verdict.claim.hardware == "gpu"]
+    assert {verdict.subject for verdict in gpu} == {"NVIDIA H200"}
+
+
+def test_without_a_gpu_and_without_kept_results_its_claims_are_not_testable() -> None:
+    verdicts = study.verdicts_of(CLAIMS, results([row("Gymnasium", 1, 100)], "cpu"), [])
+    gpu = [verdict for verdict in verdicts if verdict.claim.hardware == "gpu"]
+    assert len(gpu) == sum(claim.hardware == "gpu" for claim in CLAIMS)
+    assert {(verdict.verdict, verdict.remark) for verdict in gpu} == {
+        (NOT_TESTABLE, "needs GPU runs, these used the CPU")
+    }
+
+
+def test_results_can_be_kept(tmp_path: Path) -> None:
+    found = results(everything())
+    found.save(tmp_path / "h200")
+    ((name, again),) = kept_results(tmp_path).items()
+    assert name == "h200"
+    assert again.source == found.source
+    assert "NVIDIA H200" in again.source and "2026-11-22" in again.source
+    assert again.measured == found.measured
+    assert metrics_of(again.measured, again.layers, again.crossings) == metrics_of(found.measured, LAYERS, CROSSINGS)
+
+
+def test_a_machine_that_recorded_nothing_can_be_kept(tmp_path: Path) -> None:
+    found = replace(results(collected()), layers=NO_LAYERS, crossings=NO_CROSSINGS)
+    found.save(tmp_path / "h200")
+    again = load(tmp_path / "h200")
+    assert again.layers.empty and again.crossings.empty
+    assert study.xla_breakdown(again) is None
+    assert metrics_of(again.measured, again.layers, again.crossings) == metrics_of(
+        found.measured, NO_LAYERS, NO_CROSSINGS
+    )
+
+
+def test_damaged_kept_results_are_told(tmp_path: Path) -> None:
+    results(collected()).save(tmp_path / "h200")
+    (tmp_path / "h200" / "layers.csv").unlink()
+    with pytest.raises(UsageError, match=r"expected rows.jsonl, layers.csv, crossings.csv and machine.json of a"):
+        kept_results(tmp_path)
+    assert kept_results(tmp_path / "nowhere") == {}
+
+
+def test_what_is_kept_in_the_checkout_can_be_read() -> None:
+    for name, kept in kept_results(study.KEPT).items():
+        assert kept.hardware == "gpu", name
+        assert metrics_of(kept.measured, kept.layers, kept.crossings)
+
+
+def provenance_of(*hardware: dict[str, Any]) -> Provenance:
+    return Provenance("command", "2026-11-22T10:00:00+00:00", "quick", {}, hardware, {"/bin/python": {"torch": "2.11"}})
+
+
+def test_the_name_of_a_machine_on_the_network_is_not_kept() -> None:
+    found = results_on("cpu", [], NO_LAYERS, NO_CROSSINGS, provenance_of({"cpu": "x", "cores": 2, "nodes": ["secret"]}))
+    assert found.machine == {"cpu": "x", "cores": 2}
+    assert found.versions == {"torch": "2.11"}
+
+
+def test_machines_of_two_kinds_are_not_mixed() -> None:
+    kinds = ({"cpu": "x", "nodes": []}, {"cpu": "y", "nodes": []})
+    with pytest.raises(UsageError, match="expected runs of one kind of machine, found 2"):
+        results_on("cpu", [], NO_LAYERS, NO_CROSSINGS, provenance_of(*kinds))
+
+
+def on(monkeypatch: pytest.MonkeyPatch, device: str) -> None:
+    monkeypatch.setattr(case_study, "device", lambda: device)
+    monkeypatch.setattr(case_study, "python_of", lambda environment, package: Path("python"))
+
+
+@pytest.mark.parametrize(("device", "absent"), [("cpu", {"CUDA", "CUDA graph", "Copy"}), ("cuda", set())])
+@pytest.mark.parametrize("budget", ["smoke", "quick", "paper"])
+def test_runs_are_those_for_the_hardware(
+    budget: str, device: str, absent: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on(monkeypatch, device)
+    runs = CaseStudy(study.HERE, budget, tmp_path).runs()
+    assert len({run.run.name for run in runs}) == len(runs) > 0
+    assert {"CUDA", "CUDA graph", "Copy"} - {run.workload.name for run in runs} == absent
+    for run in runs:
+        arguments = run.run.arguments
+        assert arguments[arguments.index("--device") + 1] == device
+        assert not {"--env", "--seed", "--total-timesteps", "--stop-after"} & set(arguments)
+        assert (run.workload.environment == study.RECORDED) == ("record" in command_of(run.run))
+    recorded = [run for run in runs if run.workload.environment == study.RECORDED]
+    steps = [run.run.arguments[run.run.arguments.index("--steps-per-call") + 1] for run in recorded]
+    assert sorted(set(steps), key=int) == ["1", "10", "100", "1000"]
+
+
+def test_a_script_gets_no_more_threads_than_there_are_cores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    on(monkeypatch, "cpu")
+    monkeypatch.setattr(case_study.os, "sched_getaffinity", lambda process: {5})
+    assert {run.run.threads for run in CaseStudy(study.HERE, "quick", tmp_path).runs()} == {1}
+
+
+def test_measured_rows_are_found_where_runs_leave_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    on(monkeypatch, "cpu")
+    monkeypatch.setattr(study, "device", lambda: "cpu")
+    (planned, *_) = CaseStudy(study.HERE, "smoke", tmp_path).runs()
+    (planned.directory / "rows").mkdir(parents=True)
+    (planned.directory / "rows" / "rows.jsonl").write_text(json.dumps(row("Gymnasium", 1, 7)) + "\n")
+    manifest = {
+        "machine": {"cpu": "x", "cores": 2},
+        "node": "here",
+        "description": {"python": "/bin/python", "versions": {"torch": "2.11", "brax": "not installed"}},
+    }
+    (planned.directory / "manifest.json").write_text(json.dumps(manifest))
+    execution = Execution(planned.run, planned.directory / "trace", 1.0, was_complete=False)
+    found = study.measured_here(CaseStudy(study.HERE, "smoke", tmp_path), [(planned, execution)])
+    assert found.measured.line(Series(COLLECT, "Gymnasium")) == {1: [7, 7]}
+    assert (found.hardware, found.budget, found.versions) == ("cpu", "smoke", {"torch": "2.11"})
+
+
+def test_both_kinds_of_hardware_have_all_environments_of_the_figures() -> None:
+    matrix = read_toml(study.HERE / "runs.toml")
+    places = {(entry["hardware"], name) for entry in matrix["workload"] for name in entry["environments"]}
+    assert {place for hardware, place in places if hardware == "gpu"} == {
+        environment["name"] for environment in matrix["environment"]
+    }
+    assert {place for hardware, place in places if hardware == "cpu"} == {"collect", "simulate", "simulators", "layers"}
