@@ -89,12 +89,12 @@ def inference_limits_of(results: Results) -> Mapping[str, float]:
 
 
 def copy_limit(measured: Throughputs) -> Mapping[str, float]:
-    """What simulation cannot exceed that loads and stores the states in each step, where a copy was measured."""
+    """What simulation cannot exceed that loads and stores its environments in each step, where a copy was measured."""
     copied = measured.line(Series(SIMULATE, COPY))
     if not copied:
         return {}
     values = copied[max(copied)]
-    return {"states are copied, K = 1": sum(values) / len(values)}
+    return {"environments are copied, K = 1": sum(values) / len(values)}
 
 
 def distance_table(results: Results) -> pandas.DataFrame:
