@@ -8,7 +8,6 @@ namespace cartpole {
 // What the instructions that are built into the chip give: about 2^-11 off for tanh, 2^-20 for sine and cosine.
 struct Approximate {
   static CARTPOLE_INLINE void sine_cosine(float angle, float& sine, float& cosine) { __sincosf(angle, &sine, &cosine); }
-  static CARTPOLE_INLINE float quotient(float dividend, float divisor) { return __fdividef(dividend, divisor); }
   static CARTPOLE_INLINE float hyperbolic_tangent(float value) {
     float result;
     asm("tanh.approx.f32 %0, %1;" : "=f"(result) : "f"(value));
@@ -49,9 +48,9 @@ extern "C" __global__ void begin(State* states, unsigned short* steps, unsigned 
 
 // Steps with actions drawn evenly. Extra rows of state are read and written once a launch, as rows of a state that is
 // too large for registers would be at best: each number in them counts the steps.
-template <class Math>
+template <class Math, unsigned kParts>
 __global__ void simulate(State* states, unsigned short* steps, float4* extra, unsigned extra_rows,
-                         unsigned environments, unsigned count, unsigned long long first, unsigned substeps, Key key) {
+                         unsigned environments, unsigned count, unsigned long long first, Key key) {
   unsigned environment = blockIdx.x * blockDim.x + threadIdx.x;
   if (environment >= environments) return;
   State state = states[environment];
@@ -64,20 +63,19 @@ __global__ void simulate(State* states, unsigned short* steps, float4* extra, un
     four = {four.x + passed, four.y + passed, four.z + passed, four.w + passed};
   }
 
-  Random random = drawn(environment, first / kWindow, kWindows, key);
-  unsigned actions = random.words[0] >> (first % kWindow);
-  State next_start = start(random);
-  for (unsigned long long now = first; now < first + count; now++) {
-    if (now % kWindow == 0 && now != first) {
-      random = drawn(environment, now / kWindow, kWindows, key);
-      actions = random.words[0];
-      next_start = start(random);
+  for (unsigned row = 0; row < count;) {
+    unsigned long long now = first + row;
+    unsigned passed_of_window = now % kWindow;
+    unsigned end_of_window = min(count, row + kWindow - passed_of_window);
+    Random random = drawn(environment, now / kWindow, kWindows, key);
+    unsigned actions = random.words[0] >> passed_of_window;
+    State next_start = start(random);
+    for (; row < end_of_window; row++, actions >>= 1) {
+      if (step<Math, kParts>(state, lasted, actions & 1) != kGoesOn) {
+        state = next_start;
+        lasted = 0;
+      }
     }
-    if (step<Math>(state, lasted, actions & 1, substeps) != kGoesOn) {
-      state = next_start;
-      lasted = 0;
-    }
-    actions >>= 1;
   }
   states[environment] = state;
   steps[environment] = static_cast<unsigned short>(lasted);
@@ -102,12 +100,10 @@ class Actor {
   // are `given` replace what is drawn.
   CARTPOLE_INLINE void act(float score, unsigned long long now, unsigned row, const Data& data,
                            const unsigned char* given) {
-    if (now % 4 == 0 || row == 0) {
-      draws_ = drawn(environment_, now / 4, kDraws, key_);
-      for (unsigned i = 0; i < now % 4; i++) next_draw();
-    }
-    bool right = uniform(draws_.words[0]) < Math::logistic(score);
-    next_draw();
+    if (now % 4 == 0 || row == 0) draws_ = drawn(environment_, now / 4, kDraws, key_);
+    const unsigned* words = draws_.words;
+    unsigned word = now % 4 < 2 ? (now % 2 ? words[1] : words[0]) : (now % 2 ? words[3] : words[2]);
+    bool right = uniform(word) < Math::logistic(score);
     unsigned long long cell = static_cast<unsigned long long>(row) * environments_ + environment_;
     bool is_there = environment_ < environments_;
     if (kWrites && is_there) {
@@ -117,7 +113,7 @@ class Actor {
       data.log_probabilities[cell] = Math::log_of_logistic(right ? score : -score);
       data.rewards[cell] = 1;  // CartPole's, for every step
     }
-    End end = step<Math>(state_, lasted_, right, 1);
+    End end = step<Math>(state_, lasted_, right);
     if (kWrites && is_there) data.ends[cell] = end;
     if (end != kGoesOn) {
       state_ = start(drawn(environment_, now / kWindow, kWindows, key_));
@@ -134,10 +130,6 @@ class Actor {
   }
 
  private:
-  CARTPOLE_INLINE void next_draw() {
-    for (int i = 0; i < 3; i++) draws_.words[i] = draws_.words[i + 1];
-  }
-
   State* states_;
   unsigned short* steps_;
   unsigned environments_, environment_;
@@ -286,12 +278,6 @@ CARTPOLE_INLINE unsigned halves(float low, float high) {
   return result;
 }
 
-CARTPOLE_INLINE unsigned hyperbolic_tangents(unsigned two) {
-  unsigned result;
-  asm("tanh.approx.f16x2 %0, %1;" : "=r"(result) : "r"(two));
-  return result;
-}
-
 // A fragment of a 16 x 8 matrix in float32 as a warp's lanes hold it: of lane 4q + j, row q and row q + 8, each with the
 // columns 2j and 2j + 1.
 struct Sums {
@@ -309,6 +295,16 @@ struct Columns {
   unsigned pairs[2];
 };
 
+// Sums that begin with a layer's biases: a product with ones, because copying biases to where sums are added up would
+// take an instruction for each. `pair` is a column's bias in two parts, in the lanes of the rows 0 and 1.
+CARTPOLE_INLINE Sums biases(unsigned ones, unsigned pair) {
+  Sums result;
+  asm("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %4}, {%5}, {%6, %6, %6, %6};"
+      : "=f"(result.values[0]), "=f"(result.values[1]), "=f"(result.values[2]), "=f"(result.values[3])
+      : "r"(ones), "r"(pair), "f"(0.0f));
+  return result;
+}
+
 // sums + rows * columns, on the matrix units.
 CARTPOLE_INLINE Sums product(const Rows& rows, const Columns& columns, const Sums& sums) {
   Sums result;
@@ -323,10 +319,10 @@ CARTPOLE_INLINE Sums product(const Rows& rows, const Columns& columns, const Sum
 // The tanh of two neighbouring tiles of a layer's sums, as the next layer's input. The lanes hold sums where they need
 // inputs, so that nothing is exchanged between layers.
 CARTPOLE_INLINE Rows activated(const Sums& left, const Sums& right) {
-  return {{hyperbolic_tangents(halves(left.values[0], left.values[1])),
-           hyperbolic_tangents(halves(left.values[2], left.values[3])),
-           hyperbolic_tangents(halves(right.values[0], right.values[1])),
-           hyperbolic_tangents(halves(right.values[2], right.values[3]))}};
+  auto pair = [](const Sums& sums, int i) {
+    return halves(Approximate::hyperbolic_tangent(sums.values[i]), Approximate::hyperbolic_tangent(sums.values[i + 1]));
+  };
+  return {{pair(left, 0), pair(left, 2), pair(right, 0), pair(right, 2)}};
 }
 
 // Simulation and policy with the layers on the matrix units: half precision in, float32 sums. The weights stay in
@@ -344,22 +340,28 @@ __global__ void __launch_bounds__(kMatrixThreads, 3)
   constexpr int kTiles = kHidden / 8, kDepth = kHidden / 16;
   const Parameters& p = *parameters;
   Columns first_layer[kTiles], second_layer[kTiles][kDepth], third_layer[kDepth];
-  Sums first_bias[kTiles], second_bias[kTiles];
+  unsigned first_bias[kTiles], second_bias[kTiles];
+  // A bias is there as its half-precision number and what that lacks, in the rows 0 and 1 of sixteen otherwise empty.
+  auto in_two_parts = [j](float bias) {
+    unsigned rounded = halves(bias, 0);
+    float upper;
+    asm("{.reg .b16 low, high; mov.b32 {low, high}, %1; cvt.f32.f16 %0, low;}" : "=f"(upper) : "r"(rounded));
+    return j == 0 ? halves(upper, bias - upper) : 0;
+  };
 #pragma unroll
   for (int tile = 0; tile < kTiles; tile++) {
     // Unit u of the first layer lies where Parameters say that it does.
     auto place = [](unsigned u) { return u / 32 * 32 + u % 8 * 4 + u % 32 / 8; };
-    unsigned unit = place(8 * tile + q), left = place(8 * tile + 2 * j), right = place(8 * tile + 2 * j + 1);
+    unsigned unit = place(8 * tile + q);
     first_layer[tile] = {{halves(p.first[0][unit], p.first[1][unit]), halves(p.first[2][unit], p.first[3][unit])}};
-    first_bias[tile] = {{p.first_bias[left], p.first_bias[right], p.first_bias[left], p.first_bias[right]}};
+    first_bias[tile] = in_two_parts(p.first_bias[unit]);
     unit = 8 * tile + q;
     for (int depth = 0; depth < kDepth; depth++) {
       unsigned k = 16 * depth + 2 * j;
       second_layer[tile][depth] = {{halves(p.second[k][unit], p.second[k + 1][unit]),
                                     halves(p.second[k + 8][unit], p.second[k + 9][unit])}};
     }
-    left = 8 * tile + 2 * j;
-    second_bias[tile] = {{p.second_bias[left], p.second_bias[left + 1], p.second_bias[left], p.second_bias[left + 1]}};
+    second_bias[tile] = in_two_parts(p.second_bias[unit]);
   }
 #pragma unroll
   for (int depth = 0; depth < kDepth; depth++) {
@@ -368,39 +370,40 @@ __global__ void __launch_bounds__(kMatrixThreads, 3)
     third_layer[depth] = {{halves(weights[0], weights[1]), halves(weights[8], weights[9])}};
   }
   float third_bias = p.third_bias[0];
+  unsigned ones = halves(1, 1);
 
   for (unsigned row = 0; row < count; row++) {
     // The first layer has four inputs where a product takes sixteen: a lane's own four places in the rows hold its own
     // environment's state, other lanes' places in that row are zero, and the weights are there four times.
     unsigned low = halves(actor.state().position, actor.state().velocity);
     unsigned high = halves(actor.state().angle, actor.state().angular_velocity);
-    float scores[2][2];
-#pragma unroll
-    for (int half = 0; half < 2; half++) {
+    float score = 0;
+#pragma unroll 1
+    for (unsigned half = 0; half < 2; half++) {
       bool is_upper = j == 2 * half, is_lower = j == 2 * half + 1;
       Rows inputs{{is_upper ? low : 0, is_lower ? low : 0, is_upper ? high : 0, is_lower ? high : 0}};
       Rows hidden[kDepth];
 #pragma unroll
       for (int depth = 0; depth < kDepth; depth++) {
-        hidden[depth] = activated(product(inputs, first_layer[2 * depth], first_bias[2 * depth]),
-                                  product(inputs, first_layer[2 * depth + 1], first_bias[2 * depth + 1]));
+        Sums left = biases(ones, first_bias[2 * depth]), right = biases(ones, first_bias[2 * depth + 1]);
+        hidden[depth] = activated(product(inputs, first_layer[2 * depth], left),
+                                  product(inputs, first_layer[2 * depth + 1], right));
       }
-      Sums score{{third_bias, third_bias, third_bias, third_bias}};
+      Sums sums{};
 #pragma unroll
       for (int pair = 0; pair < kDepth; pair++) {
-        Sums left = second_bias[2 * pair], right = second_bias[2 * pair + 1];
+        Sums left = biases(ones, second_bias[2 * pair]), right = biases(ones, second_bias[2 * pair + 1]);
 #pragma unroll
         for (int depth = 0; depth < kDepth; depth++) {
           left = product(hidden[depth], second_layer[2 * pair][depth], left);
           right = product(hidden[depth], second_layer[2 * pair + 1][depth], right);
         }
-        score = product(activated(left, right), third_layer[pair], score);
+        sums = product(activated(left, right), third_layer[pair], sums);
       }
-      scores[half][0] = score.values[0];
-      scores[half][1] = score.values[2];
+      if (is_upper) score = sums.values[0];
+      if (is_lower) score = sums.values[2];
     }
-    float score = j < 2 ? scores[0][j % 2] : scores[1][j % 2];
-    actor.act(score, first + row, row, data, given);
+    actor.act(score + third_bias, first + row, row, data, given);
   }
   actor.leave(count, data);
 }
