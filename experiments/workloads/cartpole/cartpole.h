@@ -101,7 +101,6 @@ enum Purpose : unsigned {
 // Philox4x32 with ten rounds: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (SC 2011).
 CARTPOLE_INLINE Random philox(Random counter, Key key) {
   unsigned* word = counter.words;
-#pragma unroll
   for (int round = 0; round < 10; round++) {
     unsigned long long first = 0xD2511F53ull * word[0];
     unsigned long long second = 0xCD9E8D57ull * word[2];
