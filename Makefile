@@ -27,12 +27,13 @@ STACKS := $(FRAMEWORKS) dm_control
 # What run_docker.py needs on a host that has nothing else of ours.
 DEPLOY := .venvs/deploy
 NATIVE := build/native
-# The synthetic simulator of a case study, for any Python.
+# The simulators of case studies, for any Python.
 SLOW_SIMULATOR := experiments/workloads/slow_simulator.abi3.so
+CARTPOLE := experiments/workloads/cartpole/libcartpole.so
 SOURCES := CMakeLists.txt pyproject.toml README.md LICENSE \
 	$(shell find src cmake rlscope -type f -not -name '*.pyc' -not -name '*.so')
 
-.PHONY: help setup build slow-simulator install-experiments test test-py test-cpp test-frameworks test-container fuzz artifacts bench guard lint clean
+.PHONY: help setup build simulators install-experiments test test-py test-cpp test-frameworks test-container fuzz artifacts bench guard lint clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 28
@@ -42,7 +43,7 @@ setup: $(ENVIRONMENT) ## make .venv with the locked packages
 
 build: $(PACKAGE) ## compile rlscope and install it into .venv
 
-slow-simulator: $(SLOW_SIMULATOR) ## compile the simulator that a case study brings along
+simulators: $(SLOW_SIMULATOR) $(CARTPOLE) ## compile the simulators that case studies bring along
 
 install-experiments: $(FRAMEWORKS:%=.venvs/%/.package) ## make .venvs/ for the case studies that compare frameworks (about 3 minutes)
 
@@ -76,7 +77,7 @@ fuzz: setup ## give the trace reader RUNS damaged files; needs clang
 		-artifact_prefix=$(NATIVE)/fuzz/ -runs=$(RUNS) -max_len=49152 -timeout=5 -malloc_limit_mb=16 -rss_limit_mb=1024 \
 		-print_final_stats=1
 
-artifacts: build slow-simulator install-experiments ## record every case study, draw its figures, judge its claims
+artifacts: build simulators install-experiments ## record every case study, draw its figures, judge its claims
 	$(BIN)/python scripts/artifacts.py --budget $(BUDGET) --output $(OUTPUT)
 
 bench: $(BENCH_PACKAGE) ## compare costs with other profilers' (12 to 22 minutes); ONLY=name,… for some
@@ -90,7 +91,7 @@ lint: setup ## check style and types
 	$(BIN)/mypy
 
 clean: ## remove what was built; .venv and output stay
-	rm -rf build rlscope/*.so $(SLOW_SIMULATOR) $(PACKAGE) .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf build rlscope/*.so $(SLOW_SIMULATOR) $(CARTPOLE) $(PACKAGE) .pytest_cache .ruff_cache .mypy_cache .hypothesis
 
 # The measured package has an environment of its own, with the profilers that it is compared with.
 $(ENVIRONMENT): $(LOCK)
@@ -114,6 +115,9 @@ $(BENCH_PACKAGE) $(STACKS:%=.venvs/%/.package): %/.package: %/.environment $(SOU
 $(SLOW_SIMULATOR): experiments/workloads/slow_simulator.cpp
 	$(CXX) -std=c++17 -O2 -Wall -shared -fPIC -o $@ $< \
 		-isystem "$$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("include"))')"
+
+$(CARTPOLE): experiments/workloads/cartpole/cpp_threads.cpp experiments/workloads/cartpole/cartpole.h
+	$(CXX) -std=c++17 -O3 -Wall -Wextra -Werror -shared -fPIC -pthread -o $@ $<
 
 $(PACKAGE): $(ENVIRONMENT) $(SOURCES)
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation .

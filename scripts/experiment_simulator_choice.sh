@@ -4,5 +4,5 @@
 # left out.
 set -euo pipefail
 checkout="$(dirname "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")")"
-make --silent -C "$checkout" build slow-simulator
+make --silent -C "$checkout" build simulators
 PYTHONPATH="$checkout" exec "$checkout/.venv/bin/python" -m experiments.simulator_choice.run "$@"

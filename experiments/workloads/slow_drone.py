@@ -2,7 +2,7 @@
 
     gymnasium.make("slow_drone:SlowDrone-v0", milliseconds=50.0)
 
-The simulator is slow_simulator.cpp beside this file, which `make slow-simulator` compiles.
+The simulator is slow_simulator.cpp beside this file, which `make simulators` compiles.
 """
 
 from typing import Any

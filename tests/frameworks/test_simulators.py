@@ -83,7 +83,7 @@ def test_ale_compiled_into_a_program_is_the_backends(record_pytorch: Record) -> 
 
 @pytest.fixture(scope="module")
 def slow_simulator() -> None:
-    subprocess.run(["make", "--silent", "-C", ROOT, "slow-simulator", f"PYTHON={sys.executable}"], check=True)
+    subprocess.run(["make", "--silent", "-C", ROOT, "simulators", f"PYTHON={sys.executable}"], check=True)
 
 
 TRAINING = {

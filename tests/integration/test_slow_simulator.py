@@ -23,7 +23,7 @@ for iteration in range(2):
 
 @pytest.fixture(scope="module", autouse=True)
 def slow_simulator() -> None:
-    subprocess.run(["make", "--silent", "-C", ROOT, "slow-simulator", f"PYTHON={sys.executable}"], check=True)
+    subprocess.run(["make", "--silent", "-C", ROOT, "simulators", f"PYTHON={sys.executable}"], check=True)
 
 
 @pytest.mark.parametrize(("options", "episodes"), [((), 2), (("--delay-iterations", "1"), 1)])

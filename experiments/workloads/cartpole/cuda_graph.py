@@ -1,0 +1,55 @@
+"""CartPole and policy in PyTorch, K steps at a time: their kernels are captured once and then launched as one graph."""
+
+import torch
+from cartpole.implementation import Policy, UnavailableError
+from cartpole.pytorch import Batch, Environments, Loop, Step
+from torch import Tensor
+
+
+class CudaGraph(Environments):
+    """K steps are one launch, of the kernels that eager PyTorch would launch one by one."""
+
+    name = "CUDA graph"
+
+    def __init__(self, environments: int, steps_per_call: int, device: str, seed: int, policy: Policy) -> None:
+        if device != "cuda":
+            raise UnavailableError(f"{self.name} on {device}: not testable here: only a GPU has such graphs; use cuda")
+        super().__init__(environments, steps_per_call, device, seed, policy)
+        self._captured: dict[Loop, Captured] = {}
+
+    def _run(self, loop: Loop, batch: Batch, *inputs: Tensor) -> tuple[Batch, Step | None]:
+        """Launches the loop's graph; a replay, the only loop with inputs, has one of its own each time."""
+        captured = None if inputs else self._captured.get(loop)
+        if captured is None:
+            captured = Captured(loop, batch, *inputs)
+        if not inputs:
+            self._captured[loop] = captured
+        return batch, captured.launch()
+
+
+class Captured:
+    """The kernels of a loop over given tensors; at its end they write the environments to where they were read.
+
+    Capturing takes no step and no random number: the rehearsal, in which libraries allocate what they may not allocate
+    while kernels are captured, is of no consequence.
+    """
+
+    def __init__(self, loop: Loop, batch: Batch, *inputs: Tensor) -> None:
+        random = torch.cuda.get_rng_state()
+        aside = torch.cuda.Stream()
+        aside.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(aside):
+            loop(batch, *inputs)
+        torch.cuda.current_stream().wait_stream(aside)
+        torch.cuda.set_rng_state(random)
+        self._graph = torch.cuda.CUDAGraph()
+        self._inputs = inputs  # the kernels hold addresses only
+        with torch.cuda.graph(self._graph):
+            after, self._taken = loop(batch, *inputs)
+            for kept, new in zip(batch, after, strict=True):
+                kept.copy_(new)
+
+    def launch(self) -> Step | None:
+        """Runs all kernels; what the steps did is overwritten by the next launch."""
+        self._graph.replay()
+        return self._taken
