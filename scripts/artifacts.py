@@ -11,6 +11,7 @@ from experiments.algorithm_choice import run as algorithm_choice
 from experiments.case_study import CaseStudy
 from experiments.claims import Verdict, claims_table, write_claims
 from experiments.command_line import ARTIFACTS, Outcome, exit_status, make_parser, run_study
+from experiments.data_collection import run as data_collection
 from experiments.dry_run import print_runs
 from experiments.execute import Execution
 from experiments.overhead_correction import run as overhead_correction
@@ -38,6 +39,7 @@ STUDIES = (
     Study("Algorithm choice", algorithm_choice.HERE, algorithm_choice.run),
     Study("Simulator choice", simulator_choice.HERE, simulator_choice.run),
     Study("Overhead correction", overhead_correction.HERE, overhead_correction.run),
+    Study("Data collection", data_collection.HERE, data_collection.run),
 )
 
 
