@@ -164,8 +164,8 @@ class Xla(Implementation):
         self._batch = simulate(self._batch, steps=self._steps_per_call)
 
     def synchronize(self) -> None:
-        """Waits for the last call: calls return before they are done."""
-        jax.block_until_ready(self._batch)
+        """Waits for the last call, all of whose results are there at once: calls return before they are done."""
+        self._batch.states.block_until_ready()
 
     def replay(self, states: Floats, steps: NDArray[numpy.int32], actions: Actions) -> Trajectory:
         """What given actions do; the environments of `collect` stay as they are."""
