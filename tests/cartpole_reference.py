@@ -94,21 +94,27 @@ def scores(policy: Policy, states: Array) -> Array:
 
 
 def score_error(policy: Policy, states: Array, operand: float, tanh: float) -> Array:
-    """How far a kernel's scores may be off, of shape (N,): by rounding carried through the layers.
+    """How far a kernel's scores may be off, of shape (N,): six times the errors of rounding, taken as independent.
 
     Args:
+        policy: whose scores.
+        states: of shape (N, 4).
         operand: relative error of each factor of a product, and of the sum of products.
         tanh: absolute error of a tanh.
     """
-    hidden, error = states.astype(numpy.float64), numpy.zeros_like(states, numpy.float64)
+
+    def carried(error: Array, inputs: Array, weight: Array, bias: Array) -> Array:
+        # Factors and sum are each off by `operand`, and inputs by what the layer before adds. Squares of errors.
+        return error @ weight**2 + 3 * operand**2 * (inputs**2 @ weight**2 + bias**2)
+
+    inputs, error = states.astype(numpy.float64), numpy.zeros(states.shape)
     for weight, bias in zip(policy.weights[:-1], policy.biases[:-1], strict=True):
-        size = numpy.abs(weight).astype(numpy.float64)
-        # Weights, inputs and the sum are each off by `operand`, inputs by what the layer before adds; tanh's slope is
-        # at most one.
-        error = error @ size.T + 3 * operand * (numpy.abs(hidden) @ size.T + numpy.abs(bias)) + tanh
-        hidden = numpy.tanh(hidden @ weight.astype(numpy.float64).T + bias)
-    size = numpy.abs(policy.weights[-1][1] - policy.weights[-1][0]).astype(numpy.float64)
-    return error @ size + 3 * operand * (numpy.abs(hidden) @ size + numpy.abs(policy.biases[-1]).sum())
+        across = weight.astype(numpy.float64).T
+        # The slope of tanh is at most one.
+        error = carried(error, inputs, across, bias) + tanh**2
+        inputs = numpy.tanh(inputs @ across + bias)
+    weight, bias = policy.weights[-1].astype(numpy.float64), policy.biases[-1].astype(numpy.float64)
+    return 6 * numpy.sqrt(carried(error, inputs, weight[1] - weight[0], bias[1] - bias[0]))
 
 
 def probability(score: Array) -> Array:

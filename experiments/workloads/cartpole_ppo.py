@@ -2,8 +2,8 @@
 
     python cartpole_ppo.py --device cuda
 
-It trains until Gymnasium's own CartPole-v1, played by the policy's likelier actions, gives a mean return of 475 over 100
-episodes. It then prints one line of JSON, and ends with status 0; with 1 if so many timesteps were not enough.
+It trains until Gymnasium's own CartPole-v1, played by the policy's likelier actions, gives a mean return of 475 over
+100 episodes. It then prints one line of JSON, and ends with status 0; with 1 if all timesteps were not enough.
 """
 
 import argparse
@@ -151,9 +151,7 @@ class ThreadsCollector:
         with torch.no_grad():
             log_probabilities = actor.distribution(states[:-1]).log_prob(actions)
         terminated, truncated = torch.from_numpy(seen.terminated), torch.from_numpy(seen.truncated)
-        return Rollout(
-            states, actions, log_probabilities, torch.ones_like(log_probabilities), terminated, truncated
-        )
+        return Rollout(states, actions, log_probabilities, torch.ones_like(log_probabilities), terminated, truncated)
 
 
 def advantages(rollout: Rollout, values: Tensor) -> Tensor:

@@ -1,8 +1,8 @@
 """CartPole in CUDA: simulation alone, and fused with the policy into one kernel that keeps K steps in registers.
 
-The kernels of cartpole.cu are compiled when they are asked for, by NVRTC through CuPy. CuPy needs no toolkit, only NVRTC
-(PyPI's nvidia-cuda-nvrtc), is there for CUDA 12 and 13 under one interface, and its arrays are PyTorch's without a copy.
-NVIDIA's cuda-core would do as well, with memory, copies and streams in our own code.
+The kernels of cartpole.cu are compiled when they are asked for, by NVRTC through CuPy. CuPy needs no toolkit, only
+NVRTC (PyPI's nvidia-cuda-nvrtc), is there for CUDA 12 and 13 under one interface, and its arrays are PyTorch's without
+a copy. NVIDIA's cuda-core would do as well, with memory, copies and streams in our own code.
 """
 
 from collections.abc import Sequence
@@ -12,9 +12,10 @@ from typing import Any
 
 import cupy
 import numpy
+from numpy.typing import NDArray
+
 from cartpole.implementation import Actions, Floats, Implementation, Policy, Trajectory, UnavailableError
 from cartpole.limits import check_counts, check_memory, check_trajectory
-from numpy.typing import NDArray
 
 HERE = Path(__file__).parent
 
@@ -65,7 +66,7 @@ COLLECT = {
     "matrix units": ("collect_by_matrices", "", 128, 0),
 }
 
-#: What computes sines and cosines, by variant. The policy is where the matrix units matter: they are for `collect` alone.
+#: What computes sines and cosines, by variant. The matrix units are for the policy, and so for `collect` alone.
 SIMULATE = {"accurate": "cartpole::Accurate", "approximate": "cartpole::Approximate"}
 
 #: What `variant` may be.
@@ -119,11 +120,14 @@ class Cuda(Implementation):
     Args:
         variant: one of VARIANTS. "accurate" has the functions of single precision, "approximate" those that are built
             into the chip; "matrix units" computes the policy's layers in half precision with float32 sums.
-        state_factor: how many times the state of CartPole each environment has; what is more is read and written once
-            in each call of `simulate`.
+        state_factor: how many times as much state as CartPole's each environment has.
         compute_factor: in how many parts each step is computed.
 
     Attributes:
+        states: of all environments, of shape (N, 4), on the GPU.
+        steps: that the episodes have lasted, of shape (N,).
+        extra: rows of state that are there only to be read and written, of shape (state_factor - 1, N, 4); each number
+            counts the steps.
         data: of the last call of `collect`, if the variant says so.
 
     Raises:
@@ -153,19 +157,18 @@ class Cuda(Implementation):
             bytes_each += DATA_BYTES * steps_per_call + STATE_BYTES
         check_memory(self.name, environments, bytes_each, free_bytes(), device)
 
-        self._variant, self._compute_factor, self._is_cartpole = base, compute_factor, state_factor == compute_factor == 1
+        self._variant, self._compute_factor = base, compute_factor
+        self._is_cartpole = state_factor == compute_factor == 1
         self._environments, self._steps_per_call = numpy.uint32(environments), numpy.uint32(steps_per_call)
         self._seed = numpy.uint64(seed % 2**64)
         self._now = 0
-        self._states = cupy.empty((environments, 4), cupy.float32)
-        self._steps = cupy.empty(environments, cupy.uint16)
-        self._extra = cupy.zeros((state_factor - 1, environments, 4), cupy.float32)
+        self.states = cupy.empty((environments, 4), cupy.float32)
+        self.steps = cupy.empty(environments, cupy.uint16)
+        self.extra = cupy.zeros((state_factor - 1, environments, 4), cupy.float32)
         self.data = Data.empty(steps_per_call, environments) if has_data else None
         self._kernels: dict[Kernel, Any] = {}
         self.use(policy)
-        self._launch(
-            Kernel("begin", "", 256), environments, self._states, self._steps, self._environments, self._seed
-        )
+        self._launch(Kernel("begin", "", 256), environments, self.states, self.steps, self._environments, self._seed)
 
     def use(self, policy: Policy) -> None:
         """Acts with other parameters from now on."""
@@ -179,14 +182,16 @@ class Cuda(Implementation):
         """K steps in one launch with random actions; nothing is kept of them but the states."""
         if self._variant not in SIMULATE:
             known = " or ".join(SIMULATE)
-            raise ValueError(f"expected {known} to simulate without a policy, found {self._variant}; choose one of these")
+            raise ValueError(
+                f"expected {known} to simulate without a policy, found {self._variant}; choose one of them"
+            )
         self._launch(
             Kernel("simulate", f"{SIMULATE[self._variant]}, {self._compute_factor}", 256),
             int(self._environments),
-            self._states,
-            self._steps,
-            self._extra,
-            numpy.uint32(len(self._extra)),
+            self.states,
+            self.steps,
+            self.extra,
+            numpy.uint32(len(self.extra)),
             self._environments,
             self._steps_per_call,
             numpy.uint64(self._now),
@@ -201,10 +206,8 @@ class Cuda(Implementation):
     def replay(self, states: Floats, steps: NDArray[numpy.int32], actions: Actions) -> Trajectory:
         """What given actions do, in the kernel that collects data; the environments of `collect` stay as they are."""
         check_trajectory(self.name, len(states), len(actions), free_bytes(), "cuda")
-        data = Data.empty(*actions.shape)
-        self._launch_collect(
-            cupy.asarray(states, cupy.float32), cupy.asarray(steps, cupy.uint16), data, cupy.asarray(actions, cupy.uint8)
-        )
+        data, given = Data.empty(*actions.shape), cupy.asarray(actions, cupy.uint8)
+        self._launch_collect(cupy.asarray(states, cupy.float32), cupy.asarray(steps, cupy.uint16), data, given)
         return data.trajectory()
 
     def rollout(self) -> Trajectory:
@@ -219,7 +222,7 @@ class Cuda(Implementation):
     def _collect(self, data: Data | None) -> None:
         if not self._is_cartpole:
             raise ValueError("expected factors of 1 to collect data, found larger ones; only simulate with these")
-        self._launch_collect(self._states, self._steps, data)
+        self._launch_collect(self.states, self.steps, data)
         self._now += int(self._steps_per_call)
 
     def _launch_collect(self, states: Any, steps: Any, data: Data | None, given: Any = None) -> None:
@@ -250,7 +253,7 @@ class Cuda(Implementation):
 
 
 def packed(policy: Policy) -> Floats:
-    """The policy's parameters as cartpole.cu's `Parameters` has them; of the last layer the difference of the actions."""
+    """The policy's parameters as cartpole.cu's `Parameters` has them."""
     first, second, third = (weight.astype(numpy.float32) for weight in policy.weights)
     first_bias, second_bias, third_bias = policy.biases
 
