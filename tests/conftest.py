@@ -10,8 +10,10 @@ from rlscope import _native
 from rlscope.record import recorder
 from rlscope.record.config import RecordConfig
 
-# The case studies lie in the checkout alone; behind the installed package, which is what is tested.
-sys.path.append(str(Path(__file__).resolve().parents[1]))
+# The case studies lie in the checkout alone; behind the installed package, which is what is tested. Their workloads
+# import each other as modules of one folder.
+ROOT = Path(__file__).resolve().parents[1]
+sys.path += [str(ROOT), str(ROOT / "experiments" / "workloads")]
 
 
 @pytest.fixture(autouse=True)

@@ -39,7 +39,7 @@ constexpr unsigned kHidden = 64;
 constexpr unsigned kWarp = 32;
 
 // Makes the first states, drawn as every other start.
-extern "C" __global__ void begin(State* states, unsigned short* steps, unsigned environments, Key key) {
+__global__ void begin(State* states, unsigned short* steps, unsigned environments, Key key) {
   unsigned environment = blockIdx.x * blockDim.x + threadIdx.x;
   if (environment >= environments) return;
   states[environment] = start(drawn(environment, 0, kFirst, key));
@@ -173,6 +173,7 @@ struct PlainShared {
   Parameters parameters;
   Exchange exchanges[kPlainThreads / kWarp];
 };
+static_assert(sizeof(PlainShared) == 96016, "cuda.py asks for so much");
 
 // Simulation and policy in float32. A warp has 32 environments. For the layers, a lane computes 8 units of 8 of them, an
 // outer product per input: four 16-byte reads of shared memory for 64 multiply-adds. Lane 8g + o has the environments
@@ -181,7 +182,9 @@ struct PlainShared {
 template <class Math, bool kWrites>
 __global__ void __launch_bounds__(kPlainThreads, 2)
     collect(State* states, unsigned short* steps, const Parameters* parameters, unsigned environments, unsigned count,
-            unsigned long long first, Key key, Data data, const unsigned char* given) {
+            unsigned long long first, Key key, const unsigned char* given, State* data_states, unsigned char* actions,
+            float* log_probabilities, float* rewards, unsigned char* ends) {
+  Data data{data_states, actions, log_probabilities, rewards, ends};
   extern __shared__ float4 memory[];
   PlainShared& shared = *reinterpret_cast<PlainShared*>(memory);
   for (unsigned i = threadIdx.x; i < sizeof(Parameters) / sizeof(float4); i += kPlainThreads) {
@@ -296,7 +299,7 @@ struct Columns {
 };
 
 // Sums that begin with a layer's biases: a product with ones, because copying biases to where sums are added up would
-// take an instruction for each. `pair` is a column's bias in two parts, in the lanes of the rows 0 and 1.
+// take an instruction for each. `pair` is a column's bias in two parts, in rows 0 and 1 of otherwise empty ones.
 CARTPOLE_INLINE Sums biases(unsigned ones, unsigned pair) {
   Sums result;
   asm("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %4}, {%5}, {%6, %6, %6, %6};"
@@ -330,7 +333,10 @@ CARTPOLE_INLINE Rows activated(const Sums& left, const Sums& right) {
 template <bool kWrites>
 __global__ void __launch_bounds__(kMatrixThreads, 3)
     collect_by_matrices(State* states, unsigned short* steps, const Parameters* parameters, unsigned environments,
-                        unsigned count, unsigned long long first, Key key, Data data, const unsigned char* given) {
+                        unsigned count, unsigned long long first, Key key, const unsigned char* given,
+                        State* data_states, unsigned char* actions, float* log_probabilities, float* rewards,
+                        unsigned char* ends) {
+  Data data{data_states, actions, log_probabilities, rewards, ends};
   unsigned lane = threadIdx.x % kWarp;
   unsigned q = lane / 4, j = lane % 4;
   unsigned warp_begin = blockIdx.x * kMatrixThreads + threadIdx.x - lane;
@@ -341,7 +347,7 @@ __global__ void __launch_bounds__(kMatrixThreads, 3)
   const Parameters& p = *parameters;
   Columns first_layer[kTiles], second_layer[kTiles][kDepth], third_layer[kDepth];
   unsigned first_bias[kTiles], second_bias[kTiles];
-  // A bias is there as its half-precision number and what that lacks, in the rows 0 and 1 of sixteen otherwise empty.
+  // A bias is there as its half-precision number and what that lacks.
   auto in_two_parts = [j](float bias) {
     unsigned rounded = halves(bias, 0);
     float upper;

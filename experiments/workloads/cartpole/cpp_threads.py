@@ -1,4 +1,4 @@
-"""CartPole in C++ on all cores, and the policy in PyTorch: at each step states go to the device, and actions come back."""
+"""CartPole in C++ on all cores, with the policy in PyTorch: at each step states go to it, and actions come back."""
 
 import ctypes
 import os
@@ -8,11 +8,12 @@ from pathlib import Path
 
 import numpy
 import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
 from cartpole.implementation import Actions, Floats, Implementation, Policy, Trajectory, UnavailableError
 from cartpole.limits import check_counts, check_memory, check_trajectory, free_host_bytes
 from cartpole.pytorch import drawn_actions, layers_on, usable_device
-from numpy.typing import NDArray
-from torch import Tensor
 
 #: Compiled from cpp_threads.cpp.
 LIBRARY = Path(__file__).with_name("libcartpole.so")
@@ -159,7 +160,7 @@ def load_library() -> ctypes.CDLL:
     try:
         library = ctypes.CDLL(str(LIBRARY))
     except OSError as error:
-        raise UnavailableError(f"expected the compiled simulator, found none: {error}; run `make simulators`") from error
+        raise UnavailableError(f"expected the compiled threads, found none: {error}; run `make simulators`") from error
     library.cartpole_pool.restype = ctypes.c_void_p
     for name in ("cartpole_free", "cartpole_begin", "cartpole_step", "cartpole_simulate"):
         getattr(library, name).restype = None

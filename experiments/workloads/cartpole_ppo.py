@@ -1,0 +1,269 @@
+"""A small PPO on CartPole whose rollouts come from the fused CUDA kernel, or on a CPU from C++ threads.
+
+    python cartpole_ppo.py --device cuda
+
+It trains until Gymnasium's own CartPole-v1, played by the policy's likelier actions, gives a mean return of 475 over
+100 episodes. It then prints one line of JSON, and ends with status 0; with 1 if all timesteps were not enough.
+"""
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import gymnasium
+import numpy
+import torch
+from cartpole.implementation import WIDTHS, Policy, UnavailableError
+from cartpole.policies import make_policy
+from torch import Tensor, nn
+
+#: Mean return over this many episodes at which CartPole-v1 counts as solved.
+THRESHOLD, EPISODES = 475.0, 100
+#: Mean length of a rollout's episodes from which on it is worth while to evaluate: actions are still drawn there.
+PROMISING = 400
+
+GAMMA, LAMBDA = 0.99, 0.95
+CLIP = 0.2
+EPOCHS, MINIBATCHES = 4, 8
+VALUE_WEIGHT, ENTROPY_WEIGHT = 0.5, 0.01
+MOST_GRADIENT = 0.5
+
+
+@dataclass(frozen=True)
+class Size:
+    """What fits a device.
+
+    Attributes:
+        environments: N.
+        steps: of each environment in a rollout.
+        learning_rate: of Adam; larger where batches are.
+    """
+
+    environments: int
+    steps: int
+    learning_rate: float
+
+
+SIZES = {"cpu": Size(64, 64, 1e-3), "cuda": Size(4096, 32, 2e-3)}
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """K steps of N environments, as tensors of shape (K, N) on the device.
+
+    Attributes:
+        states: before each step and after the last, of shape (K + 1, N, 4).
+        actions: 0 or 1, int64.
+        log_probabilities: of these actions when they were drawn.
+        rewards: one each.
+        terminated: whether the step ended the episode.
+        truncated: whether the episode was cut off instead.
+    """
+
+    states: Tensor
+    actions: Tensor
+    log_probabilities: Tensor
+    rewards: Tensor
+    terminated: Tensor
+    truncated: Tensor
+
+
+class Actor(nn.Sequential):
+    """The policy's network."""
+
+    def __init__(self, start: Policy) -> None:
+        super().__init__(*perceptron(WIDTHS))
+        for layer, weight, bias in zip(self.layers(), start.weights, start.biases, strict=True):
+            layer.weight.data, layer.bias.data = torch.tensor(weight), torch.tensor(bias)
+
+    def layers(self) -> list[nn.Linear]:
+        """Those with parameters."""
+        return [layer for layer in self if isinstance(layer, nn.Linear)]
+
+    def policy(self) -> Policy:
+        """The parameters as implementations take them."""
+        layers = self.layers()
+        return Policy(
+            [layer.weight.detach().cpu().numpy() for layer in layers],
+            [layer.bias.detach().cpu().numpy() for layer in layers],
+        )
+
+    def distribution(self, states: Tensor) -> torch.distributions.Categorical:
+        """Of actions."""
+        return torch.distributions.Categorical(logits=self(states), validate_args=False)
+
+
+def perceptron(widths: tuple[int, ...]) -> Iterator[nn.Module]:
+    """Linear layers with tanh between them."""
+    for index in range(len(widths) - 1):
+        if index:
+            yield nn.Tanh()
+        yield nn.Linear(widths[index], widths[index + 1])
+
+
+class Collector(Protocol):
+    """Where rollouts come from."""
+
+    name: str
+
+    def roll(self, actor: Actor) -> Rollout:
+        """The next steps of all environments, by this policy."""
+
+
+class FusedCollector:
+    """One launch of the CUDA kernel, whose data are tensors as they are."""
+
+    def __init__(self, size: Size, seed: int, policy: Policy) -> None:
+        from cartpole.cuda import TERMINATED, TRUNCATED, Cuda
+
+        self._ends = TERMINATED, TRUNCATED
+        self._environments = Cuda(size.environments, size.steps, "cuda", seed, policy, variant="approximate + data")
+        self.name = self._environments.name
+
+    def roll(self, actor: Actor) -> Rollout:
+        """The next steps of all environments, by this policy."""
+        self._environments.use(actor.policy())
+        self._environments.collect()
+        data = self._environments.data
+        states, actions, log_probabilities, rewards, ends = map(torch.from_dlpack, data.pointers())
+        terminated, truncated = (ends == end for end in self._ends)
+        return Rollout(states, actions.long(), log_probabilities, rewards, terminated, truncated)
+
+
+class ThreadsCollector:
+    """C++ threads, and PyTorch for the actions."""
+
+    def __init__(self, size: Size, seed: int, policy: Policy) -> None:
+        from cartpole.cpp_threads import CppThreads
+
+        self._environments = CppThreads(size.environments, size.steps, "cpu", seed, policy)
+        self.name = self._environments.name
+
+    def roll(self, actor: Actor) -> Rollout:
+        """The next steps of all environments, by this policy."""
+        self._environments.use(actor.policy())
+        seen = self._environments.rollout()
+        states, actions = torch.from_numpy(seen.states), torch.from_numpy(seen.actions).long()
+        with torch.no_grad():
+            log_probabilities = actor.distribution(states[:-1]).log_prob(actions)
+        terminated, truncated = torch.from_numpy(seen.terminated), torch.from_numpy(seen.truncated)
+        return Rollout(states, actions, log_probabilities, torch.ones_like(log_probabilities), terminated, truncated)
+
+
+def advantages(rollout: Rollout, values: Tensor) -> Tensor:
+    """By generalised estimation, of shape (K, N).
+
+    What follows a step that was cut off is not in the data: such a step has no advantage, and none of what comes later.
+
+    Args:
+        rollout: the steps.
+        values: of its states, of shape (K + 1, N).
+    """
+    result = torch.zeros_like(rollout.rewards)
+    following = torch.zeros_like(values[0])
+    goes_on = (~(rollout.terminated | rollout.truncated)).float()
+    for step in reversed(range(len(result))):
+        surprise = rollout.rewards[step] + GAMMA * values[step + 1] * goes_on[step] - values[step]
+        following = torch.where(rollout.truncated[step], 0, surprise + GAMMA * LAMBDA * goes_on[step] * following)
+        result[step] = following
+    return result
+
+
+def update(actor: Actor, critic: nn.Module, optimizer: torch.optim.Optimizer, rollout: Rollout) -> None:
+    """Several passes over the rollout, in minibatches."""
+    with torch.no_grad():
+        values = critic(rollout.states).squeeze(-1)
+    gains = advantages(rollout, values)
+    # A step that was cut off teaches nothing.
+    chosen = (~rollout.truncated).flatten().nonzero().squeeze(-1)
+    states = rollout.states[:-1].flatten(0, 1)
+    actions, before = rollout.actions.flatten(), rollout.log_probabilities.flatten()
+    targets, gains = (gains + values[:-1]).flatten(), gains.flatten()
+    parameters = [*actor.parameters(), *critic.parameters()]
+    for _ in range(EPOCHS):
+        shuffled = chosen[torch.randperm(len(chosen), device=chosen.device)]
+        for batch in shuffled.chunk(MINIBATCHES):
+            drawn = actor.distribution(states[batch])
+            ratio = (drawn.log_prob(actions[batch]) - before[batch]).exp()
+            gain = (gains[batch] - gains[batch].mean()) / (gains[batch].std() + 1e-8)
+            policy_loss = -torch.minimum(ratio * gain, ratio.clamp(1 - CLIP, 1 + CLIP) * gain).mean()
+            value_loss = (critic(states[batch]).squeeze(-1) - targets[batch]).square().mean()
+            loss = policy_loss + VALUE_WEIGHT * value_loss - ENTROPY_WEIGHT * drawn.entropy().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(parameters, MOST_GRADIENT)
+            optimizer.step()
+
+
+def evaluate(actor: Actor, device: str, seed: int) -> float:
+    """Mean return of Gymnasium's CartPole-v1 over EPISODES, each with the likelier actions."""
+    environments = gymnasium.make_vec("CartPole-v1", EPISODES, vectorization_mode="sync")
+    states, _ = environments.reset(seed=seed)
+    returns, is_running = numpy.zeros(EPISODES), numpy.ones(EPISODES, bool)
+    while is_running.any():
+        with torch.no_grad():
+            actions = actor(torch.tensor(states, device=device)).argmax(-1).cpu().numpy()
+        states, rewards, terminated, truncated, _ = environments.step(actions)
+        returns += rewards * is_running
+        is_running &= ~(terminated | truncated)
+    environments.close()
+    return float(returns.mean())
+
+
+def train(device: str, seed: int, most_timesteps: int) -> dict[str, object]:
+    """Trains until it is good enough, or for so many timesteps; says what came of it."""
+    torch.manual_seed(seed)
+    size = SIZES[device]
+    actor = Actor(make_policy(seed)).to(device)
+    critic = nn.Sequential(*perceptron((*WIDTHS[:-1], 1))).to(device)
+    optimizer = torch.optim.Adam([*actor.parameters(), *critic.parameters()], size.learning_rate)
+    make = FusedCollector if device == "cuda" else ThreadsCollector
+    collector: Collector = make(size, seed, actor.policy())
+
+    started = time.perf_counter()
+    timesteps, mean_return = 0, 0.0
+    while mean_return < THRESHOLD and timesteps < most_timesteps:
+        rollout = collector.roll(actor)
+        timesteps += rollout.actions.numel()
+        update(actor, critic, optimizer, rollout)
+        ended = int((rollout.terminated | rollout.truncated).sum())
+        length = rollout.actions.numel() / max(ended, 1)
+        print(f"{timesteps} timesteps: episodes of {length:.0f}", file=sys.stderr)
+        if length >= PROMISING or timesteps >= most_timesteps:
+            mean_return = evaluate(actor, device, seed)
+            print(f"{timesteps} timesteps: mean return {mean_return:.1f} in Gymnasium", file=sys.stderr)
+    return {
+        "implementation": collector.name,
+        "device": device,
+        "environments": size.environments,
+        "timesteps": timesteps,
+        "seconds": time.perf_counter() - started,
+        "mean_return": mean_return,
+    }
+
+
+def main() -> int:
+    """Parses the arguments, trains, and says what came of it."""
+    parser = argparse.ArgumentParser(description="PPO on CartPole, with rollouts from one kernel.")
+    parser.add_argument("--device", choices=SIZES, default="cuda", help="cuda (default), or cpu with C++ threads")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--most-timesteps", type=int, default=20_000_000, help="to give up after (20000000)")
+    arguments = parser.parse_args()
+    if arguments.most_timesteps < 1:
+        parser.error(f"expected at least 1 timestep in --most-timesteps, found {arguments.most_timesteps}; give more")
+    if arguments.device == "cuda" and not torch.cuda.is_available():
+        parser.error("expected a GPU for --device cuda, but PyTorch finds none here; give --device cpu")
+    try:
+        result = train(arguments.device, arguments.seed, arguments.most_timesteps)
+    except (UnavailableError, ImportError) as error:
+        parser.error(f"{error}; or give another --device")
+    print(json.dumps(result))
+    return 0 if result["mean_return"] >= THRESHOLD else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
