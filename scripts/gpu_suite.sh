@@ -14,9 +14,7 @@ mkdir -p "$output"
 export OMP_NUM_THREADS=1
 python="${PYTHON:-python3}"
 
-"$python" -m pip install --no-deps --no-build-isolation . >"$output/build.log" 2>&1 || { tail -40 "$output/build.log" >&2; exit 1; }
-# `python -m` in the checkout finds the rlscope/ here first, so it gets the compiled parts too.
-install "$(cd / && "$python" -c 'import rlscope, pathlib; print(pathlib.Path(rlscope.__file__).parent)')"/*.so rlscope/
+scripts/build_for_gpu "$output/build.log"
 
 "$python" - >"$output/machine.json" <<'PYTHON'
 import json, platform

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import collect
 import pandas
 import pytest
 
@@ -553,3 +554,16 @@ def test_both_kinds_of_hardware_have_all_environments_of_the_figures() -> None:
         environment["name"] for environment in matrix["environment"]
     }
     assert {place for hardware, place in places if hardware == "cpu"} == {"collect", "simulate", "simulators", "layers"}
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+@pytest.mark.parametrize("budget", ["smoke", "quick", "paper"])
+def test_the_measuring_command_understands_all_runs(
+    budget: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on(monkeypatch, device)
+    runs = [run.run for run in CaseStudy(study.HERE, budget, tmp_path).runs() if run.run.script.name == "collect.py"]
+    assert runs
+    for planned in runs:
+        monkeypatch.setattr("sys.argv", ["collect.py", *planned.arguments])
+        assert list(collect.cells(collect.parse(collect.make_parser())))
