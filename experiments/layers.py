@@ -63,19 +63,20 @@ def time_in_layers(analysis: Analysis) -> pandas.DataFrame:
 
 
 def crossings_of(analysis: Analysis) -> dict[str, float]:
-    """Calls of the collection, and how often each of them crosses."""
+    """Calls of the collection, and how often each of them crosses.
+
+    Nothing but calls is recorded, so crossings of threads that have no operation of their own count too.
+    """
     if not analysis.iterations:
         raise IncompleteTraceError(
             f"{analysis.directory}: expected progress reports of collections, found none. "
             "Look at it with `rlscope inspect`"
         )
-    transitions = analysis.transitions[analysis.transitions["operation"] == OPERATION]
-    into = transitions.groupby("to")["count"].sum()
-    work = analysis.gpu_operations
+    into = analysis.transitions.groupby("to")["count"].sum()
     found = {
         "backend": into.get(Category.BACKEND.label, 0),
         "cuda": into.get(Category.CUDA.label, 0),
-        "kernels": work.loc[work["operation"] == OPERATION, "kernels"].sum(),
+        "kernels": analysis.gpu_operations["kernels"].sum(),
     }
     calls = analysis.iterations
     return {"calls": calls, **{name: float(count) / calls for name, count in found.items()}}

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from experiments.execute import Execution, command_of
 from experiments.fusion import speedup_table
 from experiments.layers import CROSSING_COLUMNS, LAYER_COLUMNS, crossing_table, share_table
 from experiments.provenance import Provenance
+from experiments.recording import Recorded, StudyRun
 from experiments.throughput import COLLECT, SIMULATE, Series, left_out_table, plateau, read_rows, throughputs_of
 from rlscope.errors import UsageError
 from rlscope.plots.style import save_figure
@@ -529,22 +531,60 @@ def test_a_script_gets_no_more_threads_than_there_are_cores(tmp_path: Path, monk
     assert {run.run.threads for run in CaseStudy(study.HERE, "quick", tmp_path).runs()} == {1}
 
 
-def test_measured_rows_are_found_where_runs_leave_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    on(monkeypatch, "cpu")
-    monkeypatch.setattr(study, "device", lambda: "cpu")
-    (planned, *_) = CaseStudy(study.HERE, "smoke", tmp_path).runs()
+def leave(planned: StudyRun, rows: list[Row]) -> Execution:
+    """What executing a run leaves that measures."""
     (planned.directory / "rows").mkdir(parents=True)
-    (planned.directory / "rows" / "rows.jsonl").write_text(json.dumps(row("Gymnasium", 1, 7)) + "\n")
+    (planned.directory / "rows" / "rows.jsonl").write_text("".join(json.dumps(each) + "\n" for each in rows))
     manifest = {
-        "machine": {"cpu": "x", "cores": 2},
+        "machine": {"cpu": "a processor", "cores": 2, "memory_bytes": 1 << 30, "kernel": "6.1"},
         "node": "here",
         "description": {"python": "/bin/python", "versions": {"torch": "2.11", "brax": "not installed"}},
     }
     (planned.directory / "manifest.json").write_text(json.dumps(manifest))
-    execution = Execution(planned.run, planned.directory / "trace", 1.0, was_complete=False)
-    found = study.measured_here(CaseStudy(study.HERE, "smoke", tmp_path), [(planned, execution)])
+    return Execution(planned.run, planned.directory / "trace", 1.0, was_complete=False)
+
+
+def test_measured_rows_are_found_where_runs_leave_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    on(monkeypatch, "cpu")
+    monkeypatch.setattr(study, "device", lambda: "cpu")
+    smoke = CaseStudy(study.HERE, "smoke", tmp_path)
+    (planned, *_) = smoke.runs()
+    found = study.measured_here(smoke, [(planned, leave(planned, [row("Gymnasium", 1, 7)]))])
     assert found.measured.line(Series(COLLECT, "Gymnasium")) == {1: [7, 7]}
     assert (found.hardware, found.budget, found.versions) == ("cpu", "smoke", {"torch": "2.11"})
+
+
+def test_the_study_draws_and_judges_this_machine_and_those_that_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on(monkeypatch, "cpu")
+    monkeypatch.setattr(study, "device", lambda: "cpu")
+    monkeypatch.setattr(study, "KEPT", tmp_path / "kept")
+    results(everything()).save(tmp_path / "kept" / "h200")
+
+    def recorder(runs: Sequence[StudyRun]) -> Recorded:
+        recorded = Recorded()
+        for planned in runs:
+            if planned.workload.environment == study.RECORDED:
+                recorded.failures[planned.group] = f"run {planned.run.name} exited with status 1"
+            else:
+                rows = [each for each in collected() if each["implementation"] == planned.workload.name]
+                recorded.executed[planned.directory] = leave(planned, rows)
+        return recorded
+
+    outcome = study.run(CaseStudy(study.HERE, "smoke", tmp_path / "output", recorder=recorder))
+    drawn = {path.stem for path in (tmp_path / "output").glob("fig_*.png")}
+    assert drawn == {"fig_data_collection", *(f"{name}_h200" for name, *_ in study.FIGURES)}
+    assert all((tmp_path / "output" / f"{name}.csv").stat().st_size > 100 for name in drawn)
+    assert len(outcome.missing) == 4
+    page = (tmp_path / "output" / "index.html").read_text()
+    assert "fig_kernel_fusion is not drawn: nothing was measured for it on this machine" in page
+    assert "Measured on NVIDIA H200" in page and "Measured on a processor" in page
+    assert {verdict.subject for verdict in outcome.verdicts} == {study.THIS_MACHINE, "NVIDIA H200"}
+    again = load(tmp_path / "output" / study.MEASUREMENTS)
+    assert set(again.measured.lines) == {
+        series for series in throughputs_of(collected()).lines if series.implementation != "CUDA"
+    }
 
 
 def test_both_kinds_of_hardware_have_all_environments_of_the_figures() -> None:
