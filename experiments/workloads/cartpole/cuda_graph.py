@@ -1,9 +1,10 @@
 """CartPole and policy in PyTorch, K steps at a time: their kernels are captured once and then launched as one graph."""
 
 import torch
+from torch import Tensor
+
 from cartpole.implementation import Policy, UnavailableError
 from cartpole.pytorch import Batch, Environments, Loop, Step
-from torch import Tensor
 
 
 class CudaGraph(Environments):

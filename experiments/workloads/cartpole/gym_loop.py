@@ -6,10 +6,11 @@ from typing import Any
 import gymnasium
 import numpy
 import torch
+from numpy.typing import NDArray
+
 from cartpole.implementation import Actions, Flags, Floats, Implementation, Policy, Trajectory
 from cartpole.limits import check_counts, check_memory, check_trajectory, free_host_bytes
 from cartpole.pytorch import drawn_actions, layers_on, usable_device
-from numpy.typing import NDArray
 
 #: Of one environment with the wrappers that `gymnasium.make` puts around it.
 BYTES_EACH = 16_384

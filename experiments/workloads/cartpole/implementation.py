@@ -1,8 +1,8 @@
 """What every way to collect data on CartPole has in common.
 
-The task is Gymnasium's `CartPole-v1`: its physics, its ends (the pole's angle, the cart's position, 500 steps), and a new
-start within 0.05 of the origin in the same step that an episode ends. The policy is a network of 4-64-64-2 with tanh
-between its layers, and draws its action from the two scores.
+The task is Gymnasium's `CartPole-v1`: its physics, its ends (the pole's angle, the cart's position, 500 steps), and a
+new start within 0.05 of the origin in the same step that an episode ends. The policy is a network of 4-64-64-2 with
+tanh between its layers, and draws its action from the two scores.
 """
 
 from abc import ABC, abstractmethod
@@ -43,7 +43,8 @@ class Trajectory:
     """What happened in K steps of N environments.
 
     Attributes:
-        states: before each step, of shape (K + 1, N, 4); the last are those after it. After an episode's end a new start.
+        states: before each step, of shape (K + 1, N, 4); the last are those after it. After an episode's end a new
+            start.
         actions: of shape (K, N), 0 or 1.
         terminated: whether the step ended the episode, of shape (K, N).
         truncated: whether it was cut off instead, of shape (K, N).

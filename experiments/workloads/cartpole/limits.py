@@ -61,4 +61,3 @@ def free_host_bytes() -> int:
         used = int((group / "memory.current").read_text())
         return min(free, max(int(most) - used, 0))
     return free
-

@@ -3,6 +3,7 @@
 import itertools
 
 import numpy
+
 from cartpole.implementation import WIDTHS, Floats, Policy
 
 

@@ -9,6 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy
 import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn.functional import linear
+
 from cartpole.implementation import (
     MOST_STEPS,
     START,
@@ -21,9 +25,6 @@ from cartpole.implementation import (
 )
 from cartpole.limits import check_counts, check_memory, check_trajectory, free_host_bytes
 from cartpole.physics import has_failed, moved
-from numpy.typing import NDArray
-from torch import Tensor
-from torch.nn.functional import linear
 
 Layers = Sequence[tuple[Tensor, Tensor]]
 Function = Callable[..., Any]

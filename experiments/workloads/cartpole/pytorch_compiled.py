@@ -1,6 +1,7 @@
 """CartPole and policy in PyTorch, a step at a time: `torch.compile` makes one function of each step's operations."""
 
 import torch
+
 from cartpole.implementation import Policy
 from cartpole.pytorch import Environments, Function
 

@@ -2,11 +2,14 @@
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy
+from jax import Array
+from numpy.typing import NDArray
+
 from cartpole.implementation import (
     MOST_STEPS,
     START,
@@ -19,8 +22,6 @@ from cartpole.implementation import (
 )
 from cartpole.limits import check_counts, check_memory, check_trajectory, free_host_bytes
 from cartpole.physics import has_failed, moved
-from jax import Array
-from numpy.typing import NDArray
 
 Layers = Sequence[tuple[Array, Array]]
 
@@ -150,7 +151,9 @@ class Xla(Implementation):
         self._layers = jax.device_put(list(pairs), self._device)
         with jax.default_device(self._device):
             key, start_key = jax.random.split(jax.random.key(seed))
-            self._batch = started(new_starts((4, environments), start_key), key)
+            batch = started(new_starts((4, environments), start_key), key)
+        # Bound to the device as what comes of a call is: the function would else be compiled again for the second call.
+        self._batch = jax.device_put(batch, self._device)
 
     def collect(self) -> None:
         """K steps with the policy's actions; nothing is kept of them but the count of episodes that ended."""
@@ -161,8 +164,8 @@ class Xla(Implementation):
         self._batch = simulate(self._batch, steps=self._steps_per_call)
 
     def synchronize(self) -> None:
-        """Waits for the last call: calls return before they are done."""
-        jax.block_until_ready(self._batch)
+        """Waits for the last call, all of whose results are there at once: calls return before they are done."""
+        self._batch.states.block_until_ready()
 
     def replay(self, states: Floats, steps: NDArray[numpy.int32], actions: Actions) -> Trajectory:
         """What given actions do; the environments of `collect` stay as they are."""

@@ -1,0 +1,126 @@
+"""Other simulators that XLA compiles: classic control of gymnax, robots of Brax, and Brax's robots on MuJoCo XLA."""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from cartpole.implementation import UnavailableError
+from cartpole.limits import check_counts, check_memory
+from cartpole.xla import free_bytes, usable_device
+
+#: Steps after which Brax cuts an episode off.
+EPISODE = 1000
+
+Function = Callable[..., Any]
+#: From a key to the states of all environments; from a key and these to the next ones and their rewards.
+Simulator = tuple[Function, Function]
+
+
+def gymnax_simulator(name: str, environments: int) -> Simulator:
+    """One of gymnax's environments, which begin again by themselves; actions are drawn from its action space."""
+    import gymnax
+
+    env, params = gymnax.make(name)
+
+    def reset(key: jax.Array) -> Any:
+        return jax.vmap(env.reset, in_axes=(0, None))(jax.random.split(key, environments), params)
+
+    def one(key: jax.Array, state: Any) -> Any:
+        action_key, step_key = jax.random.split(key)
+        action = env.action_space(params).sample(action_key)
+        observation, state, reward, *_ = env.step(step_key, state, action, params)
+        return (observation, state), reward
+
+    def step(key: jax.Array, states: Any) -> Any:
+        return jax.vmap(one)(jax.random.split(key, environments), states[1])
+
+    return reset, step
+
+
+def brax_simulator(backend: str, name: str, environments: int) -> Simulator:
+    """One of Brax's robots with episodes that begin again by themselves; actions are drawn evenly from [-1, 1]."""
+    from brax import envs
+
+    env = envs.create(name, EPISODE, batch_size=environments, backend=backend)
+
+    def step(key: jax.Array, states: Any) -> Any:
+        actions = jax.random.uniform(key, (environments, env.action_size), minval=-1, maxval=1)
+        states = env.step(states, actions)
+        return states, states.reward
+
+    return env.reset, step
+
+
+#: By the first word of a simulator's name. Of Brax's own pipelines this is the fastest.
+FAMILIES: dict[str, Callable[[str, int], Simulator]] = {
+    "gymnax": gymnax_simulator,
+    "Brax": functools.partial(brax_simulator, "spring"),
+    "MJX": functools.partial(brax_simulator, "mjx"),
+}
+
+
+class Simulation:
+    """N environments of a simulator on one device; K steps with random actions are one call.
+
+    Of the steps, the states, the last observations and the sum of each environment's rewards are kept.
+    """
+
+    def __init__(self, simulator: str, environments: int, steps_per_call: int, device: str, seed: int) -> None:
+        """Compiles the loop and makes the environments.
+
+        Args:
+            simulator: a family and a name in it, such as "Brax ant".
+            environments: N.
+            steps_per_call: K.
+            device: "cpu" or "cuda".
+            seed: of starts and of actions.
+
+        Raises:
+            UnavailableError: a package is missing, or there is no such device.
+            ValueError: there is no such simulator.
+            MemoryError: they do not fit; the message says the largest N that does.
+        """
+        check_counts(environments, steps_per_call)
+        place = usable_device(device)
+        family, _, name = simulator.partition(" ")
+        try:
+            reset, step = FAMILIES[family](name, environments)
+        except ImportError as error:
+            raise UnavailableError(f"{simulator}: not testable here: {error}; install it") from error
+        except (KeyError, ValueError) as error:
+            raise ValueError(
+                f"expected a simulator such as 'Brax ant' or 'gymnax Acrobot-v1', found {simulator!r}; "
+                f"families are {', '.join(FAMILIES)}"
+            ) from error
+
+        def turn(carried: Any, _: None) -> Any:
+            key, states, returns = carried
+            key, own = jax.random.split(key)
+            states, rewards = step(own, states)
+            return (key, states, returns + rewards), None
+
+        def start(key: jax.Array) -> Any:
+            key, own = jax.random.split(key)
+            return key, reset(own), jnp.zeros(environments)
+
+        @functools.partial(jax.jit, donate_argnums=0)
+        def simulate(carried: Any) -> Any:
+            return jax.lax.scan(turn, carried, length=steps_per_call)[0]
+
+        with jax.default_device(place):
+            key = jax.random.PRNGKey(seed)
+            self._simulate = simulate.lower(jax.eval_shape(start, key)).compile()
+            usage = self._simulate.memory_analysis()
+            total = usage.temp_size_in_bytes + usage.argument_size_in_bytes + usage.output_size_in_bytes
+            check_memory(simulator, environments, -(-total // environments), free_bytes(place), device)
+            self._carried = jax.jit(start)(key)
+
+    def simulate(self) -> None:
+        """K steps."""
+        self._carried = self._simulate(self._carried)
+
+    def synchronize(self) -> None:
+        """Waits for the last call: calls return before they are done."""
+        jax.block_until_ready(self._carried)
