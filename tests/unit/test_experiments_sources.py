@@ -69,3 +69,6 @@ def test_the_workloads_of_one_study_leave_those_of_another_alone() -> None:
     assert {"hyperparameters.py", "environment.py", "command_line.py", "host_adam.py"} <= comparison
     assert "hyperparameters.py" not in names(WORKLOADS / "stable_baselines3_train.py", "--algo", "ppo")
     assert "slow_simulator.cpp" in names(WORKLOADS / "stable_baselines3_train.py", "--env", "slow_drone:SlowDrone-v0")
+    natives = {"cartpole.h", "cartpole.cu", "cpp_threads.cpp"}
+    assert natives <= names(WORKLOADS / "cartpole_ppo.py")
+    assert not natives & comparison
