@@ -10,7 +10,9 @@ from pathlib import Path
 #: An argument such as "slow_drone:SlowDrone-v0", which makes Gymnasium import a module.
 MODULE_ARGUMENT = re.compile(r"([A-Za-z_]\w*):")
 #: What a module is compiled from, where it is not Python.
-COMPILED_FROM = (".c", ".cc", ".cpp", ".cu", ".h", ".pyx")
+COMPILED_FROM = (".c", ".cc", ".cpp", ".cu", ".pyx")
+#: What of a package's folder counts.
+OF_A_PACKAGE = {".py", ".h", *COMPILED_FROM}
 
 
 def hash_of_sources(script: Path, arguments: Sequence[str]) -> str:
@@ -29,7 +31,7 @@ def sources_of(script: Path, arguments: Sequence[str]) -> list[Path]:
         arguments: its arguments.
 
     Returns:
-        Paths in the order of their names. A module that is compiled is there by its source, `slow_simulator.cpp`.
+        Paths in the order of their names. What is compiled is there by its source: `slow_simulator.cpp`, `cartpole.h`.
     """
     named = [match[1] for argument in arguments if (match := MODULE_ARGUMENT.match(argument))]
     found, ahead = {script}, [script]
@@ -46,8 +48,8 @@ def sources_of(script: Path, arguments: Sequence[str]) -> list[Path]:
 def beside(directory: Path, module: str) -> list[Path]:
     """The source of a module or package in this directory; nothing if it is not there."""
     candidates = [directory / f"{module}{suffix}" for suffix in (".py", *COMPILED_FROM)]
-    package = [path for path in (directory / module).rglob("*") if path.suffix in (".py", *COMPILED_FROM)]
-    return [*(path for path in candidates if path.is_file()), *package]
+    of_package = (path for path in (directory / module).rglob("*") if path.suffix in OF_A_PACKAGE)
+    return [*(path for path in candidates if path.is_file()), *of_package]
 
 
 @cache

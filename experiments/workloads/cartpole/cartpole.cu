@@ -46,22 +46,41 @@ __global__ void begin(State* states, unsigned short* steps, unsigned environment
   steps[environment] = 0;
 }
 
-// Steps with actions drawn evenly. Extra rows of state are read and written once a launch, as rows of a state that is
-// too large for registers would be at best: each number in them counts the steps.
+// Reads and writes state that no step needs, shared out among all threads of the launch: each number counts the steps.
+CARTPOLE_INLINE void carry(float4* extra, unsigned long long size, unsigned count) {
+  constexpr int kAtOnce = 4;  // loads on their way, before the first store
+  unsigned long long threads = static_cast<unsigned long long>(gridDim.x) * blockDim.x;
+  float passed = static_cast<float>(count);
+  for (unsigned long long i = blockIdx.x * blockDim.x + threadIdx.x; i < size; i += kAtOnce * threads) {
+    float4 fours[kAtOnce];
+#pragma unroll
+    for (int j = 0; j < kAtOnce; j++) {
+      if (i + j * threads < size) fours[j] = extra[i + j * threads];
+    }
+#pragma unroll
+    for (int j = 0; j < kAtOnce; j++) {
+      float4 four = fours[j];
+      if (i + j * threads < size) {
+        extra[i + j * threads] = {four.x + passed, four.y + passed, four.z + passed, four.w + passed};
+      }
+    }
+  }
+}
+
+constexpr unsigned kSimulateThreads = 256;
+
+// Steps with actions drawn evenly. `size` fours of extra state are read and written once a launch, as fast as memory is:
+// what a simulator's state would cost that is that much larger. With one step per launch memory is the limit: few enough
+// registers let as many threads run as the GPU can have, and wait for it at a time.
 template <class Math, unsigned kParts>
-__global__ void simulate(State* states, unsigned short* steps, float4* extra, unsigned extra_rows,
-                         unsigned environments, unsigned count, unsigned long long first, Key key) {
+__global__ void __launch_bounds__(kSimulateThreads, 8)
+    simulate(State* states, unsigned short* steps, float4* extra, unsigned long long size, unsigned environments,
+             unsigned count, unsigned long long first, Key key) {
+  carry(extra, size, count);
   unsigned environment = blockIdx.x * blockDim.x + threadIdx.x;
   if (environment >= environments) return;
   State state = states[environment];
   unsigned lasted = steps[environment];
-
-  float passed = static_cast<float>(count);
-#pragma unroll 4
-  for (unsigned row = 0; row < extra_rows; row++) {
-    float4& four = extra[static_cast<unsigned long long>(row) * environments + environment];
-    four = {four.x + passed, four.y + passed, four.z + passed, four.w + passed};
-  }
 
   for (unsigned row = 0; row < count;) {
     unsigned long long now = first + row;

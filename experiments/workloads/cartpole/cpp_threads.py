@@ -13,7 +13,7 @@ from torch import Tensor
 
 from cartpole.implementation import Actions, Floats, Implementation, Policy, Trajectory, UnavailableError
 from cartpole.limits import check_counts, check_memory, check_trajectory, free_host_bytes
-from cartpole.pytorch import drawn_actions, layers_on, usable_device
+from cartpole.pytorch import drawn_actions, free_bytes, layers_on, usable_device
 
 #: Compiled from cpp_threads.cpp.
 LIBRARY = Path(__file__).with_name("libcartpole.so")
@@ -48,7 +48,7 @@ class CppThreads(Implementation):
     def __init__(self, environments: int, steps_per_call: int, device: str, seed: int, policy: Policy) -> None:
         check_counts(environments, steps_per_call)
         self._device = usable_device(self.name, device)
-        check_memory(self.name, environments, BYTES_EACH, free_host_bytes(), "cpu")
+        check_memory(self.name, environments, BYTES_EACH, free_bytes(self._device), device)
         torch.manual_seed(seed)
         self._library = load_library()
         self._pool = ctypes.c_void_p(self._library.cartpole_pool(len(os.sched_getaffinity(0))))

@@ -185,13 +185,14 @@ class Cuda(Implementation):
             raise ValueError(
                 f"expected {known} to simulate without a policy, found {self._variant}; choose one of them"
             )
+        fours = self.extra.size // 4
         self._launch(
             Kernel("simulate", f"{SIMULATE[self._variant]}, {self._compute_factor}", 256),
-            int(self._environments),
+            max(int(self._environments), min(fours, resident_threads())),
             self.states,
             self.steps,
             self.extra,
-            numpy.uint32(len(self.extra)),
+            numpy.uint64(fours),
             self._environments,
             self._steps_per_call,
             numpy.uint64(self._now),
@@ -244,11 +245,11 @@ class Cuda(Implementation):
             *(data.pointers() if data else (nothing,) * 5),
         )
 
-    def _launch(self, kernel: Kernel, environments: int, *arguments: Any) -> None:
-        """One thread per environment."""
+    def _launch(self, kernel: Kernel, threads: int, *arguments: Any) -> None:
+        """At least so many threads, in whole blocks."""
         if kernel not in self._kernels:
             self._kernels[kernel] = compiled(kernel)
-        blocks = -(-environments // kernel.threads)
+        blocks = -(-threads // kernel.threads)
         self._kernels[kernel]((blocks,), (kernel.threads,), arguments, shared_mem=kernel.shared_bytes)
 
 
@@ -312,6 +313,12 @@ def check_gpu(device: str) -> None:
     except (RuntimeError, ImportError) as error:  # from CUDA, and from where NVRTC is looked for
         reason = str(error).splitlines()[0]
         raise UnavailableError(f"CUDA: not testable here: {reason}; it needs a GPU, its driver, and NVRTC") from error
+
+
+def resident_threads() -> int:
+    """How many threads the GPU runs at once."""
+    attributes = cupy.cuda.Device().attributes
+    return int(attributes["MultiProcessorCount"] * attributes["MaxThreadsPerMultiProcessor"])
 
 
 def free_bytes() -> int:
