@@ -66,8 +66,9 @@ class Results:
     @property
     def source(self) -> str:
         """A sentence about where this comes from."""
+        beside = f"{self.machine['cores']} cores" + (f" of {self.machine['cpu']}" if self.device == "cuda" else "")
         return (
-            f"Measured on {self.device_name} ({self.machine['cores']} cores of {self.machine['cpu']}), "
+            f"Measured on {self.device_name} ({beside}), "
             f"{self.date[:10]}, {self.budget} budget, by `{self.command}`, with {packages_text(self.versions)}."
         )
 
