@@ -1,6 +1,7 @@
 """Other simulators that XLA compiles: classic control of gymnax, robots of Brax, and Brax's robots on MuJoCo XLA."""
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -111,15 +112,23 @@ class Simulation:
 
         with jax.default_device(place):
             key = jax.random.PRNGKey(seed)
-            self._simulate = simulate.lower(jax.eval_shape(start, key)).compile()
+            shapes = jax.eval_shape(start, key)
+            kept = sum(math.prod(leaf.shape) * leaf.dtype.itemsize for leaf in jax.tree.leaves(shapes))
+            self._check(simulator, environments, 2 * kept, place)  # XLA aborts where it cannot even count them
+            self._simulate = simulate.lower(shapes).compile()
             usage = self._simulate.memory_analysis()
-            total = usage.temp_size_in_bytes + usage.argument_size_in_bytes + usage.output_size_in_bytes
-            check_memory(simulator, environments, -(-total // environments), free_bytes(place), device)
+            needed = usage.temp_size_in_bytes + usage.argument_size_in_bytes + usage.output_size_in_bytes
+            self._check(simulator, environments, needed, place)
             self._carried = jax.jit(start)(key)
 
     def simulate(self) -> None:
         """K steps."""
         self._carried = self._simulate(self._carried)
+
+    @staticmethod
+    def _check(simulator: str, environments: int, needed_bytes: int, place: jax.Device) -> None:
+        each = -(-needed_bytes // environments)
+        check_memory(simulator, environments, each, free_bytes(place), place.platform)
 
     def synchronize(self) -> None:
         """Waits for the last call: calls return before they are done."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from experiments.environments import python_of
 
 MOST_STEPS = 500
-ENVIRONMENTS, STEPS_PER_CALL = 2051, 64  # of which no block of a GPU is a part
+ENVIRONMENTS, STEPS_PER_CALL = 1027, 64  # no multiple of a block of a GPU
 UNAVAILABLE = 3
 
 #: Of a state's numbers, which are below 8 where the test begins: float32 rounds these by up to 2.4e-7, twice; what is
@@ -67,7 +67,7 @@ def make_problem() -> dict[str, NDArray[numpy.float32]]:
     random = numpy.random.default_rng(11)
     problem = {}
     for layer, (inputs, outputs) in enumerate(((4, 64), (64, 64), (64, 2))):
-        limit = inputs**-0.5 * (8 if outputs == 2 else 1)
+        limit = 6 * inputs**-0.5
         problem[f"weight{layer}"] = random.uniform(-limit, limit, (outputs, inputs)).astype(numpy.float32)
         problem[f"bias{layer}"] = random.uniform(-limit, limit, outputs).astype(numpy.float32)
     states = random.uniform(-1, 1, (ENVIRONMENTS, 4)) * [2.5, 3, 0.22, 3]
@@ -192,7 +192,7 @@ def test_actions_are_as_frequent_as_the_policy_says(runs: Runs) -> None:
     found = runs.trajectory("rollout")
     assert set(numpy.unique(found.actions)) == {0, 1}
     chances = chances_of_1(runs.problem, found.states[:-1])
-    assert chances.min() < 0.1 and chances.max() > 0.9
+    assert (chances < 0.1).mean() > 0.01 and (chances > 0.9).mean() > 0.01
     surprise, variance = found.actions - chances, chances * (1 - chances)
     assert abs(deviations(surprise, variance)) < DEVIATIONS
     for low in numpy.arange(0, 1, 0.1):  # whether it is sure or not
@@ -218,7 +218,7 @@ def test_random_numbers_do_not_come_again(runs: Runs) -> None:
         assert abs(deviations(starts[:, number].astype(float), variance_of_start)) < DEVIATIONS
         others = starts[:, number] * starts[:, (number + 1) % 4]
         assert abs(deviations(others.astype(float), variance_of_start**2)) < DEVIATIONS
-        assert starts[:, number].min() < -0.0499 and starts[:, number].max() > 0.0499
+        assert starts[:, number].min() < -0.0495 and starts[:, number].max() > 0.0495
 
 
 def test_collect_does_what_rollout_shows(runs: Runs) -> None:

@@ -1,10 +1,12 @@
 """CartPole and policy in PyTorch, K steps at a time: their kernels are captured once and then launched as one graph."""
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
 from cartpole.implementation import Policy, UnavailableError
-from cartpole.pytorch import Batch, Environments, Loop, Step
+from cartpole.pytorch import Batch, Environments, Loop
 
 
 class CudaGraph(Environments):
@@ -18,14 +20,13 @@ class CudaGraph(Environments):
         super().__init__(environments, steps_per_call, device, seed, policy)
         self._captured: dict[Loop, Captured] = {}
 
-    def _run(self, loop: Loop, batch: Batch, *inputs: Tensor) -> tuple[Batch, Step | None]:
+    def _run(self, loop: Loop, batch: Batch, *inputs: Tensor) -> tuple[Batch, Any]:
         """Launches the loop's graph; a replay, the only loop with inputs, has one of its own each time."""
-        captured = None if inputs else self._captured.get(loop)
-        if captured is None:
-            captured = Captured(loop, batch, *inputs)
-        if not inputs:
-            self._captured[loop] = captured
-        return batch, captured.launch()
+        if inputs:
+            return batch, Captured(loop, batch, *inputs).launch()
+        if loop not in self._captured:
+            self._captured[loop] = Captured(loop, batch)
+        return batch, self._captured[loop].launch()
 
 
 class Captured:
@@ -50,7 +51,7 @@ class Captured:
             for kept, new in zip(batch, after, strict=True):
                 kept.copy_(new)
 
-    def launch(self) -> Step | None:
+    def launch(self) -> Any:
         """Runs all kernels; what the steps did is overwritten by the next launch."""
         self._graph.replay()
         return self._taken

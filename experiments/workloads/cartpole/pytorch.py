@@ -101,7 +101,7 @@ def step(batch: Batch, actions: Tensor) -> tuple[Batch, Step]:
     truncated = (steps >= MOST_STEPS) & ~terminated
     has_ended = terminated | truncated
     states = torch.where(has_ended, new_starts(following), following)
-    after = Batch(states, torch.where(has_ended, 0, steps), batch.episodes + has_ended)
+    after = Batch(states, steps.masked_fill(has_ended, 0), batch.episodes + has_ended)
     return after, Step(states, actions, terminated, truncated)
 
 
@@ -115,8 +115,8 @@ def random_step(batch: Batch) -> tuple[Batch, Step]:
     return step(batch, torch.randint_like(batch.steps, 2))
 
 
-#: Steps one after the other: from environments to what they are afterwards, and what the steps did if it is kept.
-Loop = Callable[..., tuple[Batch, Step | None]]
+#: Steps one after the other: from environments to what they are afterwards, and what the steps did, or None.
+Loop = Callable[..., tuple[Batch, Any]]
 
 
 class Environments(Implementation):
@@ -171,7 +171,7 @@ class Environments(Implementation):
         """What runs one step: PyTorch, call by call."""
         return function
 
-    def _run(self, loop: Loop, batch: Batch, *inputs: Tensor) -> tuple[Batch, Step | None]:
+    def _run(self, loop: Loop, batch: Batch, *inputs: Tensor) -> tuple[Batch, Any]:
         """Runs a loop of steps: Python does, step by step."""
         return loop(batch, *inputs)
 
