@@ -67,13 +67,13 @@ CARTPOLE_INLINE void carry(float4* extra, unsigned long long size, unsigned coun
   }
 }
 
-constexpr unsigned kSimulateThreads = 256;
+constexpr unsigned kSimulateThreads = 128;
 
 // Steps with actions drawn evenly. `size` fours of extra state are read and written once a launch, as fast as memory is:
 // what a simulator's state would cost that is that much larger. With one step per launch memory is the limit: few enough
 // registers let as many threads run as the GPU can have, and wait for it at a time.
 template <class Math, unsigned kParts>
-__global__ void __launch_bounds__(kSimulateThreads, 8)
+__global__ void __launch_bounds__(kSimulateThreads, 16)
     simulate(State* states, unsigned short* steps, float4* extra, unsigned long long size, unsigned environments,
              unsigned count, unsigned long long first, Key key) {
   carry(extra, size, count);

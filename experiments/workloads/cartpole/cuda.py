@@ -187,7 +187,7 @@ class Cuda(Implementation):
             )
         fours = self.extra.size // 4
         self._launch(
-            Kernel("simulate", f"{SIMULATE[self._variant]}, {self._compute_factor}", 256),
+            Kernel("simulate", f"{SIMULATE[self._variant]}, {self._compute_factor}", 128),
             max(int(self._environments), min(fours, resident_threads())),
             self.states,
             self.steps,
