@@ -29,7 +29,8 @@ from cartpole.physics import has_failed, moved
 Layers = Sequence[tuple[Tensor, Tensor]]
 Function = Callable[..., Any]
 
-#: Of one environment: mostly three results of the policy's hidden layers, 256 each, that are alive at a time.
+#: Of one environment: mostly three results of the policy's hidden layers, 256 each, that are alive at a time. 880 were
+#: measured in eager PyTorch.
 BYTES_EACH = 1024
 
 
