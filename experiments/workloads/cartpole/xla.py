@@ -25,8 +25,8 @@ from cartpole.physics import has_failed, moved
 
 Layers = Sequence[tuple[Array, Array]]
 
-#: Of one environment: mostly results of the policy's hidden layers, 256 each, of which two or three are alive at a time.
-#: 613 were measured.
+#: Of one environment: mostly results of the policy's hidden layers, 256 each, two of them alive at a time. 613 were
+#: measured.
 BYTES_EACH = 1024
 
 
