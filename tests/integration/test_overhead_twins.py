@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -94,7 +94,7 @@ def test_without_a_calibration_of_the_users_one_is_made_once(
     calibration = Calibration(environment_of_trace(trace.manifest, clock), now(), {}, COSTS)
     made = []
 
-    def calibrate(recorded: Run, kept: Path) -> None:
+    def calibrate(recorded: Run, kept: Path, options: Sequence[str]) -> None:
         made.append(kept)
         save(calibration, kept)
 
