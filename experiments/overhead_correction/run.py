@@ -105,7 +105,8 @@ def published_correction(trace: Trace, recorded: Run, study: CaseStudy) -> Corre
     """By whole runs, as published: of a program that is none of the workloads."""
     budget = study.matrix["budget"][study.budget]
     script = [str(recorded.python), str(WORKLOADS / "stable_baselines3_train.py"), *budget["whole_runs_of"]]
-    options = ["--whole-runs", "--repetitions", str(budget["whole_runs"]), "--", *script]
+    command = [*script, "--device", recorded.device]
+    options = ["--whole-runs", "--repetitions", str(budget["whole_runs"]), "--", *command]
     return kept_correction(trace, recorded, study.output / "calibration_by_whole_runs.json", options)
 
 
