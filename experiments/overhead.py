@@ -93,8 +93,8 @@ def removed_s(directory: Path, correction: Correction) -> tuple[Bounds, dict[str
         charged.update(process.found["correction"]["charged"])
     one = swept.processes[0]  # all have had the same role
     costs = sources_of(charged, own_correction(correction, one.file, one.found["properties"]))
-    # The counts are also those of settling, which is the same work.
-    part = expected / sum(cost.mean for cost in costs.values())
+    # The counts are also those of settling, which is the same work. A calibration may know no cost that was charged.
+    part = expected / (sum(cost.mean for cost in costs.values()) or 1.0)
     return Bounds(low, expected, high), {source: cost * part for source, cost in costs.items()}
 
 

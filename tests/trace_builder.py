@@ -101,9 +101,9 @@ class ProcessScript:
     costs: dict[str, Cost] | None = None  # in ticks
 
 
-def certain_cost(records_inside: float, records_outside: float, rest: float = 0) -> Cost:
-    parts = [Bounds(part, part, part) for part in (records_inside, records_outside, rest)]
-    return Cost(*parts, events=1)
+def certain_cost(records_inside: float, records_outside: float, rest: float = 0, rest_inside: float = 0) -> Cost:
+    *parts, inside = [Bounds(part, part, part) for part in (records_inside, records_outside, rest, rest_inside)]
+    return Cost(*parts, events=1, rest_inside_ns=inside)
 
 
 def operation(ticks: int, name: str) -> Begin:
@@ -134,7 +134,8 @@ def parse_script(text: str) -> ProcessScript:
             script.coincident = "coincident" in words
             script.amplification = options.get("amplification", 1)
         elif words[0] == "cost":
-            cost = certain_cost(options["inside"], options["outside"], options.get("rest", 0))
+            rests = (options.get(key, 0) for key in ("rest", "rest_inside"))
+            cost = certain_cost(options["inside"], options["outside"], *rests)
             script.costs = (script.costs or {}) | {words[1]: cost}
         elif words[0] == "thread":
             script.threads.append(ThreadScript(int(words[1]), options.get("start", script.start)))

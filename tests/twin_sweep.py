@@ -58,10 +58,12 @@ def keys_of_cost(frame: Begin) -> list[str]:
 
 def cost_parts(cost: Cost, amplification: int) -> tuple[list[float], list[float]]:
     """Inside and outside: the least, the expected and the most."""
-    inside, outside, rest = (
-        (part.low, part.mean, part.high) for part in (cost.records_inside_ns, cost.records_outside_ns, cost.rest_ns)
+    parts = (cost.records_inside_ns, cost.rest_inside_ns, cost.records_outside_ns, cost.rest_outside_ns)
+    inside, rest_inside, outside, rest_outside = ((part.low, part.mean, part.high) for part in parts)
+    return (
+        [amplification * inside[i] + rest_inside[i] for i in BOUNDS],
+        [amplification * outside[i] + rest_outside[i] for i in BOUNDS],
     )
-    return [amplification * inside[i] for i in BOUNDS], [amplification * outside[i] + rest[i] for i in BOUNDS]
 
 
 def resource_of(category: Category, device_works: bool) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy
 import pandas
 
-from experiments.case_study import CaseStudy, hardware
+from experiments.case_study import WORKLOADS, CaseStudy, hardware
 from experiments.claims import NOT_TESTABLE, Claim, Verdict, claims_table, judge, load_claims
 from experiments.command_line import Outcome, command_line
 from experiments.execute import Run, environment_of
@@ -51,12 +51,20 @@ def run(study: CaseStudy) -> Outcome:
     executed, failures = executed_of(study)
     missing = [*study.left_out, *failures]
     found: dict[Workload, list[Overhead]] = defaultdict(list)
+    by_whole_runs: dict[Workload, list[Overhead]] = defaultdict(list)
     corrections: dict[str, Correction] = {}
     for study_run, execution in executed:
-        correction = correction_of(open_trace(execution.trace / ON), execution.run, study.output)
+        workload, trace = study_run.workload, open_trace(execution.trace / ON)
+        correction = correction_of(trace, execution.run, study.output)
         corrections[correction.source] = correction
-        found[study_run.workload].append(overhead_of(study_run.workload, execution.trace, correction))
-    draws = draws_of({name_of(workload): runs for workload, runs in found.items()})
+        found[workload].append(overhead_of(workload, execution.trace, correction))
+        correction = published_correction(trace, execution.run, study)
+        corrections[correction.source] = correction
+        by_whole_runs[workload].append(overhead_of(workload, execution.trace, correction))
+    draws, published = (
+        draws_of({name_of(workload): runs for workload, runs in of_method.items()})
+        for of_method in (found, by_whole_runs)
+    )
     workloads = {name_of(workload): workload for workload in found}
     panels = {environment["name"]: environment["panel"] for environment in study.environments}
 
@@ -65,7 +73,9 @@ def run(study: CaseStudy) -> Outcome:
         page.paragraph(sentence)
     for source in corrections:
         page.paragraph(f"Calibration: {source}.")
-    table = overhead_table(draws, {name: panels[workload.environment] for name, workload in workloads.items()})
+    table = overhead_table(
+        draws, published, {name: panels[workload.environment] for name, workload in workloads.items()}
+    )
     labels = {name: workload.label for name, workload in workloads.items()}
     study.save_figure(FIGURE, overhead_figure(table, labels, PANELS), table)
     page.figure(FIGURE, CAPTION)
@@ -88,22 +98,33 @@ def name_of(workload: Workload) -> str:
 def correction_of(trace: Trace, recorded: Run, output: Path) -> Correction:
     """With what a user's analysis of this trace would correct it; without a calibration there, with one made here."""
     found = chosen(trace, AUTO)
-    if isinstance(found, Correction):
-        return found
-    kept = output / "calibration.json"
+    return found if isinstance(found, Correction) else kept_correction(trace, recorded, output / "calibration.json", [])
+
+
+def published_correction(trace: Trace, recorded: Run, study: CaseStudy) -> Correction:
+    """By whole runs, as published: of a program that is none of the workloads."""
+    budget = study.matrix["budget"][study.budget]
+    script = [str(recorded.python), str(WORKLOADS / "stable_baselines3_train.py"), *budget["whole_runs_of"]]
+    command = [*script, "--device", recorded.device]
+    options = ["--whole-runs", "--repetitions", str(budget["whole_runs"]), "--", *command]
+    return kept_correction(trace, recorded, study.output / "calibration_by_whole_runs.json", options)
+
+
+def kept_correction(trace: Trace, recorded: Run, kept: Path, options: Sequence[str]) -> Correction:
+    """The calibration in a file; measured, if there is none, or if it is of something else."""
     try:
         found = chosen(trace, str(kept))
-    except UsageError:  # there is none, or it is of something else
-        calibrate(recorded, kept)
+    except UsageError:
+        calibrate(recorded, kept, options)
         found = chosen(trace, str(kept))
     assert isinstance(found, Correction)
     return found
 
 
-def calibrate(recorded: Run, kept: Path) -> None:
+def calibrate(recorded: Run, kept: Path, options: Sequence[str]) -> None:
     """Measure costs as a user would, in the Python and the environment of the run."""
-    print(f"rlscope: this machine has no calibration; measuring one into {kept}, two minutes", file=sys.stderr)
-    command = [str(recorded.python), "-m", "rlscope", "calibrate", "-o", str(kept)]
+    print(f"rlscope: measuring what recording costs into {kept}, two minutes", file=sys.stderr)
+    command = [str(recorded.python), "-m", "rlscope", "calibrate", "-o", str(kept), *options]
     ended = subprocess.run(
         command, env=environment_of(recorded), cwd=kept.parent, capture_output=True, text=True, check=False
     )
@@ -113,13 +134,16 @@ def calibrate(recorded: Run, kept: Path) -> None:
         )
 
 
-def overhead_table(draws: Mapping[str, Draws], panels: Mapping[str, str]) -> pandas.DataFrame:
+def overhead_table(
+    draws: Mapping[str, Draws], published: Mapping[str, Draws], panels: Mapping[str, str]
+) -> pandas.DataFrame:
     """The table behind the figure: a row for each workload, times in percent of that without recording.
 
     Returns:
         workload, panel, iterations, iteration_ms (without recording), unrecorded (100), added (what recording adds),
-        what of it correction takes off by source, corrected, corrected of the amplified twins, bias; and removed, in
-        percent of added, where that is measurable. Measured columns have others with the ends of their intervals.
+        what of it correction takes off by source, corrected, corrected of the amplified twins, bias, bias by the
+        published method; and removed, in percent of added, where that is measurable. Measured columns have others with
+        the ends of their intervals.
     """
     rows = []
     for name, found in draws.items():
@@ -132,6 +156,7 @@ def overhead_table(draws: Mapping[str, Draws], panels: Mapping[str, str]) -> pan
         for twin in AMPLIFIED:
             row |= columns(f"corrected_{twin}_percent", found.estimate(100 + found.percent(left[twin])))
         row |= columns("bias_percent", found.estimate(found.bias_percent))
+        row |= columns("published_bias_percent", published[name].estimate(published[name].bias_percent))
         row |= columns("removed_percent", found.estimate(found.removed_percent)) if found.is_measurable else {}
         rows.append(row)
     return pandas.DataFrame(rows)

@@ -9,7 +9,6 @@ traces of the other roles in `--output`, and the lengths of all bursts there in 
 
 import argparse
 import json
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -81,6 +80,8 @@ def main() -> None:
     torch.set_num_threads(1)
     register(arguments.env)  # before the twins part, as all that is imported
 
+    has_device = arguments.device != "cpu"
+
     def train(tick: Callable[[], None]) -> None:
         given = (arguments.env, arguments.seed, arguments.device)
         agent = ppo(*given, arguments.rollout_steps) if arguments.algo == "ppo" else ALGORITHMS[arguments.algo](*given)
@@ -89,16 +90,27 @@ def main() -> None:
                 f"expected --burst-steps times --bursts to be a multiple of the {steps_of_iteration(agent)} steps of "
                 f"an iteration, found {arguments.burst_steps} times {arguments.bursts}"
             )
-        agent.learn(arguments.total_timesteps, callback=EndBursts(tick, arguments.burst_steps, arguments.warm_up_steps))
+
+        def end_burst() -> None:
+            if has_device:
+                torch.cuda.synchronize()
+            tick()
+
+        callback = EndBursts(end_burst, arguments.burst_steps, arguments.warm_up_steps)
+        agent.learn(arguments.total_timesteps, callback=callback)
         raise RuntimeError("the whole training is over before --seconds are")
 
-    # A GPU works beside the thread, whose processor time then says little.
-    clock = time.thread_time_ns if arguments.device == "cpu" else time.perf_counter_ns
     lengths_ns = run_twins(
-        TWINS, train, arguments.output, arguments.seconds, arguments.swaps, arguments.settling, arguments.bursts, clock
+        TWINS,
+        train,
+        arguments.output,
+        arguments.seconds,
+        arguments.swaps,
+        arguments.settling,
+        arguments.bursts,
+        has_device,
     )
     found = {
-        "clock": clock.__name__,
         "bursts": arguments.bursts,
         "lengths_ns": {name: lengths.tolist() for name, lengths in lengths_ns.items()},
     }

@@ -51,24 +51,31 @@ class Cost:
     Attributes:
         records_inside_ns: the work of its two records within the recorded interval.
         records_outside_ns: their work outside, in the time of what encloses the event.
-        rest_ns: all else, outside too, however often the work of the records is done.
+        rest_outside_ns: all else that is outside, however often the work of the records is done.
         events: that it was measured with.
+        rest_inside_ns: all else within the interval, as what CUPTI does in a call that it traces.
     """
 
     records_inside_ns: Bounds
     records_outside_ns: Bounds
-    rest_ns: Bounds
+    rest_outside_ns: Bounds
     events: int
+    rest_inside_ns: Bounds = Bounds(0.0, 0.0, 0.0)
+
+    @property
+    def inside_ns(self) -> Bounds:
+        """What is within the recorded interval."""
+        return self.records_inside_ns + self.rest_inside_ns
 
     @property
     def outside_ns(self) -> Bounds:
-        """What is not within the recorded interval."""
-        return self.records_outside_ns + self.rest_ns
+        """What is not."""
+        return self.records_outside_ns + self.rest_outside_ns
 
     @property
     def total_ns(self) -> Bounds:
         """Inside and outside together."""
-        return self.records_inside_ns + self.outside_ns
+        return self.inside_ns + self.outside_ns
 
     def amplified(self, times: int) -> Cost:
         """The cost where the work of each record is done so many times."""
@@ -112,8 +119,7 @@ class Correction:
         """The costs as the sweep of a file with this clock wants them."""
         per_ns = clock.denominator / clock.ns_per_denominator
         return {
-            key: (_ticks(cost.records_inside_ns, per_ns), _ticks(cost.outside_ns, per_ns))
-            for key, cost in self.costs.items()
+            key: (_ticks(cost.inside_ns, per_ns), _ticks(cost.outside_ns, per_ns)) for key, cost in self.costs.items()
         }
 
     def cost_of(self, key: str) -> Cost:

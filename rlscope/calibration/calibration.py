@@ -8,7 +8,7 @@ import os
 import platform
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from rlscope.record.trace_directory import machine
 from rlscope.trace.manifest import write_in_one_step
 from rlscope.version import __version__
 
-SCHEMA = 1
+SCHEMA = 2
 FILE_NAME = "calibration.json"
 KINDS = ("operation", "boundary", "cuda")
 AGAIN = "run `rlscope calibrate`"
@@ -148,13 +148,13 @@ def parse(document: object, where: str) -> Calibration:
     Raises:
         UsageError: it is no calibration; names the field that is wrong.
     """
-    fields = _Fields(where, "", document)
-    schema = fields.get("schema", int)
+    top = _Fields(where, "", document)
+    schema = top.get("schema", int)
     if schema != SCHEMA:
-        raise fields.wrong("schema", f"{SCHEMA} was expected, {schema} was found")
-    made_on = fields.inner("made_on")
-    versions = fields.inner("versions")
-    costs = fields.inner("costs")
+        raise top.wrong("schema", f"{SCHEMA} was expected, {schema} was found")
+    made_on = top.inner("made_on")
+    versions = top.inner("versions")
+    costs = top.inner("costs")
     return Calibration(
         Environment(
             cpu=made_on.get("cpu", str),
@@ -163,7 +163,7 @@ def parse(document: object, where: str) -> Calibration:
             python=made_on.get("python", str),
             rlscope=made_on.get("rlscope", str),
         ),
-        fields.get("made_at", str),
+        top.get("made_at", str),
         {name: versions.get(name, str) for name in versions.names()},
         {key: _parse_cost(costs, key) for key in costs.names()},
     )
@@ -205,8 +205,8 @@ def _parse_cost(costs: _Fields, key: str) -> Cost:
     if key.partition("@")[0].partition("/")[0] not in KINDS:
         raise costs.wrong(key, f"one of {', '.join(KINDS)} was expected, alone or followed by /NAME or @LIBRARY")
     cost = costs.inner(key)
-    inside, outside, rest = (cost.inner(name) for name in ("records_inside_ns", "records_outside_ns", "rest_ns"))
-    return Cost(_parse_bounds(inside), _parse_bounds(outside), _parse_bounds(rest), int(cost.number("events")))
+    parts = [field.name for field in fields(Cost) if field.name.endswith("_ns")]
+    return Cost(**{name: _parse_bounds(cost.inner(name)) for name in parts}, events=int(cost.number("events")))
 
 
 def _parse_bounds(bounds: _Fields) -> Bounds:

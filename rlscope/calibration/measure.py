@@ -144,8 +144,8 @@ class LoopFound:
         return float(ticks["many"] - ticks["on"])
 
     def _nested(self, kind: str) -> float:
-        """The share of boundaries that are called by another one; operations of the loops are not nested."""
-        if kind == "operation":
+        """The share of boundaries that are called by another one; nothing else is nested in the loops."""
+        if kind != "boundary":
             return 0.0
         found = [process.found for process in self._sweeps["on"].processes]
         entries = sum(row[-1] for each in found for row in each["transitions"])
@@ -175,15 +175,17 @@ def calibrate(on_loop: Callable[[str], None], seconds: float = SECONDS) -> tuple
     versions: dict[str, str] = {}
     missing: dict[str, str] = {}
     with tempfile.TemporaryDirectory(prefix="rlscope-calibrate-") as directory:
+        left = seconds
         for name, loop in LOOPS.items():
             place = Path(directory, name.replace(" ", "-"))
             place.mkdir()
-            measured = _run(name, seconds * loop.share, place)
+            measured = _run(name, left * loop.share, place)
             if measured.missing:
                 missing[name] = measured.missing
             else:
                 loops[name] = LoopFound(measured, place)
                 versions |= measured.versions
+                left -= seconds * loop.share if loop.has_device else 0
             on_loop(name)
     clock = loops["annotations"].clock
     return Calibration(this_environment(clock), now(), versions, costs_of(loops)), missing
@@ -221,6 +223,9 @@ def costs_of(loops: Mapping[str, LoopFound]) -> dict[str, Cost]:
     if "stable_baselines3" in loops:
         totals["operation@stable_baselines3"] = loops["stable_baselines3"].cost_ns("operations", "operation")
         events["operation@stable_baselines3"] = loops["stable_baselines3"].events("operations")
+    if "gpu" in loops:
+        kinds["cuda"] = loops["gpu"]
+        totals["cuda"], events["cuda"] = loops["gpu"].cost_ns("on", "cuda"), loops["gpu"].events("on")
     if training := [loops[name] for name in ("script", "stable_baselines3") if name in loops]:
         of_training = [loop.cost_ns("backend", "boundary") for loop in training]
         totals["boundary/torch"] = mean_of(of_training)
@@ -231,14 +236,13 @@ def costs_of(loops: Mapping[str, LoopFound]) -> dict[str, Cost]:
     for key, total in totals.items():
         kind = key.partition("@")[0].partition("/")[0]
         records, share = kinds[kind].records_ns(kind), kinds[kind].share_inside(kind)
+        rest = (total - records).bounds()
+        # CUPTI makes its own records of a call between the two callbacks that ours are made in.
+        rest_inside, rest_outside = (rest, ZERO) if kind == "cuda" else (ZERO, rest)
         costs[key] = Cost(
-            (records * share).bounds(), (records * (1 - share)).bounds(), (total - records).bounds(),
-            events[key].total(kind),
+            (records * share).bounds(), (records * (1 - share)).bounds(), rest_outside, events[key].total(kind),
+            rest_inside,
         )  # fmt: skip
-    if "gpu" in loops:
-        costs["cuda"] = Cost(
-            ZERO, ZERO, loops["gpu"].cost_ns("cuda", "cuda").bounds(), loops["gpu"].events("cuda").total("cuda")
-        )
     return costs
 
 

@@ -59,9 +59,12 @@ def run_twins(
     swaps: int,
     settling: int,
     cycle: int = 1,
-    clock: Callable[[], int] = time.thread_time_ns,
+    has_device: bool = False,
 ) -> dict[str, NDArray[np.int64]]:
-    """Runs as many processes as there are roles, all on one processor.
+    """Runs as many processes as there are roles, all on one processor; on two, if a device works for them.
+
+    Such a program's own threads launch while others wait, and what the device has done is read beside them. Its bursts
+    must end when the device has finished: else it would work on in those of the others.
 
     Args:
         twins: the roles by name.
@@ -71,7 +74,8 @@ def run_twins(
         swaps: how often each process takes each role.
         settling: bursts that are left out whenever roles were swapped.
         cycle: of the program's bursts; roles are swapped after whole cycles. Divides `settling`.
-        clock: measures bursts, in ns.
+        has_device: whether a device works for the program. Bursts are then measured by the clock on the wall, else by
+            the thread's processor time, of which a device's work is no part.
 
     Returns:
         The lengths in ns of the bursts of each role: those of one place in the program at one index, whole cycles.
@@ -79,7 +83,8 @@ def run_twins(
     Raises:
         RecordingError: one of them ended; what it said is on stderr.
     """
-    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-2 if has_device else -1 :])
+    clock = time.perf_counter_ns if has_device else time.thread_time_ns
     running: list[_Running] = []
     try:
         for name, twin in twins.items():

@@ -12,7 +12,6 @@ import json
 import math
 import random
 import sys
-import time
 import zlib
 from binascii import hexlify
 from collections.abc import Callable
@@ -40,6 +39,7 @@ TOUCHED_BYTES = 32 << 20
 OPERATIONS = RecordConfig(layers=())
 BACKEND = RecordConfig(layers=("backend",), auto=False)
 ANNOTATIONS = RecordConfig(layers=(), auto=False)
+CUDA = RecordConfig(layers=("cuda",), auto=False)
 
 
 @dataclass
@@ -66,11 +66,11 @@ class Loop:
     Attributes:
         program: what runs.
         twins: how it is recorded; "off" not at all.
-        share: of the time for measuring.
+        share: of the time for measuring; of what the GPU's leaves, where there is one.
         imports: modules that it calls; without one of them it is missing. Twins need not import them again.
         why_not: says why it cannot be run although they are there; empty if it can.
         cycle: bursts after which the same kinds of work come again.
-        clock: that measures a burst, in ns.
+        has_device: whether a GPU works for it.
     """
 
     program: Program
@@ -79,7 +79,7 @@ class Loop:
     imports: tuple[str, ...] = ()
     why_not: Callable[[], str] = str
     cycle: int = 1
-    clock: Callable[[], int] = time.thread_time_ns
+    has_device: bool = False
 
 
 def repeated(tick: Tick, times: int, iteration: Callable[[], object]) -> None:
@@ -229,7 +229,13 @@ def stable_baselines3(tick: Tick) -> None:
 
 def gpu_training_script(tick: Tick) -> None:
     """The same as `training_script`, on a GPU."""
-    training_script(tick, "cuda", 4)
+    import torch
+
+    def finish() -> None:
+        torch.cuda.synchronize()
+        tick()
+
+    training_script(finish, "cuda")
 
 
 def why_no_gpu() -> str:
@@ -242,6 +248,14 @@ def why_no_gpu() -> str:
 #: The twin that is not recorded.
 OFF = "off"
 LOOPS = {
+    "gpu": Loop(
+        gpu_training_script,
+        {OFF: Twin(), "on": Twin(CUDA), "many": Twin(CUDA, MANY)},
+        share=0.3,
+        imports=("gymnasium", "torch", "torch._dynamo"),
+        why_not=why_no_gpu,
+        has_device=True,
+    ),
     "annotations": Loop(
         annotated_python, {OFF: Twin(), "on": Twin(ANNOTATIONS), "many": Twin(ANNOTATIONS, MANY)}, share=0.07
     ),
@@ -270,14 +284,6 @@ LOOPS = {
         imports=("gymnasium", "torch", "torch._dynamo", "stable_baselines3"),
         cycle=4,
     ),
-    "gpu": Loop(
-        gpu_training_script,
-        {OFF: Twin(), "cuda": Twin(RecordConfig(layers=("cuda",), auto=False))},
-        share=0.2,
-        imports=("gymnasium", "torch", "torch._dynamo"),
-        why_not=why_no_gpu,
-        clock=time.perf_counter_ns,
-    ),
 }
 
 
@@ -291,9 +297,9 @@ def measure(loop: Loop, seconds: float, directory: Path) -> Measured:
         return Measured(missing=missing)
     versions = {name: str(module.__version__) for name, module in modules.items() if "." not in name}
     measured = Measured(versions=versions)
-    if "cuda" in loop.twins:
+    if loop.has_device:
         measured.versions["driver"] = str(_native.cuda_status()["driver_version"])
-    found = run_twins(loop.twins, loop.program, directory, seconds, SWAPS, SETTLING, loop.cycle, loop.clock)
+    found = run_twins(loop.twins, loop.program, directory, seconds, SWAPS, SETTLING, loop.cycle, loop.has_device)
     measured.lengths_ns = {name: lengths.tolist() for name, lengths in found.items()}
     measured.cycle = loop.cycle
     return measured

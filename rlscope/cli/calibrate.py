@@ -1,5 +1,6 @@
 """`rlscope calibrate`: measures what recording costs on this machine, and keeps it for later analyses."""
 
+import tempfile
 from pathlib import Path
 
 import click
@@ -8,32 +9,60 @@ from rich.console import Console
 
 from rlscope.calibration.calibration import Calibration, cache_path, save
 from rlscope.calibration.measure import calibrate as measure_costs
+from rlscope.calibration.whole_runs import CONFIGURATIONS, calibrate_whole_runs
 from rlscope.calibration.workload import LOOPS
 from rlscope.cli.progress import progress_bar
 from rlscope.cli.tables import rich_table
+from rlscope.errors import UsageError
 
 
-@click.command(epilog="Example: rlscope calibrate; then rlscope analyze trace")
+@click.command(
+    context_settings={"allow_interspersed_args": False},
+    epilog="Example: rlscope calibrate; then rlscope analyze trace",
+)
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write the calibration into this file.  [default: your cache, where analyses look for it]",
 )
-def calibrate(output: Path | None) -> None:
+@click.option(
+    "--whole-runs", is_flag=True, help="Measure as published in 2021: by runs of COMMAND, recorded differently."
+)
+@click.option("--repetitions", type=click.IntRange(min=1), default=3, show_default=True, help="Of each of its runs.")
+@click.argument("command", nargs=-1, type=click.UNPROCESSED)
+def calibrate(output: Path | None, whole_runs: bool, repetitions: int, command: tuple[str, ...]) -> None:
     """Measure what recording adds to a program on this machine, in less than two minutes.
 
     Leave the machine alone meanwhile: what else runs makes the intervals wider.
     """
+    if whole_runs != bool(command):
+        found = f"{command[0]} without --whole-runs" if command else "none"
+        raise UsageError(f"a command was expected after --whole-runs --, {found} was found")
+    if whole_runs and output is None:
+        raise UsageError(
+            "with --whole-runs, -o FILE was expected: such a calibration is for comparison, not for your cache"
+        )
     path = output if output is not None else cache_path()
-    with progress_bar("calibrating", len(LOOPS)) as advance:
-        calibration, missing = measure_costs(lambda loop: advance())
+    if whole_runs:
+        calibration, missing = _by_whole_runs(command, repetitions)
+    else:
+        with progress_bar("calibrating", len(LOOPS)) as advance:
+            calibration, missing = measure_costs(lambda loop: advance())
     save(calibration, path)
     console = Console()
     console.print(rich_table("Costs of an event, in ns", _table(calibration)))
     for loop, reason in missing.items():
         console.print(f"not measured: {loop}, because {reason}", highlight=False)
     click.echo(f"wrote {path}")
+
+
+def _by_whole_runs(command: tuple[str, ...], repetitions: int) -> tuple[Calibration, dict[str, str]]:
+    with (
+        tempfile.TemporaryDirectory(prefix="rlscope-calibrate-") as directory,
+        progress_bar("calibrating", repetitions * len(CONFIGURATIONS)) as advance,
+    ):
+        return calibrate_whole_runs(command, repetitions, Path(directory), advance)
 
 
 def _table(calibration: Calibration) -> pd.DataFrame:

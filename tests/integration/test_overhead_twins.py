@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -79,6 +79,12 @@ def test_more_is_taken_off_where_records_are_amplified(trained: Path) -> None:
     assert found.sources_s["backend"].mean > found.sources_s["operation"].mean > 0
 
 
+def test_without_known_costs_no_source_has_any(trained: Path) -> None:
+    """As where all runs of the published method were shorter with recording than without."""
+    found = overhead_of(WORKLOAD, trained, Correction({}, "by hand", {}))
+    assert {part.mean for part in found.sources_s.values()} == {0.0}
+
+
 def test_bursts_that_are_no_iteration_are_refused(tmp_path: Path) -> None:
     finished = train(tmp_path, "--bursts", "3", "--seconds", "1")
     assert finished.returncode != 0
@@ -94,7 +100,7 @@ def test_without_a_calibration_of_the_users_one_is_made_once(
     calibration = Calibration(environment_of_trace(trace.manifest, clock), now(), {}, COSTS)
     made = []
 
-    def calibrate(recorded: Run, kept: Path) -> None:
+    def calibrate(recorded: Run, kept: Path, options: Sequence[str]) -> None:
         made.append(kept)
         save(calibration, kept)
 

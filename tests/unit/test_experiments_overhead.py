@@ -178,12 +178,12 @@ def test_what_is_removed_is_not_judged_where_nothing_can_be_measured() -> None:
 
 def test_a_workload_that_cannot_be_measured_has_no_share_in_the_table() -> None:
     panels = dict.fromkeys(workloads(), "algorithm")
-    table = study.overhead_table(workloads(), panels)
+    table = study.overhead_table(workloads(), workloads(noise_s=0.1), panels)
     assert list(table["removed_percent"]) == pytest.approx([75, 90, 0])
     sources = [f"{source}_percent" for source in ("operation", "simulator", "backend", "cuda")]
     stacked = table["corrected_percent"] + table[sources].sum(axis=1)
     assert list(stacked) == pytest.approx(list(100 + table["added_percent"]))
-    assert "removed_percent" not in study.overhead_table(workloads(noise_s=0.1), panels)
+    assert "removed_percent" not in study.overhead_table(workloads(noise_s=0.1), workloads(), panels)
 
 
 def test_scripts_that_record_themselves_are_run_as_they_are(tmp_path: Path) -> None:
