@@ -1,7 +1,6 @@
 """CartPole in C++ on all cores, with the policy in PyTorch: at each step states go to it, and actions come back."""
 
 import ctypes
-import os
 import weakref
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,7 +40,7 @@ class Environments:
 
 
 class CppThreads(Implementation):
-    """N environments that a pool of threads steps, as many threads as this process may use cores."""
+    """N environments that a pool of threads steps, as many as PyTorch has."""
 
     name = "C++ threads"
 
@@ -51,7 +50,7 @@ class CppThreads(Implementation):
         check_memory(self.name, environments, BYTES_EACH, free_bytes(self._device), device)
         torch.manual_seed(seed)
         self._library = load_library()
-        self._pool = ctypes.c_void_p(self._library.cartpole_pool(len(os.sched_getaffinity(0))))
+        self._pool = ctypes.c_void_p(self._library.cartpole_pool(torch.get_num_threads()))
         weakref.finalize(self, self._library.cartpole_free, self._pool)
         self._steps_per_call = steps_per_call
         self._seed = ctypes.c_uint64(seed)
