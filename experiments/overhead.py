@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from experiments.recording import Workload
 from experiments.statistics import CONFIDENCE_PERCENT, RESAMPLES, Estimate
 from rlscope.analysis.breakdown import make_analysis
-from rlscope.analysis.correction import Z95, Bounds, Correction
+from rlscope.analysis.correction import Z95, ZERO, Bounds, Correction
 from rlscope.analysis.sweep import own_correction, sweep_trace
 from rlscope.boundaries import BOUNDARIES
 from rlscope.calibration.twins import MEASURED
@@ -100,7 +100,7 @@ def removed_s(directory: Path, correction: Correction) -> tuple[Bounds, dict[str
 
 def sources_of(charged: Mapping[str, int], correction: Correction) -> dict[str, Bounds]:
     """Events times their costs in ns, by source."""
-    sums = {source: Bounds(0.0, 0.0, 0.0) for source in SOURCES}
+    sums = dict.fromkeys(SOURCES, ZERO)
     for key, count in charged.items():
         kind, _, name = key.partition("/")
         source = kind if kind != "boundary" else "simulator" if name in SIMULATORS else "backend"

@@ -44,6 +44,9 @@ class Bounds:
         return Bounds(self.low * times, self.mean * times, self.high * times)
 
 
+ZERO = Bounds(0.0, 0.0, 0.0)
+
+
 @dataclass(frozen=True)
 class Cost:
     """What recording one event takes.
@@ -60,7 +63,7 @@ class Cost:
     records_outside_ns: Bounds
     rest_outside_ns: Bounds
     events: int
-    rest_inside_ns: Bounds = Bounds(0.0, 0.0, 0.0)
+    rest_inside_ns: Bounds = ZERO
 
     @property
     def inside_ns(self) -> Bounds:

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rlscope.analysis.correction import Bounds, Correction, Cost
+from rlscope.analysis.correction import ZERO, Bounds, Correction, Cost
 from rlscope.analysis.sweep import sweep_trace
 from rlscope.calibration.calibration import Calibration, now, this_environment
 from rlscope.calibration.twins import MEASURED
@@ -30,7 +30,6 @@ RESAMPLES = 1000
 TRIMMED = 0.1
 #: Operations that scripts without a library have, besides simulation.
 GUESSED_STAGES = ("inference", "backpropagation")
-ZERO = Bounds(0.0, 0.0, 0.0)
 
 Numbers = NDArray[np.float64]
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rlscope.analysis.correction import Bounds, Correction, Cost
+from rlscope.analysis.correction import ZERO, Bounds, Correction, Cost
 from rlscope.analysis.sweep import sweep_trace
 from rlscope.calibration.calibration import Calibration, environment_of_trace, now
 from rlscope.errors import UsageError
@@ -27,7 +27,6 @@ CONFIGURATIONS = {
     "cuda": ("--layers", "cuda", "--no-auto"),
 }
 UNINSTRUMENTED = "uninstrumented"
-ZERO = Bounds(0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
