@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from rlscope.text import cuda_version
+
 if TYPE_CHECKING:
     from rlscope._analysis import SweepDict, TickCost
     from rlscope.trace.clock import Clock
@@ -97,7 +99,7 @@ class Correction:
         costs: by "operation", "boundary" or "cuda", or more exactly "operation/NAME", "boundary/LIBRARY", "cuda/CALL";
             of programs that use a library, by "operation@LIBRARY" and the like.
         source: where they are from, for a reader.
-        versions: of the libraries that they were measured with.
+        versions: of the libraries that they were measured with, and of the driver, as `versions_of` has it.
     """
 
     costs: Mapping[str, Cost]
@@ -130,7 +132,7 @@ class Correction:
         return self.costs[key] if key in self.costs else self.costs[key.partition("/")[0]]
 
     def other_versions(self, found: Mapping[str, object]) -> list[str]:
-        """Libraries of which a trace has another version than the calibration, as texts."""
+        """Libraries, and the driver, of which a trace has another version than the calibration, as texts."""
         return [
             f"{name} {found[name]} (calibrated with {version})"
             for name, version in sorted(self.versions.items())
@@ -197,8 +199,7 @@ class CorrectedProcess:
         self._s_per_part = clock.ns_per_denominator / clock.denominator / PARTS_PER_TICK / NS_PER_S
         self.uncorrectable_s = swept["uncorrectable"][EXPECTED] * self._s_per_part
         self.uncalibrated = swept["uncalibrated"]
-        versions = found["properties"].get("versions")
-        self.other_versions = correction.other_versions(versions if isinstance(versions, dict) else {})
+        self.other_versions = correction.other_versions(versions_of(found["properties"]))
         self._width = OTHER_VERSION if self.other_versions else 1.0
         costs = ((correction.cost_of(key), events) for key, events in swept["charged"].items())
         self._noise_s = _noise_s(costs)
@@ -222,6 +223,14 @@ class CorrectedProcess:
         above = (max(bounds) - bounds[EXPECTED]) * self._s_per_part
         low = expected - self._width * math.hypot(below, noise) - shortened * expected
         return Corrected(expected, max(0.0, low), expected + self._width * math.hypot(above, noise))
+
+
+def versions_of(properties: Mapping[str, object]) -> dict[str, object]:
+    """Of the libraries in a recorded process, and of the CUDA that its driver is made for, by what is known of it."""
+    versions, cuda = properties.get("versions"), properties.get("cuda")
+    found = dict(versions) if isinstance(versions, dict) else {}
+    driver = cuda.get("driver_version") if isinstance(cuda, dict) else None
+    return found | {"driver": cuda_version(driver)} if isinstance(driver, int) and driver > 0 else found
 
 
 def corrected_parts(found: SweepDict) -> dict[RowKey, tuple[int, int, int]]:

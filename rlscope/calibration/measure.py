@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rlscope.analysis.correction import ZERO, Bounds, Correction, Cost
+from rlscope.analysis.correction import ZERO, Bounds, Correction, Cost, versions_of
 from rlscope.analysis.sweep import sweep_trace
 from rlscope.calibration.calibration import Calibration, now, this_environment
 from rlscope.calibration.twins import MEASURED
@@ -94,6 +94,13 @@ class LoopFound:
     def clock(self) -> str:
         """What the recordings read the time from."""
         return next(iter(self._sweeps.values())).processes[0].file.clock_kind.name.lower()
+
+    @property
+    def driver(self) -> dict[str, str]:
+        """Its version, if a recorded process has used it."""
+        processes = [process for swept in self._sweeps.values() for process in swept.processes]
+        versions = [versions_of(process.found["properties"]).get("driver") for process in processes]
+        return next(({"driver": str(version)} for version in versions if version), {})
 
     def more_ns(self, twin: str, than: str = OFF) -> Estimate:
         """By how much a usual burst of one twin is longer than that of another."""
@@ -183,7 +190,7 @@ def calibrate(on_loop: Callable[[str], None], seconds: float = SECONDS) -> tuple
                 missing[name] = measured.missing
             else:
                 loops[name] = LoopFound(measured, place)
-                versions |= measured.versions
+                versions |= measured.versions | loops[name].driver
                 left -= seconds * loop.share if loop.has_device else 0
             on_loop(name)
     clock = loops["annotations"].clock

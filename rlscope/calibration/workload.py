@@ -297,8 +297,6 @@ def measure(loop: Loop, seconds: float, directory: Path) -> Measured:
         return Measured(missing=missing)
     versions = {name: str(module.__version__) for name, module in modules.items() if "." not in name}
     measured = Measured(versions=versions)
-    if loop.has_device:
-        measured.versions["driver"] = str(_native.cuda_status()["driver_version"])
     found = run_twins(loop.twins, loop.program, directory, seconds, SWAPS, SETTLING, loop.cycle, loop.has_device)
     measured.lengths_ns = {name: lengths.tolist() for name, lengths in found.items()}
     measured.cycle = loop.cycle

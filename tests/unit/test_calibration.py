@@ -157,11 +157,12 @@ def test_a_trace_keeps_the_calibration_it_was_recorded_with(own_cache: Path) -> 
 
 @pytest.fixture
 def trace(tmp_path: Path) -> Path:
-    """10 s, of which a million calls of a library take 5 s, and 1 s is in a CUDA call; torch is of version 2.9."""
+    """10 s, of which a million calls of a library take 5 s, and 1 s is in a CUDA call; torch 2.9, CUDA 13.0."""
     second, calls = 1_000_000_000, 1000
     writer = TraceWriter(tmp_path / "trace")
     process = writer.process(pid=7, start_ticks=0)
     process.properties({"versions": {"torch": "2.9"}})
+    process.properties({"cuda": {"driver_version": 13000, "state": "recorded"}})
     thread = process.thread(start_ticks=0)
     for call in range(calls):
         start = call * 10 * second // calls
@@ -225,15 +226,19 @@ def test_costs_of_programs_that_use_a_library(trace: Path) -> None:
     assert analysis.processes["corrected_wall_s"].tolist() == pytest.approx([8])
 
 
-def test_another_version_of_a_library_widens_intervals_and_is_said(trace: Path) -> None:
-    analysis = analyze(open_trace(trace), correction=Correction(MILLISECONDS, "a test", {"torch": "2.8"}))
+@pytest.mark.parametrize(
+    ("calibrated", "said"),
+    [
+        ({"torch": "2.8", "driver": "13.0"}, "torch 2.9 (calibrated with 2.8)"),
+        ({"torch": "2.9", "driver": "12.8"}, "driver 13.0 (calibrated with 12.8)"),
+    ],
+)
+def test_another_version_widens_intervals_and_is_said(trace: Path, calibrated: dict[str, str], said: str) -> None:
+    analysis = analyze(open_trace(trace), correction=Correction(MILLISECONDS, "a test", calibrated))
     rows = analysis.breakdown.set_index("category")
     assert rows.loc["backend", "corrected_low_s"] == pytest.approx(4 - 2 * off(0.5, 1))
     assert analysis.correction is not None
-    assert (
-        "twice as wide as calibrated, because the trace has torch 2.9 (calibrated with 2.8)"
-        in analysis.correction.notes[1]
-    )
+    assert f"twice as wide as calibrated, because the trace has {said}" in analysis.correction.notes[1]
 
 
 def test_waits_for_other_processes_are_less_sure(tmp_path: Path) -> None:
