@@ -20,9 +20,9 @@ namespace rlscope {
 
 constexpr auto kRuntime = CUPTI_CB_DOMAIN_RUNTIME_API;
 constexpr auto kDriver = CUPTI_CB_DOMAIN_DRIVER_API;
-constexpr CUpti_CallbackId kLaunchKernel = CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000;
+constexpr CUpti_CallbackId kLaunchKernel = CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel;
 constexpr CUpti_CallbackId kGraphLaunch = CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000;
-constexpr CUpti_CallbackId kLaunchKernelInDriver = CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel;
+constexpr CUpti_CallbackId kGraphLaunchInDriver = CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch;
 
 inline CodedId operation(const char* name) {
   return Session::intern(NameKind::kOperation, Category::kPython, name);

@@ -44,19 +44,19 @@ size_t threads_of_process() {
 TEST_F(CudaLifecycle, RecordsFromStartToStopAndAgain) {
   EXPECT_EQ(state(), "recording");
   EXPECT_EQ(threads_of_process(), 1u);
-  call(kRuntime, kLaunchKernel, 1);
+  call(kDriver, kLaunchKernel, 1);
   run_kernel(1, "first");
   DeviceTrace first = stop_and_read();
   EXPECT_EQ(state(), "waiting");
   EXPECT_EQ(threads_of_process(), 0u);
   expect_nothing_left();
-  call(kRuntime, kLaunchKernel, 2);
+  call(kDriver, kLaunchKernel, 2);
   run_kernel(2, "unseen");
 
   start();
   EXPECT_EQ(state(), "recording");
   run_kernel(1, "late");  // of a launch in the first recording: its id means nothing here
-  call(kRuntime, kLaunchKernel, 3);
+  call(kDriver, kLaunchKernel, 3);
   run_kernel(3, "second");
   DeviceTrace second = stop_and_read();
   ASSERT_EQ(first.of(kKernel).size(), 1u);
@@ -69,16 +69,16 @@ TEST_F(CudaLifecycle, RecordsFromStartToStopAndAgain) {
 
 TEST_F(CudaLifecycle, ACallAcrossAStopDoesNotEndInTheNextRecording) {
   DeviceTrace first = [&] {
-    CudaCallScope open(kRuntime, kLaunchKernel, 1);
+    CudaCallScope open(kDriver, kLaunchKernel, 1);
     DeviceTrace trace = stop_and_read();
     start();
     return trace;
   }();
-  call(kRuntime, kLaunchKernel, 2);
+  call(kDriver, kLaunchKernel, 2);
   DeviceTrace second = stop_and_read();
-  EXPECT_EQ(first.calls_named("cudaLaunchKernel").size(), 1u);
-  ASSERT_EQ(second.calls_named("cudaLaunchKernel").size(), 1u);
-  EXPECT_EQ(second.calls_named("cudaLaunchKernel")[0].depth, 0u);
+  EXPECT_EQ(first.calls_named("cuLaunchKernel").size(), 1u);
+  ASSERT_EQ(second.calls_named("cuLaunchKernel").size(), 1u);
+  EXPECT_EQ(second.calls_named("cuLaunchKernel")[0].depth, 0u);
   EXPECT_EQ(second.header.misnested_operations, 0u);
 }
 
@@ -88,8 +88,8 @@ TEST_F(CudaLifecycle, ACallAcrossAGapLeavesNoFrame) {
     cuda::release("torch.profiler");
     fake_cupti_call(kRuntime, CUPTI_RUNTIME_TRACE_CBID_cudaStreamSynchronize_v3020, 1, CUPTI_API_EXIT);  // unheard
     cuda::reattach();
-    call(kRuntime, kLaunchKernel, 2);
-    call(kRuntime, kLaunchKernel, 3);
+    call(kDriver, kLaunchKernel, 2);
+    call(kDriver, kLaunchKernel, 3);
     EXPECT_EQ(Session::writer()->depth(), 0u);
   }).join();
   DeviceTrace trace = stop_and_read();
@@ -115,11 +115,11 @@ TEST_F(CudaLifecycle, ItsThreadTakesNoSignal) {
 }
 
 TEST_F(CudaLifecycle, DisableEndsTheLayerAndNotTheRecording) {
-  call(kRuntime, kLaunchKernel, 1);
+  call(kDriver, kLaunchKernel, 1);
   run_kernel(1);
   cuda::disable();
   EXPECT_EQ(state(), "off");
-  call(kRuntime, kLaunchKernel, 2);
+  call(kDriver, kLaunchKernel, 2);
   expect_nothing_left();
   EXPECT_TRUE(Session::is_recording());
   DeviceTrace trace = stop_and_read();
@@ -131,7 +131,7 @@ TEST_F(CudaLifecycle, DisableEndsTheLayerAndNotTheRecording) {
 TEST_F(CudaLifecycle, AProcessWithoutCudaIsLeftAlone) {
   Session::stop(EndReason::kStopped, 0);
   cuda::disable();
-  call(kRuntime, kLaunchKernel, 1);
+  call(kDriver, kLaunchKernel, 1);
   fake_driver_set_state(CUDA_ERROR_NOT_INITIALIZED);
   start();
   cuda::enable("");
@@ -168,13 +168,13 @@ TEST_F(CudaLifecycle, AttachesWhenTheRecordingStartsAfterTheDriver) {
 }
 
 TEST_F(CudaLifecycle, AForkedChildForgetsIt) {
-  call(kRuntime, kLaunchKernel, 1);
+  call(kDriver, kLaunchKernel, 1);
   run_kernel(1);
   uint64_t flushes = fake_cupti_flushes();
   pid_t pid = fork();
   if (pid == 0) {
     bool is_off = cuda::status().state == std::string("off");
-    call(kRuntime, kLaunchKernel, 2);  // CUPTI would not call us here
+    call(kDriver, kLaunchKernel, 2);  // CUPTI would not call us here
     Session::stop(EndReason::kStopped, 0);
     _exit(is_off && fake_cupti_flushes() == flushes ? 0 : 1);
   }
@@ -186,7 +186,7 @@ TEST_F(CudaLifecycle, AForkedChildForgetsIt) {
 }
 
 TEST_F(CudaLifecycle, AnotherProfilerGetsCuptiAndTheGapIsWritten) {
-  call(kRuntime, kLaunchKernel, 1);
+  call(kDriver, kLaunchKernel, 1);
   run_kernel(1);
   uint64_t released = now_ticks();
   cuda::release("torch.profiler");
@@ -195,13 +195,13 @@ TEST_F(CudaLifecycle, AnotherProfilerGetsCuptiAndTheGapIsWritten) {
   CUpti_SubscriberHandle other;
   EXPECT_EQ(cuptiSubscribe(&other, [](void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}, nullptr),
             CUPTI_SUCCESS);
-  call(kRuntime, kLaunchKernel, 2);
+  call(kDriver, kLaunchKernel, 2);
   run_kernel(2);
   cuptiUnsubscribe(other);
   cuda::reattach();
   uint64_t attached = now_ticks();
   EXPECT_EQ(state(), "recording");
-  call(kRuntime, kLaunchKernel, 3);
+  call(kDriver, kLaunchKernel, 3);
   run_kernel(3);
   DeviceTrace trace = stop_and_read();
   EXPECT_EQ(trace.of(kKernel).size(), 2u);
@@ -236,7 +236,7 @@ TEST_F(CudaLifecycle, WaitsForAProfilerThatKeepsCuptiForAWhile) {
   EXPECT_EQ(cuda::status().error, "");
   fake_cupti_hold(false);
   while (state() != "recording") std::this_thread::yield();
-  call(kRuntime, kLaunchKernel, 1);
+  call(kDriver, kLaunchKernel, 1);
   run_kernel(1);
   DeviceTrace trace = stop_and_read();
   EXPECT_EQ(trace.of(kGap).size(), 1u);
@@ -251,13 +251,13 @@ TEST_F(CudaLifecycle, TakesCuptiOutAtTheEndOfACallOfItsOwn) {
   EXPECT_EQ(fake_cupti_finalized(), 1u);
   EXPECT_TRUE(fake_cupti_was_finalized_at_exit());
   expect_nothing_left();
-  call(kRuntime, kLaunchKernel, 2);
+  call(kDriver, kLaunchKernel, 2);
   cuda::disable();
   EXPECT_EQ(fake_cupti_finalized(), 1u);
 
   cuda::enable("");
   start();
-  call(kRuntime, kLaunchKernel, 3);
+  call(kDriver, kLaunchKernel, 3);
   run_kernel(3);
   DeviceTrace trace = stop_and_read();
   EXPECT_EQ(trace.of(kKernel).size(), 1u);
@@ -282,7 +282,7 @@ TEST_F(CudaLifecycle, NoErrorOfCuptiHarmsTheRecording) {
     Session::stop(EndReason::kStopped, 0);
     fake_cupti_fail(function, CUPTI_ERROR_UNKNOWN);
     start();
-    call(kRuntime, kLaunchKernel, 1);
+    call(kDriver, kLaunchKernel, 1);
     run_kernel(1);
     DeviceTrace trace = stop_and_read();
     EXPECT_EQ(state(), "failed") << function;
@@ -302,20 +302,20 @@ TEST_F(CudaLifecycle, ErrorsOfWhatIsNotNeededChangeNothing) {
   for (const char* function : functions) fake_cupti_fail(function, CUPTI_ERROR_NOT_SUPPORTED);
   start();
   fake_cupti_context(CUPTI_CBID_RESOURCE_CONTEXT_CREATED, 0);
-  call(kRuntime, kLaunchKernel, 1);
+  call(kDriver, kLaunchKernel, 1);
   run_kernel(1);
   EXPECT_EQ(state(), "recording");
   EXPECT_EQ(stop_and_read().of(kKernel).size(), 1u);
 }
 
 TEST_F(CudaLifecycle, ADriverThatIsGoneIsNotCalled) {
-  call(kRuntime, kLaunchKernel, 1);
+  call(kDriver, kLaunchKernel, 1);
   run_kernel(1);
   fake_driver_set_state(CUDA_ERROR_DEINITIALIZED);
   uint64_t flushes = fake_cupti_flushes();
   DeviceTrace trace = stop_and_read();
   EXPECT_EQ(fake_cupti_flushes(), flushes);
-  EXPECT_EQ(trace.calls_named("cudaLaunchKernel").size(), 1u);
+  EXPECT_EQ(trace.calls_named("cuLaunchKernel").size(), 1u);
 }
 
 }  // namespace

@@ -93,7 +93,7 @@ TEST_F(CudaProgram, IsRecordedFromInitializationToExit) {
   EXPECT_EQ(recorded.header.end_reason, EndReason::kStopped);
   EXPECT_EQ(recorded.of(kKernel).size(), 2000u);
   EXPECT_EQ(recorded.header.unresolved_launches, 0u);
-  EXPECT_EQ(recorded.calls_named("cudaLaunchKernel").size(), 2000u);
+  EXPECT_EQ(recorded.calls_named("cuLaunchKernel").size(), 2000u);
   EXPECT_NE(recorded.property("process_name").find("\"fake_program\""), std::string::npos);
   EXPECT_NE(recorded.property("devices").find("GPU-a0a1"), std::string::npos);
 }
@@ -164,7 +164,7 @@ TEST_F(CudaProgram, GoesOnWhereFlushesFail) {
   set("FAKE_PROGRAM_SLEEPS", "3");  // the line comes once, not with every flush
   run(FAKE_DRIVER, FAKE_CUPTI, "10");
   expect_error("cuptiActivityFlushAll gave CUPTI_ERROR_UNKNOWN (999)");
-  EXPECT_EQ(trace().calls_named("cudaLaunchKernel").size(), 20u);
+  EXPECT_EQ(trace().calls_named("cuLaunchKernel").size(), 20u);
 }
 
 TEST_F(CudaProgram, GoesOnWhereCuptiGivesUp) {
@@ -172,7 +172,7 @@ TEST_F(CudaProgram, GoesOnWhereCuptiGivesUp) {
   set("FAKE_CUPTI_FLUSH_MS", "100000");  // CUPTI must not be called after that
   run(FAKE_DRIVER, FAKE_CUPTI, "10");
   expect_error("CUPTI has given up: the device fell off the bus");
-  EXPECT_EQ(trace().calls_named("cudaLaunchKernel").size(), 20u);
+  EXPECT_EQ(trace().calls_named("cuLaunchKernel").size(), 20u);
 }
 
 TEST_F(CudaProgram, EndsWhileAFlushHangs) {
@@ -180,7 +180,7 @@ TEST_F(CudaProgram, EndsWhileAFlushHangs) {
   set("FAKE_PROGRAM_SLEEPS", "2");
   run(FAKE_DRIVER, FAKE_CUPTI, "10");
   expect_error("CUPTI has hung while records were fetched");
-  EXPECT_EQ(trace().calls_named("cudaLaunchKernel").size(), 20u);
+  EXPECT_EQ(trace().calls_named("cuLaunchKernel").size(), 20u);
 }
 
 TEST_F(CudaProgram, IsFlushedEverySecond) {

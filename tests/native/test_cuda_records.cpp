@@ -25,7 +25,7 @@ TEST_F(CudaRecords, AKernelBelongsToTheOperationThatLaunchedIt) {
   writer->begin(loop);
   writer->begin(backward);
   writer->begin(update);
-  call(kRuntime, kLaunchKernel, 10);
+  call(kDriver, kLaunchKernel, 10);
   writer->end_to(0);
   run_kernel(10, "_Z4gemmPf");  // it runs when the operation has ended
   DeviceTrace trace = stop_and_read();
@@ -47,14 +47,14 @@ TEST_F(CudaRecords, AHelperThreadInheritsTheMainThreadsOperation) {
   CodedId backward = operation("backpropagation"), own = operation("prefetch");
   StreamWriter* writer = Session::writer();
   writer->begin(backward);
-  std::thread([] { call(kRuntime, kLaunchKernel, 1); }).join();
+  std::thread([] { call(kDriver, kLaunchKernel, 1); }).join();
   std::thread([&] {
     Session::writer()->begin(own);
-    call(kRuntime, kLaunchKernel, 2);
+    call(kDriver, kLaunchKernel, 2);
     Session::writer()->end();
   }).join();
   writer->end();
-  std::thread([] { call(kRuntime, kLaunchKernel, 3); }).join();
+  std::thread([] { call(kDriver, kLaunchKernel, 3); }).join();
   for (uint32_t correlation : {1, 2, 3}) run_kernel(correlation);
   DeviceTrace trace = stop_and_read();
   std::vector<ReadRecord> kernels = trace.of(kKernel);
@@ -97,20 +97,33 @@ TEST_F(CudaRecords, TheBodyOfALoopInAGraphBelongsToTheLaunchOfTheGraph) {
 
 TEST_F(CudaRecords, TheDriversCallInsideTheRuntimesIsPartOfIt) {
   {
-    CudaCallScope outer(kRuntime, kLaunchKernel, 20);
-    call(kDriver, kLaunchKernelInDriver, 21);
+    CudaCallScope outer(kRuntime, kGraphLaunch, 20);
+    call(kDriver, kGraphLaunchInDriver, 21);
   }
-  call(kDriver, kLaunchKernelInDriver, 22);
+  call(kDriver, kGraphLaunchInDriver, 22);
   for (uint32_t correlation : {20, 21, 22}) run_kernel(correlation);  // whichever id CUPTI gives the kernel
   DeviceTrace trace = stop_and_read();
-  EXPECT_EQ(trace.calls_named("cudaLaunchKernel").size(), 1u);
-  EXPECT_EQ(trace.calls_named("cuLaunchKernel").size(), 1u);
+  EXPECT_EQ(trace.calls_named("cudaGraphLaunch").size(), 1u);
+  EXPECT_EQ(trace.calls_named("cuGraphLaunch").size(), 1u);
   EXPECT_EQ(trace.of(kKernel).size(), 3u);
   EXPECT_EQ(trace.header.unresolved_launches, 0u);
 }
 
+TEST_F(CudaRecords, AKernelsLaunchIsFollowedInTheDriverAlone) {
+  {
+    CudaCallScope outer(kRuntime, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000, 20);
+    call(kDriver, kLaunchKernel, 20);
+  }
+  run_kernel(20);
+  EXPECT_EQ(fake_cupti_callbacks(), 2u);
+  DeviceTrace trace = stop_and_read();
+  EXPECT_EQ(trace.calls_named("cudaLaunchKernel").size(), 0u);
+  EXPECT_EQ(trace.calls_named("cuLaunchKernel").size(), 1u);
+  EXPECT_EQ(trace.header.unresolved_launches, 0u);
+}
+
 TEST_F(CudaRecords, CallsThatWaitAreToldFromCallsThatWork) {
-  call(kRuntime, kLaunchKernel, 1);
+  call(kDriver, kLaunchKernel, 1);
   call(kRuntime, CUPTI_RUNTIME_TRACE_CBID_cudaStreamSynchronize_v3020, 2);
   call(kRuntime, CUPTI_RUNTIME_TRACE_CBID_cudaMemcpy_v3020, 3);
   call(kRuntime, CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_v3020, 4);
@@ -128,7 +141,7 @@ TEST_F(CudaRecords, CallsThatWaitAreToldFromCallsThatWork) {
     EXPECT_NE(call.end_ticks, 0u);
   }
   std::map<std::string, Category> expected = {
-      {"cudaLaunchKernel", Category::kCuda},    {"cudaStreamSynchronize", Category::kCudaWait},
+      {"cuLaunchKernel", Category::kCuda},      {"cudaStreamSynchronize", Category::kCudaWait},
       {"cudaMemcpy", Category::kCudaWait},      {"cudaMemcpyAsync", Category::kCuda},
       {"cudaFree", Category::kCudaWait},        {"cuCtxSynchronize", Category::kCudaWait},
   };
@@ -157,7 +170,7 @@ TEST_F(CudaRecords, AReplayedGraphShowsItsKernels) {
 }
 
 TEST_F(CudaRecords, TimesAreOnTheProcesssClock) {
-  call(kRuntime, kLaunchKernel, 1);
+  call(kDriver, kLaunchKernel, 1);
   std::vector<ClockPair> starts;
   for (int i = 0; i < 50; i++) {
     ClockPair start = read_clock_pair();
@@ -209,7 +222,7 @@ TEST_F(CudaRecords, EveryKindOfWorkHasItsNameAndBytes) {
 }
 
 TEST_F(CudaRecords, BuffersOutOfOrderGiveChunksThatAreInOrder) {
-  call(kRuntime, kLaunchKernel, 1);
+  call(kDriver, kLaunchKernel, 1);
   fake_cupti_reverse_buffers();
   fake_cupti_use_worker();
   uint64_t now_ns = monotonic_ns();
@@ -243,7 +256,7 @@ TEST_F(CudaRecords, BuffersOutOfOrderGiveChunksThatAreInOrder) {
 }
 
 TEST_F(CudaRecords, WhatIsLostIsCounted) {
-  call(kRuntime, kLaunchKernel, 1);
+  call(kDriver, kLaunchKernel, 1);
   run_kernel(1);
   run_kernel(99);                                        // of a call that nobody saw
   fake_cupti_kernel({1, 0, 0, 0, 1, 7}, "without time");  // CUPTI had no memory for its times
@@ -259,7 +272,7 @@ TEST_F(CudaRecords, WhatIsLostIsCounted) {
 }
 
 TEST_F(CudaRecords, WorkThatGoesOnWhenTheRecordingEndsIsCountedAsLost) {
-  call(kRuntime, kLaunchKernel, 1);
+  call(kDriver, kLaunchKernel, 1);
   run_kernel(1);
   fake_cupti_unfinished_kernel();
   DeviceTrace trace = stop_and_read();
@@ -271,7 +284,7 @@ TEST_F(CudaRecords, WorkThatGoesOnWhenTheRecordingEndsIsCountedAsLost) {
 TEST_F(CudaRecords, DevicesAreDescribedOnce) {
   fake_cupti_context(CUPTI_CBID_RESOURCE_CONTEXT_CREATED, 0);
   fake_cupti_context(CUPTI_CBID_RESOURCE_CONTEXT_CREATED, 0);
-  call(kRuntime, kLaunchKernel, 1);
+  call(kDriver, kLaunchKernel, 1);
   uint64_t now_ns = monotonic_ns();
   fake_cupti_kernel({1, now_ns, now_ns + 1, 1, 2, 7}, "k");  // of a context that was there before us
   DeviceTrace trace = stop_and_read();
@@ -288,7 +301,7 @@ TEST_F(CudaRecords, DevicesAreDescribedOnce) {
 }
 
 TEST_F(CudaRecords, RecordsAreFetchedBeforeAContextGoes) {
-  call(kRuntime, kLaunchKernel, 1);
+  call(kDriver, kLaunchKernel, 1);
   run_kernel(1);
   fake_cupti_context(CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, 0);
   EXPECT_EQ(fake_cupti_flushes(), 1u);
@@ -307,7 +320,7 @@ TEST_F(CudaRecords, TheAnalysisReadsThem) {
   CodedId backward = operation("backpropagation");
   StreamWriter* writer = Session::writer();
   writer->begin(backward);
-  call(kRuntime, kLaunchKernel, 1);
+  call(kDriver, kLaunchKernel, 1);
   uint64_t now_ns = monotonic_ns();
   fake_cupti_kernel({1, now_ns, now_ns + 1'000'000, 0, 1, 7}, "long");
   fake_cupti_kernel({1, now_ns + 500'000, now_ns + 2'000'000, 0, 1, 8}, "beside");
@@ -338,8 +351,8 @@ TEST_F(CudaRecords, EightThreadsLaunchWhileRecordingStopsAndStarts) {
       for (uint32_t i = 0; !is_done; i++) {
         uint32_t correlation = thread << 24 | (i & 0xFFFF);
         {
-          CudaCallScope outer(kRuntime, kLaunchKernel, correlation);
-          call(kDriver, kLaunchKernelInDriver, correlation);
+          CudaCallScope outer(kRuntime, kGraphLaunch, correlation);
+          call(kDriver, kGraphLaunchInDriver, correlation);
         }
         uint64_t now_ns = monotonic_ns();
         fake_cupti_kernel({correlation, now_ns - 10, now_ns, thread % 2, 1, thread}, "k");

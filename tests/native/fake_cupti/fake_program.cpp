@@ -4,7 +4,7 @@
 // FAKE_PROGRAM_SLEEPS: it goes on for so many seconds.
 #include <cuda.h>
 #include <cupti_callbacks.h>
-#include <cupti_runtime_cbid.h>
+#include <cupti_driver_cbid.h>
 #include <dlfcn.h>
 #include <time.h>
 
@@ -44,13 +44,13 @@ int main(int, char** arguments) {
     auto* call = look_up<decltype(fake_cupti_call)>(cupti, "fake_cupti_call");
     auto* kernel = look_up<decltype(fake_cupti_kernel)>(cupti, "fake_cupti_kernel");
     auto launch_all = [&](uint32_t stream) {
-      constexpr auto kRuntime = CUPTI_CB_DOMAIN_RUNTIME_API;
-      constexpr auto kLaunch = CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000;
+      constexpr auto kDriver = CUPTI_CB_DOMAIN_DRIVER_API;
+      constexpr auto kLaunch = CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel;
       for (int i = 0; i < launches; i++) {
         uint32_t correlation = stream * 1'000'000 + static_cast<uint32_t>(i);
-        call(kRuntime, kLaunch, correlation, CUPTI_API_ENTER);
+        call(kDriver, kLaunch, correlation, CUPTI_API_ENTER);
         uint64_t start_ns = now_ns();
-        call(kRuntime, kLaunch, correlation, CUPTI_API_EXIT);
+        call(kDriver, kLaunch, correlation, CUPTI_API_EXIT);
         kernel({correlation, start_ns, now_ns(), 0, 1, stream}, "a_kernel");
       }
     };
