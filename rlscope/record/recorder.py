@@ -25,6 +25,7 @@ from rlscope.record.config import RecordConfig
 from rlscope.record.cupti import NSIGHT_COMPUTE_VARIABLE, cupti_directories
 from rlscope.record.hooks import Hooks
 from rlscope.record.import_hooks import ImportHooks
+from rlscope.record.started_as import is_worker, known_properties
 from rlscope.trace.manifest import note_unrecorded
 
 END_STOPPED = 1
@@ -59,7 +60,7 @@ class Recorder:
         self._started_ns = 0
         self._is_writing = False
         self._wrapped: list[tuple[ModuleType | type, Category]] = []
-        self._is_worker = _service_of_this_process() is not None or _is_multiprocessing_child()
+        self._is_worker = is_worker()
 
     def start(self) -> None:
         """Hooks into the program; records at once unless iterations are to be skipped first.
@@ -184,9 +185,7 @@ class Recorder:
         self._started_ns = time.monotonic_ns()
         self._is_writing = True
         properties: dict[str, Any] = {"python": sys.version.split()[0], "command": sys.orig_argv}
-        service = _service_of_this_process()
-        if service is not None:
-            properties.update(role="infrastructure", process_name=service)
+        properties.update(known_properties())
         if self._process_name is not None:
             properties["process_name"] = self._process_name
         _native.write_properties(json.dumps(properties))
@@ -300,13 +299,3 @@ def give_up(directory: Path, error: Exception) -> None:
 
 def _has_version(name: str) -> bool:
     return isinstance(getattr(sys.modules.get(name), "__version__", None), str)
-
-
-def _service_of_this_process() -> str | None:
-    """The name of a process of the standard library that does none of the program's work, None for any other."""
-    arguments = " ".join(sys.orig_argv)
-    return next((name for name in ("forkserver", "resource_tracker") if f"multiprocessing.{name}" in arguments), None)
-
-
-def _is_multiprocessing_child() -> bool:
-    return "--multiprocessing-fork" in sys.orig_argv
