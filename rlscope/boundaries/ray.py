@@ -1,4 +1,4 @@
-"""Ray: `ray.get` and `ray.wait` wait for what other processes make."""
+"""Ray: `ray.get` and `ray.wait` wait for what other processes make, and a worker waits for its next task."""
 
 from rlscope.model import Category
 from rlscope.record.boundary import Boundary
@@ -7,5 +7,9 @@ from rlscope.record.boundary import Boundary
 BOUNDARY = Boundary(
     library="ray._raylet",
     category=Category.WAIT,
-    functions=("ray._raylet.CoreWorker.get_objects", "ray._raylet.CoreWorker.wait"),
+    functions=(
+        "ray._raylet.CoreWorker.get_objects",
+        "ray._raylet.CoreWorker.wait",
+        "ray._raylet.CoreWorker.run_task_loop",
+    ),
 )
