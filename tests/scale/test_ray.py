@@ -12,7 +12,8 @@ TASK_LOOP = "ray._raylet.CoreWorker.run_task_loop"
 
 @pytest.mark.timeout(3600)
 def test_no_actor_is_lost(tmp_path: Path) -> None:
-    pids = json.loads(record_at_scale(tmp_path / "trace", "actors.py", COUNT))
+    record_at_scale(tmp_path / "trace", "actors.py", COUNT, tmp_path / "pids.json")
+    pids = json.loads((tmp_path / "pids.json").read_text())
     assert len(set(pids)) == COUNT
     processes = lossless_processes(tmp_path / "trace")
     for pid in pids:

@@ -1,12 +1,13 @@
-"""Starts many Ray actors, calls a method of each, and has one task make numbers. Argument: how many actors.
+"""Starts many Ray actors, calls a method of each, and has one task make numbers.
 
-Prints the actors' process ids, as JSON.
+Arguments: how many actors, and a file for their process ids, as JSON: Ray prints warnings of its own.
 """
 
 import json
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import ray
 
@@ -35,5 +36,5 @@ if __name__ == "__main__":
     numbers = count.remote(3)
     ray.wait([numbers])
     assert [ray.get(number) for number in numbers] == [0, 1, 4]
-    print(json.dumps(pids))
+    Path(sys.argv[2]).write_text(json.dumps(pids))
     ray.shutdown()
