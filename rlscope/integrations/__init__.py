@@ -12,6 +12,7 @@ from rlscope.integrations import (
     jax_profiler,
     pettingzoo,
     pyflyt,
+    ray,
     sbx,
     stable_baselines3,
     tensorflow,
@@ -34,5 +35,6 @@ HOOKS: tuple[FunctionHook | MethodHook | WrapperHook, ...] = (
     *tf_agents.HOOKS,
     *jax.HOOKS,
     *sbx.HOOKS,
+    *ray.HOOKS,
 )
 PROFILERS: tuple[ProfilerHook, ...] = (torch_profiler.PROFILER, jax_profiler.PROFILER)

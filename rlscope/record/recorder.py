@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -24,6 +25,7 @@ from rlscope.record.config import RecordConfig
 from rlscope.record.cupti import NSIGHT_COMPUTE_VARIABLE, cupti_directories
 from rlscope.record.hooks import Hooks
 from rlscope.record.import_hooks import ImportHooks
+from rlscope.record.started_as import is_worker, known_properties
 from rlscope.trace.manifest import note_unrecorded
 
 END_STOPPED = 1
@@ -58,7 +60,7 @@ class Recorder:
         self._started_ns = 0
         self._is_writing = False
         self._wrapped: list[tuple[ModuleType | type, Category]] = []
-        self._is_worker = _service_of_this_process() is not None or _is_multiprocessing_child()
+        self._is_worker = is_worker()
 
     def start(self) -> None:
         """Hooks into the program; records at once unless iterations are to be skipped first.
@@ -68,7 +70,7 @@ class Recorder:
         """
         self._imports.install()
         progress.listener = self.on_progress
-        self._imports.after_import("multiprocessing.util", self._follow_multiprocessing)
+        self._imports.after_import("multiprocessing.process", self._follow_multiprocessing)
         for boundary in self._boundaries():
             self._follow(boundary)
         if self.config.auto:
@@ -183,9 +185,7 @@ class Recorder:
         self._started_ns = time.monotonic_ns()
         self._is_writing = True
         properties: dict[str, Any] = {"python": sys.version.split()[0], "command": sys.orig_argv}
-        service = _service_of_this_process()
-        if service is not None:
-            properties.update(role="infrastructure", process_name=service)
+        properties.update(known_properties())
         if self._process_name is not None:
             properties["process_name"] = self._process_name
         _native.write_properties(json.dumps(properties))
@@ -214,13 +214,18 @@ class Recorder:
             self._hooks.on_subclasses(owner, lambda cls: _intercept_slots(cls, name, category))
 
     def _follow_multiprocessing(self, module: ModuleType) -> None:
-        """A child of multiprocessing has a name, which it knows soon after it has started."""
-        module.register_after_fork(self, Recorder._name_after_multiprocessing)
+        """A child of multiprocessing knows its name when it begins to run, however it was started."""
+        self._hooks.replace(module.BaseProcess, "_bootstrap", self._naming)
 
-    def _name_after_multiprocessing(self) -> None:
-        process = sys.modules["multiprocessing.process"].current_process()
-        if _native.is_recording():
-            _native.write_properties(json.dumps({"process_name": process.name, "role": "worker"}))
+    def _naming(self, bootstrap: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(bootstrap)
+        def naming(process: Any, *args: Any, **kwargs: Any) -> Any:
+            self._process_name = process.name
+            if _native.is_recording():
+                _native.write_properties(json.dumps({"process_name": process.name, "role": "worker"}))
+            return bootstrap(process, *args, **kwargs)
+
+        return naming
 
 
 def _intercept_slots(owner: type, name: str, category: Category) -> None:
@@ -294,13 +299,3 @@ def give_up(directory: Path, error: Exception) -> None:
 
 def _has_version(name: str) -> bool:
     return isinstance(getattr(sys.modules.get(name), "__version__", None), str)
-
-
-def _service_of_this_process() -> str | None:
-    """The name of a process of the standard library that does none of the program's work, None for any other."""
-    arguments = " ".join(sys.orig_argv)
-    return next((name for name in ("forkserver", "resource_tracker") if f"multiprocessing.{name}" in arguments), None)
-
-
-def _is_multiprocessing_child() -> bool:
-    return "--multiprocessing-fork" in sys.orig_argv

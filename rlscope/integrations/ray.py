@@ -1,0 +1,68 @@
+"""Ray: an actor's process has the name of the actor's class, and its tasks are the program's own work."""
+
+import functools
+import inspect
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from rlscope import _native
+from rlscope.record.decorator import scoped
+from rlscope.record.hooks import WrapperHook
+
+MANAGER = ("ray._private.function_manager", "FunctionActorManager")
+
+
+def _naming(load: Callable[..., Any]) -> Callable[..., Any]:
+    """In the place of the function that loads an actor's class: a process's own first, then those of its handles."""
+    is_named = False
+
+    def loading(manager: Any, job_id: Any, descriptor: Any, *args: Any, **kwargs: Any) -> Any:
+        nonlocal is_named
+        if not is_named and not manager._worker.actor_id.is_nil() and _native.is_recording():
+            is_named = True
+            _native.write_properties(json.dumps({"process_name": descriptor.class_name.split(".")[-1]}))
+        return load(manager, job_id, descriptor, *args, **kwargs)
+
+    return loading
+
+
+def _marking(get: Callable[..., Any]) -> Callable[..., Any]:
+    """In the place of the method by which a worker finds what a task calls."""
+
+    def getting(*args: Any, **kwargs: Any) -> Any:
+        info = get(*args, **kwargs)
+        return info._replace(function=_as_task(info.function, info.function_name))
+
+    return getting
+
+
+@functools.cache
+def _as_task(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    scope = _native.callback(f"ray.remote({name})")
+    if inspect.isgeneratorfunction(function):
+        return _in_turns(function, scope)
+    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+        return function  # runs on a thread of its own, which waits in no call of Ray
+    return scoped(function, scope)
+
+
+def _in_turns(function: Callable[..., Iterator[Any]], scope: _native.Scope) -> Callable[..., Iterator[Any]]:
+    @functools.wraps(function)
+    def taking_turns(*args: Any, **kwargs: Any) -> Iterator[Any]:
+        values = function(*args, **kwargs)
+        while True:
+            with scope:
+                try:
+                    value = next(values)
+                except StopIteration:
+                    return
+            yield value
+
+    return taking_turns
+
+
+HOOKS: tuple[WrapperHook, ...] = (
+    WrapperHook(MANAGER[0], (MANAGER[1], "load_actor_class"), _naming),
+    WrapperHook(MANAGER[0], (MANAGER[1], "get_execution_info"), _marking),
+)
