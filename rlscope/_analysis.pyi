@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import TypedDict
+from typing import TypedDict, overload
 
 class _Stream(TypedDict):
     stream: int
@@ -76,8 +76,13 @@ class SweepDict(TypedDict, total=False):
     transitions: list[tuple[str, str, str, str, int]]
     # Begun events by kind: operation, phase, python, simulator, backend, cuda, wait; device work: kernel, copy, memset.
     events: dict[str, int]
-    # How often each boundary was entered, by name.
+    # How often each boundary was entered, by name; of a wait without the stream that stands behind the first space.
     crossings: dict[str, int]
+    # (phase, start_ticks, end_ticks): its first begin and its last end, of each named phase, in order of start.
+    phases: list[tuple[str, int, int]]
+    # (phase, name of the boundary with its stream, count, ticks). Entries on any thread; ticks are the process's, and
+    # sum to those of the breakdown's category `wait`.
+    waits: list[tuple[str, str, int, int]]
     # (name, whether it waits for the device, count)
     cuda_calls: list[tuple[str, bool, int]]
     gpu: list[_Device]
@@ -111,5 +116,11 @@ def properties(path: str | PathLike[str], recover: bool = False) -> dict[str, ob
 # (ticks - from) * numerator / denominator` of ticks, rounded, from the tuple (from, to, numerator, denominator).
 _UnionProcess = tuple[str | PathLike[str], int, int, tuple[int, int, int, int], dict[int, int]]
 
-# How long each device worked for any of the processes, in the time that the clocks make.
-def device_union(processes: Sequence[_UnionProcess], recover: bool = False) -> list[int]: ...
+# How long each device worked for any of the processes, in the time that the clocks make. With `bins`, (start, width,
+# count) in that time, how long it did so within each bin; what lies outside the bins is left out.
+@overload
+def device_union(processes: Sequence[_UnionProcess], recover: bool = False, bins: None = None) -> list[int]: ...
+@overload
+def device_union(
+    processes: Sequence[_UnionProcess], recover: bool = False, *, bins: tuple[int, int, int]
+) -> list[list[int]]: ...
