@@ -39,8 +39,8 @@ def waited_for(analysis: Analysis) -> pd.DataFrame:
 def process_lines(analysis: Analysis) -> list[str]:
     """The processes that ended a phase last, and how to read the seconds of shared devices."""
     lines = [
-        f"straggler in phase {row['phase']}: {row['straggler']}, which ended {row['late_s']:.3g} s after the median end "
-        f"of {row['processes']} processes, which took {row['least_s']:.3g} to {row['most_s']:.3g} s"
+        f"straggler in phase {row['phase']}: {row['straggler']}, which ended {row['late_s']:.3g} s after the median "
+        f"end of {row['processes']} processes, which took {row['least_s']:.3g} to {row['most_s']:.3g} s"
         for row in phase_groups(analysis.phases).to_dict("records")
         if pd.notna(row["straggler"])
     ]
