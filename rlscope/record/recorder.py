@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -68,7 +69,7 @@ class Recorder:
         """
         self._imports.install()
         progress.listener = self.on_progress
-        self._imports.after_import("multiprocessing.util", self._follow_multiprocessing)
+        self._imports.after_import("multiprocessing.process", self._follow_multiprocessing)
         for boundary in self._boundaries():
             self._follow(boundary)
         if self.config.auto:
@@ -214,13 +215,18 @@ class Recorder:
             self._hooks.on_subclasses(owner, lambda cls: _intercept_slots(cls, name, category))
 
     def _follow_multiprocessing(self, module: ModuleType) -> None:
-        """A child of multiprocessing has a name, which it knows soon after it has started."""
-        module.register_after_fork(self, Recorder._name_after_multiprocessing)
+        """A child of multiprocessing knows its name when it begins to run, however it was started."""
+        self._hooks.replace(module.BaseProcess, "_bootstrap", self._naming)
 
-    def _name_after_multiprocessing(self) -> None:
-        process = sys.modules["multiprocessing.process"].current_process()
-        if _native.is_recording():
-            _native.write_properties(json.dumps({"process_name": process.name, "role": "worker"}))
+    def _naming(self, bootstrap: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(bootstrap)
+        def naming(process: Any, *args: Any, **kwargs: Any) -> Any:
+            self._process_name = process.name
+            if _native.is_recording():
+                _native.write_properties(json.dumps({"process_name": process.name, "role": "worker"}))
+            return bootstrap(process, *args, **kwargs)
+
+        return naming
 
 
 def _intercept_slots(owner: type, name: str, category: Category) -> None:
