@@ -30,8 +30,13 @@ def phases_shown(analysis: Analysis) -> pd.DataFrame:
 
 
 def waited_for(analysis: Analysis) -> pd.DataFrame:
-    """Who waited for whom, over all streams between two processes; the longest first."""
-    edges = analysis.dependencies.groupby(["process", "phase", "on"], sort=False, as_index=False)[["count", "wait_s"]]
+    """Who waited for whom, over all streams between two processes; the longest first.
+
+    Processes that only serve others, such as a fork server, wait all their life and are left out.
+    """
+    roles = analysis.processes.set_index("process")["role"]
+    edges = analysis.dependencies[analysis.dependencies["process"].map(roles) != "infrastructure"]
+    edges = edges.groupby(["process", "phase", "on"], sort=False, as_index=False)[["count", "wait_s"]]
     table = edges.sum().sort_values("wait_s", ascending=False, kind="stable", ignore_index=True)
     return table.assign(count=table["count"].round().astype(int))
 
