@@ -236,7 +236,7 @@ def test_without_devices_there_is_no_timeline(tmp_path: Path) -> None:
     assert analysis.dependencies.empty
 
 
-@pytest.mark.parametrize("realtime_ns", [-1, 1 << 62, (1 << 63) - 1])
+@pytest.mark.parametrize("realtime_ns", [1 << 62, (1 << 64) - 1])
 def test_times_that_cannot_be(tmp_path: Path, realtime_ns: int) -> None:
     writer = TraceWriter(tmp_path)
     process = named(writer, "main", 1)
