@@ -1,0 +1,54 @@
+"""What `analyze` and `report` show of processes: their tree, their phases, and who waited for whom."""
+
+import pandas as pd
+
+from rlscope.analysis.breakdown import Analysis
+from rlscope.analysis.processes import as_tree, phase_groups, process_totals
+from rlscope.model import NO_PHASE
+
+TOTALS = ["cpu_s", "gpu_s", "wait_s"]
+SHARED_GPUS = (
+    "gpu_s of a process includes time in which another process had the device, so these are upper bounds; how long "
+    "each device was busy is the union over all processes, which is exact."
+)
+
+
+def process_tree(analysis: Analysis) -> pd.DataFrame:
+    """The table of processes with their totals, children indented under their parents."""
+    tree = as_tree(analysis.processes)
+    table = analysis.processes.set_index("process").join(process_totals(analysis.phases)[TOTALS])
+    table = table.loc[[name for _, name in tree]].fillna(dict.fromkeys(TOTALS, 0.0)).reset_index()
+    return table.assign(process=["  " * depth + name for depth, name in tree])
+
+
+def phases_shown(analysis: Analysis) -> pd.DataFrame:
+    """The phases of processes that name any; `gpu_s` only where a device was used."""
+    phases = analysis.phases
+    with_names = set(phases.loc[phases["phase"] != NO_PHASE, "process"])
+    shown = phases[phases["process"].isin(with_names)]
+    return shown if len(analysis.gpu) else shown.drop(columns="gpu_s")
+
+
+def waited_for(analysis: Analysis) -> pd.DataFrame:
+    """Who waited for whom, over all streams between two processes; the longest first.
+
+    Processes that only serve others, such as a fork server, wait all their life and are left out.
+    """
+    roles = analysis.processes.set_index("process")["role"]
+    edges = analysis.dependencies[analysis.dependencies["process"].map(roles) != "infrastructure"]
+    edges = edges.groupby(["process", "phase", "on"], sort=False, as_index=False)[["count", "wait_s"]]
+    table = edges.sum().sort_values("wait_s", ascending=False, kind="stable", ignore_index=True)
+    return table.assign(count=table["count"].round().astype(int))
+
+
+def process_lines(analysis: Analysis) -> list[str]:
+    """The processes that ended a phase last, and how to read the seconds of shared devices."""
+    lines = [
+        f"straggler in phase {row['phase']}: {row['straggler']}, which ended {row['late_s']:.3g} s after the median "
+        f"end of {row['processes']} processes, which took {row['least_s']:.3g} to {row['most_s']:.3g} s"
+        for row in phase_groups(analysis.phases).to_dict("records")
+        if pd.notna(row["straggler"])
+    ]
+    if analysis.gpu_operations["process"].nunique() > 1:
+        lines.append(SHARED_GPUS)
+    return lines
