@@ -8,8 +8,9 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 import numpy
-import rlscope
 import torch
+
+import rlscope
 from alphazero import training
 from alphazero.network import Evaluations, Evaluator, LocalEvaluator, Observations, load
 from alphazero.play import Player, Samples

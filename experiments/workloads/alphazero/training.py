@@ -1,10 +1,11 @@
 """Training on the games of self-play: the search's visits for the policy, the outcome for the value."""
 
 import torch
+from torch import Tensor, nn
+
 from alphazero.network import Network
 from alphazero.play import Samples
 from rlscope import operation, report_progress
-from torch import Tensor, nn
 
 BATCH = 128
 LEARNING_RATE, WEIGHT_DECAY = 1e-3, 1e-4
