@@ -76,8 +76,13 @@ class SweepDict(TypedDict, total=False):
     transitions: list[tuple[str, str, str, str, int]]
     # Begun events by kind: operation, phase, python, simulator, backend, cuda, wait; device work: kernel, copy, memset.
     events: dict[str, int]
-    # How often each boundary was entered, by name.
+    # How often each boundary was entered, by name; of a wait without the stream that stands behind the first space.
     crossings: dict[str, int]
+    # (phase, start_ticks, end_ticks): its first begin and its last end, of each named phase, in order of start.
+    phases: list[tuple[str, int, int]]
+    # (phase, name of the boundary with its stream, count, ticks). Entries on any thread; ticks are the process's, and sum
+    # to those of the breakdown's category `wait`.
+    waits: list[tuple[str, str, int, int]]
     # (name, whether it waits for the device, count)
     cuda_calls: list[tuple[str, bool, int]]
     gpu: list[_Device]

@@ -21,13 +21,13 @@ BLOCKED = (Category.WAIT, Category.CUDA_WAIT)
 CUDA = (Category.CUDA, Category.CUDA_WAIT)
 
 
+def boundaries_of(stack: Stack) -> Stack:
+    return [frame for frame in stack if frame.kind is NameKind.BOUNDARY]
+
+
 def category_of(stack: Stack) -> Category:
-    boundaries = [frame for frame in stack if frame.kind is NameKind.BOUNDARY]
+    boundaries = boundaries_of(stack)
     return boundaries[-1].category if boundaries else Category.PYTHON
-
-
-def has_boundary(stack: Stack) -> bool:
-    return any(frame.kind is NameKind.BOUNDARY for frame in stack)
 
 
 def operations_of(stack: Stack) -> list[str]:
@@ -42,7 +42,7 @@ def stage_of(operations: list[str]) -> str:
 
 
 def takes_part(stream: int, stack: Stack) -> bool:
-    return stream == MAIN or has_boundary(stack) or bool(operations_of(stack))
+    return stream == MAIN or bool(boundaries_of(stack)) or bool(operations_of(stack))
 
 
 def keys_of_cost(frame: Begin) -> list[str]:
@@ -96,6 +96,9 @@ class Twin:
         self.runs_python = {MAIN}
         self.breakdown: Counter[tuple[str, ...]] = Counter()
         self.threads: Counter[tuple[Any, ...]] = Counter()
+        self.phases: dict[str, tuple[int, int]] = {}  # first begin and last end, in order of the first begin
+        self.entered_waits: Counter[tuple[str, str]] = Counter()
+        self.waited: Counter[tuple[str, str]] = Counter()
         self.transitions: Counter[tuple[str, ...]] = Counter()
         self.events: Counter[str] = Counter()
         self.crossings: Counter[str] = Counter()
@@ -124,6 +127,8 @@ class Twin:
                 self.charge(stream, statement)
             self.apply(stream, statement, now)
         self.account(now, self.end)
+        for frame in self.open_phases:
+            self.phases[frame.name] = (self.phases[frame.name][0], self.end)
         for debt in self.debts.values():
             self.uncorrectable = [self.uncorrectable[i] + debt[i] for i in BOUNDS]
 
@@ -156,10 +161,13 @@ class Twin:
 
         return min((stream for stream, stack in self.stacks.items() if takes_part(stream, stack)), key=key)
 
+    def phase(self) -> str:
+        """Rule 6."""
+        return self.open_phases[-1].name if self.open_phases else NO_PHASE
+
     def row(self, stream: int, running: list[tuple[int, Work]], scope: tuple[str, str]) -> tuple[str, ...]:
-        phase = self.open_phases[-1].name if self.open_phases else NO_PHASE
         category = category_of(self.stacks[stream])
-        return phase, *scope, category.label, resource_of(category, bool(running))
+        return self.phase(), *scope, category.label, resource_of(category, bool(running))
 
     def running(self, start: int, end: int) -> list[tuple[int, Work]]:
         """What runs on devices from start to end, between which nothing changes; the earliest started first."""
@@ -192,6 +200,8 @@ class Twin:
             scope = running[0][1].stage, running[0][1].operation  # rule 5
         row = self.row(owner, running, scope)
         self.breakdown[row] += end - start
+        if category_of(self.stacks[owner]) is Category.WAIT:
+            self.waited[self.phase(), boundaries_of(self.stacks[owner])[-1].name] += end - start
         self.run_down(owner, row, bool(running), end - start)
         if running and any(self.removed_now):
             turned = scope if self.coincident else (running[0][1].stage, running[0][1].operation)
@@ -241,25 +251,30 @@ class Twin:
             case End():
                 frame = stack.pop()
                 self.open_phases = [other for other in self.open_phases if other is not frame]
+                if frame.kind is NameKind.PHASE:
+                    self.phases[frame.name] = (self.phases[frame.name][0], now)
             case Begin(kind=NameKind.BOUNDARY):
                 self.enter(stream, stack, statement)
             case Begin():
                 self.events["operation" if statement.kind is NameKind.OPERATION else "phase"] += 1
-                if not has_boundary(stack):
+                if not boundaries_of(stack):
                     self.runs_python.add(stream)
                 frame = replace(statement)  # an object of its own, so that `is` tells equal frames apart
                 stack.append(frame)
                 if frame.kind is NameKind.PHASE:
                     self.open_phases.append(frame)
+                    self.phases.setdefault(frame.name, (now, now))
 
     def enter(self, stream: int, stack: Stack, frame: Begin) -> None:
         """A boundary entry; counts as a transition if the category changes."""
         self.events[frame.category.label] += 1
-        self.crossings[frame.name] += 1
+        self.crossings[frame.name.split(" ")[0] if frame.category is Category.WAIT else frame.name] += 1
+        if frame.category is Category.WAIT:
+            self.entered_waits[self.phase(), frame.name] += 1
         if frame.category in CUDA:
             self.cuda_calls[frame.name, frame.category is Category.CUDA_WAIT] += 1
         before = category_of(stack)
-        if stream not in self.runs_python and not has_boundary(stack):
+        if stream not in self.runs_python and not boundaries_of(stack):
             if frame.category is Category.PYTHON or frame.category in CUDA:
                 before = category_of(self.stacks[self.owner()])
             else:
@@ -319,6 +334,12 @@ def sweep_twin(script: ProcessScript) -> dict[str, Any]:
         "end_ticks": twin.end,
         "breakdown": dict(twin.breakdown),
         "threads": dict(twin.threads),
+        "phases": [(name, *span) for name, span in twin.phases.items()],
+        "waits": {
+            key: (twin.entered_waits[key], twin.waited[key])
+            for key in twin.entered_waits.keys() | twin.waited.keys()
+            if twin.entered_waits[key] or twin.waited[key]
+        },
         "transitions": dict(twin.transitions),
         "events": {kind: twin.events[kind] for kind in kinds} | counts,
         "crossings": dict(twin.crossings),
@@ -349,6 +370,7 @@ def as_dicts(found: dict[str, Any]) -> dict[str, Any]:
         name: {row[:-1]: row[-1] for row in found.get(name, [])}
         for name in ("breakdown", "threads", "transitions", "cuda_calls")
     }
+    tables["waits"] = {row[:2]: row[2:] for row in found["waits"]}
     tables["gpu"] = {row["device"]: {key: row[key] for key in row if key != "device"} for row in found["gpu"]}
     tables["gpu_operations"] = {row[:3]: row[3:] for row in found["gpu_operations"]}
     tables["device_work"] = {row[:4]: row[4:] for row in found["device_work"]}
@@ -356,5 +378,5 @@ def as_dicts(found: dict[str, Any]) -> dict[str, Any]:
     corrected = corrected_parts(found) if correction else {}
     tables["corrected"] = {row: tuple(part / 256 for part in parts) for row, parts in corrected.items()}
     tables["uncorrectable"] = tuple(part / 256 for part in correction["uncorrectable"]) if correction else (0, 0, 0)
-    plain = ("start_ticks", "end_ticks", "events", "crossings", "progress", "overhead", "gaps")
+    plain = ("start_ticks", "end_ticks", "phases", "events", "crossings", "progress", "overhead", "gaps")
     return {name: found[name] for name in plain} | tables

@@ -9,7 +9,11 @@ from typing import Any
 import pandas as pd
 
 from rlscope.analysis.correction import AppliedCorrection, Corrected, CorrectedProcess, Correction, removed_s
-from rlscope.analysis.gpu import GPU_COLUMNS, device_work_table, devices_of, gpu_operations_table, gpu_table
+from rlscope.analysis.dependencies import dependencies_table, waits_table
+from rlscope.analysis.device_timeline import busy_parts, device_timeline_table
+from rlscope.analysis.devices import devices_of
+from rlscope.analysis.gpu import GPU_COLUMNS, device_work_table, gpu_operations_table, gpu_table
+from rlscope.analysis.processes import parents, phases_table
 from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep, own_correction, sweep_trace
 from rlscope.errors import UsageError
 from rlscope.model import GpuAttribution
@@ -24,8 +28,8 @@ BREAKDOWN_KEYS = ("process", "phase", "stage", "operation", "category", "resourc
 THREAD_KEYS = ("process", "thread", *BREAKDOWN_KEYS[1:])
 TRANSITION_KEYS = ("process", "stage", "operation", "from", "to")
 PROCESS_COLUMNS = (
-    "process", "pid", "parent_pid", "role", "exit_status", "complete", "start_s", "end_s", "wall_s", *CORRECTED_WALL,
-    UNCORRECTABLE,
+    "process", "pid", "parent_pid", "parent", "role", "exit_status", "complete", "start_s", "end_s", "wall_s",
+    *CORRECTED_WALL, UNCORRECTABLE,
 )  # fmt: skip
 TRANSITION_COLUMNS = (*TRANSITION_KEYS, "count", "per_iteration", "per_timestep")
 
@@ -36,14 +40,24 @@ class Analysis:
 
     Attributes:
         directory: the trace.
-        processes: one row per process: `process` (unique name), `pid`, `parent_pid` (of a recorded parent), `role`,
-            `exit_status`, `complete`, `start_s`, `end_s` (from the start of the first process), `wall_s`, the
-            corrected wall time with its interval, and `uncorrectable_s`, overhead that could not be removed.
+        processes: one row per process: `process` (unique name), `pid`, `parent_pid` (of a recorded parent), `parent`
+            (its name, None without one), `role`, `exit_status`, `complete`, `start_s`, `end_s` (from the start of the
+            first process), `wall_s`, the corrected wall time with its interval, and `uncorrectable_s`, overhead that
+            could not be removed.
         breakdown: one row per `process`, `phase`, `stage`, `operation`, `category`, `resource`: `seconds`, and the
             corrected seconds with their interval; these are NaN without a correction. The seconds of a process sum to
             its `wall_s`, the corrected ones to its `corrected_wall_s`.
         threads: each thread's own view, with the column `thread` (its number in the process). Empty unless asked for.
             A thread's seconds sum to the time in which it took part.
+        phases: one row per `process` and `phase`, `(none)` included: `start_s`, its first begin, and `end_s`, its last
+            end, from the start of the first process; `wall_s`, time in which it was the process's phase; of that
+            `cpu_s`, `gpu_s` (a device worked for the process: an upper bound where processes share it) and `wait_s`.
+        waits: one row per `process`, `phase`, waiting `function` and `stream` ("" if none): `count` of entries, and
+            `wait_s`, which sum to the process's time of category `wait`.
+        dependencies: one row per `process`, `phase`, process that it waited `on` and `stream` between them: `count` of
+            receives and `wait_s`, split by how often each of several senders sent.
+        device_timeline: one row per `device` and part of the run from `start_s` to `end_s`: `busy`, the share in which
+            it worked for any process, and `reported` utilization; both from 0 to 1, NaN where it was not sampled.
         transitions: one row per `process`, `stage`, `operation`, `from`, `to` (categories): `count`, and the count per
             iteration and per timestep of the run.
         gpu: one row per device that was used: `device` (its number in the trace), `uuid`, `busy_s` (something ran on it
@@ -68,6 +82,10 @@ class Analysis:
     processes: pd.DataFrame
     breakdown: pd.DataFrame
     threads: pd.DataFrame
+    phases: pd.DataFrame
+    waits: pd.DataFrame
+    dependencies: pd.DataFrame
+    device_timeline: pd.DataFrame
     transitions: pd.DataFrame
     gpu: pd.DataFrame
     gpu_operations: pd.DataFrame
@@ -93,6 +111,10 @@ class Analysis:
             "transitions": records(self.transitions),
             "gpu": records(self.gpu[list(GPU_COLUMNS)]),
             "gpu_operations": records(self.gpu_operations),
+            "phases": records(self.phases),
+            "waits": records(self.waits),
+            "dependencies": records(self.dependencies),
+            "device_timeline": records(self.device_timeline),
             "iterations": self.iterations,
             "timesteps": self.timesteps,
             "total_timesteps": self.total_timesteps,
@@ -135,14 +157,23 @@ def make_analysis(swept: TraceSweep, recover: bool = False, uncorrected: str = N
     """The tables of a trace that was swept; `uncorrected` says why without costs, if it was."""
     progress = _progress(swept)
     devices = devices_of(swept)
+    parts = busy_parts(swept, devices, recover)
     corrected = _corrected(swept)
+    breakdown = _breakdown(swept, corrected)
+    waits = waits_table(swept)
     return Analysis(
         directory=swept.trace.directory,
         processes=_processes(swept, corrected),
-        breakdown=_breakdown(swept, corrected),
+        breakdown=breakdown,
         threads=_threads(swept),
+        phases=phases_table(swept, breakdown),
+        waits=waits,
+        dependencies=dependencies_table(
+            waits, {process.name: process.file.header.boot_id for process in swept.processes}
+        ),
+        device_timeline=device_timeline_table(swept, devices, parts),
         transitions=_transitions(swept, progress),
-        gpu=gpu_table(swept, devices, recover),
+        gpu=gpu_table(swept, devices, parts),
         gpu_operations=gpu_operations_table(devices),
         device_work=device_work_table(devices),
         complete=not swept.why,
@@ -287,6 +318,8 @@ def _processes(swept: TraceSweep, corrected: list[CorrectedProcess] | None) -> p
             }
         )
     table = pd.DataFrame(rows, columns=list(PROCESS_COLUMNS))
+    # Of objects, so that what is not known stays None.
+    table["parent"] = pd.Series(parents(swept.processes), dtype=object)
     return table.astype({"parent_pid": "Int64", "exit_status": "Int64"})
 
 

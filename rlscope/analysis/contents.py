@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from rlscope.analysis.breakdown import records
-from rlscope.analysis.gpu import device_fact
+from rlscope.analysis.devices import device_fact
 from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep, sweep_trace
 from rlscope.text import encodable
 from rlscope.trace.format import EndReason

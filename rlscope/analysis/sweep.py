@@ -58,6 +58,11 @@ class TraceSweep:
     why: tuple[str, ...]
     correction: Correction | None
 
+    @property
+    def main(self) -> ProcessSweep:
+        """That of the command, or the first one where it was not recorded or cannot be read."""
+        return next((process for process in self.processes if process.file.is_main), self.processes[0])
+
 
 def sweep_trace(
     trace: Trace,

@@ -6,6 +6,7 @@ import stat
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from rlscope.errors import TraceError
@@ -67,17 +68,33 @@ def mean_utilization(directory: Path, start_ns: int, end_ns: int) -> dict[str, f
     """
     table = read_utilization(directory)
     means = {}
-    for source, samples in table[table["source"] != PROCESSES].groupby("source", sort=True):
-        times = samples["monotonic_ns"].to_numpy()
-        values = samples["utilization"].to_numpy()
-        begins = np.concatenate([times[:1], times[:-1]])
-        lengths = np.minimum(times, end_ns) - np.maximum(begins, start_ns)
-        weights = np.maximum(lengths, 0).astype(float)
-        if weights.sum() == 0:  # a run so short that there was one sample
-            weights = ((times >= start_ns) & (times <= end_ns)).astype(float)
-        if weights.sum() > 0:
-            means[str(source)] = float(np.average(values, weights=weights))
+    for source, (share,) in utilization_in_parts(table, np.array([start_ns, end_ns])).items():
+        if np.isnan(share):  # a run so short that there was one sample
+            is_here = (table["source"] == source) & table["monotonic_ns"].between(start_ns, end_ns)
+            share = table.loc[is_here, "utilization"].mean()
+        if not np.isnan(share):
+            means[source] = float(share)
     return means
+
+
+def utilization_in_parts(table: pd.DataFrame, borders_ns: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[np.float64]]:
+    """The mean reported utilisation of each device, by uuid, in each part of a run; NaN where it was not sampled.
+
+    Args:
+        table: as from `read_utilization`. Each sample counts for the time since the one before it.
+        borders_ns: of the parts, one more than there are parts, in order; on CLOCK_MONOTONIC.
+    """
+    found = {}
+    for source, samples in table[table["source"] != PROCESSES].groupby("source", sort=True):
+        times_ns = samples["monotonic_ns"].to_numpy()
+        since_ns = times_ns - times_ns[0]
+        lengths_ns = np.diff(since_ns, prepend=0)
+        sums = np.cumsum(samples["utilization"].to_numpy() * lengths_ns)
+        covered_ns = np.clip(borders_ns - times_ns[0], 0, since_ns[-1])
+        sampled_ns = np.diff(covered_ns)
+        sampled = np.diff(np.interp(covered_ns, since_ns, sums))
+        found[str(source)] = np.where(sampled_ns > 0, sampled / np.maximum(sampled_ns, 1), np.nan)
+    return found
 
 
 def binned_utilization(table: pd.DataFrame, bins: int) -> pd.DataFrame:

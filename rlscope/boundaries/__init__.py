@@ -1,6 +1,17 @@
 """The boundaries that ship: one small file per library, which names modules, types and functions and nothing else."""
 
-from rlscope.boundaries import ale, blocking, box2d, jax, mujoco, pybullet, tensorflow, torch, torch_compile
+from rlscope.boundaries import (
+    ale,
+    blocking,
+    box2d,
+    jax,
+    mujoco,
+    open_spiel,
+    pybullet,
+    tensorflow,
+    torch,
+    torch_compile,
+)
 from rlscope.record.boundary import Boundary
 
 BOUNDARIES: tuple[Boundary, ...] = (
@@ -13,4 +24,5 @@ BOUNDARIES: tuple[Boundary, ...] = (
     pybullet.BOUNDARY,
     ale.BOUNDARY,
     box2d.BOUNDARY,
+    open_spiel.BOUNDARY,
 )

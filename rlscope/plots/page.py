@@ -15,7 +15,8 @@ h1 { font-size: 1.6rem; } h2 { font-size: 1.25rem; margin-top: 2.5rem; } h3 { fo
 figure { margin: 1rem 0; } figure img { max-width: 100%; } figcaption { color: #555; font-size: 13px; }
 .table { overflow-x: auto; }
 table { border-collapse: collapse; font-size: 13px; margin: 1rem 0; }
-td, th { padding: 0.2rem 0.7rem; border-bottom: 1px solid #ddd; text-align: left; vertical-align: top; }
+td, th { padding: 0.2rem 0.7rem; border-bottom: 1px solid #ddd; text-align: left; vertical-align: top;
+  white-space: pre-wrap; }
 .warning { background: #fff3cd; border-left: 4px solid #e0a800; padding: 0.5rem 1rem; }
 code { background: #f4f4f4; padding: 0 0.2rem; }
 """

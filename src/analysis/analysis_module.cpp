@@ -115,6 +115,23 @@ Owned transitions(const SweepResult& result) {
   return list;
 }
 
+Owned phases(const SweepResult& result) {
+  Owned list = checked(PyList_New(0));
+  for (const rlscope::PhaseRow& row : result.phases) {
+    append(list.get(), tuple(text(row.phase), number(row.start_ticks), number(row.end_ticks)));
+  }
+  return list;
+}
+
+Owned waits(const SweepResult& result) {
+  LabelTexts label;
+  Owned list = checked(PyList_New(0));
+  for (const rlscope::WaitRow& row : result.waits) {
+    append(list.get(), tuple(label(row.phase), label(row.name), number(row.count), number(row.ticks)));
+  }
+  return list;
+}
+
 Owned cuda_calls(const SweepResult& result) {
   Owned list = checked(PyList_New(0));
   for (const rlscope::CudaCallRow& row : result.cuda_calls) {
@@ -292,6 +309,8 @@ Owned to_dict(const TraceFile& file, const SweepResult& result, bool by_thread) 
   put(dict.get(), "transitions", transitions(result));
   put(dict.get(), "events", counts(result.events));
   put(dict.get(), "crossings", counts(result.crossings));
+  put(dict.get(), "phases", phases(result));
+  put(dict.get(), "waits", waits(result));
   put(dict.get(), "cuda_calls", cuda_calls(result));
   put(dict.get(), "gpu", devices(result));
   put(dict.get(), "gpu_operations", device_operations(result));

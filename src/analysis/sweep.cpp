@@ -16,6 +16,7 @@ constexpr uint64_t kOwnerRank[2][kCategories] = {{0, 1, 3, 2, 8, 2}, {4, 5, 7, 6
 constexpr auto kPython = static_cast<uint8_t>(Category::kPython);
 constexpr auto kCuda = static_cast<uint8_t>(Category::kCuda);
 constexpr auto kCudaWait = static_cast<uint8_t>(Category::kCudaWait);
+constexpr auto kWait = static_cast<uint8_t>(Category::kWait);
 
 // All threads' windows together; each gets a share of it within these bounds.
 constexpr size_t kWindowBudget = 32 << 20;
@@ -25,12 +26,13 @@ constexpr size_t kSmallestWindow = 8 << 10;
 constexpr size_t kFewThreads = 8;
 constexpr uint64_t kNever = DeviceTimeline::kNever;
 
-// The view by thread has a row per thread, phase and operation, which a small file can have without end.
-constexpr size_t kThreadRowsAlwaysAllowed = 1 << 13;
-constexpr size_t kBytesPerThreadRow = 8;
+// The view by thread has a row per thread, phase and operation, and there is one per phase and wait: a small file can have
+// them without end.
+constexpr size_t kRowsAlwaysAllowed = 1 << 13;
+constexpr size_t kBytesPerRow = 8;
 
 struct Frame {
-  uint64_t saved;  // what the end restores: the category, the scope, or the key of the open phase
+  uint64_t saved;  // what the end restores: the category and the wait, the scope, or the key of the open phase
   uint32_t id;
 };
 
@@ -62,6 +64,7 @@ struct Thread {
   bool is_main;
   bool runs_python;  // false until something shows that this thread does not just get called back by native code
   uint8_t category = 0;
+  uint32_t wait = 0;  // number of the innermost boundary, if it waits
   bool is_fresh = true;  // no chunk was seen yet
   Scope scope = 0;                            // its own; 0: it has the main thread's
   uint64_t boundaries = 0;                    // open boundary frames
@@ -135,6 +138,7 @@ class Sweep {
   Scope scope_of(const Thread& thread) const { return thread.scope ? thread.scope : main_->scope; }
   uint64_t owner_key(const Thread& thread) const;
   void set_cell() {
+    if (__builtin_expect(owner_->category == kWait || wait_sum_, 0)) wait_changed();
     if (__builtin_expect(device_works_, 0)) return set_cell_of_device();
     cell_ = &tables_.row(phase_, scope_of(*owner_)).ticks[owner_->category];
   }
@@ -142,6 +146,8 @@ class Sweep {
     return is_blocked(owner_->category) && options_.gpu_attribution == GpuAttribution::kLaunch;
   }
   void set_cell_of_device();
+  WaitSum& wait_sum(uint32_t number);
+  void wait_changed();
   void thread_changed(Thread& thread);
   void set_scope(Thread& thread, Scope scope);
   void phases_changed();
@@ -156,7 +162,7 @@ class Sweep {
   std::optional<Correction> correction_;
   bool is_observed_;  // something is to be done at each record besides adding up
   size_t window_bytes_;
-  size_t most_thread_rows_;
+  size_t most_rows_;  // of threads, and of waits
   uint64_t latest_;  // a record after it can only be damage
   bool catalog_is_final_ = false;
   SweepTables tables_;
@@ -175,6 +181,8 @@ class Sweep {
   uint64_t end_;
   uint64_t last_ticks_;
   uint64_t* cell_;
+  WaitSum* wait_sum_ = nullptr;  // to which the time since wait_since_ belongs, while the process waits
+  uint64_t wait_since_ = 0;
   std::map<uint32_t, StreamSummary> streams_;
   std::optional<ProgressSummary> progress_;
 
@@ -189,7 +197,7 @@ Sweep::Sweep(TraceFile& file, const SweepOptions& options)
   const FileHeader& header = file.header();
   size_t share = kWindowBudget / std::max<size_t>(file.streams().size(), 1);
   window_bytes_ = std::clamp(share, kSmallestWindow, kLargestWindow);
-  most_thread_rows_ = kThreadRowsAlwaysAllowed + file.bytes() / kBytesPerThreadRow;
+  most_rows_ = kRowsAlwaysAllowed + file.bytes() / kBytesPerRow;
   now_ = last_ticks_ = header.start_ticks;
   latest_ = file.latest_ticks();
   end_ = header.stop_ticks ? header.stop_ticks : options.limit_ticks;
@@ -405,8 +413,9 @@ bool Sweep::accepts_chunk(Thread& thread) {
   thread.events += is_recorded;
   if (__builtin_expect(name.kind == NameKind::kBoundary, 1)) {
     open_boundary(thread, name, is_recorded);
-    thread.frames.push(thread.category, id);
+    thread.frames.push(uint64_t{thread.wait} << 8 | thread.category, id);
     thread.category = name.category;
+    thread.wait = name.number;
     thread.boundaries++;
     thread_changed(thread);
     return;
@@ -419,12 +428,14 @@ bool Sweep::accepts_chunk(Thread& thread) {
   } else {
     thread.frames.push(phases_opened_, id);
     open_phases_[phases_opened_++] = name.number;
+    tables_.begin_phase(name.number, now_);
     phases_changed();
   }
 }
 
-// Counts the transition, if it is one.
+// Counts the wait and the transition, if it is one.
 inline void Sweep::open_boundary(Thread& thread, const SweepTables::NameState& name, bool is_recorded) {
+  if (__builtin_expect(name.category == kWait && is_recorded, 0)) wait_sum(name.number).count++;
   uint8_t from = thread.category;
   if (__builtin_expect(!thread.runs_python && thread.boundaries == 0, 0)) {
     // Only native code can be what calls CUDA or back into Python on a thread that has shown no Python of its own.
@@ -440,15 +451,17 @@ inline void Sweep::open_boundary(Thread& thread, const SweepTables::NameState& n
 
 [[gnu::always_inline]] inline void Sweep::close(Thread& thread) {
   const Frame& frame = thread.frames.pop();
-  NameKind kind = tables_.name(frame.id).kind;
-  if (__builtin_expect(kind == NameKind::kBoundary, 1)) {
+  const SweepTables::NameState& name = tables_.name(frame.id);
+  if (__builtin_expect(name.kind == NameKind::kBoundary, 1)) {
     thread.category = static_cast<uint8_t>(frame.saved);
+    thread.wait = static_cast<uint32_t>(frame.saved >> 8);
     thread.boundaries--;
     thread_changed(thread);
-  } else if (kind == NameKind::kOperation) {
+  } else if (name.kind == NameKind::kOperation) {
     set_scope(thread, static_cast<Scope>(frame.saved));
   } else {
     open_phases_.erase(frame.saved);
+    tables_.end_phase(name.number, now_);
     phases_changed();
   }
 }
@@ -513,6 +526,22 @@ void Sweep::set_cell_of_device() {
   cell_ = &tables_.row(phase_, scope).ticks[kDeviceWorks + owner_->category];
 }
 
+WaitSum& Sweep::wait_sum(uint32_t number) {
+  WaitSum& sum = tables_.wait(phase_, number);
+  if (__builtin_expect(tables_.wait_rows() > most_rows_, 0)) {
+    file_.refuse("it waits in more than " + std::to_string(most_rows_) +
+                 " pairs of phase and function, which cannot be for a file of its size; record the run again");
+  }
+  return sum;
+}
+
+// The process begins or ends to wait, or goes on with it in another boundary or phase.
+void Sweep::wait_changed() {
+  if (wait_sum_) wait_sum_->ticks += now_ - wait_since_;
+  wait_sum_ = owner_->category == kWait ? &wait_sum(owner_->wait) : nullptr;
+  wait_since_ = now_;
+}
+
 inline void Sweep::choose_owner() {
   uint64_t best = owner_keys_[0];
   for (size_t slot = 1; slot < owner_keys_.size(); slot++) best = std::min(best, owner_keys_[slot]);
@@ -547,8 +576,8 @@ void Sweep::charge(Thread& thread) {
   if (thread.takes_part() && now_ > thread.charged_until) {
     Row& row = tables_.thread_row(thread.stream, phase_, scope_of(thread));
     row.ticks[thread.category + (device_works_ ? kDeviceWorks : 0)] += now_ - thread.charged_until;
-    if (tables_.thread_rows() > most_thread_rows_) {
-      file_.refuse("by thread it has more than " + std::to_string(most_thread_rows_) +
+    if (tables_.thread_rows() > most_rows_) {
+      file_.refuse("by thread it has more than " + std::to_string(most_rows_) +
                    " rows, which cannot be for a file of its size; analyze it without --by thread");
     }
   }
@@ -589,6 +618,7 @@ SweepResult Sweep::result() {
   result.progress = progress_;
   for (const auto& [number, stream] : streams_) result.streams.push_back(stream);
   learn_names();
+  wait_changed();
   tables_.write(file_.names(), result);
   tables_.write_devices(file_, *devices_, result);
   if (correction_) {

@@ -116,6 +116,21 @@ struct DeviceWorkRow {
   WorkSum sum;
 };
 
+// From a phase's first begin to its last end.
+struct PhaseRow {
+  std::string_view phase;
+  uint64_t start_ticks;
+  uint64_t end_ticks;
+};
+
+// What waited in one boundary while this was the process's phase.
+struct WaitRow {
+  std::string_view phase;
+  std::string_view name;  // in the file's names
+  uint64_t count;         // entries, on any thread
+  uint64_t ticks;         // of the process, so the rows sum to the breakdown's category wait
+};
+
 struct StreamSummary {
   uint32_t stream;
   uint64_t thread_id;
@@ -140,7 +155,9 @@ struct SweepResult {
   std::vector<BreakdownRow> threads;
   std::vector<TransitionRow> transitions;
   std::map<std::string, uint64_t> events;     // by kind: operation, phase, a boundary's category, or device work
-  std::map<std::string, uint64_t> crossings;  // by boundary name
+  std::map<std::string, uint64_t> crossings;  // by boundary name, of a wait without the stream that it is for
+  std::vector<PhaseRow> phases;               // in the order in which they first began
+  std::vector<WaitRow> waits;
   std::vector<CudaCallRow> cuda_calls;
   std::vector<DeviceRow> devices;
   std::vector<DeviceOperationRow> device_operations;

@@ -14,6 +14,13 @@ constexpr const char* kResourceLabels[] = {"cpu", "cpu+gpu", "gpu", "idle"};
 constexpr uint8_t kStagePlaces[kStages] = {0, 4, 3, 2, 1};  // in alphabetical order
 constexpr uint8_t kStageAtPlace[kStages] = {0, 4, 3, 2, 1};
 
+constexpr auto kWait = static_cast<uint8_t>(Category::kWait);
+
+// The function's name, without the stream that it waits for.
+std::string function_of(const Name& name) {
+  return name.category == Category::kWait ? name.text.substr(0, name.text.find(' ')) : name.text;
+}
+
 // As tables have it.
 Category folded_category(uint8_t category) {
   auto known = static_cast<Category>(category);
@@ -22,7 +29,7 @@ Category folded_category(uint8_t category) {
 
 Resource resource_of(uint8_t category, bool device_works) {
   if (device_works) return is_blocked(category) ? Resource::kGpu : Resource::kBoth;
-  return category == static_cast<uint8_t>(Category::kWait) ? Resource::kIdle : Resource::kCpu;
+  return category == kWait ? Resource::kIdle : Resource::kCpu;
 }
 
 }  // namespace
@@ -46,11 +53,17 @@ void SweepTables::learn_names(const std::vector<Name>& names) {
     if (name.kind == NameKind{} || name.kind == NameKind::kDeviceWork || state.kind != NameKind{}) continue;
     state.kind = name.kind;
     state.category = static_cast<uint8_t>(name.category);
-    if (name.kind == NameKind::kBoundary) continue;
+    if (name.kind == NameKind::kBoundary) {
+      if (state.category != kWait) continue;
+      state.number = static_cast<uint32_t>(waits_.size());
+      waits_.push_back({static_cast<uint32_t>(id)});
+      continue;
+    }
     state.number = number_of(name.kind, name.text);
     if (name.kind == NameKind::kOperation) state.stage = stage_of_name(name.text);
   }
   scopes_.resize(labels_->operations.size() * kStages);
+  phases_.resize(labels_->phases.size());
 }
 
 Scope SweepTables::inner_scope(Scope outer, const NameState& operation) {
@@ -65,6 +78,25 @@ Scope SweepTables::scope_of(const LaunchEntry& launch) const {
 void SweepTables::find_row(uint32_t phase, Scope scope) {
   scopes_[scope].row = &rows_[{phase, scope}];
   scopes_[scope].phase = phase;
+}
+
+void SweepTables::find_wait(uint32_t phase, uint32_t number) {
+  waits_[number].sum = &wait_sums_[{phase, number}];
+  waits_[number].phase = phase;
+}
+
+void SweepTables::begin_phase(uint32_t number, uint64_t now) {
+  PhaseState& state = phases_[number];
+  state.open_frames++;
+  if (state.has_begun) return;
+  state.has_begun = true;
+  state.start_ticks = now;
+  begun_phases_.push_back(number);
+}
+
+void SweepTables::end_phase(uint32_t number, uint64_t now) {
+  phases_[number].open_frames--;
+  phases_[number].end_ticks = now;
 }
 
 SweepTables::LabelOrder SweepTables::order_of(const std::vector<std::string>& labels) {
@@ -124,6 +156,8 @@ void SweepTables::write(const std::vector<Name>& names, SweepResult& result) {
   result.threads = rows_of(std::move(cells));
   write_transitions(result);
   write_counts(names, result);
+  write_phases(result);
+  write_waits(names, result);
 }
 
 void SweepTables::write_transitions(SweepResult& result) const {
@@ -155,7 +189,7 @@ void SweepTables::write_counts(const std::vector<Name>& names, SweepResult& resu
     const NameState& state = names_[id];
     if (state.kind == NameKind::kBoundary) {
       result.events[kCategoryLabels[state.category]] += state.count;
-      if (state.count) result.crossings[names[id].text] += state.count;
+      if (state.count) result.crossings[function_of(names[id])] += state.count;
       bool waits = state.category == static_cast<uint8_t>(Category::kCudaWait);
       bool is_cuda = waits || state.category == static_cast<uint8_t>(Category::kCuda);
       if (is_cuda && state.count) result.cuda_calls.push_back({names[id].text, waits, state.count});
@@ -163,6 +197,26 @@ void SweepTables::write_counts(const std::vector<Name>& names, SweepResult& resu
       result.events[state.kind == NameKind::kOperation ? "operation" : "phase"] += state.count;
     }
   }
+}
+
+void SweepTables::write_phases(SweepResult& result) const {
+  for (uint32_t number : begun_phases_) {
+    const PhaseState& state = phases_[number];
+    result.phases.push_back({labels_->phases[number], state.start_ticks,
+                             state.open_frames ? result.end_ticks : state.end_ticks});
+  }
+}
+
+// Several phases or names may read the same, and then are one row.
+void SweepTables::write_waits(const std::vector<Name>& names, SweepResult& result) const {
+  std::map<std::pair<std::string_view, std::string_view>, WaitSum> sums;
+  for (const auto& [key, found] : wait_sums_) {
+    if (found.count == 0 && found.ticks == 0) continue;
+    WaitSum& sum = sums[{labels_->phases[key.first], names[waits_[key.second].id].text}];
+    sum.count += found.count;
+    sum.ticks += found.ticks;
+  }
+  for (const auto& [key, sum] : sums) result.waits.push_back({key.first, key.second, sum.count, sum.ticks});
 }
 
 void SweepTables::write_overhead(const std::vector<Name>& names, const Correction& correction,

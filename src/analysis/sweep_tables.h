@@ -32,13 +32,19 @@ constexpr bool is_blocked(uint8_t category) {
   return category == static_cast<uint8_t>(Category::kWait) || category == static_cast<uint8_t>(Category::kCudaWait);
 }
 
+// What the process did in one boundary that waits.
+struct WaitSum {
+  uint64_t count = 0;
+  uint64_t ticks = 0;
+};
+
 class Correction;
 
 class SweepTables {
  public:
   struct NameState {
     uint64_t count = 0;   // begun so far
-    uint32_t number = 0;  // of the operation or phase with this name
+    uint32_t number = 0;  // of the operation, the phase or the wait with this name
     NameKind kind{};
     uint8_t category = 0;
     Stage stage = Stage::kNone;
@@ -64,6 +70,18 @@ class SweepTables {
   Row& thread_row(uint32_t thread, uint32_t phase, Scope scope) { return thread_rows_[{thread, phase, scope}]; }
   size_t thread_rows() const { return thread_rows_.size(); }
 
+  // The sums of a wait in a phase of the process. They stay where they are.
+  WaitSum& wait(uint32_t phase, uint32_t number) {
+    WaitState& state = waits_[number];
+    if (__builtin_expect(!state.sum || state.phase != phase, 0)) find_wait(phase, number);
+    return *state.sum;
+  }
+  size_t wait_rows() const { return wait_sums_.size(); }
+
+  // A frame of the phase begins or ends at `now`.
+  void begin_phase(uint32_t number, uint64_t now);
+  void end_phase(uint32_t number, uint64_t now);
+
   void count_transition(Scope scope, uint8_t from, uint8_t to) {
     ScopeState& state = scopes_[scope];
     if (__builtin_expect(!state.transitions, 0)) state.transitions = &transitions_.emplace_back();
@@ -85,6 +103,17 @@ class SweepTables {
     Row* row = nullptr;  // of the phase below; another phase needs another row
     uint32_t phase = 0;
     TransitionCounts* transitions = nullptr;
+  };
+  struct WaitState {
+    uint32_t id;
+    uint32_t phase = 0;  // of the sum below; another phase needs another one
+    WaitSum* sum = nullptr;
+  };
+  struct PhaseState {
+    bool has_begun = false;
+    uint64_t open_frames = 0;
+    uint64_t start_ticks = 0;
+    uint64_t end_ticks = 0;
   };
   // A row on its way into the result. Places are those of the labels in alphabetical order: an operation may be called
   // "(none)", and then two scopes are one row.
@@ -116,11 +145,14 @@ class SweepTables {
 
   uint32_t number_of(NameKind kind, const std::string& name);
   void find_row(uint32_t phase, Scope scope);
+  void find_wait(uint32_t phase, uint32_t number);
   static LabelOrder order_of(const std::vector<std::string>& labels);
   void add_cells(uint32_t thread, uint32_t phase, Scope scope, const Row& row, std::vector<Cell>& cells) const;
   std::vector<BreakdownRow> rows_of(std::vector<Cell> cells) const;
   void write_transitions(SweepResult& result) const;
   void write_counts(const std::vector<Name>& names, SweepResult& result) const;
+  void write_phases(SweepResult& result) const;
+  void write_waits(const std::vector<Name>& names, SweepResult& result) const;
   WorkCell work_cell(uint32_t device, const LaunchEntry& launch, uint32_t name, const WorkSum& sum) const;
   static std::vector<WorkCell> folded(std::vector<WorkCell> cells);
   std::string_view stage_label(const WorkCell& cell) const;
@@ -134,6 +166,10 @@ class SweepTables {
   std::map<std::pair<uint32_t, Scope>, Row> rows_;                 // by phase, scope
   std::map<std::tuple<uint32_t, uint32_t, Scope>, Row> thread_rows_;
   std::deque<TransitionCounts> transitions_;
+  std::vector<PhaseState> phases_;      // by number
+  std::vector<uint32_t> begun_phases_;  // in the order in which they first began
+  std::vector<WaitState> waits_;        // by number
+  std::map<std::pair<uint32_t, uint32_t>, WaitSum> wait_sums_;  // by phase, wait
 };
 
 }  // namespace rlscope

@@ -1,0 +1,1 @@
+"""AlphaZero-style learning of a board game in many processes: self-play, training, evaluation."""

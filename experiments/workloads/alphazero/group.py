@@ -1,0 +1,88 @@
+"""Processes that make a run together: if one fails, all are ended."""
+
+import multiprocessing
+import signal
+from collections.abc import Callable, Iterable
+from multiprocessing import connection
+from multiprocessing.connection import Connection
+from types import TracebackType
+from typing import Any
+
+#: CUDA cannot be used in a process that was forked.
+CONTEXT = multiprocessing.get_context("spawn")
+
+
+class ProcessFailedError(Exception):
+    """A process of the group ended before its work was done."""
+
+
+class Group:
+    """Processes, each with a connection on which it says what came of its work; those left are killed at the end."""
+
+    def __init__(self) -> None:
+        self._processes: dict[str, multiprocessing.process.BaseProcess] = {}
+        self._answers: dict[Connection, str] = {}
+        self._results: dict[str, Any] = {}
+
+    def __enter__(self) -> "Group":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        for process in self._processes.values():
+            if kind is not None:
+                process.kill()
+            process.join()
+
+    def start(self, name: str, work: Callable[..., Any], *arguments: object, gives: Iterable[Connection] = ()) -> None:
+        """Starts a process.
+
+        Args:
+            name: of the process.
+            work: what it does: what it returns is its result.
+            arguments: of `work`.
+            gives: connections among the arguments, which this process must not keep open: where a process has ended,
+                others wait for it until all copies of its end are closed.
+        """
+        receiving, answer = CONTEXT.Pipe(duplex=False)
+        process = CONTEXT.Process(target=report, args=(answer, work, *arguments), name=name, daemon=True)
+        process.start()
+        for given in (answer, *gives):
+            given.close()
+        self._processes[name], self._answers[receiving] = process, name
+
+    def result(self, wanted: str) -> Any:
+        """What came of a process's work, waiting for it while the others go on.
+
+        Raises:
+            ProcessFailedError: a process, this one or another, ended without a result.
+        """
+        while wanted not in self._results:
+            for ready in connection.wait(list(self._answers)):
+                name = self._answers.pop(ready)
+                self._results[name] = self._receive(name, ready)
+        return self._results[wanted]
+
+    def _receive(self, name: str, answer: Connection) -> Any:
+        try:
+            return answer.recv()
+        except EOFError:
+            process = self._processes[name]
+            process.join()
+            raise ProcessFailedError(
+                f"process {name} (pid {process.pid}): expected a result, found that it ended "
+                f"{ending(process.exitcode)}; what it printed above says why"
+            ) from None
+
+
+def ending(status: int | None) -> str:
+    """How a process ended, in words."""
+    if status is not None and status < 0:
+        return f"by signal {signal.Signals(-status).name}"
+    return f"with status {status}"
+
+
+def report(answer: Connection, work: Callable[..., Any], *arguments: object) -> None:
+    """Works, in a process of its own, and sends what came of it."""
+    answer.send(work(*arguments))

@@ -1,0 +1,149 @@
+"""Games in flight: each makes a simulation, then the positions of all of them are evaluated at once."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+import numpy
+from alphazero.network import Evaluator, Observations
+from alphazero.rules import Rules
+from alphazero.search import Leaf, Search, State
+from numpy.typing import NDArray
+from rlscope import operation
+
+#: Of self-play: so many moves are drawn by their visits, later ones are the most visited.
+DRAWN_MOVES = 10
+
+
+@dataclass(frozen=True)
+class Samples:
+    """What games leave for training.
+
+    Attributes:
+        observations: of each position, of shape (n, planes, size, size).
+        policies: share of each action in the search's visits, of shape (n, actions).
+        outcomes: of the game to the player whose turn it was, of shape (n,).
+    """
+
+    observations: Observations
+    policies: NDArray[numpy.float32]
+    outcomes: NDArray[numpy.float32]
+
+    @classmethod
+    def joined(cls, parts: Sequence["Samples"]) -> "Samples":
+        """All of them, in one."""
+        return cls(
+            numpy.concatenate([part.observations for part in parts]),
+            numpy.concatenate([part.policies for part in parts]),
+            numpy.concatenate([part.outcomes for part in parts]),
+        )
+
+
+@dataclass(eq=False)
+class Game:
+    """One in flight.
+
+    Attributes:
+        state: where it stands.
+        number: which game it is.
+        search: of the next move.
+        moves: positions so far, as observation, policy and player.
+    """
+
+    state: State
+    number: int
+    search: Search
+    moves: list[tuple[Observations, NDArray[numpy.float32], int]] = field(default_factory=list)
+
+    def samples(self) -> Samples:
+        """Of all moves, once it is over."""
+        observations, policies, players = zip(*self.moves, strict=True)
+        returns = numpy.array(self.state.returns(), numpy.float32)
+        return Samples(numpy.stack(observations), numpy.stack(policies), returns[list(players)])
+
+
+class Player:
+    """Plays games to their end, several at a time.
+
+    Args:
+        rules: of the game.
+        simulations: of each search.
+        evaluators: of positions; self-play has one.
+        random: draws moves, and the noise of self-play; None plays the most visited moves.
+    """
+
+    def __init__(
+        self,
+        rules: Rules,
+        simulations: int,
+        evaluators: Sequence[Evaluator],
+        random: numpy.random.Generator | None,
+    ) -> None:
+        self._rules, self._simulations = rules, simulations
+        self._evaluators, self._random = evaluators, random
+
+    def play(self, games: int, in_flight: int) -> Iterator[Game]:
+        """Plays so many games, at most so many at a time, and yields each when it is over.
+
+        The evaluators take turns in moves, and games in who begins: each looks from one side.
+        """
+        waiting = iter(range(games))
+        running = [self._begin(number) for number in islice(waiting, in_flight)]
+        while running:
+            with operation("mcts"):
+                self._search(running)
+            for game in running:
+                self._move(game)
+            over = [game for game in running if game.state.is_terminal()]
+            yield from over
+            running = [game for game in running if game not in over]
+            running += [self._begin(number) for number in islice(waiting, len(over))]
+
+    def _begin(self, number: int) -> Game:
+        with operation("simulation"):
+            state = self._rules.new_state()
+        return Game(state, number, Search(state))
+
+    def _search(self, games: list[Game]) -> None:
+        """Makes the simulations of one move of each game, one of each at a time."""
+        noisy = games if self._random else []
+        while leaves := [found for game in games if (found := self._leaf(game))]:
+            for index, evaluator in enumerate(self._evaluators):
+                self._evaluate(evaluator, [leaf for leaf in leaves if self.side(leaf[0]) == index])
+            for game in noisy:
+                game.search.add_noise(self._random)
+            noisy = []
+
+    def _leaf(self, game: Game) -> tuple[Game, Leaf] | None:
+        """Where the game's next simulation leaves the tree, None once it has them all."""
+        while game.search.simulations < self._simulations:
+            if leaf := game.search.select():
+                return game, leaf
+        return None
+
+    def side(self, game: Game) -> int:
+        """Which evaluator looks for the move."""
+        return (game.search.root.player + game.number) % len(self._evaluators)
+
+    def _evaluate(self, evaluator: Evaluator, leaves: list[tuple[Game, Leaf]]) -> None:
+        if not leaves:
+            return
+        with operation("simulation"):
+            observations = numpy.stack([self._rules.observe(leaf.node.state) for _, leaf in leaves])
+        policies, values = evaluator.evaluate(observations)
+        for (game, leaf), policy, value in zip(leaves, policies, values, strict=True):
+            game.search.back_up(leaf, policy, float(value))
+
+    def _move(self, game: Game) -> None:
+        root = game.search.root
+        share = root.visits / root.visits.sum()
+        if self._random is not None and len(game.moves) < DRAWN_MOVES:
+            index = int(self._random.choice(len(share), p=share))
+        else:
+            index = int(share.argmax())
+        policy = numpy.zeros(self._rules.actions, numpy.float32)
+        policy[root.actions] = share
+        with operation("simulation"):
+            game.moves.append((self._rules.observe(root.state), policy, root.player))
+            game.state = root.state.child(root.actions[index])
+        game.search = Search(game.state)

@@ -1,0 +1,38 @@
+"""Training on the games of self-play: the search's visits for the policy, the outcome for the value."""
+
+import torch
+from alphazero.network import Network
+from alphazero.play import Samples
+from rlscope import operation, report_progress
+from torch import Tensor, nn
+
+BATCH = 128
+LEARNING_RATE, WEIGHT_DECAY = 1e-3, 1e-4
+
+
+def train(network: Network, samples: Samples, steps: int, device: str, seed: int) -> float:
+    """Trains for so many minibatches, drawn from all positions.
+
+    Returns:
+        The last minibatch's loss.
+    """
+    data = [torch.from_numpy(part).to(device) for part in (samples.observations, samples.policies, samples.outcomes)]
+    drawn = torch.Generator().manual_seed(seed)
+    optimizer = torch.optim.Adam(network.train().parameters(), LEARNING_RATE, weight_decay=WEIGHT_DECAY)
+    loss = torch.zeros(())
+    with operation("training_loop"):
+        for step in range(steps):
+            batch = torch.randint(len(data[0]), (BATCH,), generator=drawn).to(device)
+            with operation("backpropagation"):
+                loss = loss_of(network, *(part[batch] for part in data))
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+            report_progress(timesteps=step + 1, total_timesteps=steps)
+    return float(loss.detach())
+
+
+def loss_of(network: Network, observations: Tensor, policies: Tensor, outcomes: Tensor) -> Tensor:
+    """Cross entropy of the policy, and squared error of the value."""
+    logits, values = network(observations)
+    return nn.functional.cross_entropy(logits, policies) + nn.functional.mse_loss(values, outcomes)

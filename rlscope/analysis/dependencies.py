@@ -1,0 +1,58 @@
+"""What processes waited in, and which other processes they waited for: those that sent what they received."""
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from rlscope.analysis.sweep import NS_PER_S, TraceSweep
+
+WAIT_COLUMNS = ("process", "phase", "function", "stream", "count", "wait_s")
+DEPENDENCY_COLUMNS = ("process", "phase", "on", "stream", "count", "wait_s")
+#: How the names of functions begin that send: `posix.write`, `_socket.socket.sendall`.
+SENDS = ("write", "send")
+#: Streams that reach other machines, and how addresses begin that do not.
+NETWORK = ("tcp:", "udp:")
+LOOPBACK = ("127.", "::1", "[::1]")
+
+
+def waits_table(swept: TraceSweep) -> pd.DataFrame:
+    """One row per process, phase, waiting function and stream, with the columns of `WAIT_COLUMNS`."""
+    rows = []
+    for process in swept.processes:
+        found = process.found["waits"]
+        lengths = process.file.clock.partition_ns(process.found["start_ticks"], (row[-1] for row in found))
+        for (phase, name, count, _), ns in zip(found, lengths, strict=True):
+            function, _, stream = name.partition(" ")
+            rows.append((process.name, phase, function, stream, count, ns / NS_PER_S))
+    return pd.DataFrame(rows, columns=list(WAIT_COLUMNS)).astype({"count": int, "wait_s": float})
+
+
+def dependencies_table(waits: pd.DataFrame, boots: Mapping[str, bytes]) -> pd.DataFrame:
+    """Who waited for whom, with the columns of `DEPENDENCY_COLUMNS`.
+
+    A process that receives from a stream waits for the others that send to it; if several do, `count` and `wait_s` are
+    split by how often each of them sent.
+
+    Args:
+        waits: as from `waits_table`.
+        boots: of each process, the boot of the machine that it ran on.
+    """
+    on_stream = waits[waits["stream"] != ""]
+    users = zip(on_stream["process"], on_stream["stream"], strict=True)
+    ends = on_stream.assign(end=[_end(stream, boots[process]) for process, stream in users])
+    is_send = ends["function"].str.rpartition(".")[2].str.startswith(SENDS)
+    received = ends[~is_send].groupby(["process", "phase", "stream", "end"], sort=False, as_index=False)
+    sent = ends[is_send].groupby(["process", "end"], sort=False, as_index=False)["count"].sum()
+    sent = sent[sent["count"] > 0].rename(columns={"process": "on", "count": "sent"})
+    edges = received[["count", "wait_s"]].sum().merge(sent, on="end")
+    edges = edges[edges["process"] != edges["on"]]
+    shares = edges["sent"] / edges.groupby(["process", "end", "phase"])["sent"].transform("sum")
+    edges = edges.assign(count=edges["count"] * shares, wait_s=edges["wait_s"] * shares)
+    return edges[list(DEPENDENCY_COLUMNS)].reset_index(drop=True)
+
+
+def _end(stream: str, boot_id: bytes) -> tuple[bytes, str]:
+    """What both ends of a stream have in common. Numbers of pipes and sockets count within a machine's boot."""
+    addresses = stream.partition(":")[2].split("-")
+    is_network = stream.startswith(NETWORK) and not any(address.startswith(LOOPBACK) for address in addresses)
+    return (b"" if is_network else boot_id, stream)

@@ -1,0 +1,132 @@
+"""When each device worked for any process of a trace, in equal parts of the run."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from rlscope._analysis import device_union
+from rlscope.analysis.devices import Device
+from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep
+from rlscope.analysis.utilization import read_utilization, utilization_in_parts
+from rlscope.errors import TraceError
+from rlscope.trace.clock import Clock, clock_id
+
+PARTS = 200
+DEVICE_TIMELINE_COLUMNS = ("device", "start_s", "end_s", "busy", "reported")
+NO_CONVERSION = (0, 0, 1, 1)
+
+
+@dataclass(frozen=True)
+class BusyParts:
+    """How long a device worked for any process in each of the equal parts of the run.
+
+    Attributes:
+        borders_ns: where the parts begin and where the last one ends, in nanoseconds since 1970.
+        busy_ns: of each part. They sum to all time in which the device worked.
+    """
+
+    borders_ns: list[int]
+    busy_ns: list[int]
+
+
+def busy_parts(swept: TraceSweep, devices: list[Device], recover: bool) -> dict[int, BusyParts]:
+    """Of each device, by its number.
+
+    Raises:
+        TraceError: a process file cannot be read.
+    """
+    by_boot: dict[bytes, list[Device]] = {}
+    for device in devices:
+        by_boot.setdefault(device.users[0].process.file.header.boot_id, []).append(device)
+    found: dict[int, BusyParts] = {}
+    for of_boot in by_boot.values():
+        found |= _union(swept, of_boot, recover)
+    return found
+
+
+def device_timeline_table(swept: TraceSweep, devices: list[Device], parts: Mapping[int, BusyParts]) -> pd.DataFrame:
+    """One row per device and part of the run; empty without devices."""
+    origin_ns = min(process.start_ns for process in swept.processes)
+    samples = read_utilization(swept.trace.directory)
+    offset_ns = swept.main.file.clock.realtime_offset_ns
+    tables = []
+    for device in devices:
+        borders_ns = np.array(parts[device.number].borders_ns, dtype=np.int64)
+        lengths_ns = np.diff(borders_ns)
+        reported = utilization_in_parts(samples, borders_ns - offset_ns).get(device.uuid or "")
+        borders_s = (borders_ns - origin_ns) / NS_PER_S
+        tables.append(
+            pd.DataFrame(
+                {
+                    "device": device.number,
+                    "start_s": borders_s[:-1],
+                    "end_s": borders_s[1:],
+                    # Ends are rounded to nanoseconds, each for itself.
+                    "busy": np.minimum(np.array(parts[device.number].busy_ns) / np.maximum(lengths_ns, 1), 1.0),
+                    "reported": np.full(len(lengths_ns), np.nan) if reported is None else reported,
+                }
+            )
+        )
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=list(DEVICE_TIMELINE_COLUMNS))
+
+
+def _union(swept: TraceSweep, devices: list[Device], recover: bool) -> dict[int, BusyParts]:
+    """The same of the devices of one machine: the files' device work is read together."""
+    places: dict[int, dict[int, int]] = {}
+    processes: dict[int, ProcessSweep] = {}
+    for place, device in enumerate(devices):
+        for user in device.users:
+            processes[id(user.process)] = user.process
+            places.setdefault(id(user.process), {})[user.found["device"]] = place
+    users = list(processes.values())
+    clock = _common_clock(users)
+    is_one_clock = clock is users[0].file.clock
+    arguments = [
+        (
+            process.file.path,
+            process.found["start_ticks"],
+            process.found["end_ticks"],
+            NO_CONVERSION if is_one_clock else _conversion(process.file.clock),
+            places[key],
+        )
+        for key, process in processes.items()
+    ]
+    start, width, count = bins = _bins(swept, users, clock, is_one_clock)
+    try:
+        busy = device_union(arguments, recover, bins)
+    except OSError as error:
+        raise TraceError(f"process files could not be read together: {error}; make them readable") from error
+    borders_ns = [clock.realtime_ns(start + number * width) for number in range(count + 1)]
+    return {
+        device.number: BusyParts(borders_ns, clock.partition_ns(users[0].file.header.start_ticks, ticks))
+        for device, ticks in zip(devices, busy, strict=True)
+    }
+
+
+def _common_clock(users: list[ProcessSweep]) -> Clock:
+    """In ticks, which are exact, where all processes have the same, as they usually do; else in nanoseconds."""
+    clock = users[0].file.clock
+    if len({clock_id(process.file.header) for process in users}) == 1:
+        return clock
+    return Clock(0, 0, 1, 1, clock.realtime_offset_ns)
+
+
+def _bins(swept: TraceSweep, users: list[ProcessSweep], clock: Clock, is_one_clock: bool) -> tuple[int, int, int]:
+    """Start, width and number of the parts by `clock`; they cover the whole run, and all of the users' lives."""
+    starts = [clock.ticks_at(min(process.start_ns for process in swept.processes) - clock.realtime_offset_ns)]
+    ends = [clock.ticks_at(max(process.end_ns for process in swept.processes) - clock.realtime_offset_ns)]
+    for process in users:
+        own = process.found["start_ticks"], process.found["end_ticks"]
+        start, end = own if is_one_clock else map(process.file.clock.monotonic_ns, own)
+        starts.append(start)
+        ends.append(end)
+    length = max(max(ends) - min(starts), 1)
+    width = -(-length // PARTS)
+    return min(starts), width, -(-length // width)
+
+
+def _conversion(clock: Clock) -> tuple[int, int, int, int]:
+    """As `device_union` wants it: to CLOCK_MONOTONIC."""
+    return clock.reference_ticks, clock.reference_ns, clock.ns_per_denominator, clock.denominator

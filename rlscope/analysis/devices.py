@@ -1,0 +1,52 @@
+"""The devices of a trace: which there are, and which processes used them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from rlscope.analysis.sweep import ProcessSweep, TraceSweep
+from rlscope.text import encodable
+
+
+@dataclass(frozen=True)
+class User:
+    """A process that used a device, and what the device did for it."""
+
+    process: ProcessSweep
+    found: Any  # the device's row of the sweep
+
+
+@dataclass(frozen=True)
+class Device:
+    """A device of a machine.
+
+    Attributes:
+        number: counts over the whole trace, in the order in which processes used devices.
+        uuid: None where the recorder could not ask for it; then CUDA's number tells the devices of a machine apart.
+        name: the model.
+        users: the processes that it worked for.
+    """
+
+    number: int
+    uuid: str | None
+    name: str | None
+    users: list[User]
+
+
+def devices_of(swept: TraceSweep) -> list[Device]:
+    """All devices that worked for a process of the trace."""
+    devices: dict[tuple[bytes, str | int], Device] = {}
+    for process in swept.processes:
+        for found in process.found["gpu"]:
+            uuid, name = (device_fact(process, found["device"], fact) for fact in ("uuid", "name"))
+            key = process.file.header.boot_id, uuid or found["device"]
+            device = devices.setdefault(key, Device(len(devices), uuid, name, []))
+            device.users.append(User(process, found))
+    return list(devices.values())
+
+
+def device_fact(process: ProcessSweep, device: int, fact: str) -> str | None:
+    """What the recorder wrote about a device; properties may be anything."""
+    known: Any = process.found["properties"].get("devices")
+    for key in (str(device), fact):
+        known = known.get(key) if isinstance(known, dict) else None
+    return encodable(known) if isinstance(known, str) else None

@@ -1,0 +1,49 @@
+"""How busy each device was over time: the share in which it worked for any process, beside what its driver reported."""
+
+from collections.abc import Mapping
+
+import numpy
+import pandas
+from matplotlib.figure import Figure
+
+from rlscope.plots import style
+from rlscope.plots.bars import KEYS_LEFT, as_label
+from rlscope.plots.utilization import STRIP_INCHES, draw_strip
+
+COLOURS = {"reported": "tab:gray", "busy": "tab:blue"}
+KEYS = {"reported": "Reported", "busy": "Truly busy"}
+
+
+def device_timeline_figure(table: pandas.DataFrame, labels: Mapping[int, str]) -> Figure:
+    """Draw one strip per device, over the same time.
+
+    Args:
+        table: `device_timeline` of an analysis, of at least one device.
+        labels: what the devices are called, by number.
+    """
+    devices = list(dict.fromkeys(table["device"]))
+    known = [kind for kind in COLOURS if table[kind].notna().any()]
+    with style.paper():
+        figure = Figure(figsize=(style.COLUMN_INCHES, STRIP_INCHES * max(len(devices), 2)), dpi=200)
+        strip_axes = figure.subplots(len(devices), sharex=True, squeeze=False)[:, 0]
+        for axes, device in zip(strip_axes, devices, strict=True):
+            rows = table[table["device"] == device]
+            seconds = (rows["start_s"] + rows["end_s"]) / 2
+            strips = [
+                pandas.DataFrame({"source": kind, "seconds": seconds, "percent": 100 * rows[kind]}) for kind in known
+            ]
+            draw_strip(axes, pandas.concat(strips), "percent", COLOURS)
+            axes.set_ylabel(f"{as_label(labels[device])} (%)")
+            axes.set_ylim(0, 105)
+        strip_axes[-1].set_xlabel("Time since recording began (s)")
+        strip_axes[-1].set_xlim(numpy.min(table["start_s"]), numpy.max(table["end_s"]))
+        figure.legend(
+            handles=[style_line for axes in strip_axes[:1] for style_line in axes.lines],
+            labels=[KEYS[kind] for kind in known],
+            loc="upper left",
+            bbox_to_anchor=(KEYS_LEFT, 1.0),
+            bbox_transform=strip_axes[0].transAxes,
+            borderaxespad=0,
+        )
+        figure.align_ylabels()
+    return figure

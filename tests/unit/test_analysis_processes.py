@@ -1,0 +1,254 @@
+"""Several processes of a trace: their tree, their phases, stragglers, and times on machines with other clocks."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rlscope.analysis.breakdown import Analysis, analyze
+from rlscope.analysis.processes import as_tree, phase_groups, process_totals
+from rlscope.model import Category, DeviceWork
+from rlscope.trace.format import EndReason
+from rlscope.trace.reader import open_trace
+from rlscope.trace.utilization_file import HEADER, UTILIZATION_NAME
+from rlscope.trace.writer import ProcessWriter, TraceWriter
+
+MANIFEST: dict[str, Any] = {"main_pid": 1, "exit_status": 0, "complete": True}
+S = 1_000_000_000
+MINUTE = 60 * S
+
+
+def named(
+    writer: TraceWriter, name: str, pid: int, parent_pid: int = 0, start: int = 0, boot_id: bytes = bytes(16)
+) -> ProcessWriter:
+    process = writer.process(pid=pid, parent_pid=parent_pid, start_ticks=start, boot_id=boot_id)
+    process.properties({"process_name": name})
+    return process
+
+
+def written(writer: TraceWriter) -> Analysis:
+    return analyze(open_trace(writer.write(MANIFEST)))
+
+
+def rows(table: pd.DataFrame) -> list[list[Any]]:
+    return [list(row) for row in table.itertuples(index=False)]
+
+
+def parent_of(analysis: Analysis) -> dict[str, str | None]:
+    return dict(zip(analysis.processes["process"], analysis.processes["parent"], strict=True))
+
+
+def test_the_tree_has_children_under_their_parents_by_start(tmp_path: Path) -> None:
+    writer = TraceWriter(tmp_path)
+    # Started by a process that was not recorded, and one whose name is taken.
+    for name, pid, parent_pid, start in (
+        ("main", 1, 99, 0), ("server", 2, 1, 10), ("worker", 3, 1, 20), ("helper", 4, 2, 30), ("worker", 5, 1, 15),
+        ("stray", 6, 98, 40),
+    ):  # fmt: skip
+        named(writer, name, pid, parent_pid, start).stop(100)
+    analysis = written(writer)
+    assert as_tree(analysis.processes) == [
+        (0, "main"), (1, "server"), (2, "helper"), (1, "worker (5)"), (1, "worker (3)"), (0, "stray"),
+    ]  # fmt: skip
+    assert parent_of(analysis)["stray"] is None
+    assert json.loads(json.dumps(analysis.to_json_dict()))["processes"][1]["parent"] == "main"
+
+
+def test_a_reused_process_id_is_the_parent_that_was_alive(tmp_path: Path) -> None:
+    writer = TraceWriter(tmp_path)
+    named(writer, "before", 1, start=0).stop(100)
+    named(writer, "first child", 2, 1, start=50).stop(60)
+    named(writer, "orphan", 3, 1, start=150).stop(160)  # its parent has the id 1 too, and is not recorded
+    named(writer, "after", 1, start=200).stop(300)
+    named(writer, "second child", 4, 1, start=250).stop(260)
+    named(writer, "elsewhere", 5, 1, start=260, boot_id=bytes([1] * 16)).stop(270)
+    assert parent_of(written(writer)) == {
+        "before": None, "first child": "before", "orphan": None, "after": None, "second child": "after",
+        "elsewhere": None,
+    }  # fmt: skip
+
+
+def test_a_killed_parent_may_have_lived_past_its_last_record(tmp_path: Path) -> None:
+    writer = TraceWriter(tmp_path)
+    parent = named(writer, "parent", 1)
+    parent.thread().begin_operation(10, "training_loop")
+    named(writer, "child", 2, 1, start=50).stop(60)
+    assert parent_of(written(writer)) == {"parent": None, "child": "parent"}
+
+
+def self_play(directory: Path) -> TraceWriter:
+    """Three workers that play until 300, 500 and 900 ns, and a trainer that waits for them."""
+    writer = TraceWriter(directory)
+    for number, end in enumerate((300, 500, 900)):
+        worker = named(writer, f"worker_{number}", 2 + number, 1, start=100)
+        thread = worker.thread()
+        thread.begin_phase(100 + 10 * number, "self_play")
+        thread.begin_boundary(200, Category.WAIT, "time.sleep")
+        thread.end(250)
+        thread.end(end)
+        worker.stop(1000)
+    trainer = named(writer, "trainer", 1)
+    thread = trainer.thread()
+    thread.begin_phase(0, "training")
+    thread.begin_phase(400, "evaluation")
+    thread.end(700)
+    thread.begin_boundary(750, Category.CUDA_WAIT, "cudaStreamSynchronize")
+    thread.end(850)
+    thread.end(1000)
+    trainer.queue(0).record(DeviceWork.KERNEL, 700, 800, "gemm")
+    trainer.stop(1000)
+    return writer
+
+
+def test_phases(tmp_path: Path) -> None:
+    phases = written(self_play(tmp_path)).phases
+    assert phases.columns.tolist() == ["process", "phase", "start_s", "end_s", "wall_s", "cpu_s", "gpu_s", "wait_s"]
+    of_worker = phases[phases["process"] == "worker_1"]
+    # The time in no phase goes from 100 to 110 and from 500 to 1000.
+    assert rows(of_worker) == [
+        ["worker_1", "(none)", *pytest.approx([1e-7, 1e-6, 5.1e-7, 5.1e-7, 0, 0])],
+        ["worker_1", "self_play", *pytest.approx([1.1e-7, 5e-7, 3.9e-7, 3.4e-7, 0, 5e-8])],
+    ]
+    # An inner phase suspends the outer one; the trainer is never in no phase. Waiting for a device is no wait.
+    assert rows(phases[phases["process"] == "trainer"]) == [
+        ["trainer", "training", *pytest.approx([0, 1e-6, 7e-7, 6.5e-7, 1e-7, 0])],
+        ["trainer", "evaluation", *pytest.approx([4e-7, 7e-7, 3e-7, 3e-7, 0, 0])],
+    ]
+
+
+def test_totals_of_a_process_are_those_of_its_phases(tmp_path: Path) -> None:
+    analysis = written(self_play(tmp_path))
+    totals = process_totals(analysis.phases)
+    walls = analysis.processes.set_index("process")["wall_s"]
+    pd.testing.assert_series_equal(totals["wall_s"].sort_index(), walls.sort_index(), check_names=False, rtol=1e-12)
+    assert totals.loc["trainer"].tolist() == pytest.approx([1e-6, 9.5e-7, 1e-7, 0])
+
+
+def test_the_straggler_ends_a_phase_last(tmp_path: Path) -> None:
+    groups = phase_groups(written(self_play(tmp_path)).phases).set_index("phase")
+    assert groups.index.tolist() == ["training", "self_play", "evaluation"]
+    assert groups.loc["self_play"].tolist() == [3, *pytest.approx([2e-7, 3.9e-7, 7.8e-7]), "worker_2",
+                                                pytest.approx(4e-7)]  # fmt: skip
+    assert groups.loc["training", "processes"] == 1
+    assert groups.loc["training", ["straggler", "late_s"]].isna().all()
+
+
+def test_two_processes_have_no_straggler() -> None:
+    phases = pd.DataFrame(
+        [(name, "play", 0.0, end_s, end_s, 0.0, 0.0, 0.0) for name, end_s in (("a", 1.0), ("b", 9.0))],
+        columns=["process", "phase", "start_s", "end_s", "wall_s", "cpu_s", "gpu_s", "wait_s"],
+    )
+    assert phase_groups(phases)[["straggler", "late_s"]].isna().all(axis=None)
+    assert phase_groups(phases.iloc[:0]).empty
+
+
+def test_clocks_five_minutes_apart(tmp_path: Path) -> None:
+    """Each machine's times are from its own real-time clock; lengths do not depend on it."""
+    writer = TraceWriter(tmp_path)
+    for name, pid, offset in (("here", 1, 0), ("there", 2, 5 * MINUTE)):
+        process = named(writer, name, pid, start=10 * S, boot_id=bytes([pid] * 16))
+        pair = process.header.first_pair
+        pair = replace(pair, realtime_ns=pair.realtime_ns + offset)
+        process.header = replace(process.header, first_pair=pair, last_pair=pair)
+        thread = process.thread()
+        thread.begin_phase(11 * S, "self_play")
+        thread.end(13 * S)
+        process.properties({"devices": {"0": {"uuid": "GPU-a" if pid == 1 else "GPU-b"}}})
+        process.queue(0).record(DeviceWork.KERNEL, 12 * S, 13 * S, "gemm")
+        process.stop(14 * S)
+    analysis = written(writer)
+    assert analysis.processes["start_s"].tolist() == [0, 300]
+    assert analysis.processes["wall_s"].tolist() == [4, 4]
+    played = analysis.phases[analysis.phases["phase"] == "self_play"]
+    assert rows(played[["process", "start_s", "end_s", "wall_s"]]) == [["here", 1, 3, 2], ["there", 301, 303, 2]]
+    timeline = analysis.device_timeline
+    seconds = timeline["busy"] * (timeline["end_s"] - timeline["start_s"])
+    assert seconds.groupby(timeline["device"]).sum().tolist() == pytest.approx([1, 1])
+    busy = timeline[timeline["busy"] > 0].groupby("device")
+    assert (busy["start_s"].min() <= [2, 302]).all() and (busy["end_s"].max() >= [3, 303]).all()
+    assert (busy["end_s"].max() - busy["start_s"].min() < 1 + 2 * 304 / 200).all()
+
+
+def test_a_killed_worker(tmp_path: Path) -> None:
+    writer = self_play(tmp_path)
+    killed = named(writer, "worker_3", 9, 1, start=100)
+    thread = killed.thread()
+    thread.begin_phase(150, "self_play")
+    thread.begin_boundary(200, Category.WAIT, "_socket.socket.recv socket:[5]")
+    thread.end(600)
+    thread.begin_boundary(620, Category.WAIT, "_socket.socket.recv socket:[5]")
+    thread.begin_operation(700, "mcts")
+    analysis = written(writer)
+    assert not analysis.complete
+    complete = analysis.processes.set_index("process")["complete"]
+    assert complete[~complete].index.tolist() == ["worker_3"]
+    of_killed = analysis.phases[analysis.phases["process"] == "worker_3"]
+    assert of_killed["phase"].tolist() == ["(none)", "self_play"]
+    assert of_killed["end_s"].tolist() == pytest.approx([7e-7, 7e-7])
+    assert of_killed["wait_s"].sum() == pytest.approx(4.8e-7)
+    assert rows(written(self_play(tmp_path / "whole")).phases) == rows(
+        analysis.phases[analysis.phases["process"] != "worker_3"]
+    )
+
+
+def test_device_timeline_is_a_union_over_processes(tmp_path: Path) -> None:
+    """In 20 us, of which each part is 100 ns, two processes use one device from 1000 to 1150 and from 1100 to 1300."""
+    writer = TraceWriter(tmp_path)
+    for pid, start, end in ((1, 1_000, 1_150), (2, 1_100, 1_300)):
+        process = named(writer, f"process {pid}", pid)
+        process.properties({"devices": {"0": {"uuid": "GPU-a"}}})
+        process.queue(0).record(DeviceWork.KERNEL, start, end, "gemm")
+        process.stop(20_000)
+    directory = writer.write(MANIFEST)
+    (directory / UTILIZATION_NAME).write_text(f"{HEADER}\n1000,GPU-a,0,\n1250,GPU-a,1.0,\n1300,GPU-a,0.5,\n")
+    analysis = analyze(open_trace(directory))
+    timeline = analysis.device_timeline
+    assert timeline.columns.tolist() == ["device", "start_s", "end_s", "busy", "reported"]
+    assert len(timeline) == 200
+    assert rows(timeline.iloc[10:13]) == [
+        [0, *pytest.approx([1.0e-6, 1.1e-6, 1, 1])],
+        [0, *pytest.approx([1.1e-6, 1.2e-6, 1, 1])],
+        [0, *pytest.approx([1.2e-6, 1.3e-6, 1, 0.75])],
+    ]
+    assert timeline["busy"].sum() == pytest.approx(3)
+    assert timeline["reported"].notna().sum() == 3
+    assert analysis.gpu["busy_s"].tolist() == pytest.approx([3e-7])
+
+
+def test_without_devices_there_is_no_timeline(tmp_path: Path) -> None:
+    writer = TraceWriter(tmp_path)
+    named(writer, "main", 1).stop(0)  # and without time no phase
+    analysis = written(writer)
+    assert analysis.device_timeline.columns.tolist() == ["device", "start_s", "end_s", "busy", "reported"]
+    assert analysis.device_timeline.empty and analysis.phases.empty and analysis.waits.empty
+    assert analysis.dependencies.empty
+
+
+WORK = st.lists(st.tuples(st.integers(0, 5_000), st.integers(0, 3_000)), min_size=1, max_size=8)
+
+
+@given(st.lists(WORK, min_size=1, max_size=3), st.integers(1, 6_000))
+@settings(max_examples=50, deadline=None)
+def test_parts_of_the_timeline_sum_to_the_busy_time(
+    tmp_path_factory: pytest.TempPathFactory, processes: Iterable[list[tuple[int, int]]], end: int
+) -> None:
+    writer = TraceWriter(tmp_path_factory.mktemp("trace"))
+    busy: set[int] = set()
+    for pid, work in enumerate(processes, start=1):
+        process = named(writer, f"process {pid}", pid)
+        queue = process.queue(0)
+        for start, length in work:
+            queue.record(DeviceWork.KERNEL, start, start + length, "gemm")
+            busy |= set(range(start, min(start + length, end)))
+        process.stop(end, EndReason.EXIT)
+    analysis = written(writer)
+    timeline = analysis.device_timeline
+    seconds = timeline["busy"] * (timeline["end_s"] - timeline["start_s"])
+    assert analysis.gpu["busy_s"].sum() == pytest.approx(len(busy) / S)
+    assert seconds.sum() == pytest.approx(len(busy) / S)
