@@ -30,6 +30,20 @@ BOUNDARIES = (
         "_socket.socket.recvfrom_into",
         "_socket.socket.recvmsg",
         "_socket.socket.recvmsg_into",
+        "_socket.socket.send",
+        "_socket.socket.sendall",
+        "_socket.socket.sendto",
+        "_socket.socket.sendmsg",
+        "_socket.socketpair",  # no wait: only the names of its two ends are found out there
     ),
-    _waiting("posix", "posix.read", "posix.wait", "posix.wait3", "posix.wait4", "posix.waitpid", "posix.waitid"),
+    _waiting(
+        "posix",
+        "posix.read",
+        "posix.write",
+        "posix.wait",
+        "posix.wait3",
+        "posix.wait4",
+        "posix.waitpid",
+        "posix.waitid",
+    ),
 )

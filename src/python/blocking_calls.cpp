@@ -1,12 +1,13 @@
 // Stand-ins for functions whose arguments or state decide whether they block.
 #include "blocking_calls.h"
 
-#include <sys/stat.h>
-
+#include <climits>
 #include <cstring>
+#include <string>
 
 #include "interception.h"
 #include "session.h"
+#include "streams.h"
 
 namespace rlscope {
 namespace {
@@ -19,25 +20,44 @@ struct BlockingCall {
   CodedId id;
 };
 extern BlockingCall calls[];
-
-// Runs `original` as time spent waiting.
-template <int index, class... Arguments>
-PyObject* wait(Arguments... arguments) {
-  BlockingCall& call = calls[index];
-  auto original = reinterpret_cast<PyObject* (*)(Arguments...)>(call.original);
-  StreamWriter* writer = Session::writer();
-  if (!writer) return original(arguments...);
-  if (call.id.id == 0) call.id = Session::intern(NameKind::kBoundary, Category::kWait, call.name);
-  uint32_t depth = writer->depth();
-  if (!writer->begin(call.id)) return original(arguments...);
-  PyObject* result = original(arguments...);
-  if (t_writer == writer) writer->end_to(depth);
-  return result;
-}
+constexpr int kRead = 10;  // places in `calls`
+constexpr int kFirstStreamCall = kRead;
 
 template <int index, class... Arguments>
 PyObject* pass(Arguments... arguments) {
   return reinterpret_cast<PyObject* (*)(Arguments...)>(calls[index].original)(arguments...);
+}
+
+template <int index, class... Arguments>
+PyObject* record(StreamWriter* writer, const CodedId& id, Arguments... arguments) {
+  uint32_t depth = writer->depth();
+  if (!writer->begin(id)) return pass<index>(arguments...);
+  PyObject* result = pass<index>(arguments...);
+  if (t_writer == writer) writer->end_to(depth);
+  return result;
+}
+
+// Runs the original as time spent waiting.
+template <int index, class... Arguments>
+PyObject* wait(Arguments... arguments) {
+  BlockingCall& call = calls[index];
+  StreamWriter* writer = Session::writer();
+  if (!writer) return pass<index>(arguments...);
+  if (call.id.id == 0) call.id = Session::intern(NameKind::kBoundary, Category::kWait, call.name);
+  return record<index>(writer, call.id, arguments...);
+}
+
+// As wait, and the trace names the stream. A stream without a name leaves the bare function.
+template <int index, class... Arguments>
+PyObject* wait_at(Stream* stream, Arguments... arguments) {
+  StreamWriter* writer = Session::writer();
+  if (!stream || !writer) return wait<index>(arguments...);
+  static_assert(index >= kFirstStreamCall && index < kFirstStreamCall + kMostStreamCalls);
+  CodedId& id = stream->ids[index - kFirstStreamCall];
+  if (id.id == 0) {
+    id = Session::intern(NameKind::kBoundary, Category::kWait, std::string(calls[index].name) + " " + stream->name);
+  }
+  return record<index>(writer, id, arguments...);
 }
 
 PyObject* only_false() {
@@ -90,18 +110,64 @@ PyObject* get_from_queue(PyObject* self, PyTypeObject* type, PyObject* const* ar
   return wait<index>(self, type, args, given, keywords);
 }
 
-// Files are read in no time that anybody waits for; pipes, sockets and terminals are what programs wait at.
+int descriptor_of(PyObject* number) {
+  if (!PyLong_CheckExact(number)) return -1;
+  int overflow;
+  long descriptor = PyLong_AsLongAndOverflow(number, &overflow);
+  return overflow == 0 && descriptor >= 0 && descriptor <= INT_MAX ? static_cast<int>(descriptor) : -1;
+}
+
+// Files are read and written in no time that anybody waits for; pipes and sockets are what programs wait at.
 template <int index>
-PyObject* read_descriptor(PyObject* module, PyObject* const* args, Py_ssize_t given) {
-  if (given > 0 && PyLong_CheckExact(args[0])) {
-    int overflow;
-    long descriptor = PyLong_AsLongAndOverflow(args[0], &overflow);
-    struct stat status;
-    bool is_stream = overflow == 0 && fstat(static_cast<int>(descriptor), &status) == 0 &&
-                     (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode) || S_ISCHR(status.st_mode));
-    if (is_stream) return wait<index>(module, args, given);
+PyObject* use_descriptor(PyObject* module, PyObject* const* args, Py_ssize_t given) {
+  if (given == 0 || !Session::writer()) return pass<index>(module, args, given);
+  Descriptor descriptor = look_up(descriptor_of(args[0]));
+  if (descriptor.kind == Descriptor::kStream) return wait_at<index>(descriptor.stream, module, args, given);
+  bool is_terminal_read = descriptor.kind == Descriptor::kDevice && index == kRead;
+  return is_terminal_read ? wait<index>(module, args, given) : pass<index>(module, args, given);
+}
+
+// `fileno` of the type, whatever a subclass has made of it.
+PyCFunction socket_fileno;
+
+bool find_socket_fileno() {
+  PyObject* module = PyImport_ImportModule("_socket");
+  PyObject* type = module ? PyObject_GetAttrString(module, "socket") : nullptr;
+  PyObject* method = type ? PyObject_GetAttrString(type, "fileno") : nullptr;
+  PyMethodDef* def = method ? method_def_of(method) : nullptr;
+  if (def && def->ml_flags == METH_NOARGS) socket_fileno = def->ml_meth;
+  PyErr_Clear();
+  Py_XDECREF(method);
+  Py_XDECREF(type);
+  Py_XDECREF(module);
+  return socket_fileno != nullptr;
+}
+
+Descriptor look_up_socket(PyObject* socket) {
+  PyObject* number = socket_fileno(socket, nullptr);
+  if (!number) {
+    PyErr_Clear();
+    return {Descriptor::kOther, nullptr};
   }
-  return pass<index>(module, args, given);
+  Descriptor descriptor = look_up(descriptor_of(number));
+  Py_DECREF(number);
+  return descriptor;
+}
+
+template <int index, class... Rest>
+PyObject* use_socket(PyObject* self, Rest... rest) {
+  if (!Session::writer()) return pass<index>(self, rest...);
+  return wait_at<index>(look_up_socket(self).stream, self, rest...);
+}
+
+// Not a wait. Later it can be too late to ask which two sockets belong together: one may be closed.
+template <int index>
+PyObject* make_socketpair(PyObject* module, PyObject* args) {
+  PyObject* pair = pass<index>(module, args);
+  if (pair && Session::writer() && PyTuple_CheckExact(pair)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(pair); i++) look_up_socket(PyTuple_GET_ITEM(pair, i));
+  }
+  return pair;
 }
 
 // No interpreter shutdown follows: the trace is completed here.
@@ -131,8 +197,20 @@ BlockingCall calls[] = {
     {"_multiprocessing.SemLock.acquire", kFastKeywords, pointer_to(acquire_semaphore<5>), nullptr, {}},
     {"_multiprocessing.SemLock.__enter__", METH_NOARGS, pointer_to(enter_semaphore<6>), nullptr, {}},
     {"_queue.SimpleQueue.get", METH_METHOD | kFastKeywords, pointer_to(get_from_queue<7>), nullptr, {}},
-    {"posix.read", METH_FASTCALL, pointer_to(read_descriptor<8>), nullptr, {}},
-    {"posix._exit", kFastKeywords, pointer_to(exit_process<9>), nullptr, {}},
+    {"posix._exit", kFastKeywords, pointer_to(exit_process<8>), nullptr, {}},
+    {"_socket.socketpair", METH_VARARGS, pointer_to(make_socketpair<9>), nullptr, {}},
+    {"posix.read", METH_FASTCALL, pointer_to(use_descriptor<kRead>), nullptr, {}},
+    {"posix.write", METH_FASTCALL, pointer_to(use_descriptor<11>), nullptr, {}},
+    {"_socket.socket.recv", METH_VARARGS, pointer_to(use_socket<12, PyObject*>), nullptr, {}},
+    {"_socket.socket.recvfrom", METH_VARARGS, pointer_to(use_socket<13, PyObject*>), nullptr, {}},
+    {"_socket.socket.recvmsg", METH_VARARGS, pointer_to(use_socket<14, PyObject*>), nullptr, {}},
+    {"_socket.socket.recvmsg_into", METH_VARARGS, pointer_to(use_socket<15, PyObject*>), nullptr, {}},
+    {"_socket.socket.send", METH_VARARGS, pointer_to(use_socket<16, PyObject*>), nullptr, {}},
+    {"_socket.socket.sendall", METH_VARARGS, pointer_to(use_socket<17, PyObject*>), nullptr, {}},
+    {"_socket.socket.sendto", METH_VARARGS, pointer_to(use_socket<18, PyObject*>), nullptr, {}},
+    {"_socket.socket.sendmsg", METH_VARARGS, pointer_to(use_socket<19, PyObject*>), nullptr, {}},
+    {"_socket.socket.recv_into", kKeywords, pointer_to(use_socket<20, PyObject*, PyObject*>), nullptr, {}},
+    {"_socket.socket.recvfrom_into", kKeywords, pointer_to(use_socket<21, PyObject*, PyObject*>), nullptr, {}},
 };
 
 }  // namespace
@@ -148,6 +226,7 @@ bool intercept_blocking_call(PyMethodDef* def, const char* name, PyObject* owner
   for (BlockingCall& call : calls) {
     if (std::strcmp(call.name, name) != 0) continue;
     if ((def->ml_flags & ~(METH_CLASS | METH_STATIC | METH_COEXIST)) != call.flags) return false;
+    if (std::strncmp(name, "_socket.", 8) == 0 && !socket_fileno && !find_socket_fileno()) return false;
     auto** where = reinterpret_cast<void**>(&def->ml_meth);
     if (*where != call.replacement) call.original = *where;
     swap_for(where, call.replacement, owner);

@@ -1,11 +1,11 @@
-// Calls that may block: recorded as waiting only when they do.
+// Calls that may block: recorded as waiting only when they do, and with the pipe or socket that they wait at.
 #pragma once
 #include <Python.h>
 
 namespace rlscope {
 
-// Takes over a definition that needs a look at its arguments to know whether it blocks: lock and semaphore acquires,
-// SimpleQueue.get, os.read, os._exit. False: an ordinary definition, not handled here.
+// Takes over a definition that needs a look at its arguments to know whether it blocks, or at what: lock and semaphore
+// acquires, SimpleQueue.get, os.read and os.write, sockets, os._exit. False: an ordinary definition, not handled here.
 bool intercept_blocking_call(PyMethodDef* def, const char* name, PyObject* owner);
 
 // The function that `entry` stands in for, or `entry` itself where it is none of these.

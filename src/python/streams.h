@@ -1,0 +1,25 @@
+// Names of pipes and sockets: both ends of one have the same name, in whichever process they are.
+#pragma once
+#include <string>
+
+#include "stream_writer.h"
+
+namespace rlscope {
+
+constexpr int kMostStreamCalls = 12;
+
+// A pipe or socket that this process has read or written.
+struct Stream {
+  std::string name;
+  CodedId ids[kMostStreamCalls];  // of what functions' calls on it are recorded as; id 0 until the first
+};
+
+struct Descriptor {
+  enum Kind { kOther, kDevice, kStream } kind;
+  Stream* stream;  // null also for a stream without a name
+};
+
+// What a descriptor leads to; costs one fstat where that is known. Needs the GIL; leaves errno as it is.
+Descriptor look_up(int descriptor);
+
+}  // namespace rlscope
