@@ -40,7 +40,7 @@ def dependencies_table(waits: pd.DataFrame, boots: Mapping[str, bytes]) -> pd.Da
     on_stream = waits[waits["stream"] != ""]
     users = zip(on_stream["process"], on_stream["stream"], strict=True)
     ends = on_stream.assign(end=[_end(stream, boots[process]) for process, stream in users])
-    is_send = ends["function"].str.rpartition(".")[2].str.startswith(SENDS)
+    is_send = ends["function"].str.rsplit(".").str[-1].str.startswith(SENDS)
     received = ends[~is_send].groupby(["process", "phase", "stream", "end"], sort=False, as_index=False)
     sent = ends[is_send].groupby(["process", "end"], sort=False, as_index=False)["count"].sum()
     sent = sent[sent["count"] > 0].rename(columns={"process": "on", "count": "sent"})

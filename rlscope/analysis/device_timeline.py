@@ -95,7 +95,7 @@ def _union(swept: TraceSweep, devices: list[Device], recover: bool) -> dict[int,
     ]
     start, width, count = bins = _bins(swept, users, clock, is_one_clock)
     try:
-        busy = device_union(arguments, recover, bins)
+        busy = device_union(arguments, recover, bins=bins)
     except OSError as error:
         raise TraceError(f"process files could not be read together: {error}; make them readable") from error
     borders_ns = [clock.realtime_ns(start + number * width) for number in range(count + 1)]

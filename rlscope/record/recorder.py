@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -22,7 +23,7 @@ from rlscope.record import progress
 from rlscope.record.boundary import Boundary, intercept, intercept_container, native_functions, resolve
 from rlscope.record.config import RecordConfig
 from rlscope.record.cupti import NSIGHT_COMPUTE_VARIABLE, cupti_directories
-from rlscope.record.hooks import Hooks
+from rlscope.record.hooks import Hooks, WrapperHook
 from rlscope.record.import_hooks import ImportHooks
 from rlscope.trace.manifest import note_unrecorded
 
@@ -69,6 +70,8 @@ class Recorder:
         self._imports.install()
         progress.listener = self.on_progress
         self._imports.after_import("multiprocessing.util", self._follow_multiprocessing)
+        prepare = WrapperHook("multiprocessing.spawn", ("prepare",), self._naming)
+        self._imports.after_import(prepare.module, functools.partial(self._hooks.apply, prepare))
         for boundary in self._boundaries():
             self._follow(boundary)
         if self.config.auto:
@@ -216,6 +219,17 @@ class Recorder:
     def _follow_multiprocessing(self, module: ModuleType) -> None:
         """A child of multiprocessing has a name, which it knows soon after it has started."""
         module.register_after_fork(self, Recorder._name_after_multiprocessing)
+
+    def _naming(self, prepare: Callable[..., Any]) -> Callable[..., Any]:
+        """A child that was not forked from its parent is told its name with what it needs to begin."""
+
+        @functools.wraps(prepare)
+        def naming(data: dict[str, Any], *others: Any) -> Any:
+            if "name" in data:
+                self.rename(data["name"])
+            return prepare(data, *others)
+
+        return naming
 
     def _name_after_multiprocessing(self) -> None:
         process = sys.modules["multiprocessing.process"].current_process()

@@ -28,6 +28,14 @@ def run_processes(method: str, count: int) -> None:
             assert process.exitcode == 0
 
 
+def run_named(method: str, count: int) -> None:
+    context = multiprocessing.get_context(method)
+    for index in range(count):
+        process = context.Process(target=work, name=f"child_{index}")
+        process.start()
+        process.join()
+
+
 def run_pool(method: str, count: int) -> None:
     # A worker takes one task and makes room for the next worker.
     with multiprocessing.get_context(method).Pool(AT_ONCE, maxtasksperchild=1) as pool:
@@ -63,6 +71,8 @@ if __name__ == "__main__":
     count = int(sys.argv[2])
     if way == "process":
         run_processes(method, count)
+    elif way == "named":
+        run_named(method, count)
     elif way == "pool":
         run_pool(method, count)
     elif way == "executor":

@@ -88,7 +88,7 @@ def test_several_senders_share_a_wait_by_how_often_they_sent(tmp_path: Path) -> 
 
 def test_waits_belong_to_the_phase_they_were_in(tmp_path: Path) -> None:
     writer = TraceWriter(tmp_path)
-    main = writer.process(pid=1)
+    main = writer.process(pid=1, boot_id=bytes(16))
     main.properties({"process_name": "main"})
     thread = main.thread()
     for phase, start in (("self_play", 100), ("training", 1000)):

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+
 from alphazero import roles
 from alphazero.group import CONTEXT, Group
 from alphazero.network import Network

@@ -5,10 +5,11 @@ from typing import Protocol
 
 import numpy
 import torch
-from alphazero.settings import Settings
 from numpy.typing import NDArray
-from rlscope import operation
 from torch import Tensor, nn
+
+from alphazero.settings import Settings
+from rlscope import operation
 
 #: Observations of n positions, of shape (n, planes, size, size).
 Observations = NDArray[numpy.float32]

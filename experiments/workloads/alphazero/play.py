@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 import numpy
+from numpy.typing import NDArray
+
 from alphazero.network import Evaluator, Observations
 from alphazero.rules import Rules
 from alphazero.search import Leaf, Search, State
-from numpy.typing import NDArray
 from rlscope import operation
 
 #: Of self-play: so many moves are drawn by their visits, later ones are the most visited.

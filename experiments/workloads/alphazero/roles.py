@@ -8,8 +8,9 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 import numpy
-import rlscope
 import torch
+
+import rlscope
 from alphazero import training
 from alphazero.network import Evaluations, Evaluator, LocalEvaluator, Observations, load
 from alphazero.play import Player, Samples
@@ -77,11 +78,8 @@ def self_play(
         evaluator = LocalEvaluator(load(settings, initial), settings.device)
     counting = Counting(evaluator)
     player = Player(rules, settings.simulations, [counting], numpy.random.default_rng([settings.seed, index]))
-    played: list[Samples] = []
     with phase("self_play") as done:
-        for game in player.play(settings.games_per_worker, settings.games_in_flight):
-            played.append(game.samples())
-            rlscope.report_progress(timesteps=sum(len(each.outcomes) for each in played))
+        played = [game.samples() for game in player.play(settings.games_per_worker, settings.games_in_flight)]
     if server:
         for connection in server:
             connection.close()
@@ -114,10 +112,11 @@ def train(settings: Settings, initial: Path, trained: Path, games: Sequence[Conn
         candidate: to the evaluation.
     """
     torch.set_num_threads(1)
+    network = load(settings, initial)
+    optimizer = training.optimizer_of(network)
     samples = Samples.joined([worker.recv() for worker in games])
     with phase("training") as done:
-        network = load(settings, initial)
-        loss = training.train(network, samples, settings.training_steps, settings.device, settings.seed)
+        loss = training.train(network, optimizer, samples, settings.training_steps, settings.device, settings.seed)
         torch.save(network.cpu().state_dict(), trained)
     candidate.send(str(trained))
     done.figures = {"loss": loss}

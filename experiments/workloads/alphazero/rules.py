@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy
 import pyspiel
-from alphazero.search import State
 from numpy.typing import NDArray
+
+from alphazero.search import State
 
 
 class Rules:

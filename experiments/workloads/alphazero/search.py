@@ -5,6 +5,7 @@ from typing import Protocol
 
 import numpy
 from numpy.typing import NDArray
+
 from rlscope import operation
 
 #: Weight of the prior against what was found in the tree.

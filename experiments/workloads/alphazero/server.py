@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
 import numpy
+
 from alphazero.network import Evaluations, Evaluator, Observations
 from rlscope import operation
 

@@ -1,16 +1,24 @@
 """Training on the games of self-play: the search's visits for the policy, the outcome for the value."""
 
 import torch
+from torch import Tensor, nn
+
 from alphazero.network import Network
 from alphazero.play import Samples
 from rlscope import operation, report_progress
-from torch import Tensor, nn
 
 BATCH = 128
 LEARNING_RATE, WEIGHT_DECAY = 1e-3, 1e-4
 
 
-def train(network: Network, samples: Samples, steps: int, device: str, seed: int) -> float:
+def optimizer_of(network: Network) -> torch.optim.Optimizer:
+    """What trains the network."""
+    return torch.optim.Adam(network.parameters(), LEARNING_RATE, weight_decay=WEIGHT_DECAY)
+
+
+def train(
+    network: Network, optimizer: torch.optim.Optimizer, samples: Samples, steps: int, device: str, seed: int
+) -> float:
     """Trains for so many minibatches, drawn from all positions.
 
     Returns:
@@ -18,11 +26,11 @@ def train(network: Network, samples: Samples, steps: int, device: str, seed: int
     """
     data = [torch.from_numpy(part).to(device) for part in (samples.observations, samples.policies, samples.outcomes)]
     drawn = torch.Generator().manual_seed(seed)
-    optimizer = torch.optim.Adam(network.train().parameters(), LEARNING_RATE, weight_decay=WEIGHT_DECAY)
     loss = torch.zeros(())
+    network.train()
     with operation("training_loop"):
         for step in range(steps):
-            batch = torch.randint(len(data[0]), (BATCH,), generator=drawn).to(device)
+            batch = torch.randint(len(samples.outcomes), (BATCH,), generator=drawn).to(device)
             with operation("backpropagation"):
                 loss = loss_of(network, *(part[batch] for part in data))
                 optimizer.zero_grad()
