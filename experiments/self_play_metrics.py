@@ -16,7 +16,7 @@ WORKER, SERVER = "worker", "server"
 
 
 def metrics_of(tables: Tables) -> dict[str, Estimate]:
-    """Each metric of each way to evaluate positions, its name in front, and their ratios; none that was not measured."""
+    """The metrics of each way to evaluate positions, which is named in front, and their ratios; those measured."""
     values: dict[str, list[float]] = defaultdict(list)
     rates: dict[str, dict[str, list[float]]] = {"moves_per_second": {}, "mean_batch": {}}
     for inference, run in tables.of_each_run():

@@ -32,14 +32,15 @@ MEASUREMENTS = "measurements"
 #: By who evaluates positions.
 FIGURES = {"worker": "fig_scale_up", "server": "fig_scale_up_server"}
 METHOD = (
-    "One generation of AlphaZero on Go of 9x9: workers play against themselves, a process trains on their games, another "
-    "lets the new network play against the former. Both ways to evaluate positions play the same games. Bars begin where "
-    "a phase does and are as long as its whole time, the time in which a CPU worked for it and that in which the GPU "
-    "did; an arrow runs to a process that waited from the one that it waited for. Times include what recording adds."
+    "One generation of AlphaZero on Go of 9x9: workers play against themselves, a process trains on their games, "
+    "another lets the new network play against the former. Both ways to evaluate positions play the same games. Bars "
+    "begin where a phase does and are as long as its whole time, the time in which a CPU worked for it and that in "
+    "which the GPU did; an arrow runs to a process that waited from the one that it waited for. Times include what "
+    "recording adds."
 )
 UPPER_BOUND = (
-    "The share of a device that one process has includes time in which the device had switched to another one, so shares "
-    "of processes are upper bounds and their sum may exceed what the device can do. Busy is the union over all "
+    "The share of a device that one process has includes time in which the device had switched to another one, so "
+    "shares of processes are upper bounds and their sum may exceed what the device can do. Busy is the union over all "
     "processes: exact."
 )
 
