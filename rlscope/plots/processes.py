@@ -1,5 +1,6 @@
 """Processes side by side on one time axis: what each phase took, who waited for whom, and utilisation beside them."""
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,9 +29,9 @@ GROUP_WIDTH = 0.72  # of a column; the rest is between the bars of two processes
 HEIGHT_INCHES = 5.2
 STRIP_INCHES, STRIP_GAP_INCHES = 0.26, 0.28
 KEY_INCHES = 1.0
-LETTER_INCHES = 0.06  # the width of one in a name
+LETTER_INCHES = 0.06  # of a name
 LINE_INCHES = 0.17
-NAME_COLUMNS = 3  # a name beside its bars covers so many columns
+NAME_BOX = {"boxstyle": "round,pad=0.25", "facecolor": "white", "edgecolor": "black", "linewidth": 0.6, "alpha": 0.85}
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ def process_view(
     strips = strips_of(utilization, device_timeline)
     bars = BARS if len(device_timeline) else BARS[:2]
     with style.paper():
-        width = columns * (WIDE_INCHES if columns <= WIDE_COLUMNS else NARROW_INCHES)
+        width = columns * column_inches(columns)
         inches = width + len(strips) * (STRIP_INCHES + STRIP_GAP_INCHES)
         figure = Figure(figsize=(inches, HEIGHT_INCHES), dpi=200)
         axes = figure.add_axes((0, 0, width / inches, 1))
@@ -94,8 +95,7 @@ def process_view(
             draw_bars(axes, block, seconds[block.process, block.phase], bars)
         arrows = arrows_of(blocks, dependencies)
         draw_arrows(axes, arrows)
-        for block in blocks:
-            draw_name(axes, block, blocks, columns)
+        draw_names(axes, blocks, columns)
         draw_strips(figure, axes, strips, width / inches, inches)
         handles: list[Patch | Line2D] = [Patch(color=colour, label=label) for _, label, colour in bars]
         if arrows:
@@ -164,33 +164,44 @@ def seconds_text(seconds: float) -> str:
     return f"{seconds:.0f}" if seconds >= 100 else f"{seconds:.3g}" if seconds >= 0.01 else "0"
 
 
-def draw_name(axes: Axes, block: Block, blocks: Iterable[Block], columns: int) -> None:
-    """Write a block's name over its bars; beside them where they are too small for it and nothing else is there."""
-    inches = HEIGHT_INCHES * (block.end_s - block.start_s) / abs(axes.get_ylim()[0] - axes.get_ylim()[1])
+def draw_names(axes: Axes, blocks: Sequence[Block], columns: int) -> None:
+    """Write each block's name over its bars; beside them where they are too small for it and there is room."""
     is_wide = columns <= WIDE_COLUMNS
-    needed = 2.5 * LINE_INCHES if is_wide else LETTER_INCHES * len(block.name)
-    beside = range(block.column + 1, block.column + 1 + NAME_COLUMNS)
-    is_free = not any(
+    second_inches = HEIGHT_INCHES / abs(axes.get_ylim()[0] - axes.get_ylim()[1])
+    lowest: dict[int, float] = {}
+    for block in blocks:
+        needed = 2.5 * LINE_INCHES if is_wide else LETTER_INCHES * len(block.name)
+        is_beside = second_inches * (block.end_s - block.start_s) < needed and has_room(block, blocks, columns)
+        x, y = float(block.column), (block.start_s + block.end_s) / 2
+        if is_beside:
+            x += GROUP_WIDTH / 2 + 0.08
+            y = max(y, lowest.get(block.column, -math.inf) + LINE_INCHES / second_inches)
+            lowest[block.column] = y
+        axes.text(
+            x,
+            y,
+            block.name,
+            ha="left" if is_beside else "center",
+            va="center",
+            size=6.5,
+            rotation="horizontal" if is_wide or is_beside else "vertical",
+            bbox=NAME_BOX,
+            zorder=5,
+        )
+
+
+def has_room(block: Block, blocks: Iterable[Block], columns: int) -> bool:
+    """Whether nothing else is right of a block, in the columns that its name would cover."""
+    covered = math.ceil(LETTER_INCHES * len(block.name) / column_inches(columns))
+    beside = range(block.column + 1, block.column + 1 + covered)
+    return beside.stop <= columns and not any(
         other.column in beside and other.start_s < block.end_s and other.end_s > block.start_s for other in blocks
     )
-    is_beside = inches < needed and is_free
-    axes.text(
-        block.column + GROUP_WIDTH / 2 + 0.08 if is_beside else block.column,
-        (block.start_s + block.end_s) / 2,
-        block.name,
-        ha="left" if is_beside else "center",
-        va="center",
-        size=6.5,
-        rotation="horizontal" if is_wide or is_beside else "vertical",
-        bbox={
-            "boxstyle": "round,pad=0.25",
-            "facecolor": "white",
-            "edgecolor": "black",
-            "linewidth": 0.6,
-            "alpha": 0.85,
-        },
-        zorder=5,
-    )
+
+
+def column_inches(columns: int) -> float:
+    """The width of each of so many columns."""
+    return WIDE_INCHES if columns <= WIDE_COLUMNS else NARROW_INCHES
 
 
 def arrows_of(blocks: Sequence[Block], dependencies: pandas.DataFrame) -> dict[tuple[Block, Block], bool]:
