@@ -33,7 +33,7 @@ CARTPOLE := experiments/workloads/cartpole/libcartpole.so
 SOURCES := CMakeLists.txt pyproject.toml README.md LICENSE \
 	$(shell find src cmake rlscope -type f -not -name '*.pyc' -not -name '*.so')
 
-.PHONY: help setup build simulators install-experiments test test-py test-cpp test-frameworks test-container fuzz artifacts bench guard lint clean
+.PHONY: help setup build simulators install-experiments test test-py test-cpp test-frameworks test-container test-scale fuzz artifacts bench guard lint clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 28
@@ -67,6 +67,9 @@ test-frameworks: build $(STACKS:%=.venvs/%/.package) ## run the tests that need 
 
 test-container: build $(DEPLOY)/.environment ## build the container's image, and test it with run_docker.py (about 15 minutes)
 	$(BIN)/pytest tests/container
+
+test-scale: build ## run the tests that record hundreds of processes at once (about 15 minutes; 12 GiB of memory)
+	$(BIN)/pytest tests/scale
 
 fuzz: setup ## give the trace reader RUNS damaged files; needs clang
 	PATH="$(CURDIR)/$(BIN):$$PATH"

@@ -12,7 +12,7 @@ DEPENDENCY_COLUMNS = ("process", "phase", "on", "stream", "count", "wait_s")
 SENDS = ("write", "send")
 #: Streams that reach other machines, and how addresses begin that do not.
 NETWORK = ("tcp:", "udp:")
-LOOPBACK = ("127.", "::1", "[::1]")
+LOOPBACK = ("127.", "[::1]", "[::ffff:127.")
 
 
 def waits_table(swept: TraceSweep) -> pd.DataFrame:

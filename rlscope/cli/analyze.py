@@ -12,12 +12,15 @@ from rich.console import Console
 from rlscope.analysis.breakdown import Analysis, group_seconds, records
 from rlscope.analysis.breakdown import analyze as analyze_trace
 from rlscope.cli.correction import chosen, correct_option, correction_lines
+from rlscope.cli.processes import TOTALS, phases_shown, process_lines, process_tree, waited_for
 from rlscope.cli.progress import progress_bar
 from rlscope.cli.tables import rich_table, seconds_text
 from rlscope.errors import UsageError
 from rlscope.model import NO_OPERATION, GpuAttribution
 from rlscope.text import printable
 from rlscope.trace.reader import open_trace
+
+EDGES_SHOWN = 20
 
 
 @click.command()
@@ -118,12 +121,8 @@ def _print_tables(analyses: Sequence[Analysis], breakdowns: Sequence[pd.DataFram
     console = Console()
     for analysis in analyses:
         console.print(_summary(analysis), soft_wrap=True, highlight=False, markup=False)
-    if is_whole and any(len(analysis.processes) > 1 for analysis in analyses):
-        shown = ["process", "pid", "role", "exit_status", "complete", "start_s", "wall_s"]
-        if any(analysis.correction for analysis in analyses):
-            shown.append("corrected_wall_s")
-        table = _joined(analyses, [analysis.processes[shown] for analysis in analyses])
-        console.print(rich_table("Processes", table))
+    if is_whole:
+        _print_processes(console, analyses)
     breakdown = _joined(analyses, breakdowns)
     seconds = breakdown["seconds"]
     whole = seconds.groupby(breakdown["trace"]).transform("sum") if "trace" in breakdown else seconds.sum()
@@ -136,6 +135,40 @@ def _print_tables(analyses: Sequence[Analysis], breakdowns: Sequence[pd.DataFram
         console.print(rich_table("GPUs", _joined(analyses, [_gpus(analysis) for analysis in analyses])))
         operations = _joined(analyses, [analysis.gpu_operations for analysis in analyses])
         console.print(rich_table("GPU time by launching operation", _without_trivial(operations)))
+
+
+def _print_processes(console: Console, analyses: Sequence[Analysis]) -> None:
+    """The tree, phases and dependencies of processes; nothing of what only one process without a phase has."""
+    if any(len(analysis.processes) > 1 for analysis in analyses):
+        table = _joined(analyses, [process_tree(analysis)[_processes_shown(analyses)] for analysis in analyses])
+        console.print(rich_table("Processes", table))
+    phases = _joined(analyses, [phases_shown(analysis) for analysis in analyses])
+    if len(phases):
+        console.print(rich_table("Phases", _without_trivial(phases)))
+    for line in [line for analysis in analyses for line in process_lines(analysis)]:
+        console.print(printable(line), soft_wrap=True, highlight=False, markup=False)
+    edges = _joined(analyses, [waited_for(analysis) for analysis in analyses])
+    if len(edges):
+        title = "Who waited for whom"
+        if len(edges) > EDGES_SHOWN:
+            title += f": the {EDGES_SHOWN} longest of {len(edges)}, all in --json"
+            edges = edges.nlargest(EDGES_SHOWN, "wait_s")
+        console.print()
+        console.print(rich_table(title, edges.rename(columns={"count": "receives"})))
+
+
+def _processes_shown(analyses: Sequence[Analysis]) -> list[str]:
+    """The columns of processes that say something; exit statuses and completeness only where one is not as usual."""
+    tables = [analysis.processes for analysis in analyses]
+    shown = ["process", "pid", "role"]
+    if any((table["exit_status"].fillna(0) != 0).any() for table in tables):
+        shown.append("exit_status")
+    if not all(table["complete"].all() for table in tables):
+        shown.append("complete")
+    shown += ["start_s", "wall_s"]
+    if any(analysis.correction for analysis in analyses):
+        shown.append("corrected_wall_s")
+    return [*shown, *(name for name in TOTALS if name != "gpu_s" or any(len(analysis.gpu) for analysis in analyses))]
 
 
 def _with_intervals(breakdown: pd.DataFrame) -> pd.DataFrame:

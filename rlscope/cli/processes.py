@@ -22,16 +22,21 @@ def process_tree(analysis: Analysis) -> pd.DataFrame:
 
 
 def phases_shown(analysis: Analysis) -> pd.DataFrame:
-    """The table of phases, without devices where none was used; empty if no phase has a name."""
+    """The phases of processes that name any; `gpu_s` only where a device was used."""
     phases = analysis.phases
-    if (phases["phase"] == NO_PHASE).all():
-        return phases.iloc[:0]
-    return phases if len(analysis.gpu) else phases.drop(columns="gpu_s")
+    with_names = set(phases.loc[phases["phase"] != NO_PHASE, "process"])
+    shown = phases[phases["process"].isin(with_names)]
+    return shown if len(analysis.gpu) else shown.drop(columns="gpu_s")
 
 
 def waited_for(analysis: Analysis) -> pd.DataFrame:
-    """Who waited for whom, over all streams between two processes; the longest first."""
-    edges = analysis.dependencies.groupby(["process", "phase", "on"], sort=False, as_index=False)[["count", "wait_s"]]
+    """Who waited for whom, over all streams between two processes; the longest first.
+
+    Processes that only serve others, such as a fork server, wait all their life and are left out.
+    """
+    roles = analysis.processes.set_index("process")["role"]
+    edges = analysis.dependencies[analysis.dependencies["process"].map(roles) != "infrastructure"]
+    edges = edges.groupby(["process", "phase", "on"], sort=False, as_index=False)[["count", "wait_s"]]
     table = edges.sum().sort_values("wait_s", ascending=False, kind="stable", ignore_index=True)
     return table.assign(count=table["count"].round().astype(int))
 
@@ -39,8 +44,8 @@ def waited_for(analysis: Analysis) -> pd.DataFrame:
 def process_lines(analysis: Analysis) -> list[str]:
     """The processes that ended a phase last, and how to read the seconds of shared devices."""
     lines = [
-        f"phase {row['phase']}: of {row['processes']} processes, which took {row['least_s']:.3g} to "
-        f"{row['most_s']:.3g} s, {row['straggler']} ended last, {row['late_s']:.3g} s after the median end"
+        f"straggler in phase {row['phase']}: {row['straggler']}, which ended {row['late_s']:.3g} s after the median "
+        f"end of {row['processes']} processes, which took {row['least_s']:.3g} to {row['most_s']:.3g} s"
         for row in phase_groups(analysis.phases).to_dict("records")
         if pd.notna(row["straggler"])
     ]

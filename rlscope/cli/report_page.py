@@ -11,7 +11,9 @@ from rlscope.analysis.breakdown import CORRECTED_WALL, UNCORRECTABLE, Analysis
 from rlscope.analysis.utilization import binned_utilization, read_utilization
 from rlscope.cli.correction import correction_lines
 from rlscope.cli.figures import Workload, complete_view, published_view, transitions_view, workloads
+from rlscope.cli.processes import TOTALS, phases_shown, process_lines, process_tree, waited_for
 from rlscope.plots.breakdown import breakdown_figure
+from rlscope.plots.device_timeline import device_timeline_figure
 from rlscope.plots.page import FIGURE_FORMATS, Page
 from rlscope.plots.style import save_figure
 from rlscope.plots.tables import write_csv
@@ -19,7 +21,7 @@ from rlscope.plots.transitions import transitions_figure
 from rlscope.plots.utilization import utilization_figure
 
 PROCESS_COLUMNS = [
-    "process", "pid", "role", "exit_status", "complete", "start_s", "wall_s", *CORRECTED_WALL, UNCORRECTABLE,
+    "process", "pid", "role", "exit_status", "complete", "start_s", "wall_s", *TOTALS, *CORRECTED_WALL, UNCORRECTABLE,
 ]  # fmt: skip
 ROWS_SHOWN = 20
 UTILIZATION_BINS = 600
@@ -38,9 +40,12 @@ def write_report(analyses: dict[str, Analysis], output: Path) -> None:
     add_everything(page, shown, output)
     add_transitions(page, shown, output)
     for number, (name, analysis) in enumerate(analyses.items(), start=1):
+        ending = f"_{number}" if len(analyses) > 1 else ""
         add_trace(page, name, analysis)
-        add_devices(page, analysis, output, f"_{number}" if len(analyses) > 1 else "")
-        add_utilization(page, analysis, output, f"_{number}" if len(analyses) > 1 else "")
+        add_processes(page, analysis, output, ending)
+        add_devices(page, analysis, output, ending)
+        add_device_timeline(page, analysis, output, ending)
+        add_utilization(page, analysis, output, ending)
     page.write(output / "index.html")
 
 
@@ -106,8 +111,25 @@ def add_trace(page: Page, name: str, analysis: Analysis) -> None:
     page.table(pandas.DataFrame([known]))
     for line in correction_lines(analysis):
         page.paragraph(f"{line[0].upper()}{line[1:]}.")
-    page.table(analysis.processes[[name for name in PROCESS_COLUMNS if name in analysis.processes]])
+    processes = process_tree(analysis)
+    page.table(processes[[name for name in PROCESS_COLUMNS if name in processes]])
     page.table(analysis.breakdown.dropna(axis="columns", how="all"))
+
+
+def add_processes(page: Page, analysis: Analysis, output: Path, ending: str) -> None:
+    """The phases of processes and who waited for whom, where there are any. Files get the `ending`."""
+    for line in process_lines(analysis):
+        page.paragraph(f"{line[0].upper()}{line[1:]}.")
+    phases = phases_shown(analysis)
+    if len(phases):
+        page.paragraph("Phases of each process, with the time in no phase")
+        page.table(phases)
+        link(page, phases, output, f"phases{ending}")
+    edges = waited_for(analysis)
+    if len(edges):
+        page.paragraph(f"Who waited for whom, by pipes and sockets: the {min(ROWS_SHOWN, len(edges))} longest waits")
+        page.table(edges.head(ROWS_SHOWN))
+        link(page, analysis.dependencies, output, f"dependencies{ending}")
 
 
 def add_devices(page: Page, analysis: Analysis, output: Path, ending: str) -> None:
@@ -123,13 +145,24 @@ def add_devices(page: Page, analysis: Analysis, output: Path, ending: str) -> No
     for caption, stem, table, time in tables:
         longest_first = table.sort_values(time, ascending=False, kind="stable")
         rest = len(table) - ROWS_SHOWN
-        file = f"{stem}{ending}.csv"
-        write_csv(longest_first, output / file)
         page.paragraph(
             f"{caption}: the {ROWS_SHOWN} rows with most time, {rest} more in the file." if rest > 0 else caption
         )
         page.table(longest_first.head(ROWS_SHOWN))
-        page.link(file, file)
+        link(page, longest_first, output, f"{stem}{ending}")
+
+
+def add_device_timeline(page: Page, analysis: Analysis, output: Path, ending: str) -> None:
+    """How busy each device was over time; nothing where none was used. Files get the `ending`."""
+    table = analysis.device_timeline
+    if table.empty:
+        return
+    labels = {row["device"]: f"GPU {row['device']}" for row in analysis.gpu.to_dict("records")}
+    save(device_timeline_figure(table, labels), table, output, f"device_timeline{ending}")
+    page.figure(
+        f"device_timeline{ending}",
+        "How busy each device was over time: the share in which it worked for any process, and what was reported.",
+    )
 
 
 def add_utilization(page: Page, analysis: Analysis, output: Path, ending: str) -> None:
@@ -164,6 +197,13 @@ def device_name(row: Mapping[Hashable, Any]) -> str:
 def percent(share: float) -> str:
     """Three digits, which is more than such numbers have."""
     return f"{100 * share:.3g} %"
+
+
+def link(page: Page, table: pandas.DataFrame, output: Path, stem: str) -> None:
+    """Write a table, and a link to it."""
+    file = f"{stem}.csv"
+    write_csv(table, output / file)
+    page.link(file, file)
 
 
 def save(figure: Figure, table: pandas.DataFrame, output: Path, stem: str) -> None:

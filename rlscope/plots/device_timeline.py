@@ -38,7 +38,7 @@ def device_timeline_figure(table: pandas.DataFrame, labels: Mapping[int, str]) -
         strip_axes[-1].set_xlabel("Time since recording began (s)")
         strip_axes[-1].set_xlim(numpy.min(table["start_s"]), numpy.max(table["end_s"]))
         figure.legend(
-            handles=[style_line for axes in strip_axes[:1] for style_line in axes.lines],
+            handles=strip_axes[0].lines,
             labels=[KEYS[kind] for kind in known],
             loc="upper left",
             bbox_to_anchor=(KEYS_LEFT, 1.0),

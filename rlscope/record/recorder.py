@@ -23,7 +23,7 @@ from rlscope.record import progress
 from rlscope.record.boundary import Boundary, intercept, intercept_container, native_functions, resolve
 from rlscope.record.config import RecordConfig
 from rlscope.record.cupti import NSIGHT_COMPUTE_VARIABLE, cupti_directories
-from rlscope.record.hooks import Hooks, WrapperHook
+from rlscope.record.hooks import Hooks
 from rlscope.record.import_hooks import ImportHooks
 from rlscope.trace.manifest import note_unrecorded
 
@@ -69,9 +69,7 @@ class Recorder:
         """
         self._imports.install()
         progress.listener = self.on_progress
-        self._imports.after_import("multiprocessing.util", self._follow_multiprocessing)
-        prepare = WrapperHook("multiprocessing.spawn", ("prepare",), self._naming)
-        self._imports.after_import(prepare.module, functools.partial(self._hooks.apply, prepare))
+        self._imports.after_import("multiprocessing.process", self._follow_multiprocessing)
         for boundary in self._boundaries():
             self._follow(boundary)
         if self.config.auto:
@@ -217,24 +215,18 @@ class Recorder:
             self._hooks.on_subclasses(owner, lambda cls: _intercept_slots(cls, name, category))
 
     def _follow_multiprocessing(self, module: ModuleType) -> None:
-        """A child of multiprocessing has a name, which it knows soon after it has started."""
-        module.register_after_fork(self, Recorder._name_after_multiprocessing)
+        """A child of multiprocessing knows its name when it begins to run, however it was started."""
+        self._hooks.replace(module.BaseProcess, "_bootstrap", self._naming)
 
-    def _naming(self, prepare: Callable[..., Any]) -> Callable[..., Any]:
-        """A child that was not forked from its parent is told its name with what it needs to begin."""
-
-        @functools.wraps(prepare)
-        def naming(data: dict[str, Any], *others: Any) -> Any:
-            if "name" in data:
-                self.rename(data["name"])
-            return prepare(data, *others)
+    def _naming(self, bootstrap: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(bootstrap)
+        def naming(process: Any, *args: Any, **kwargs: Any) -> Any:
+            self._process_name = process.name
+            if _native.is_recording():
+                _native.write_properties(json.dumps({"process_name": process.name, "role": "worker"}))
+            return bootstrap(process, *args, **kwargs)
 
         return naming
-
-    def _name_after_multiprocessing(self) -> None:
-        process = sys.modules["multiprocessing.process"].current_process()
-        if _native.is_recording():
-            _native.write_properties(json.dumps({"process_name": process.name, "role": "worker"}))
 
 
 def _intercept_slots(owner: type, name: str, category: Category) -> None:

@@ -257,6 +257,7 @@ std::vector<std::string> reasons_for_incompleteness(const TraceFile& file) {
 
 constexpr size_t kPropertyNotesKept = 20;
 constexpr double kMostCostTicks = 1e12;
+constexpr size_t kMostBins = 1 << 20;
 
 // Later entries of the catalog replace the keys of earlier ones. One that is no JSON object becomes a reason in `why`.
 Owned properties(const TraceFile& file, PyObject* why) {
@@ -475,11 +476,36 @@ UnionInput to_union_input(PyObject* item) {
   return input;
 }
 
+// A tuple (start, width, count) of integers.
+rlscope::Bins to_bins(PyObject* given) {
+  PyObject *start, *width, *count;
+  if (!PyTuple_Check(given) || PyTuple_GET_SIZE(given) != 3) {
+    PyErr_Format(PyExc_TypeError, "device_union() takes bins as a tuple (start, width, count) or None, not %R", given);
+    throw PythonError{};
+  }
+  if (!PyArg_ParseTuple(given, "OOO", &start, &width, &count)) throw PythonError{};
+  rlscope::Bins bins{to_uint64(start), to_uint64(width), to_uint64(count)};
+  if (bins.width == 0 || bins.count > kMostBins) {
+    PyErr_Format(PyExc_ValueError, "bins are wider than 0 and at most %zu, but (start, width, count) is %R", kMostBins,
+                 given);
+    throw PythonError{};
+  }
+  return bins;
+}
+
+Owned numbers(const std::vector<uint64_t>& values) {
+  Owned list = checked(PyList_New(0));
+  for (uint64_t value : values) append(list.get(), number(value));
+  return list;
+}
+
 PyObject* py_device_union(PyObject*, PyObject* args, PyObject* kwargs) {
-  static const char* keywords[] = {"processes", "recover", nullptr};
+  static const char* keywords[] = {"processes", "recover", "bins", nullptr};
   PyObject* given = nullptr;
   int recovers = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|p:device_union", const_cast<char**>(keywords), &given, &recovers)) {
+  PyObject* given_bins = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|pO:device_union", const_cast<char**>(keywords), &given, &recovers,
+                                   &given_bins)) {
     return nullptr;
   }
   return with_python_errors(nullptr, [&] {
@@ -490,13 +516,22 @@ PyObject* py_device_union(PyObject*, PyObject* args, PyObject* kwargs) {
       inputs.push_back(to_union_input(PySequence_Fast_GET_ITEM(items.get(), i)));
       for (const auto& [device, place] : inputs.back().places) places = std::max(places, place + 1);
     }
-    std::vector<uint64_t> busy;
+    if (given_bins == Py_None) {
+      std::vector<uint64_t> busy;
+      {
+        WithoutGil released;
+        busy = rlscope::busy_union(inputs, places, recovers != 0);
+      }
+      return numbers(busy).release();
+    }
+    rlscope::Bins bins = to_bins(given_bins);
+    std::vector<std::vector<uint64_t>> busy;
     {
       WithoutGil released;
-      busy = rlscope::busy_union(inputs, places, recovers != 0);
+      busy = rlscope::busy_union_in_bins(inputs, places, bins, recovers != 0);
     }
     Owned result = checked(PyList_New(0));
-    for (uint64_t time : busy) append(result.get(), number(time));
+    for (const std::vector<uint64_t>& of_device : busy) append(result.get(), numbers(of_device));
     return result.release();
   });
 }
@@ -513,7 +548,7 @@ PyMethodDef kMethods[] = {
     {"properties", as_method(py_properties), METH_VARARGS | METH_KEYWORDS,
      "properties(path, recover=False)\n--\n\nWhat a process file says about its process."},
     {"device_union", as_method(py_device_union), METH_VARARGS | METH_KEYWORDS,
-     "device_union(processes, recover=False)\n--\n\n"
+     "device_union(processes, recover=False, bins=None)\n--\n\n"
      "Adds up how long devices worked for any of several processes. _analysis.pyi says what the list holds."},
     {nullptr, nullptr, 0, nullptr},
 };

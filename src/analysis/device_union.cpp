@@ -50,31 +50,23 @@ class Process {
 
 bool is_later(const std::unique_ptr<Process>& a, const std::unique_ptr<Process>& b) { return a->start() > b->start(); }
 
-}  // namespace
-
-uint64_t ClockMap::operator()(uint64_t ticks) const {
-  using Wide = __int128;
-  Wide scaled = (Wide{ticks} - from_ticks) * numerator + denominator / 2;
-  Wide result = Wide{to} + (scaled >= 0 ? scaled / denominator : -((denominator - 1 - scaled) / denominator));
-  return static_cast<uint64_t>(std::clamp<Wide>(result, 0, UINT64_MAX));
-}
-
-// Work comes in order of its start, so what a device has been seen busy until is all that is to be known of the past.
-std::vector<uint64_t> busy_union(const std::vector<UnionInput>& inputs, size_t places, bool recovers) {
+// Calls `on_busy(place, start, end)` for intervals of work that do not overlap, of each place in order. Work comes in order
+// of its start, so what a device has been seen busy until is all that is to be known of the past.
+template <typename OnBusy>
+void visit_busy(const std::vector<UnionInput>& inputs, size_t places, bool recovers, OnBusy on_busy) {
   std::vector<std::unique_ptr<Process>> processes;  // a heap, the earliest work in front
   for (const UnionInput& input : inputs) {
     auto process = std::make_unique<Process>(input, recovers);
     if (process->has_next()) processes.push_back(std::move(process));
   }
   std::make_heap(processes.begin(), processes.end(), is_later);
-  std::vector<uint64_t> busy(places);
   std::vector<uint64_t> busy_until(places);
   while (!processes.empty()) {
     std::pop_heap(processes.begin(), processes.end(), is_later);
     Process& next = *processes.back();
     uint64_t& until = busy_until[next.place()];
     if (next.end() > until) {
-      busy[next.place()] += next.end() - std::max(until, next.start());
+      on_busy(next.place(), std::max(until, next.start()), next.end());
       until = next.end();
     }
     next.find_next();
@@ -84,6 +76,39 @@ std::vector<uint64_t> busy_union(const std::vector<UnionInput>& inputs, size_t p
       processes.pop_back();
     }
   }
+}
+
+// As times from the start of the bins.
+void add_to_bins(uint64_t start, uint64_t end, uint64_t width, std::vector<uint64_t>& bins) {
+  for (uint64_t bin = start / width; bin < bins.size() && start < end; bin++) {
+    uint64_t length = std::min(end - start, width - start % width);
+    bins[bin] += length;
+    start += length;
+  }
+}
+
+}  // namespace
+
+uint64_t ClockMap::operator()(uint64_t ticks) const {
+  using Wide = __int128;
+  Wide scaled = (Wide{ticks} - from_ticks) * numerator + denominator / 2;
+  Wide result = Wide{to} + (scaled >= 0 ? scaled / denominator : -((denominator - 1 - scaled) / denominator));
+  return static_cast<uint64_t>(std::clamp<Wide>(result, 0, UINT64_MAX));
+}
+
+std::vector<uint64_t> busy_union(const std::vector<UnionInput>& inputs, size_t places, bool recovers) {
+  std::vector<uint64_t> busy(places);
+  visit_busy(inputs, places, recovers, [&](size_t place, uint64_t start, uint64_t end) { busy[place] += end - start; });
+  return busy;
+}
+
+std::vector<std::vector<uint64_t>> busy_union_in_bins(const std::vector<UnionInput>& inputs, size_t places,
+                                                      const Bins& bins, bool recovers) {
+  std::vector<std::vector<uint64_t>> busy(places, std::vector<uint64_t>(bins.count));
+  visit_busy(inputs, places, recovers, [&](size_t place, uint64_t start, uint64_t end) {
+    if (end <= bins.start) return;
+    add_to_bins(std::max(start, bins.start) - bins.start, end - bins.start, bins.width, busy[place]);
+  });
   return busy;
 }
 

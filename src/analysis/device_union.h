@@ -30,4 +30,15 @@ struct UnionInput {
 // Busy time of each place, in the time that the clocks map to.
 std::vector<uint64_t> busy_union(const std::vector<UnionInput>& inputs, size_t places, bool recovers);
 
+// `count` intervals of that time, end to end.
+struct Bins {
+  uint64_t start;
+  uint64_t width;  // not 0
+  size_t count;
+};
+
+// Busy time of each place within each bin. What lies outside the bins is left out.
+std::vector<std::vector<uint64_t>> busy_union_in_bins(const std::vector<UnionInput>& inputs, size_t places,
+                                                      const Bins& bins, bool recovers);
+
 }  // namespace rlscope

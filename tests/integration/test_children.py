@@ -1,5 +1,6 @@
 """Every way to start a process: 64 children are 64 processes of the trace, each with what it did."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -37,13 +38,8 @@ def test_no_child_is_lost(way: str, tmp_path: Path) -> None:
         assert processes[name]["role"] == "worker"
         assert processes[name]["complete"]
         assert processes[name]["parent_pid"] in pids
+    if way not in ("fork", "subprocess"):
+        assert all(re.match(r"(Fork|ForkServer|Spawn)(Process|PoolWorker)-\d+", name) for name in ran), ran
     roles = {process["role"] for process in processes.values()}
     needs_services = "spawn" in way or "forkserver" in way
     assert roles == ({"main", "worker", "infrastructure"} if needs_services else {"main", "worker"})
-
-
-@pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
-def test_children_of_multiprocessing_have_their_names(method: str, tmp_path: Path) -> None:
-    recording = record(tmp_path / "trace", "children.py", f"named-{method}", 2)
-    names = {row["process"] for row in recording.analysis["breakdown"] if row["operation"] == "child"}
-    assert names == {"child_0", "child_1"}

@@ -177,6 +177,16 @@ TEST(BusyUnion, CountsAnInstantOnce) {
   EXPECT_EQ(busy[1], 70u);  // 0-40, of which 5 ticks lie before the shared clock's 0
 }
 
+TEST(BusyUnion, FillsBins) {
+  TemporaryFile file(file_header(0, 100) + kCatalog + work_chunk(5, 0, 10, kernel(0, 20) + kernel(40, 10)));
+  std::vector<UnionInput> inputs = {{file.path(), 0, 100, {}, {{0, 0}}}};
+  auto busy = [&](Bins bins) { return busy_union_in_bins(inputs, 1, bins, false)[0]; };
+  EXPECT_EQ(busy({0, 15, 4}), (std::vector<uint64_t>{5, 15, 0, 10}));
+  EXPECT_EQ(busy({25, 30, 1}), (std::vector<uint64_t>{10}));
+  EXPECT_EQ(busy({60, 1, 2}), (std::vector<uint64_t>{0, 0}));
+  EXPECT_EQ(busy({1, ~0ull, 2}), (std::vector<uint64_t>{30, 0}));
+}
+
 TEST(BusyUnion, ClocksRoundAsPythonsDo) {
   ClockMap clock{100, 50, 10, 3};
   const uint64_t ticks[] = {100, 101, 102, 103, 99, 98, 85, 84, 0};

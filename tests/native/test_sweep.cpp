@@ -125,6 +125,53 @@ TEST(Sweep, RefusesMoreRowsByThreadThanTheFileCanNeed) {
   }
 }
 
+TEST(Sweep, RefusesMoreWaitsThanTheFileCanHave) {
+  constexpr uint32_t kWaits = 300;
+  constexpr uint32_t kPhases = 300;
+  std::string names;
+  for (uint32_t id = 1; id < kWaits + kPhases; id++) {
+    NameKind kind = id < kWaits ? NameKind::kBoundary : NameKind::kPhase;
+    names += name_entry(id, kind, id < kWaits ? Category::kWait : Category::kPython, std::to_string(id));
+  }
+  // Three bytes a phase, each of which goes on with the wait that is open.
+  std::string events;
+  for (uint32_t wait = 1; wait < kWaits; wait++) {
+    events += begin_record(1, wait);
+    for (uint32_t phase = kWaits; phase < kWaits + kPhases; phase++) events += begin_record(1, phase);
+  }
+  TemporaryFile file(file_header(0, 1000000) + catalog(names) + chunk({}, events));
+  for (bool recovers : {false, true}) {
+    TraceFile trace(file.path(), recovers);
+    EXPECT_THROW(sweep(trace, {}), TraceDamage);
+  }
+}
+
+TEST(Sweep, LearnsWaitsThatAreAddedWhileTheProcessWaits) {
+  ChunkOptions open;
+  open.is_closed = false;
+  ChunkOptions open_catalog{ChunkKind::kCatalog, kNoStream, 0, 0, false, {}};
+  std::string first = name_entry(1, NameKind::kBoundary, Category::kWait, "recv socket:[1]");
+  std::string second;
+  std::string events = begin_record(10, 1);
+  for (uint32_t id = 2; id < 90; id++) {
+    second += name_entry(id, NameKind::kBoundary, Category::kWait, "recv socket:[" + std::to_string(id % 3) + "]");
+    events += begin_record(5, id) + end_record(2);
+  }
+  std::string header = file_header(0, 1000);
+  TemporaryFile file(header + chunk(open_catalog, first) + chunk(open, events));
+  TraceFile trace(file.path(), false);
+  std::fstream(file.path(), std::ios::in | std::ios::out | std::ios::binary)
+      << header << chunk(open_catalog, first + second) << chunk(open, events);
+  SweepResult result = sweep(trace, {});
+  // Names that read the same are one row: the 1st, 4th, 7th ... to the 88th; the first one goes on to the end.
+  ASSERT_EQ(result.waits.size(), 3u);
+  EXPECT_EQ(result.waits[1].name, "recv socket:[1]");
+  EXPECT_EQ(result.waits[1].count, 30u);
+  EXPECT_EQ(result.waits[1].ticks, 990u - 2 * 59);
+  EXPECT_EQ(result.waits[0].ticks + result.waits[2].ticks, 2u * 59);
+  EXPECT_EQ(result.crossings["recv"], 89u);
+}
+
 TEST(Sweep, KeepsAThreadThatEndedInsideAFrame) {
   std::string bytes = file_header(0, 100) + catalog(name_entry(1, NameKind::kOperation, Category::kPython, "open"));
   bytes += chunk({}, "") + chunk({ChunkKind::kEvents, 7, 0, 20, true, {}}, begin_record(0, 1));

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pandas as pd
@@ -128,7 +129,7 @@ def test_names_that_collide(tmp_path: Path) -> None:
         ("tcp:10.0.0.1:5000-10.0.0.2:6000", True),
         ("udp:[fd00::1]:5000-[fd00::2]:6000", True),
         ("tcp:127.0.0.1:5000-127.0.0.1:6000", False),
-        ("tcp:::1:5000-::1:6000", False),
+        ("tcp:[::ffff:127.0.0.1]:5000-[::ffff:127.0.0.1]:6000", False),
         ("tcp:[::1]:5000-[::1]:6000", False),
     ],
 )
@@ -143,31 +144,15 @@ def test_streams_of_two_machines(tmp_path: Path, stream: str, is_same: bool) -> 
 STREAMS = ("pipe:[7]", "socket:[8]", "tcp:10.0.0.1:1-10.0.0.2:2")
 FUNCTIONS = (READ, WRITE, RECV, SEND)
 NAMES = st.sampled_from([*(f"{function} {stream}" for function in FUNCTIONS for stream in STREAMS), "time.sleep"])
-THREADS = st.lists(st.tuples(NAMES, st.sampled_from(("play", "train", "")), st.integers(0, 50)), max_size=12)
+THREADS = st.lists(st.tuples(NAMES, st.sampled_from(("play", "train", "")), st.integers(0, 50)), max_size=8)
 
 
-@given(st.lists(st.lists(THREADS, min_size=1, max_size=3), min_size=1, max_size=4))
-@settings(max_examples=100, deadline=None)
-def test_waits_sum_to_the_breakdown(
-    tmp_path_factory: pytest.TempPathFactory, processes: list[list[list[tuple[str, str, int]]]]
-) -> None:
+@given(st.lists(st.lists(THREADS, min_size=1, max_size=2), min_size=1, max_size=3))
+@settings(max_examples=25, deadline=None)
+def test_waits_sum_to_the_breakdown(processes: list[list[list[tuple[str, str, int]]]]) -> None:
     """Whatever threads wait in; and no more is shared out than was waited on streams that others sent to."""
-    writer = TraceWriter(tmp_path_factory.mktemp("trace"))
-    for pid, threads in enumerate(processes, start=1):
-        process = writer.process(pid=pid)
-        for waits in threads:
-            thread, ticks = process.thread(), 0
-            for name, phase, length in waits:
-                if phase:
-                    thread.begin_phase(ticks, phase)
-                thread.begin_boundary(ticks, Category.WAIT, name)
-                ticks += length
-                thread.end(ticks)
-                if phase:
-                    thread.end(ticks + 1)
-                ticks += 2
-        process.stop(1000)
-    analysis = written(writer)
+    with TemporaryDirectory() as directory:
+        analysis = of_threads(Path(directory), processes)
     is_wait = analysis.breakdown["category"] == "wait"
     expected = analysis.breakdown[is_wait].groupby("process")["seconds"].sum()
     found = analysis.waits.groupby("process")["wait_s"].sum()
@@ -187,3 +172,23 @@ def test_waits_sum_to_the_breakdown(
     pd.testing.assert_frame_equal(
         shared.sort_index(), waited.loc[with_senders].sort_index(), check_dtype=False, check_index_type=False
     )
+
+
+def of_threads(directory: Path, processes: list[list[list[tuple[str, str, int]]]]) -> Analysis:
+    """Processes whose threads wait one time after the other, some times in a phase of its own."""
+    writer = TraceWriter(directory)
+    for pid, threads in enumerate(processes, start=1):
+        process = writer.process(pid=pid)
+        for waits in threads:
+            thread, ticks = process.thread(), 0
+            for name, phase, length in waits:
+                if phase:
+                    thread.begin_phase(ticks, phase)
+                thread.begin_boundary(ticks, Category.WAIT, name)
+                ticks += length
+                thread.end(ticks)
+                if phase:
+                    thread.end(ticks + 1)
+                ticks += 2
+        process.stop(1000)
+    return written(writer)

@@ -13,7 +13,9 @@ import pytest
 from trace_builder import parse_script, sweep_script, write_script
 from twin_sweep import as_dicts, sweep_twin
 
-TABLES = ("breakdown", "threads", "transitions", "cuda_calls", "gpu", "gpu_operations", "device_work", "corrected")
+TABLES = (
+    "breakdown", "threads", "transitions", "waits", "cuda_calls", "gpu", "gpu_operations", "device_work", "corrected",
+)  # fmt: skip
 GOLDEN = Path(__file__).parent.parent / "golden"
 CASES = sorted(path.name.removesuffix(".trace.txt") for path in GOLDEN.glob("*.trace.txt"))
 
@@ -21,7 +23,8 @@ CASES = sorted(path.name.removesuffix(".trace.txt") for path in GOLDEN.glob("*.t
 def joined(tables: dict[str, Any]) -> dict[str, Any]:
     """With table keys as in the expected files."""
     expected = {row: bounds[1] for row, bounds in tables["corrected"].items()}
-    tables = tables | {"corrected": expected, "uncorrectable": tables["uncorrectable"][1]}
+    phases = [list(row) for row in tables["phases"]]
+    tables = tables | {"corrected": expected, "uncorrectable": tables["uncorrectable"][1], "phases": phases}
     return {
         name: {
             " / ".join(map(str, key)) if isinstance(key, tuple) else str(key): list(v) if isinstance(v, tuple) else v

@@ -192,9 +192,16 @@ def test_names_of_kernels(name: str, shown: str | None, tmp_path: Path) -> None:
 WORK = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 60), st.integers(0, 25)), max_size=12)
 
 
-@given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 50), WORK), min_size=1, max_size=5), st.integers(1, 3))
+BINS = st.tuples(st.integers(0, 30), st.integers(1, 20), st.integers(1, 8))
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 40), st.integers(0, 50), WORK), min_size=1, max_size=5), st.integers(1, 3), BINS
+)
 @settings(max_examples=200, deadline=None)
-def test_union_over_processes(processes: list[tuple[int, int, Any]], entries_per_chunk: int) -> None:
+def test_union_over_processes(
+    processes: list[tuple[int, int, Any]], entries_per_chunk: int, bins: tuple[int, int, int]
+) -> None:
     """Against the set of all ticks in which a device works for some process, clipped to the process's life."""
     ticks: dict[int, set[int]] = {0: set(), 1: set()}
     arguments = []
@@ -210,6 +217,42 @@ def test_union_over_processes(processes: list[tuple[int, int, Any]], entries_per
             path.write_bytes(process.to_bytes())
             arguments.append((path, start, start + wall, (0, 0, 1, 1), {0: number % 2, 1: (number + 1) % 2}))
         assert device_union(arguments) == [len(ticks[0]), len(ticks[1])]
+        start, width, count = bins
+        of_bins = [set(range(start + bin * width, start + (bin + 1) * width)) for bin in range(count)]
+        assert device_union(arguments, bins=bins) == [[len(ticks[at] & of_bin) for of_bin in of_bins] for at in (0, 1)]
+
+
+def test_union_in_bins(tmp_path: Path) -> None:
+    """What spans bins is shared out among them, what lies before or behind them is left out."""
+    paths = []
+    for number, work in enumerate([[(0, 30), (45, 46)], [(20, 35), (60, 1000)]]):
+        process = TraceWriter(tmp_path).process()
+        for begin, end in work:
+            process.queue(0).record(DeviceWork.KERNEL, begin, end, "f")
+        paths.append(tmp_path / str(number))
+        paths[-1].write_bytes(process.to_bytes())
+    arguments = [(path, 0, 2000, (0, 0, 1, 1), {0: 0}) for path in paths]
+    assert device_union(arguments) == [35 + 1 + 940]
+    assert device_union(arguments, bins=(0, 10, 7)) == [[10, 10, 10, 5, 1, 0, 10]]
+    assert device_union(arguments, bins=(5, 100, 2)) == [[30 + 1 + 45, 100]]
+    assert device_union(arguments, bins=(990, 7, 3)) == [[7, 3, 0]]
+    assert device_union(arguments, bins=(2**64 - 1, 1, 1)) == [[0]]
+    assert device_union(arguments, bins=(0, 2**64 - 1, 1)) == [[976]]
+    assert device_union(arguments, bins=(0, 10, 0)) == [[]]
+
+
+@pytest.mark.parametrize(
+    ("bins", "error", "message"),
+    [
+        ((0, 0, 10), ValueError, r"bins are wider than 0 and at most 1048576, but .* is \(0, 0, 10\)"),
+        ((0, 1, 2**20 + 1), ValueError, "at most 1048576"),
+        ((-1, 1, 1), OverflowError, "negative"),
+        ((0, 1), TypeError, r"takes bins as a tuple \(start, width, count\) or None, not \(0, 1\)"),
+    ],
+)
+def test_bins_that_cannot_be(bins: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        device_union([], bins=bins)
 
 
 def test_union_over_clocks(tmp_path: Path) -> None:

@@ -37,6 +37,8 @@ from rlscope.trace.reader import open_trace
 OPERATIONS = ("training_loop", "simulation", "inference", "backpropagation", "step", "(none)")
 CHOICES = (*("boundary",) * 3, *("end",) * 3, "operation", "phase", "chunk", "progress")
 PHASES = ("collect", "train")
+CALLS = {category: [f + category.label for f in "fg"] for category in Category}
+CALLS[Category.WAIT] = ["fwait", "gwait pipe:[1]", "gwait pipe:[2]"]
 LAUNCHES = (("(none)", "(none)"), ("inference", "inference"), ("inference", "step"), ("training_loop", "step"))
 ON_DEVICE = (DeviceWork.KERNEL, DeviceWork.COPY, DeviceWork.MEMSET)
 COST_KEYS = ("operation", "operation/step", "boundary", "boundary/fbackend", "cuda", "cuda/fcuda")
@@ -52,7 +54,7 @@ def threads(draw: st.DrawFn, stream: int, start: int) -> ThreadScript:
         choice = draw(st.sampled_from(CHOICES))
         if choice == "boundary":
             category = draw(st.sampled_from(Category))
-            thread.statements.append(boundary(ticks, category, draw(st.sampled_from(("f", "g"))) + category.label))
+            thread.statements.append(boundary(ticks, category, draw(st.sampled_from(CALLS[category]))))
         elif choice == "operation":
             thread.statements.append(operation(ticks, draw(st.sampled_from(OPERATIONS))))
         elif choice == "phase":
@@ -126,6 +128,8 @@ def test_sweep_equals_its_twin(script: ProcessScript, entries_per_chunk: int) ->
     assert uncorrected["breakdown"] == found["breakdown"]
     wall = found["end_ticks"] - found["start_ticks"]
     assert sum(row[-1] for row in found["breakdown"]) == wall
+    assert sum(row[-1] for row in found["waits"]) == sum(row[-1] for row in found["breakdown"] if row[3] == "wait")
+    assert sum(row[2] for row in found["waits"]) == found["events"]["wait"]
     assert found["complete"] == (script.stop is not None)
     for device in found["gpu"]:
         by_launch = sum(row[3] for row in found["gpu_operations"] if row[0] == device["device"])

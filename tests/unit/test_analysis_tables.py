@@ -60,6 +60,7 @@ def analysis(trainer: Path) -> Analysis:
 def test_document(analysis: Analysis) -> None:
     document = json.loads(json.dumps(analysis.to_json_dict()))
     breakdown, processes = document.pop("breakdown"), document.pop("processes")
+    phases, waits = document.pop("phases"), document.pop("waits")
     assert document == {
         "schema": 1, "complete": True, "dropped_events": 0,
         "transitions": [
@@ -68,16 +69,24 @@ def test_document(analysis: Analysis) -> None:
             {"process": "trainer", "stage": "inference", "operation": "inference", "from": "python", "to": "backend",
              "count": 1, "per_iteration": 0.5, "per_timestep": 0.01},
         ],
-        "gpu": [], "gpu_operations": [],
+        "gpu": [], "gpu_operations": [], "device_timeline": [], "dependencies": [],
         "iterations": 2, "timesteps": 100, "total_timesteps": 1000, "extrapolated_s": pytest.approx(7e-6),
         "correction": None, "uncorrected": "no calibration was given",
     }  # fmt: skip
     assert processes[0] == {
-        "process": "trainer", "pid": 7, "parent_pid": None, "role": "main", "exit_status": 0, "complete": True,
+        "process": "trainer", "pid": 7, "parent_pid": None, "parent": None, "role": "main", "exit_status": 0, "complete": True,
         "start_s": 0.0, "end_s": 1e-6, "wall_s": 1e-6,
         "corrected_wall_s": None, "corrected_wall_low_s": None, "corrected_wall_high_s": None,
         "uncorrectable_s": None,
     }  # fmt: skip
+    assert phases[1] == {
+        "process": "trainer", "phase": "train", "start_s": 0.0, "end_s": pytest.approx(8e-7),
+        "wall_s": pytest.approx(8e-7), "cpu_s": pytest.approx(8e-7), "gpu_s": 0.0, "wait_s": 0.0,
+    }  # fmt: skip
+    # The helper waits beside the main thread, which works.
+    assert waits == [
+        {"process": "trainer", "phase": "train", "function": "queue.get", "stream": "", "count": 1, "wait_s": 0.0}
+    ]
     assert [(p["process"], p["parent_pid"], p["role"], p["exit_status"], p["start_s"]) for p in processes[1:]] == [
         ("process (8)", 7, "worker", 8, 1e-7),
         ("process (9)", 7, "worker", 9, 2e-7),

@@ -8,6 +8,10 @@ import pytest
 from click.testing import CliRunner
 
 from rlscope.analysis.breakdown import Analysis
+from rlscope.analysis.dependencies import DEPENDENCY_COLUMNS, WAIT_COLUMNS
+from rlscope.analysis.device_timeline import DEVICE_TIMELINE_COLUMNS
+from rlscope.analysis.gpu import GPU_OPERATION_COLUMNS
+from rlscope.analysis.processes import PHASE_COLUMNS
 from rlscope.cli.figures import complete_view, names, published_view, transitions_view, workloads
 from rlscope.cli.plot import plot
 from rlscope.cli.report import report
@@ -39,6 +43,7 @@ def analysis(
             {
                 "process": list(processes),
                 "pid": 7,
+                "parent": None,
                 "role": "main",
                 "exit_status": 0,
                 "complete": not why,
@@ -50,12 +55,16 @@ def analysis(
             rows, columns=["process", "phase", "stage", "operation", "category", "resource", "seconds"]
         ).assign(corrected_seconds=float("nan")),
         threads=pandas.DataFrame(),
+        phases=pandas.DataFrame(columns=list(PHASE_COLUMNS)),
+        waits=pandas.DataFrame(columns=list(WAIT_COLUMNS)),
+        dependencies=pandas.DataFrame(columns=list(DEPENDENCY_COLUMNS)),
+        device_timeline=pandas.DataFrame(columns=list(DEVICE_TIMELINE_COLUMNS)),
         transitions=pandas.DataFrame(
             crossings,
             columns=["process", "stage", "operation", "from", "to", "count", "per_iteration", "per_timestep"],
         ),
         gpu=pandas.DataFrame(),
-        gpu_operations=pandas.DataFrame(),
+        gpu_operations=pandas.DataFrame(columns=list(GPU_OPERATION_COLUMNS)),
         device_work=pandas.DataFrame(),
         complete=not why,
         why=why,

@@ -115,12 +115,29 @@ void check_same(const Outcome& a, const Outcome& b) {
   check(a.result.device_work.size() == b.result.device_work.size(), "the same device work");
 }
 
+void check_waits_and_phases(const SweepResult& result) {
+  uint64_t waited = 0;
+  for (const BreakdownRow& row : result.breakdown) waited += row.category == rlscope::Category::kWait ? row.ticks : 0;
+  uint64_t count = 0;
+  for (const rlscope::WaitRow& row : result.waits) {
+    waited -= row.ticks;
+    count += row.count;
+  }
+  check(waited == 0, "waits sum to the breakdown's");
+  check(count == result.events.at("wait"), "every wait is in a row");
+  for (const rlscope::PhaseRow& row : result.phases) {
+    check(result.start_ticks <= row.start_ticks && row.start_ticks <= row.end_ticks && row.end_ticks <= result.end_ticks,
+          "a phase lies in its process's life");
+  }
+}
+
 void check_sums(const SweepResult& result) {
   uint64_t wall = result.end_ticks - result.start_ticks;
   check(result.end_ticks >= result.start_ticks, "a process ends after it starts");
   uint64_t sum = 0;
   for (const BreakdownRow& row : result.breakdown) sum += row.ticks;
   check(sum == wall, "the breakdown sums to the wall time");
+  check_waits_and_phases(result);
   std::map<uint32_t, uint64_t> of_thread;
   for (const BreakdownRow& row : result.threads) of_thread[row.thread] += row.ticks;
   for (const auto& [thread, ticks] : of_thread) check(ticks <= wall, "no thread is longer than its process");
@@ -161,8 +178,15 @@ void check_union(const std::string& path, bool recovers, const SweepResult& resu
   rlscope::UnionInput input{path, result.start_ticks, result.end_ticks, {}, {}};
   for (const DeviceRow& device : result.devices) input.places.emplace(device.device, input.places.size());
   std::vector<uint64_t> busy = rlscope::busy_union({input}, input.places.size(), recovers);
+  constexpr size_t kBins = 5;
+  uint64_t width = (result.end_ticks - result.start_ticks) / kBins + 1;
+  auto bins = rlscope::busy_union_in_bins({input}, input.places.size(), {result.start_ticks, width, kBins}, recovers);
   for (const DeviceRow& device : result.devices) {
-    check(busy[input.places[device.device]] == device.busy_ticks, "the union over one process is the process's");
+    size_t place = input.places[device.device];
+    check(busy[place] == device.busy_ticks, "the union over one process is the process's");
+    uint64_t in_bins = 0;
+    for (uint64_t time : bins[place]) in_bins += time;
+    check(in_bins == busy[place], "bins over the process's life hold all of it");
   }
 }
 

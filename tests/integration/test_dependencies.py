@@ -1,0 +1,32 @@
+"""Processes that send to each other: the trace says who waited for whom, by every kind of stream."""
+
+import json
+from pathlib import Path
+
+import pytest
+from recording import record
+
+MESSAGES = 5
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_who_receives_waits_for_who_sends(method: str, tmp_path: Path) -> None:
+    recording = record(tmp_path / "trace", "streams.py", method)
+    assert recording.returncode == 0, recording.stderr
+    streams = json.loads(recording.stdout)
+    processes = {process["process"]: process for process in recording.analysis["processes"]}
+    (child,) = (name for name in processes if "Process-1" in name)
+    assert (processes[child]["parent"], processes["main"]["parent"]) == ("main", None)
+    edges = {
+        (edge["process"], edge["on"], edge["stream"]): edge["count"]
+        for edge in recording.analysis["dependencies"]
+        if edge["stream"] in {*streams["parent"], *streams["child"]}
+    }
+    # The parent receives from the queue and the one-way pipe, the child does not.
+    assert set(edges) == {("main", child, stream) for stream in streams["parent"]} | {
+        (child, "main", stream) for stream in streams["child"]
+    }
+    assert all(count >= MESSAGES for count in edges.values())
+    for process in processes:
+        waited = sum(row["wait_s"] for row in recording.analysis["waits"] if row["process"] == process)
+        assert waited == pytest.approx(recording.seconds(process=process, category="wait"))
