@@ -206,6 +206,6 @@ def test_where_a_process_fails_the_others_end(work: Any, argument: int, ending: 
             group.start("failing", work, argument)
             group.result("sleeper")
 
-    with pytest.raises(ProcessFailedError, match=f"process failing .* ended {ending}"):
+    with pytest.raises(ProcessFailedError, match=rf"failing \(pid \d+\) ended {ending}"):
         run()
     assert not [child for child in psutil.Process().children() if "spawn_main" in " ".join(child.cmdline())]

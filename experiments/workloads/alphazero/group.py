@@ -59,21 +59,24 @@ class Group:
             ProcessFailedError: a process, this one or another, ended without a result.
         """
         while wanted not in self._results:
+            failed = []
             for ready in connection.wait(list(self._answers)):
                 name = self._answers.pop(ready)
-                self._results[name] = self._receive(name, ready)
+                try:
+                    self._results[name] = ready.recv()
+                except EOFError:
+                    failed.append(self._failure(name))
+            if failed:
+                raise ProcessFailedError(
+                    f"expected a result of each process, found that {' and '.join(failed)}; what is printed above says "
+                    "why"
+                )
         return self._results[wanted]
 
-    def _receive(self, name: str, answer: Connection) -> Any:
-        try:
-            return answer.recv()
-        except EOFError:
-            process = self._processes[name]
-            process.join()
-            raise ProcessFailedError(
-                f"process {name} (pid {process.pid}): expected a result, found that it ended "
-                f"{ending(process.exitcode)}; what it printed above says why"
-            ) from None
+    def _failure(self, name: str) -> str:
+        process = self._processes[name]
+        process.join()
+        return f"{name} (pid {process.pid}) ended {ending(process.exitcode)}"
 
 
 def ending(status: int | None) -> str:
