@@ -142,10 +142,11 @@ def run_of(
 
     The script ends with the last iteration that is recorded, or with so many later ones as the window asks for: their
     times are those of a program that is not recorded. One whose window has no iterations records itself, and ends when
-    it has what it wants; so does one that does not train, in a matrix without timesteps.
+    it has what it wants; so does one that does not train, in a matrix without timesteps. One whose window is `whole` is
+    recorded from its start to its end.
     """
     window = entry.get(budget) or environment[budget]
-    recorded = window.get("max_iterations", 0)
+    recorded = None if window.get("whole") else window.get("max_iterations", 0)
     last: tuple[str, ...] = ()
     trains = "total_timesteps" in matrix
     if recorded and trains:

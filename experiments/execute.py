@@ -63,7 +63,8 @@ class Run:
         script: the training script.
         arguments: its arguments.
         delay_iterations: iterations of the training loop before recording starts.
-        max_iterations: iterations to record; 0 where the script records itself, into the directory `trace`.
+        max_iterations: iterations to record; None for all of the run, from its start to its end; 0 where the script
+            records itself, into the directory `trace`.
         threads: threads that each numerical library may use.
         device: where the program computes: cpu or cuda.
         time_limit_s: the run has failed if it takes longer.
@@ -74,7 +75,7 @@ class Run:
     script: Path
     arguments: tuple[str, ...]
     delay_iterations: int
-    max_iterations: int
+    max_iterations: int | None
     threads: int
     device: str
     time_limit_s: float
@@ -100,7 +101,9 @@ class Execution:
 
     @property
     def unrecorded_iteration_s(self) -> float | None:
-        """Mean seconds of the iterations after the recorded ones; None where the workload prints none."""
+        """Mean seconds of the iterations after the recorded ones; None where there are none, or none are printed."""
+        if self.run.max_iterations is None:
+            return None
         lines = (self.trace.parent / LOG).read_text(errors="replace").splitlines()
         found = [line.removeprefix(ITERATIONS).split() for line in lines if line.startswith(ITERATIONS)]
         later = found[-1][self.run.delay_iterations + self.run.max_iterations :] if found else []
@@ -245,11 +248,12 @@ def versions(python: Path) -> dict[str, str]:
 def command_of(run: Run) -> list[str]:
     """The command line of the run, to be given in its directory."""
     training = [str(run.python), str(run.script), *run.arguments]
-    if not run.max_iterations:
+    if run.max_iterations == 0:
         return training
+    window = ["--delay-iterations", str(run.delay_iterations), "--max-iterations", str(run.max_iterations)]
     return [
         *(str(run.python), "-m", "rlscope", "record", "--force", "-o", "trace"),
-        *("--delay-iterations", str(run.delay_iterations), "--max-iterations", str(run.max_iterations)),
+        *(window if run.max_iterations is not None else []),
         *("--", *training),
     ]
 

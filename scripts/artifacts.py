@@ -19,6 +19,7 @@ from experiments.provenance import provenance, provenance_table
 from experiments.recording import StudyRun
 from experiments.RL_framework_comparison import run as framework_comparison
 from experiments.runner import record_on_ray, shuffled
+from experiments.scale_up import run as scale_up
 from experiments.simulator_choice import run as simulator_choice
 from experiments.slots import cores_needed, cores_of_machine, make_slots
 from rlscope.errors import RLScopeError
@@ -40,6 +41,7 @@ STUDIES = (
     Study("Simulator choice", simulator_choice.HERE, simulator_choice.run),
     Study("Overhead correction", overhead_correction.HERE, overhead_correction.run),
     Study("Data collection", data_collection.HERE, data_collection.run),
+    Study("Scale-up", scale_up.HERE, scale_up.run),
 )
 
 

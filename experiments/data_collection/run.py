@@ -5,7 +5,6 @@ python -m experiments.data_collection.run --budget quick --output output/artifac
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +13,9 @@ from matplotlib.figure import Figure
 
 from experiments import CHECKOUT
 from experiments.case_study import CaseStudy, device
-from experiments.claims import Claim, Verdict, claims_table, judge, load_claims
+from experiments.claims import claims_table, load_claims
 from experiments.collection_metrics import metrics_of
-from experiments.collection_results import Results, kept_results, results_on
+from experiments.collection_results import Results, load
 from experiments.collection_tables import (
     collection_table,
     copy_limit,
@@ -28,10 +27,12 @@ from experiments.collection_tables import (
 from experiments.command_line import Outcome, command_line
 from experiments.execute import Execution
 from experiments.fusion import speedup_table
+from experiments.kept import THIS_MACHINE, kept_results, origin_of, verdicts_of
 from experiments.layers import crossing_table, layers_of, share_table
 from experiments.provenance import provenance
 from experiments.recording import StudyRun
 from experiments.results import executed_of
+from experiments.statistics import Estimate
 from experiments.throughput import left_out_table, read_rows
 from rlscope.plots.complexity import complexity_figure
 from rlscope.plots.layers import crossings_figure, layers_figure
@@ -43,7 +44,6 @@ HERE = Path(__file__).parent
 KEPT = CHECKOUT / "tests" / "gpu" / "results" / "data_collection"
 #: In the output: what was measured here, in the same form.
 MEASUREMENTS = "measurements"
-THIS_MACHINE = "this machine"
 #: The environment of runs.toml whose runs are recorded by RL-Scope.
 RECORDED = "layers"
 METHOD = (
@@ -137,7 +137,7 @@ def run(study: CaseStudy) -> Outcome:
     executions = [execution for _, execution in executed]
     here = measured_here(study, executed)
     here.save(study.output / MEASUREMENTS)
-    kept = kept_results(KEPT)
+    kept = kept_results(KEPT, load)
 
     page = Page("Case study: data collection")
     for sentence in [METHOD, *missing]:
@@ -146,7 +146,7 @@ def run(study: CaseStudy) -> Outcome:
     for name, results in kept.items():
         draw(study, page, results.device_name, f"_{name}", results)
 
-    verdicts = verdicts_of(load_claims(HERE / "claims.toml"), here, list(kept.values()))
+    verdicts = verdicts_of(load_claims(HERE / "claims.toml"), here, list(kept.values()), measured_metrics)
     page.heading("Claims")
     page.table(claims_table(verdicts))
     page.write(study.output / "index.html")
@@ -162,7 +162,7 @@ def measured_here(study: CaseStudy, executed: Sequence[tuple[StudyRun, Execution
     layers, crossings = layers_of(one for one in executed if one[0].workload.environment == RECORDED)
     repetitions = {study.folder.name: study.repetitions_of_each}
     found = provenance(study.budget, repetitions, [execution for _, execution in executed])
-    return results_on(device(), rows, layers, crossings, found)
+    return Results(**origin_of(device(), found), rows=rows, layers=layers, crossings=crossings)
 
 
 def draw(study: CaseStudy, page: Page, title: str, suffix: str, results: Results) -> None:
@@ -186,32 +186,9 @@ def draw(study: CaseStudy, page: Page, title: str, suffix: str, results: Results
         page.table(left_out)
 
 
-def verdicts_of(claims: Sequence[Claim], here: Results, kept: Sequence[Results]) -> list[Verdict]:
-    """Judge each machine by the claims for its hardware; where none has a GPU, those that need one are not testable.
-
-    Args:
-        claims: all.
-        here: what this machine has measured.
-        kept: what others have; a remark says which one, when and by which command.
-    """
-    verdicts = judged(claims, THIS_MACHINE, here)
-    for results in kept:
-        source = f"measured on {results.device_name}, {results.date[:10]}, by `{results.command}`"
-        verdicts += [
-            replace(verdict, remark="; ".join(filter(None, [verdict.remark, source])))
-            for verdict in judged(claims, results.device_name, results)
-        ]
-    if not any(results.hardware == "gpu" for results in [here, *kept]):
-        needing = [claim for claim in claims if claim.hardware == "gpu"]
-        verdicts += judge(needing, {THIS_MACHINE: {}}, here.hardware, here.is_provisional)
-    return verdicts
-
-
-def judged(claims: Sequence[Claim], subject: str, results: Results) -> list[Verdict]:
-    """The claims for a machine's hardware, by what it has measured; cells that were left out may be missing."""
-    own = [claim for claim in claims if claim.hardware == results.hardware]
-    metrics = metrics_of(results.measured, results.layers, results.crossings)
-    return judge(own, {subject: metrics}, results.hardware, results.is_provisional, left_out=True)
+def measured_metrics(results: Results) -> Mapping[str, Estimate]:
+    """The metrics of claims.toml; those whose cells were left out are missing."""
+    return metrics_of(results.measured, results.layers, results.crossings)
 
 
 if __name__ == "__main__":

@@ -68,7 +68,8 @@ def mean_utilization(directory: Path, start_ns: int, end_ns: int) -> dict[str, f
     """
     table = read_utilization(directory)
     means = {}
-    for source, (share,) in utilization_in_parts(table, np.array([start_ns, end_ns])).items():
+    devices = table[table["source"] != PROCESSES]
+    for source, (share,) in utilization_in_parts(devices, np.array([start_ns, end_ns])).items():
         if np.isnan(share):  # a run so short that there was one sample
             is_here = (table["source"] == source) & table["monotonic_ns"].between(start_ns, end_ns)
             share = table.loc[is_here, "utilization"].mean()
@@ -78,14 +79,14 @@ def mean_utilization(directory: Path, start_ns: int, end_ns: int) -> dict[str, f
 
 
 def utilization_in_parts(table: pd.DataFrame, borders_ns: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[np.float64]]:
-    """The mean reported utilisation of each device, by uuid, in each part of a run; NaN where it was not sampled.
+    """The mean utilisation in each part of a run, by device's uuid or "processes"; NaN where it was not sampled.
 
     Args:
         table: as from `read_utilization`. Each sample counts for the time since the one before it.
         borders_ns: of the parts, one more than there are parts, in order; on CLOCK_MONOTONIC.
     """
     found = {}
-    for source, samples in table[table["source"] != PROCESSES].groupby("source", sort=True):
+    for source, samples in table.groupby("source", sort=True):
         times_ns = samples["monotonic_ns"].to_numpy()
         since_ns = times_ns - times_ns[0]
         lengths_ns = np.diff(since_ns, prepend=0)

@@ -43,10 +43,3 @@ def test_no_child_is_lost(way: str, tmp_path: Path) -> None:
     roles = {process["role"] for process in processes.values()}
     needs_services = "spawn" in way or "forkserver" in way
     assert roles == ({"main", "worker", "infrastructure"} if needs_services else {"main", "worker"})
-
-
-@pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
-def test_children_of_multiprocessing_have_their_names(method: str, tmp_path: Path) -> None:
-    recording = record(tmp_path / "trace", "children.py", f"named-{method}", 2)
-    names = {row["process"] for row in recording.analysis["breakdown"] if row["operation"] == "child"}
-    assert names == {"child_0", "child_1"}

@@ -15,12 +15,13 @@ from experiments import case_study
 from experiments.case_study import CaseStudy, read_toml
 from experiments.claims import DIFFERS, HOLDS, NOT_TESTABLE, Verdict, load_claims
 from experiments.collection_metrics import metrics_of
-from experiments.collection_results import Results, kept_results, load, results_on
+from experiments.collection_results import Results, load
 from experiments.collection_tables import collection_table, distance_table, simulation_table, simulators_table
 from experiments.data_collection import run as study
 from experiments.device_limits import FLOATING_POINT_OPERATIONS, TANHS, inference_limits
 from experiments.execute import Execution, command_of
 from experiments.fusion import speedup_table
+from experiments.kept import THIS_MACHINE, kept_results, origin_of, verdicts_of
 from experiments.layers import CROSSING_COLUMNS, LAYER_COLUMNS, crossing_table, share_table
 from experiments.provenance import Provenance
 from experiments.recording import Recorded, StudyRun
@@ -158,8 +159,15 @@ CROSSINGS = pandas.DataFrame(
 
 def results(rows: list[Row], device: str = "cuda", budget: str = "quick") -> Results:
     machine = {"cpu": "a processor", "cores": 2, **({"gpus": ["NVIDIA H200"]} if device == "cuda" else {})}
-    where = (budget, "scripts/gpu_data_collection.sh OUTPUT", "2026-11-22T10:00:00+00:00", machine, {"torch": "2.11"})
-    return Results(device, rows, LAYERS, CROSSINGS, *where)
+    where = (
+        device,
+        budget,
+        "scripts/gpu_data_collection.sh OUTPUT",
+        "2026-11-22T10:00:00+00:00",
+        machine,
+        {"torch": "2.11"},
+    )
+    return Results(*where, rows, LAYERS, CROSSINGS)
 
 
 def test_a_row_is_throughput() -> None:
@@ -393,7 +401,7 @@ def test_little_or_nothing_measured_breaks_no_figure(rows: list[Row]) -> None:
     drawn = {name: make(found) is not None for name, make, _ in study.FIGURES}
     measured = bool(rows) and "left_out" not in rows[0]
     assert drawn == {name: measured and name == "fig_data_collection" for name in drawn}
-    verdicts = study.verdicts_of(load_claims(study.HERE / "claims.toml"), found, [])
+    verdicts = verdicts_of(load_claims(study.HERE / "claims.toml"), found, [], study.measured_metrics)
     assert {verdict.verdict for verdict in verdicts} == {NOT_TESTABLE}
     assert bool(len(left_out_table(found.measured))) == (bool(rows) and not measured)
 
@@ -415,19 +423,19 @@ CLAIMS = load_claims(study.HERE / "claims.toml")
 
 
 def test_claims_are_judged_by_what_was_measured() -> None:
-    verdicts = study.verdicts_of(CLAIMS, results(everything()), [])
+    verdicts = verdicts_of(CLAIMS, results(everything()), [], study.measured_metrics)
     assert {verdict.claim.hardware for verdict in verdicts} == {"gpu"}
-    assert verdict_of(verdicts, "xla_to_gym", study.THIS_MACHINE).verdict == HOLDS
-    assert verdict_of(verdicts, "xla_to_pytorch", study.THIS_MACHINE).verdict == DIFFERS
-    assert verdict_of(verdicts, "xla_single_to_pytorch", study.THIS_MACHINE).verdict == DIFFERS
-    assert verdict_of(verdicts, "cpu_only_percent_single", study.THIS_MACHINE).verdict == HOLDS
+    assert verdict_of(verdicts, "xla_to_gym", THIS_MACHINE).verdict == HOLDS
+    assert verdict_of(verdicts, "xla_to_pytorch", THIS_MACHINE).verdict == DIFFERS
+    assert verdict_of(verdicts, "xla_single_to_pytorch", THIS_MACHINE).verdict == DIFFERS
+    assert verdict_of(verdicts, "cpu_only_percent_single", THIS_MACHINE).verdict == HOLDS
     assert all(verdict.provisional for verdict in verdicts)
 
 
 def test_machines_are_judged_apart() -> None:
     here = results([row("Gymnasium", 1, 100), row("XLA", 1, 300, 1000)], "cpu", "paper")
-    verdicts = study.verdicts_of(CLAIMS, here, [results(everything())])
-    own = verdict_of(verdicts, "xla_to_gym", study.THIS_MACHINE)
+    verdicts = verdicts_of(CLAIMS, here, [results(everything())], study.measured_metrics)
+    own = verdict_of(verdicts, "xla_to_gym", THIS_MACHINE)
     assert (own.verdict, own.claim.hardware, own.claim.limit, own.provisional) == (DIFFERS, "cpu", 10, False)
     assert own.measured is not None
     assert own.measured.value == 3
@@ -441,7 +449,7 @@ def test_machines_are_judged_apart() -> None:
 
 
 def test_without_a_gpu_and_without_kept_results_its_claims_are_not_testable() -> None:
-    verdicts = study.verdicts_of(CLAIMS, results([row("Gymnasium", 1, 100)], "cpu"), [])
+    verdicts = verdicts_of(CLAIMS, results([row("Gymnasium", 1, 100)], "cpu"), [], study.measured_metrics)
     gpu = [verdict for verdict in verdicts if verdict.claim.hardware == "gpu"]
     assert len(gpu) == sum(claim.hardware == "gpu" for claim in CLAIMS)
     assert {(verdict.verdict, verdict.remark) for verdict in gpu} == {
@@ -452,7 +460,7 @@ def test_without_a_gpu_and_without_kept_results_its_claims_are_not_testable() ->
 def test_results_can_be_kept(tmp_path: Path) -> None:
     found = results(everything())
     found.save(tmp_path / "h200")
-    ((name, again),) = kept_results(tmp_path).items()
+    ((name, again),) = kept_results(tmp_path, load).items()
     assert name == "h200"
     assert again.source == found.source
     assert "NVIDIA H200" in again.source and "2026-11-22" in again.source
@@ -475,12 +483,12 @@ def test_damaged_kept_results_are_told(tmp_path: Path) -> None:
     results(collected()).save(tmp_path / "h200")
     (tmp_path / "h200" / "layers.csv").unlink()
     with pytest.raises(UsageError, match=r"expected rows.jsonl, layers.csv, crossings.csv and machine.json of a"):
-        kept_results(tmp_path)
-    assert kept_results(tmp_path / "nowhere") == {}
+        kept_results(tmp_path, load)
+    assert kept_results(tmp_path / "nowhere", load) == {}
 
 
 def test_what_is_kept_in_the_checkout_can_be_read() -> None:
-    for name, kept in kept_results(study.KEPT).items():
+    for name, kept in kept_results(study.KEPT, load).items():
         assert kept.hardware == "gpu", name
         assert metrics_of(kept.measured, kept.layers, kept.crossings)
 
@@ -490,15 +498,15 @@ def provenance_of(*hardware: dict[str, Any]) -> Provenance:
 
 
 def test_the_name_of_a_machine_on_the_network_is_not_kept() -> None:
-    found = results_on("cpu", [], NO_LAYERS, NO_CROSSINGS, provenance_of({"cpu": "x", "cores": 2, "nodes": ["secret"]}))
-    assert found.machine == {"cpu": "x", "cores": 2}
-    assert found.versions == {"torch": "2.11"}
+    found = origin_of("cpu", provenance_of({"cpu": "x", "cores": 2, "nodes": ["secret"]}))
+    assert found["machine"] == {"cpu": "x", "cores": 2}
+    assert found["versions"] == {"torch": "2.11"}
 
 
 def test_machines_of_two_kinds_are_not_mixed() -> None:
     kinds = ({"cpu": "x", "nodes": []}, {"cpu": "y", "nodes": []})
     with pytest.raises(UsageError, match="expected runs of one kind of machine, found 2"):
-        results_on("cpu", [], NO_LAYERS, NO_CROSSINGS, provenance_of(*kinds))
+        origin_of("cpu", provenance_of(*kinds))
 
 
 def on(monkeypatch: pytest.MonkeyPatch, device: str) -> None:
@@ -580,7 +588,7 @@ def test_the_study_draws_and_judges_this_machine_and_those_that_are_kept(
     page = (tmp_path / "output" / "index.html").read_text()
     assert "fig_kernel_fusion is not drawn: nothing was measured for it on this machine" in page
     assert "Measured on NVIDIA H200" in page and "Measured on a processor" in page
-    assert {verdict.subject for verdict in outcome.verdicts} == {study.THIS_MACHINE, "NVIDIA H200"}
+    assert {verdict.subject for verdict in outcome.verdicts} == {THIS_MACHINE, "NVIDIA H200"}
     again = load(tmp_path / "output" / study.MEASUREMENTS)
     assert set(again.measured.lines) == {
         series for series in throughputs_of(collected()).lines if series.implementation != "CUDA"

@@ -1,0 +1,1 @@
+"""What do many processes of self-play do with the one device that they share?"""

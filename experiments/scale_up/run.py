@@ -1,0 +1,114 @@
+"""Scale-up: what many processes of self-play make of one device, with inference in each worker and in one server.
+
+python -m experiments.scale_up.run --budget quick --output output/artifacts/experiment_scale_up
+"""
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from experiments import CHECKOUT
+from experiments.case_study import CaseStudy, device, read_toml
+from experiments.claims import claims_table, load_claims
+from experiments.command_line import Outcome, command_line
+from experiments.execute import Execution
+from experiments.kept import THIS_MACHINE, kept_results, origin_of, verdicts_of
+from experiments.provenance import provenance
+from experiments.recording import StudyRun
+from experiments.results import executed_of
+from experiments.self_play_metrics import busy_table, metrics_of
+from experiments.self_play_results import KEY, Results, Tables, load, tables_of
+from experiments.statistics import Estimate
+from rlscope.analysis.processes import phase_groups
+from rlscope.model import NO_PHASE
+from rlscope.plots.page import Page
+from rlscope.plots.processes import process_view
+
+HERE = Path(__file__).parent
+#: What was measured on machines with a GPU, for those without: scripts/gpu_scale_up.sh makes it.
+KEPT = CHECKOUT / "tests" / "gpu" / "results" / "scale_up"
+#: In the output: what was measured here, in the same form.
+MEASUREMENTS = "measurements"
+#: By who evaluates positions.
+FIGURES = {"worker": "fig_scale_up", "server": "fig_scale_up_server"}
+METHOD = (
+    "One generation of AlphaZero on Go of 9x9: workers play against themselves, a process trains on their games, "
+    "another lets the new network play against the former. Both ways to evaluate positions play the same games. Bars "
+    "begin where a phase does and are as long as its whole time, the time in which a CPU worked for it and that in "
+    "which the GPU did; an arrow runs to a process that waited from the one that it waited for. Times include what "
+    "recording adds."
+)
+UPPER_BOUND = (
+    "The share of a device that one process has includes time in which the device had switched to another one, so "
+    "shares of processes are upper bounds and their sum may exceed what the device can do. Busy is the union over all "
+    "processes: exact."
+)
+
+
+def run(study: CaseStudy) -> Outcome:
+    """Record, draw and judge: this machine, and those whose measurements are kept."""
+    executed, failures = executed_of(study)
+    missing = [*study.left_out, *failures]
+    executions = [execution for _, execution in executed]
+    here = measured_here(study, executed)
+    here.save(study.output / MEASUREMENTS)
+    kept = kept_results(KEPT, load)
+
+    page = Page("Case study: scale-up")
+    for sentence in [METHOD, *missing]:
+        page.paragraph(sentence)
+    draw(study, page, THIS_MACHINE, "", here)
+    for name, results in kept.items():
+        draw(study, page, results.device_name, f"_{name}", results)
+
+    verdicts = verdicts_of(load_claims(HERE / "claims.toml"), here, list(kept.values()), measured_metrics)
+    page.heading("Claims")
+    page.table(claims_table(verdicts))
+    page.write(study.output / "index.html")
+    return Outcome(verdicts, missing, executions)
+
+
+def measured_here(study: CaseStudy, executed: Sequence[tuple[StudyRun, Execution]]) -> Results:
+    """What the runs of this machine have left."""
+    repetitions = {study.folder.name: study.repetitions_of_each}
+    found = provenance(study.budget, repetitions, [execution for _, execution in executed])
+    return Results(**origin_of(device(), found), tables=tables_of(executed))
+
+
+def measured_metrics(results: Results) -> Mapping[str, Estimate]:
+    """The metrics of claims.toml."""
+    return metrics_of(results.tables)
+
+
+def draw(study: CaseStudy, page: Page, title: str, suffix: str, results: Results) -> None:
+    """A machine's figures, of the first repetition, and what is known of all."""
+    page.heading(title[0].upper() + title[1:])
+    page.paragraph(results.source)
+    page.table(results.tables.runs)
+    busy = busy_table(results.tables)
+    if len(busy):
+        page.paragraph(f"What was made of the device during self-play, in percent. {UPPER_BOUND}")
+        page.table(busy)
+    drawn = set()
+    for inference, tables in results.tables.of_each_run():
+        if inference not in drawn:
+            drawn.add(inference)
+            draw_run(study, page, inference, suffix, tables)
+
+
+def draw_run(study: CaseStudy, page: Page, inference: str, suffix: str, run: Tables) -> None:
+    """The figure of one run, how long its phases took, and who waited for whom."""
+    name = f"{FIGURES[inference]}{suffix}"
+    figure = process_view(run.phases, run.dependencies, run.utilization.dropna(), run.device_timeline)
+    study.save_figure(name, figure, run.phases)
+    labels = {entry["name"]: entry["label"] for entry in read_toml(HERE / "runs.toml")["workload"]}
+    page.figure(name, f"{labels[inference]}: a column of bars for each process.")
+    page.paragraph("How long processes took for each phase, and which one ended it last:")
+    page.table(phase_groups(run.phases))
+    page.paragraph("Who waited for whom:")
+    waited = run.dependencies[run.dependencies["wait_s"] > 0]
+    page.table(waited.drop(columns=KEY).sort_values("wait_s", ascending=False).replace({"phase": {NO_PHASE: ""}}))
+
+
+if __name__ == "__main__":
+    sys.exit(command_line(__doc__, HERE, run))

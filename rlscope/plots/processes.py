@@ -1,0 +1,300 @@
+"""Processes side by side on one time axis: what each phase took, who waited for whom, and utilisation beside them."""
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import matplotlib
+import numpy
+import pandas
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Colormap, Normalize
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import FancyArrowPatch, Patch
+
+from rlscope.model import NO_PHASE
+from rlscope.plots import style
+from rlscope.plots.bars import as_label
+
+#: The bars of a phase from left to right: column, label, colour. The last is left out where no device was used.
+BARS = (("wall_s", "Total", "#b2182b"), ("cpu_s", "CPU", "#ccf2c4"), ("gpu_s", "GPU", "#2166ac"))
+DEPENDENCY, DEPENDENCY_COLOUR = "Dependency", "#00a651"
+STRIP_COLOURS, UNKNOWN_COLOUR = "Blues", "0.85"
+WIDE_COLUMNS = 6  # more processes side by side are narrow, and their names upright
+WIDE_INCHES, NARROW_INCHES = 1.3, 0.5
+GROUP_WIDTH = 0.72  # of a column; the rest is between the bars of two processes
+HEIGHT_INCHES = 5.2
+STRIP_INCHES, STRIP_GAP_INCHES = 0.26, 0.28
+KEY_INCHES = 1.0
+LETTER_INCHES = 0.06  # of a name
+LINE_INCHES = 0.17
+NAME_BOX = {"boxstyle": "round,pad=0.25", "facecolor": "white", "edgecolor": "black", "linewidth": 0.6, "alpha": 0.85}
+
+
+@dataclass(frozen=True)
+class Block:
+    """One process in one phase, as it is drawn.
+
+    Attributes:
+        process: whose.
+        phase: of its life.
+        column: from the left.
+        start_s: its first instant.
+        end_s: its last.
+    """
+
+    process: str
+    phase: str
+    column: int
+    start_s: float
+    end_s: float
+
+    @property
+    def name(self) -> str:
+        """Of the process, and of the phase where the process is not named by it."""
+        is_named = self.phase == NO_PHASE or self.process.startswith(self.phase)
+        return as_label(self.process if is_named else f"{self.process}: {self.phase}")
+
+
+def process_view(
+    phases: pandas.DataFrame,
+    dependencies: pandas.DataFrame,
+    utilization: pandas.DataFrame,
+    device_timeline: pandas.DataFrame,
+) -> Figure:
+    """Draw a group of bars for each process and phase, downwards from its start, and a strip for each utilisation.
+
+    Processes that do not overlap in time may share a column. Time in no phase is drawn only if there are no phases.
+
+    Args:
+        phases: at least one row: `process`, `phase`, `start_s`, `end_s`, `wall_s`, `cpu_s`, `gpu_s`.
+        dependencies: `process` waited in `phase` for messages of the process `on`. Drawn as an arrow, from who sent.
+        utilization: of all processor cores: `start_s`, `end_s`, `utilization` (0 to 1); may be empty.
+        device_timeline: `device`, `start_s`, `end_s`, `busy` and `reported` (0 to 1, NaN where unknown); may be empty.
+    """
+    blocks = blocks_of(phases)
+    columns = 1 + max(block.column for block in blocks)
+    end_s = max(block.end_s for block in blocks)
+    strips = strips_of(utilization, device_timeline)
+    bars = BARS if len(device_timeline) else BARS[:2]
+    with style.paper():
+        width = columns * column_inches(columns)
+        inches = width + len(strips) * (STRIP_INCHES + STRIP_GAP_INCHES)
+        figure = Figure(figsize=(inches, HEIGHT_INCHES), dpi=200)
+        axes = figure.add_axes((0, 0, width / inches, 1))
+        axes.set_xlim(-0.5, columns - 0.5)
+        axes.set_ylim(1.01 * end_s, -0.03 * end_s)
+        axes.set_xticks([])
+        axes.set_ylabel("Time since the run began (s)")
+        axes.spines[["top", "right", "bottom"]].set_visible(False)
+        seconds = {(row["process"], row["phase"]): row for row in phases.to_dict("records")}
+        for block in blocks:
+            draw_bars(axes, block, seconds[block.process, block.phase], bars)
+        arrows = arrows_of(blocks, dependencies)
+        draw_arrows(axes, arrows)
+        draw_names(axes, blocks, columns)
+        draw_strips(figure, axes, strips, width / inches, inches)
+        handles: list[Patch | Line2D] = [Patch(color=colour, label=label) for _, label, colour in bars]
+        if arrows:
+            handles.append(Line2D([], [], color=DEPENDENCY_COLOUR, marker=">", markersize=4, label=DEPENDENCY))
+        axes.legend(
+            handles=handles, loc="upper left", bbox_to_anchor=(0, -0.01), ncols=len(handles), frameon=False, fontsize=7
+        )
+    return figure
+
+
+def blocks_of(phases: pandas.DataFrame) -> list[Block]:
+    """What is drawn, each process in a column in which no other is at the same time; the middle one, of several."""
+    named = phases[phases["phase"] != NO_PHASE]
+    shown = named if len(named) else phases
+    first = shown.groupby("phase")["start_s"].min().rank(method="first")
+    order = {
+        str(process): (first[rows.loc[rows["start_s"].idxmin(), "phase"]], natural(str(process)))
+        for process, rows in shown.groupby("process", sort=False)
+    }
+    taken: list[list[tuple[float, float]]] = []
+    blocks = []
+    for process in sorted(order, key=order.__getitem__):
+        rows = shown[shown["process"] == process].sort_values("start_s")
+        start_s, end_s = float(rows["start_s"].min()), float(rows["end_s"].max())
+        free = [
+            column
+            for column, spans in enumerate(taken)
+            if all(start_s >= other_end or end_s <= other_start for other_start, other_end in spans)
+        ]
+        column = min(free, key=lambda place: abs(place - (len(taken) - 1) / 2)) if free else len(taken)
+        if column == len(taken):
+            taken.append([])
+        taken[column].append((start_s, end_s))
+        blocks += [
+            Block(process, row["phase"], column, row["start_s"], row["end_s"]) for row in rows.to_dict("records")
+        ]
+    return blocks
+
+
+def natural(name: str) -> list[tuple[str, int]]:
+    """A key that orders worker_2 before worker_10."""
+    return [(text, int(digits or 0)) for text, digits in re.findall(r"(\D*)(\d*)", name)]
+
+
+def draw_bars(axes: Axes, block: Block, seconds: Mapping[str, float], bars: Sequence[tuple[str, str, str]]) -> None:
+    """Draw the bars of a block, with the seconds of the whole above and those of the device at its end."""
+    width = GROUP_WIDTH / len(bars)
+    left = block.column - GROUP_WIDTH / 2
+    for number, (column, _, colour) in enumerate(bars):
+        axes.bar(left + (number + 0.5) * width, seconds[column], width, bottom=block.start_s, color=colour)
+    axes.hlines(block.start_s, left, left + GROUP_WIDTH, color="grey", linewidth=0.5)
+    annotate(axes, seconds_text(seconds["wall_s"]), left, block.start_s, 1.5, "bottom")
+    if len(bars) == len(BARS):
+        x = left + (len(bars) - 0.5) * width
+        annotate(axes, seconds_text(seconds["gpu_s"]), x, block.start_s + seconds["gpu_s"], -1.5, "top", "center")
+
+
+def annotate(axes: Axes, text: str, x: float, y: float, points: float, side: str, place: str = "left") -> None:
+    """Write a number so many points above a place of the axes."""
+    paper = {"boxstyle": "square,pad=0.05", "facecolor": "white", "edgecolor": "none", "alpha": 0.7}
+    axes.annotate(text, (x, y), (0, points), textcoords="offset points", va=side, ha=place, size=5.5, bbox=paper)
+
+
+def seconds_text(seconds: float) -> str:
+    """Three digits, or all before the point."""
+    return f"{seconds:.0f}" if seconds >= 100 else f"{seconds:.3g}" if seconds >= 0.01 else "0"
+
+
+def draw_names(axes: Axes, blocks: Sequence[Block], columns: int) -> None:
+    """Write each block's name over its bars; beside them where they are too small for it and there is room."""
+    is_wide = columns <= WIDE_COLUMNS
+    second_inches = HEIGHT_INCHES / abs(axes.get_ylim()[0] - axes.get_ylim()[1])
+    lowest: dict[int, float] = {}
+    for block in blocks:
+        needed = 2.5 * LINE_INCHES if is_wide else LETTER_INCHES * len(block.name)
+        is_beside = second_inches * (block.end_s - block.start_s) < needed and has_room(block, blocks, columns)
+        x, y = float(block.column), (block.start_s + block.end_s) / 2
+        if is_beside:
+            x += GROUP_WIDTH / 2 + 0.08
+            y = max(y, lowest.get(block.column, -math.inf) + LINE_INCHES / second_inches)
+            lowest[block.column] = y
+        axes.text(
+            x,
+            y,
+            block.name,
+            ha="left" if is_beside else "center",
+            va="center",
+            size=6.5,
+            rotation="horizontal" if is_wide or is_beside else "vertical",
+            bbox=NAME_BOX,
+            zorder=5,
+        )
+
+
+def has_room(block: Block, blocks: Iterable[Block], columns: int) -> bool:
+    """Whether nothing else is right of a block, in the columns that its name would cover."""
+    covered = math.ceil(LETTER_INCHES * len(block.name) / column_inches(columns))
+    beside = range(block.column + 1, block.column + 1 + covered)
+    return beside.stop <= columns and not any(
+        other.column in beside and other.start_s < block.end_s and other.end_s > block.start_s for other in blocks
+    )
+
+
+def column_inches(columns: int) -> float:
+    """The width of each of so many columns."""
+    return WIDE_INCHES if columns <= WIDE_COLUMNS else NARROW_INCHES
+
+
+def arrows_of(blocks: Sequence[Block], dependencies: pandas.DataFrame) -> dict[tuple[Block, Block], bool]:
+    """Who sent to whom, and whether the other way too, where both are at once.
+
+    The sender's block is its last one that starts before the receiver's ends. Where the receiver's phase is not drawn,
+    it is the first that ends after the sender's begins.
+    """
+    own: dict[str, list[Block]] = {}
+    for block in blocks:
+        own.setdefault(block.process, []).append(block)
+    arrows: dict[tuple[Block, Block], bool] = {}
+    for row in dependencies.to_dict("records"):
+        senders, receivers = own.get(row["on"], []), own.get(row["process"], [])
+        of_phase = [block for block in receivers if block.phase == row["phase"]]
+        later = [block for block in receivers if senders and block.end_s > senders[0].start_s]
+        for target in (of_phase or later)[:1]:
+            source = next((block for block in reversed(senders) if block.start_s < target.end_s), None)
+            if source and (target, source) in arrows and at_once(source, target):
+                arrows[target, source] = True
+            elif source:
+                arrows.setdefault((source, target), False)
+    return arrows
+
+
+def at_once(one: Block, other: Block) -> bool:
+    """Whether two blocks overlap in time."""
+    return one.start_s < other.end_s and other.start_s < one.end_s
+
+
+def draw_arrows(axes: Axes, arrows: Mapping[tuple[Block, Block], bool]) -> None:
+    """Draw arrows from the end of who sent to the start of who waited; where both are at once, across."""
+    across = [ends for ends in arrows if at_once(*ends)]
+    for ends, both in arrows.items():
+        source, target = ends
+        start, end = (source.column, source.end_s), (target.column, target.start_s)
+        if ends in across:
+            side = numpy.sign(target.column - source.column) * GROUP_WIDTH / 2
+            place = (across.index(ends) + 1) / (len(across) + 1)
+            top, bottom = max(source.start_s, target.start_s), min(source.end_s, target.end_s)
+            height = top + (bottom - top) * (0.05 + 0.3 * place)
+            start, end = (source.column + side, height), (target.column - side, height)
+        axes.add_patch(
+            FancyArrowPatch(
+                start,
+                end,
+                arrowstyle="<|-|>" if both else "-|>",
+                connectionstyle=f"arc3,rad={0 if ends in across else 0.08 * numpy.sign(target.column - source.column)}",
+                mutation_scale=7,
+                shrinkA=0,
+                shrinkB=2,
+                color=DEPENDENCY_COLOUR,
+                linewidth=0.9,
+                zorder=4,
+            )
+        )
+
+
+def strips_of(
+    utilization: pandas.DataFrame, device_timeline: pandas.DataFrame
+) -> list[tuple[str, pandas.DataFrame, str]]:
+    """The strips that there is something for: title, table, and its column."""
+    strips = [("CPU\nreported", utilization, "utilization")] if len(utilization) else []
+    devices = list(device_timeline.groupby("device", sort=False))
+    for device, rows in devices:
+        name = "GPU" if len(devices) == 1 else f"GPU {device}"
+        strips += [(f"{name}\nreported", rows, "reported"), (f"{name}\nbusy", rows, "busy")]
+    return strips
+
+
+def draw_strips(
+    figure: Figure,
+    beside: Axes,
+    strips: Sequence[tuple[str, pandas.DataFrame, str]],
+    left: float,
+    inches: float,
+) -> None:
+    """Draw the strips on the time axis of `beside`, from `left` (a share of the figure) on, and the key above."""
+    colours: Colormap = matplotlib.colormaps[STRIP_COLOURS].with_extremes(bad=UNKNOWN_COLOUR)
+    scale = Normalize(0, 1)
+    strip, gap = STRIP_INCHES / inches, STRIP_GAP_INCHES / inches
+    for number, (title, rows, value) in enumerate(strips):
+        axes = figure.add_axes((left + number * (strip + gap) + gap, 0, strip, 1), sharey=beside)
+        edges = [*rows["start_s"], rows["end_s"].iloc[-1]]
+        values = numpy.ma.masked_invalid(rows[value].to_numpy(dtype=float))[:, None]
+        axes.pcolormesh([0, 1], edges, values, cmap=colours, norm=scale)
+        axes.set_xticks([])
+        axes.tick_params(left=False, labelleft=False)
+        axes.spines[:].set_visible(False)
+        axes.set_title(title, size=6, pad=2)
+    if strips:
+        key = figure.add_axes((left + gap, 1.06, KEY_INCHES / inches, 0.018))
+        bar = figure.colorbar(ScalarMappable(scale, colours), cax=key, orientation="horizontal")
+        bar.ax.set_xticks([0, 0.5, 1], ["0 %", "50 %", "100 %"], size=5.5)
+        bar.ax.xaxis.set_ticks_position("top")
+        bar.ax.set_title("Utilization", size=7, pad=3)
