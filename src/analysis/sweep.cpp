@@ -278,7 +278,7 @@ void Sweep::activate(const StreamIndex& stream) {
   }
 }
 
-void Sweep::run_thread(Thread& thread, uint64_t limit) {
+[[gnu::always_inline]] inline void Sweep::run_thread(Thread& thread, uint64_t limit) {
   StreamReader& reader = *thread.reader;
   do {
     apply(thread, reader);
