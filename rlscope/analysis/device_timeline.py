@@ -9,13 +9,12 @@ import pandas as pd
 from rlscope._analysis import device_union
 from rlscope.analysis.devices import Device
 from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep
-from rlscope.analysis.utilization import read_utilization, utilization_in_parts
+from rlscope.analysis.utilization import LIMIT, read_utilization, utilization_in_parts
 from rlscope.errors import TraceError
 from rlscope.trace.clock import Clock, clock_id
 
 PARTS = 200
 DEVICE_TIMELINE_COLUMNS = ("device", "start_s", "end_s", "busy", "reported")
-NO_CONVERSION = (0, 0, 1, 1)
 
 
 @dataclass(frozen=True)
@@ -35,8 +34,10 @@ def busy_parts(swept: TraceSweep, devices: list[Device], recover: bool) -> dict[
     """Of each device, by its number.
 
     Raises:
-        TraceError: a process file cannot be read.
+        TraceError: a process file cannot be read, or says times that cannot be.
     """
+    if devices:
+        _check_times(swept)
     by_boot: dict[bytes, list[Device]] = {}
     for device in devices:
         by_boot.setdefault(device.users[0].process.file.header.boot_id, []).append(device)
@@ -83,19 +84,21 @@ def _union(swept: TraceSweep, devices: list[Device], recover: bool) -> dict[int,
     users = list(processes.values())
     clock = _common_clock(users)
     is_one_clock = clock is users[0].file.clock
+    start, width, count = _bins(swept, users, clock, is_one_clock)
+    # The run may have begun on another machine before this one's clock began.
+    shift = max(-start, 0)
     arguments = [
         (
             process.file.path,
             process.found["start_ticks"],
             process.found["end_ticks"],
-            NO_CONVERSION if is_one_clock else _conversion(process.file.clock),
+            (0, shift, 1, 1) if is_one_clock else _conversion(process.file.clock, shift),
             places[key],
         )
         for key, process in processes.items()
     ]
-    start, width, count = bins = _bins(swept, users, clock, is_one_clock)
     try:
-        busy = device_union(arguments, recover, bins=bins)
+        busy = device_union(arguments, recover, bins=(start + shift, width, count))
     except OSError as error:
         raise TraceError(f"process files could not be read together: {error}; make them readable") from error
     borders_ns = [clock.realtime_ns(start + number * width) for number in range(count + 1)]
@@ -103,6 +106,18 @@ def _union(swept: TraceSweep, devices: list[Device], recover: bool) -> dict[int,
         device.number: BusyParts(borders_ns, clock.partition_ns(users[0].file.header.start_ticks, ticks))
         for device, ticks in zip(devices, busy, strict=True)
     }
+
+
+def _check_times(swept: TraceSweep) -> None:
+    for process in swept.processes:
+        clock = process.file.clock
+        ticks = process.found["start_ticks"], process.found["end_ticks"]
+        times_ns = [convert(tick) for tick in ticks for convert in (clock.realtime_ns, clock.monotonic_ns)]
+        if not all(0 <= time_ns < LIMIT for time_ns in times_ns):
+            raise TraceError(
+                f"times from 1970 to 2116 were expected, but {process.file.path} says {min(times_ns)} ns to "
+                f"{max(times_ns)} ns; its header is damaged, move the file away"
+            )
 
 
 def _common_clock(users: list[ProcessSweep]) -> Clock:
@@ -127,6 +142,6 @@ def _bins(swept: TraceSweep, users: list[ProcessSweep], clock: Clock, is_one_clo
     return min(starts), width, -(-length // width)
 
 
-def _conversion(clock: Clock) -> tuple[int, int, int, int]:
-    """As `device_union` wants it: to CLOCK_MONOTONIC."""
-    return clock.reference_ticks, clock.reference_ns, clock.ns_per_denominator, clock.denominator
+def _conversion(clock: Clock, shift_ns: int) -> tuple[int, int, int, int]:
+    """As `device_union` wants it: to CLOCK_MONOTONIC, and so much later."""
+    return clock.reference_ticks, clock.reference_ns + shift_ns, clock.ns_per_denominator, clock.denominator

@@ -149,12 +149,12 @@ def _print_processes(console: Console, analyses: Sequence[Analysis]) -> None:
         console.print(printable(line), soft_wrap=True, highlight=False, markup=False)
     edges = _joined(analyses, [waited_for(analysis) for analysis in analyses])
     if len(edges):
-        title = "Who waited for whom"
-        if len(edges) > EDGES_SHOWN:
-            title += f": the {EDGES_SHOWN} longest of {len(edges)}, all in --json"
-            edges = edges.nlargest(EDGES_SHOWN, "wait_s")
+        rest = len(edges) - EDGES_SHOWN
+        longest = edges.nlargest(EDGES_SHOWN, "wait_s").rename(columns={"count": "receives"})
         console.print()
-        console.print(rich_table(title, edges.rename(columns={"count": "receives"})))
+        console.print(rich_table("Who waited for whom", longest))
+        if rest > 0:
+            console.print(f"The {EDGES_SHOWN} longest waits, {rest} more with --json\n", highlight=False)
 
 
 def _processes_shown(analyses: Sequence[Analysis]) -> list[str]:

@@ -23,6 +23,10 @@ constexpr size_t kWindowBudget = 32 << 20;
 constexpr size_t kLargestWindow = 256 << 10;
 constexpr size_t kSmallestWindow = 8 << 10;
 
+// A boundary's category and, above it, the wait's number.
+constexpr unsigned kWaitShift = 8;
+constexpr uint64_t kFirstWait = 1 << kWaitShift;
+
 constexpr size_t kFewThreads = 8;
 constexpr uint64_t kNever = DeviceTimeline::kNever;
 
@@ -32,7 +36,7 @@ constexpr size_t kRowsAlwaysAllowed = 1 << 13;
 constexpr size_t kBytesPerRow = 8;
 
 struct Frame {
-  uint64_t saved;  // what the end restores: the category and the wait, the scope, or the key of the open phase
+  uint64_t saved;  // what the end restores: the boundary, the scope, or the key of the open phase
   uint32_t id;
 };
 
@@ -59,12 +63,12 @@ struct Thread {
   Thread(uint32_t stream, bool is_main) : stream(stream), is_main(is_main), runs_python(is_main) {}
 
   bool takes_part() const { return is_main || boundaries > 0 || scope != 0; }
+  uint8_t category() const { return static_cast<uint8_t>(boundary); }
 
   uint32_t stream;
   bool is_main;
   bool runs_python;  // false until something shows that this thread does not just get called back by native code
-  uint8_t category = 0;
-  uint32_t wait = 0;  // number of the innermost boundary, if it waits
+  uint64_t boundary = 0;  // the innermost: its category, and from kFirstWait on which wait it is
   bool is_fresh = true;  // no chunk was seen yet
   Scope scope = 0;                            // its own; 0: it has the main thread's
   uint64_t boundaries = 0;                    // open boundary frames
@@ -138,14 +142,14 @@ class Sweep {
   Scope scope_of(const Thread& thread) const { return thread.scope ? thread.scope : main_->scope; }
   uint64_t owner_key(const Thread& thread) const;
   void set_cell() {
-    if (__builtin_expect(owner_->category == kWait || wait_sum_, 0)) wait_changed();
-    if (__builtin_expect(device_works_, 0)) return set_cell_of_device();
-    cell_ = &tables_.row(phase_, scope_of(*owner_)).ticks[owner_->category];
+    uint64_t boundary = owner_->boundary;
+    if (__builtin_expect((boundary | cell_is_rare_) >= kFirstWait, 0)) return set_rare_cell();
+    cell_ = &tables_.row(phase_, scope_of(*owner_)).ticks[static_cast<uint8_t>(boundary)];
   }
   bool is_launchs() const {
-    return is_blocked(owner_->category) && options_.gpu_attribution == GpuAttribution::kLaunch;
+    return is_blocked(owner_->category()) && options_.gpu_attribution == GpuAttribution::kLaunch;
   }
-  void set_cell_of_device();
+  void set_rare_cell();
   WaitSum& wait_sum(uint32_t number);
   void wait_changed();
   void thread_changed(Thread& thread);
@@ -183,6 +187,7 @@ class Sweep {
   uint64_t* cell_;
   WaitSum* wait_sum_ = nullptr;  // to which the time since wait_since_ belongs, while the process waits
   uint64_t wait_since_ = 0;
+  uint64_t cell_is_rare_ = 0;  // kFirstWait while a device works or a wait is to be added up, so that one look finds all
   std::map<uint32_t, StreamSummary> streams_;
   std::optional<ProgressSummary> progress_;
 
@@ -304,6 +309,7 @@ void Sweep::step_devices() {
   if (works != device_works_) {
     if (options_.by_thread) charge_all();
     device_works_ = works;
+    cell_is_rare_ = kFirstWait;
   }
   if (works && options_.gpu_attribution == GpuAttribution::kLaunch) {
     const LaunchEntry& launch = file_.launches()[devices_->launch()];
@@ -412,10 +418,14 @@ bool Sweep::accepts_chunk(Thread& thread) {
   name.count += is_recorded;
   thread.events += is_recorded;
   if (__builtin_expect(name.kind == NameKind::kBoundary, 1)) {
+    uint64_t boundary = name.category;
+    if (__builtin_expect(boundary == kWait, 0)) {
+      boundary |= uint64_t{name.number} << kWaitShift;
+      if (is_recorded) wait_sum(name.number).count++;
+    }
     open_boundary(thread, name, is_recorded);
-    thread.frames.push(uint64_t{thread.wait} << 8 | thread.category, id);
-    thread.category = name.category;
-    thread.wait = name.number;
+    thread.frames.push(thread.boundary, id);
+    thread.boundary = boundary;
     thread.boundaries++;
     thread_changed(thread);
     return;
@@ -433,14 +443,13 @@ bool Sweep::accepts_chunk(Thread& thread) {
   }
 }
 
-// Counts the wait and the transition, if it is one.
+// Counts the transition, if it is one.
 inline void Sweep::open_boundary(Thread& thread, const SweepTables::NameState& name, bool is_recorded) {
-  if (__builtin_expect(name.category == kWait && is_recorded, 0)) wait_sum(name.number).count++;
-  uint8_t from = thread.category;
+  uint8_t from = thread.category();
   if (__builtin_expect(!thread.runs_python && thread.boundaries == 0, 0)) {
     // Only native code can be what calls CUDA or back into Python on a thread that has shown no Python of its own.
     if (name.category == kPython || name.category == kCuda || name.category == kCudaWait) {
-      from = owner_->category;
+      from = owner_->category();
     } else {
       thread.runs_python = true;
     }
@@ -453,8 +462,7 @@ inline void Sweep::open_boundary(Thread& thread, const SweepTables::NameState& n
   const Frame& frame = thread.frames.pop();
   const SweepTables::NameState& name = tables_.name(frame.id);
   if (__builtin_expect(name.kind == NameKind::kBoundary, 1)) {
-    thread.category = static_cast<uint8_t>(frame.saved);
-    thread.wait = static_cast<uint32_t>(frame.saved >> 8);
+    thread.boundary = frame.saved;
     thread.boundaries--;
     thread_changed(thread);
   } else if (name.kind == NameKind::kOperation) {
@@ -500,7 +508,7 @@ void Sweep::note_progress(const Progress& record) {
 // ---- who owns the instant
 
 inline uint64_t Sweep::owner_key(const Thread& thread) const {
-  uint64_t key = kOwnerRank[scope_of(thread) == 0][thread.category] << 32 | thread.slot;
+  uint64_t key = kOwnerRank[scope_of(thread) == 0][thread.category()] << 32 | thread.slot;
   return thread.takes_part() ? key : kNever;
 }
 
@@ -521,9 +529,11 @@ inline uint64_t Sweep::owner_key(const Thread& thread) const {
 }
 
 // Where a device works and the process waits, the time can be that of the operation which launched the work.
-void Sweep::set_cell_of_device() {
-  Scope scope = is_launchs() ? launch_scope_ : scope_of(*owner_);
-  cell_ = &tables_.row(phase_, scope).ticks[kDeviceWorks + owner_->category];
+void Sweep::set_rare_cell() {
+  wait_changed();
+  Scope scope = device_works_ && is_launchs() ? launch_scope_ : scope_of(*owner_);
+  cell_ = &tables_.row(phase_, scope).ticks[owner_->category() + (device_works_ ? kDeviceWorks : 0)];
+  cell_is_rare_ = device_works_ || wait_sum_ ? kFirstWait : 0;
 }
 
 WaitSum& Sweep::wait_sum(uint32_t number) {
@@ -538,7 +548,8 @@ WaitSum& Sweep::wait_sum(uint32_t number) {
 // The process begins or ends to wait, or goes on with it in another boundary or phase.
 void Sweep::wait_changed() {
   if (wait_sum_) wait_sum_->ticks += now_ - wait_since_;
-  wait_sum_ = owner_->category == kWait ? &wait_sum(owner_->wait) : nullptr;
+  uint64_t wait = owner_->boundary >> kWaitShift;
+  wait_sum_ = wait ? &wait_sum(static_cast<uint32_t>(wait)) : nullptr;
   wait_since_ = now_;
 }
 
@@ -575,7 +586,7 @@ void Sweep::phases_changed() {
 void Sweep::charge(Thread& thread) {
   if (thread.takes_part() && now_ > thread.charged_until) {
     Row& row = tables_.thread_row(thread.stream, phase_, scope_of(thread));
-    row.ticks[thread.category + (device_works_ ? kDeviceWorks : 0)] += now_ - thread.charged_until;
+    row.ticks[thread.category() + (device_works_ ? kDeviceWorks : 0)] += now_ - thread.charged_until;
     if (tables_.thread_rows() > most_rows_) {
       file_.refuse("by thread it has more than " + std::to_string(most_rows_) +
                    " rows, which cannot be for a file of its size; analyze it without --by thread");
@@ -601,7 +612,7 @@ void Sweep::advance_corrected(uint64_t ticks) {
     bool is_of_launch = device_works_ && options_.gpu_attribution == GpuAttribution::kLaunch;
     Scope scope_of_device = is_of_launch ? launch_scope_ : scope_of(*owner_);
     Scope scope = device_works_ && is_launchs() ? launch_scope_ : scope_of(*owner_);
-    auto cell = static_cast<uint8_t>(owner_->category + (device_works_ ? kDeviceWorks : 0));
+    auto cell = static_cast<uint8_t>(owner_->category() + (device_works_ ? kDeviceWorks : 0));
     correction_->run_down(owner_->debt, now_, until, {phase_, scope, cell}, scope_of_device);
   }
   advance(ticks);

@@ -44,7 +44,7 @@ class SweepTables {
  public:
   struct NameState {
     uint64_t count = 0;   // begun so far
-    uint32_t number = 0;  // of the operation, the phase or the wait with this name
+    uint32_t number = 0;  // of the operation, the phase or the wait with this name; waits count from 1
     NameKind kind{};
     uint8_t category = 0;
     Stage stage = Stage::kNone;
@@ -105,7 +105,7 @@ class SweepTables {
     TransitionCounts* transitions = nullptr;
   };
   struct WaitState {
-    uint32_t id;
+    uint32_t id = 0;
     uint32_t phase = 0;  // of the sum below; another phase needs another one
     WaitSum* sum = nullptr;
   };
@@ -168,7 +168,7 @@ class SweepTables {
   std::deque<TransitionCounts> transitions_;
   std::vector<PhaseState> phases_;      // by number
   std::vector<uint32_t> begun_phases_;  // in the order in which they first began
-  std::vector<WaitState> waits_;        // by number
+  std::vector<WaitState> waits_{{}};    // by number; 0 is none
   std::map<std::pair<uint32_t, uint32_t>, WaitSum> wait_sums_;  // by phase, wait
 };
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from rlscope.analysis.breakdown import Analysis, analyze
 from rlscope.analysis.processes import as_tree, phase_groups, process_totals
+from rlscope.errors import TraceError
 from rlscope.model import Category, DeviceWork
 from rlscope.trace.format import EndReason
 from rlscope.trace.reader import open_trace
@@ -39,6 +40,10 @@ def written(writer: TraceWriter) -> Analysis:
 
 def rows(table: pd.DataFrame) -> list[list[Any]]:
     return [list(row) for row in table.itertuples(index=False)]
+
+
+def near(*values: float) -> list[Any]:
+    return [pytest.approx(value) for value in values]
 
 
 def parent_of(analysis: Analysis) -> dict[str, str | None]:
@@ -113,13 +118,13 @@ def test_phases(tmp_path: Path) -> None:
     of_worker = phases[phases["process"] == "worker_1"]
     # The time in no phase goes from 100 to 110 and from 500 to 1000.
     assert rows(of_worker) == [
-        ["worker_1", "(none)", *pytest.approx([1e-7, 1e-6, 5.1e-7, 5.1e-7, 0, 0])],
-        ["worker_1", "self_play", *pytest.approx([1.1e-7, 5e-7, 3.9e-7, 3.4e-7, 0, 5e-8])],
+        ["worker_1", "(none)", *near(1e-7, 1e-6, 5.1e-7, 5.1e-7, 0, 0)],
+        ["worker_1", "self_play", *near(1.1e-7, 5e-7, 3.9e-7, 3.4e-7, 0, 5e-8)],
     ]
     # An inner phase suspends the outer one; the trainer is never in no phase. Waiting for a device is no wait.
     assert rows(phases[phases["process"] == "trainer"]) == [
-        ["trainer", "training", *pytest.approx([0, 1e-6, 7e-7, 6.5e-7, 1e-7, 0])],
-        ["trainer", "evaluation", *pytest.approx([4e-7, 7e-7, 3e-7, 3e-7, 0, 0])],
+        ["trainer", "training", *near(0, 1e-6, 7e-7, 6.5e-7, 1e-7, 0)],
+        ["trainer", "evaluation", *near(4e-7, 7e-7, 3e-7, 3e-7, 0, 0)],
     ]
 
 
@@ -134,7 +139,7 @@ def test_totals_of_a_process_are_those_of_its_phases(tmp_path: Path) -> None:
 def test_the_straggler_ends_a_phase_last(tmp_path: Path) -> None:
     groups = phase_groups(written(self_play(tmp_path)).phases).set_index("phase")
     assert groups.index.tolist() == ["training", "self_play", "evaluation"]
-    assert groups.loc["self_play"].tolist() == [3, *pytest.approx([2e-7, 3.9e-7, 7.8e-7]), "worker_2",
+    assert groups.loc["self_play"].tolist() == [3, *near(2e-7, 3.9e-7, 7.8e-7), "worker_2",
                                                 pytest.approx(4e-7)]  # fmt: skip
     assert groups.loc["training", "processes"] == 1
     assert groups.loc["training", ["straggler", "late_s"]].isna().all()
@@ -213,9 +218,9 @@ def test_device_timeline_is_a_union_over_processes(tmp_path: Path) -> None:
     assert timeline.columns.tolist() == ["device", "start_s", "end_s", "busy", "reported"]
     assert len(timeline) == 200
     assert rows(timeline.iloc[10:13]) == [
-        [0, *pytest.approx([1.0e-6, 1.1e-6, 1, 1])],
-        [0, *pytest.approx([1.1e-6, 1.2e-6, 1, 1])],
-        [0, *pytest.approx([1.2e-6, 1.3e-6, 1, 0.75])],
+        [0, *near(1.0e-6, 1.1e-6, 1, 1)],
+        [0, *near(1.1e-6, 1.2e-6, 1, 1)],
+        [0, *near(1.2e-6, 1.3e-6, 1, 0.75)],
     ]
     assert timeline["busy"].sum() == pytest.approx(3)
     assert timeline["reported"].notna().sum() == 3
@@ -229,6 +234,18 @@ def test_without_devices_there_is_no_timeline(tmp_path: Path) -> None:
     assert analysis.device_timeline.columns.tolist() == ["device", "start_s", "end_s", "busy", "reported"]
     assert analysis.device_timeline.empty and analysis.phases.empty and analysis.waits.empty
     assert analysis.dependencies.empty
+
+
+@pytest.mark.parametrize("realtime_ns", [1 << 62, (1 << 64) - 1])
+def test_times_that_cannot_be(tmp_path: Path, realtime_ns: int) -> None:
+    writer = TraceWriter(tmp_path)
+    process = named(writer, "main", 1)
+    pair = replace(process.header.first_pair, realtime_ns=realtime_ns)
+    process.header = replace(process.header, first_pair=pair, last_pair=pair)
+    process.queue(0).record(DeviceWork.KERNEL, 0, 1, "gemm")
+    process.stop(2)
+    with pytest.raises(TraceError, match=r"times from 1970 to 2116 were expected, but .*1-0\.rlscope says"):
+        written(writer)
 
 
 WORK = st.lists(st.tuples(st.integers(0, 5_000), st.integers(0, 3_000)), min_size=1, max_size=8)

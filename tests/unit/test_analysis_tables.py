@@ -74,7 +74,8 @@ def test_document(analysis: Analysis) -> None:
         "correction": None, "uncorrected": "no calibration was given",
     }  # fmt: skip
     assert processes[0] == {
-        "process": "trainer", "pid": 7, "parent_pid": None, "parent": None, "role": "main", "exit_status": 0, "complete": True,
+        "process": "trainer", "pid": 7, "parent_pid": None, "parent": None, "role": "main", "exit_status": 0,
+        "complete": True,
         "start_s": 0.0, "end_s": 1e-6, "wall_s": 1e-6,
         "corrected_wall_s": None, "corrected_wall_low_s": None, "corrected_wall_high_s": None,
         "uncorrectable_s": None,
