@@ -13,6 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import torch
 from alphazero.generation import run
 from alphazero.group import ProcessFailedError
 from alphazero.settings import Settings
@@ -41,7 +42,10 @@ def parse() -> Settings:
     add("--evaluation-games", type=whole, default=2, help="of the new network against the former (default: 2)")
     add("--device", choices=("cpu", "cuda"), default="cpu", help="where networks compute (default: cpu)")
     add("--seed", type=int, default=0, help="default: 0")
-    return Settings(**vars(parser.parse_args()))
+    arguments = parser.parse_args()
+    if arguments.device == "cuda" and not torch.cuda.is_available():
+        parser.error("expected a GPU for --device cuda, but PyTorch finds none here; give --device cpu")
+    return Settings(**vars(arguments))
 
 
 def main() -> int:

@@ -17,7 +17,7 @@ class ProcessFailedError(Exception):
 
 
 class Group:
-    """Processes, each with a connection on which it says what came of its work; those left are killed at the end."""
+    """Processes, each with a connection on which it says what came of its work; an error in the block kills them."""
 
     def __init__(self) -> None:
         self._processes: dict[str, multiprocessing.process.BaseProcess] = {}
@@ -30,9 +30,10 @@ class Group:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        for process in self._processes.values():
-            if kind is not None:
+        if kind is not None:
+            for process in self._processes.values():
                 process.kill()
+        for process in self._processes.values():
             process.join()
 
     def start(self, name: str, work: Callable[..., Any], *arguments: object, gives: Iterable[Connection] = ()) -> None:
@@ -60,10 +61,11 @@ class Group:
         """
         while wanted not in self._results:
             failed = []
-            for ready in connection.wait(list(self._answers)):
-                name = self._answers.pop(ready)
+            ready = connection.wait(list(self._answers))
+            for answer in [answer for answer in self._answers if answer in ready]:
+                name = self._answers.pop(answer)
                 try:
-                    self._results[name] = ready.recv()
+                    self._results[name] = answer.recv()
                 except EOFError:
                     failed.append(self._failure(name))
             if failed:

@@ -12,7 +12,7 @@ from alphazero.rules import Rules
 from alphazero.search import Leaf, Search, State
 from rlscope import operation
 
-#: Of self-play: so many moves are drawn by their visits, later ones are the most visited.
+#: So many moves of a game are drawn by their visits, so that games differ; later ones are the most visited.
 DRAWN_MOVES = 10
 
 
@@ -70,7 +70,8 @@ class Player:
         rules: of the game.
         simulations: of each search.
         evaluators: of positions; self-play has one.
-        random: draws moves, and the noise of self-play; None plays the most visited moves.
+        random: draws moves and noise.
+        is_exploring: whether noise makes the search try moves that the network does not think of.
     """
 
     def __init__(
@@ -78,10 +79,13 @@ class Player:
         rules: Rules,
         simulations: int,
         evaluators: Sequence[Evaluator],
-        random: numpy.random.Generator | None,
+        random: numpy.random.Generator,
+        *,
+        is_exploring: bool,
     ) -> None:
         self._rules, self._simulations = rules, simulations
         self._evaluators, self._random = evaluators, random
+        self._is_exploring = is_exploring
 
     def play(self, games: int, in_flight: int) -> Iterator[Game]:
         """Plays so many games, at most so many at a time, and yields each when it is over.
@@ -107,10 +111,10 @@ class Player:
 
     def _search(self, games: list[Game]) -> None:
         """Makes the simulations of one move of each game, one of each at a time."""
-        noisy = games if self._random else []
+        noisy = games if self._is_exploring else []
         while leaves := [found for game in games if (found := self._leaf(game))]:
             for index, evaluator in enumerate(self._evaluators):
-                self._evaluate(evaluator, [leaf for leaf in leaves if self.side(leaf[0]) == index])
+                self._evaluate(evaluator, [leaf for leaf in leaves if self._side(leaf[0]) == index])
             for game in noisy:
                 game.search.add_noise(self._random)
             noisy = []
@@ -122,7 +126,7 @@ class Player:
                 return game, leaf
         return None
 
-    def side(self, game: Game) -> int:
+    def _side(self, game: Game) -> int:
         """Which evaluator looks for the move."""
         return (game.search.root.player + game.number) % len(self._evaluators)
 
@@ -138,10 +142,8 @@ class Player:
     def _move(self, game: Game) -> None:
         root = game.search.root
         share = root.visits / root.visits.sum()
-        if self._random is not None and len(game.moves) < DRAWN_MOVES:
-            index = int(self._random.choice(len(share), p=share))
-        else:
-            index = int(share.argmax())
+        is_drawn = len(game.moves) < DRAWN_MOVES
+        index = int(self._random.choice(len(share), p=share) if is_drawn else share.argmax())
         policy = numpy.zeros(self._rules.actions, numpy.float32)
         policy[root.actions] = share
         with operation("simulation"):

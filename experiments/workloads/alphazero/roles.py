@@ -77,7 +77,8 @@ def self_play(
     else:
         evaluator = LocalEvaluator(load(settings, initial), settings.device)
     counting = Counting(evaluator)
-    player = Player(rules, settings.simulations, [counting], numpy.random.default_rng([settings.seed, index]))
+    random = numpy.random.default_rng([settings.seed, index])
+    player = Player(rules, settings.simulations, [counting], random, is_exploring=True)
     with phase("self_play") as done:
         played = [game.samples() for game in player.play(settings.games_per_worker, settings.games_in_flight)]
     if server:
@@ -130,7 +131,8 @@ def evaluate(settings: Settings, initial: Path, candidate: Connection) -> Done:
     trained = Path(candidate.recv())
     with phase("evaluation") as done:
         players = [LocalEvaluator(load(settings, path), settings.device) for path in (trained, initial)]
-        player = Player(rules, settings.simulations, players, random=None)
+        random = numpy.random.default_rng([settings.seed, settings.workers])
+        player = Player(rules, settings.simulations, players, random, is_exploring=False)
         games = list(player.play(settings.evaluation_games, settings.evaluation_games))
     wins = sum(game.state.returns()[game.number % 2] > 0 for game in games)
     done.figures = {"games": len(games), "moves": sum(len(game.moves) for game in games), "wins": wins}

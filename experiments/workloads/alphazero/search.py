@@ -10,7 +10,7 @@ from rlscope import operation
 
 #: Weight of the prior against what was found in the tree.
 EXPLORATION = 1.25
-#: Noise of self-play at the root: its share, and as in AlphaZero, alpha for so many legal moves as 10 / their number.
+#: Noise of self-play at the root, as AlphaZero has it: its share, and alpha times the number of moves.
 NOISE_SHARE, NOISE_MOVES = 0.25, 10
 
 
