@@ -145,13 +145,17 @@ def _print_processes(console: Console, analyses: Sequence[Analysis]) -> None:
     phases = _joined(analyses, [phases_shown(analysis) for analysis in analyses])
     if len(phases):
         console.print(rich_table("Phases", _without_trivial(phases)))
-    for line in [line for analysis in analyses for line in process_lines(analysis)]:
-        console.print(printable(line), soft_wrap=True, highlight=False, markup=False)
+    lines = [
+        printable(f"{analysis.directory}: {line}" if len(analyses) > 1 else line)
+        for analysis in analyses
+        for line in process_lines(analysis)
+    ]
+    if lines:
+        console.print("\n".join(lines), end="\n\n", soft_wrap=True, highlight=False, markup=False)
     edges = _joined(analyses, [waited_for(analysis) for analysis in analyses])
     if len(edges):
         rest = len(edges) - EDGES_SHOWN
         longest = edges.nlargest(EDGES_SHOWN, "wait_s").rename(columns={"count": "receives"})
-        console.print()
         console.print(rich_table("Who waited for whom", longest))
         if rest > 0:
             console.print(f"The {EDGES_SHOWN} longest waits, {rest} more with --json\n", highlight=False)

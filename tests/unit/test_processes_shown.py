@@ -91,6 +91,10 @@ def test_analyze_shows_processes(three: Path) -> None:
     assert not any(section in by_category for section in SECTIONS)
 
 
+def test_lines_of_several_traces_are_told_apart(three: Path) -> None:
+    assert shown_by_analyze(three, three).count("trace: straggler in phase self_play: worker_2") == 2
+
+
 def test_a_process_that_failed_is_seen(three: Path) -> None:
     assert "complete" not in shown_by_analyze(three)
     writer = TraceWriter(three)
