@@ -15,6 +15,7 @@ from rlscope.cli.processes import TOTALS, phases_shown, process_lines, process_t
 from rlscope.plots.breakdown import breakdown_figure
 from rlscope.plots.device_timeline import device_timeline_figure
 from rlscope.plots.page import FIGURE_FORMATS, Page
+from rlscope.plots.processes import process_view
 from rlscope.plots.style import save_figure
 from rlscope.plots.tables import write_csv
 from rlscope.plots.transitions import transitions_figure
@@ -25,6 +26,10 @@ PROCESS_COLUMNS = [
 ]  # fmt: skip
 ROWS_SHOWN = 20
 UTILIZATION_BINS = 600
+#: Processes in the view of them; more could not be read.
+MOST_DRAWN = 64
+#: The use of processor cores has a figure of its own.
+NO_CORES = pandas.DataFrame(columns=["start_s", "end_s", "utilization"])
 RECORDED = "Figures show times as they were recorded; the tables have them corrected as well, where they are."
 
 
@@ -121,6 +126,11 @@ def add_processes(page: Page, analysis: Analysis, output: Path, ending: str) -> 
     for line in process_lines(analysis):
         page.paragraph(f"{line[0].upper()}{line[1:]}.")
     phases = phases_shown(analysis)
+    if 0 < phases["process"].nunique() <= MOST_DRAWN:
+        name = f"process_view{ending}"
+        view = process_view(analysis.phases, analysis.dependencies, NO_CORES, analysis.device_timeline)
+        save(view, analysis.phases, output, name)
+        page.figure(name, "Processes side by side: how long each phase took, and who waited for whom.")
     if len(phases):
         page.paragraph("Phases of each process, with the time in no phase")
         page.table(phases)

@@ -131,7 +131,7 @@ def test_report_shows_processes(three: Path, tmp_path: Path) -> None:
         SHARED_GPUS[1:],
     ):
         assert part in page
-    for file in ("phases.csv", "dependencies.csv", "device_timeline.png"):
+    for file in ("phases.csv", "dependencies.csv", "device_timeline.png", "process_view.png", "process_view.csv"):
         assert f'="{file}"' in page
     assert len(pandas.read_csv(output / "device_timeline.csv")) == 200
     # What is linked is whole: the server's wait too, which is not on the page.
