@@ -76,7 +76,9 @@ def test_a_trace_directory_that_vanishes_is_one_clear_line(tmp_path: Path) -> No
     plain = run_plain("behave.py", "vanish")
     recorded = record(tmp_path / "trace", "behave.py", "vanish")
     assert (recorded.returncode, recorded.stdout) == (plain.returncode, plain.stdout)
-    assert [line.split(": ", 1)[1].split(" ")[0] for line in recorded.stderr.splitlines() if "rlscope: " in line] == [
+    said = [line.split(": ", 1)[1].split(" ")[0] for line in recorded.stderr.splitlines() if "rlscope: " in line]
+    # Only a program that lives long enough for a first sample can have lost one.
+    assert [word for word in said if word != "utilisation"] == [
         "process",  # the child is not recorded
         "the",  # trace cannot be completed
         "nothing",  # was recorded
