@@ -29,6 +29,8 @@ FOLDERS = sorted(path.parent for path in (CHECKOUT / "experiments").glob("*/run.
 def test_every_budget_makes_runs_with_names_of_their_own(folder: Path, budget: str, tmp_path: Path) -> None:
     study = CaseStudy(folder, budget, tmp_path)
     runs = study.runs()
+    if not runs and study.left_out:
+        pytest.skip(study.left_out[0])
     assert len({study_run.run.name for study_run in runs}) == len(runs) > 0
     assert {study_run.repetition for study_run in runs} == set(range(study.matrix["budget"][budget]["repetitions"]))
     assert all(study_run.run.script.is_file() for study_run in runs)
