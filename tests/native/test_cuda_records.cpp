@@ -345,9 +345,10 @@ TEST_F(CudaRecords, TheAnalysisReadsThem) {
 // For the thread sanitizer above all.
 TEST_F(CudaRecords, EightThreadsLaunchWhileRecordingStopsAndStarts) {
   std::atomic<bool> is_done{false};
+  std::atomic<uint32_t> launched{0};
   std::vector<std::thread> threads;
   for (uint32_t thread = 0; thread < 8; thread++) {
-    threads.emplace_back([&is_done, thread] {
+    threads.emplace_back([&is_done, &launched, thread] {
       for (uint32_t i = 0; !is_done; i++) {
         uint32_t correlation = thread << 24 | (i & 0xFFFF);
         {
@@ -356,17 +357,21 @@ TEST_F(CudaRecords, EightThreadsLaunchWhileRecordingStopsAndStarts) {
         }
         uint64_t now_ns = monotonic_ns();
         fake_cupti_kernel({correlation, now_ns - 10, now_ns, thread % 2, 1, thread}, "k");
+        launched++;
         if (i % 512 == 0) call(kRuntime, CUPTI_RUNTIME_TRACE_CBID_cudaStreamSynchronize_v3020, correlation);
       }
     });
   }
+  auto let_them_launch = [&launched] {
+    for (uint32_t before = launched; launched - before < 1000;) std::this_thread::yield();
+  };
   std::vector<std::string> paths;
   for (int i = 0; i < 5; i++) {
-    timespec pause{0, 30'000'000};
-    nanosleep(&pause, nullptr);
+    let_them_launch();
     if (i == 2) {
       cuda::release("another");
       cuda::reattach();
+      let_them_launch();
     }
     paths.push_back(path_);
     Session::stop(EndReason::kStopped, 0);
