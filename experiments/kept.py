@@ -8,10 +8,12 @@ from typing import Any, TypeVar
 
 import pandas
 
-from experiments.claims import Claim, Verdict, judge
+from experiments.case_study import CaseStudy
+from experiments.claims import Claim, Verdict, claims_table, judge, load_claims
 from experiments.provenance import Provenance, packages_text
 from experiments.statistics import Estimate
 from rlscope.errors import UsageError
+from rlscope.plots.page import Page
 
 MACHINE = "machine.json"
 THIS_MACHINE = "this machine"
@@ -122,6 +124,34 @@ def load(
 def kept_results(directory: Path, load_one: Callable[[Path], SomeMeasured]) -> dict[str, SomeMeasured]:
     """The results of other machines, by the name of the folder that each has here; none without the directory."""
     return {path.parent.name: load_one(path.parent) for path in sorted(directory.glob(f"*/{MACHINE}"))}
+
+
+def draw_and_judge(
+    study: CaseStudy,
+    page: Page,
+    here: SomeMeasured,
+    kept: Mapping[str, SomeMeasured],
+    draw: Callable[[CaseStudy, Page, str, str, SomeMeasured], None],
+    metrics_of: Callable[[SomeMeasured], Mapping[str, Estimate]],
+) -> list[Verdict]:
+    """Write the study's page: the figures of each machine, then the claims.
+
+    Args:
+        study: with claims.toml in its folder.
+        page: with what comes first.
+        here: what this machine has measured.
+        kept: what others have, by name.
+        draw: makes the figures of one: with what to call the machine, and the end of their names.
+        metrics_of: the metrics that a machine has measured.
+    """
+    draw(study, page, THIS_MACHINE, "", here)
+    for name, results in kept.items():
+        draw(study, page, results.device_name, f"_{name}", results)
+    verdicts = verdicts_of(load_claims(study.folder / "claims.toml"), here, list(kept.values()), metrics_of)
+    page.heading("Claims")
+    page.table(claims_table(verdicts))
+    page.write(study.output / "index.html")
+    return verdicts
 
 
 def verdicts_of(

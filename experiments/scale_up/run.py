@@ -9,10 +9,9 @@ from pathlib import Path
 
 from experiments import CHECKOUT
 from experiments.case_study import CaseStudy, device, read_toml
-from experiments.claims import claims_table, load_claims
 from experiments.command_line import Outcome, command_line
 from experiments.execute import Execution
-from experiments.kept import THIS_MACHINE, kept_results, origin_of, verdicts_of
+from experiments.kept import draw_and_judge, kept_results, origin_of
 from experiments.provenance import provenance
 from experiments.recording import StudyRun
 from experiments.results import executed_of
@@ -49,23 +48,13 @@ def run(study: CaseStudy) -> Outcome:
     """Record, draw and judge: this machine, and those whose measurements are kept."""
     executed, failures = executed_of(study)
     missing = [*study.left_out, *failures]
-    executions = [execution for _, execution in executed]
     here = measured_here(study, executed)
     here.save(study.output / MEASUREMENTS)
-    kept = kept_results(KEPT, load)
-
     page = Page("Case study: scale-up")
     for sentence in [METHOD, *missing]:
         page.paragraph(sentence)
-    draw(study, page, THIS_MACHINE, "", here)
-    for name, results in kept.items():
-        draw(study, page, results.device_name, f"_{name}", results)
-
-    verdicts = verdicts_of(load_claims(HERE / "claims.toml"), here, list(kept.values()), measured_metrics)
-    page.heading("Claims")
-    page.table(claims_table(verdicts))
-    page.write(study.output / "index.html")
-    return Outcome(verdicts, missing, executions)
+    verdicts = draw_and_judge(study, page, here, kept_results(KEPT, load), draw, measured_metrics)
+    return Outcome(verdicts, missing, [execution for _, execution in executed])
 
 
 def measured_here(study: CaseStudy, executed: Sequence[tuple[StudyRun, Execution]]) -> Results:
