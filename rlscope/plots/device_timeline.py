@@ -7,8 +7,8 @@ import pandas
 from matplotlib.figure import Figure
 
 from rlscope.plots import style
-from rlscope.plots.bars import KEYS_LEFT, as_label
-from rlscope.plots.utilization import STRIP_INCHES, draw_strip
+from rlscope.plots.bars import as_label
+from rlscope.plots.utilization import STRIP_INCHES, draw_keys, draw_strip
 
 COLOURS = {"reported": "tab:gray", "busy": "tab:blue"}
 KEYS = {"reported": "Reported", "busy": "Truly busy"}
@@ -37,13 +37,6 @@ def device_timeline_figure(table: pandas.DataFrame, labels: Mapping[int, str]) -
             axes.set_ylim(0, 105)
         strip_axes[-1].set_xlabel("Time since recording began (s)")
         strip_axes[-1].set_xlim(numpy.min(table["start_s"]), numpy.max(table["end_s"]))
-        figure.legend(
-            handles=strip_axes[0].lines,
-            labels=[KEYS[kind] for kind in known],
-            loc="upper left",
-            bbox_to_anchor=(KEYS_LEFT, 1.0),
-            bbox_transform=strip_axes[0].transAxes,
-            borderaxespad=0,
-        )
+        draw_keys(figure, strip_axes[0], list(strip_axes[0].lines), [KEYS[kind] for kind in known])
         figure.align_ylabels()
     return figure

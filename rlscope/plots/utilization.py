@@ -1,11 +1,12 @@
 """What the machine reported over time: utilisation of each device, cores that the processes kept busy, memory."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import matplotlib
 import pandas
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from rlscope.analysis.utilization import PROCESSES
 from rlscope.plots import style
@@ -47,18 +48,24 @@ def utilization_figure(table: pandas.DataFrame, labels: Mapping[str, str] | None
         strip_axes[-1].set_xlabel("Time since recording began (s)")
         strip_axes[-1].set_xlim(0, table["seconds"].max() + table["seconds"].min())
         handles = [
-            matplotlib.lines.Line2D([], [], color=colours[source], label=names[source])
+            Line2D([], [], color=colours[source], label=names[source])
             for source in [*devices, *([PROCESSES] if is_process.any() else [])]
         ]
-        figure.legend(
-            handles=handles,
-            loc="upper left",
-            bbox_to_anchor=(KEYS_LEFT, 1.0),
-            bbox_transform=strip_axes[0].transAxes,
-            borderaxespad=0,
-        )
+        draw_keys(figure, strip_axes[0], handles, [str(handle.get_label()) for handle in handles])
         figure.align_ylabels()
     return figure
+
+
+def draw_keys(figure: Figure, axes: Axes, handles: Sequence[Line2D], labels: Sequence[str]) -> None:
+    """Draw the key of the lines beside the uppermost strip."""
+    figure.legend(
+        handles=handles,
+        labels=labels,
+        loc="upper left",
+        bbox_to_anchor=(KEYS_LEFT, 1.0),
+        bbox_transform=axes.transAxes,
+        borderaxespad=0,
+    )
 
 
 def draw_strip(axes: Axes, rows: pandas.DataFrame, value: str, colours: Mapping[str, object]) -> None:
