@@ -63,7 +63,7 @@ class Environment(PyEnvironment):
 
     def _step(self, action: numpy.ndarray) -> ts.TimeStep:
         start = time.perf_counter()
-        spin(0.01)
+        spin(0.05)
         SECONDS["simulation"] += time.perf_counter() - start
         CALLS["simulation"] += 1
         return ts.transition(numpy.zeros(2, numpy.float32), numpy.float32(0))
