@@ -7,6 +7,8 @@ SHELL := /bin/bash
 
 BUDGET ?= quick
 RUNS ?= 1000000
+# Files of Python tests that run at the same time.
+JOBS ?= 2
 OUTPUT ?= output/artifacts
 # Where pip finds PyTorch besides its usual index: empty for the usual build, or the address of an index of CPU builds.
 TORCH_INDEX ?=
@@ -16,6 +18,7 @@ PYTHON ?= $(shell for version in 3.11 3.12 3.13; do python$$version -c '' 2>/dev
 LOCK := requirements/torch.lock.txt
 VENV := .venv
 BIN := $(VENV)/bin
+AT_ONCE := $(BIN)/pytest --numprocesses $(JOBS) --dist loadfile
 ENVIRONMENT := $(VENV)/.environment
 PACKAGE := $(VENV)/.package
 BENCH_LOCK := requirements/bench.lock.txt
@@ -37,7 +40,7 @@ SOURCES := CMakeLists.txt pyproject.toml README.md LICENSE \
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 28
-	@echo "  BUDGET=quick|paper, OUTPUT=DIR (artifacts); RUNS=1000000 (fuzz); TORCH_INDEX=ADDRESS, PYTHON=python3.11 (setup)"
+	@echo "  BUDGET=quick|paper, OUTPUT=DIR (artifacts); RUNS=1000000 (fuzz); JOBS=2 (tests); TORCH_INDEX=ADDRESS, PYTHON=python3.11 (setup)"
 
 setup: $(ENVIRONMENT) ## make .venv with the locked packages
 
@@ -50,7 +53,7 @@ install-experiments: $(FRAMEWORKS:%=.venvs/%/.package) ## make .venvs/ for the c
 test: test-py test-cpp ## run all tests
 
 test-py: build ## run the Python tests
-	$(BIN)/pytest
+	$(AT_ONCE)
 
 test-cpp: setup ## run the C++ tests under the address, undefined-behaviour and thread sanitizers
 	prefix="$$(scripts/get_googletest.sh)"
@@ -63,7 +66,7 @@ test-cpp: setup ## run the C++ tests under the address, undefined-behaviour and 
 	done
 
 test-frameworks: build $(STACKS:%=.venvs/%/.package) ## run the tests that need TensorFlow, JAX, compilers and dm_control (about 10 minutes)
-	$(BIN)/pytest tests/frameworks
+	$(AT_ONCE) tests/frameworks
 
 test-container: build $(DEPLOY)/.environment ## build the container's image, and test it with run_docker.py (about 15 minutes)
 	$(BIN)/pytest tests/container

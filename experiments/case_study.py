@@ -114,9 +114,15 @@ class CaseStudy:
         ]
         minutes = budget["minutes"] / max(1, budget["repetitions"] * len(cells))
         return [
-            StudyRun(self.folder.name, workload, repetition, run, self.output / "runs" / run.name, minutes)
+            StudyRun(
+                self.folder.name, workload, repetition, run, self.output / "runs" / run.name, minutes, self._cores(run)
+            )
             for workload, repetition, run in runs
         ]
+
+    def _cores(self, run: Run) -> int:
+        """For training, and one for what records beside it; whether a run works at all shows on one."""
+        return 1 if self.budget == "smoke" else run.threads + 1
 
     def record(self, runs: Sequence[StudyRun]) -> tuple[list[tuple[StudyRun, Execution]], list[str]]:
         """Execute the runs, or ask who has executed them.

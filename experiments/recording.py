@@ -39,6 +39,7 @@ class StudyRun:
         run: how it runs.
         directory: where its trace, log and manifest are to be.
         minutes: how long it may take, as far as runs.toml knows.
+        cores: that it needs for itself.
     """
 
     study: str
@@ -47,6 +48,7 @@ class StudyRun:
     run: Run
     directory: Path
     minutes: float
+    cores: int
 
     @property
     def name(self) -> str:

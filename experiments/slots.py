@@ -35,8 +35,8 @@ def numbers(text: str) -> set[int]:
 
 
 def cores_needed(runs: Sequence[StudyRun]) -> int:
-    """Cores of a slot in which any of the runs has room: for training, and one for what records beside it."""
-    return max(run.run.threads for run in runs) + 1
+    """Cores of a slot in which any of the runs has room."""
+    return max(run.cores for run in runs)
 
 
 def make_slots(cores: Sequence[tuple[int, ...]], needed: int) -> list[tuple[int, ...]]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from asked_for import is_asked_for, leave_out
+from asked_for import keep_what_is_asked_for
 from container_runs import BUILD_S, Checkout, base_and_wheels, containers, copy_checkout, docker
 from engine_relay import Relay
 
@@ -19,8 +19,7 @@ HERE = Path(__file__).parent
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if not is_asked_for(HERE, config):
-        leave_out([item for item in items if HERE in item.path.parents], config, items)
+    keep_what_is_asked_for(HERE, config, items)
 
 
 @pytest.fixture(scope="session", autouse=True)

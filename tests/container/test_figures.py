@@ -43,8 +43,20 @@ def test_a_change_in_the_checkout_arrives(checkout: Checkout) -> None:
     assert not list(checkout.folder.glob("rlscope/*.so"))
 
 
-@pytest.mark.timeout(2400)
-def test_the_unit_tests_pass_inside(checkout: Checkout) -> None:
-    finished = checkout.call("--flavour", "cpu", "--run", "rls-unit-tests", timeout=2400)
+@pytest.mark.timeout(600)
+def test_tests_pass_inside(checkout: Checkout) -> None:
+    """Some of each kind: of the reader and the sweep, and one that trains, recorded."""
+    files = [f"tests/unit/test_{name}.py" for name in ("trace_reader", "trace_damage", "analysis_golden")]
+    finished = checkout.call(
+        "--flavour", "cpu", "--run", "pytest", *files, "tests/integration/test_stable_baselines3.py", timeout=600
+    )
+    print(finished.stdout)
+    assert finished.returncode == 0, finished.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_all_tests_pass_inside(checkout: Checkout) -> None:
+    finished = checkout.call("--flavour", "cpu", "--run", "rls-unit-tests", timeout=3600)
     print(finished.stdout)
     assert finished.returncode == 0, finished.stderr

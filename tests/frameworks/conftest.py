@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from asked_for import is_asked_for, leave_out
+from asked_for import keep_what_is_asked_for
 from framework_runs import record_in
 from recording import Recording
 
@@ -13,15 +13,7 @@ HERE = Path(__file__).parent
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out these tests unless this folder is named, and the slow ones unless `-m` says which are wanted."""
-    is_wanted = is_asked_for(HERE, config)
-    chosen = bool(config.option.markexpr)
-    left_out = [
-        item
-        for item in items
-        if HERE in item.path.parents and (not is_wanted or (item.get_closest_marker("slow") and not chosen))
-    ]
-    leave_out(left_out, config, items)
+    keep_what_is_asked_for(HERE, config, items)
 
 
 @pytest.fixture

@@ -40,14 +40,14 @@ script = "unused.py"
 total_timesteps = 1000
 threads = 1
 time_limit_s = 20
-[budget.smoke]
+[budget.quick]
 repetitions = {repetitions}
 minutes = 1
 [[environment]]
 name = "E"
 id = "E"
 package = "numpy"
-smoke = {{ delay_iterations = 1, max_iterations = 8, timesteps_per_iteration = 1 }}
+quick = {{ delay_iterations = 1, max_iterations = 8, timesteps_per_iteration = 1 }}
 """
 WORKLOAD = """
 [[workload]]

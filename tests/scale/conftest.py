@@ -3,11 +3,10 @@
 from pathlib import Path
 
 import pytest
-from asked_for import is_asked_for, leave_out
+from asked_for import keep_what_is_asked_for
 
 HERE = Path(__file__).parent
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if not is_asked_for(HERE, config):
-        leave_out([item for item in items if HERE in item.path.parents], config, items)
+    keep_what_is_asked_for(HERE, config, items)

@@ -11,7 +11,7 @@ from experiments.recording import record_in_turn
 from experiments.runner import record_on_ray
 
 folder, output, how = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
-runs = CaseStudy(folder, "smoke", output).runs()
+runs = CaseStudy(folder, "quick", output).runs()
 
 
 def sweep() -> Outcome:

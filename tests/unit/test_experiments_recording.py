@@ -15,7 +15,7 @@ from rlscope.errors import UsageError
 def study_run(tmp_path: Path, name: str, repetition: int, minutes: float = 1.0, study: str = "study") -> StudyRun:
     run = Run(f"E/{name}/{repetition}", Path("python"), tmp_path / "train.py", (), 0, 1, 1, "cpu", 1)
     workload = Workload(name, name, "E", "all")
-    return StudyRun(study, workload, repetition, run, tmp_path / study / run.name, minutes)
+    return StudyRun(study, workload, repetition, run, tmp_path / study / run.name, minutes, 2)
 
 
 def ended(run: StudyRun, seconds: float) -> Execution:

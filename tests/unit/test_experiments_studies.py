@@ -36,6 +36,12 @@ def test_every_budget_makes_runs_with_names_of_their_own(folder: Path, budget: s
     assert all(study_run.run.script.is_file() for study_run in runs)
 
 
+@pytest.mark.parametrize(("budget", "cores"), [("smoke", 1), ("quick", 2)])
+def test_a_run_that_measures_has_a_core_for_what_records_beside_it(budget: str, cores: int, tmp_path: Path) -> None:
+    runs = CaseStudy(CHECKOUT / "experiments" / "algorithm_choice", budget, tmp_path).runs()
+    assert {run.cores for run in runs} == {cores}
+
+
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_every_study_has_claims_that_it_can_judge(folder: Path) -> None:
     claims = load_claims(folder / "claims.toml")
