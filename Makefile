@@ -62,7 +62,7 @@ test-cpp: setup ## run the C++ tests under the address, undefined-behaviour and 
 		build=$(NATIVE)/$${sanitizers%,*}
 		cmake -S . -B "$$build" -G Ninja -DRLSCOPE_TESTS=ON -DRLSCOPE_SANITIZE=$$sanitizers -DCMAKE_PREFIX_PATH="$$prefix" >/dev/null
 		cmake --build "$$build"
-		ctest --test-dir "$$build" --output-on-failure
+		ctest --test-dir "$$build" --output-on-failure --parallel $(JOBS)
 	done
 
 test-frameworks: build $(STACKS:%=.venvs/%/.package) ## run the tests that need TensorFlow, JAX, compilers and dm_control (about 10 minutes)
