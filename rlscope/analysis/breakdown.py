@@ -42,9 +42,9 @@ class Analysis:
     Attributes:
         directory: the trace.
         processes: one row per process: `process` (unique name), `machine`, `pid`, `parent_pid` (of a recorded parent),
-            `parent` (its name, None without one), `role`, `exit_status`, `complete`, `start_s`, `end_s` (from the start of
-            the first process), `wall_s`, the corrected wall time with its interval, and `uncorrectable_s`, overhead that
-            could not be removed.
+            `parent` (its name, None without one), `role`, `exit_status`, `complete`, `start_s`, `end_s` (from the start
+            of the first process), `wall_s`, the corrected wall time with its interval, and `uncorrectable_s`, overhead
+            that could not be removed.
         breakdown: one row per `process`, `phase`, `stage`, `operation`, `category`, `resource`: `seconds`, and the
             corrected seconds with their interval; these are NaN without a correction. The seconds of a process sum to
             its `wall_s`, the corrected ones to its `corrected_wall_s`.

@@ -136,10 +136,11 @@ def why_misplaced(machines: Sequence[Machine]) -> list[str]:
     sentences = []
     for machine in machines:
         if machine.placed == OWN_CLOCK:
-            asked = f" ({machine.unanswered} asked, nobody answered)" if machine.unanswered else ""
+            asked = f", {machine.unanswered} asked for the time and had no answer" if machine.unanswered else ""
             sentences.append(
-                f"the clock of machine {machine.name} was not measured{asked}: its processes, {machine.processes}, are "
-                "placed by its own clock, which may be off by any amount; record with --clock-port"
+                f"the clock of machine {machine.name} was not measured (processes: {machine.processes}{asked}): it is "
+                "placed by its own clock, which may be off by any amount; "
+                + ("let UDP through to the port of --clock-port" if asked else "record with --clock-port")
             )
     return sentences
 

@@ -16,8 +16,9 @@ def machine_lines(machines: pd.DataFrame) -> list[str]:
         side = "ahead of" if row["ahead_s"] >= 0 else "behind"
         rate = "faster" if row["drift_ppm"] > 0 else "slower"
         drift = f" and runs {abs(row['drift_ppm']):.3g} ppm {rate}" if row["drift_ppm"] else ""
+        ahead = f"{abs(row['ahead_s']):.6f} s {side}"
         lines.append(
-            f"machine {row['machine']}: its clock is {abs(row['ahead_s']):.6f} s {side} that of `rlscope record`{drift}; its "
-            f"processes are placed by that, to within {row['error_s']:.2g} s"
+            f"machine {row['machine']}: its clock is {ahead} that of `rlscope record`{drift}, "
+            f"and that is taken out of its times; what is left is at most {row['error_s']:.2g} s"
         )
     return lines
