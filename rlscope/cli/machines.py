@@ -19,6 +19,6 @@ def machine_lines(machines: pd.DataFrame) -> list[str]:
         ahead = f"{abs(row['ahead_s']):.6f} s {side}"
         lines.append(
             f"machine {row['machine']}: its clock is {ahead} that of `rlscope record`{drift}, "
-            f"and that is taken out of its times; what is left is at most {row['error_s']:.2g} s"
+            f"and that is taken out of its times; what is left is at most {row['error_s']:.3g} s"
         )
     return lines
