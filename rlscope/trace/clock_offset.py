@@ -12,8 +12,7 @@ NS_PER_S = 1_000_000_000
 MOST_DRIFT = 1000
 #: Times in files are less; what is more is damage.
 LIMIT_NS = 1 << 62
-FINE_NS = 1 << 34
-MOST_SCALED = 1 << 28
+FINE = 1 << 60
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,8 @@ class ClockOffset:
         """The offset at a time of the machine's own CLOCK_MONOTONIC."""
         if not self.slope_ns:
             return self.offset_ns
-        return self.offset_ns + (monotonic_ns - self.start_ns) * self.slope_ns // self.over_ns
+        grown = (monotonic_ns - self.start_ns) * self.slope_ns + self.over_ns // 2
+        return self.offset_ns + grown // self.over_ns
 
     def error_ns(self, first_ns: int, last_ns: int) -> int:
         """The most that it is wrong by at any of the machine's own times between two."""
@@ -92,16 +92,19 @@ class ClockOffset:
             clock: by its own readings.
             realtime_offset_ns: CLOCK_REALTIME less CLOCK_MONOTONIC of the machine of `rlscope record`.
         """
-        reference_ns = clock.reference_ns + self.at(clock.reference_ns)
+        # While both machines were up, so that it is a time of either.
+        reference_ticks = clock.ticks_at(self.start_ns)
+        own_ns = clock.monotonic_ns(reference_ticks)
         ns, ticks = clock.ns_per_denominator, clock.denominator
         if self.slope_ns:
-            # A fraction of so many nanoseconds, so that rounding it loses no drift.
-            scale = max(FINE_NS // ns, 1) if ticks < MOST_SCALED else 1
+            # A fraction of so large numbers that rounding to nanoseconds loses no drift.
+            scale = max(min(FINE // ns, FINE // ticks), 1)
             ns, ticks = ns * scale, ticks * scale
-            ns = max(ns + self.at(clock.reference_ns + ns) - self.at(clock.reference_ns), 1)
+            ns = max(ns + self.at(own_ns + ns) - self.at(own_ns), 1)
         return replace(
             clock,
-            reference_ns=reference_ns,
+            reference_ticks=reference_ticks,
+            reference_ns=own_ns + self.at(own_ns),
             ns_per_denominator=ns,
             denominator=ticks,
             realtime_offset_ns=realtime_offset_ns,

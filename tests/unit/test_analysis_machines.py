@@ -100,7 +100,7 @@ def test_drift_changes_lengths(tmp_path: Path) -> None:
     last = {"monotonic_ns": 110 * S, "offset_ns": STARTED_LATER + 1_002_000, "error_ns": 50_000}
     process_of(writer, "there", THERE, 100, exchanges=[MEASURED, last], unanswered=0)
     analysis = analyzed(writer)
-    assert analysis.processes["wall_s"].tolist() == pytest.approx([10.0, 10.001], abs=1e-8)
+    assert analysis.processes["wall_s"].tolist() == pytest.approx([10.0, 10.001], abs=1e-9)
     assert starts(analysis)["there"] == pytest.approx(5.000002, abs=1e-9)
     assert analysis.machines["drift_ppm"].tolist() == [0.0, pytest.approx(-100)]
     assert analysis.breakdown["seconds"].tolist() == analysis.processes["wall_s"].tolist()

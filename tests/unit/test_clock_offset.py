@@ -68,21 +68,25 @@ def test_drift_that_is_not_known(last: Exchange) -> None:
     assert offset.error_ns(100 * S, 101 * S) == last.offset_ns + 7 * S + last.error_ns
 
 
-def test_clock_that_is_moved() -> None:
-    clock = offset_of(Exchange(6 * S, 300 * S, 1)).place(OWN, realtime_offset_ns=1_000 * S)
-    assert clock.monotonic_ns(1_100) == OWN.monotonic_ns(1_100) + 300 * S
-    assert clock.realtime_ns(1_100) == OWN.monotonic_ns(1_100) + 1_300 * S
+@pytest.mark.parametrize("offset_ns", [300 * S, -5 * S])
+def test_clock_that_is_moved(offset_ns: int) -> None:
+    clock = offset_of(Exchange(6 * S, offset_ns, 1)).place(OWN, realtime_offset_ns=1_000 * S)
+    assert clock.monotonic_ns(1_100) == pytest.approx(OWN.monotonic_ns(1_100) + offset_ns, abs=1, rel=0)
+    assert clock.realtime_ns(1_100) == clock.monotonic_ns(1_100) + 1_000 * S
     assert clock.ticks_at(clock.monotonic_ns(12_345)) == 12_345
+    # Time that passes is that of its own clock.
+    assert clock.ns_per_denominator / clock.denominator == OWN.ns_per_denominator / OWN.denominator
+    assert clock.reference_ns >= 0
 
 
 @pytest.mark.parametrize("own", [OWN, Clock(0, 0, 16, 1, 7), replace(OWN, ns_per_denominator=10 * S, denominator=S)])
 def test_clock_with_drift(own: Clock) -> None:
     offset = offset_of(Exchange(100 * S, 300 * S, 100), Exchange(200 * S, 300 * S + 2_000_000, 100))
     clock = offset.place(own, realtime_offset_ns=0)
-    for time_ns in (50 * S, 100 * S, 160 * S, 200 * S, 1_000 * S):
+    for time_ns in (50 * S, 100 * S, 160 * S, 200 * S, 10_000_000 * S):
         ticks = own.ticks_at(time_ns)
         own_ns = own.monotonic_ns(ticks)
-        assert clock.monotonic_ns(ticks) == pytest.approx(own_ns + offset.at(own_ns), abs=60, rel=0)
+        assert clock.monotonic_ns(ticks) == pytest.approx(own_ns + offset.at(own_ns), abs=1, rel=0)
     assert clock.denominator < 1 << 63
 
 
