@@ -108,7 +108,10 @@ class RemoteClock:
         """Compares the two clocks once more; not again after nobody has answered."""
         if self._unanswered:
             return
-        found = best_exchange(self._source)
+        try:
+            found = best_exchange(self._source)
+        except OSError:  # too many open files: the recording goes on without
+            found = None
         if found is None:
             self._unanswered += 1
         else:

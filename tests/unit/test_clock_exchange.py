@@ -1,5 +1,6 @@
 """Asking another machine for the time: what is computed, what is answered, and what is not."""
 
+import resource
 import socket
 import threading
 from collections.abc import Iterator
@@ -79,6 +80,17 @@ def test_nobody_answers_without_the_token(server: ClockServer) -> None:
     clock = RemoteClock(replace(server.source, token="00" * 16))
     clock.ask()
     clock.ask()
+    assert clock.as_property() == {"exchanges": [], "unanswered": 1}
+
+
+def test_process_that_may_open_no_socket(server: ClockServer) -> None:
+    clock = RemoteClock(server.source)
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, limits[1]))
+    try:
+        clock.ask()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
     assert clock.as_property() == {"exchanges": [], "unanswered": 1}
 
 
