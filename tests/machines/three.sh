@@ -1,4 +1,4 @@
-# three.sh DIRECTORY PYTHON RLSCOPE_OPTIONS...: records a Python on this machine and one on each of two others into
+# three.sh DIRECTORY PYTHON RLSCOPE_OPTIONS...: records Pythons on this machine and on two others into
 # DIRECTORY/trace. A cable leads from here to the machine `near`; none to `far`. Run it in a network namespace of its own.
 set -e
 here=$(dirname "$0") directory=$1 python=$2
@@ -8,7 +8,8 @@ if [ "$1" = inside ]; then
     local=$!
     unshare --mount --uts --net sh "$here/machine.sh" "$directory" far none "$python" -c "pass" &
     far=$!
-    unshare --mount --uts --net sh "$here/machine.sh" "$directory" near 10.99.0.2 "$python" -c "import socket" &
+    unshare --mount --uts --net sh "$here/machine.sh" "$directory" near 10.99.0.2 \
+        sh -c '"$0" -c "import socket"; "$0" -c pass' "$python" &
     near=$!
     until [ "$(readlink /proc/$near/ns/net)" != "$(readlink /proc/$$/ns/net)" ]; do sleep 0.01; done
     ip link set near netns "$near"
