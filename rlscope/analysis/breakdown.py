@@ -13,6 +13,7 @@ from rlscope.analysis.dependencies import dependencies_table, waits_table
 from rlscope.analysis.device_timeline import busy_parts, device_timeline_table
 from rlscope.analysis.devices import devices_of
 from rlscope.analysis.gpu import GPU_COLUMNS, device_work_table, gpu_operations_table, gpu_table
+from rlscope.analysis.machines import machines_table
 from rlscope.analysis.processes import parents, phases_table
 from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep, own_correction, sweep_trace
 from rlscope.errors import UsageError
@@ -28,8 +29,8 @@ BREAKDOWN_KEYS = ("process", "phase", "stage", "operation", "category", "resourc
 THREAD_KEYS = ("process", "thread", *BREAKDOWN_KEYS[1:])
 TRANSITION_KEYS = ("process", "stage", "operation", "from", "to")
 PROCESS_COLUMNS = (
-    "process", "pid", "parent_pid", "parent", "role", "exit_status", "complete", "start_s", "end_s", "wall_s",
-    *CORRECTED_WALL, UNCORRECTABLE,
+    "process", "machine", "pid", "parent_pid", "parent", "role", "exit_status", "complete", "start_s", "end_s",
+    "wall_s", *CORRECTED_WALL, UNCORRECTABLE,
 )  # fmt: skip
 TRANSITION_COLUMNS = (*TRANSITION_KEYS, "count", "per_iteration", "per_timestep")
 
@@ -40,10 +41,10 @@ class Analysis:
 
     Attributes:
         directory: the trace.
-        processes: one row per process: `process` (unique name), `pid`, `parent_pid` (of a recorded parent), `parent`
-            (its name, None without one), `role`, `exit_status`, `complete`, `start_s`, `end_s` (from the start of the
-            first process), `wall_s`, the corrected wall time with its interval, and `uncorrectable_s`, overhead that
-            could not be removed.
+        processes: one row per process: `process` (unique name), `machine`, `pid`, `parent_pid` (of a recorded parent),
+            `parent` (its name, None without one), `role`, `exit_status`, `complete`, `start_s`, `end_s` (from the start
+            of the first process), `wall_s`, the corrected wall time with its interval, and `uncorrectable_s`, overhead
+            that could not be removed.
         breakdown: one row per `process`, `phase`, `stage`, `operation`, `category`, `resource`: `seconds`, and the
             corrected seconds with their interval; these are NaN without a correction. The seconds of a process sum to
             its `wall_s`, the corrected ones to its `corrected_wall_s`.
@@ -60,6 +61,11 @@ class Analysis:
             it worked for any process, and `reported` utilization; both from 0 to 1, NaN where it was not sampled.
         transitions: one row per `process`, `stage`, `operation`, `from`, `to` (categories): `count`, and the count per
             iteration and per timestep of the run.
+        machines: one row per `machine` (its name) and start of it: `boot_id`; `processes`, how many; how they were
+            `placed` on the time line (`reference`: times are those of its clock; `measured`: moved by the offset that
+            was measured; `own clock`: that is not known); how far its clock was `ahead_s`; `error_s`, the most by which
+            its processes are misplaced; `drift_ppm`, how much faster its clock runs (0 if too little to be measured);
+            and `unanswered`, processes that asked for the time and had no answer.
         gpu: one row per device that was used: `device` (its number in the trace), `uuid`, `busy_s` (something ran on it
             for any process), `kernel_s` (the sum of the kernels' durations), `reported_utilization` (from 0 to 1, NaN
             if it was not sampled), `name`.
@@ -87,6 +93,7 @@ class Analysis:
     dependencies: pd.DataFrame
     device_timeline: pd.DataFrame
     transitions: pd.DataFrame
+    machines: pd.DataFrame
     gpu: pd.DataFrame
     gpu_operations: pd.DataFrame
     device_work: pd.DataFrame
@@ -109,6 +116,7 @@ class Analysis:
             "processes": records(self.processes),
             "breakdown": records(self.breakdown),
             "transitions": records(self.transitions),
+            "machines": records(self.machines),
             "gpu": records(self.gpu[list(GPU_COLUMNS)]),
             "gpu_operations": records(self.gpu_operations),
             "phases": records(self.phases),
@@ -173,6 +181,7 @@ def make_analysis(swept: TraceSweep, recover: bool = False, uncorrected: str = N
         ),
         device_timeline=device_timeline_table(swept, devices, parts),
         transitions=_transitions(swept, progress),
+        machines=machines_table(swept.machines),
         gpu=gpu_table(swept, devices, parts),
         gpu_operations=gpu_operations_table(devices),
         device_work=device_work_table(devices),
@@ -296,7 +305,8 @@ def _times(corrected: Corrected | None) -> tuple[float, float, float]:
 
 
 def _processes(swept: TraceSweep, corrected: list[CorrectedProcess] | None) -> pd.DataFrame:
-    pids = {process.file.header.pid for process in swept.processes}
+    pids = {(process.file.header.boot_id, process.file.header.pid) for process in swept.processes}
+    names = {machine.boot_id: machine.name for machine in swept.machines}
     origin_ns = min(process.start_ns for process in swept.processes)
     rows = []
     for place, process in enumerate(swept.processes):
@@ -305,8 +315,9 @@ def _processes(swept: TraceSweep, corrected: list[CorrectedProcess] | None) -> p
         rows.append(
             {
                 "process": process.name,
+                "machine": names[header.boot_id.hex()],
                 "pid": header.pid,
-                "parent_pid": header.parent_pid if header.parent_pid in pids else None,
+                "parent_pid": header.parent_pid if (header.boot_id, header.parent_pid) in pids else None,
                 "role": process.role,
                 "exit_status": process.file.exit_status,
                 "complete": process.found["complete"],

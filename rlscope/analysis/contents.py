@@ -8,6 +8,8 @@ import pandas as pd
 
 from rlscope.analysis.breakdown import records
 from rlscope.analysis.devices import device_fact
+from rlscope.analysis.machines import machines_table
+from rlscope.analysis.processes import parents
 from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep, sweep_trace
 from rlscope.text import encodable
 from rlscope.trace.format import EndReason
@@ -47,9 +49,10 @@ class Contents:
         why: what is missing, one sentence each.
         manifest: as it is in the trace; empty if there is none.
         versions: of libraries, as the processes reported them.
-        processes: one row per process: identity, times from the start of the first process, how recording ended, events
-            begun by kind and in all, bytes of its file, losses, device work of unknown origin, and seconds spent on
-            changing chunks.
+        machines: as in `rlscope.analysis.breakdown.Analysis`.
+        processes: one row per process: identity, machine, times from the start of the first process, how recording
+            ended, events begun by kind and in all, bytes of its file, losses, device work of unknown origin, and
+            seconds spent on changing chunks.
         threads: one row per thread: `thread` (its number in the process), the system's id and name, events begun.
         crossings: one row per `process` and `boundary`: how often it was entered, the most frequent first.
         cuda_calls: the same of calls of the CUDA API, and whether they wait for the device.
@@ -62,6 +65,7 @@ class Contents:
     why: tuple[str, ...]
     manifest: dict[str, Any]
     versions: dict[str, str]
+    machines: pd.DataFrame
     processes: pd.DataFrame
     threads: pd.DataFrame
     crossings: pd.DataFrame
@@ -95,6 +99,7 @@ class Contents:
             "bytes_per_event": self.bytes_per_event,
             "dropped_records": int(self.processes["dropped_records"].sum()),
             "dropped_device_records": int(self.processes["dropped_device_records"].sum()),
+            "machines": records(self.machines),
             "processes": records(self.processes),
             "threads": records(self.threads),
             "crossings": records(self.crossings),
@@ -131,6 +136,7 @@ def read_contents(trace: Trace, recover: bool = False, on_process: Callable[[], 
         why=swept.why,
         manifest=trace.manifest,
         versions=versions,
+        machines=machines_table(swept.machines),
         processes=_processes(swept),
         threads=_threads(swept),
         crossings=_most_frequent_first(crossings, CROSSING_COLUMNS),
@@ -147,20 +153,26 @@ def _most_frequent_first(rows: list[tuple[Any, ...]], columns: tuple[str, ...]) 
 
 def _processes(swept: TraceSweep) -> pd.DataFrame:
     origin_ns = min(process.start_ns for process in swept.processes)
-    pids = {process.file.header.pid for process in swept.processes}
+    pids = {(process.file.header.boot_id, process.file.header.pid) for process in swept.processes}
     rows = [_process_row(process, origin_ns, pids) for process in swept.processes]
-    return pd.DataFrame(rows, columns=list(PROCESS_COLUMNS)).astype({"parent_pid": "Int64"})
+    table = pd.DataFrame(rows, columns=list(PROCESS_COLUMNS))
+    names = {machine.boot_id: machine.name for machine in swept.machines}
+    table["machine"] = [names[process.file.header.boot_id.hex()] for process in swept.processes]
+    # Of objects, so that what is not known stays None.
+    table["parent"] = pd.Series(parents(swept.processes), dtype=object)
+    return table.astype({"parent_pid": "Int64"})
 
 
-def _process_row(process: ProcessSweep, origin_ns: int, pids: set[int]) -> tuple[Any, ...]:
+def _process_row(process: ProcessSweep, origin_ns: int, pids: set[tuple[bytes, int]]) -> tuple[Any, ...]:
     header, found = process.file.header, process.found
     counts = [found["events"][kind] for kind in EVENT_KINDS]
     try:
         ended = ENDED[EndReason(header.end_reason)]
     except ValueError:
         ended = f"unknown reason {header.end_reason}"
+    parent_pid = header.parent_pid if (header.boot_id, header.parent_pid) in pids else None
     return (
-        process.name, header.pid, header.parent_pid if header.parent_pid in pids else None, process.role,
+        process.name, header.pid, parent_pid, process.role,
         (process.start_ns - origin_ns) / NS_PER_S, (process.end_ns - origin_ns) / NS_PER_S, ended, found["complete"],
         *counts, sum(counts), process.file.file_bytes, found["dropped_records"], found["dropped_device_records"],
         found["misnested_operations"], found["unresolved_launches"],

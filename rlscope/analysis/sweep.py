@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from rlscope._analysis import properties, sweep
 from rlscope.analysis.correction import Correction
+from rlscope.analysis.machines import Machine, place_machines, why_misplaced
 from rlscope.errors import TraceError, TraceFormatError
 from rlscope.model import GpuAttribution
 from rlscope.text import encodable
@@ -51,10 +52,14 @@ class ProcessSweep:
 
 @dataclass(frozen=True)
 class TraceSweep:
-    """All processes of a trace, by start. `why` says what is missing; empty if the trace is complete."""
+    """All processes of a trace, by start, and the machines that they ran on.
+
+    `why` says what is missing; it is empty if the trace is complete.
+    """
 
     trace: Trace
     processes: tuple[ProcessSweep, ...]
+    machines: tuple[Machine, ...]
     why: tuple[str, ...]
     correction: Correction | None
 
@@ -118,11 +123,13 @@ def sweep_trace(
             why.append(f"process {file.header.pid}: its clock was read only once, so times may be off by a per mille")
     if not swept:
         raise TraceFormatError(f"no process of {trace.directory} can be analyzed: {'; '.join(why)}")
+    machines, swept = place_machines(trace, swept)
+    why += why_misplaced(machines)
     names = _unique_names(swept)
     processes = tuple(
         ProcessSweep(file, name, _role(file, found), found) for (file, found), name in zip(swept, names, strict=True)
     )
-    return TraceSweep(trace, processes, tuple(why), correction)
+    return TraceSweep(trace, processes, tuple(machines), tuple(why), correction)
 
 
 def own_correction(correction: Correction, file: ProcessFile, found: Mapping[str, object]) -> Correction:

@@ -12,6 +12,7 @@ from rich.console import Console
 from rlscope.analysis.breakdown import Analysis, group_seconds, records
 from rlscope.analysis.breakdown import analyze as analyze_trace
 from rlscope.cli.correction import chosen, correct_option, correction_lines
+from rlscope.cli.machines import machine_lines
 from rlscope.cli.processes import TOTALS, phases_shown, process_lines, process_tree, waited_for
 from rlscope.cli.progress import progress_bar
 from rlscope.cli.tables import rich_table, seconds_text
@@ -165,6 +166,8 @@ def _processes_shown(analyses: Sequence[Analysis]) -> list[str]:
     """The columns of processes that say something; exit statuses and completeness only where one is not as usual."""
     tables = [analysis.processes for analysis in analyses]
     shown = ["process", "pid", "role"]
+    if any(len(analysis.machines) > 1 for analysis in analyses):
+        shown.insert(1, "machine")
     if any((table["exit_status"].fillna(0) != 0).any() for table in tables):
         shown.append("exit_status")
     if not all(table["complete"].all() for table in tables):
@@ -206,7 +209,7 @@ def _summary(analysis: Analysis) -> str:
         parts.append(f"about {analysis.extrapolated_s:.3g} s for all {analysis.total_timesteps} timesteps")
     lines = [f"{analysis.directory}: {', '.join(parts)}"]
     lines += [f"  incomplete: {reason}" for reason in analysis.why]
-    lines += [f"  {line}" for line in correction_lines(analysis)]
+    lines += [f"  {line}" for line in [*machine_lines(analysis.machines), *correction_lines(analysis)]]
     return "\n".join(printable(line) for line in lines)
 
 

@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.tree import Tree
 
 from rlscope.analysis.contents import EVENT_KINDS, Contents, read_contents
+from rlscope.cli.machines import machine_lines
 from rlscope.cli.progress import progress_bar
 from rlscope.cli.tables import rich_table
 from rlscope.text import cuda_version, printable
@@ -70,6 +71,7 @@ def _summary(directory: Path, contents: Contents) -> str:
     size = f"{contents.bytes:,} bytes" + (f", {per_event:.2f} bytes per event" if per_event is not None else "")
     lines = [f"{directory}: {contents.events:,} events, {size}"]
     lines += [f"incomplete: {reason}" for reason in contents.why] or ["complete: nothing is known to be missing"]
+    lines += machine_lines(contents.machines)
     manifest = contents.manifest
     command, machine = manifest.get("command"), manifest.get("machine")
     if isinstance(command, list):
@@ -104,13 +106,16 @@ def _cupti_version(number: int) -> str:
 
 def _process_tree(contents: Contents) -> Tree:
     root = Tree("Processes")
-    branches: dict[int, Tree] = {}
+    branches: dict[str, Tree] = {}
     for row in contents.processes.to_dict("records"):  # by start, so a parent comes before its children
-        text = f"{row['process']}: pid {row['pid']}, {row['role']}, {row['start_s']:.3f} - {row['end_s']:.3f} s, " \
-               f"{row['events']:,} events, {row['ended']}"  # fmt: skip
+        where = f" on {row['machine']}" if len(contents.machines) > 1 else ""
+        text = (
+            f"{row['process']}: pid {row['pid']}{where}, {row['role']}, {row['start_s']:.3f} - {row['end_s']:.3f} s, "
+            f"{row['events']:,} events, {row['ended']}"
+        )
         for loss in ("dropped_records", "dropped_device_records", "misnested_operations", "unresolved_launches"):
             if row[loss]:
                 text += f", {row[loss]:,} {loss.replace('_', ' ')}"
-        parent = root if pd.isna(row["parent_pid"]) else branches.get(row["parent_pid"], root)
-        branches[row["pid"]] = parent.add(escape(printable(text)))
+        parent = branches.get(row["parent"], root)
+        branches[row["process"]] = parent.add(escape(printable(text)))
     return root

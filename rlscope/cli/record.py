@@ -1,5 +1,6 @@
 """`rlscope record`: runs a command recorded, and ends as the command ended."""
 
+import contextlib
 import os
 import resource
 import signal
@@ -12,6 +13,7 @@ import click
 from rlscope.calibration.calibration import to_record_with
 from rlscope.cli.utilization import sampled
 from rlscope.errors import RLScopeError, UsageError
+from rlscope.record.clock_server import ClockServer
 from rlscope.record.config import LAYERS, TRACE_VARIABLE, RecordConfig
 from rlscope.record.trace_directory import (
     begin_trace,
@@ -64,6 +66,11 @@ DEVICE_EVENTS = ("kernel", "copy", "memset")
     type=click.FloatRange(min=0, min_open=True),
     help="Seconds to record; the program goes on after them.",
 )
+@click.option(
+    "--clock-port",
+    type=click.IntRange(min=0, max=65535),
+    help="UDP port at which processes on other machines ask for the time, 0 for any free one; without it none is open.",
+)
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def record(
     output: Path,
@@ -73,6 +80,7 @@ def record(
     delay_iterations: int,
     max_iterations: int | None,
     max_seconds: float | None,
+    clock_port: int | None,
     command: tuple[str, ...],
 ) -> None:
     """Run COMMAND recorded. Its output, signals and exit status stay its own."""
@@ -81,12 +89,14 @@ def record(
             f"this runs inside `rlscope record` already, into {os.environ[TRACE_VARIABLE]}; record once, outside"
         )
     directory = output.resolve()
+    clock = ClockServer(clock_port) if clock_port is not None else None
     config = RecordConfig(
         layers=_parse_layers(layers),
         auto=not no_auto,
         delay_iterations=delay_iterations,
         max_iterations=max_iterations,
         max_seconds=max_seconds,
+        clock=clock.source if clock is not None else None,
     )
     begin_trace(directory, config, list(command), force, to_record_with())
     other = other_cuda_profiler(config, dict(os.environ))
@@ -95,7 +105,7 @@ def record(
             f"rlscope: work of GPUs is not recorded: {printable(other)} to record the GPU. Everything else is recorded",
             err=True,
         )
-    status, unsampled = _run_recorded(directory, config, command)
+    status, unsampled = _run_recorded(directory, config, command, clock)
     _await_services(directory)
     try:
         end_trace(directory, status)
@@ -115,8 +125,10 @@ def _parse_layers(text: str) -> tuple[str, ...]:
     return layers
 
 
-def _run_recorded(directory: Path, config: RecordConfig, command: tuple[str, ...]) -> tuple[int, str | None]:
-    """Runs the command.
+def _run_recorded(
+    directory: Path, config: RecordConfig, command: tuple[str, ...], clock: ClockServer | None
+) -> tuple[int, str | None]:
+    """Runs the command, and answers who asks for the time meanwhile.
 
     Returns:
         Its exit status, negative for the signal that ended it; and why utilisation was not sampled to the end, if so.
@@ -138,7 +150,8 @@ def _run_recorded(directory: Path, config: RecordConfig, command: tuple[str, ...
     name_main_process(directory, pid)
     failure = os.read(error_reader, 1000).decode()  # empty once exec has closed the other end
     os.close(error_reader)
-    with sampled(directory, pid, "cuda" in config.layers) as sampler:
+    # Threads begin after the fork, and where the signals that we forward are blocked.
+    with sampled(directory, pid, "cuda" in config.layers) as sampler, clock or contextlib.nullcontext():
         status = _wait_forwarding(pid, signals)
     signal.pthread_sigmask(signal.SIG_SETMASK, previous_mask)
     if failure:

@@ -11,6 +11,7 @@ from rlscope.analysis.breakdown import CORRECTED_WALL, UNCORRECTABLE, Analysis
 from rlscope.analysis.utilization import binned_utilization, read_utilization
 from rlscope.cli.correction import correction_lines
 from rlscope.cli.figures import Workload, complete_view, published_view, transitions_view, workloads
+from rlscope.cli.machines import machine_lines
 from rlscope.cli.processes import TOTALS, phases_shown, process_lines, process_tree, waited_for
 from rlscope.plots.breakdown import breakdown_figure
 from rlscope.plots.device_timeline import device_timeline_figure
@@ -123,7 +124,7 @@ def add_trace(page: Page, name: str, analysis: Analysis) -> None:
 
 def add_processes(page: Page, analysis: Analysis, output: Path, ending: str) -> None:
     """The phases of processes and who waited for whom, where there are any. Files get the `ending`."""
-    for line in process_lines(analysis):
+    for line in [*machine_lines(analysis.machines), *process_lines(analysis)]:
         page.paragraph(f"{line[0].upper()}{line[1:]}.")
     phases = phases_shown(analysis)
     if 0 < phases["process"].nunique() <= MOST_DRAWN:

@@ -14,6 +14,23 @@ LAYERS = ("simulator", "backend", "cuda", "wait")
 
 
 @dataclass(frozen=True)
+class ClockSource:
+    """Where a process on another machine asks what time it is where `rlscope record` runs.
+
+    Attributes:
+        boot_id: of that machine since it was started; a process that has the same one need not ask.
+        addresses: of that machine, any of which may answer.
+        port: of UDP.
+        token: 32 random hexadecimal digits; a question without them is not answered.
+    """
+
+    boot_id: str
+    addresses: tuple[str, ...]
+    port: int
+    token: str
+
+
+@dataclass(frozen=True)
 class RecordConfig:
     """How a run is recorded.
 
@@ -24,6 +41,7 @@ class RecordConfig:
         delay_iterations: Iterations of the training loop before recording starts.
         max_iterations: Iterations to record, None for all.
         max_seconds: Seconds to record, None for all.
+        clock: Whom processes on other machines ask for the time, None where nobody answers.
     """
 
     layers: tuple[str, ...] = LAYERS
@@ -31,6 +49,7 @@ class RecordConfig:
     delay_iterations: int = 0
     max_iterations: int | None = None
     max_seconds: float | None = None
+    clock: ClockSource | None = None
 
     def save(self, directory: Path) -> None:
         """Writes config.json into `directory`, in one step that no reader sees half of."""
@@ -41,4 +60,6 @@ class RecordConfig:
         """Reads config.json of the trace in `directory`."""
         values = json.loads((directory / CONFIG_NAME).read_text())
         values["layers"] = tuple(values["layers"])
+        if (clock := values.get("clock")) is not None:
+            values["clock"] = ClockSource(**{**clock, "addresses": tuple(clock["addresses"])})
         return cls(**values)

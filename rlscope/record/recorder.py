@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rlscope import _native
 from rlscope.boundaries import BOUNDARIES
@@ -20,13 +20,17 @@ from rlscope.integrations import HOOKS, PROFILERS
 from rlscope.integrations.single_file import SingleFileScripts
 from rlscope.model import Category
 from rlscope.record import progress
+from rlscope.record.boot import boot_id
 from rlscope.record.boundary import Boundary, intercept, intercept_container, native_functions, resolve
-from rlscope.record.config import RecordConfig
+from rlscope.record.config import ClockSource, RecordConfig
 from rlscope.record.cupti import NSIGHT_COMPUTE_VARIABLE, cupti_directories
 from rlscope.record.hooks import Hooks
 from rlscope.record.import_hooks import ImportHooks
 from rlscope.record.started_as import is_worker, known_properties
 from rlscope.trace.manifest import note_unrecorded
+
+if TYPE_CHECKING:
+    from rlscope.record.clock_exchange import RemoteClock
 
 END_STOPPED = 1
 END_LIMIT = 4
@@ -61,6 +65,7 @@ class Recorder:
         self._is_writing = False
         self._wrapped: list[tuple[ModuleType | type, Category]] = []
         self._is_worker = is_worker()
+        self._remote_clock: RemoteClock | None = None
 
     def start(self) -> None:
         """Hooks into the program; records at once unless iterations are to be skipped first.
@@ -127,6 +132,7 @@ class Recorder:
         """The child records into a file of its own, with what the parent had intercepted."""
         self._process_name = None
         self._is_worker = True
+        self._remote_clock = None  # the parent has asked for this machine
         if self._is_writing:
             self._write_file()
 
@@ -167,6 +173,9 @@ class Recorder:
             self._imports.after_import(loader.module, intercept_loaded)
 
     def _start_writing(self) -> None:
+        self._remote_clock = _clock_elsewhere(self.config.clock)
+        if self._remote_clock is not None:
+            self._remote_clock.ask()  # before anything is recorded, so that the trace holds nothing of it
         for boundary in self._boundaries():
             self._imports.after_import(boundary.library, functools.partial(self._intercept, boundary))
         # Ends a process without ending the interpreter: what was recorded must be completed before.
@@ -185,13 +194,20 @@ class Recorder:
         self._started_ns = time.monotonic_ns()
         self._is_writing = True
         properties: dict[str, Any] = {"python": sys.version.split()[0], "command": sys.orig_argv}
+        properties["hostname"] = os.uname().nodename
         properties.update(known_properties())
+        if self._remote_clock is not None:
+            properties["clock"] = self._remote_clock.as_property()
         if self._process_name is not None:
             properties["process_name"] = self._process_name
         _native.write_properties(json.dumps(properties))
 
     def _stop_writing(self, reason: int) -> None:
         if _native.is_recording():
+            if self._remote_clock is not None:
+                _native.restore_all()  # the trace holds nothing of asking
+                self._remote_clock.ask()
+                _native.write_properties(json.dumps({"clock": self._remote_clock.as_property()}))
             versions = {name: sys.modules[name].__version__ for name in VERSIONED if _has_version(name)}
             threads = {str(thread.native_id): thread.name for thread in threading.enumerate()}
             _native.write_properties(json.dumps({"versions": versions, "threads": threads}))
@@ -226,6 +242,15 @@ class Recorder:
             return bootstrap(process, *args, **kwargs)
 
         return naming
+
+
+def _clock_elsewhere(source: ClockSource | None) -> "RemoteClock | None":
+    """The clock to place this process by; None where that is this machine's own, or nobody tells the time."""
+    if source is None or source.boot_id == boot_id():
+        return None
+    from rlscope.record.clock_exchange import RemoteClock  # costs milliseconds that most processes need not spend
+
+    return RemoteClock(source)
 
 
 def _intercept_slots(owner: type, name: str, category: Category) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rlscope.errors import RecordingError, UsageError
+from rlscope.record.boot import boot_id
 from rlscope.record.config import CONFIG_NAME, TRACE_VARIABLE, RecordConfig
 from rlscope.record.cupti import NSIGHT_COMPUTE_VARIABLE
 from rlscope.trace.manifest import MANIFEST_NAME, UNRECORDED_NAME, read_manifest, write_manifest
@@ -124,7 +125,7 @@ def machine() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
         "kernel": platform.release(),
-        "boot_id": Path("/proc/sys/kernel/random/boot_id").read_text().strip(),
+        "boot_id": boot_id(),
     }
 
 

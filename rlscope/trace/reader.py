@@ -46,8 +46,13 @@ class Trace:
 
     directory: Path
     manifest: dict[str, Any]
-    processes: tuple[ProcessFile, ...]  # by start
+    processes: tuple[ProcessFile, ...]  # by start, each machine by its own clock
     why: tuple[str, ...]
+
+    @property
+    def recorder_boot_id(self) -> bytes | None:
+        """Of the machine that ran `rlscope record`, while it did; None where the trace does not say."""
+        return _recorder_boot_id(self.manifest)
 
 
 def open_trace(directory: str | PathLike[str], recover: bool = False) -> Trace:
@@ -148,9 +153,12 @@ def _processes(headers: list[tuple[Path, FileHeader]], manifest: dict[str, Any])
 
     headers = sorted(headers, key=start)
     main_pid = manifest.get("main_pid")
+    recorder = _recorder_boot_id(manifest)
+    # Process ids count on each machine, and another one's clock may say anything.
+    here = [(path, header) for path, header in headers if recorder in (None, header.boot_id)]
+    of_main_pid = [path for path, header in here if header.pid == main_pid]
     # A command that is a shell script is not recorded itself: then the first process that is, is the main one.
-    of_main_pid = [path for path, header in headers if header.pid == main_pid]
-    main_path = of_main_pid[-1] if of_main_pid else headers[0][0]
+    main_path = of_main_pid[-1] if of_main_pid else (here or headers)[0][0]
     processes = []
     for path, header in headers:
         clock = clocks[clock_id(header)]
@@ -169,14 +177,19 @@ def _processes(headers: list[tuple[Path, FileHeader]], manifest: dict[str, Any])
     return tuple(processes)
 
 
-def _exit_ticks(header: FileHeader, clock: Clock, manifest: dict[str, Any]) -> int:
-    """When `record` saw the command end, if it did and on the machine that the file is of."""
-    end = manifest.get("end")
+def _recorder_boot_id(manifest: dict[str, Any]) -> bytes | None:
     machine = manifest.get("machine")
     boot_id = machine.get("boot_id") if isinstance(machine, dict) else None
+    try:
+        return bytes.fromhex(boot_id.replace("-", "")) if isinstance(boot_id, str) else None
+    except ValueError:
+        return None
+
+
+def _exit_ticks(header: FileHeader, clock: Clock, manifest: dict[str, Any]) -> int:
+    """When `record` saw the command, which is of its own machine, end; 0 if it did not."""
+    end = manifest.get("end")
     if not isinstance(end, dict) or not isinstance(end.get("monotonic_ns"), int):
-        return 0
-    if isinstance(boot_id, str) and boot_id.replace("-", "") != header.boot_id.hex():
         return 0
     ticks = clock.ticks_at(end["monotonic_ns"])
     return ticks if header.start_ticks <= ticks < 1 << 62 else 0

@@ -18,7 +18,7 @@ from rlscope.errors import TraceError, TraceFormatError, UsageError
 from rlscope.model import Category
 from rlscope.trace.format import EndReason
 from rlscope.trace.reader import open_trace
-from rlscope.trace.writer import TraceWriter
+from rlscope.trace.writer import DEFAULT_BOOT_ID, TraceWriter
 
 MANIFEST: dict[str, Any] = {
     "main_pid": 7, "exit_status": 0, "complete": True, "command": ["python", "train.py"], "python": "3.11",
@@ -69,13 +69,17 @@ def test_document(analysis: Analysis) -> None:
             {"process": "trainer", "stage": "inference", "operation": "inference", "from": "python", "to": "backend",
              "count": 1, "per_iteration": 0.5, "per_timestep": 0.01},
         ],
+        "machines": [
+            {"machine": DEFAULT_BOOT_ID.hex()[:8], "boot_id": DEFAULT_BOOT_ID.hex(), "processes": 3,
+             "placed": "reference", "ahead_s": 0.0, "error_s": 0.0, "drift_ppm": 0.0, "unanswered": 0},
+        ],
         "gpu": [], "gpu_operations": [], "device_timeline": [], "dependencies": [],
         "iterations": 2, "timesteps": 100, "total_timesteps": 1000, "extrapolated_s": pytest.approx(7e-6),
         "correction": None, "uncorrected": "no calibration was given",
     }  # fmt: skip
     assert processes[0] == {
-        "process": "trainer", "pid": 7, "parent_pid": None, "parent": None, "role": "main", "exit_status": 0,
-        "complete": True,
+        "process": "trainer", "machine": DEFAULT_BOOT_ID.hex()[:8], "pid": 7, "parent_pid": None,
+        "parent": None, "role": "main", "exit_status": 0, "complete": True,
         "start_s": 0.0, "end_s": 1e-6, "wall_s": 1e-6,
         "corrected_wall_s": None, "corrected_wall_low_s": None, "corrected_wall_high_s": None,
         "uncorrectable_s": None,

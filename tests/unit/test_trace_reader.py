@@ -40,7 +40,7 @@ def test_incomplete_manifest(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("machine", "limit"),
-    [({"boot_id": "00010203-0405-0607-0809-0a0b0c0d0e0f"}, 5_000), ({"boot_id": "another"}, 0), (None, 5_000)],
+    [({"boot_id": "00010203-0405-0607-0809-0a0b0c0d0e0f"}, 5_000), ({"boot_id": "ff" * 16}, 0), (None, 5_000)],
 )
 def test_exit_seen_by_record_limits_the_main_process(machine: object, limit: int, tmp_path: Path) -> None:
     assert DEFAULT_BOOT_ID.hex().startswith("000102")

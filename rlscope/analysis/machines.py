@@ -1,0 +1,161 @@
+"""The machines of a trace: how far their clocks are apart, and its processes on the time line of one of them."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import pandas as pd
+
+from rlscope.text import encodable
+from rlscope.trace.clock_offset import NS_PER_S, ClockOffset, clock_offset, exchanges_in, time_in
+from rlscope.trace.reader import ProcessFile, Trace
+
+MACHINE_COLUMNS = ("machine", "boot_id", "processes", "placed", "ahead_s", "error_s", "drift_ppm", "unanswered")
+#: How a machine's processes were placed on the time line.
+REFERENCE, MEASURED, OWN_CLOCK = "reference", "measured", "own clock"
+
+Found = TypeVar("Found", bound=Mapping[str, Any])
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A machine, from one start of it to the next.
+
+    Attributes:
+        name: its host name, or the beginning of its boot id.
+        boot_id: 32 hexadecimal digits.
+        processes: how many of it are in the trace.
+        placed: `reference`, if times are those of its clock; `measured`, if they were moved by the measured offset of
+            its clock; `own clock`, if that is not known.
+        ahead_ns: how far its CLOCK_REALTIME was ahead of the reference's; None if that is not known.
+        error_ns: the most by which its processes are misplaced; None if that is not known.
+        drift: by how much its clock runs faster than the reference's, as a share; 0 if too little to be measured.
+        unanswered: processes that asked for the time and had no answer.
+    """
+
+    name: str
+    boot_id: str
+    processes: int
+    placed: str
+    ahead_ns: int | None
+    error_ns: int | None
+    drift: float
+    unanswered: int
+
+
+def place_machines(
+    trace: Trace, swept: Sequence[tuple[ProcessFile, Found]]
+) -> tuple[list[Machine], list[tuple[ProcessFile, Found]]]:
+    """Moves the processes of other machines to the time line of that which ran `rlscope record`.
+
+    Args:
+        trace: with the manifest, which says which machine that was.
+        swept: each process with what the sweep found in it.
+
+    Returns:
+        The machines, that one first, then by name; and the processes, by start.
+    """
+    by_boot: defaultdict[bytes, list[tuple[ProcessFile, Found]]] = defaultdict(list)
+    for file, found in swept:
+        by_boot[file.header.boot_id].append((file, found))
+    reference = trace.recorder_boot_id
+    time_line = _time_line(trace, by_boot.get(reference, ())) if reference is not None else None
+    if reference is None:
+        reference = next((file for file, _ in swept if file.is_main), swept[0][0]).header.boot_id
+    machines: list[Machine] = []
+    placed: list[tuple[ProcessFile, Found]] = []
+    for boot_id, processes in by_boot.items():
+        offset = None
+        if boot_id != reference and time_line is not None:
+            offset = clock_offset(exchange for _, found in processes for exchange in exchanges_in(found["properties"]))
+        if offset is None or time_line is None:
+            machines.append(_machine(processes, REFERENCE if boot_id == reference else OWN_CLOCK))
+            placed += processes
+            continue
+        machines.append(_measured(processes, offset, time_line))
+        placed += [(replace(file, clock=offset.place(file.clock, time_line)), found) for file, found in processes]
+    machines.sort(key=lambda machine: (machine.placed != REFERENCE, machine.name, machine.boot_id))
+    placed.sort(key=lambda item: (item[0].clock.realtime_ns(item[0].header.start_ticks), item[0].path))
+    return _with_unique_names(machines), placed
+
+
+def _time_line(trace: Trace, processes: Sequence[tuple[ProcessFile, Mapping[str, Any]]]) -> int | None:
+    """CLOCK_REALTIME less CLOCK_MONOTONIC of the machine that ran `rlscope record`; None if the trace does not say."""
+    for file, _ in processes:
+        return file.clock.realtime_offset_ns
+    start = trace.manifest.get("start")
+    realtime_ns, monotonic_ns = time_in(start, "realtime_ns"), time_in(start, "monotonic_ns")
+    return None if realtime_ns is None or monotonic_ns is None else realtime_ns - monotonic_ns
+
+
+def _machine(processes: Sequence[tuple[ProcessFile, Mapping[str, Any]]], placed: str) -> Machine:
+    """What is known without a measured offset."""
+    boot_id = processes[0][0].header.boot_id.hex()
+    names = [name for _, found in processes if isinstance(name := found["properties"].get("hostname"), str) and name]
+    clocks = [found["properties"].get("clock") for _, found in processes]
+    return Machine(
+        name=encodable(names[0]) if names else boot_id[:8],
+        boot_id=boot_id,
+        processes=len(processes),
+        placed=placed,
+        ahead_ns=0 if placed == REFERENCE else None,
+        error_ns=0 if placed == REFERENCE else None,
+        drift=0.0,
+        unanswered=sum(isinstance(clock, dict) and bool(clock.get("unanswered")) for clock in clocks),
+    )
+
+
+def _measured(
+    processes: Sequence[tuple[ProcessFile, Mapping[str, Any]]], offset: ClockOffset, time_line: int
+) -> Machine:
+    own = processes[0][0].clock
+    times_ns = [
+        file.clock.monotonic_ns(found[end]) for file, found in processes for end in ("start_ticks", "end_ticks")
+    ]
+    return replace(
+        _machine(processes, MEASURED),
+        ahead_ns=own.realtime_offset_ns - offset.offset_ns - time_line,
+        error_ns=offset.error_ns(min(times_ns), max(times_ns)),
+        drift=-offset.drift,
+    )
+
+
+def _with_unique_names(machines: list[Machine]) -> list[Machine]:
+    uses = Counter(machine.name for machine in machines)
+    return [
+        replace(machine, name=f"{machine.name} ({machine.boot_id[:8]})") if uses[machine.name] > 1 else machine
+        for machine in machines
+    ]
+
+
+def why_misplaced(machines: Sequence[Machine]) -> list[str]:
+    """The machines of a trace of several whose processes may be anywhere on its time line, one sentence each."""
+    if len(machines) < 2:
+        return []
+    sentences = []
+    for machine in machines:
+        if machine.placed == OWN_CLOCK:
+            asked = f", {machine.unanswered} asked for the time and had no answer" if machine.unanswered else ""
+            sentences.append(
+                f"the clock of machine {machine.name} was not measured (processes: {machine.processes}{asked}): it is "
+                "placed by its own clock, which may be off by any amount; "
+                + ("let UDP through to the port of --clock-port" if asked else "record with --clock-port")
+            )
+    return sentences
+
+
+def machines_table(machines: Sequence[Machine]) -> pd.DataFrame:
+    """One row per machine, with the columns of `MACHINE_COLUMNS`; what is not known is missing."""
+    rows = [
+        (
+            machine.name, machine.boot_id, machine.processes, machine.placed, _seconds(machine.ahead_ns),
+            _seconds(machine.error_ns), 1e6 * machine.drift, machine.unanswered,
+        )
+        for machine in machines
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=list(MACHINE_COLUMNS)).astype({"ahead_s": float, "error_s": float})
+
+
+def _seconds(time_ns: int | None) -> float | None:
+    return None if time_ns is None else time_ns / NS_PER_S
