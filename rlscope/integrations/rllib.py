@@ -43,8 +43,8 @@ def _name_runner(runner: Any) -> None:
 
 
 def _name_learner(learner: Any) -> None:
-    """A learner that is an actor has a class of Ray's, made from its own."""
-    name_process(f"{type(learner).__mro__[1].__name__} {learner._learner_index + 1}")
+    """By its own class: as an actor it has one that Ray made."""
+    name_process(f"{learner.config.learner_class.__name__} {learner._learner_index + 1}")
 
 
 HOOKS: tuple[FunctionHook | MethodHook, ...] = (
