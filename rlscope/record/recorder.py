@@ -42,6 +42,7 @@ VERSIONED = (
     "pybullet",
     "tensorflow",
     "jax",
+    "ray",
 )
 
 
