@@ -13,6 +13,7 @@ from rlscope.integrations import (
     pettingzoo,
     pyflyt,
     ray,
+    rllib,
     sbx,
     stable_baselines3,
     tensorflow,
@@ -36,5 +37,6 @@ HOOKS: tuple[FunctionHook | MethodHook | WrapperHook, ...] = (
     *jax.HOOKS,
     *sbx.HOOKS,
     *ray.HOOKS,
+    *rllib.HOOKS,
 )
 PROFILERS: tuple[ProfilerHook, ...] = (torch_profiler.PROFILER, jax_profiler.PROFILER)

@@ -13,6 +13,12 @@ from rlscope.record.hooks import WrapperHook
 MANAGER = ("ray._private.function_manager", "FunctionActorManager")
 
 
+def name_process(name: str) -> None:
+    """Gives this process another name in tables and figures, if it is recorded."""
+    if _native.is_recording():
+        _native.write_properties(json.dumps({"process_name": name}))
+
+
 def _naming(load: Callable[..., Any]) -> Callable[..., Any]:
     """In the place of the function that loads an actor's class: a process's own first, then those of its handles."""
     is_named = False
@@ -21,7 +27,7 @@ def _naming(load: Callable[..., Any]) -> Callable[..., Any]:
         nonlocal is_named
         if not is_named and not manager._worker.actor_id.is_nil() and _native.is_recording():
             is_named = True
-            _native.write_properties(json.dumps({"process_name": descriptor.class_name.split(".")[-1]}))
+            name_process(descriptor.class_name.split(".")[-1])
         return load(manager, job_id, descriptor, *args, **kwargs)
 
     return loading

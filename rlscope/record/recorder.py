@@ -46,6 +46,7 @@ VERSIONED = (
     "pybullet",
     "tensorflow",
     "jax",
+    "ray",
 )
 
 
