@@ -99,7 +99,9 @@ def test_what_is_said(trace: Path) -> None:
 
 
 def test_answering_changes_no_signal_and_leaves_no_port(tmp_path: Path) -> None:
-    recording = record(tmp_path / "trace", "sh", "-c", "kill -TERM $PPID; exec sleep 100", options=("--clock-port", "0"))
+    recording = record(
+        tmp_path / "trace", "sh", "-c", "kill -TERM $PPID; exec sleep 100", options=("--clock-port", "0")
+    )
     assert recording.returncode == -signal.SIGTERM
     port = json.loads((recording.trace / "config.json").read_text())["clock"]["port"]
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:

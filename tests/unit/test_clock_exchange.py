@@ -5,6 +5,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -23,6 +24,7 @@ from rlscope.record.clock_exchange import (
     exchange,
 )
 from rlscope.record.clock_server import ClockServer
+from rlscope.record.config import RecordConfig
 
 S = 1_000_000_000
 TIMES = st.integers(0, 1 << 60)
@@ -135,6 +137,12 @@ def test_who_answers_must_have_got_the_question(server: ClockServer) -> None:
         answering.start()
         assert best_exchange(replace(server.source, addresses=("127.0.0.1",), port=other.getsockname()[1])) is None
         answering.join()
+
+
+def test_whom_to_ask_is_kept_with_the_trace(server: ClockServer, tmp_path: Path) -> None:
+    config = RecordConfig(clock=server.source)
+    config.save(tmp_path)
+    assert RecordConfig.load(tmp_path) == config
 
 
 def test_port_that_is_taken(server: ClockServer) -> None:
