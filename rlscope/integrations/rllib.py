@@ -21,7 +21,7 @@ ACT = ("inference", "sample_action")
 
 def _timesteps(algorithm: Any) -> int:
     """Steps that all runners have taken: each API stack counts them at its own place."""
-    if algorithm.config.enable_env_runner_and_connector_v2:
+    if getattr(algorithm.config, "enable_env_runner_and_connector_v2", False):  # older versions have one stack
         return int(algorithm.metrics.peek(("env_runners", "num_env_steps_sampled_lifetime"), default=0))
     return int(algorithm._counters["num_env_steps_sampled"])
 
@@ -37,7 +37,7 @@ def _after_iteration(algorithm: Any) -> None:
 
 def _name_runner(runner: Any) -> None:
     """By RLlib's number, from 1; the one in the algorithm's own process has none."""
-    if runner.worker_index:
+    if getattr(runner, "worker_index", None):  # a runner of the program's own may have no number
         suffix = " (evaluation)" if runner.config.in_evaluation else ""
         name_process(f"{type(runner).__name__} {runner.worker_index}{suffix}")
 

@@ -29,7 +29,7 @@ def train(name: str, config: AlgorithmConfig) -> int:
 
 
 if __name__ == "__main__":
-    ray.init("local", num_cpus=4, include_dashboard=False, log_to_driver=False, object_store_memory=100 * 2**20)
+    ray.init("local", num_cpus=3, include_dashboard=False, log_to_driver=False, object_store_memory=100 * 2**20)
     dqn = (
         DQNConfig()
         .environment("CartPole-v1")
