@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from rlscope.analysis.advice import advise
 from rlscope.analysis.correction import AppliedCorrection, Corrected, CorrectedProcess, Correction, removed_s
 from rlscope.analysis.dependencies import dependencies_table, waits_table
 from rlscope.analysis.device_timeline import busy_parts, device_timeline_table
@@ -102,6 +103,7 @@ class Analysis:
 
     def to_json_dict(self) -> dict[str, Any]:
         """The document of `analyze --json`, schema 1."""
+        advice = advise(self)
         return {
             "schema": SCHEMA,
             "complete": self.complete,
@@ -121,6 +123,7 @@ class Analysis:
             "extrapolated_s": self.extrapolated_s,
             "correction": asdict(self.correction) if self.correction is not None else None,
             "uncorrected": self.uncorrected,
+            "advice": advice.to_json_dict() if advice is not None else None,
         }
 
 

@@ -1,0 +1,93 @@
+"""What an instant of a process is bound by: the causes, as rows of the breakdown define them."""
+
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from typing import NamedTuple
+
+import pandas as pd
+
+from rlscope.model import COMPILE, NO_OPERATION, NO_PHASE, Category, Resource
+
+
+class Cause(str, Enum):
+    """What bounds an instant; the first that fits, from top to bottom."""
+
+    COMPILATION = "compilation"  # the operation `compile`
+    GPU = "gpu"  # a device works, the CPU waits for it
+    WAITING = "waiting"  # nothing works
+    OVERLAP = "overlap"  # CPU and device work at once
+    SIMULATOR = "simulator"  # the CPU alone, as all below
+    PYTHON = "python"
+    BACKEND = "backend"
+    LAUNCHES = "launches"  # CUDA calls
+
+
+class Kind(NamedTuple):
+    """Time of one kind: of a stage and a category (as in the breakdown), and a cause."""
+
+    stage: str
+    category: str
+    cause: Cause
+
+
+#: Seconds by kind of time.
+Mix = Mapping[Kind, float]
+_OF_CATEGORY = {
+    Category.SIMULATOR.label: Cause.SIMULATOR,
+    Category.BACKEND.label: Cause.BACKEND,
+    Category.CUDA.label: Cause.LAUNCHES,
+}
+_OF_RESOURCE = {
+    Resource.GPU.value: Cause.GPU,
+    Resource.IDLE.value: Cause.WAITING,
+    Resource.BOTH.value: Cause.OVERLAP,
+}
+
+
+def cause_of(operation: str, category: str, resource: str) -> Cause:
+    """Of a row of the breakdown."""
+    if operation == COMPILE:
+        return Cause.COMPILATION
+    return _OF_RESOURCE.get(resource) or _OF_CATEGORY.get(category, Cause.PYTHON)
+
+
+class ProcessTime(NamedTuple):
+    """The time of a process that counts.
+
+    Attributes:
+        mix: its seconds in operations and phases; all of them if it has none of these.
+        left_out_s: the others: starting up, ending.
+        has_operations: or phases.
+        waits_s: of `mix`, seconds of cause `waiting` by phase.
+    """
+
+    mix: Mix
+    left_out_s: float
+    has_operations: bool
+    waits_s: Mapping[str, float]
+
+
+def times_of_processes(breakdown: pd.DataFrame) -> dict[str, ProcessTime]:
+    """What counts of each process, corrected where the breakdown is."""
+    corrected = breakdown["corrected_seconds"]
+    table = breakdown.assign(counted_s=corrected.where(corrected.notna(), breakdown["seconds"]).astype(float))
+    return {str(process): _time_of(rows) for process, rows in table.groupby("process", sort=False)}
+
+
+def _time_of(rows: pd.DataFrame) -> ProcessTime:
+    is_named = (rows["operation"] != NO_OPERATION) | (rows["phase"] != NO_PHASE)
+    counted = rows[is_named] if is_named.any() else rows
+    mix: dict[Kind, float] = {}
+    waits_s: dict[str, float] = {}
+    for phase, kind, seconds in _kinds(counted):
+        mix[kind] = mix.get(kind, 0.0) + seconds
+        if kind.cause is Cause.WAITING:
+            waits_s[phase] = waits_s.get(phase, 0.0) + seconds
+    left_out_s = float(rows["counted_s"].sum() - counted["counted_s"].sum())
+    return ProcessTime(mix, max(0.0, left_out_s), bool(is_named.any()), waits_s)
+
+
+def _kinds(rows: pd.DataFrame) -> Iterator[tuple[str, Kind, float]]:
+    columns = ("phase", "stage", "operation", "category", "resource", "counted_s")
+    for phase, stage, operation, category, resource, seconds in zip(*(rows[name] for name in columns), strict=True):
+        yield phase, Kind(stage, category, cause_of(operation, category, resource)), seconds
