@@ -94,7 +94,7 @@ def _asynchronous_s(path: OwnerPath) -> float:
 
 
 def _spent(path: OwnerPath, is_it: Callable[[Kind], bool], stage: str | None) -> float:
-    """What goes if time of a kind does: of the process, its waits in the stage, and what it waited for of the others."""
+    """What goes if time of a kind does: of the process, its waits in the stage, and of the others."""
     in_stage = path.wait_stages.get(stage, 0.0) if stage is not None else 0.0
     others_s = sum(in_stage * group.wait_s + (1 - in_stage) * _shortened_s(group, is_it) for group in path.followed)
     return _seconds(path.own, is_it) + others_s
