@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from rlscope.analysis.causes import Cause
-from rlscope.analysis.changes import Change, changes_of
+from rlscope.analysis.changes import NOTHING, Change, changes_of
 from rlscope.analysis.owner_path import Followed, OwnerPath, owner_path
 from rlscope.model import NO_OPERATION, STAGES
 from rlscope.text import printable
@@ -118,6 +118,8 @@ def advise(analysis: "Analysis") -> Advice | None:
 def _causes(path: OwnerPath) -> tuple[CauseTime, ...]:
     stages: dict[Cause, dict[str, float]] = {}
     for kind, seconds in path.mix.items():
+        if seconds <= NOTHING * path.total_s:
+            continue
         of_cause = stages.setdefault(kind.cause, {})
         of_cause[kind.stage] = of_cause.get(kind.stage, 0.0) + seconds
     found = []

@@ -54,7 +54,7 @@ class Analysis:
             end, from the start of the first process; `wall_s`, time in which it was the process's phase; of that
             `cpu_s`, `gpu_s` (a device worked for the process: an upper bound where processes share it) and `wait_s`.
         waits: one row per `process`, `phase`, waiting `function` and `stream` ("" if none): `count` of entries, and
-            `wait_s`, which sum to the process's time of category `wait`.
+            `wait_s`, which sum to the process's time of category `wait`; `in_operations_s`, of these in any operation.
         dependencies: one row per `process`, `phase`, process that it waited `on` and `stream` between them: `count` of
             receives and `wait_s`, split by how often each of several senders sent.
         device_timeline: one row per `device` and part of the run from `start_s` to `end_s`: `busy`, the share in which

@@ -51,6 +51,11 @@ def cause_of(operation: str, category: str, resource: str) -> Cause:
     return _OF_RESOURCE.get(resource) or _OF_CATEGORY.get(category, Cause.PYTHON)
 
 
+def waiting_s(mix: Mix) -> float:
+    """Its seconds of cause `waiting`."""
+    return sum(seconds for kind, seconds in mix.items() if kind.cause is Cause.WAITING)
+
+
 class ProcessTime(NamedTuple):
     """The time of a process that counts.
 
@@ -58,13 +63,11 @@ class ProcessTime(NamedTuple):
         mix: its seconds in operations and phases; all of them if it has none of these.
         left_out_s: the others: starting up, ending.
         has_operations: or phases.
-        waits_s: of `mix`, seconds of cause `waiting` by phase.
     """
 
     mix: Mix
     left_out_s: float
     has_operations: bool
-    waits_s: Mapping[str, float]
 
 
 def times_of_processes(breakdown: pd.DataFrame) -> dict[str, ProcessTime]:
@@ -78,16 +81,13 @@ def _time_of(rows: pd.DataFrame) -> ProcessTime:
     is_named = (rows["operation"] != NO_OPERATION) | (rows["phase"] != NO_PHASE)
     counted = rows[is_named] if is_named.any() else rows
     mix: dict[Kind, float] = {}
-    waits_s: dict[str, float] = {}
-    for phase, kind, seconds in _kinds(counted):
+    for kind, seconds in _kinds(counted):
         mix[kind] = mix.get(kind, 0.0) + seconds
-        if kind.cause is Cause.WAITING:
-            waits_s[phase] = waits_s.get(phase, 0.0) + seconds
     left_out_s = float(rows["counted_s"].sum() - counted["counted_s"].sum())
-    return ProcessTime(mix, max(0.0, left_out_s), bool(is_named.any()), waits_s)
+    return ProcessTime(mix, max(0.0, left_out_s), bool(is_named.any()))
 
 
-def _kinds(rows: pd.DataFrame) -> Iterator[tuple[str, Kind, float]]:
-    columns = ("phase", "stage", "operation", "category", "resource", "counted_s")
-    for phase, stage, operation, category, resource, seconds in zip(*(rows[name] for name in columns), strict=True):
-        yield phase, Kind(stage, category, cause_of(operation, category, resource)), seconds
+def _kinds(rows: pd.DataFrame) -> Iterator[tuple[Kind, float]]:
+    columns = ("stage", "operation", "category", "resource", "counted_s")
+    for stage, operation, category, resource, seconds in zip(*(rows[name] for name in columns), strict=True):
+        yield Kind(stage, category, cause_of(operation, category, resource)), seconds

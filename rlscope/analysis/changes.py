@@ -8,6 +8,8 @@ from rlscope.analysis.owner_path import Followed, OwnerPath
 from rlscope.model import Category
 
 SIMULATION, INFERENCE, BACKPROPAGATION = "simulation", "inference", "backpropagation"
+#: What sums of many floats may be off by.
+NOTHING = 1e-9
 ON_DEVICE = (Cause.GPU, Cause.OVERLAP)
 ON_CPU = (Cause.PYTHON, Cause.BACKEND, Cause.LAUNCHES, Cause.OVERLAP)
 
@@ -61,8 +63,7 @@ def changes_of(path: OwnerPath) -> tuple[Change, ...]:
 def _change(path: OwnerPath, name: str, stage: str, assumption: str, saving_s: float) -> Change:
     saving_s = min(max(saving_s, 0.0), path.total_s)
     rest_s = path.total_s - saving_s
-    # Sums of many floats: what is left of nothing is not a speedup.
-    speedup = path.total_s / rest_s if rest_s > 1e-9 * path.total_s else None
+    speedup = path.total_s / rest_s if rest_s > NOTHING * path.total_s else None
     return Change(name, stage, assumption, saving_s, speedup)
 
 

@@ -7,8 +7,11 @@ from functools import cached_property
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from rlscope.analysis.causes import Cause, Kind, Mix, ProcessTime, times_of_processes
-from rlscope.model import Category
+import pandas as pd
+
+from rlscope.analysis.causes import Cause, Kind, Mix, ProcessTime, times_of_processes, waiting_s
+from rlscope.analysis.dependencies import sends
+from rlscope.model import NO_PHASE, Category
 
 if TYPE_CHECKING:
     from rlscope.analysis.breakdown import Analysis
@@ -103,11 +106,11 @@ class _Follower:
 
     def __init__(self, analysis: "Analysis", times: Mapping[str, ProcessTime]) -> None:
         self._times = times
-        shares = _counted_shares(analysis, times)
+        waits = _counted_waits(analysis, times)
         #: Seconds that a process waited for another.
-        self._links = _links(analysis, times, shares)
+        self._links = _links(analysis, times, waits)
         #: Seconds that a process waited with no other end, but perhaps for another process.
-        self._open_s = _open_waits(analysis, shares)
+        self._open_s = _open_waits(waits)
 
     def path_from(self, root: str) -> OwnerPath:
         distances = self._distances(root)
@@ -150,36 +153,40 @@ class _Follower:
         return _joined(_without_waits(own, waited_s), groups, _wait_stages(own))
 
 
-def _counted_shares(analysis: "Analysis", times: Mapping[str, ProcessTime]) -> dict[tuple[str, str], float]:
-    """Of the waits of a process in a phase, the share that counts: waits are known by phase, not by operation."""
-    sums = analysis.waits.groupby(["process", "phase"])["wait_s"].sum()
-    return {
-        (process, phase): min(1.0, times[process].waits_s.get(phase, 0.0) / wait_s) if wait_s > 0 else 0.0
-        for (process, phase), wait_s in sums.items()
-        if process in times
+def _counted_waits(analysis: "Analysis", times: Mapping[str, ProcessTime]) -> pd.DataFrame:
+    """The table of waits with `counted_s`: those in operations, in phases, or all of processes without these."""
+    waits = analysis.waits[analysis.waits["process"].isin(set(times))]
+    has_operations = waits["process"].map({process: time.has_operations for process, time in times.items()})
+    is_whole = (waits["phase"] != NO_PHASE) | ~has_operations.astype(bool)
+    counted_s = waits["in_operations_s"].mask(is_whole, waits["wait_s"])
+    # While a device works or something is compiled, a wait is no time of that cause.
+    sums = counted_s.groupby(waits["process"]).sum()
+    shares = {
+        process: min(1.0, waiting_s(times[process].mix) / whole_s) if whole_s > 0 else 0.0
+        for process, whole_s in sums.items()
     }
+    return waits.assign(counted_s=counted_s * waits["process"].map(shares).astype(float))
 
 
-def _links(
-    analysis: "Analysis", times: Mapping[str, ProcessTime], shares: Mapping[tuple[str, str], float]
-) -> dict[str, dict[str, float]]:
+def _links(analysis: "Analysis", times: Mapping[str, ProcessTime], waits: pd.DataFrame) -> dict[str, dict[str, float]]:
+    keys = ["process", "phase", "stream"]
+    received = waits[~waits["function"].map(sends).astype(bool)].groupby(keys)[["wait_s", "counted_s"]].sum()
     links: dict[str, dict[str, float]] = {process: {} for process in times}
     table = analysis.dependencies
-    for process, phase, on, wait_s in zip(table["process"], table["phase"], table["on"], table["wait_s"], strict=True):
-        if process in times and on in times:
-            links[process][on] = links[process].get(on, 0.0) + wait_s * shares[process, phase]
+    for process, phase, stream, on, wait_s in zip(*(table[name] for name in (*keys, "on", "wait_s")), strict=True):
+        if process not in times or on not in times:
+            continue
+        whole_s, counted_s = received.loc[(process, phase, stream)]
+        link_s = wait_s * counted_s / whole_s if whole_s > 0 else 0.0
+        links[process][on] = links[process].get(on, 0.0) + link_s
     return links
 
 
-def _open_waits(analysis: "Analysis", shares: Mapping[tuple[str, str], float]) -> dict[str, float]:
-    found: dict[str, float] = {}
-    table = analysis.waits[analysis.waits["stream"] == ""]
-    for process, phase, function, wait_s in zip(
-        table["process"], table["phase"], table["function"], table["wait_s"], strict=True
-    ):
-        if (process, phase) in shares and not function.startswith(WITHOUT_PROCESS):
-            found[process] = found.get(process, 0.0) + wait_s * shares[process, phase]
-    return found
+def _open_waits(waits: pd.DataFrame) -> dict[str, float]:
+    without_end = waits[(waits["stream"] == "") & ~waits["function"].str.startswith(WITHOUT_PROCESS)]
+    return {
+        str(process): float(seconds) for process, seconds in without_end.groupby("process")["counted_s"].sum().items()
+    }
 
 
 def _groups(
@@ -229,7 +236,7 @@ def _wait_stages(mix: Mix) -> dict[str, float]:
 
 def _without_waits(mix: Mix, seconds: float) -> Mix:
     """Less so many seconds of waiting, taken from all stages alike."""
-    waits_s = sum(each for kind, each in mix.items() if kind.cause is Cause.WAITING)
+    waits_s = waiting_s(mix)
     left = max(0.0, 1 - seconds / waits_s) if waits_s > 0 else 0.0
     return {kind: each * left if kind.cause is Cause.WAITING else each for kind, each in mix.items()}
 
