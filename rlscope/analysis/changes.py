@@ -3,13 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rlscope.analysis.causes import Cause, Kind, Mix
+from rlscope.analysis.causes import NOTHING, Cause, Kind, Mix
 from rlscope.analysis.owner_path import Followed, OwnerPath
 from rlscope.model import Category
 
 SIMULATION, INFERENCE, BACKPROPAGATION = "simulation", "inference", "backpropagation"
-#: What sums of many floats may be off by.
-NOTHING = 1e-9
 ON_DEVICE = (Cause.GPU, Cause.OVERLAP)
 ON_CPU = (Cause.PYTHON, Cause.BACKEND, Cause.LAUNCHES, Cause.OVERLAP)
 

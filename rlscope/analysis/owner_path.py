@@ -7,18 +7,14 @@ from functools import cached_property
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-import pandas as pd
-
 from rlscope.analysis.causes import Cause, Kind, Mix, ProcessTime, times_of_processes, waiting_s
-from rlscope.analysis.dependencies import sends
-from rlscope.model import NO_PHASE, Category
+from rlscope.analysis.counted_waits import CountedWaits
+from rlscope.model import Category
 
 if TYPE_CHECKING:
     from rlscope.analysis.breakdown import Analysis
 
 INFRASTRUCTURE = "infrastructure"
-#: Waits in which no other process has a part: for time, and for other threads.
-WITHOUT_PROCESS = ("time.", "_thread.", "_queue.")
 #: What tells processes apart that do the same: a number, or a process id.
 _NUMBER = re.compile(r"[ _-]*(\d+|\(\d+\)|#\d+)$")
 
@@ -65,6 +61,7 @@ class OwnerPath:
         process: that paces it: of all, the one with most seconds in operations and phases.
         own: its seconds, without those in which it waited for `followed`.
         followed: whom it waited for.
+        unfollowed: seconds of its waits that were not followed, by function, the longest first.
         wait_stages: of its waits, the share of each stage.
         left_out_s: its seconds in no operation and no phase.
         has_operations: or phases; without, all its seconds count.
@@ -73,6 +70,7 @@ class OwnerPath:
     process: str
     own: Mix
     followed: tuple[Followed, ...]
+    unfollowed: Mapping[str, float]
     wait_stages: Mapping[str, float]
     left_out_s: float
     has_operations: bool
@@ -106,11 +104,7 @@ class _Follower:
 
     def __init__(self, analysis: "Analysis", times: Mapping[str, ProcessTime]) -> None:
         self._times = times
-        waits = _counted_waits(analysis, times)
-        #: Seconds that a process waited for another.
-        self._links = _links(analysis, times, waits)
-        #: Seconds that a process waited with no other end, but perhaps for another process.
-        self._open_s = _open_waits(waits)
+        self._waits = CountedWaits(analysis, times)
 
     def path_from(self, root: str) -> OwnerPath:
         distances = self._distances(root)
@@ -118,16 +112,17 @@ class _Follower:
         for process in sorted(distances, key=lambda name: -distances[name]):
             if process != root:
                 mixes[process] = self._mix_of(process, distances, mixes)
-        waited_for = dict(self._links[root])
+        waited_for = dict(self._waits.links[root])
         # A wait without another end, as for one of several pipes, is most likely for those that sent something.
         candidates = set(waited_for) or set(self._times) - {root}
         for process in candidates - set(mixes):
             mixes[process] = self._mix_of(process, {process: 0}, mixes)
-        groups = _groups(candidates, waited_for, mixes, self._open_s.get(root, 0.0))
+        groups = _groups(candidates, waited_for, mixes, self._waits.open_s.get(root, 0.0))
         return OwnerPath(
             process=root,
             own=_without_waits(self._times[root].mix, sum(group.wait_s for group in groups)),
             followed=groups,
+            unfollowed=self._waits.not_followed(root, any(group.assumed_s > 0 for group in groups)),
             wait_stages=_wait_stages(self._times[root].mix),
             left_out_s=self._times[root].left_out_s,
             has_operations=self._times[root].has_operations,
@@ -138,7 +133,7 @@ class _Follower:
         found = {root: 0}
         reached = [root]
         for process in reached:
-            for other in self._links[process]:
+            for other in self._waits.links[process]:
                 if other not in found:
                     found[other] = found[process] + 1
                     reached.append(other)
@@ -146,47 +141,11 @@ class _Follower:
 
     def _mix_of(self, process: str, distances: Mapping[str, int], mixes: Mapping[str, Mix]) -> Mix:
         """What a process did while it did not wait for those through which it was reached."""
-        links, own = self._links[process], self._times[process].mix
+        links, own = self._waits.links[process], self._times[process].mix
         farther = {other: s for other, s in links.items() if distances.get(other, 0) > distances[process]}
         groups = _groups(set(farther), farther, mixes, 0.0)
-        waited_s = sum(links.values()) + self._open_s.get(process, 0.0)
+        waited_s = sum(links.values()) + self._waits.open_s.get(process, 0.0)
         return _joined(_without_waits(own, waited_s), groups, _wait_stages(own))
-
-
-def _counted_waits(analysis: "Analysis", times: Mapping[str, ProcessTime]) -> pd.DataFrame:
-    """The table of waits with `counted_s`: those in operations, in phases, or all of processes without these."""
-    waits = analysis.waits[analysis.waits["process"].isin(set(times))]
-    has_operations = waits["process"].map({process: time.has_operations for process, time in times.items()})
-    is_whole = (waits["phase"] != NO_PHASE) | ~has_operations.astype(bool)
-    counted_s = waits["in_operations_s"].mask(is_whole, waits["wait_s"])
-    # While a device works or something is compiled, a wait is no time of that cause.
-    sums = counted_s.groupby(waits["process"]).sum()
-    shares = {
-        process: min(1.0, waiting_s(times[process].mix) / whole_s) if whole_s > 0 else 0.0
-        for process, whole_s in sums.items()
-    }
-    return waits.assign(counted_s=counted_s * waits["process"].map(shares).astype(float))
-
-
-def _links(analysis: "Analysis", times: Mapping[str, ProcessTime], waits: pd.DataFrame) -> dict[str, dict[str, float]]:
-    keys = ["process", "phase", "stream"]
-    received = waits[~waits["function"].map(sends).astype(bool)].groupby(keys)[["wait_s", "counted_s"]].sum()
-    links: dict[str, dict[str, float]] = {process: {} for process in times}
-    table = analysis.dependencies
-    for process, phase, stream, on, wait_s in zip(*(table[name] for name in (*keys, "on", "wait_s")), strict=True):
-        if process not in times or on not in times:
-            continue
-        whole_s, counted_s = received.loc[(process, phase, stream)]
-        link_s = wait_s * counted_s / whole_s if whole_s > 0 else 0.0
-        links[process][on] = links[process].get(on, 0.0) + link_s
-    return links
-
-
-def _open_waits(waits: pd.DataFrame) -> dict[str, float]:
-    without_end = waits[(waits["stream"] == "") & ~waits["function"].str.startswith(WITHOUT_PROCESS)]
-    return {
-        str(process): float(seconds) for process, seconds in without_end.groupby("process")["counted_s"].sum().items()
-    }
 
 
 def _groups(

@@ -168,8 +168,11 @@ def test_a_change_to_all_there_is_has_no_bound(advice_on: Callable[..., Advice])
 def test_of_stages_that_are_not_named_nothing_is_known(advice_on: Callable[..., Advice]) -> None:
     advice = advice_on(Piece(3, "simulation"), Piece(1, "choose_action"))
     assert set(savings(advice)) == {"step environments asynchronously", "move the simulation to the device"}
-    assert "No time is in inference or backpropagation, so what a change there could save is not known." in advice.text
-    assert "1 s are in none of the stages" in advice.text
+    assert (
+        "No time of the path is in inference or backpropagation, so what a change there could save is not known."
+        in advice.text
+    )
+    assert "1 s are in no stage, where no change counts them." in advice.text
 
 
 def test_small_savings_are_not_said(advice_on: Callable[..., Advice]) -> None:
@@ -190,8 +193,8 @@ def test_a_lock_step(advice_on: Callable[..., Advice]) -> None:
         Cause.SIMULATOR: pytest.approx(5), Cause.WAITING: pytest.approx(3), Cause.PYTHON: pytest.approx(2),
     }  # fmt: skip
     assert (
-        "main waited 8 s for worker_0 and 1 more, which needed 5 s on average (4 s to 6 s); the other 3 s of waiting "
-        "are lock-step, transfer, or want of a core."
+        "main waited 8 s for worker_0 and 1 more, which needed 5 s on average (4 s to 6 s), 100 % of it for the "
+        "simulator; the other 3 s of waiting are lock-step, transfer, or want of a core."
     ) in advice.text
     assert savings(advice) == {
         "move the simulation to the device": pytest.approx(8),
@@ -219,7 +222,7 @@ def test_what_a_worker_waits_outside_operations_is_not_its_work(advice_on: Calla
         receive(5, "simulation", "pipe:[0]"), Piece(5, "backpropagation"),
         worker=(receive(6, "", "pipe:[9]"), SLEEP._replace(seconds=4), send("pipe:[0]")),
     )  # fmt: skip
-    assert "main waited 5 s for worker, which needed 4 s; the other 1 s" in advice.text
+    assert "main waited 5 s for worker, which needed 4 s, 100 % of it for waiting; the other 1 s" in advice.text
 
 
 def test_waits_are_followed_to_the_end(advice_on: Callable[..., Advice]) -> None:
@@ -272,6 +275,15 @@ def test_waits_in_which_no_process_has_a_part_stay(advice_on: Callable[..., Advi
     advice = advice_on(wait(8, "training_loop", function), Piece(2, "backpropagation"), runner=(SIMULATOR,))
     assert (advice.cause, advice.seconds) == (Cause.WAITING, pytest.approx(8))
     assert savings(advice) == {"compile the update": pytest.approx(2)}
+    assert f"main waited 8 s in {function} for nothing that was recorded in an operation." in advice.text
+
+
+def test_many_calls_are_told_from_long_ones(advice_on: Callable[..., Advice]) -> None:
+    """Calls while a device works, of another category, stage or process, or from the same category, are others."""
+    call = Piece(0.02, "backpropagation", Category.BACKEND)
+    others = (BACKEND._replace(operation="inference", seconds=0.1), Piece(0.1, "compile", Category.BACKEND))
+    advice = advice_on(*[call] * 100, *others, Piece(0.1), worker=(call,))
+    assert "2.1 s of 2.2 s (95 %), 2 s of it in backpropagation, 100 entries of 0.02 s;" in advice.text
 
 
 def test_without_operations_all_time_counts(advice_on: Callable[..., Advice]) -> None:
@@ -355,6 +367,7 @@ def kept(name: str) -> Advice:
         breakdown=breakdown,
         waits=pd.DataFrame(columns=list(WAIT_COLUMNS)),
         dependencies=pd.DataFrame(columns=list(DEPENDENCY_COLUMNS)),
+        transitions=pd.DataFrame(document["transitions"]),
         gpu_operations=pd.DataFrame(document["gpu_operations"]),
         complete=document["complete"],
         dropped_events=document["dropped_events"],
@@ -373,6 +386,8 @@ def test_an_eager_update_on_a_gpu() -> None:
     eager, compiled = kept("td3_pytorch_eager"), kept("td3_pytorch_compiled")
     assert eager.cause is Cause.BACKEND
     assert seconds_of(eager, Cause.GPU) < 0.05 * eager.total_s
+    # Of 15 us: far from what arithmetic would be worth.
+    assert "4.12 s of it in backpropagation, " in eager.text and " entries of 15.7 us;" in eager.text
     best = eager.changes[0]
     assert best.name == "compile the update"
     # What compiling it saved, once compiled, is less than the bound.
