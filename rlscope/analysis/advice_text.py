@@ -1,6 +1,7 @@
 """The sentences in which advice is given: causes, whom was waited for, changes, what the numbers do not know."""
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from rlscope.analysis.causes import STANDS_OUT, Cause, CauseTime, cause_times
@@ -101,7 +102,7 @@ def _waited_sentences(path: OwnerPath) -> Iterator[str]:
         )
     for function, seconds in path.unfollowed.items():
         if seconds >= SAID * path.total_s:
-            yield f"{path.process} waited {_s(seconds)} in {function} for nothing that was recorded in an operation."
+            yield f"{path.process} waited {_s(seconds)} in {function}, for no process that is known."
 
 
 def _needed(group: Followed) -> str:
@@ -110,7 +111,7 @@ def _needed(group: Followed) -> str:
         needed += f" on average ({_s(min(group.work_s))} to {_s(max(group.work_s))})"
     if group.mean_s > 0:
         most = cause_times(group.mix)[0]
-        needed += f", {_percent(most.share)} of it for {TEXTS[most.cause]}"
+        needed += f", {_percent(most.share)} of it {TEXTS[most.cause]}"
     return needed
 
 
@@ -129,16 +130,20 @@ def _assumed(group: Followed) -> str:
 def _change_sentences(path: OwnerPath, changes: Sequence[Change]) -> Iterator[str]:
     shown = [change for change in changes if change.saving_s >= SAID * path.total_s]
     if shown:
-        yield f"At most: {'; '.join(_change_text(change) for change in shown)}."
+        # Of one process alone, to have a simulation elsewhere saves the same wherever that is.
+        groups = [list(group) for _, group in groupby(shown, key=lambda change: round(change.saving_s, 9))]
+        yield f"At most: {'; '.join(_change_text(group) for group in groups)}."
     elif changes:
         yield f"No change that is known here could save {_percent(SAID)}."
 
 
-def _change_text(change: Change) -> str:
-    saved = f"{_s(change.saving_s)} less, if {change.assumption}"
-    if change.speedup is None:
-        return f"{change.name}, all of it ({saved})"
-    return f"{change.name}, {_times(change.speedup)} times as fast ({saved})"
+def _change_text(same: Sequence[Change]) -> str:
+    names = " or ".join(change.name for change in same)
+    first = same[0]
+    saved = f"{_s(first.saving_s)} less, if {first.assumption}"
+    if first.speedup is None:
+        return f"{names}, all of it ({saved})"
+    return f"{names}, {_times(first.speedup)} times as fast ({saved})"
 
 
 def _limit_sentences(analysis: "Analysis", path: OwnerPath, changes: Sequence[Change]) -> Iterator[str]:

@@ -151,7 +151,11 @@ def test_changes(advice_on: Callable[..., Advice]) -> None:
         "compile the update": (pytest.approx(3), pytest.approx(10 / 7)),
         "batch inference": (pytest.approx(2), pytest.approx(10 / 8)),
     }
-    assert "compile the update, 1.4 times as fast (3 s less, if the CPU took no time for the update)" in advice.text
+    assert (
+        "At most: step environments asynchronously or move the simulation to the device, 1.7 times as fast (4 s less, "
+        "if nothing waited for a simulation); compile the update, 1.4 times as fast (3 s less, if the CPU took no time "
+        "for the update); batch inference, 1.2 times as fast (2 s less, if inference took no time)."
+    ) in advice.text
 
 
 def test_what_the_device_works_stays_with_a_compiled_update(advice_on: Callable[..., Advice]) -> None:
@@ -193,7 +197,7 @@ def test_a_lock_step(advice_on: Callable[..., Advice]) -> None:
         Cause.SIMULATOR: pytest.approx(5), Cause.WAITING: pytest.approx(3), Cause.PYTHON: pytest.approx(2),
     }  # fmt: skip
     assert (
-        "main waited 8 s for worker_0 and 1 more, which needed 5 s on average (4 s to 6 s), 100 % of it for the "
+        "main waited 8 s for worker_0 and 1 more, which needed 5 s on average (4 s to 6 s), 100 % of it the "
         "simulator; the other 3 s of waiting are lock-step, transfer, or want of a core."
     ) in advice.text
     assert savings(advice) == {
@@ -222,7 +226,7 @@ def test_what_a_worker_waits_outside_operations_is_not_its_work(advice_on: Calla
         receive(5, "simulation", "pipe:[0]"), Piece(5, "backpropagation"),
         worker=(receive(6, "", "pipe:[9]"), SLEEP._replace(seconds=4), send("pipe:[0]")),
     )  # fmt: skip
-    assert "main waited 5 s for worker, which needed 4 s, 100 % of it for waiting; the other 1 s" in advice.text
+    assert "main waited 5 s for worker, which needed 4 s, 100 % of it waiting; the other 1 s" in advice.text
 
 
 def test_waits_are_followed_to_the_end(advice_on: Callable[..., Advice]) -> None:
@@ -275,7 +279,7 @@ def test_waits_in_which_no_process_has_a_part_stay(advice_on: Callable[..., Advi
     advice = advice_on(wait(8, "training_loop", function), Piece(2, "backpropagation"), runner=(SIMULATOR,))
     assert (advice.cause, advice.seconds) == (Cause.WAITING, pytest.approx(8))
     assert savings(advice) == {"compile the update": pytest.approx(2)}
-    assert f"main waited 8 s in {function} for nothing that was recorded in an operation." in advice.text
+    assert f"main waited 8 s in {function}, for no process that is known." in advice.text
 
 
 def test_many_calls_are_told_from_long_ones(advice_on: Callable[..., Advice]) -> None:
@@ -335,7 +339,7 @@ PIECES = st.one_of(
 
 
 @given(st.lists(st.lists(PIECES, max_size=8), min_size=1, max_size=4))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_no_change_saves_more_than_there_is(processes: list[list[Piece]]) -> None:
     """Causes share out the time of the process, whatever processes did and waited for."""
     names = ("main", "worker_0", "worker_1", "server")

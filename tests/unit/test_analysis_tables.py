@@ -87,8 +87,15 @@ def test_document(analysis: Analysis) -> None:
     }  # fmt: skip
     # The helper waits beside the main thread, which works.
     assert waits == [
-        {"process": "trainer", "phase": "train", "function": "queue.get", "stream": "", "count": 1, "wait_s": 0.0,
-         "in_operations_s": 0.0}
+        {
+            "process": "trainer",
+            "phase": "train",
+            "function": "queue.get",
+            "stream": "",
+            "count": 1,
+            "wait_s": 0.0,
+            "in_operations_s": 0.0,
+        }
     ]
     assert [(p["process"], p["parent_pid"], p["role"], p["exit_status"], p["start_s"]) for p in processes[1:]] == [
         ("process (8)", 7, "worker", 8, 1e-7),
