@@ -1,6 +1,6 @@
 """What an instant of a process is bound by: the causes, as rows of the breakdown define them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
@@ -112,22 +112,17 @@ class ProcessTime(NamedTuple):
 
 def times_of_processes(breakdown: pd.DataFrame) -> dict[str, ProcessTime]:
     """What counts of each process, corrected where the breakdown is."""
+    is_named = (breakdown["operation"] != NO_OPERATION) | (breakdown["phase"] != NO_PHASE)
+    with_names = set(breakdown.loc[is_named, "process"])
     corrected = breakdown["corrected_seconds"]
-    table = breakdown.assign(counted_s=corrected.where(corrected.notna(), breakdown["seconds"]).astype(float))
-    return {str(process): _time_of(rows) for process, rows in table.groupby("process", sort=False)}
-
-
-def _time_of(rows: pd.DataFrame) -> ProcessTime:
-    is_named = (rows["operation"] != NO_OPERATION) | (rows["phase"] != NO_PHASE)
-    counted = rows[is_named] if is_named.any() else rows
-    mix: dict[Kind, float] = {}
-    for kind, seconds in _kinds(counted):
-        mix[kind] = mix.get(kind, 0.0) + seconds
-    left_out_s = float(rows["counted_s"].sum() - counted["counted_s"].sum())
-    return ProcessTime(mix, max(0.0, left_out_s), bool(is_named.any()))
-
-
-def _kinds(rows: pd.DataFrame) -> Iterator[tuple[Kind, float]]:
-    columns = ("stage", "operation", "category", "resource", "counted_s")
-    for stage, operation, category, resource, seconds in zip(*(rows[name] for name in columns), strict=True):
-        yield Kind(stage, category, cause_of(operation, category, resource)), seconds
+    seconds = corrected.where(corrected.notna(), breakdown["seconds"]).astype(float)
+    columns = (breakdown[name] for name in ("process", "stage", "operation", "category", "resource"))
+    mixes: dict[str, dict[Kind, float]] = {process: {} for process in breakdown["process"].unique()}
+    left_out_s = dict.fromkeys(mixes, 0.0)
+    for is_in, time_s, process, stage, operation, category, resource in zip(is_named, seconds, *columns, strict=True):
+        if is_in or process not in with_names:
+            kind = Kind(stage, category, cause_of(operation, category, resource))
+            mixes[process][kind] = mixes[process].get(kind, 0.0) + time_s
+        else:
+            left_out_s[process] += time_s
+    return {process: ProcessTime(mix, left_out_s[process], process in with_names) for process, mix in mixes.items()}

@@ -75,7 +75,7 @@ def result(
         columns=["stage", "category", "resource", "seconds"],
     )
     table = breakdown_table(name, rows[rows["seconds"] > 0], training_s)
-    return Result(Workload(name, name, environment, group), table, 0, 0, 0, 100, transitions)
+    return Result(Workload(name, name, environment, group), table, 0, 0, 0, 100, transitions, "")
 
 
 def gpu_result(name: str, cuda_s: float, gpu_s: float) -> Result:
@@ -90,7 +90,7 @@ def gpu_result(name: str, cuda_s: float, gpu_s: float) -> Result:
         columns=["stage", "category", "resource", "seconds"],
     )
     return Result(
-        Workload(name, name, "walker", "on-policy"), breakdown_table(name, rows, 100), 0, cuda_s, gpu_s, 100, NONE
+        Workload(name, name, "walker", "on-policy"), breakdown_table(name, rows, 100), 0, cuda_s, gpu_s, 100, NONE, ""
     )
 
 
@@ -275,7 +275,7 @@ def framework_result(name: str, training_s: float, python: float, calls: float, 
         columns=NONE.columns,
     )
     table = breakdown_table(name, rows, training_s)
-    return Result(Workload(name, name, "TD3", group), table, 0, 0, 0, 100, transitions)
+    return Result(Workload(name, name, "TD3", group), table, 0, 0, 0, 100, transitions, "")
 
 
 def test_metrics_of_the_framework_comparison() -> None:
@@ -431,7 +431,7 @@ def test_metrics_of_simulators_on_a_gpu() -> None:
     )
     names = ["Ant-v5", "HalfCheetah-v5", "Hopper-v5", "Walker2d-v5"]
     results = [
-        Result(Workload(name, name, "mujoco", "wrapped"), breakdown_table(name, rows, 100), 0, 39, 10, 100, NONE)
+        Result(Workload(name, name, "mujoco", "wrapped"), breakdown_table(name, rows, 100), 0, 39, 10, 100, NONE, "")
         for name in names
     ]
     measured = simulator_choice.measurements(SIMULATORS, results)
