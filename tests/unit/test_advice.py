@@ -50,13 +50,17 @@ def receive(seconds: float, operation: str, stream: str) -> Piece:
     return wait(seconds, operation, f"posix.read {stream}")
 
 
-def traced(directory: Path, processes: dict[str, Sequence[Piece]], roles: dict[str, str] | None = None) -> Path:
+def traced(
+    directory: Path, processes: dict[str, Sequence[Piece]], roles: dict[str, str] | None = None, phase: str = ""
+) -> Path:
     """A trace of processes whose pieces follow one after the other from time 0, the first of which is the command's."""
     writer = TraceWriter(directory)
     for pid, (name, pieces) in enumerate(processes.items(), start=1):
         process = writer.process(pid=pid)
         process.properties({"process_name": name} | ({"role": roles[name]} if roles and name in roles else {}))
         thread, now = process.thread(), 0
+        if phase:
+            thread.begin_phase(now, phase)
         queue = process.queue(0) if any(piece.on_device for piece in pieces) else None
         for piece in pieces:
             end = now + round(piece.seconds * S)
@@ -218,6 +222,21 @@ def test_waiting_outside_operations_does_not_count(advice_on: Callable[..., Advi
         Cause.SIMULATOR: pytest.approx(4), Cause.PYTHON: pytest.approx(2),
     }  # fmt: skip
     assert "Left out are 4 s of main outside operations" in advice.text
+
+
+def test_all_waiting_in_a_phase_counts(tmp_path: Path) -> None:
+    """In no operation, as of a process that receives what it trains on."""
+    processes = {
+        "training": (receive(6, "", "pipe:[0]"), Piece(4, "backpropagation")),
+        "self_play": (Piece(5, "inference", Category.BACKEND), Piece(1), send("pipe:[0]")),
+    }
+    advice = advise(analyze(open_trace(traced(tmp_path, processes, phase="generation"))))
+    assert advice is not None
+    assert (advice.process, advice.total_s) == ("training", pytest.approx(10))
+    assert {each.cause: each.seconds for each in advice.causes} == {
+        Cause.BACKEND: pytest.approx(5), Cause.PYTHON: pytest.approx(5),
+    }  # fmt: skip
+    assert savings(advice)["batch inference"] == pytest.approx(5)
 
 
 def test_what_a_worker_waits_outside_operations_is_not_its_work(advice_on: Callable[..., Advice]) -> None:
