@@ -10,10 +10,12 @@ from experiments.case_study import CaseStudy
 from experiments.execute import Execution
 from experiments.recording import StudyRun, Workload
 from experiments.statistics import bootstrap_mean
+from rlscope.analysis.advice import advise
 from rlscope.analysis.breakdown import analyze
 from rlscope.errors import IncompleteTraceError, UsageError
 from rlscope.model import NO_OPERATION, Category, Resource
 from rlscope.plots.folding import fold_breakdown, fold_transitions
+from rlscope.plots.page import Page
 from rlscope.plots.tables import TRANSITION_COLUMNS, breakdown_table, in_stack_order, transitions_table
 from rlscope.trace.reader import open_trace
 
@@ -34,6 +36,7 @@ class Result:
         gpu_s: recorded seconds of training with a GPU busy.
         timesteps: recorded.
         transitions: as from `transitions_table`.
+        advice: what bounds the run, in a paragraph.
     """
 
     workload: Workload
@@ -43,6 +46,7 @@ class Result:
     gpu_s: float
     timesteps: int
     transitions: pandas.DataFrame
+    advice: str
 
     def percent(self, stage: str) -> float:
         """The stage's share of training time."""
@@ -119,8 +123,17 @@ def result_of(study_run: StudyRun, execution: Execution) -> Result:
     training = breakdown[breakdown["stage"] != NO_OPERATION]
     cuda_s = training.loc[training["category"] == Category.CUDA.label, "seconds"].sum()
     gpu_s = training.loc[training["resource"].isin(ON_GPU), "seconds"].sum()
-    timesteps = analysis.timesteps
-    return Result(study_run.workload, table, folded.left_out_s, float(cuda_s), float(gpu_s), timesteps, transitions)
+    advice = advise(analysis)
+    return Result(
+        workload=study_run.workload,
+        table=table,
+        left_out_s=folded.left_out_s,
+        cuda_s=float(cuda_s),
+        gpu_s=float(gpu_s),
+        timesteps=analysis.timesteps,
+        transitions=transitions,
+        advice=advice.text if advice is not None else "",
+    )
 
 
 def unrecorded_training_s(execution: Execution, timesteps: float, total_timesteps: int) -> float | None:
@@ -141,6 +154,16 @@ def by_workload(results: Iterable[Result]) -> dict[Workload, list[Result]]:
     for result in results:
         groups[result.workload].append(result)
     return dict(groups)
+
+
+def add_advice(page: Page, results: Sequence[Result]) -> None:
+    """What bounds the first repetition of each workload, on the study's page."""
+    page.heading("What bounds each run")
+    rows = [
+        (workload.environment, workload.name, repetitions[0].advice)
+        for workload, repetitions in by_workload(results).items()
+    ]
+    page.table(pandas.DataFrame(rows, columns=["environment", "workload", "advice"]))
 
 
 def each(repetitions: Mapping[str, Sequence[Result]], number: Callable[[Result], float]) -> dict[str, list[float]]:

@@ -80,9 +80,9 @@ class SweepDict(TypedDict, total=False):
     crossings: dict[str, int]
     # (phase, start_ticks, end_ticks): its first begin and its last end, of each named phase, in order of start.
     phases: list[tuple[str, int, int]]
-    # (phase, name of the boundary with its stream, count, ticks). Entries on any thread; ticks are the process's, and
-    # sum to those of the breakdown's category `wait`.
-    waits: list[tuple[str, str, int, int]]
+    # (phase, name of the boundary with its stream, count, ticks in operations, ticks). Entries on any thread; ticks are
+    # the process's, and sum to those of the breakdown's category `wait`.
+    waits: list[tuple[str, str, int, int, int]]
     # (name, whether it waits for the device, count)
     cuda_calls: list[tuple[str, bool, int]]
     gpu: list[_Device]

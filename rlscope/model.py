@@ -6,6 +6,8 @@ NO_OPERATION = "(none)"
 NO_PHASE = "(none)"
 STAGES = ("simulation", "inference", "backpropagation")
 TRAINING_LOOP = "training_loop"
+#: The operation in which a framework traces and compiles a function.
+COMPILE = "compile"
 
 
 class Category(IntEnum):

@@ -99,6 +99,7 @@ class Twin:
         self.phases: dict[str, tuple[int, int]] = {}  # first begin and last end, in order of the first begin
         self.entered_waits: Counter[tuple[str, str]] = Counter()
         self.waited: Counter[tuple[str, str]] = Counter()
+        self.waited_in_operations: Counter[tuple[str, str]] = Counter()
         self.transitions: Counter[tuple[str, ...]] = Counter()
         self.events: Counter[str] = Counter()
         self.crossings: Counter[str] = Counter()
@@ -201,7 +202,9 @@ class Twin:
         row = self.row(owner, running, scope)
         self.breakdown[row] += end - start
         if category_of(self.stacks[owner]) is Category.WAIT:
-            self.waited[self.phase(), boundaries_of(self.stacks[owner])[-1].name] += end - start
+            wait = self.phase(), boundaries_of(self.stacks[owner])[-1].name
+            self.waited[wait] += end - start
+            self.waited_in_operations[wait] += (end - start) * bool(self.operations(owner))
         self.run_down(owner, row, bool(running), end - start)
         if running and any(self.removed_now):
             turned = scope if self.coincident else (running[0][1].stage, running[0][1].operation)
@@ -336,7 +339,7 @@ def sweep_twin(script: ProcessScript) -> dict[str, Any]:
         "threads": dict(twin.threads),
         "phases": [(name, *span) for name, span in twin.phases.items()],
         "waits": {
-            key: (twin.entered_waits[key], twin.waited[key])
+            key: (twin.entered_waits[key], twin.waited_in_operations[key], twin.waited[key])
             for key in twin.entered_waits.keys() | twin.waited.keys()
             if twin.entered_waits[key] or twin.waited[key]
         },

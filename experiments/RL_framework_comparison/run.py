@@ -12,7 +12,7 @@ from scipy import stats
 from experiments.case_study import CaseStudy, hardware
 from experiments.claims import claims_table, judge, load_claims
 from experiments.command_line import Outcome, command_line
-from experiments.results import Result, by_workload, gpu_percent, mean_table, mean_transitions, results_of
+from experiments.results import Result, add_advice, by_workload, gpu_percent, mean_table, mean_transitions, results_of
 from experiments.statistics import Estimate, bootstrap
 from rlscope.plots.breakdown import breakdown_figure
 from rlscope.plots.page import Page
@@ -53,6 +53,7 @@ def run(study: CaseStudy) -> Outcome:
     verdicts = judge(
         load_claims(HERE / "claims.toml"), measured, hardware(), study.is_provisional, left_out=bool(missing)
     )
+    add_advice(page, results)
     page.heading("Claims")
     page.table(claims_table(verdicts))
     page.write(study.output / "index.html")

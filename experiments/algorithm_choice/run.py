@@ -10,7 +10,16 @@ from pathlib import Path
 from experiments.case_study import CaseStudy, hardware
 from experiments.claims import claims_table, judge, load_claims
 from experiments.command_line import Outcome, command_line
-from experiments.results import ON_GPU, Result, by_workload, each, mean_table, python_to_simulator, results_of
+from experiments.results import (
+    ON_GPU,
+    Result,
+    add_advice,
+    by_workload,
+    each,
+    mean_table,
+    python_to_simulator,
+    results_of,
+)
 from experiments.statistics import Estimate, bootstrap
 from rlscope.model import Resource
 from rlscope.plots.breakdown import breakdown_figure
@@ -49,6 +58,7 @@ def run(study: CaseStudy) -> Outcome:
 
     claims = load_claims(HERE / "claims.toml")
     verdicts = judge(claims, measured, hardware(), study.is_provisional, left_out=bool(failures))
+    add_advice(page, results)
     page.heading("Claims")
     page.table(claims_table(verdicts))
     page.write(study.output / "index.html")

@@ -13,6 +13,7 @@ from experiments.claims import claims_table, judge, load_claims
 from experiments.command_line import Outcome, command_line
 from experiments.results import (
     Result,
+    add_advice,
     by_workload,
     each,
     gpu_percent,
@@ -69,6 +70,7 @@ def run(study: CaseStudy) -> Outcome:
             left_out=bool(missing),
         )
     ]
+    add_advice(page, results)
     page.heading("Claims")
     page.table(claims_table(verdicts))
     page.write(study.output / "index.html")

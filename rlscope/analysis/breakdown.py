@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from rlscope.analysis.advice import advise
 from rlscope.analysis.correction import AppliedCorrection, Corrected, CorrectedProcess, Correction, removed_s
 from rlscope.analysis.dependencies import dependencies_table, waits_table
 from rlscope.analysis.device_timeline import busy_parts, device_timeline_table
@@ -54,7 +55,7 @@ class Analysis:
             end, from the start of the first process; `wall_s`, time in which it was the process's phase; of that
             `cpu_s`, `gpu_s` (a device worked for the process: an upper bound where processes share it) and `wait_s`.
         waits: one row per `process`, `phase`, waiting `function` and `stream` ("" if none): `count` of entries, and
-            `wait_s`, which sum to the process's time of category `wait`.
+            `wait_s`, which sum to the process's time of category `wait`; `in_operations_s`, of these in any operation.
         dependencies: one row per `process`, `phase`, process that it waited `on` and `stream` between them: `count` of
             receives and `wait_s`, split by how often each of several senders sent.
         device_timeline: one row per `device` and part of the run from `start_s` to `end_s`: `busy`, the share in which
@@ -109,6 +110,7 @@ class Analysis:
 
     def to_json_dict(self) -> dict[str, Any]:
         """The document of `analyze --json`, schema 1."""
+        advice = advise(self)
         return {
             "schema": SCHEMA,
             "complete": self.complete,
@@ -129,6 +131,7 @@ class Analysis:
             "extrapolated_s": self.extrapolated_s,
             "correction": asdict(self.correction) if self.correction is not None else None,
             "uncorrected": self.uncorrected,
+            "advice": advice.to_json_dict() if advice is not None else None,
         }
 
 

@@ -6,7 +6,7 @@ import pandas as pd
 
 from rlscope.analysis.sweep import NS_PER_S, TraceSweep
 
-WAIT_COLUMNS = ("process", "phase", "function", "stream", "count", "wait_s")
+WAIT_COLUMNS = ("process", "phase", "function", "stream", "count", "wait_s", "in_operations_s")
 DEPENDENCY_COLUMNS = ("process", "phase", "on", "stream", "count", "wait_s")
 #: How the names of functions begin that send: `posix.write`, `_socket.socket.sendall`.
 SENDS = ("write", "send")
@@ -21,10 +21,14 @@ def waits_table(swept: TraceSweep) -> pd.DataFrame:
     for process in swept.processes:
         found = process.found["waits"]
         lengths = process.file.clock.partition_ns(process.found["start_ticks"], (row[-1] for row in found))
-        for (phase, name, count, _), ns in zip(found, lengths, strict=True):
+        for (phase, name, count, in_operations, _), ns in zip(found, lengths, strict=True):
             function, _, stream = name.partition(" ")
-            rows.append((process.name, phase, function, stream, count, ns / NS_PER_S))
-    return pd.DataFrame(rows, columns=list(WAIT_COLUMNS)).astype({"count": int, "wait_s": float})
+            # Of the time in which the process waited, rounded with it: never more than that.
+            in_operations_s = min(process.length_ns(in_operations), ns) / NS_PER_S
+            rows.append((process.name, phase, function, stream, count, ns / NS_PER_S, in_operations_s))
+    return pd.DataFrame(rows, columns=list(WAIT_COLUMNS)).astype(
+        {"count": int, "wait_s": float, "in_operations_s": float}
+    )
 
 
 def dependencies_table(waits: pd.DataFrame, boots: Mapping[str, bytes]) -> pd.DataFrame:
@@ -40,7 +44,7 @@ def dependencies_table(waits: pd.DataFrame, boots: Mapping[str, bytes]) -> pd.Da
     on_stream = waits[waits["stream"] != ""]
     users = zip(on_stream["process"], on_stream["stream"], strict=True)
     ends = on_stream.assign(end=[_end(stream, boots[process]) for process, stream in users])
-    is_send = ends["function"].str.rsplit(".").str[-1].str.startswith(SENDS)
+    is_send = ends["function"].map(sends).astype(bool)
     received = ends[~is_send].groupby(["process", "phase", "stream", "end"], sort=False, as_index=False)
     sent = ends[is_send].groupby(["process", "end"], sort=False, as_index=False)["count"].sum()
     sent = sent[sent["count"] > 0].rename(columns={"process": "on", "count": "sent"})
@@ -49,6 +53,11 @@ def dependencies_table(waits: pd.DataFrame, boots: Mapping[str, bytes]) -> pd.Da
     shares = edges["sent"] / edges.groupby(["process", "end", "phase"])["sent"].transform("sum")
     edges = edges.assign(count=edges["count"] * shares, wait_s=edges["wait_s"] * shares)
     return edges[list(DEPENDENCY_COLUMNS)].reset_index(drop=True)
+
+
+def sends(function: str) -> bool:
+    """Whether it sends to a stream, by its name; else it receives."""
+    return function.rpartition(".")[2].startswith(SENDS)
 
 
 def _end(stream: str, boot_id: bytes) -> tuple[bytes, str]:

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from rlscope.analysis.breakdown import Analysis, group_seconds, records
 from rlscope.analysis.breakdown import analyze as analyze_trace
+from rlscope.cli.advice import advice_lines
 from rlscope.cli.correction import chosen, correct_option, correction_lines
 from rlscope.cli.machines import machine_lines
 from rlscope.cli.processes import TOTALS, phases_shown, process_lines, process_tree, waited_for
@@ -123,6 +124,7 @@ def _print_tables(analyses: Sequence[Analysis], breakdowns: Sequence[pd.DataFram
     for analysis in analyses:
         console.print(_summary(analysis), soft_wrap=True, highlight=False, markup=False)
     if is_whole:
+        _print_advice(console, analyses)
         _print_processes(console, analyses)
     breakdown = _joined(analyses, breakdowns)
     seconds = breakdown["seconds"]
@@ -136,6 +138,14 @@ def _print_tables(analyses: Sequence[Analysis], breakdowns: Sequence[pd.DataFram
         console.print(rich_table("GPUs", _joined(analyses, [_gpus(analysis) for analysis in analyses])))
         operations = _joined(analyses, [analysis.gpu_operations for analysis in analyses])
         console.print(rich_table("GPU time by launching operation", _without_trivial(operations)))
+
+
+def _print_advice(console: Console, analyses: Sequence[Analysis]) -> None:
+    """What bounds each run, one paragraph each."""
+    for analysis in analyses:
+        for line in advice_lines(analysis):
+            text = f"{printable(str(analysis.directory))}: {line}" if len(analyses) > 1 else line
+            console.print(text, end="\n\n", highlight=False, markup=False)
 
 
 def _print_processes(console: Console, analyses: Sequence[Analysis]) -> None:

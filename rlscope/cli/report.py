@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from rlscope.cli.advice import advice_lines
 from rlscope.cli.correction import correct_option, correction_lines
 from rlscope.cli.figures import analyze_traces
 from rlscope.cli.report_page import device_lines, write_report
@@ -23,7 +24,7 @@ def report(traces: tuple[Path, ...], output: Path, correct: str, recover: bool) 
     analyses = analyze_traces(traces, recover, correct)
     output.mkdir(parents=True, exist_ok=True)
     write_report(analyses, output)
-    for lines in (device_lines, correction_lines):
+    for lines in (advice_lines, device_lines, correction_lines):
         for name, analysis in analyses.items():
             for line in lines(analysis):
                 click.echo(printable(f"{name}: {line}" if len(analyses) > 1 else line))

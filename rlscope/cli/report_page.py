@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from rlscope.analysis.breakdown import CORRECTED_WALL, UNCORRECTABLE, Analysis
 from rlscope.analysis.utilization import binned_utilization, read_utilization
+from rlscope.cli.advice import advice_lines
 from rlscope.cli.correction import correction_lines
 from rlscope.cli.figures import Workload, complete_view, published_view, transitions_view, workloads
 from rlscope.cli.machines import machine_lines
@@ -39,6 +40,8 @@ def write_report(analyses: dict[str, Analysis], output: Path) -> None:
     page = Page("RL-Scope report")
     page.paragraph(f"Where the time went in {', '.join(analyses)}. {RECORDED}")
     for name, analysis in analyses.items():
+        for line in advice_lines(analysis):
+            page.paragraph(f"{name}: {line}" if len(analyses) > 1 else line)
         for warning in warnings(name, analysis):
             page.warning(warning)
     shown = workloads(analyses)

@@ -127,7 +127,8 @@ Owned waits(const SweepResult& result) {
   LabelTexts label;
   Owned list = checked(PyList_New(0));
   for (const rlscope::WaitRow& row : result.waits) {
-    append(list.get(), tuple(label(row.phase), label(row.name), number(row.count), number(row.ticks)));
+    append(list.get(), tuple(label(row.phase), label(row.name), number(row.count), number(row.ticks_in_operations),
+                             number(row.ticks)));
   }
   return list;
 }

@@ -187,6 +187,7 @@ class Sweep {
   uint64_t* cell_;
   WaitSum* wait_sum_ = nullptr;  // to which the time since wait_since_ belongs, while the process waits
   uint64_t wait_since_ = 0;
+  bool waits_in_operation_ = false;  // since then
   uint64_t cell_is_rare_ = 0;  // kFirstWait while a device works or a wait is to be added up, so that one look finds all
   std::map<uint32_t, StreamSummary> streams_;
   std::optional<ProgressSummary> progress_;
@@ -545,12 +546,16 @@ WaitSum& Sweep::wait_sum(uint32_t number) {
   return sum;
 }
 
-// The process begins or ends to wait, or goes on with it in another boundary or phase.
+// The process begins or ends to wait, or goes on with it in another boundary, phase or operation.
 void Sweep::wait_changed() {
-  if (wait_sum_) wait_sum_->ticks += now_ - wait_since_;
+  if (wait_sum_) {
+    wait_sum_->ticks += now_ - wait_since_;
+    if (waits_in_operation_) wait_sum_->ticks_in_operations += now_ - wait_since_;
+  }
   uint64_t wait = owner_->boundary >> kWaitShift;
   wait_sum_ = wait ? &wait_sum(static_cast<uint32_t>(wait)) : nullptr;
   wait_since_ = now_;
+  waits_in_operation_ = scope_of(*owner_) != 0;
 }
 
 inline void Sweep::choose_owner() {

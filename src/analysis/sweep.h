@@ -129,6 +129,7 @@ struct WaitRow {
   std::string_view name;  // in the file's names
   uint64_t count;         // entries, on any thread
   uint64_t ticks;         // of the process, so the rows sum to the breakdown's category wait
+  uint64_t ticks_in_operations;  // of these, while the owner was in an operation
 };
 
 struct StreamSummary {

@@ -215,8 +215,11 @@ void SweepTables::write_waits(const std::vector<Name>& names, SweepResult& resul
     WaitSum& sum = sums[{labels_->phases[key.first], names[waits_[key.second].id].text}];
     sum.count += found.count;
     sum.ticks += found.ticks;
+    sum.ticks_in_operations += found.ticks_in_operations;
   }
-  for (const auto& [key, sum] : sums) result.waits.push_back({key.first, key.second, sum.count, sum.ticks});
+  for (const auto& [key, sum] : sums) {
+    result.waits.push_back({key.first, key.second, sum.count, sum.ticks, sum.ticks_in_operations});
+  }
 }
 
 void SweepTables::write_overhead(const std::vector<Name>& names, const Correction& correction,

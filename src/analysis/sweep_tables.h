@@ -36,6 +36,7 @@ constexpr bool is_blocked(uint8_t category) {
 struct WaitSum {
   uint64_t count = 0;
   uint64_t ticks = 0;
+  uint64_t ticks_in_operations = 0;
 };
 
 class Correction;

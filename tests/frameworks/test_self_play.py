@@ -60,6 +60,14 @@ def test_a_generation_recorded(inference: str, record_pytorch: Callable[..., Rec
     computed = recording.seconds(phase="self_play", operation="inference", category="backend")
     assert (waited > 0, computed > 0) == ((True, False) if inference == "server" else (False, True))
 
+    advice = recording.analysis["advice"]
+    if inference == "worker":
+        assert advice["process"] in workers
+        assert advice["cause"] in ("python", "backend")
+        assert advice["changes"][0]["name"] == "batch inference"
+    else:
+        assert advice["process"] in servers or " for inference_server, which needed" in advice["text"]
+
 
 @pytest.mark.parametrize("inference", ["worker", "server"])
 def test_a_run_ends_with_a_process_that_was_killed(inference: str) -> None:

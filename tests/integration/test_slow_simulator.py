@@ -34,5 +34,6 @@ def test_each_step_takes_its_time_in_the_simulator(options: tuple[str, ...], epi
     calls = episodes * (STEPS + 1)  # a reset is one too
     assert swept["crossings"]["slow_simulator.step"] == swept["events"]["simulator"] == calls
     assert swept["events"]["operation"] == episodes * (STEPS + 2)  # a reset is one in its stage
+    assert recording.analysis["advice"]["cause"] == "simulator"
     assert recording.seconds(stage="simulation", category="simulator") >= calls * MILLISECONDS / 1000
     assert recording.seconds(operation="simulation", category="simulator") >= episodes * STEPS * MILLISECONDS / 1000

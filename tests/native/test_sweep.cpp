@@ -168,6 +168,7 @@ TEST(Sweep, LearnsWaitsThatAreAddedWhileTheProcessWaits) {
   EXPECT_EQ(result.waits[1].name, "recv socket:[1]");
   EXPECT_EQ(result.waits[1].count, 30u);
   EXPECT_EQ(result.waits[1].ticks, 990u - 2 * 59);
+  EXPECT_EQ(result.waits[1].ticks_in_operations, 0u);
   EXPECT_EQ(result.waits[0].ticks + result.waits[2].ticks, 2u * 59);
   EXPECT_EQ(result.crossings["recv"], 89u);
 }

@@ -49,12 +49,14 @@ def test_a_pipe(tmp_path: Path) -> None:
     process_of(writer, "main", [(f"{READ} pipe:[7]", 100, 400), ("time.sleep", 500, 600)])
     process_of(writer, "worker", [(f"{WRITE} pipe:[7]", 390, 400), (f"{WRITE} pipe:[8]", 500, 510)])
     analysis = written(writer)
-    assert analysis.waits.columns.tolist() == ["process", "phase", "function", "stream", "count", "wait_s"]
+    assert analysis.waits.columns.tolist() == [
+        "process", "phase", "function", "stream", "count", "wait_s", "in_operations_s",
+    ]  # fmt: skip
     assert sorted(rows(analysis.waits)) == [
-        ["main", "(none)", READ, "pipe:[7]", 1, pytest.approx(3e-7)],
-        ["main", "(none)", "time.sleep", "", 1, pytest.approx(1e-7)],
-        ["worker", "(none)", WRITE, "pipe:[7]", 1, pytest.approx(1e-8)],
-        ["worker", "(none)", WRITE, "pipe:[8]", 1, pytest.approx(1e-8)],
+        ["main", "(none)", READ, "pipe:[7]", 1, pytest.approx(3e-7), 0],
+        ["main", "(none)", "time.sleep", "", 1, pytest.approx(1e-7), 0],
+        ["worker", "(none)", WRITE, "pipe:[7]", 1, pytest.approx(1e-8), 0],
+        ["worker", "(none)", WRITE, "pipe:[8]", 1, pytest.approx(1e-8), 0],
     ]
     assert analysis.dependencies.columns.tolist() == COLUMNS
     assert rows(analysis.dependencies) == [["main", "(none)", "worker", "pipe:[7]", 1, pytest.approx(3e-7)]]

@@ -60,7 +60,8 @@ def analysis(trainer: Path) -> Analysis:
 def test_document(analysis: Analysis) -> None:
     document = json.loads(json.dumps(analysis.to_json_dict()))
     breakdown, processes = document.pop("breakdown"), document.pop("processes")
-    phases, waits = document.pop("phases"), document.pop("waits")
+    phases, waits, advice = document.pop("phases"), document.pop("waits"), document.pop("advice")
+    assert (advice["process"], advice["cause"], advice["seconds"]) == ("trainer", "python", pytest.approx(5e-7))
     assert document == {
         "schema": 1, "complete": True, "dropped_events": 0,
         "transitions": [
@@ -90,7 +91,15 @@ def test_document(analysis: Analysis) -> None:
     }  # fmt: skip
     # The helper waits beside the main thread, which works.
     assert waits == [
-        {"process": "trainer", "phase": "train", "function": "queue.get", "stream": "", "count": 1, "wait_s": 0.0}
+        {
+            "process": "trainer",
+            "phase": "train",
+            "function": "queue.get",
+            "stream": "",
+            "count": 1,
+            "wait_s": 0.0,
+            "in_operations_s": 0.0,
+        }
     ]
     assert [(p["process"], p["parent_pid"], p["role"], p["exit_status"], p["start_s"]) for p in processes[1:]] == [
         ("process (8)", 7, "worker", 8, 1e-7),

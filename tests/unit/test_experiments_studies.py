@@ -2,6 +2,7 @@
 
 import importlib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,11 @@ from experiments.case_study import BUDGETS, WORKLOADS, CaseStudy, read_toml
 from experiments.claims import load_claims
 from experiments.execute import Execution, Run, RunFailedError
 from experiments.recording import Workload
-from experiments.results import Result, mean_table, mean_transitions
+from experiments.results import Result, add_advice, mean_table, mean_transitions
 from experiments.RL_framework_comparison import run as framework_comparison
 from experiments.simulator_choice import run as simulator_choice
 from rlscope.errors import IncompleteTraceError
+from rlscope.plots.page import Page
 from rlscope.plots.tables import breakdown_table
 
 NONE = pandas.DataFrame(columns=["workload", "stage", "category", "count", "per_iteration", "per_timestep"])
@@ -81,7 +83,7 @@ def result(
         columns=["stage", "category", "resource", "seconds"],
     )
     table = breakdown_table(name, rows[rows["seconds"] > 0], training_s)
-    return Result(Workload(name, name, environment, group), table, 0, 0, 0, 100, transitions)
+    return Result(Workload(name, name, environment, group), table, 0, 0, 0, 100, transitions, "")
 
 
 def gpu_result(name: str, cuda_s: float, gpu_s: float) -> Result:
@@ -96,8 +98,22 @@ def gpu_result(name: str, cuda_s: float, gpu_s: float) -> Result:
         columns=["stage", "category", "resource", "seconds"],
     )
     return Result(
-        Workload(name, name, "walker", "on-policy"), breakdown_table(name, rows, 100), 0, cuda_s, gpu_s, 100, NONE
+        Workload(name, name, "walker", "on-policy"), breakdown_table(name, rows, 100), 0, cuda_s, gpu_s, 100, NONE, ""
     )
+
+
+def test_a_page_says_what_bounds_the_first_repetition_of_each_workload(tmp_path: Path) -> None:
+    results = [
+        replace(result(name, "on-policy", 50, 10), advice=f"{name} is bound by {cause}.")
+        for name, cause in (("A2C", "Python"), ("PPO", "the simulator"), ("A2C", "chance"))
+    ]
+    page = Page("a study")
+    add_advice(page, results)
+    page.write(tmp_path / "index.html")
+    text = (tmp_path / "index.html").read_text()
+    assert "<td>A2C</td><td>A2C is bound by Python.</td>" in text
+    assert "<td>PPO</td><td>PPO is bound by the simulator.</td>" in text
+    assert "chance" not in text
 
 
 def test_metrics_that_need_a_gpu() -> None:
@@ -281,7 +297,7 @@ def framework_result(name: str, training_s: float, python: float, calls: float, 
         columns=NONE.columns,
     )
     table = breakdown_table(name, rows, training_s)
-    return Result(Workload(name, name, "TD3", group), table, 0, 0, 0, 100, transitions)
+    return Result(Workload(name, name, "TD3", group), table, 0, 0, 0, 100, transitions, "")
 
 
 def test_metrics_of_the_framework_comparison() -> None:
@@ -437,7 +453,7 @@ def test_metrics_of_simulators_on_a_gpu() -> None:
     )
     names = ["Ant-v5", "HalfCheetah-v5", "Hopper-v5", "Walker2d-v5"]
     results = [
-        Result(Workload(name, name, "mujoco", "wrapped"), breakdown_table(name, rows, 100), 0, 39, 10, 100, NONE)
+        Result(Workload(name, name, "mujoco", "wrapped"), breakdown_table(name, rows, 100), 0, 39, 10, 100, NONE, "")
         for name in names
     ]
     measured = simulator_choice.measurements(SIMULATORS, results)

@@ -1,0 +1,70 @@
+"""Advice: what bounds a run, with the seconds behind it, and what a change could save at most."""
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from rlscope.analysis.advice_text import sentences
+from rlscope.analysis.causes import STANDS_OUT, Cause, CauseTime, cause_times
+from rlscope.analysis.changes import Change, changes_of
+from rlscope.analysis.owner_path import owner_path
+
+if TYPE_CHECKING:
+    from rlscope.analysis.breakdown import Analysis
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What bounds a run.
+
+    Attributes:
+        process: that paces it.
+        total_s: the length of its owner path.
+        cause: the largest.
+        seconds: of the cause.
+        share: of the path, from 0 to 1.
+        stands_out: the share is large enough to call the run bound by it.
+        causes: all, the largest first; their shares sum to 1.
+        changes: all, the one that could save most first.
+        sentences: the paragraph: causes, whom was waited for, changes, and what the numbers do not know.
+    """
+
+    process: str
+    total_s: float
+    cause: Cause
+    seconds: float
+    share: float
+    stands_out: bool
+    causes: tuple[CauseTime, ...]
+    changes: tuple[Change, ...]
+    sentences: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The paragraph."""
+        return " ".join(self.sentences)
+
+    def to_json_dict(self) -> dict[str, Any]:
+        """As `analyze --json` has it: the attributes, with the sentences as one `text`."""
+        document = asdict(self)
+        del document["sentences"]
+        return document | {"text": self.text}
+
+
+def advise(analysis: "Analysis") -> Advice | None:
+    """What bounds a run; None if no process took time."""
+    path = owner_path(analysis)
+    if path is None:
+        return None
+    causes, changes = cause_times(path.mix), changes_of(path)
+    first = causes[0]
+    return Advice(
+        process=path.process,
+        total_s=path.total_s,
+        cause=first.cause,
+        seconds=first.seconds,
+        share=first.share,
+        stands_out=first.share >= STANDS_OUT,
+        causes=causes,
+        changes=changes,
+        sentences=tuple(sentences(analysis, path, causes, changes)),
+    )

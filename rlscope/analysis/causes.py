@@ -1,0 +1,128 @@
+"""What an instant of a process is bound by: the causes, as rows of the breakdown define them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
+
+import pandas as pd
+
+from rlscope.model import COMPILE, NO_OPERATION, NO_PHASE, Category, Resource
+
+
+class Cause(str, Enum):
+    """What bounds an instant; the first that fits, from top to bottom."""
+
+    COMPILATION = "compilation"  # the operation `compile`
+    GPU = "gpu"  # a device works, the CPU waits for it
+    WAITING = "waiting"  # nothing works
+    OVERLAP = "overlap"  # CPU and device work at once
+    SIMULATOR = "simulator"  # the CPU alone, as all below
+    PYTHON = "python"
+    BACKEND = "backend"
+    LAUNCHES = "launches"  # CUDA calls
+
+
+class Kind(NamedTuple):
+    """Time of one kind: of a stage and a category (as in the breakdown), and a cause."""
+
+    stage: str
+    category: str
+    cause: Cause
+
+
+#: Seconds by kind of time.
+Mix = Mapping[Kind, float]
+#: A smaller cause does not stand out: without it the run would be at most 1.5 times as fast.
+STANDS_OUT = 1 / 3
+#: Share of a whole that sums of many floats may be off by.
+NOTHING = 1e-9
+_OF_CATEGORY = {
+    Category.SIMULATOR.label: Cause.SIMULATOR,
+    Category.BACKEND.label: Cause.BACKEND,
+    Category.CUDA.label: Cause.LAUNCHES,
+}
+_OF_RESOURCE = {
+    Resource.GPU.value: Cause.GPU,
+    Resource.IDLE.value: Cause.WAITING,
+    Resource.BOTH.value: Cause.OVERLAP,
+}
+
+
+def cause_of(operation: str, category: str, resource: str) -> Cause:
+    """Of a row of the breakdown."""
+    if operation == COMPILE:
+        return Cause.COMPILATION
+    return _OF_RESOURCE.get(resource) or _OF_CATEGORY.get(category, Cause.PYTHON)
+
+
+def waiting_s(mix: Mix) -> float:
+    """Its seconds of cause `waiting`."""
+    return sum(seconds for kind, seconds in mix.items() if kind.cause is Cause.WAITING)
+
+
+@dataclass(frozen=True)
+class CauseTime:
+    """How much time has a cause.
+
+    Attributes:
+        cause: what.
+        seconds: how long.
+        share: of the whole, from 0 to 1.
+        stage: in which most of it was.
+        stage_s: how much.
+    """
+
+    cause: Cause
+    seconds: float
+    share: float
+    stage: str
+    stage_s: float
+
+
+def cause_times(mix: Mix) -> tuple[CauseTime, ...]:
+    """The seconds of each cause, the largest first."""
+    total_s = sum(mix.values())
+    stages: dict[Cause, dict[str, float]] = {}
+    for kind, seconds in mix.items():
+        if seconds > NOTHING * total_s:
+            of_cause = stages.setdefault(kind.cause, {})
+            of_cause[kind.stage] = of_cause.get(kind.stage, 0.0) + seconds
+    found = []
+    for cause, of_cause in stages.items():
+        seconds = sum(of_cause.values())
+        stage = max(of_cause, key=lambda name: of_cause[name])
+        found.append(CauseTime(cause, seconds, seconds / total_s, stage, of_cause[stage]))
+    return tuple(sorted(found, key=lambda each: -each.seconds))
+
+
+class ProcessTime(NamedTuple):
+    """The time of a process that counts.
+
+    Attributes:
+        mix: its seconds in operations and phases; all of them if it has none of these.
+        left_out_s: the others: starting up, ending.
+        has_operations: or phases.
+    """
+
+    mix: Mix
+    left_out_s: float
+    has_operations: bool
+
+
+def times_of_processes(breakdown: pd.DataFrame) -> dict[str, ProcessTime]:
+    """What counts of each process, corrected where the breakdown is."""
+    is_named = (breakdown["operation"] != NO_OPERATION) | (breakdown["phase"] != NO_PHASE)
+    with_names = set(breakdown.loc[is_named, "process"])
+    corrected = breakdown["corrected_seconds"]
+    seconds = corrected.where(corrected.notna(), breakdown["seconds"]).astype(float)
+    columns = (breakdown[name] for name in ("process", "stage", "operation", "category", "resource"))
+    mixes: dict[str, dict[Kind, float]] = {process: {} for process in breakdown["process"].unique()}
+    left_out_s = dict.fromkeys(mixes, 0.0)
+    for is_in, time_s, process, stage, operation, category, resource in zip(is_named, seconds, *columns, strict=True):
+        if is_in or process not in with_names:
+            kind = Kind(stage, category, cause_of(operation, category, resource))
+            mixes[process][kind] = mixes[process].get(kind, 0.0) + time_s
+        else:
+            left_out_s[process] += time_s
+    return {process: ProcessTime(mix, left_out_s[process], process in with_names) for process, mix in mixes.items()}

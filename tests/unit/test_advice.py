@@ -1,0 +1,448 @@
+"""What bounds a run: constructed traces with known answers, kept runs on a GPU, and what verbs show of it."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rlscope.analysis.advice import Advice, advise
+from rlscope.analysis.breakdown import analyze
+from rlscope.analysis.causes import Cause
+from rlscope.analysis.dependencies import DEPENDENCY_COLUMNS, WAIT_COLUMNS
+from rlscope.cli.analyze import analyze as analyze_verb
+from rlscope.model import NO_OPERATION, STAGES, Category, DeviceWork
+from rlscope.trace.reader import open_trace
+from rlscope.trace.writer import TraceWriter
+
+MANIFEST: dict[str, Any] = {"main_pid": 1, "exit_status": 0, "complete": True}
+S = 1_000_000_000
+KEPT = Path(__file__).parents[1] / "gpu" / "results" / "frameworks"
+
+
+class Piece(NamedTuple):
+    """Time of a process: in an operation, in a boundary, with a device at work or not."""
+
+    seconds: float
+    operation: str = ""
+    category: Category = Category.PYTHON
+    name: str = "call"
+    on_device: bool = False
+
+
+def send(stream: str) -> Piece:
+    return Piece(0, "", Category.WAIT, f"posix.write {stream}")
+
+
+def wait(seconds: float, operation: str, name: str) -> Piece:
+    return Piece(seconds, operation, Category.WAIT, name)
+
+
+def receive(seconds: float, operation: str, stream: str) -> Piece:
+    return wait(seconds, operation, f"posix.read {stream}")
+
+
+def traced(
+    directory: Path, processes: dict[str, Sequence[Piece]], roles: dict[str, str] | None = None, phase: str = ""
+) -> Path:
+    """A trace of processes whose pieces follow one after the other from time 0, the first of which is the command's."""
+    writer = TraceWriter(directory)
+    for pid, (name, pieces) in enumerate(processes.items(), start=1):
+        process = writer.process(pid=pid)
+        process.properties({"process_name": name} | ({"role": roles[name]} if roles and name in roles else {}))
+        thread, now = process.thread(), 0
+        if phase:
+            thread.begin_phase(now, phase)
+        queue = process.queue(0) if any(piece.on_device for piece in pieces) else None
+        for piece in pieces:
+            end = now + round(piece.seconds * S)
+            if piece.operation:
+                thread.begin_operation(now, piece.operation)
+            if piece.category is not Category.PYTHON:
+                thread.begin_boundary(now, piece.category, piece.name)
+                thread.end(end)
+            if piece.operation:
+                thread.end(end)
+            if piece.on_device and queue is not None:
+                stage = piece.operation if piece.operation in STAGES else NO_OPERATION
+                launch = process.launch(piece.operation or NO_OPERATION, stage)
+                queue.record(DeviceWork.KERNEL, now, end, "gemm", launch)
+            now = end
+        process.stop(now)
+    return writer.write(MANIFEST)
+
+
+@pytest.fixture
+def advice_on(tmp_path: Path) -> Callable[..., Advice]:
+    def of(*pieces: Piece, **others: Sequence[Piece]) -> Advice:
+        advice = advise(analyze(open_trace(traced(tmp_path, {"main": pieces, **others}))))
+        assert advice is not None
+        return advice
+
+    return of
+
+
+def savings(advice: Advice) -> dict[str, float]:
+    return {change.name: change.saving_s for change in advice.changes}
+
+
+SIMULATOR = Piece(1, "simulation", Category.SIMULATOR)
+PYTHON = Piece(1, "inference")
+BACKEND = Piece(1, "backpropagation", Category.BACKEND)
+LAUNCH = Piece(1, "backpropagation", Category.CUDA)
+OVERLAP = Piece(1, "backpropagation", Category.BACKEND, on_device=True)
+GPU = Piece(1, "backpropagation", Category.CUDA_WAIT, on_device=True)
+SLEEP = Piece(1, "simulation", Category.WAIT, "time.sleep")
+COMPILE = Piece(1, "compile", Category.BACKEND)
+EACH = {
+    Cause.SIMULATOR: SIMULATOR, Cause.PYTHON: PYTHON, Cause.BACKEND: BACKEND, Cause.LAUNCHES: LAUNCH,
+    Cause.OVERLAP: OVERLAP, Cause.GPU: GPU, Cause.WAITING: SLEEP, Cause.COMPILATION: COMPILE,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("cause", EACH)
+def test_each_cause(advice_on: Callable[..., Advice], cause: Cause) -> None:
+    """Seven seconds of the cause beside one of every other."""
+    piece = EACH[cause]
+    advice = advice_on(*(other for other in EACH.values() if other is not piece), piece._replace(seconds=7))
+    assert (advice.cause, advice.process, advice.stands_out) == (cause, "main", True)
+    assert (advice.total_s, advice.seconds, advice.share) == tuple(map(pytest.approx, (14, 7, 0.5)))
+    assert {each.cause: round(each.seconds, 6) for each in advice.causes} == dict.fromkeys(EACH, 1) | {cause: 7}
+    assert advice.text.startswith("Bound by ")
+    assert "7 s of 14 s (50 %)" in advice.text and "without it, at most 2 times as fast" in advice.text
+
+
+def test_waiting_for_a_device_that_is_idle_is_a_cuda_call(advice_on: Callable[..., Advice]) -> None:
+    advice = advice_on(Piece(2, "backpropagation", Category.CUDA_WAIT), PYTHON)
+    assert advice.cause is Cause.LAUNCHES
+
+
+def test_a_device_at_work_in_a_wait_bounds_it(advice_on: Callable[..., Advice]) -> None:
+    advice = advice_on(SLEEP._replace(seconds=2, on_device=True), PYTHON)
+    assert advice.cause is Cause.GPU
+
+
+def test_nothing_stands_out(advice_on: Callable[..., Advice]) -> None:
+    advice = advice_on(*(piece._replace(seconds=1 + (cause is Cause.PYTHON)) for cause, piece in EACH.items()))
+    assert not advice.stands_out
+    assert advice.text.startswith("Nothing stands out; the largest part is Python: 2 s of 9 s (22 %), in inference.")
+    assert advice.text.count("1 s (11 %)") == 7
+
+
+def test_the_stage_with_most_of_a_cause_is_said(advice_on: Callable[..., Advice]) -> None:
+    advice = advice_on(Piece(3, "simulation"), Piece(2, "inference"))
+    assert "Python: 5 s of 5 s (100 %), 3 s of it in simulation." in advice.text
+
+
+def test_changes(advice_on: Callable[..., Advice]) -> None:
+    """4 s of simulation, 2 of inference, 3 of the CPU and 1 of the device in the update."""
+    advice = advice_on(
+        SIMULATOR._replace(seconds=3), Piece(1, "simulation"),
+        PYTHON, Piece(1, "inference", Category.BACKEND),
+        Piece(1, "backpropagation"), BACKEND, LAUNCH, GPU,
+    )  # fmt: skip
+    assert {change.name: (change.saving_s, change.speedup) for change in advice.changes} == {
+        "step environments asynchronously": (pytest.approx(4), pytest.approx(10 / 6)),
+        "move the simulation to the device": (pytest.approx(4), pytest.approx(10 / 6)),
+        "compile the update": (pytest.approx(3), pytest.approx(10 / 7)),
+        "batch inference": (pytest.approx(2), pytest.approx(10 / 8)),
+    }
+    assert (
+        "At most: step environments asynchronously or move the simulation to the device, 1.7 times as fast (4 s less, "
+        "if nothing waited for a simulation); compile the update, 1.4 times as fast (3 s less, if the CPU took no time "
+        "for the update); batch inference, 1.2 times as fast (2 s less, if inference took no time)."
+    ) in advice.text
+
+
+def test_what_the_device_works_stays_with_a_compiled_update(advice_on: Callable[..., Advice]) -> None:
+    advice = advice_on(OVERLAP._replace(seconds=6), Piece(4, "backpropagation"))
+    assert savings(advice) == {"compile the update": pytest.approx(4)}
+
+
+def test_a_change_to_all_there_is_has_no_bound(advice_on: Callable[..., Advice]) -> None:
+    advice = advice_on(SIMULATOR)
+    assert [change.speedup for change in advice.changes] == [None, None]
+    assert "all of it (1 s less" in advice.text
+
+
+def test_of_stages_that_are_not_named_nothing_is_known(advice_on: Callable[..., Advice]) -> None:
+    advice = advice_on(Piece(3, "simulation"), Piece(1, "choose_action"))
+    assert set(savings(advice)) == {"step environments asynchronously", "move the simulation to the device"}
+    assert (
+        "No time of the path is in inference or backpropagation, so what a change there could save is not known."
+        in advice.text
+    )
+    assert "1 s are in no stage, where no change counts them." in advice.text
+
+
+def test_small_savings_are_not_said(advice_on: Callable[..., Advice]) -> None:
+    advice = advice_on(Piece(0.4, "inference"), Piece(9.6, "training_loop"))
+    assert "No change that is known here could save 5 %." in advice.text
+    assert savings(advice) == {"batch inference": pytest.approx(0.4)}
+
+
+def test_a_lock_step(advice_on: Callable[..., Advice]) -> None:
+    """Two workers step for 4 and 6 s; the learner waits 8 s for them and works 2 s."""
+    advice = advice_on(
+        receive(6, "simulation", "pipe:[0]"), receive(2, "simulation", "pipe:[1]"), Piece(2, "backpropagation"),
+        worker_0=(Piece(3), Piece(4, "simulation", Category.SIMULATOR), receive(3, "", "pipe:[9]"), send("pipe:[0]")),
+        worker_1=(Piece(2), Piece(6, "simulation", Category.SIMULATOR), receive(2, "", "pipe:[9]"), send("pipe:[1]")),
+    )  # fmt: skip
+    assert (advice.process, advice.cause) == ("main", Cause.SIMULATOR)
+    assert {each.cause: each.seconds for each in advice.causes} == {
+        Cause.SIMULATOR: pytest.approx(5), Cause.WAITING: pytest.approx(3), Cause.PYTHON: pytest.approx(2),
+    }  # fmt: skip
+    assert (
+        "main waited 8 s for worker_0 and 1 more, which needed 5 s on average (4 s to 6 s), 100 % of it the "
+        "simulator; the other 3 s of waiting are lock-step, transfer, or want of a core."
+    ) in advice.text
+    assert savings(advice) == {
+        "move the simulation to the device": pytest.approx(8),
+        # The workers still need 5 s on average.
+        "step environments asynchronously": pytest.approx(5),
+        "compile the update": pytest.approx(2),
+    }
+
+
+def test_waiting_outside_operations_does_not_count(advice_on: Callable[..., Advice]) -> None:
+    """Half of the waiting for the worker is for its start."""
+    advice = advice_on(
+        receive(4, "", "pipe:[0]"), receive(4, "simulation", "pipe:[0]"), Piece(2, "backpropagation"),
+        worker=(Piece(4), SIMULATOR._replace(seconds=4), send("pipe:[0]")),
+    )  # fmt: skip
+    assert {each.cause: each.seconds for each in advice.causes} == {
+        Cause.SIMULATOR: pytest.approx(4), Cause.PYTHON: pytest.approx(2),
+    }  # fmt: skip
+    assert "Left out are 4 s of main outside operations" in advice.text
+
+
+def test_all_waiting_in_a_phase_counts(tmp_path: Path) -> None:
+    """In no operation, as of a process that receives what it trains on."""
+    processes = {
+        "training": (receive(6, "", "pipe:[0]"), Piece(4, "backpropagation")),
+        "self_play": (Piece(5, "inference", Category.BACKEND), Piece(1), send("pipe:[0]")),
+    }
+    advice = advise(analyze(open_trace(traced(tmp_path, processes, phase="generation"))))
+    assert advice is not None
+    assert (advice.process, advice.total_s) == ("training", pytest.approx(10))
+    assert {each.cause: each.seconds for each in advice.causes} == {
+        Cause.BACKEND: pytest.approx(5), Cause.PYTHON: pytest.approx(5),
+    }  # fmt: skip
+    assert savings(advice)["batch inference"] == pytest.approx(5)
+
+
+def test_what_a_worker_waits_outside_operations_is_not_its_work(advice_on: Callable[..., Advice]) -> None:
+    """It sleeps in a step, and waits for the learner's next action outside of it."""
+    advice = advice_on(
+        receive(5, "simulation", "pipe:[0]"), Piece(5, "backpropagation"),
+        worker=(receive(6, "", "pipe:[9]"), SLEEP._replace(seconds=4), send("pipe:[0]")),
+    )  # fmt: skip
+    assert "main waited 5 s for worker, which needed 4 s, 100 % of it waiting; the other 1 s" in advice.text
+
+
+def test_waits_are_followed_to_the_end(advice_on: Callable[..., Advice]) -> None:
+    """The trainer waits for an actor, which waits for a server, which waits for the actor."""
+    advice = advice_on(
+        Piece(2, "backpropagation"), receive(8, "training_loop", "pipe:[0]"),
+        actor=(Piece(2, "simulation"), receive(6, "inference", "pipe:[1]"), send("pipe:[0]"), send("pipe:[2]")),
+        server=(
+            Piece(5.5, "inference", Category.BACKEND), Piece(0.5, "inference"), receive(2, "inference", "pipe:[2]"),
+            send("pipe:[1]"),
+        ),
+    )  # fmt: skip
+    assert (advice.process, advice.cause) == ("main", Cause.BACKEND)
+    assert {each.cause: each.seconds for each in advice.causes} == {
+        Cause.BACKEND: pytest.approx(5.5), Cause.PYTHON: pytest.approx(4.5),
+    }  # fmt: skip
+    assert savings(advice)["batch inference"] == pytest.approx(6)
+
+
+def test_the_process_with_most_time_in_operations_paces_the_run(advice_on: Callable[..., Advice]) -> None:
+    advice = advice_on(Piece(20), PYTHON, self_play=(Piece(5, "simulation"),))
+    assert (advice.process, advice.total_s) == ("self_play", pytest.approx(5))
+
+
+def test_processes_of_the_machinery_pace_nothing(tmp_path: Path) -> None:
+    trace = traced(
+        tmp_path, {"main": (Piece(2, "inference"),), "server": (Piece(9, "inference"),)}, {"server": "infrastructure"}
+    )
+    advice = advise(analyze(open_trace(trace)))
+    assert advice is not None and advice.process == "main"
+
+
+RAY_GET = "ray._raylet.CoreWorker.get_objects"
+
+
+def test_waits_without_another_end_are_assumed_to_be_for_those_that_worked(advice_on: Callable[..., Advice]) -> None:
+    advice = advice_on(
+        wait(8, "training_loop", RAY_GET), Piece(2, "backpropagation"),
+        runner_1=(SIMULATOR._replace(seconds=7), wait(3, "training_loop", RAY_GET)),
+        runner_2=(SIMULATOR._replace(seconds=7),),
+        bystander=(Piece(50),),
+    )  # fmt: skip
+    assert (advice.cause, advice.seconds) == (Cause.SIMULATOR, pytest.approx(7))
+    assert "8 s of it were for them is assumed: the other end was not recorded" in advice.text
+    assert savings(advice)["move the simulation to the device"] == pytest.approx(8)
+
+
+@pytest.mark.parametrize("function", ["time.sleep", "_thread.LockType.acquire", "_queue.SimpleQueue.get"])
+def test_waits_in_which_no_process_has_a_part_stay(advice_on: Callable[..., Advice], function: str) -> None:
+    advice = advice_on(wait(8, "training_loop", function), Piece(2, "backpropagation"), runner=(SIMULATOR,))
+    assert (advice.cause, advice.seconds) == (Cause.WAITING, pytest.approx(8))
+    assert savings(advice) == {"compile the update": pytest.approx(2)}
+    assert f"main waited 8 s in {function}, for no process that is known." in advice.text
+
+
+def test_many_calls_are_told_from_long_ones(advice_on: Callable[..., Advice]) -> None:
+    """Calls while a device works, of another category, stage or process, or from the same category, are others."""
+    call = Piece(0.02, "backpropagation", Category.BACKEND)
+    others = (BACKEND._replace(operation="inference", seconds=0.1), Piece(0.1, "compile", Category.BACKEND))
+    advice = advice_on(*[call] * 100, *others, Piece(0.1), worker=(call,))
+    assert "2.1 s of 2.2 s (95 %), 2 s of it in backpropagation, 100 entries of 0.02 s;" in advice.text
+
+
+def test_without_operations_all_time_counts(advice_on: Callable[..., Advice]) -> None:
+    advice = advice_on(Piece(3), Piece(2, "", Category.BACKEND))
+    assert (advice.cause, advice.total_s) == (Cause.PYTHON, pytest.approx(5))
+    assert "No operation or phase was recorded, so all seconds of main count, starting up too." in advice.text
+    assert advice.changes == ()
+
+
+def test_an_incomplete_trace_is_said(tmp_path: Path) -> None:
+    analysis = analyze(open_trace(traced(tmp_path, {"main": (PYTHON,)})))
+    advice = advise(replace(analysis, complete=False, dropped_events=1234))
+    assert advice is not None
+    assert "The trace is incomplete (1,234 records lost), so seconds may be missing." in advice.text
+
+
+def test_a_device_that_others_use_is_said(advice_on: Callable[..., Advice]) -> None:
+    shared = advice_on(GPU, worker=(GPU._replace(seconds=0.5),))
+    assert "Other processes used a device too" in shared.text
+
+
+def test_no_advice_without_time(tmp_path: Path) -> None:
+    analysis = analyze(open_trace(traced(tmp_path, {"main": ()})))
+    assert advise(analysis) is None
+    assert analysis.to_json_dict()["advice"] is None
+
+
+def test_corrected_seconds_count_where_there_are_any(tmp_path: Path) -> None:
+    analysis = analyze(
+        open_trace(traced(tmp_path, {"main": (PYTHON._replace(seconds=3), BACKEND._replace(seconds=2))}))
+    )
+    corrected = analysis.breakdown.assign(
+        corrected_seconds=[1.0 if category == "python" else 2.0 for category in analysis.breakdown["category"]]
+    )
+    advice = advise(replace(analysis, breakdown=corrected))
+    assert advice is not None
+    assert (advice.cause, advice.total_s) == (Cause.BACKEND, pytest.approx(3))
+
+
+CATEGORIES = st.sampled_from([category for category in Category if category is not Category.WAIT])
+OPERATIONS = st.sampled_from(["", "simulation", "inference", "backpropagation", "training_loop", "compile", "own"])
+STREAMS = st.sampled_from([f"{verb} pipe:[{number}]" for verb in ("posix.read", "posix.write") for number in range(3)])
+WAITS = st.one_of(STREAMS, st.sampled_from(["time.sleep", RAY_GET]))
+LENGTHS = st.floats(0, 3)
+PIECES = st.one_of(
+    st.builds(Piece, LENGTHS, OPERATIONS, CATEGORIES, st.just("call"), st.booleans()),
+    st.builds(Piece, LENGTHS, OPERATIONS, st.just(Category.WAIT), WAITS, st.booleans()),
+)
+
+
+@given(st.lists(st.lists(PIECES, max_size=8), min_size=1, max_size=4))
+@settings(max_examples=10, deadline=None)
+def test_no_change_saves_more_than_there_is(processes: list[list[Piece]]) -> None:
+    """Causes share out the time of the process, whatever processes did and waited for."""
+    names = ("main", "worker_0", "worker_1", "server")
+    with TemporaryDirectory() as directory:
+        analysis = analyze(open_trace(traced(Path(directory), dict(zip(names, processes, strict=False)))))
+    advice = advise(analysis)
+    if advice is None:
+        assert analysis.breakdown["seconds"].sum() == 0
+        return
+    rows = analysis.breakdown[analysis.breakdown["process"] == advice.process]
+    in_operations = rows[rows["operation"] != "(none)"]
+    counted = in_operations if len(in_operations) else rows
+    assert advice.total_s == pytest.approx(counted["seconds"].sum())
+    assert sum(each.share for each in advice.causes) == pytest.approx(1)
+    assert all(each.seconds > 0 for each in advice.causes)
+    assert advice.share == max(each.share for each in advice.causes)
+    for change in advice.changes:
+        assert 0 <= change.saving_s <= advice.total_s
+        assert change.speedup is None or change.speedup >= 1
+    json.dumps(analysis.to_json_dict(), allow_nan=False)
+
+
+def kept(name: str) -> Advice:
+    """Of a run on an H200, by the tables that were kept of it."""
+    document = json.loads((KEPT / f"{name}.json").read_text())
+    breakdown = pd.DataFrame(document["breakdown"]).astype({"corrected_seconds": float})
+    tables: Any = SimpleNamespace(
+        processes=pd.DataFrame(document["processes"]),
+        breakdown=breakdown,
+        waits=pd.DataFrame(columns=list(WAIT_COLUMNS)),
+        dependencies=pd.DataFrame(columns=list(DEPENDENCY_COLUMNS)),
+        transitions=pd.DataFrame(document["transitions"]),
+        gpu_operations=pd.DataFrame(document["gpu_operations"]),
+        complete=document["complete"],
+        dropped_events=document["dropped_events"],
+    )
+    advice = advise(tables)
+    assert advice is not None
+    return advice
+
+
+def seconds_of(advice: Advice, cause: Cause) -> float:
+    return sum(each.seconds for each in advice.causes if each.cause is cause)
+
+
+def test_an_eager_update_on_a_gpu() -> None:
+    """TD3 in PyTorch keeps the CPU busy with many small calls: backend, Python and launches, hardly the device."""
+    eager, compiled = kept("td3_pytorch_eager"), kept("td3_pytorch_compiled")
+    assert eager.cause is Cause.BACKEND
+    assert seconds_of(eager, Cause.GPU) < 0.05 * eager.total_s
+    # Of 15 us: far from what arithmetic would be worth.
+    assert "4.12 s of it in backpropagation, " in eager.text and " entries of 15.7 us;" in eager.text
+    best = eager.changes[0]
+    assert best.name == "compile the update"
+    # What compiling it saved, once compiled, is less than the bound.
+    took_s = compiled.total_s - seconds_of(compiled, Cause.COMPILATION)
+    assert 0 < eager.total_s - took_s < best.saving_s
+
+
+@pytest.mark.parametrize("name", ["td3_pytorch_compiled", "td3_jax_jit", "td3_jax_loop"])
+def test_a_short_run_of_compiled_code_is_bound_by_compiling_it(name: str) -> None:
+    assert kept(name).cause is Cause.COMPILATION
+
+
+def test_verbs_say_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    trace = str(traced(Path("trace"), {"main": (PYTHON, SIMULATOR._replace(seconds=4))}))
+    said = "Bound by the simulator: 4 s of 5 s (80 %), in simulation"
+
+    def shown(*arguments: str) -> str:
+        return " ".join(CliRunner().invoke(analyze_verb, list(arguments), catch_exceptions=False).output.split())
+
+    assert said in shown(trace)
+    assert shown(trace, trace).count(f"trace: {said}") == 2
+    assert said not in shown(trace, "--by", "category")
+    document = json.loads(CliRunner().invoke(analyze_verb, [trace, "--json"], catch_exceptions=False).output)["advice"]
+    assert document["text"].startswith(said)
+    assert {key: document[key] for key in ("process", "cause", "total_s", "stands_out")} == {
+        "process": "main", "cause": "simulator", "total_s": 5.0, "stands_out": True,
+    }  # fmt: skip
+    assert document["causes"][0] == {
+        "cause": "simulator", "seconds": 4.0, "share": 0.8, "stage": "simulation", "stage_s": 4.0,
+    }  # fmt: skip
+    assert document["changes"][0] == {
+        "name": "step environments asynchronously", "stage": "simulation",
+        "assumption": "nothing waited for a simulation", "saving_s": 4.0, "speedup": 5.0,
+    }  # fmt: skip
