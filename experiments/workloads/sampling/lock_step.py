@@ -9,7 +9,7 @@ from alphazero.group import ending
 from sampling.collected import Batch, Collected, Rollout, collected
 from sampling.environments import makers
 from sampling.loss import AllLostError, WorkersLostError, tell, watching
-from sampling.policy import Learner, Policy
+from sampling.policy import Policy
 from sampling.settings import Settings
 from sampling.vectors import Vectorize
 
@@ -54,6 +54,10 @@ class LockStep:
             except (WorkersLostError, EOFError, ConnectionError):
                 lost += self._go_on_without()
         return collected(rollout, (time.perf_counter_ns() - begin_ns) / 1e9, lost)
+
+    def optimize(self, batch: Batch) -> None:
+        """Update the policy."""
+        self.policy.update(batch)
 
     def close(self) -> None:
         """Ends the processes."""
@@ -102,15 +106,3 @@ class LockStep:
             raise AllLostError
         self._start()
         return lost
-
-
-class LearningLockStep(LockStep):
-    """A sampler whose environments are all in lock-step, with the policy in the process that learns."""
-
-    def __init__(self, settings: Settings, vectorize: Vectorize) -> None:
-        super().__init__(settings, list(range(settings.environments)), vectorize)
-        self._learner = Learner(self.policy)
-
-    def optimize(self, batch: Batch) -> None:
-        """Update the policy."""
-        self._learner.update(batch)
