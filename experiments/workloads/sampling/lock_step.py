@@ -85,8 +85,10 @@ class LockStep:
     def _go_on_without(self) -> list[dict[str, Any]]:
         """Finds those that have ended, and starts the others anew."""
         processes = self._vector.processes
-        connection.wait([process.sentinel for process in processes])
-        ended = [index for index, process in enumerate(processes) if process.exitcode is not None]
+        ending_now = connection.wait([process.sentinel for process in processes])
+        ended = [index for index, process in enumerate(processes) if process.sentinel in ending_now]
+        for index in ended:
+            processes[index].join()  # what it had open closes before there is a status
         lost = [
             {
                 "worker": f"environment {self._numbers[index]}",
