@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from multiprocessing import connection
 from typing import Any
 
+import numpy
 from alphazero.group import ending
 
-from sampling.collected import Batch, Collected, Rollout, collected
+from sampling.collected import Batch, Collected, VectorStep, collected
 from sampling.environments import makers
 from sampling.loss import AllLostError, WorkersLostError, tell, watching
 from sampling.policy import Policy
@@ -55,13 +56,14 @@ class LockStep:
             AllLostError: no process is left.
         """
         begin_ns = time.perf_counter_ns()
-        rollout = Rollout()
-        while len(rollout.resets) < self._settings.steps:
+        steps: list[VectorStep] = []
+        while len(steps) < self._settings.steps:
             with self._losing():
-                self._step(rollout)
+                while len(steps) < self._settings.steps:
+                    steps.append(self._step())
         seconds = (time.perf_counter_ns() - begin_ns) / 1e9
         lost, self._lost = self._lost, []
-        return collected(rollout, seconds, lost)
+        return collected(steps, seconds, lost)
 
     def optimize(self, batch: Batch) -> None:
         """Update the policy."""
@@ -86,20 +88,15 @@ class LockStep:
             self._lose()
             self._start()
 
-    def _step(self, rollout: Rollout) -> None:
-        while len(rollout.resets) < self._settings.steps:
-            begin_ns = time.perf_counter_ns()
-            actions = self.policy.act(self._observations)
-            acted_ns = time.perf_counter_ns()
-            observations, rewards, ends = self._vector.step(actions)
-            stepped_ns = time.perf_counter_ns()
-            rollout.observations.append(self._observations)
-            rollout.actions.append(actions)
-            rollout.rewards.append(rewards.astype("float32"))
-            rollout.inference_ns.append(acted_ns - begin_ns)
-            rollout.step_ns.append(stepped_ns - acted_ns)
-            rollout.resets.append(int(ends.sum()))
-            self._observations = observations
+    def _step(self) -> VectorStep:
+        before = self._observations
+        begin_ns = time.perf_counter_ns()
+        actions = self.policy.act(before)
+        acted_ns = time.perf_counter_ns()
+        self._observations, rewards, ends = self._vector.step(actions)
+        stepped_ns = time.perf_counter_ns()
+        took_ns = (acted_ns - begin_ns, stepped_ns - acted_ns)
+        return VectorStep(before, actions, rewards.astype(numpy.float32), *took_ns, int(ends.sum()))
 
     def _lose(self) -> None:
         """Finds the processes that have ended, and ends the others.
