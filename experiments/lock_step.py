@@ -165,8 +165,10 @@ def draw(sampling: Sampling, generator: numpy.random.Generator, steps: int) -> R
 
 def cost_s(sampling: Sampling, resets: Resets, generator: numpy.random.Generator) -> Floats:
     """Seconds of each step of each environment."""
-    step_s = generator.normal(sampling.step_s, sampling.step_cv * sampling.step_s, resets.shape)
-    costs: Floats = numpy.maximum(step_s, 0) + sampling.reset_s * resets
+    step_s: float | Floats = sampling.step_s
+    if sampling.step_cv > 0:
+        step_s = numpy.maximum(generator.normal(sampling.step_s, sampling.step_cv * sampling.step_s, resets.shape), 0)
+    costs: Floats = step_s + sampling.reset_s * resets
     return costs
 
 

@@ -1,0 +1,145 @@
+"""Parallel sampling: how long training takes by sampler, and what a vector step of each is made of."""
+
+from itertools import pairwise
+
+import numpy
+import pandas
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from rlscope.plots import style
+from rlscope.plots.bars import GROUP_WIDTH, KEYS_LEFT
+
+SOURCE_COLOURS = ("#b3cde3", "#6497b1", "#fbb4ae", "#fed9a6", "#ccebc5")
+#: Between the lowest value of a logarithmic axis and its end, and likewise above the highest.
+AXIS_MARGIN = 1.6
+TRAIN_INCHES, DIAGNOSTIC_INCHES = 2.8, 2.9
+BAR_INCHES = 0.33
+
+#: Parts of a vector step from the bottom of a bar to its top, with colour, hatch and label.
+PART_LOOKS = {
+    "inference": ("#ccebc5", style.CATEGORY_HATCHES["backend"], "Inference"),
+    "simulation": ("#b3cde3", style.CATEGORY_HATCHES["simulator"], "Simulation: steps"),
+    "reset": ("#6497b1", style.CATEGORY_HATCHES["simulator"], "Simulation: resets"),
+    "wait": ("#fbb4ae", style.CATEGORY_HATCHES["wait"], "Waiting for others"),
+    "rest": ("#f2f2f2", "", "Rest"),
+}
+
+
+def train_time_figure(table: pandas.DataFrame, published: pandas.DataFrame) -> Figure:
+    """Draw hours of training: a group of bars for each sampler, a bar for each source, on a logarithmic axis.
+
+    Args:
+        table: `sampler` (text under its group), `source`, `hours`, `hours_low`, `hours_high`; samplers and sources keep
+            the order of the rows.
+        published: `sampler`, `hours_low`, `hours_high`: drawn as a band across the group.
+    """
+    samplers, sources = list(dict.fromkeys(table["sampler"])), list(dict.fromkeys(table["source"]))
+    width = GROUP_WIDTH / len(sources)
+    with style.paper():
+        figure = Figure(figsize=(1.5 * style.COLUMN_INCHES, TRAIN_INCHES), dpi=200)
+        axes = figure.subplots()
+        axes.set_yscale("log")
+        axes.set_axisbelow(True)
+        axes.grid(axis="y", color="lightgrey", linewidth=0.5)
+        draw_published(axes, samplers, published)
+        for row in table.itertuples():
+            x = samplers.index(row.sampler) + (sources.index(row.source) - (len(sources) - 1) / 2) * width
+            colour = SOURCE_COLOURS[sources.index(row.source) % len(SOURCE_COLOURS)]
+            interval = numpy.array([[row.hours - row.hours_low], [row.hours_high - row.hours]])
+            axes.bar(x, row.hours, width, color=colour, edgecolor="black", linewidth=0.8)
+            axes.errorbar(x, row.hours, interval, color="black", linewidth=0.8, capsize=1.5)
+            axes.annotate(
+                f"{row.hours:.2g}", (x, row.hours_high), (0, 1.5), textcoords="offset points", ha="center", size=6
+            )
+        lowest = min(table["hours_low"].min(), published["hours_low"].min())
+        highest = max(table["hours_high"].max(), published["hours_high"].max())
+        axes.set_ylim(lowest / AXIS_MARGIN, highest * AXIS_MARGIN)
+        axes.set_yticks([0.25, 0.5, 1, 2, 4, 8], ["1/4", "1/2", "1", "2", "4", "8"])
+        axes.minorticks_off()
+        axes.set_xticks(range(len(samplers)), samplers, fontsize=6.5)
+        axes.set_ylabel("Hours of training")
+        patches = [
+            Patch(facecolor=colour, edgecolor="black", label=source)
+            for source, colour in zip(sources, SOURCE_COLOURS, strict=False)
+        ]
+        axes.legend(
+            handles=[*patches, Patch(facecolor="none", edgecolor="dimgrey", linestyle="--", label="Published")],
+            loc="upper left",
+            bbox_to_anchor=(KEYS_LEFT, 1.0),
+            borderaxespad=0,
+            fontsize=7,
+        )
+    return figure
+
+
+def draw_published(axes: Axes, samplers: list[str], published: pandas.DataFrame) -> None:
+    """Draw the published range behind each sampler's bars; one number is a line."""
+    for row in published.itertuples():
+        left = samplers.index(row.sampler) - 0.47
+        if row.hours_low == row.hours_high:
+            axes.hlines(row.hours_low, left, left + 0.94, color="dimgrey", linestyle="--", linewidth=0.9)
+        else:
+            axes.bar(
+                left,
+                row.hours_high - row.hours_low,
+                0.94,
+                bottom=row.hours_low,
+                align="edge",
+                facecolor="#eeeeee",
+                edgecolor="dimgrey",
+                linestyle="--",
+                linewidth=0.9,
+            )
+
+
+def sampling_diagnostic_figure(table: pandas.DataFrame) -> Figure:
+    """Draw what a vector step of each sampler is made of: a stacked bar for each.
+
+    Args:
+        table: `sampler` (text under its bar), `group` (what stands apart), `part` (a key of PART_LOOKS) and
+            `milliseconds` of one vector step.
+    """
+    bars = list(dict.fromkeys(zip(table["group"], table["sampler"], strict=True)))
+    gaps = numpy.cumsum([0] + [0.5 * (before[0] != after[0]) for before, after in pairwise(bars)])
+    places = dict(zip(bars, numpy.arange(len(bars)) + gaps, strict=True))
+    with style.paper():
+        figure = Figure(
+            figsize=(max(style.COLUMN_INCHES, 1.2 + 2 * BAR_INCHES * len(bars)), DIAGNOSTIC_INCHES), dpi=200
+        )
+        axes = figure.subplots()
+        totals = dict.fromkeys(bars, 0.0)
+        for part, (colour, hatch, _) in PART_LOOKS.items():
+            for row in table[table["part"] == part].itertuples():
+                bar = (row.group, row.sampler)
+                axes.bar(
+                    places[bar],
+                    row.milliseconds,
+                    GROUP_WIDTH,
+                    bottom=totals[bar],
+                    color=colour,
+                    hatch=hatch,
+                    edgecolor="black",
+                    linewidth=0.8,
+                )
+                totals[bar] += row.milliseconds
+        for bar, total in totals.items():
+            axes.annotate(
+                f"{total:.3g}", (places[bar], total), (0, 1.5), textcoords="offset points", ha="center", size=7
+            )
+        axes.set_ylim(0, 1.1 * max(totals.values()))
+        axes.set_xticks(list(places.values()), [sampler for _, sampler in bars], fontsize=6.5)
+        axes.set_ylabel("Milliseconds of one vector step")
+        axes.legend(
+            handles=[
+                Patch(facecolor=colour, hatch=hatch, edgecolor="black", label=label)
+                for colour, hatch, label in reversed(PART_LOOKS.values())
+            ],
+            loc="upper left",
+            bbox_to_anchor=(KEYS_LEFT, 1.0),
+            borderaxespad=0,
+            handlelength=2.6,
+            handleheight=1.7,
+        )
+    return figure
