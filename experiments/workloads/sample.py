@@ -1,0 +1,135 @@
+"""Sample from many environments at once, in one of several ways, and update a policy in turn with it.
+
+    python sample.py --sampler sb3_subproc --environments 24 --steps 100 --iterations 3
+
+Timed environments sleep as long as they are told to, so that there may be more of them than cores; which of their steps
+end an episode is drawn from the seed (timed_environment.py), and can be drawn again. What samplers themselves need adds
+to each step, and is more where many processes share few cores: times are to be long against it.
+
+Prints one line of JSON at its end. A worker that is lost is named in a line on standard error and in "lost_workers", and
+the others go on; with none left, the status is 1.
+"""
+
+import argparse
+import contextlib
+import json
+import math
+import os
+import sys
+
+from sampling.settings import Settings
+from timed_environment import Timing
+
+SAMPLERS = ("sb3_dummy", "sb3_subproc", "gymnasium_async", "free")
+#: Those in which all environments wait for each other.
+LOCK_STEP = ("sb3_dummy", "sb3_subproc", "gymnasium_async")
+
+
+def whole(text: str) -> int:
+    """A number of things, as an option."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number, at least 1, found {text!r}")
+    return int(text)
+
+
+def milliseconds(text: str) -> float:
+    """A time, as an option; in seconds."""
+    with contextlib.suppress(ValueError):
+        if 0 < (number := float(text)) < math.inf:
+            return number / 1000
+    raise argparse.ArgumentTypeError(f"expected a number of milliseconds above 0, found {text!r}")
+
+
+def probability(text: str) -> float:
+    """A probability, as an option."""
+    with contextlib.suppress(ValueError):
+        if 0 <= (number := float(text)) <= 1:
+            return number
+    raise argparse.ArgumentTypeError(f"expected a probability from 0 to 1, found {text!r}")
+
+
+def parse() -> Settings:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("--sampler", choices=SAMPLERS, required=True)
+    add("--environments", type=whole, default=24, metavar="N", help="default: 24")
+    add(
+        "--environments-per-worker",
+        type=whole,
+        metavar="E",
+        help="that wait for each other in every step; default: all in lock-step samplers, 1 in the others",
+    )
+    add("--steps", type=whole, default=100, metavar="T", help="of each environment in an iteration (default: 100)")
+    add("--iterations", type=whole, default=3, help="default: 3")
+    add("--environment", choices=("timed", "real"), default="timed", help="real: a drone in PyFlyt's simulator")
+    add("--step-ms", type=milliseconds, default=0.003, help="of a timed environment (default: 3)")
+    add("--reset-ms", type=milliseconds, default=0.1, help="in addition, after an episode (default: 100)")
+    ends = parser.add_mutually_exclusive_group()
+    ends.add_argument("--reset-probability", type=probability, help="that a step ends its episode (default: 0.0098)")
+    ends.add_argument("--episode-length", type=whole, metavar="L", help="in steps")
+    add("--phase", choices=("together", "random"), default="random", help="of episodes that have a length")
+    add("--optimize-ms", type=milliseconds, help="that optimising takes at least (default: as long as it takes)")
+    add("--seed", type=int, default=0, help="default: 0")
+    arguments = parser.parse_args()
+    is_lock_step = arguments.sampler in LOCK_STEP
+    environments = arguments.environments
+    together = arguments.environments_per_worker or (environments if is_lock_step else 1)
+    if is_lock_step and together != environments:
+        parser.error(
+            f"--environments-per-worker: expected {environments}, as all environments of {arguments.sampler} wait for "
+            f"each other, found {together}; leave it out, or take another sampler"
+        )
+    if environments % together:
+        parser.error(
+            f"--environments-per-worker: expected a divisor of {environments}, the number of environments, found "
+            f"{together}"
+        )
+    return Settings(
+        sampler=arguments.sampler,
+        environments=environments,
+        environments_per_worker=together,
+        steps=arguments.steps,
+        iterations=arguments.iterations,
+        timing=timing(arguments) if arguments.environment == "timed" else None,
+        optimize_s=arguments.optimize_ms,
+        seed=arguments.seed,
+    )
+
+
+def timing(arguments: argparse.Namespace) -> Timing:
+    """Of timed environments."""
+    chance = arguments.reset_probability
+    if chance is None and arguments.episode_length is None:
+        chance = 0.0098
+    return Timing(arguments.step_ms, arguments.reset_ms, chance, arguments.episode_length, arguments.phase)
+
+
+def note_cores(settings: Settings) -> None:
+    """Says so if there are more workers than cores."""
+    cores = len(os.sched_getaffinity(0))
+    if settings.environments > cores:
+        why = "those that sleep need few" if settings.timing else "they wait for cores too, not only for each other"
+        print(f"sample.py: note: {settings.environments} environments on {cores} cores: {why}", file=sys.stderr)
+
+
+def main() -> int:
+    """Run as the command line says."""
+    settings = parse()
+    note_cores(settings)
+    import torch  # only now: a mistake on the command line is told at once
+    from sampling.loss import AllLostError
+    from sampling.measure import measure
+
+    torch.set_num_threads(1)
+    try:
+        result = measure(settings)
+    except AllLostError:
+        print("sample.py: all workers are lost, nothing samples any more", file=sys.stderr)
+        return 1
+    print(json.dumps(result))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

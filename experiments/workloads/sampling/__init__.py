@@ -1,0 +1,1 @@
+"""Ways to sample from many environments at once, for the workload `sample.py`."""

@@ -1,0 +1,105 @@
+"""What sampling gives: a batch to learn from, and how long each step took."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+Floats = NDArray[numpy.float32]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Samples of all environments, in rows."""
+
+    observations: Floats
+    actions: Floats
+    rewards: Floats
+
+
+@dataclass
+class Rollout:
+    """Steps of environments that wait for each other, as they are taken: each list has an entry per vector step.
+
+    Attributes:
+        observations, actions, rewards: of each environment, in rows.
+        inference_ns: until there were actions.
+        step_ns: until all environments were done with them.
+        resets: environments that ended an episode.
+    """
+
+    observations: list[Floats] = field(default_factory=list)
+    actions: list[Floats] = field(default_factory=list)
+    rewards: list[Floats] = field(default_factory=list)
+    inference_ns: list[int] = field(default_factory=list)
+    step_ns: list[int] = field(default_factory=list)
+    resets: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Collected:
+    """What the sampling of an iteration gave.
+
+    Attributes:
+        batch: what there is to learn from, in the form that the sampler's own learner takes.
+        samples: how many.
+        resets: how many of them ended an episode.
+        vector_steps: of all workers.
+        inference_s, step_s: of all vector steps together.
+        steps_without_reset: of the vector steps, those in which no environment ended an episode.
+        step_without_reset_s: of all these together.
+        worker_s: what each worker took for its steps.
+        lost: processes that ended before their time: "worker", "pid" and how it "ended".
+    """
+
+    batch: Any
+    samples: int
+    resets: int
+    vector_steps: int
+    inference_s: float
+    step_s: float
+    steps_without_reset: int
+    step_without_reset_s: float
+    worker_s: list[float]
+    lost: list[dict[str, Any]]
+
+
+def collected(rollout: Rollout, seconds: float, lost: list[dict[str, Any]]) -> Collected:
+    """What one worker has collected, in so many seconds."""
+    arrays = (numpy.concatenate(rows) for rows in (rollout.observations, rollout.actions, rollout.rewards))
+    quiet = [ns for ns, resets in zip(rollout.step_ns, rollout.resets, strict=True) if not resets]
+    return Collected(
+        batch=Batch(*arrays),
+        samples=sum(map(len, rollout.rewards)),
+        resets=sum(rollout.resets),
+        vector_steps=len(rollout.step_ns),
+        inference_s=sum(rollout.inference_ns) / 1e9,
+        step_s=sum(rollout.step_ns) / 1e9,
+        steps_without_reset=len(quiet),
+        step_without_reset_s=sum(quiet) / 1e9,
+        worker_s=[seconds],
+        lost=lost,
+    )
+
+
+def merged(parts: Sequence[Collected]) -> Collected:
+    """What all workers have collected."""
+    batches = [part.batch for part in parts]
+    return Collected(
+        batch=Batch(
+            numpy.concatenate([batch.observations for batch in batches]),
+            numpy.concatenate([batch.actions for batch in batches]),
+            numpy.concatenate([batch.rewards for batch in batches]),
+        ),
+        samples=sum(part.samples for part in parts),
+        resets=sum(part.resets for part in parts),
+        vector_steps=sum(part.vector_steps for part in parts),
+        inference_s=sum(part.inference_s for part in parts),
+        step_s=sum(part.step_s for part in parts),
+        steps_without_reset=sum(part.steps_without_reset for part in parts),
+        step_without_reset_s=sum(part.step_without_reset_s for part in parts),
+        worker_s=[seconds for part in parts for seconds in part.worker_s],
+        lost=[lost for part in parts for lost in part.lost],
+    )

@@ -1,0 +1,72 @@
+"""The environments that are sampled from: one that sleeps, and a real one with resets as long as many steps."""
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import gymnasium
+import numpy
+from gymnasium import wrappers
+from numpy.typing import NDArray
+from timed_environment import Timing, ends_of
+
+from sampling.settings import Settings
+
+Observation = NDArray[numpy.float32]
+Maker = Callable[[], gymnasium.Env[Any, Any]]
+
+#: A drone that is to hover, and soon falls: its simulator takes some milliseconds a step, and is built anew, which takes
+#: thirty times as long, when an episode ends.
+REAL = "PyFlyt/QuadX-Hover-v4"
+
+
+class TimedEnvironment(gymnasium.Env[Observation, Observation]):
+    """Sleeps as long as its timing says; what it shows and rewards is noise.
+
+    Args:
+        timing: of steps and resets.
+        seed: of the run.
+        environment: its number in the run: with the seed, it says which steps end an episode.
+    """
+
+    observation_space = gymnasium.spaces.Box(-numpy.inf, numpy.inf, (8,), numpy.float32)
+    action_space = gymnasium.spaces.Box(-1.0, 1.0, (2,), numpy.float32)
+
+    def __init__(self, timing: Timing, seed: int, environment: int) -> None:
+        self._timing = timing
+        self._ends = ends_of(timing, seed, environment)
+        self._noise = numpy.random.default_rng([seed, environment, 1])
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Begins an episode."""
+        time.sleep(self._timing.reset_s)
+        return self._observe(), {}
+
+    def step(self, action: Observation) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Takes a step."""
+        time.sleep(self._timing.step_s)
+        return self._observe(), float(self._noise.standard_normal()), next(self._ends), False, {}
+
+    def _observe(self) -> Observation:
+        return self._noise.standard_normal(8, numpy.float32)
+
+
+def make_environment(settings: Settings, number: int) -> gymnasium.Env[Any, Any]:
+    """One of a run's environments, with observations in float32 and actions in [-1, 1]."""
+    if settings.timing:
+        return TimedEnvironment(settings.timing, settings.seed, number)
+    import PyFlyt.gym_envs  # noqa: F401, registers them
+
+    env: gymnasium.Env[Any, Any] = gymnasium.make(REAL)
+    env = wrappers.RescaleAction(env, numpy.float32(-1), numpy.float32(1))
+    env = wrappers.DtypeObservation(env, numpy.float32)
+    env.reset(seed=settings.seed * settings.environments + number)
+    return env
+
+
+def makers(settings: Settings, numbers: list[int]) -> list[Maker]:
+    """Functions that make the environments of these numbers."""
+    return [partial(make_environment, settings, number) for number in numbers]

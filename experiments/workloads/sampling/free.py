@@ -1,0 +1,128 @@
+"""Sampling without lock-step: each worker is a process that takes its steps alone, and all meet when they are done."""
+
+import multiprocessing
+from dataclasses import dataclass, replace
+from multiprocessing import connection
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+import rlscope
+from alphazero.group import ending
+
+from sampling.collected import Batch, Collected, merged
+from sampling.lock_step import LockStep
+from sampling.loss import AllLostError, tell
+from sampling.policy import Learner, Policy, Weights
+from sampling.settings import Settings
+from sampling.vectors import Alone, Gymnasium
+
+#: A process that is forked need not import PyTorch, which takes seconds; nothing here has threads yet.
+CONTEXT = multiprocessing.get_context("fork")
+
+
+@dataclass(frozen=True)
+class Worker:
+    """A process and the connection to it."""
+
+    name: str
+    process: BaseProcess
+    connection: Connection
+
+
+def work(ours: Connection, theirs: list[Connection], settings: Settings, index: int) -> None:
+    """What a worker does: whenever it is given weights, it samples with them.
+
+    Args:
+        ours: to the process that learns.
+        theirs: its ends of this connection and of earlier workers', which this process must not keep open.
+        settings: of the run.
+        index: which worker it is.
+    """
+    for end in theirs:
+        end.close()
+    count = settings.environments_per_worker
+    numbers = list(range(index * count, (index + 1) * count))
+    sampler = LockStep(settings, numbers, Alone if count == 1 else Gymnasium)
+    ours.send(sampler.sizes)
+    try:
+        while True:
+            sampler.policy.set_weights(ours.recv())
+            with rlscope.phase("sampling"):
+                found = sampler.collect()
+            ours.send(found)
+    except EOFError:
+        sampler.close()
+
+
+class Free:
+    """Workers with E environments each: alone for E = 1 ("batched"), else in lock-step with each other ("hybrid").
+
+    Args:
+        settings: of the run.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._workers: list[Worker] = []
+        for index in range(settings.workers):
+            self._start(settings, index)
+        sizes = [worker.connection.recv() for worker in self._workers]
+        self._policy = Policy(*sizes[0], settings.seed)
+        self._learner = Learner(self._policy)
+
+    def collect(self) -> Collected:
+        """T steps of each environment.
+
+        Raises:
+            AllLostError: no worker is left.
+        """
+        weights = self._policy.weights()
+        lost = [lost for worker in list(self._workers) for lost in self._send(worker, weights)]
+        parts: list[Collected] = []
+        waiting = {worker.connection: worker for worker in self._workers}
+        while waiting:
+            for ready in connection.wait(list(waiting)):
+                worker = waiting.pop(ready)
+                try:
+                    parts.append(worker.connection.recv())
+                except (EOFError, ConnectionError):
+                    lost.append(self._lose(worker))
+        if not parts:
+            raise AllLostError
+        found = merged(parts)
+        return replace(found, lost=[*lost, *found.lost])
+
+    def optimize(self, batch: Batch) -> None:
+        """Update the policy, whose weights workers are given before they sample."""
+        self._learner.update(batch)
+
+    def close(self) -> None:
+        """Ends the workers."""
+        for worker in self._workers:
+            worker.connection.close()
+        for worker in self._workers:
+            worker.process.join()
+
+    def _start(self, settings: Settings, index: int) -> None:
+        ours, theirs = CONTEXT.Pipe()
+        given = [ours, *(worker.connection for worker in self._workers)]
+        name = f"worker_{index}"
+        process = CONTEXT.Process(target=work, args=(theirs, given, settings, index), name=name)
+        process.start()
+        theirs.close()
+        self._workers.append(Worker(name, process, ours))
+
+    def _send(self, worker: Worker, weights: Weights) -> list[dict[str, Any]]:
+        """Gives a worker its task; what is lost if it is gone."""
+        try:
+            worker.connection.send(weights)
+        except ConnectionError:
+            return [self._lose(worker)]
+        return []
+
+    def _lose(self, worker: Worker) -> dict[str, Any]:
+        self._workers.remove(worker)
+        worker.process.join()
+        lost = {"worker": worker.name, "pid": worker.process.pid, "ended": ending(worker.process.exitcode)}
+        tell(lost, f"{len(self._workers)} workers")
+        return lost

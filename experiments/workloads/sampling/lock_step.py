@@ -1,0 +1,116 @@
+"""Sampling in lock-step: every environment steps, then all wait for the slowest of them."""
+
+import time
+from multiprocessing import connection
+from typing import Any
+
+from alphazero.group import ending
+
+from sampling.collected import Batch, Collected, Rollout, collected
+from sampling.environments import makers
+from sampling.loss import AllLostError, WorkersLostError, tell, watching
+from sampling.policy import Learner, Policy
+from sampling.settings import Settings
+from sampling.vectors import Vectorize
+
+
+class LockStep:
+    """Environments in a vector, and the policy that acts in all of them at once.
+
+    Where processes of the vector end, a new one is made of the environments that are left: neither library can go on
+    with fewer, and what the others were about to answer is lost. These environments draw their episodes' ends anew.
+
+    Args:
+        settings: of the run.
+        numbers: of the environments.
+        vectorize: makes a vector of them.
+
+    Attributes:
+        sizes: numbers in an observation and in an action.
+        policy: that acts.
+    """
+
+    def __init__(self, settings: Settings, numbers: list[int], vectorize: Vectorize) -> None:
+        self._settings = settings
+        self._numbers = numbers
+        self._vectorize = vectorize
+        self._start()
+        self.sizes = (self._observations.shape[1], self._vector.action_size)
+        self.policy = Policy(*self.sizes, settings.seed + numbers[0])
+        self.policy.act(self._observations)  # what PyTorch does once, it does now
+
+    def collect(self) -> Collected:
+        """T steps of each environment.
+
+        Raises:
+            AllLostError: no process is left.
+        """
+        begin_ns = time.perf_counter_ns()
+        rollout, lost = Rollout(), list[dict[str, Any]]()
+        while len(rollout.resets) < self._settings.steps:
+            try:
+                with watching(self._vector.processes):
+                    self._step(rollout)
+            except (WorkersLostError, EOFError, ConnectionError):
+                lost += self._go_on_without()
+        return collected(rollout, (time.perf_counter_ns() - begin_ns) / 1e9, lost)
+
+    def close(self) -> None:
+        """Ends the processes."""
+        self._vector.close()
+
+    def _start(self) -> None:
+        self._vector = self._vectorize(makers(self._settings, self._numbers))
+        self._observations = self._vector.reset()
+
+    def _step(self, rollout: Rollout) -> None:
+        while len(rollout.resets) < self._settings.steps:
+            begin_ns = time.perf_counter_ns()
+            actions = self.policy.act(self._observations)
+            acted_ns = time.perf_counter_ns()
+            observations, rewards, ends = self._vector.step(actions)
+            stepped_ns = time.perf_counter_ns()
+            rollout.observations.append(self._observations)
+            rollout.actions.append(actions)
+            rollout.rewards.append(rewards.astype("float32"))
+            rollout.inference_ns.append(acted_ns - begin_ns)
+            rollout.step_ns.append(stepped_ns - acted_ns)
+            rollout.resets.append(int(ends.sum()))
+            self._observations = observations
+
+    def _go_on_without(self) -> list[dict[str, Any]]:
+        """Finds those that have ended, and starts the others anew."""
+        processes = self._vector.processes
+        connection.wait([process.sentinel for process in processes])
+        ended = [index for index, process in enumerate(processes) if process.exitcode is not None]
+        lost = [
+            {
+                "worker": f"environment {self._numbers[index]}",
+                "pid": processes[index].pid,
+                "ended": ending(processes[index].exitcode),
+            }
+            for index in ended
+        ]
+        for process in processes:
+            process.kill()
+            process.join()
+        self._vector.abandon()
+        self._numbers = [number for index, number in enumerate(self._numbers) if index not in ended]
+        for one in lost:
+            tell(one, f"{len(self._numbers)} environments")
+        if not self._numbers:
+            raise AllLostError
+        self._start()
+        return lost
+
+
+class LearningLockStep(LockStep):
+    """A sampler whose environments are all in lock-step, with the policy in the process that learns."""
+
+    def __init__(self, settings: Settings, vectorize: Vectorize) -> None:
+        super().__init__(settings, list(range(settings.environments)), vectorize)
+        self._learner = Learner(self.policy)
+
+    def optimize(self, batch: Batch) -> None:
+        """Update the policy."""
+        self._learner.update(batch)

@@ -1,0 +1,64 @@
+"""Ways to sample, by name."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Protocol
+
+from sampling.collected import Collected
+from sampling.settings import Settings
+
+
+class Sampler(Protocol):
+    """Environments, the policy that acts in them, and what updates it."""
+
+    def collect(self) -> Collected:
+        """Samples: T steps of each environment.
+
+        Raises:
+            AllLostError: nothing is left that samples.
+        """
+
+    def optimize(self, batch: Any) -> None:
+        """Update the policy with what was collected."""
+
+    def close(self) -> None:
+        """End all processes."""
+
+
+def sb3_dummy(settings: Settings) -> Sampler:
+    """Stable-Baselines3's DummyVecEnv: one process steps one environment after another."""
+    from sampling.lock_step import LearningLockStep
+    from sampling.vectors import StableBaselines3
+
+    return LearningLockStep(settings, partial(StableBaselines3, is_parallel=False))
+
+
+def sb3_subproc(settings: Settings) -> Sampler:
+    """Stable-Baselines3's SubprocVecEnv: a process for each environment, in lock-step."""
+    from sampling.lock_step import LearningLockStep
+    from sampling.vectors import StableBaselines3
+
+    return LearningLockStep(settings, partial(StableBaselines3, is_parallel=True))
+
+
+def gymnasium_async(settings: Settings) -> Sampler:
+    """Gymnasium's AsyncVectorEnv: a process for each environment, in lock-step."""
+    from sampling.lock_step import LearningLockStep
+    from sampling.vectors import Gymnasium
+
+    return LearningLockStep(settings, Gymnasium)
+
+
+def free(settings: Settings) -> Sampler:
+    """Processes of our own, which only wait for each other when all their steps are taken."""
+    from sampling.free import Free
+
+    return Free(settings)
+
+
+SAMPLERS: dict[str, Callable[[Settings], Sampler]] = {
+    "sb3_dummy": sb3_dummy,
+    "sb3_subproc": sb3_subproc,
+    "gymnasium_async": gymnasium_async,
+    "free": free,
+}

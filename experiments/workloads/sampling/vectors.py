@@ -1,0 +1,129 @@
+"""Environments that wait for each other in every step: those of Stable-Baselines3 and of Gymnasium, and one alone.
+
+An environment that has ended an episode begins the next one in the same step in all of them. Gymnasium would do so in a
+step of its own (its autoreset mode "next step"), as Stable-Baselines3 cannot.
+"""
+
+from collections.abc import Callable, Sequence
+from multiprocessing.process import BaseProcess
+from typing import Any, Protocol
+
+import numpy
+from gymnasium.vector import AsyncVectorEnv, AutoresetMode
+from numpy.typing import NDArray
+
+from sampling.environments import Maker
+
+Array = NDArray[Any]
+
+
+class Vector(Protocol):
+    """Environments that are stepped together.
+
+    Attributes:
+        processes: that they run in, in the order of the environments; none where they run in this one.
+        action_size: numbers in an action.
+    """
+
+    processes: Sequence[BaseProcess]
+    action_size: int
+
+    def reset(self) -> Array:
+        """Begins an episode in each; observations, in rows."""
+
+    def step(self, actions: Array) -> tuple[Array, Array, Array]:
+        """Observations, rewards and whether an episode has ended, a row or number for each environment."""
+
+    def close(self) -> None:
+        """Ends the processes."""
+
+    def abandon(self) -> None:
+        """Lets the processes be, which have been killed."""
+
+
+class StableBaselines3:
+    """Stable-Baselines3's vectors: DummyVecEnv steps one after another in this process, SubprocVecEnv has processes."""
+
+    def __init__(self, makers: list[Maker], *, is_parallel: bool) -> None:
+        from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv  # others need not wait for it
+
+        self._envs = SubprocVecEnv(makers, start_method="fork") if is_parallel else DummyVecEnv(makers)
+        self.processes: Sequence[BaseProcess] = self._envs.processes if is_parallel else ()
+        self.action_size = self._envs.action_space.shape[0]
+
+    def reset(self) -> Array:
+        """See Vector."""
+        return numpy.asarray(self._envs.reset())
+
+    def step(self, actions: Array) -> tuple[Array, Array, Array]:
+        """See Vector."""
+        observations, rewards, ends, _ = self._envs.step(actions)
+        return numpy.asarray(observations), rewards, ends
+
+    def close(self) -> None:
+        """See Vector."""
+        self._envs.close()
+
+    def abandon(self) -> None:
+        """See Vector."""
+        self._envs.closed = True
+
+
+class Gymnasium:
+    """Gymnasium's AsyncVectorEnv: a process for each environment, observations in shared memory."""
+
+    def __init__(self, makers: list[Maker]) -> None:
+        self._envs = AsyncVectorEnv(makers, context="fork", autoreset_mode=AutoresetMode.SAME_STEP)
+        self.processes: Sequence[BaseProcess] = self._envs.processes
+        self.action_size = self._envs.single_action_space.shape[0]
+
+    def reset(self) -> Array:
+        """See Vector."""
+        return numpy.asarray(self._envs.reset()[0])
+
+    def step(self, actions: Array) -> tuple[Array, Array, Array]:
+        """See Vector."""
+        observations, rewards, terminated, truncated, _ = self._envs.step(actions)
+        return observations, rewards, terminated | truncated
+
+    def close(self) -> None:
+        """See Vector."""
+        self._envs.close()
+
+    def abandon(self) -> None:
+        """See Vector."""
+        self._envs.closed = True
+
+
+class Alone:
+    """One environment, which waits for no other and runs in this process."""
+
+    processes: Sequence[BaseProcess] = ()
+
+    def __init__(self, makers: list[Maker]) -> None:
+        (maker,) = makers
+        self._env = maker()
+        self.action_size = self._env.action_space.shape[0]
+
+    def reset(self) -> Array:
+        """See Vector."""
+        return numpy.asarray(self._env.reset()[0])[None]
+
+    def step(self, actions: Array) -> tuple[Array, Array, Array]:
+        """See Vector."""
+        observation, reward, terminated, truncated, _ = self._env.step(actions[0])
+        has_ended = terminated or truncated
+        if has_ended:
+            observation, _ = self._env.reset()
+        return numpy.asarray(observation)[None], numpy.array([reward]), numpy.array([has_ended])
+
+    def close(self) -> None:
+        """See Vector."""
+        self._env.close()
+
+    def abandon(self) -> None:
+        """See Vector."""
+
+
+#: From functions that make environments to a vector of these.
+Vectorize = Callable[[list[Maker]], Vector]
