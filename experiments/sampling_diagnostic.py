@@ -1,39 +1,72 @@
-"""Recorded sampling to what a vector step is made of: steps and resets of an environment, inference, waiting, the rest."""
+"""Recorded sampling to what a vector step is made of: steps of an environment, resets, inference, waiting, the rest."""
+
+from collections.abc import Iterable
 
 import pandas
 
 from experiments.sampling_results import Sampled
-from rlscope.analysis.breakdown import Analysis
-from rlscope.plots.sampling import PART_LOOKS
+from rlscope.model import Category
 
-#: Names that the workload gives.
+#: Names that the workload gives to a phase and to an operation.
 SAMPLING, RESET = "sampling", "reset"
 
 
-def parts_ms(analysis: Analysis, sampled: Sampled) -> dict[str, float]:
-    """Milliseconds of the parts of a vector step: the keys of PART_LOOKS.
+def parts_ms(breakdown: pandas.DataFrame, sampled: Sampled) -> dict[str, float]:
+    """Milliseconds of the parts of a vector step, by their names in `rlscope.plots.sampling`; they sum to the whole.
 
-    A process that asks the policy is one that samples. Its environments are its own, or in processes of their own: then
-    what it waits for them is longer than an environment's own time by the time that this one waits for others. It
-    also waits when it is done before other processes that sample. The first reset of each environment is not counted.
+    A process that asks the policy is one that samples. Its environments are in the process itself, or in others. Then
+    what it waits for them beyond the time of an average one is waiting for the slowest. It also waits from its own last
+    step until other processes are done. A process's first resets, before the first step, are left out by their number.
 
     Args:
-        analysis: of the recorded run.
+        breakdown: of the recorded run, as in an analysis.
         sampled: what it printed.
     """
     vector_steps = sampled.steps * len(sampled.iterations)
     whole_s = sum(sampled.sampling_s) / vector_steps
-    rows = analysis.breakdown
-    samplers = sampling_processes(rows)
-    asking = rows[rows["process"].isin(samplers)]
-    asking = asking[asking["phase"] == SAMPLING] if SAMPLING in set(asking["phase"]) else asking
-    per_step = 1 / vector_steps / max(1, len(samplers))
-    inference_s = seconds(asking, "inference") * per_step
-    busy_s = float(asking["seconds"].sum()) * per_step
-    stepping_s = seconds(asking, "simulation") * per_step
-    step_s, reset_s = environment_s(rows, samplers, sampled)
-    in_steps_s = waiting_s(asking) * per_step - step_s - reset_s if has_own_processes(rows, samplers) else 0.0
-    wait_s = max(0.0, in_steps_s) + max(0.0, whole_s - busy_s)
-    known = {"inference": inference_s, "simulation": min(step_s, stepping_s), "reset": reset_s, "wait": wait_s}
-    rest_s = max(0.0, whole_s - sum(known.values()))
-    return {part: 1000 * {**known, "rest": rest_s}[part] for part in PART_LOOKS}
+    asking = while_sampling(breakdown)
+    samplers = set(asking["process"])
+    stepping = breakdown[(breakdown["stage"] == "simulation") & ~breakdown["process"].isin(samplers)]
+    counted = 1.0
+    if stepping.empty:
+        stepping = asking[asking["stage"] == "simulation"]
+    else:
+        counted = sampled.resets / (sampled.resets + sampled.environments)
+    own_s = (
+        stepping.groupby(stepping["operation"] == RESET)["seconds"].sum()
+        / (stepping["process"].nunique() or 1)
+        / vector_steps
+    )
+    step_s, reset_s = float(own_s.get(False, 0.0)), counted * float(own_s.get(True, 0.0))
+    per_step = asking.groupby(["stage", "category"])["seconds"].sum() / len(samplers) / vector_steps
+    inference_s = float(per_step.get("inference", pandas.Series(dtype=float)).sum())
+    waits_s = float(per_step.get(("simulation", Category.WAIT.label), 0.0)) - step_s - reset_s
+    in_steps_s = max(0.0, waits_s) if not samplers >= set(stepping["process"]) else 0.0
+    wait_s = in_steps_s + max(0.0, whole_s - float(per_step.sum()))
+    known = {"inference": inference_s, "simulation": step_s, "reset": reset_s, "wait": wait_s}
+    known["rest"] = max(0.0, whole_s - sum(known.values()))
+    return {part: 1000 * part_s for part, part_s in known.items()}
+
+
+def while_sampling(breakdown: pandas.DataFrame) -> pandas.DataFrame:
+    """The rows of processes that ask the policy, while they sample."""
+    sampling = breakdown[breakdown["phase"] == SAMPLING]
+    asking = sampling.loc[sampling["stage"] == "inference", "process"].unique()
+    return sampling[sampling["process"].isin(asking)]
+
+
+def parts_table(analyzed: Iterable[tuple[Sampled, pandas.DataFrame]]) -> pandas.DataFrame:
+    """The table behind the figure: the parts of a vector step in each run.
+
+    Args:
+        analyzed: runs with their breakdowns.
+
+    Returns:
+        name, sampler (its label), group (the environment), repetition, part, milliseconds.
+    """
+    rows = [
+        (sampled.name, sampled.label, sampled.environment, sampled.repetition, part, milliseconds)
+        for sampled, breakdown in analyzed
+        for part, milliseconds in parts_ms(breakdown, sampled).items()
+    ]
+    return pandas.DataFrame(rows, columns=["name", "sampler", "group", "repetition", "part", "milliseconds"])

@@ -158,7 +158,5 @@ def options_of(run: Run) -> dict[str, str]:
     """The options of a command line that have a value, without the dashes; of two alike, the last."""
     pairs = pairwise([*run.arguments, "--"])
     return {
-        name.removeprefix("--"): value
-        for name, value in pairs
-        if name.startswith("--") and not value.startswith("--")
+        name.removeprefix("--"): value for name, value in pairs if name.startswith("--") and not value.startswith("--")
     }
