@@ -143,8 +143,8 @@ def run_of(
     The script ends with the last iteration that is recorded, or with so many later ones as the window asks for: their
     times are those of a program that is not recorded. One whose window has no iterations records itself, and ends when
     it has what it wants; so does one that does not train, in a matrix without timesteps. That takes a seed where the
-    matrix is `seeded`. One whose window is `whole` is recorded from its start to its end. A matrix may name the `device`
-    of all its runs, which have no option for it then.
+    matrix is `seeded`. One whose window is `whole` is recorded from its start to its end. A matrix may name the
+    `device` of all its runs, which have no option for it then.
     """
     window = entry.get(budget) or environment[budget]
     recorded = None if window.get("whole") else window.get("max_iterations", 0)

@@ -39,8 +39,8 @@ METHOD = (
     "Environments that are stepped together wait for the slowest of them in each step (lock-step, called vectorised); "
     "workers that run free wait once in a rollout (batched: one environment in each; hybrid: a few). The model draws "
     "when episodes end, and adds up. Timed environments sleep for a step and for a reset, so that there can be more of "
-    "them than cores. All samplers meet the same ends of episodes; the model is given those very ends, the measured time "
-    "of inference, and nothing else of the measurement."
+    "them than cores. All samplers meet the same ends of episodes; the model is given those very ends, the measured "
+    "time of inference, and nothing else of the measurement."
 )
 HOURS = (
     "Hours of training to 20 million samples, by 24 environments whose step takes 3 ms and whose reset takes 100 ms. "
@@ -49,8 +49,8 @@ HOURS = (
     "talk's."
 )
 LEFT_OUT = (
-    "What the slides leave out. (1) 16 times the processors shorten sampling alone: with the update of 13 s after it, an "
-    "iteration is 2.6 times as fast, not 6; with the update during sampling 3 times, for then the update is all there "
+    "What the slides leave out. (1) 16 times the processors shorten sampling alone: with the update of 13 s after it, "
+    "an iteration is 2.6 times as fast, not 6; with the update during sampling 3 times, for then the update is all there "
     "is. Six times takes an update of at most 5.5 s, or fewer of them. (2) 150 s of sampling are 26 s more than 5000 "
     "steps of 24.8 ms. (3) 20 s of batched sampling are 5000 times 3 + 1 ms: resets are not in it."
 )
