@@ -6,8 +6,8 @@ Timed environments sleep as long as they are told to, so that there may be more 
 end an episode is drawn from the seed (timed_environment.py), and can be drawn again. What samplers themselves need adds
 to each step, and is more where many processes share few cores: times are to be long against it.
 
-Prints one line of JSON at its end. A worker that is lost is named in a line on standard error and in "lost_workers", and
-the others go on; with none left, the status is 1.
+Prints one line of JSON at its end. A worker that is lost is named in a line on standard error and in "lost_workers",
+and the others go on; with none left, the status is 1.
 """
 
 import argparse

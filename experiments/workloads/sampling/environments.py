@@ -16,8 +16,8 @@ from sampling.settings import Settings
 Observation = NDArray[numpy.float32]
 Maker = Callable[[], gymnasium.Env[Any, Any]]
 
-#: A drone that is to hover, and soon falls: its simulator takes some milliseconds a step, and is built anew, which takes
-#: thirty times as long, when an episode ends.
+#: A drone that is to hover, and soon falls: its simulator takes some milliseconds a step, and is built anew when an
+#: episode ends, which takes thirty times as long.
 REAL = "PyFlyt/QuadX-Hover-v4"
 
 

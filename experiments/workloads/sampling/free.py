@@ -7,13 +7,13 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-import rlscope
 from alphazero.group import ending
 
+import rlscope
 from sampling.collected import Batch, Collected, merged
 from sampling.lock_step import LockStep
 from sampling.loss import AllLostError, tell
-from sampling.policy import Learner, Policy, Weights
+from sampling.policy import Policy, Weights
 from sampling.settings import Settings
 from sampling.vectors import Alone, Gymnasium
 
@@ -68,7 +68,6 @@ class Free:
             self._start(settings, index)
         sizes = [worker.connection.recv() for worker in self._workers]
         self._policy = Policy(*sizes[0], settings.seed)
-        self._learner = Learner(self._policy)
 
     def collect(self) -> Collected:
         """T steps of each environment.
@@ -94,7 +93,7 @@ class Free:
 
     def optimize(self, batch: Batch) -> None:
         """Update the policy, whose weights workers are given before they sample."""
-        self._learner.update(batch)
+        self._policy.update(batch)
 
     def close(self) -> None:
         """Ends the workers."""

@@ -9,7 +9,7 @@ from alphazero.group import ending
 from sampling.collected import Batch, Collected, Rollout, collected
 from sampling.environments import makers
 from sampling.loss import AllLostError, WorkersLostError, tell, watching
-from sampling.policy import Learner, Policy
+from sampling.policy import Policy
 from sampling.settings import Settings
 from sampling.vectors import Vectorize
 
@@ -55,6 +55,10 @@ class LockStep:
                 lost += self._go_on_without()
         return collected(rollout, (time.perf_counter_ns() - begin_ns) / 1e9, lost)
 
+    def optimize(self, batch: Batch) -> None:
+        """Update the policy."""
+        self.policy.update(batch)
+
     def close(self) -> None:
         """Ends the processes."""
         self._vector.close()
@@ -81,8 +85,10 @@ class LockStep:
     def _go_on_without(self) -> list[dict[str, Any]]:
         """Finds those that have ended, and starts the others anew."""
         processes = self._vector.processes
-        connection.wait([process.sentinel for process in processes])
-        ended = [index for index, process in enumerate(processes) if process.exitcode is not None]
+        ending_now = connection.wait([process.sentinel for process in processes])
+        ended = [index for index, process in enumerate(processes) if process.sentinel in ending_now]
+        for index in ended:
+            processes[index].join()  # what it had open closes before there is a status
         lost = [
             {
                 "worker": f"environment {self._numbers[index]}",
@@ -102,15 +108,3 @@ class LockStep:
             raise AllLostError
         self._start()
         return lost
-
-
-class LearningLockStep(LockStep):
-    """A sampler whose environments are all in lock-step, with the policy in the process that learns."""
-
-    def __init__(self, settings: Settings, vectorize: Vectorize) -> None:
-        super().__init__(settings, list(range(settings.environments)), vectorize)
-        self._learner = Learner(self.policy)
-
-    def optimize(self, batch: Batch) -> None:
-        """Update the policy."""
-        self._learner.update(batch)

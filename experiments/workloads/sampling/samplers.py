@@ -27,26 +27,26 @@ class Sampler(Protocol):
 
 def sb3_dummy(settings: Settings) -> Sampler:
     """Stable-Baselines3's DummyVecEnv: one process steps one environment after another."""
-    from sampling.lock_step import LearningLockStep
+    from sampling.lock_step import LockStep
     from sampling.vectors import StableBaselines3
 
-    return LearningLockStep(settings, partial(StableBaselines3, is_parallel=False))
+    return LockStep(settings, list(range(settings.environments)), partial(StableBaselines3, is_parallel=False))
 
 
 def sb3_subproc(settings: Settings) -> Sampler:
     """Stable-Baselines3's SubprocVecEnv: a process for each environment, in lock-step."""
-    from sampling.lock_step import LearningLockStep
+    from sampling.lock_step import LockStep
     from sampling.vectors import StableBaselines3
 
-    return LearningLockStep(settings, partial(StableBaselines3, is_parallel=True))
+    return LockStep(settings, list(range(settings.environments)), partial(StableBaselines3, is_parallel=True))
 
 
 def gymnasium_async(settings: Settings) -> Sampler:
     """Gymnasium's AsyncVectorEnv: a process for each environment, in lock-step."""
-    from sampling.lock_step import LearningLockStep
+    from sampling.lock_step import LockStep
     from sampling.vectors import Gymnasium
 
-    return LearningLockStep(settings, Gymnasium)
+    return LockStep(settings, list(range(settings.environments)), Gymnasium)
 
 
 def free(settings: Settings) -> Sampler:
