@@ -9,6 +9,8 @@ from rlscope.model import Category
 
 #: Names that the workload gives to a phase and to an operation.
 SAMPLING, RESET = "sampling", "reset"
+#: Of runs by their environments: the titles of panels.
+GROUPS = {"timed": "Timed environments", "real": "A drone"}
 
 
 def parts_ms(breakdown: pandas.DataFrame, sampled: Sampled) -> dict[str, float]:
@@ -42,8 +44,8 @@ def parts_ms(breakdown: pandas.DataFrame, sampled: Sampled) -> dict[str, float]:
     inference_s = float(per_step.get("inference", pandas.Series(dtype=float)).sum())
     waits_s = float(per_step.get(("simulation", Category.WAIT.label), 0.0)) - step_s - reset_s
     in_steps_s = max(0.0, waits_s) if not samplers >= set(stepping["process"]) else 0.0
-    wait_s = in_steps_s + max(0.0, whole_s - float(per_step.sum()))
-    known = {"inference": inference_s, "simulation": step_s, "reset": reset_s, "wait": wait_s}
+    at_end_s = max(0.0, whole_s - float(per_step.sum())) if len(samplers) > 1 else 0.0
+    known = {"inference": inference_s, "simulation": step_s, "reset": reset_s, "wait": in_steps_s + at_end_s}
     known["rest"] = max(0.0, whole_s - sum(known.values()))
     return {part: 1000 * part_s for part, part_s in known.items()}
 
@@ -62,10 +64,10 @@ def parts_table(analyzed: Iterable[tuple[Sampled, pandas.DataFrame]]) -> pandas.
         analyzed: runs with their breakdowns.
 
     Returns:
-        name, sampler (its label), group (the environment), repetition, part, milliseconds.
+        name, sampler (its label), group (a title by its environment), repetition, part, milliseconds.
     """
     rows = [
-        (sampled.name, sampled.label, sampled.environment, sampled.repetition, part, milliseconds)
+        (sampled.name, sampled.label, GROUPS[sampled.environment], sampled.repetition, part, milliseconds)
         for sampled, breakdown in analyzed
         for part, milliseconds in parts_ms(breakdown, sampled).items()
     ]

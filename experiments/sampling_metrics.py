@@ -159,7 +159,7 @@ def comparison_table(sampled: Sequence[Sampled]) -> pandas.DataFrame:
         step_ms = 1000 * (numpy.mean(of_iterations(runs, lambda run: run.vector_step_s)) - runs[0].inference_s)
         rows.append(
             {
-                "sampler": " ".join(runs[0].label.split()),
+                "sampler": runs[0].title,
                 "environments": runs[0].environments,
                 "per_worker": runs[0].figures["environments_per_worker"],
                 "iterations": found.repetitions,

@@ -68,7 +68,7 @@ def hours(simulated: Simulated) -> list[float]:
 def preset_metrics(talk: Sampling) -> dict[str, Estimate]:
     """The metrics of claims that depend on how often episodes end."""
     found = simulated_scenarios(talk)
-    sampling_s = {name: list(each.sampling_s) for name, each in found.items()}
+    sampling_s = {name: list(found[name].sampling_s) for name in (LOCK_STEP, BATCHED)}
     hours_of = {name: hours(each) for name, each in found.items()}
     own = talk.step_s
 
@@ -85,7 +85,9 @@ def preset_metrics(talk: Sampling) -> dict[str, Estimate]:
         "model_batched_sampling_s": bootstrap_mean(sampling_s[BATCHED]),
         "model_sampling_speedup": bootstrap(sampling_s, lambda mean: mean[LOCK_STEP] / mean[BATCHED]),
         "model_end_to_end_speedup": faster(LOCK_STEP, BATCHED),
-        "model_waste_hours": bootstrap(hours_of, lambda mean: mean[LOCK_STEP] - mean[BATCHED]),
+        "model_waste_hours": bootstrap(
+            {name: hours_of[name] for name in (LOCK_STEP, BATCHED)}, lambda mean: mean[LOCK_STEP] - mean[BATCHED]
+        ),
         "model_cluster_speedup_serial": faster(BATCHED, SERIAL),
         "model_cluster_speedup_overlapped": faster(BATCHED, OVERLAPPED),
         "model_cluster_speedup_short_update": faster(BATCHED, SHORT),

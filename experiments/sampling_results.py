@@ -25,7 +25,7 @@ class Sampled:
 
     Attributes:
         name: of the workload in runs.toml.
-        label: for figures.
+        title: the sampler, for people.
         environment: "timed" or "real".
         repetition: of the workload, from 0.
         options: of its command line, without the dashes.
@@ -33,11 +33,16 @@ class Sampled:
     """
 
     name: str
-    label: str
+    title: str
     environment: str
     repetition: int
     options: Mapping[str, str]
     figures: Mapping[str, Any]
+
+    @property
+    def label(self) -> str:
+        """Under a bar: the sampler, how many environments it has, and how many of them a worker has."""
+        return f"{self.title}\nN = {self.environments}\nE = {self.figures['environments_per_worker']}"
 
     @property
     def environments(self) -> int:

@@ -50,8 +50,8 @@ HOURS = (
 )
 LEFT_OUT = (
     "What the slides leave out. (1) 16 times the processors shorten sampling alone: with the update of 13 s after it, "
-    "an iteration is 2.6 times as fast, not 6; with the update during sampling 3 times, for then the update is all there "
-    "is. Six times takes an update of at most 5.5 s, or fewer of them. (2) 150 s of sampling are 26 s more than 5000 "
+    "an iteration is 2.6 times as fast, not 6; with the update during sampling 3 times, for then there is nothing but "
+    "the update. Six times takes an update of at most 5.5 s, or fewer. (2) 150 s of sampling are 26 s more than 5000 "
     "steps of 24.8 ms. (3) 20 s of batched sampling are 5000 times 3 + 1 ms: resets are not in it."
 )
 PARTS = (
@@ -112,7 +112,7 @@ def mean_parts(parts: pandas.DataFrame) -> pandas.DataFrame:
 def losses(sampled: Sequence[Sampled]) -> list[str]:
     """A sentence for each run that has lost a worker."""
     return [
-        f"{' '.join(run.label.split())}, repetition {run.repetition}, lost "
+        f"{run.title} ({run.name}), repetition {run.repetition}, lost "
         f"{', '.join(str(lost['worker']) for lost in run.figures['lost_workers'])}: it is in no figure and no verdict."
         for run in sampled
         if not run.is_whole

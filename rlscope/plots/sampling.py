@@ -1,7 +1,5 @@
 """Parallel sampling: how long training takes by sampler, and what a vector step of each is made of."""
 
-from itertools import pairwise
-
 import numpy
 import pandas
 from matplotlib.axes import Axes
@@ -15,7 +13,7 @@ SOURCE_COLOURS = ("#b3cde3", "#6497b1", "#fbb4ae", "#fed9a6", "#ccebc5")
 #: Between the lowest value of a logarithmic axis and its end, and likewise above the highest.
 AXIS_MARGIN = 1.6
 TRAIN_INCHES, DIAGNOSTIC_INCHES = 2.8, 2.9
-BAR_INCHES = 0.33
+BAR_INCHES = 0.66
 
 #: Parts of a vector step from the bottom of a bar to its top, with colour, hatch and label.
 PART_LOOKS = {
@@ -95,42 +93,22 @@ def draw_published(axes: Axes, samplers: list[str], published: pandas.DataFrame)
 
 
 def sampling_diagnostic_figure(table: pandas.DataFrame) -> Figure:
-    """Draw what a vector step of each sampler is made of: a stacked bar for each.
+    """Draw what a vector step of each sampler is made of: a stacked bar for each, a panel with an axis for each group.
 
     Args:
-        table: `sampler` (text under its bar), `group` (what stands apart), `part` (a key of PART_LOOKS) and
+        table: `group` (title of the panel), `sampler` (text under its bar), `part` (a key of PART_LOOKS) and
             `milliseconds` of one vector step.
     """
-    bars = list(dict.fromkeys(zip(table["group"], table["sampler"], strict=True)))
-    gaps = numpy.cumsum([0] + [0.5 * (before[0] != after[0]) for before, after in pairwise(bars)])
-    places = dict(zip(bars, numpy.arange(len(bars)) + gaps, strict=True))
+    panels = list(table.groupby("group", sort=False))
+    bars = [rows["sampler"].nunique() for _, rows in panels]
     with style.paper():
-        figure = Figure(
-            figsize=(max(style.COLUMN_INCHES, 1.2 + 2 * BAR_INCHES * len(bars)), DIAGNOSTIC_INCHES), dpi=200
-        )
-        axes = figure.subplots()
-        totals = dict.fromkeys(bars, 0.0)
-        for part, (colour, hatch, _) in PART_LOOKS.items():
-            for row in table[table["part"] == part].itertuples():
-                bar = (row.group, row.sampler)
-                axes.bar(
-                    places[bar],
-                    row.milliseconds,
-                    GROUP_WIDTH,
-                    bottom=totals[bar],
-                    color=colour,
-                    hatch=hatch,
-                    edgecolor="black",
-                    linewidth=0.8,
-                )
-                totals[bar] += row.milliseconds
-        for bar, total in totals.items():
-            axes.annotate(
-                f"{total:.3g}", (places[bar], total), (0, 1.5), textcoords="offset points", ha="center", size=7
-            )
-        axes.set_ylim(0, 1.1 * max(totals.values()))
-        axes.set_xticks(list(places.values()), [sampler for _, sampler in bars], fontsize=6.5)
-        axes.set_ylabel("Milliseconds of one vector step")
+        figure = Figure(figsize=(BAR_INCHES * sum(bars) + len(panels), DIAGNOSTIC_INCHES), dpi=200)
+        for axes, (group, rows) in zip(
+            figure.subplots(1, len(panels), squeeze=False, width_ratios=bars)[0], panels, strict=True
+        ):
+            draw_parts(axes, rows)
+            axes.set_title(str(group), fontsize=8)
+        figure.axes[0].set_ylabel("Milliseconds of one vector step")
         axes.legend(
             handles=[
                 Patch(facecolor=colour, hatch=hatch, edgecolor="black", label=label)
@@ -143,3 +121,27 @@ def sampling_diagnostic_figure(table: pandas.DataFrame) -> Figure:
             handleheight=1.7,
         )
     return figure
+
+
+def draw_parts(axes: Axes, table: pandas.DataFrame) -> None:
+    """Draw the bars of one panel, with their totals on top."""
+    samplers = list(dict.fromkeys(table["sampler"]))
+    tops = dict.fromkeys(samplers, 0.0)
+    for part, (colour, hatch, _) in PART_LOOKS.items():
+        for row in table[table["part"] == part].itertuples():
+            axes.bar(
+                samplers.index(row.sampler),
+                row.milliseconds,
+                GROUP_WIDTH,
+                bottom=tops[row.sampler],
+                color=colour,
+                hatch=hatch,
+                edgecolor="black",
+                linewidth=0.8,
+            )
+            tops[row.sampler] += row.milliseconds
+    for x, top in enumerate(tops.values()):
+        axes.annotate(f"{top:.3g}", (x, top), (0, 1.5), textcoords="offset points", ha="center", size=7)
+    axes.set_ylim(0, 1.1 * max(tops.values()))
+    axes.set_xlim(-0.6, len(samplers) - 0.4)
+    axes.set_xticks(range(len(samplers)), samplers, fontsize=6)
