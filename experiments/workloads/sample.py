@@ -20,9 +20,11 @@ import sys
 from sampling.settings import Settings
 from timed_environment import Timing
 
-SAMPLERS = ("sb3_dummy", "sb3_subproc", "gymnasium_async", "free")
+SAMPLERS = ("sb3_dummy", "sb3_subproc", "gymnasium_async", "free", "rllib")
 #: Those in which all environments wait for each other.
 LOCK_STEP = ("sb3_dummy", "sb3_subproc", "gymnasium_async")
+#: As published: with 24 environments in lock-step, a step takes 24 ms.
+STEP_S, RESET_S, RESET_PROBABILITY = 0.003, 0.1, 0.0098
 
 
 def whole(text: str) -> int:
@@ -63,19 +65,41 @@ def parse() -> Settings:
     add("--steps", type=whole, default=100, metavar="T", help="of each environment in an iteration (default: 100)")
     add("--iterations", type=whole, default=3, help="default: 3")
     add("--environment", choices=("timed", "real"), default="timed", help="real: a drone in PyFlyt's simulator")
-    add("--step-ms", type=milliseconds, default=0.003, help="of a timed environment (default: 3)")
-    add("--reset-ms", type=milliseconds, default=0.1, help="in addition, after an episode (default: 100)")
+    add("--step-ms", type=milliseconds, help="of a timed environment (default: 3)")
+    add("--reset-ms", type=milliseconds, help="in addition, after an episode (default: 100)")
     ends = parser.add_mutually_exclusive_group()
     ends.add_argument("--reset-probability", type=probability, help="that a step ends its episode (default: 0.0098)")
     ends.add_argument("--episode-length", type=whole, metavar="L", help="in steps")
-    add("--phase", choices=("together", "random"), default="random", help="of episodes that have a length")
+    add("--phase", choices=("together", "random"), help="of episodes that have a length (default: random)")
     add("--optimize-ms", type=milliseconds, help="that optimising takes at least (default: as long as it takes)")
     add("--seed", type=int, default=0, help="default: 0")
+    add("--cluster", action="store_true", help="rllib: two Ray nodes on this machine instead of one")
     arguments = parser.parse_args()
-    is_lock_step = arguments.sampler in LOCK_STEP
-    environments = arguments.environments
-    together = arguments.environments_per_worker or (environments if is_lock_step else 1)
-    if is_lock_step and together != environments:
+    check(parser, arguments)
+    together = environments_per_worker(arguments)
+    return Settings(
+        sampler=arguments.sampler,
+        environments=arguments.environments,
+        environments_per_worker=together,
+        steps=arguments.steps,
+        iterations=arguments.iterations,
+        timing=timing(arguments) if arguments.environment == "timed" else None,
+        optimize_s=arguments.optimize_ms,
+        seed=arguments.seed,
+        is_cluster=arguments.cluster,
+    )
+
+
+def environments_per_worker(arguments: argparse.Namespace) -> int:
+    """E."""
+    every: int = arguments.environments
+    return arguments.environments_per_worker or (every if arguments.sampler in LOCK_STEP else 1)
+
+
+def check(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
+    """Ends the program where options do not go together."""
+    environments, together = arguments.environments, environments_per_worker(arguments)
+    if arguments.sampler in LOCK_STEP and together != environments:
         parser.error(
             f"--environments-per-worker: expected {environments}, as all environments of {arguments.sampler} wait for "
             f"each other, found {together}; leave it out, or take another sampler"
@@ -85,24 +109,27 @@ def parse() -> Settings:
             f"--environments-per-worker: expected a divisor of {environments}, the number of environments, found "
             f"{together}"
         )
-    return Settings(
-        sampler=arguments.sampler,
-        environments=environments,
-        environments_per_worker=together,
-        steps=arguments.steps,
-        iterations=arguments.iterations,
-        timing=timing(arguments) if arguments.environment == "timed" else None,
-        optimize_s=arguments.optimize_ms,
-        seed=arguments.seed,
-    )
+    if arguments.cluster and arguments.sampler != "rllib":
+        parser.error(f"expected --sampler rllib for --cluster, found {arguments.sampler}")
+    if arguments.environment == "real":
+        for name in ("step_ms", "reset_ms", "reset_probability", "episode_length", "phase"):
+            if getattr(arguments, name) is not None:
+                option = "--" + name.replace("_", "-")
+                parser.error(f"expected --environment timed for {option}, found real, which takes its own time")
 
 
 def timing(arguments: argparse.Namespace) -> Timing:
     """Of timed environments."""
     chance = arguments.reset_probability
     if chance is None and arguments.episode_length is None:
-        chance = 0.0098
-    return Timing(arguments.step_ms, arguments.reset_ms, chance, arguments.episode_length, arguments.phase)
+        chance = RESET_PROBABILITY
+    return Timing(
+        arguments.step_ms or STEP_S,
+        arguments.reset_ms or RESET_S,
+        chance,
+        arguments.episode_length,
+        arguments.phase or "random",
+    )
 
 
 def note_cores(settings: Settings) -> None:

@@ -69,6 +69,11 @@ class Free:
         sizes = [worker.connection.recv() for worker in self._workers]
         self._policy = Policy(*sizes[0], settings.seed)
 
+    @property
+    def runners(self) -> list[dict[str, Any]]:
+        """Each worker."""
+        return [{"worker": worker.name, "pid": worker.process.pid} for worker in self._workers]
+
     def collect(self) -> Collected:
         """T steps of each environment.
 

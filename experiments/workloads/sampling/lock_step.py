@@ -39,6 +39,12 @@ class LockStep:
         self.policy = Policy(*self.sizes, settings.seed + numbers[0])
         self.policy.act(self._observations)  # what PyTorch does once, it does now
 
+    @property
+    def runners(self) -> list[dict[str, Any]]:
+        """Each environment's process, where it has its own."""
+        named = zip(self._numbers, self._vector.processes, strict=False)
+        return [{"worker": f"environment {number}", "pid": process.pid} for number, process in named]
+
     def collect(self) -> Collected:
         """T steps of each environment.
 
@@ -85,18 +91,12 @@ class LockStep:
     def _go_on_without(self) -> list[dict[str, Any]]:
         """Finds those that have ended, and starts the others anew."""
         processes = self._vector.processes
+        runners = self.runners
         ending_now = connection.wait([process.sentinel for process in processes])
         ended = [index for index, process in enumerate(processes) if process.sentinel in ending_now]
         for index in ended:
             processes[index].join()  # what it had open closes before there is a status
-        lost = [
-            {
-                "worker": f"environment {self._numbers[index]}",
-                "pid": processes[index].pid,
-                "ended": ending(processes[index].exitcode),
-            }
-            for index in ended
-        ]
+        lost = [{**runners[index], "ended": ending(processes[index].exitcode)} for index in ended]
         for process in processes:
             process.kill()
             process.join()

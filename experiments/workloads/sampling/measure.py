@@ -17,10 +17,11 @@ def measure(settings: Settings) -> dict[str, Any]:
     """
     sampler = SAMPLERS[settings.sampler](settings)
     try:
+        runners = sampler.runners
         rows, found = iterations(settings, sampler)
     finally:
         sampler.close()
-    return summary(settings, rows, found)
+    return summary(settings, rows, found) | {"runners": runners}
 
 
 def iterations(settings: Settings, sampler: Sampler) -> tuple[list[dict[str, Any]], list[Collected]]:

@@ -9,7 +9,15 @@ from sampling.settings import Settings
 
 
 class Sampler(Protocol):
-    """Environments, the policy that acts in them, and what updates it."""
+    """Environments, the policy that acts in them, and what updates it.
+
+    Attributes:
+        runners: the processes that step environments: "worker", "pid", and with Ray the address of the "node".
+    """
+
+    @property
+    def runners(self) -> list[dict[str, Any]]:
+        """See the attributes."""
 
     def collect(self) -> Collected:
         """Samples: T steps of each environment.
@@ -56,9 +64,17 @@ def free(settings: Settings) -> Sampler:
     return Free(settings)
 
 
+def rllib(settings: Settings) -> Sampler:
+    """RLlib's env runners: as `free`, but Ray actors."""
+    from sampling.rllib_runners import Rllib
+
+    return Rllib(settings)
+
+
 SAMPLERS: dict[str, Callable[[Settings], Sampler]] = {
     "sb3_dummy": sb3_dummy,
     "sb3_subproc": sb3_subproc,
     "gymnasium_async": gymnasium_async,
     "free": free,
+    "rllib": rllib,
 }
