@@ -163,7 +163,7 @@ def run_of(
         training = ("--env", named, "--seed", str(repetition), "--total-timesteps", total, *last)
     elif matrix.get("seeded"):
         training = ("--seed", str(repetition))
-    computes_on = matrix.get("device", device())
+    computes_on = matrix["device"] if "device" in matrix else device()
     arguments = [
         *environment.get("arguments", []),
         *entry["arguments"],

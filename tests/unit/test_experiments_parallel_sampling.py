@@ -71,10 +71,11 @@ def as_the_model_says(name: str, longer: float = 1.0, environment: str = "timed"
 
 
 def in_little_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lets the model simulate little, intervals be coarse, and PyTorch unasked whether there is a GPU."""
+    """Lets the model simulate little, intervals be coarse, figures be PNG, and PyTorch unasked for a GPU."""
     monkeypatch.setattr(sampling_model, "ITERATIONS", 2)
     monkeypatch.setattr(statistics, "RESAMPLES", 20)
-    monkeypatch.setattr(study, "hardware", lambda: "cpu")
+    monkeypatch.setattr(case_study, "device", lambda: "cpu")
+    monkeypatch.setattr(case_study, "FIGURE_FORMATS", ("png",))
 
 
 def parts(wait_ms: float = 80.0) -> pandas.DataFrame:
@@ -238,6 +239,7 @@ def test_what_is_calculated_has_no_interval() -> None:
 
 def planned(budget: str, output: Path, monkeypatch: pytest.MonkeyPatch) -> list[StudyRun]:
     monkeypatch.setattr(case_study, "python_of", lambda environment, package: Path("python"))
+    monkeypatch.setattr(case_study, "device", lambda: "cpu")
     return CaseStudy(study.HERE, budget, output, repetitions=2).runs()
 
 
