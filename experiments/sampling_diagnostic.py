@@ -7,8 +7,8 @@ import pandas
 from experiments.sampling_results import Sampled
 from rlscope.model import Category
 
-#: Names that the workload gives to a phase and to an operation.
-SAMPLING, RESET = "sampling", "reset"
+#: Names that the workload gives to phases and to an operation.
+STARTING, SAMPLING, RESET = "starting", "sampling", "reset"
 #: Of runs by their environments: the titles of panels.
 GROUPS = {"timed": "Timed environments", "real": "A drone"}
 
@@ -18,7 +18,7 @@ def parts_ms(breakdown: pandas.DataFrame, sampled: Sampled) -> dict[str, float]:
 
     A process that asks the policy is one that samples. Its environments are in the process itself, or in others. Then
     what it waits for them beyond the time of an average one is waiting for the slowest. It also waits from its own last
-    step until other processes are done. A process's first resets, before the first step, are left out by their number.
+    step until other processes are done. What comes before an environment's first step is left out.
 
     Args:
         breakdown: of the recorded run, as in an analysis.
@@ -28,22 +28,19 @@ def parts_ms(breakdown: pandas.DataFrame, sampled: Sampled) -> dict[str, float]:
     whole_s = sum(sampled.sampling_s) / vector_steps
     asking = while_sampling(breakdown)
     samplers = set(asking["process"])
-    stepping = breakdown[(breakdown["stage"] == "simulation") & ~breakdown["process"].isin(samplers)]
-    counted = 1.0
-    if stepping.empty:
-        stepping = asking[asking["stage"] == "simulation"]
-    else:
-        counted = sampled.resets / (sampled.resets + sampled.environments)
+    others = breakdown[~breakdown["process"].isin(samplers) & (breakdown["phase"] != STARTING)]
+    of_their_own = others[others["stage"] == "simulation"]
+    stepping = asking[asking["stage"] == "simulation"] if of_their_own.empty else of_their_own
     own_s = (
         stepping.groupby(stepping["operation"] == RESET)["seconds"].sum()
         / (stepping["process"].nunique() or 1)
         / vector_steps
     )
-    step_s, reset_s = float(own_s.get(False, 0.0)), counted * float(own_s.get(True, 0.0))
+    step_s, reset_s = float(own_s.get(False, 0.0)), float(own_s.get(True, 0.0))
     per_step = asking.groupby(["stage", "category"])["seconds"].sum() / len(samplers) / vector_steps
     inference_s = float(per_step.get("inference", pandas.Series(dtype=float)).sum())
     waits_s = float(per_step.get(("simulation", Category.WAIT.label), 0.0)) - step_s - reset_s
-    in_steps_s = max(0.0, waits_s) if not samplers >= set(stepping["process"]) else 0.0
+    in_steps_s = max(0.0, waits_s) if len(of_their_own) else 0.0
     at_end_s = max(0.0, whole_s - float(per_step.sum())) if len(samplers) > 1 else 0.0
     known = {"inference": inference_s, "simulation": step_s, "reset": reset_s, "wait": in_steps_s + at_end_s}
     known["rest"] = max(0.0, whole_s - sum(known.values()))

@@ -193,13 +193,16 @@ def test_parts_of_a_lock_step_are_those_of_its_environments() -> None:
         ("main", "sampling", "simulation", "simulation", "python", 0.2),
         ("main", "(none)", "simulation", "reset", "wait", 9.0),
         *(
-            (f"ForkProcess-{number}", "(none)", "simulation", operation, "wait", seconds)
+            (f"ForkProcess-{number}", phase, "simulation", operation, "wait", seconds)
             for number in (1, 2)
-            for operation, seconds in (("simulation", 0.4), ("reset", 0.6))
+            for phase, operation, seconds in (
+                ("starting", "reset", 7.0),
+                ("(none)", "simulation", 0.4),
+                ("(none)", "reset", 0.3),
+            )
         ),
         ("ForkProcess-1", "(none)", "(none)", "(none)", "wait", 5.0),
     )
-    # Two of the four resets came before the first step.
     found = parts_ms(breakdown, sampled_for(2, 2, sampling_s=2.4, resets=2))
     assert found == pytest.approx({"inference": 10, "simulation": 40, "reset": 30, "wait": 130, "rest": 30})
 
