@@ -17,6 +17,11 @@ MEMORY_BYTES = 200_000_000
 START_S = 120
 
 
+def set_variables() -> None:
+    """Sets the variables that Ray reads when it is imported; only who knows the token may join the cluster."""
+    os.environ.update(RAY_USAGE_STATS_ENABLED="0", RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32))
+
+
 @contextlib.contextmanager
 def ray_nodes(workers: int, *, is_cluster: bool) -> Iterator[None]:
     """Ray while it is needed, with a core for each worker whatever there is: those that sleep need few.
@@ -24,10 +29,7 @@ def ray_nodes(workers: int, *, is_cluster: bool) -> Iterator[None]:
     Raises:
         TimeoutError: nodes did not start.
     """
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    if is_cluster:  # only a node that knows the cluster's token may join it
-        os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32))
-    import ray  # reads these when it is imported
+    import ray
 
     with contextlib.ExitStack() as stack:
         quiet = {"log_to_driver": False, "logging_level": logging.ERROR}

@@ -1,6 +1,8 @@
 """Sampling without lock-step: each worker is a process that takes its steps alone, and all meet when they are done."""
 
+import contextlib
 import multiprocessing
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from multiprocessing import connection
 from multiprocessing.connection import Connection
@@ -66,7 +68,10 @@ class Free:
         self._workers: list[Worker] = []
         for index in range(settings.workers):
             self._start(settings, index)
-        sizes = [worker.connection.recv() for worker in self._workers]
+        self._lost: list[dict[str, Any]] = []
+        sizes = [found for worker in list(self._workers) if (found := self._receive(worker))]
+        if not sizes:
+            raise AllLostError
         self._policy = Policy(*sizes[0], settings.seed)
 
     @property
@@ -81,20 +86,18 @@ class Free:
             AllLostError: no worker is left.
         """
         weights = self._policy.weights()
-        lost = [lost for worker in list(self._workers) for lost in self._send(worker, weights)]
+        for worker in list(self._workers):
+            self._send(worker, weights)
         parts: list[Collected] = []
         waiting = {worker.connection: worker for worker in self._workers}
         while waiting:
-            for ready in connection.wait(list(waiting)):
-                worker = waiting.pop(ready)
-                try:
-                    parts.append(worker.connection.recv())
-                except (EOFError, ConnectionError):
-                    lost.append(self._lose(worker))
+            found = [self._receive(waiting.pop(ready)) for ready in connection.wait(list(waiting))]
+            parts += [part for part in found if part]
         if not parts:
             raise AllLostError
-        found = merged(parts)
-        return replace(found, lost=[*lost, *found.lost])
+        lost, self._lost = self._lost, []
+        together = merged(parts)
+        return replace(together, lost=[*lost, *together.lost])
 
     def optimize(self, batch: Batch) -> None:
         """Update the policy, whose weights workers are given before they sample."""
@@ -116,17 +119,25 @@ class Free:
         theirs.close()
         self._workers.append(Worker(name, process, ours))
 
-    def _send(self, worker: Worker, weights: Weights) -> list[dict[str, Any]]:
-        """Gives a worker its task; what is lost if it is gone."""
-        try:
+    def _send(self, worker: Worker, weights: Weights) -> None:
+        with self._losing(worker):
             worker.connection.send(weights)
-        except ConnectionError:
-            return [self._lose(worker)]
-        return []
 
-    def _lose(self, worker: Worker) -> dict[str, Any]:
-        self._workers.remove(worker)
-        worker.process.join()
-        lost = {"worker": worker.name, "pid": worker.process.pid, "ended": ending(worker.process.exitcode)}
-        tell(lost, f"{len(self._workers)} workers")
-        return lost
+    def _receive(self, worker: Worker) -> Any:
+        """What a worker says; None if it is gone."""
+        with self._losing(worker):
+            return worker.connection.recv()
+        return None
+
+    @contextlib.contextmanager
+    def _losing(self, worker: Worker) -> Iterator[None]:
+        """Around what needs a worker: if it is gone, the others go on."""
+        try:
+            yield
+        except (EOFError, ConnectionError):
+            self._workers.remove(worker)
+            worker.process.join()
+            self._lost.append(
+                {"worker": worker.name, "pid": worker.process.pid, "ended": ending(worker.process.exitcode)}
+            )
+            tell(self._lost[-1], f"{len(self._workers)} workers")

@@ -109,9 +109,7 @@ class Rllib:
         self._nodes = contextlib.ExitStack()
         self._nodes.enter_context(ray_nodes(settings.workers, is_cluster=settings.is_cluster))
         self._algorithm = config(settings).build_algo()
-        self._runners: dict[int, dict[str, Any]] = dict(
-            self._each(lambda runner: (runner.worker_index, runner.where()))
-        )
+        self._runners: dict[int, dict[str, Any]] = dict(self._each(TimedRunner.where))
         self._each(partial(TimedRunner.take, steps=0))
 
     @property

@@ -66,6 +66,9 @@ def free(settings: Settings) -> Sampler:
 
 def rllib(settings: Settings) -> Sampler:
     """RLlib's env runners: as `free`, but Ray actors."""
+    from sampling.cluster import set_variables
+
+    set_variables()
     from sampling.rllib_runners import Rllib
 
     return Rllib(settings)

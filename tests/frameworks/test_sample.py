@@ -1,0 +1,112 @@
+"""The sampling workload: each way to sample recorded, a process that is killed, and a node of Ray's that is lost."""
+
+import json
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy
+import psutil
+import pytest
+from framework_runs import WORKLOADS, python_of
+from recording import Recording, environment
+
+WORKLOAD = WORKLOADS / "sample.py"
+SHORT = ("--environments", 4, "--steps", 20, "--iterations", 2, "--step-ms", 1, "--reset-ms", 20)
+SEED = ("--seed", 3, "--reset-probability", 0.1)
+
+
+@pytest.fixture(autouse=True)
+def workloads_are_importable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(WORKLOADS))
+
+
+def result_of(printed: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(printed.splitlines()[-1])
+    return found
+
+
+@pytest.mark.parametrize(
+    ("sampler", "together", "workers"),
+    [("sb3_dummy", 4, 0), ("sb3_subproc", 4, 4), ("gymnasium_async", 4, 4), ("free", 1, 4), ("free", 2, 6)],
+)
+def test_each_way_to_sample_recorded(
+    sampler: str, together: int, workers: int, record_pytorch: Callable[..., Recording]
+) -> None:
+    from timed_environment import Timing, draw_resets
+
+    recording = record_pytorch(WORKLOAD, "--sampler", sampler, "--environments-per-worker", together, *SHORT, *SEED)
+    result = result_of(recording.stdout)
+    assert (result["sampler"], result["environments_per_worker"]) == (sampler, together)
+    drawn = draw_resets(Timing(0.001, 0.02, 0.1), seed=3, environments=4, steps=40)
+    assert [row["resets"] for row in result["iterations"]] == [drawn[:20].sum(), drawn[20:].sum()]
+    assert [row["samples"] for row in result["iterations"]] == [80, 80]
+    assert result["lost_workers"] == []
+
+    # Where environments sleep side by side or not, each vector step takes at least as long as they do.
+    groups = drawn.reshape(2, 20, 4 // together, together)
+    slept = groups.sum(3) if sampler == "sb3_dummy" else groups.any(3)
+    least_s = (0.02 * slept.sum(1) + 0.02 * (4 if sampler == "sb3_dummy" else 1)).max(1)
+    for row, seconds in zip(result["iterations"], least_s, strict=True):
+        assert row["sampling_s"] >= max(row["worker_s"]) >= seconds
+    assert result["step_s"] >= numpy.mean(0.001 + 0.02 * slept)
+    assert result["step_without_reset_s"] >= 0.001
+
+    analysis = recording.analysis
+    assert (analysis["iterations"], analysis["timesteps"]) == (2, 160)
+    processes = [process["process"] for process in analysis["processes"]]
+    assert len(processes) == 1 + workers
+    sampling = recording.seconds(process="main", phase="sampling")
+    assert sampling == pytest.approx(sum(row["sampling_s"] for row in result["iterations"]), rel=0.1)
+    assert recording.seconds(process="main", phase="optimization", stage="backpropagation", category="backend") > 0
+    acting = {row["process"] for row in analysis["breakdown"] if row["stage"] == "inference"}
+    assert acting == ({f"worker_{index}" for index in range(4 // together)} if sampler == "free" else {"main"})
+    resetting = {row["process"] for row in analysis["breakdown"] if row["operation"] == "reset"}
+    assert resetting >= {name for name in processes if name != "main" and (sampler, together) != ("free", 2)}
+    assert recording.seconds(stage="simulation", category="wait") > 0
+
+
+LONG = ("--environments", 4, "--steps", 200, "--iterations", 2, "--step-ms", 15)
+
+
+@contextmanager
+def running(*arguments: object, children: int) -> Iterator[tuple["subprocess.Popen[str]", list[psutil.Process]]]:
+    """The workload with so many processes, which it has started in this order."""
+    command = [str(part) for part in (python_of("pytorch"), WORKLOAD, *arguments)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()) as run:
+        try:
+            while len(started := psutil.Process(run.pid).children()) < children:
+                assert run.poll() is None
+                time.sleep(0.05)
+            yield run, started
+        finally:
+            run.kill()
+
+
+@pytest.mark.parametrize(("sampler", "lost"), [("sb3_subproc", "environment 2"), ("free", "worker_2")])
+def test_the_others_go_on_without_a_worker_that_is_killed(sampler: str, lost: str) -> None:
+    with running("--sampler", sampler, *LONG, children=4) as (run, started):
+        time.sleep(1)
+        started[2].kill()
+        printed, errors = run.communicate(timeout=120)
+    assert run.returncode == 0, errors
+    result = result_of(printed)
+    assert result["lost_workers"] == [
+        {"iteration": 0, "worker": lost, "pid": started[2].pid, "ended": "by signal SIGKILL"}
+    ]
+    assert 600 <= result["iterations"][0]["samples"] < 800
+    assert result["iterations"][1]["samples"] == 600
+    line = f"sample.py: lost {lost} (pid {started[2].pid}), which ended by signal SIGKILL; 3 "
+    assert [each.startswith(line) for each in errors.splitlines() if "lost" in each] == [True]
+
+
+def test_with_nothing_left_the_run_ends() -> None:
+    with running("--sampler", "free", *LONG, children=4) as (run, started):
+        for process in started:
+            process.kill()
+        printed, errors = run.communicate(timeout=120)
+    assert (run.returncode, printed) == (1, "")
+    assert errors.splitlines()[-1] == "sample.py: all workers are lost, nothing samples any more"
+    assert "Traceback" not in errors
