@@ -16,6 +16,8 @@ GROUPS = {"timed": "Timed environments", "real": "A drone"}
 def parts_ms(breakdown: pandas.DataFrame, sampled: Sampled) -> dict[str, float]:
     """Milliseconds of the parts of a vector step, by their names in `rlscope.plots.sampling`; they sum to the whole.
 
+    There are none where no process was seen to ask the policy.
+
     A process that asks the policy is one that samples. Its environments are in the process itself, or in others. Then
     what it waits for them beyond the time of an average one is waiting for the slowest. It also waits from its own last
     step until other processes are done. What comes before an environment's first step is left out.
@@ -28,6 +30,8 @@ def parts_ms(breakdown: pandas.DataFrame, sampled: Sampled) -> dict[str, float]:
     whole_s = sum(sampled.sampling_s) / vector_steps
     asking = while_sampling(breakdown)
     samplers = set(asking["process"])
+    if not samplers:
+        return {}
     others = breakdown[~breakdown["process"].isin(samplers) & (breakdown["phase"] != STARTING)]
     of_their_own = others[others["stage"] == "simulation"]
     stepping = asking[asking["stage"] == "simulation"] if of_their_own.empty else of_their_own

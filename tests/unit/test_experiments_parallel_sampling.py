@@ -236,6 +236,11 @@ def test_environments_that_are_stepped_in_turn_wait_for_nobody() -> None:
     assert found == pytest.approx({"inference": 10, "simulation": 120, "reset": 60, "wait": 0, "rest": 10})
 
 
+def test_there_are_no_parts_where_nobody_was_seen_to_ask_the_policy() -> None:
+    breakdown = rows(("main", "sampling", "training_loop", "training_loop", "wait", 1.8))
+    assert parts_ms(breakdown, sampled_for(2, 1, sampling_s=1.8, resets=1)) == {}
+
+
 def test_what_is_calculated_has_no_interval() -> None:
     assert measured_text(exact(51.5)) == "51.5 (calculated)"
 

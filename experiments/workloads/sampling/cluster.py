@@ -38,7 +38,8 @@ def ray_nodes(workers: int, *, is_cluster: bool) -> Iterator[None]:
             ray.init(address=address, _node_ip_address=HEAD, **quiet)
             wait_for(lambda: sum(node["Alive"] for node in ray.nodes()) == 2, f"two nodes at {address}")
         else:
-            ray.init(num_cpus=workers, include_dashboard=False, object_store_memory=MEMORY_BYTES, **quiet)
+            # Without an address Ray would join whatever cluster this machine has.
+            ray.init("local", num_cpus=workers, include_dashboard=False, object_store_memory=MEMORY_BYTES, **quiet)
         stack.callback(ray.shutdown)
         yield
 
