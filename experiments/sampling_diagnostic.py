@@ -35,12 +35,7 @@ def parts_ms(breakdown: pandas.DataFrame, sampled: Sampled) -> dict[str, float]:
     others = breakdown[~breakdown["process"].isin(samplers) & (breakdown["phase"] != STARTING)]
     of_their_own = others[others["stage"] == "simulation"]
     stepping = asking[asking["stage"] == "simulation"] if of_their_own.empty else of_their_own
-    own_s = (
-        stepping.groupby(stepping["operation"] == RESET)["seconds"].sum()
-        / (stepping["process"].nunique() or 1)
-        / vector_steps
-    )
-    step_s, reset_s = float(own_s.get(False, 0.0)), float(own_s.get(True, 0.0))
+    step_s, reset_s = (seconds / vector_steps for seconds in mean_of_processes_s(stepping))
     per_step = asking.groupby(["stage", "category"])["seconds"].sum() / len(samplers) / vector_steps
     inference_s = float(per_step.get("inference", pandas.Series(dtype=float)).sum())
     waits_s = float(per_step.get(("simulation", Category.WAIT.label), 0.0)) - step_s - reset_s
@@ -49,6 +44,14 @@ def parts_ms(breakdown: pandas.DataFrame, sampled: Sampled) -> dict[str, float]:
     known = {"inference": inference_s, "simulation": step_s, "reset": reset_s, "wait": in_steps_s + at_end_s}
     known["rest"] = max(0.0, whole_s - sum(known.values()))
     return {part: 1000 * part_s for part, part_s in known.items()}
+
+
+def mean_of_processes_s(stepping: pandas.DataFrame) -> tuple[float, float]:
+    """Seconds that a process steps environments, without resets and in them."""
+    in_resets = stepping["operation"] == RESET
+    processes = max(1, stepping["process"].nunique())
+    in_steps_s, in_resets_s = (float(stepping.loc[rows, "seconds"].sum()) for rows in (~in_resets, in_resets))
+    return in_steps_s / processes, in_resets_s / processes
 
 
 def while_sampling(breakdown: pandas.DataFrame) -> pandas.DataFrame:

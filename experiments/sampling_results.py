@@ -15,8 +15,8 @@ from experiments.recording import StudyRun
 from experiments.workloads.timed_environment import Timing, draw_resets
 
 TIMED = "timed"
-#: Samplers whose environments all wait for each other, and the one that steps them in one process.
-LOCK_STEP, SEQUENTIAL = ("sb3_dummy", "sb3_subproc", "gymnasium_async"), "sb3_dummy"
+#: The sampler that steps its environments in one process, in turn.
+SEQUENTIAL = "sb3_dummy"
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,11 @@ from rlscope.plots import style
 from rlscope.plots.bars import GROUP_WIDTH, KEYS_LEFT
 
 SOURCE_COLOURS = ("#b3cde3", "#6497b1", "#fbb4ae", "#fed9a6", "#ccebc5")
+HOUR_TICKS = {0.25: "1/4", 0.5: "1/2", 1: "1", 2: "2", 4: "4", 8: "8"}
 #: Between the lowest value of a logarithmic axis and its end, and likewise above the highest.
 AXIS_MARGIN = 1.6
 TRAIN_INCHES, DIAGNOSTIC_INCHES = 2.8, 2.9
-BAR_INCHES = 0.66
+BAR_INCHES = 0.7
 
 #: Parts of a vector step from the bottom of a bar to its top, with colour, hatch and label.
 PART_LOOKS = {
@@ -29,47 +30,53 @@ def train_time_figure(table: pandas.DataFrame, published: pandas.DataFrame) -> F
     """Draw hours of training: a group of bars for each sampler, a bar for each source, on a logarithmic axis.
 
     Args:
-        table: `sampler` (text under its group), `source`, `hours`, `hours_low`, `hours_high`; samplers and sources keep
-            the order of the rows.
+        table: `sampler` (text under its group), `source` (at most five), `hours`, `hours_low`, `hours_high`; samplers
+            and sources keep the order of the rows.
         published: `sampler`, `hours_low`, `hours_high`: drawn as a band across the group.
     """
-    samplers, sources = list(dict.fromkeys(table["sampler"])), list(dict.fromkeys(table["source"]))
-    width = GROUP_WIDTH / len(sources)
     with style.paper():
         figure = Figure(figsize=(1.5 * style.COLUMN_INCHES, TRAIN_INCHES), dpi=200)
         axes = figure.subplots()
         axes.set_yscale("log")
         axes.set_axisbelow(True)
         axes.grid(axis="y", color="lightgrey", linewidth=0.5)
+        samplers = list(dict.fromkeys(table["sampler"]))
         draw_published(axes, samplers, published)
-        for row in table.itertuples():
-            x = samplers.index(row.sampler) + (sources.index(row.source) - (len(sources) - 1) / 2) * width
-            colour = SOURCE_COLOURS[sources.index(row.source) % len(SOURCE_COLOURS)]
-            interval = numpy.array([[row.hours - row.hours_low], [row.hours_high - row.hours]])
-            axes.bar(x, row.hours, width, color=colour, edgecolor="black", linewidth=0.8)
-            axes.errorbar(x, row.hours, interval, color="black", linewidth=0.8, capsize=1.5)
-            axes.annotate(
-                f"{row.hours:.2g}", (x, row.hours_high), (0, 1.5), textcoords="offset points", ha="center", size=6
-            )
+        draw_hours(axes, samplers, table)
         lowest = min(table["hours_low"].min(), published["hours_low"].min())
         highest = max(table["hours_high"].max(), published["hours_high"].max())
         axes.set_ylim(lowest / AXIS_MARGIN, highest * AXIS_MARGIN)
-        axes.set_yticks([0.25, 0.5, 1, 2, 4, 8], ["1/4", "1/2", "1", "2", "4", "8"])
+        axes.set_yticks(list(HOUR_TICKS), list(HOUR_TICKS.values()))
         axes.minorticks_off()
         axes.set_xticks(range(len(samplers)), samplers, fontsize=6.5)
         axes.set_ylabel("Hours of training")
-        patches = [
-            Patch(facecolor=colour, edgecolor="black", label=source)
-            for source, colour in zip(sources, SOURCE_COLOURS, strict=False)
-        ]
-        axes.legend(
-            handles=[*patches, Patch(facecolor="none", edgecolor="dimgrey", linestyle="--", label="Published")],
-            loc="upper left",
-            bbox_to_anchor=(KEYS_LEFT, 1.0),
-            borderaxespad=0,
-            fontsize=7,
-        )
     return figure
+
+
+def draw_hours(axes: Axes, samplers: list[str], table: pandas.DataFrame) -> None:
+    """Draw a bar with its interval for each row, and the key of the sources."""
+    sources = list(dict.fromkeys(table["source"]))
+    width = GROUP_WIDTH / len(sources)
+    for row in table.itertuples():
+        x = samplers.index(row.sampler) + (sources.index(row.source) - (len(sources) - 1) / 2) * width
+        interval = numpy.array([[row.hours - row.hours_low], [row.hours_high - row.hours]])
+        colour = SOURCE_COLOURS[sources.index(row.source)]
+        axes.bar(x, row.hours, width, color=colour, edgecolor="black", linewidth=0.8)
+        axes.errorbar(x, row.hours, interval, color="black", linewidth=0.8, capsize=1.5)
+        axes.annotate(
+            f"{row.hours:.2g}", (x, row.hours_high), (0, 1.5), textcoords="offset points", ha="center", size=6
+        )
+    patches = [
+        Patch(facecolor=colour, edgecolor="black", label=source)
+        for source, colour in zip(sources, SOURCE_COLOURS, strict=False)
+    ]
+    axes.legend(
+        handles=[*patches, Patch(facecolor="none", edgecolor="dimgrey", linestyle="--", label="Published")],
+        loc="upper left",
+        bbox_to_anchor=(KEYS_LEFT, 1.0),
+        borderaxespad=0,
+        fontsize=7,
+    )
 
 
 def draw_published(axes: Axes, samplers: list[str], published: pandas.DataFrame) -> None:
