@@ -4,7 +4,7 @@ import json
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy
@@ -72,41 +72,82 @@ LONG = ("--environments", 4, "--steps", 200, "--iterations", 2, "--step-ms", 15)
 
 
 @contextmanager
-def running(*arguments: object, children: int) -> Iterator[tuple["subprocess.Popen[str]", list[psutil.Process]]]:
-    """The workload with so many processes, which it has started in this order."""
+def running(*arguments: object) -> Iterator["subprocess.Popen[str]"]:
+    """The workload, which is ended with the block."""
     command = [str(part) for part in (python_of("pytorch"), WORKLOAD, *arguments)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()) as run:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, **pipes, text=True, env=environment()) as run:
         try:
-            while len(started := psutil.Process(run.pid).children()) < children:
-                assert run.poll() is None
-                time.sleep(0.05)
-            yield run, started
+            yield run
         finally:
             run.kill()
 
 
-@pytest.mark.parametrize(("sampler", "lost"), [("sb3_subproc", "environment 2"), ("free", "worker_2")])
-def test_the_others_go_on_without_a_worker_that_is_killed(sampler: str, lost: str) -> None:
-    with running("--sampler", sampler, *LONG, children=4) as (run, started):
-        time.sleep(1)
-        started[2].kill()
+def wait_for(
+    run: "subprocess.Popen[str]", wanted: int, is_meant: Callable[[list[str]], bool] = bool
+) -> list[psutil.Process]:
+    """So many processes of the workload with such command lines, in the order in which they were started."""
+    while len(found := processes(run, is_meant)) < wanted:
+        assert run.poll() is None
+        time.sleep(0.2)
+    return found
+
+
+def processes(run: "subprocess.Popen[str]", is_meant: Callable[[list[str]], bool]) -> list[psutil.Process]:
+    found = []
+    for process in psutil.Process(run.pid).children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            if is_meant(process.cmdline()):
+                found.append(process)
+    return found
+
+
+def test_environments_in_lock_step_go_on_without_one_that_is_killed() -> None:
+    with running("--sampler", "sb3_subproc", *LONG) as run:
+        killed = wait_for(run, 4)[2]
+        time.sleep(0.5)  # in the middle of something
+        killed.kill()
         printed, errors = run.communicate(timeout=120)
     assert run.returncode == 0, errors
     result = result_of(printed)
-    assert result["lost_workers"] == [
-        {"iteration": 0, "worker": lost, "pid": started[2].pid, "ended": "by signal SIGKILL"}
-    ]
+    ended = {"pid": killed.pid, "ended": "by signal SIGKILL"}
+    assert result["lost_workers"] == [{"iteration": 0, "worker": "environment 2", **ended}]
     assert 600 <= result["iterations"][0]["samples"] < 800
     assert result["iterations"][1]["samples"] == 600
-    line = f"sample.py: lost {lost} (pid {started[2].pid}), which ended by signal SIGKILL; 3 "
-    assert [each.startswith(line) for each in errors.splitlines() if "lost" in each] == [True]
+    line = f"sample.py: lost environment 2 (pid {killed.pid}), which ended by signal SIGKILL; 3 environments go on"
+    assert [each for each in errors.splitlines() if "lost" in each] == [line]
 
 
-def test_with_nothing_left_the_run_ends() -> None:
-    with running("--sampler", "free", *LONG, children=4) as (run, started):
-        for process in started:
+def test_workers_go_on_until_none_is_left() -> None:
+    with running("--sampler", "free", *LONG) as run:
+        started = wait_for(run, 4)
+        started[2].kill()
+        assert run.stderr is not None
+        line = f"sample.py: lost worker_2 (pid {started[2].pid}), which ended by signal SIGKILL; 3 workers go on\n"
+        assert line in iter(run.stderr.readline, "")
+        for process in (*started[:2], started[3]):
             process.kill()
         printed, errors = run.communicate(timeout=120)
     assert (run.returncode, printed) == (1, "")
     assert errors.splitlines()[-1] == "sample.py: all workers are lost, nothing samples any more"
     assert "Traceback" not in errors
+
+
+@pytest.mark.slow
+def test_runners_go_on_when_the_other_node_of_two_is_lost() -> None:
+    sizes = ("--environments", 2, "--steps", 150, "--iterations", 2, "--step-ms", 30, "--optimize-ms", 10)
+    with running("--sampler", "rllib", "--cluster", *sizes) as run:
+        wait_for(run, 2, lambda command: command[0].startswith("ray::TimedRunner.apply"))  # both take steps
+        (raylet,) = wait_for(
+            run, 1, lambda command: "--node_ip_address=127.0.0.3" in command and "raylet" in command[0]
+        )
+        raylet.kill()
+        printed, errors = run.communicate(timeout=240)
+    assert run.returncode == 0, errors
+    result = result_of(printed)
+    assert {runner["node"] for runner in result["runners"]} == {"127.0.0.2", "127.0.0.3"}
+    (lost,) = [runner for runner in result["runners"] if runner["node"] == "127.0.0.3"]
+    assert result["lost_workers"] == [{"iteration": 0, **lost, "ended": "without an answer"}]
+    assert [row["samples"] for row in result["iterations"]] == [150, 150]
+    assert result["step_s"] >= 0.03
+    assert errors.count(f"sample.py: lost {lost['worker']} (pid {lost['pid']})") == 1

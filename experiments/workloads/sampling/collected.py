@@ -1,7 +1,7 @@
 """What sampling gives: a batch to learn from, and how long each step took."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy
@@ -19,9 +19,9 @@ class Batch:
     rewards: Floats
 
 
-@dataclass
-class Rollout:
-    """Steps of environments that wait for each other, as they are taken: each list has an entry per vector step.
+@dataclass(frozen=True)
+class VectorStep:
+    """A step of environments that wait for each other.
 
     Attributes:
         observations, actions, rewards: of each environment, in rows.
@@ -30,12 +30,12 @@ class Rollout:
         resets: environments that ended an episode.
     """
 
-    observations: list[Floats] = field(default_factory=list)
-    actions: list[Floats] = field(default_factory=list)
-    rewards: list[Floats] = field(default_factory=list)
-    inference_ns: list[int] = field(default_factory=list)
-    step_ns: list[int] = field(default_factory=list)
-    resets: list[int] = field(default_factory=list)
+    observations: Floats
+    actions: Floats
+    rewards: Floats
+    inference_ns: int
+    step_ns: int
+    resets: int
 
 
 @dataclass(frozen=True)
@@ -66,19 +66,22 @@ class Collected:
     lost: list[dict[str, Any]]
 
 
-def collected(rollout: Rollout, seconds: float, lost: list[dict[str, Any]]) -> Collected:
+def collected(steps: Sequence[VectorStep], seconds: float, lost: list[dict[str, Any]]) -> Collected:
     """What one worker has collected, in so many seconds."""
-    arrays = (numpy.concatenate(rows) for rows in (rollout.observations, rollout.actions, rollout.rewards))
-    quiet = [ns for ns, resets in zip(rollout.step_ns, rollout.resets, strict=True) if not resets]
+    quiet = [step for step in steps if not step.resets]
     return Collected(
-        batch=Batch(*arrays),
-        samples=sum(map(len, rollout.rewards)),
-        resets=sum(rollout.resets),
-        vector_steps=len(rollout.step_ns),
-        inference_s=sum(rollout.inference_ns) / 1e9,
-        step_s=sum(rollout.step_ns) / 1e9,
+        batch=Batch(
+            numpy.concatenate([step.observations for step in steps]),
+            numpy.concatenate([step.actions for step in steps]),
+            numpy.concatenate([step.rewards for step in steps]),
+        ),
+        samples=sum(len(step.rewards) for step in steps),
+        resets=sum(step.resets for step in steps),
+        vector_steps=len(steps),
+        inference_s=sum(step.inference_ns for step in steps) / 1e9,
+        step_s=sum(step.step_ns for step in steps) / 1e9,
         steps_without_reset=len(quiet),
-        step_without_reset_s=sum(quiet) / 1e9,
+        step_without_reset_s=sum(step.step_ns for step in quiet) / 1e9,
         worker_s=[seconds],
         lost=lost,
     )

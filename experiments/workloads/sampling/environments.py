@@ -1,5 +1,6 @@
 """The environments that are sampled from: one that sleeps, and a real one with resets as long as many steps."""
 
+import importlib
 import time
 from collections.abc import Callable
 from functools import partial
@@ -77,13 +78,21 @@ def make_environment(settings: Settings, number: int) -> gymnasium.Env[Any, Any]
     """One of a run's environments, with observations in float32 and actions in [-1, 1]."""
     if settings.timing:
         return Started(TimedEnvironment(settings.timing, settings.seed, number))
-    import PyFlyt.gym_envs  # noqa: F401, registers them
-
+    importlib.import_module("PyFlyt.gym_envs")  # Gymnasium knows its environments from then on
     env: gymnasium.Env[Any, Any] = gymnasium.make(REAL)
     env = wrappers.RescaleAction(env, numpy.float32(-1), numpy.float32(1))
     env = Started(wrappers.DtypeObservation(env, numpy.float32))
     env.reset(seed=settings.seed * settings.environments + number)
     return env
+
+
+def prepare(settings: Settings) -> None:
+    """What processes that are forked need not do: a real environment compiles functions when it is first used."""
+    if settings.timing:
+        return
+    environment = make_environment(settings, 0)
+    environment.step(environment.action_space.sample())
+    environment.close()
 
 
 def makers(settings: Settings, numbers: list[int]) -> list[Maker]:

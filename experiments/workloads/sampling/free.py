@@ -2,6 +2,7 @@
 
 import contextlib
 import multiprocessing
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from multiprocessing import connection
@@ -55,6 +56,8 @@ def work(ours: Connection, theirs: list[Connection], settings: Settings, index: 
             ours.send(found)
     except EOFError:
         sampler.close()
+    except AllLostError:
+        sys.exit(1)  # what each has been lost by is told
 
 
 class Free:

@@ -1,12 +1,15 @@
 """Sampling in lock-step: every environment steps, then all wait for the slowest of them."""
 
+import contextlib
 import time
+from collections.abc import Iterator
 from multiprocessing import connection
 from typing import Any
 
+import numpy
 from alphazero.group import ending
 
-from sampling.collected import Batch, Collected, Rollout, collected
+from sampling.collected import Batch, Collected, VectorStep, collected
 from sampling.environments import makers
 from sampling.loss import AllLostError, WorkersLostError, tell, watching
 from sampling.policy import Policy
@@ -34,6 +37,7 @@ class LockStep:
         self._settings = settings
         self._numbers = numbers
         self._vectorize = vectorize
+        self._lost: list[dict[str, Any]] = []
         self._start()
         self.sizes = (self._observations.shape[1], self._vector.action_size)
         self.policy = Policy(*self.sizes, settings.seed + numbers[0])
@@ -52,14 +56,14 @@ class LockStep:
             AllLostError: no process is left.
         """
         begin_ns = time.perf_counter_ns()
-        rollout, lost = Rollout(), list[dict[str, Any]]()
-        while len(rollout.resets) < self._settings.steps:
-            try:
-                with watching(self._vector.processes):
-                    self._step(rollout)
-            except (WorkersLostError, EOFError, ConnectionError):
-                lost += self._go_on_without()
-        return collected(rollout, (time.perf_counter_ns() - begin_ns) / 1e9, lost)
+        steps: list[VectorStep] = []
+        while len(steps) < self._settings.steps:
+            with self._losing():
+                while len(steps) < self._settings.steps:
+                    steps.append(self._step())
+        seconds = (time.perf_counter_ns() - begin_ns) / 1e9
+        lost, self._lost = self._lost, []
+        return collected(steps, seconds, lost)
 
     def optimize(self, batch: Batch) -> None:
         """Update the policy."""
@@ -71,27 +75,36 @@ class LockStep:
 
     def _start(self) -> None:
         self._vector = self._vectorize(makers(self._settings, self._numbers))
-        self._observations = self._vector.reset()
+        with self._losing():
+            self._observations = self._vector.reset()
 
-    def _step(self, rollout: Rollout) -> None:
-        while len(rollout.resets) < self._settings.steps:
-            begin_ns = time.perf_counter_ns()
-            actions = self.policy.act(self._observations)
-            acted_ns = time.perf_counter_ns()
-            observations, rewards, ends = self._vector.step(actions)
-            stepped_ns = time.perf_counter_ns()
-            rollout.observations.append(self._observations)
-            rollout.actions.append(actions)
-            rollout.rewards.append(rewards.astype("float32"))
-            rollout.inference_ns.append(acted_ns - begin_ns)
-            rollout.step_ns.append(stepped_ns - acted_ns)
-            rollout.resets.append(int(ends.sum()))
-            self._observations = observations
+    @contextlib.contextmanager
+    def _losing(self) -> Iterator[None]:
+        """Around what needs the processes: if one ends, the others are started anew."""
+        try:
+            with watching(self._vector.processes):
+                yield
+        except (WorkersLostError, EOFError, ConnectionError):
+            self._lose()
+            self._start()
 
-    def _go_on_without(self) -> list[dict[str, Any]]:
-        """Finds those that have ended, and starts the others anew."""
-        processes = self._vector.processes
-        runners = self.runners
+    def _step(self) -> VectorStep:
+        before = self._observations
+        begin_ns = time.perf_counter_ns()
+        actions = self.policy.act(before)
+        acted_ns = time.perf_counter_ns()
+        self._observations, rewards, ends = self._vector.step(actions)
+        stepped_ns = time.perf_counter_ns()
+        took_ns = (acted_ns - begin_ns, stepped_ns - acted_ns)
+        return VectorStep(before, actions, rewards.astype(numpy.float32), *took_ns, int(ends.sum()))
+
+    def _lose(self) -> None:
+        """Finds the processes that have ended, and ends the others.
+
+        Raises:
+            AllLostError: there are no others.
+        """
+        processes, runners = self._vector.processes, self.runners
         ending_now = connection.wait([process.sentinel for process in processes])
         ended = [index for index, process in enumerate(processes) if process.sentinel in ending_now]
         for index in ended:
@@ -104,7 +117,6 @@ class LockStep:
         self._numbers = [number for index, number in enumerate(self._numbers) if index not in ended]
         for one in lost:
             tell(one, f"{len(self._numbers)} environments")
+        self._lost += lost
         if not self._numbers:
             raise AllLostError
-        self._start()
-        return lost

@@ -5,6 +5,7 @@ from typing import Any
 
 import rlscope
 from sampling.collected import Collected
+from sampling.environments import prepare
 from sampling.samplers import SAMPLERS, Sampler
 from sampling.settings import Settings
 
@@ -15,6 +16,7 @@ def measure(settings: Settings) -> dict[str, Any]:
     Raises:
         AllLostError: nothing was left that samples.
     """
+    prepare(settings)
     sampler = SAMPLERS[settings.sampler](settings)
     try:
         runners = sampler.runners

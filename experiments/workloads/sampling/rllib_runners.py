@@ -108,11 +108,13 @@ class Rllib:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._nodes = contextlib.ExitStack()
-        self._nodes.enter_context(ray_nodes(settings.workers, is_cluster=settings.is_cluster))
-        self._algorithm = config(settings).build_algo()
-        self._runners: dict[int, dict[str, Any]] = dict(self._each(TimedRunner.where))
-        self._each(partial(TimedRunner.take, steps=0))
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(ray_nodes(settings.workers, is_cluster=settings.is_cluster))
+            self._algorithm = config(settings).build_algo()
+            stack.callback(self._algorithm.stop)
+            self._runners: dict[int, dict[str, Any]] = dict(self._each(TimedRunner.where))
+            self._each(partial(TimedRunner.take, steps=0))
+            self._closing = stack.pop_all()
 
     @property
     def runners(self) -> list[dict[str, Any]]:
@@ -139,8 +141,7 @@ class Rllib:
 
     def close(self) -> None:
         """Ends runners and nodes."""
-        self._algorithm.stop()
-        self._nodes.close()
+        self._closing.close()
 
     def _each(self, function: Callable[[TimedRunner], Any]) -> list[Any]:
         found: list[Any] = self._algorithm.env_runner_group.foreach_env_runner(function, local_env_runner=False)
