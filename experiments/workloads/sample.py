@@ -17,6 +17,7 @@ import contextlib
 import json
 import math
 import os
+import signal
 import sys
 
 from sampling.settings import Settings
@@ -151,6 +152,7 @@ def main() -> int:
     from sampling.measure import measure
 
     torch.set_num_threads(1)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # its processes end with it
     try:
         result = measure(settings)
     except AllLostError:

@@ -80,12 +80,11 @@ def running(*arguments: object) -> Iterator["subprocess.Popen[str]"]:
         try:
             yield run
         finally:
-            run.kill()
+            for process in [*processes(run, bool), run] if run.poll() is None else []:
+                process.kill()
 
 
-def wait_for(
-    run: "subprocess.Popen[str]", wanted: int, is_meant: Callable[[list[str]], bool] = bool
-) -> list[psutil.Process]:
+def wait_for(run: "subprocess.Popen[str]", wanted: int, is_meant: Callable[[str], bool] = bool) -> list[psutil.Process]:
     """So many processes of the workload with such command lines, in the order in which they were started."""
     while len(found := processes(run, is_meant)) < wanted:
         assert run.poll() is None
@@ -93,11 +92,11 @@ def wait_for(
     return found
 
 
-def processes(run: "subprocess.Popen[str]", is_meant: Callable[[list[str]], bool]) -> list[psutil.Process]:
+def processes(run: "subprocess.Popen[str]", is_meant: Callable[[str], bool]) -> list[psutil.Process]:
     found = []
     for process in psutil.Process(run.pid).children(recursive=True):
         with suppress(psutil.NoSuchProcess):
-            if is_meant(process.cmdline()):
+            if is_meant(" ".join(process.cmdline())):
                 found.append(process)
     return found
 
@@ -137,9 +136,9 @@ def test_workers_go_on_until_none_is_left() -> None:
 def test_runners_go_on_when_the_other_node_of_two_is_lost() -> None:
     sizes = ("--environments", 2, "--steps", 150, "--iterations", 2, "--step-ms", 30, "--optimize-ms", 10)
     with running("--sampler", "rllib", "--cluster", *sizes) as run:
-        wait_for(run, 2, lambda command: command[0].startswith("ray::TimedRunner.apply"))  # both take steps
+        wait_for(run, 2, lambda command: command.startswith("ray::TimedRunner.apply"))  # both take steps
         (raylet,) = wait_for(
-            run, 1, lambda command: "--node_ip_address=127.0.0.3" in command and "raylet" in command[0]
+            run, 1, lambda command: "raylet_socket_name" in command and "node_ip_address=127.0.0.3" in command
         )
         raylet.kill()
         printed, errors = run.communicate(timeout=240)
