@@ -20,6 +20,7 @@ START_S = 120
 def set_variables() -> None:
     """Sets the variables that Ray reads when it is imported; only who knows the token may join the cluster."""
     os.environ.update(RAY_USAGE_STATS_ENABLED="0", RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32))
+    os.environ.setdefault("RAY_worker_niceness", "0")  # else runners give way to whatever else the machine does
 
 
 @contextlib.contextmanager
