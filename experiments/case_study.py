@@ -148,8 +148,9 @@ def run_of(
 
     The script ends with the last iteration that is recorded, or with so many later ones as the window asks for: their
     times are those of a program that is not recorded. One whose window has no iterations records itself, and ends when
-    it has what it wants; so does one that does not train, in a matrix without timesteps. One whose window is `whole` is
-    recorded from its start to its end.
+    it has what it wants; so does one that does not train, in a matrix without timesteps. That takes a seed where the
+    matrix is `seeded`. One whose window is `whole` is recorded from its start to its end. A matrix may name the
+    `device` of all its runs, which have no option for it then.
     """
     window = entry.get(budget) or environment[budget]
     recorded = None if window.get("whole") else window.get("max_iterations", 0)
@@ -166,12 +167,15 @@ def run_of(
         total = str(entry.get("total_timesteps", matrix["total_timesteps"]))
         named = entry.get("id") or environment["id"]
         training = ("--env", named, "--seed", str(repetition), "--total-timesteps", total, *last)
+    elif matrix.get("seeded"):
+        training = ("--seed", str(repetition))
+    computes_on = matrix["device"] if "device" in matrix else device()
     arguments = [
         *environment.get("arguments", []),
         *entry["arguments"],
         *window.get("arguments", []),
         *training,
-        *("--device", device()),
+        *(("--device", computes_on) if "device" not in matrix else ()),
     ]
     return Run(
         name=f"{environment['name']}/{entry['name']}/repetition_{repetition}",
@@ -181,7 +185,7 @@ def run_of(
         delay_iterations=window.get("delay_iterations", 0),
         max_iterations=recorded,
         threads=min(entry.get("threads", matrix["threads"]), len(os.sched_getaffinity(0))),
-        device=device(),
+        device=computes_on,
         time_limit_s=matrix["time_limit_s"],
     )
 

@@ -181,6 +181,8 @@ def measured_text(estimate: Estimate | None) -> str:
     """A value with its interval and the number of repetitions."""
     if estimate is None:
         return ""
+    if estimate.repetitions == 0:
+        return f"{estimate.value:.3g} (calculated)"
     interval = f"{estimate.low:.3g} to {estimate.high:.3g}, " if estimate.repetitions > 1 else ""
     return f"{estimate.value:.3g} ({interval}n={estimate.repetitions})"
 

@@ -1,6 +1,5 @@
 """Recorded self-play to the tables of its processes, which can be kept, and read without the machine that ran it."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -12,10 +11,10 @@ import pandas
 from experiments import kept
 from experiments.execute import LOG, Execution, read_manifest
 from experiments.kept import Measured
+from experiments.printed import figures_in
 from experiments.recording import StudyRun
 from rlscope.analysis.breakdown import analyze
 from rlscope.analysis.utilization import PROCESSES, read_utilization, utilization_in_parts
-from rlscope.errors import IncompleteTraceError
 from rlscope.plots.tables import write_csv
 from rlscope.trace.reader import Trace, open_trace
 
@@ -103,7 +102,7 @@ def tables_of_run(study_run: StudyRun, execution: Execution) -> dict[str, pandas
     """The tables of one run, by name."""
     trace = open_trace(execution.trace)
     analysis = analyze(trace)
-    figures = figures_in(execution.trace.parent / LOG)
+    figures = figures_in(execution.trace.parent / LOG, execution.run.script.name)
     ends_s = float(analysis.processes["end_s"].max())
     tables = {
         "runs": pandas.DataFrame([{name: figures[name] for name in RUN_COLUMNS}]),
@@ -120,17 +119,6 @@ def with_key(table: pandas.DataFrame, about: Mapping[str, object]) -> pandas.Dat
     """The table, with whose rows they are in front."""
     found = table.assign(**about)
     return found[[*KEY, *table.columns]]
-
-
-def figures_in(log: Path) -> dict[str, Any]:
-    """What the workload says of itself, in the last line of JSON that it printed."""
-    lines = [line for line in log.read_text(errors="replace").splitlines() if line.startswith("{")]
-    if not lines:
-        raise IncompleteTraceError(
-            f"{log}: expected the line of JSON that self_play.py prints, found none. Run it again"
-        )
-    figures: dict[str, Any] = json.loads(lines[-1])
-    return figures
 
 
 def cores_of(execution: Execution) -> int:

@@ -17,7 +17,7 @@ class Estimate:
         value: the metric of all repetitions.
         low: lower end of its 95 % bootstrap interval; equal to value where there is one repetition.
         high: upper end.
-        repetitions: the smallest number of repetitions that a group has.
+        repetitions: the smallest number of repetitions that a group has; 0 of what was calculated, not measured.
     """
 
     value: float
@@ -51,3 +51,8 @@ def bootstrap(groups: Mapping[str, Sequence[float]], metric: Callable[[Mapping[s
 def bootstrap_mean(values: Sequence[float]) -> Estimate:
     """The mean of the repetitions, with its interval."""
     return bootstrap({"mean": values}, lambda means: means["mean"])
+
+
+def exact(value: float) -> Estimate:
+    """What is calculated, and the same each time."""
+    return Estimate(value, value, value, repetitions=0)

@@ -15,6 +15,7 @@ from experiments.data_collection import run as data_collection
 from experiments.dry_run import print_runs
 from experiments.execute import Execution
 from experiments.overhead_correction import run as overhead_correction
+from experiments.parallel_sampling import run as parallel_sampling
 from experiments.provenance import provenance, provenance_table
 from experiments.recording import StudyRun
 from experiments.RL_framework_comparison import run as framework_comparison
@@ -42,6 +43,7 @@ STUDIES = (
     Study("Overhead correction", overhead_correction.HERE, overhead_correction.run),
     Study("Data collection", data_collection.HERE, data_collection.run),
     Study("Scale-up", scale_up.HERE, scale_up.run),
+    Study("Parallel sampling", parallel_sampling.HERE, parallel_sampling.run),
 )
 
 

@@ -13,10 +13,11 @@ from experiments.case_study import CaseStudy, read_toml
 from experiments.claims import DIFFERS, HOLDS, NOT_TESTABLE, load_claims
 from experiments.execute import Execution, command_of
 from experiments.kept import THIS_MACHINE, kept_results, verdicts_of
+from experiments.printed import figures_in
 from experiments.recording import Recorded, StudyRun
 from experiments.scale_up import run as study
 from experiments.self_play_metrics import busy_table, metrics_of
-from experiments.self_play_results import KEY, RUN_COLUMNS, Results, Tables, figures_in, load, tables_of
+from experiments.self_play_results import KEY, RUN_COLUMNS, Results, Tables, load, tables_of
 from rlscope.errors import IncompleteTraceError, UsageError
 from rlscope.model import Category
 from rlscope.trace.utilization_file import HEADER, UTILIZATION_NAME
@@ -179,10 +180,10 @@ def test_what_is_kept_in_the_checkout_can_be_read() -> None:
 def test_a_run_says_of_itself_what_its_last_line_says(tmp_path: Path) -> None:
     log = tmp_path / "log.txt"
     log.write_text('{"moves": 1}\nwarning\n{"moves": 2}\nrlscope: 3 events\n')
-    assert figures_in(log) == {"moves": 2}
+    assert figures_in(log, "self_play.py") == {"moves": 2}
     log.write_text("nothing of that kind\n")
     with pytest.raises(IncompleteTraceError, match=r"log.txt: expected the line of JSON that self_play.py prints"):
-        figures_in(log)
+        figures_in(log, "self_play.py")
 
 
 def on(monkeypatch: pytest.MonkeyPatch, device: str) -> None:

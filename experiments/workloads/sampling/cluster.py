@@ -20,6 +20,7 @@ START_S = 120
 def set_variables() -> None:
     """Sets the variables that Ray reads when it is imported; only who knows the token may join the cluster."""
     os.environ.update(RAY_USAGE_STATS_ENABLED="0", RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32))
+    os.environ.setdefault("RAY_worker_niceness", "0")  # else runners give way to whatever else the machine does
 
 
 @contextlib.contextmanager
@@ -38,6 +39,7 @@ def ray_nodes(workers: int, *, is_cluster: bool) -> Iterator[None]:
             ray.init(address=address, _node_ip_address=HEAD, **quiet)
             wait_for(lambda: sum(node["Alive"] for node in ray.nodes()) == 2, f"two nodes at {address}")
         else:
+            # Without an address Ray would join whatever cluster this machine has.
             ray.init("local", num_cpus=workers, include_dashboard=False, object_store_memory=MEMORY_BYTES, **quiet)
         stack.callback(ray.shutdown)
         yield

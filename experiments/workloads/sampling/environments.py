@@ -12,6 +12,7 @@ from gymnasium import wrappers
 from numpy.typing import NDArray
 from timed_environment import Timing, ends_of
 
+import rlscope
 from sampling.settings import Settings
 
 Observation = NDArray[numpy.float32]
@@ -55,14 +56,32 @@ class TimedEnvironment(gymnasium.Env[Observation, Observation]):
         return self._noise.standard_normal(8, numpy.float32)
 
 
+class Started(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Gives what comes before the first step a phase of its own: beginning to sample is no part of sampling."""
+
+    has_stepped = False
+
+    def reset(self, **options: Any) -> tuple[Any, dict[str, Any]]:
+        """Begins an episode."""
+        if self.has_stepped:
+            return super().reset(**options)
+        with rlscope.phase("starting"):
+            return super().reset(**options)
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        """Takes a step."""
+        self.has_stepped = True
+        return super().step(action)
+
+
 def make_environment(settings: Settings, number: int) -> gymnasium.Env[Any, Any]:
     """One of a run's environments, with observations in float32 and actions in [-1, 1]."""
     if settings.timing:
-        return TimedEnvironment(settings.timing, settings.seed, number)
+        return Started(TimedEnvironment(settings.timing, settings.seed, number))
     importlib.import_module("PyFlyt.gym_envs")  # Gymnasium knows its environments from then on
     env: gymnasium.Env[Any, Any] = gymnasium.make(REAL)
     env = wrappers.RescaleAction(env, numpy.float32(-1), numpy.float32(1))
-    env = wrappers.DtypeObservation(env, numpy.float32)
+    env = Started(wrappers.DtypeObservation(env, numpy.float32))
     env.reset(seed=settings.seed * settings.environments + number)
     return env
 

@@ -22,6 +22,7 @@ from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
 from ray.tune.registry import register_env
 
+import rlscope
 from sampling.cluster import ray_nodes
 from sampling.collected import Collected
 from sampling.environments import makers
@@ -64,7 +65,8 @@ class TimedRunner(SingleAgentEnvRunner):
         """Takes so many steps in each environment; none at first, which only begins episodes."""
         self._calls: list[Call] = []
         begin_ns = self._ended_ns = time.perf_counter_ns()
-        episodes = self.sample(num_timesteps=steps * self.num_envs)
+        with rlscope.phase("sampling" if steps else "starting"):
+            episodes = self.sample(num_timesteps=steps * self.num_envs)
         return Sampled(episodes, self._calls, (time.perf_counter_ns() - begin_ns) / 1e9)
 
     def make_env(self) -> None:

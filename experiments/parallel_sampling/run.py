@@ -1,0 +1,135 @@
+"""Parallel sampling: what waiting for the slowest environment costs, by a model and measured.
+
+python -m experiments.parallel_sampling.run --budget quick --output output/artifacts/experiment_parallel_sampling
+"""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas
+
+from experiments.case_study import CaseStudy, hardware
+from experiments.claims import Verdict, claims_table, judge, load_claims
+from experiments.command_line import Outcome, command_line
+from experiments.lock_step import PRESETS
+from experiments.results import executed_of
+from experiments.sampling_diagnostic import parts_table
+from experiments.sampling_metrics import comparison_table, measured_hours, metrics_of
+from experiments.sampling_model import (
+    SOURCES,
+    common_metrics,
+    grids_table,
+    model_hours,
+    preset_metrics,
+    published_hours,
+)
+from experiments.sampling_results import TIMED, Sampled, sampled_runs
+from experiments.statistics import Estimate
+from rlscope.analysis.breakdown import analyze
+from rlscope.plots.page import Page
+from rlscope.plots.sampling import sampling_diagnostic_figure, train_time_figure
+from rlscope.plots.step_grids import step_grids_figure
+from rlscope.trace.reader import open_trace
+
+HERE = Path(__file__).parent
+#: The subjects of claims: the model, by its presets where these matter, and what was measured.
+MODEL, MEASURED = "Model", "Measured"
+METHOD = (
+    "Environments that are stepped together wait for the slowest of them in each step (lock-step, called vectorised); "
+    "workers that run free wait once in a rollout (batched: one environment in each; hybrid: a few). The model draws "
+    "when episodes end, and adds up. Timed environments sleep for a step and for a reset, so that there can be more of "
+    "them than cores. All samplers meet the same ends of episodes; the model is given those very ends, the measured "
+    "time of inference, and nothing else of the measurement."
+)
+HOURS = (
+    "Hours of training to 20 million samples, by 24 environments whose step takes 3 ms and whose reset takes 100 ms. "
+    "The talk does not say how often episodes end: one preset has its 24 ms for a vector step, the other its 150 s for "
+    "the sampling of an iteration. Measured: seconds of a vector step and of inference, for rollouts as long as the "
+    "talk's."
+)
+LEFT_OUT = (
+    "What the slides leave out. (1) 16 times the processors shorten sampling alone: with the update of 13 s after it, "
+    "an iteration is 2.6 times as fast, not 6; with the update during sampling 3 times, for then there is nothing but "
+    "the update. Six times takes an update of at most 5.5 s, or fewer. (2) 150 s of sampling are 26 s more than 5000 "
+    "steps of 24.8 ms. (3) 20 s of batched sampling are 5000 times 3 + 1 ms: resets are not in it."
+)
+PARTS = (
+    "A vector step as RL-Scope recorded it: an environment's own steps and resets, the mean of all environments; "
+    "inference; waiting, for the slowest environment in each step and for the slowest worker at the end; and the rest: "
+    "messages between processes, and no core to run on. Timed and real environments have times of their own."
+)
+
+
+def run(study: CaseStudy) -> Outcome:
+    """Record, draw and judge."""
+    executed, failures = executed_of(study)
+    missing = [*study.left_out, *failures]
+    sampled = sampled_runs(executed)
+    breakdowns = [analyze(open_trace(execution.trace)).breakdown for _, execution in executed]
+    parts = parts_table([pair for pair in zip(sampled, breakdowns, strict=True) if pair[0].is_whole])
+    page = Page("Case study: parallel sampling")
+    for sentence in [METHOD, *missing]:
+        page.paragraph(sentence)
+    for sentence in losses(sampled):
+        page.warning(sentence)
+    draw(study, page, sampled, parts)
+    verdicts = judged(metrics_of(sampled, parts), study.is_provisional)
+    page.heading("Claims")
+    page.table(claims_table(verdicts))
+    page.write(study.output / "index.html")
+    return Outcome(verdicts, missing, [execution for _, execution in executed])
+
+
+def draw(study: CaseStudy, page: Page, sampled: Sequence[Sampled], parts: pandas.DataFrame) -> None:
+    """The figures, each with what there is to know about it."""
+    page.heading("How long training takes")
+    hours = pandas.concat([model_hours(), measured_hours(sampled)], ignore_index=True)
+    study.save_figure("fig_train_time", train_time_figure(hours, published_hours()), hours)
+    page.figure("fig_train_time", "Hours of training by sampler, with the published range.")
+    page.paragraph(HOURS)
+    page.paragraph(LEFT_OUT)
+    page.heading("Why")
+    grids = grids_table()
+    study.save_figure("fig_lock_step_grids", step_grids_figure(grids), grids)
+    page.figure(
+        "fig_lock_step_grids", "Milliseconds of environments' steps: each row takes as long as its longest cell."
+    )
+    page.heading("What was measured")
+    study.save_figure("fig_sampling_diagnostic", sampling_diagnostic_figure(mean_parts(parts)), parts)
+    page.figure("fig_sampling_diagnostic", "What a vector step is made of, by sampler.")
+    page.paragraph(PARTS)
+    if any(run.environment == TIMED for run in sampled):
+        page.paragraph("Sampling an iteration, beside the model with the same ends of episodes:")
+        page.table(comparison_table(sampled))
+
+
+def mean_parts(parts: pandas.DataFrame) -> pandas.DataFrame:
+    """The means over repetitions."""
+    return parts.groupby(["group", "sampler", "part"], as_index=False, sort=False)["milliseconds"].mean()
+
+
+def losses(sampled: Sequence[Sampled]) -> list[str]:
+    """A sentence for each run that has lost a worker."""
+    return [
+        f"{run.title} ({run.name}), repetition {run.repetition}, lost "
+        f"{', '.join(str(lost['worker']) for lost in run.figures['lost_workers'])}: it is in no figure and no verdict."
+        for run in sampled
+        if not run.is_whole
+    ]
+
+
+def judged(measured: dict[str, Estimate], is_provisional: bool) -> list[Verdict]:
+    """The verdicts on the model, then those on what was measured; each claim is about the one or the other."""
+    metrics = {MODEL: common_metrics()} | {SOURCES[name]: preset_metrics(talk) for name, talk in PRESETS.items()}
+    claims = load_claims(HERE / "claims.toml")
+    verdicts = []
+    for subject, found in metrics.items():
+        about = [claim for claim in claims if claim.metric in found]
+        verdicts += judge(about, {subject: found}, hardware(), is_provisional)
+    about = [claim for claim in claims if claim.metric.startswith("measured_")]
+    return verdicts + judge(about, {MEASURED: measured}, hardware(), is_provisional, left_out=True)
+
+
+if __name__ == "__main__":
+    sys.exit(command_line(__doc__, HERE, run))
