@@ -19,6 +19,9 @@ LOCK := requirements/torch.lock.txt
 VENV := .venv
 BIN := $(VENV)/bin
 AT_ONCE := $(BIN)/pytest --numprocesses $(JOBS) --dist loadfile
+# Tests that hold recorded times against stopwatches, so that nothing runs beside them.
+TIMED := tests/integration/test_oracles.py
+TIMED_FRAMEWORKS := tests/frameworks/test_jax.py tests/frameworks/test_tensorflow.py
 ENVIRONMENT := $(VENV)/.environment
 PACKAGE := $(VENV)/.package
 BENCH_LOCK := requirements/bench.lock.txt
@@ -53,7 +56,8 @@ install-experiments: $(FRAMEWORKS:%=.venvs/%/.package) ## make .venvs/ for the c
 test: test-py test-cpp ## run all tests
 
 test-py: build ## run the Python tests
-	$(AT_ONCE)
+	$(BIN)/pytest $(TIMED)
+	$(AT_ONCE) $(TIMED:%=--ignore=%)
 
 test-cpp: setup ## run the C++ tests under the address, undefined-behaviour and thread sanitizers
 	prefix="$$(scripts/get_googletest.sh)"
@@ -66,7 +70,8 @@ test-cpp: setup ## run the C++ tests under the address, undefined-behaviour and 
 	done
 
 test-frameworks: build $(STACKS:%=.venvs/%/.package) ## run the tests that need TensorFlow, JAX, compilers and dm_control (about 10 minutes)
-	$(AT_ONCE) tests/frameworks
+	$(BIN)/pytest $(TIMED_FRAMEWORKS)
+	$(AT_ONCE) tests/frameworks $(TIMED_FRAMEWORKS:%=--ignore=%)
 
 test-container: build $(DEPLOY)/.environment ## build the container's image, and test it with run_docker.py (about 15 minutes)
 	$(BIN)/pytest tests/container
