@@ -127,7 +127,7 @@ def trace(tmp_path: Path) -> Path:
 
 def test_a_trace_with_device_work_is_reported(trace: Path, tmp_path: Path) -> None:
     finished = CliRunner().invoke(report, [str(trace), "-o", str(tmp_path / "report")], catch_exceptions=False)
-    assert finished.stdout.splitlines()[0] == "GPU 0 (NVIDIA H200): reported 50 %, busy 6.1 %"
+    assert "GPU 0 (NVIDIA H200): reported 50 %, busy 6.1 %" in finished.stdout.splitlines()
     page = (tmp_path / "report" / "index.html").read_text()
     assert "GPU 0 (NVIDIA H200): reported 50 %, busy 6.1 %" in page
     assert 'src="utilization.png"' in page
@@ -138,7 +138,8 @@ def test_a_trace_with_device_work_is_reported(trace: Path, tmp_path: Path) -> No
 def test_lines_of_several_traces_are_told_apart(trace: Path, tmp_path: Path) -> None:
     arguments = [str(trace), str(trace), "-o", str(tmp_path / "report")]
     finished = CliRunner().invoke(report, arguments, catch_exceptions=False)
-    assert [line.partition(" GPU")[0] for line in finished.stdout.splitlines()[:2]] == ["trace (1):", "trace (2):"]
+    lines = [line for line in finished.stdout.splitlines() if "busy 6.1 %" in line]
+    assert [line.partition(" GPU")[0] for line in lines] == ["trace (1):", "trace (2):"]
     assert {path.name for path in (tmp_path / "report").glob("device_work*")} == {
         "device_work_1.csv",
         "device_work_2.csv",
