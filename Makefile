@@ -39,7 +39,7 @@ CARTPOLE := experiments/workloads/cartpole/libcartpole.so
 SOURCES := CMakeLists.txt pyproject.toml README.md LICENSE \
 	$(shell find src cmake rlscope -type f -not -name '*.pyc' -not -name '*.so')
 
-.PHONY: help setup build simulators install-experiments test test-py test-cpp test-frameworks test-container test-scale fuzz artifacts bench guard lint clean
+.PHONY: help setup build simulators install-experiments environments test test-py test-cpp test-frameworks test-container test-scale fuzz artifacts bench guard lint clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 28
@@ -68,6 +68,9 @@ test-cpp: setup ## run the C++ tests under the address, undefined-behaviour and 
 		cmake --build "$$build"
 		ctest --test-dir "$$build" --output-on-failure --parallel $(JOBS)
 	done
+
+# Packages are compiled one after the other, in one build folder.
+environments: $(ENVIRONMENT) $(STACKS:%=.venvs/%/.environment) ## make all environments of tests; with --jobs 2 two at a time
 
 test-frameworks: build $(STACKS:%=.venvs/%/.package) ## run the tests that need TensorFlow, JAX, compilers and dm_control (about 10 minutes)
 	$(BIN)/pytest $(TIMED_FRAMEWORKS)

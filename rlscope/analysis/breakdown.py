@@ -14,7 +14,7 @@ from rlscope.analysis.dependencies import dependencies_table, waits_table
 from rlscope.analysis.device_timeline import busy_parts, device_timeline_table
 from rlscope.analysis.devices import devices_of
 from rlscope.analysis.gpu import GPU_COLUMNS, device_work_table, gpu_operations_table, gpu_table
-from rlscope.analysis.machines import machines_table
+from rlscope.analysis.machines_table import machines_table
 from rlscope.analysis.processes import parents, phases_table
 from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep, own_correction, sweep_trace
 from rlscope.errors import UsageError

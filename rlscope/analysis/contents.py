@@ -8,7 +8,7 @@ import pandas as pd
 
 from rlscope.analysis.breakdown import records
 from rlscope.analysis.devices import device_fact
-from rlscope.analysis.machines import machines_table
+from rlscope.analysis.machines_table import machines_table
 from rlscope.analysis.processes import parents
 from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep, sweep_trace
 from rlscope.text import encodable

@@ -5,13 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-import pandas as pd
-
 from rlscope.text import encodable
-from rlscope.trace.clock_offset import NS_PER_S, ClockOffset, clock_offset, exchanges_in, time_in
+from rlscope.trace.clock_offset import ClockOffset, clock_offset, exchanges_in, time_in
 from rlscope.trace.reader import ProcessFile, Trace
 
-MACHINE_COLUMNS = ("machine", "boot_id", "processes", "placed", "ahead_s", "error_s", "drift_ppm", "unanswered")
 #: How a machine's processes were placed on the time line.
 REFERENCE, MEASURED, OWN_CLOCK = "reference", "measured", "own clock"
 
@@ -143,19 +140,3 @@ def why_misplaced(machines: Sequence[Machine]) -> list[str]:
                 + ("let UDP through to the port of --clock-port" if asked else "record with --clock-port")
             )
     return sentences
-
-
-def machines_table(machines: Sequence[Machine]) -> pd.DataFrame:
-    """One row per machine, with the columns of `MACHINE_COLUMNS`; what is not known is missing."""
-    rows = [
-        (
-            machine.name, machine.boot_id, machine.processes, machine.placed, _seconds(machine.ahead_ns),
-            _seconds(machine.error_ns), 1e6 * machine.drift, machine.unanswered,
-        )
-        for machine in machines
-    ]  # fmt: skip
-    return pd.DataFrame(rows, columns=list(MACHINE_COLUMNS)).astype({"ahead_s": float, "error_s": float})
-
-
-def _seconds(time_ns: int | None) -> float | None:
-    return None if time_ns is None else time_ns / NS_PER_S

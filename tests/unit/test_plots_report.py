@@ -11,7 +11,7 @@ from rlscope.analysis.breakdown import Analysis
 from rlscope.analysis.dependencies import DEPENDENCY_COLUMNS, WAIT_COLUMNS
 from rlscope.analysis.device_timeline import DEVICE_TIMELINE_COLUMNS
 from rlscope.analysis.gpu import GPU_OPERATION_COLUMNS
-from rlscope.analysis.machines import MACHINE_COLUMNS
+from rlscope.analysis.machines_table import MACHINE_COLUMNS
 from rlscope.analysis.processes import PHASE_COLUMNS
 from rlscope.cli.figures import complete_view, names, published_view, transitions_view, workloads
 from rlscope.cli.plot import plot

@@ -96,6 +96,13 @@ def test_importing_rlscope_loads_no_other_package(tmp_path: Path) -> None:
     assert finished.stdout.split() == ["rlscope"]
 
 
+def test_recording_a_command_loads_no_pandas() -> None:
+    """Environments that are recorded need not have it, and loading it takes longer than many a command."""
+    code = "import sys, rlscope.cli.record, rlscope.analysis.sweep; print('pandas' in sys.modules)"
+    finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert finished.stdout.split() == ["False"]
+
+
 def test_importing_rlscope_leaves_the_recorder_for_later() -> None:
     code = (
         "import sys, rlscope; before = 'rlscope.record.recorder' in sys.modules; rlscope.wrap_module(sys); "
