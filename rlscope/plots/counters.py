@@ -1,0 +1,51 @@
+"""Hardware counters as bars: one panel per counter, one bar per stage and per operation that launched work."""
+
+import pandas
+from matplotlib.figure import Figure
+
+from rlscope.plots import style
+from rlscope.plots.bars import as_label
+
+BAR_INCHES = 0.16
+PANEL_INCHES = 1.6
+STAGE_COLOUR, OPERATION_COLOUR = "tab:blue", "#b3cde3"
+MOST_BARS = 24
+KEYS = ["process", "device", "stage", "operation"]
+
+
+def counters_figure(counters: pandas.DataFrame) -> Figure:
+    """Draw the stages, each with its operations; with most busy time where there are too many.
+
+    Args:
+        counters: the table of an analysis, with at least one row of a stage.
+    """
+    of_stages = counters[counters["stage"] != ""]
+    groups = of_stages.drop_duplicates(KEYS)
+    drawn = groups[groups["busy_s"].rank(method="first", ascending=False) <= MOST_BARS][KEYS]
+    metrics = of_stages.drop_duplicates("metric")[["metric", "unit"]].to_dict("records")
+    names = [
+        _name(row, groups["process"].nunique() > 1, groups["device"].nunique() > 1) for row in drawn.to_dict("records")
+    ]
+    places = range(len(drawn))
+    colours = [STAGE_COLOUR if operation == "" else OPERATION_COLOUR for operation in drawn["operation"]]
+    with style.paper():
+        size = (1.5 + PANEL_INCHES * len(metrics), 0.6 + BAR_INCHES * max(len(drawn), 4))
+        figure = Figure(figsize=size, dpi=200)
+        panels = figure.subplots(1, len(metrics), sharey=True, squeeze=False)[0]
+        for axes, metric in zip(panels, metrics, strict=True):
+            rows = drawn.merge(of_stages[of_stages["metric"] == metric["metric"]], on=KEYS, how="left")
+            axes.barh(places, rows["while_working"].fillna(rows["total"]).fillna(0), color=colours, edgecolor="black")
+            axes.set_xlabel(as_label(f"{metric['metric']} {metric['unit'] and '(' + metric['unit'] + ')'}".strip()))
+        panels[0].set_yticks(places, names)
+        panels[0].invert_yaxis()
+        figure.tight_layout()
+    return figure
+
+
+def _name(row: dict[str, object], has_processes: bool, has_devices: bool) -> str:
+    """Of a bar: the stage, or the operation in it, and where it ran if that may be in doubt."""
+    where = [f"GPU {row['device']}"] if has_devices else []
+    where += [str(row["process"])] if has_processes else []
+    stage = style.STAGE_LABELS[str(row["stage"])]
+    name = f"{stage}: {row['operation']}" if row["operation"] else stage
+    return as_label(", ".join([name, *where]))
