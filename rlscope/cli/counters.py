@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from rlscope.analysis.breakdown import Analysis
-from rlscope.analysis.counters import COUNTER_KEYS, SampledDevice
+from rlscope.analysis.counters import COUNTER_KEYS, SampledDevice, counter_label
 from rlscope.record.config import RecordConfig
 from rlscope.trace.counters_file import counter_files
 
@@ -60,9 +60,9 @@ def counters_shown(counters: pd.DataFrame) -> pd.DataFrame:
     """One column per counter: its value while work ran, of amounts the total. Of several operations, `(all)`."""
     if counters.empty:
         return pd.DataFrame(columns=list(COUNTER_KEYS))
-    units = counters["unit"].where(counters["unit"] == "", " (" + counters["unit"] + ")")
+    labels = [counter_label(*names) for names in zip(counters["metric"], counters["unit"], strict=True)]
     values = counters["while_working"].fillna(counters["total"]).map(_value_text, na_action="ignore")
-    table = counters[list(COUNTER_KEYS)].assign(counter=counters["metric"] + units, value=values)
+    table = counters[list(COUNTER_KEYS)].assign(counter=labels, value=values)
     shown = table.pivot(index=list(COUNTER_KEYS), columns="counter", values="value")
     # As they were, not by the alphabet.
     order = pd.MultiIndex.from_frame(table[list(COUNTER_KEYS)].drop_duplicates())
@@ -74,4 +74,8 @@ def counters_shown(counters: pd.DataFrame) -> pd.DataFrame:
 
 
 def _value_text(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    """Four digits; of bytes and instructions there are many."""
+    for prefix, factor in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if abs(value) >= factor:
+            return f"{value / factor:.4g} {prefix}"
+    return f"{value:.4g}"

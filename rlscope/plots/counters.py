@@ -2,7 +2,9 @@
 
 import pandas
 from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter
 
+from rlscope.analysis.counters import COUNTER_KEYS, counter_label
 from rlscope.plots import style
 from rlscope.plots.bars import as_label
 
@@ -10,7 +12,8 @@ BAR_INCHES = 0.16
 PANEL_INCHES = 1.6
 STAGE_COLOUR, OPERATION_COLOUR = "tab:blue", "#b3cde3"
 MOST_BARS = 24
-KEYS = ["process", "device", "stage", "operation"]
+PANELS_ACROSS = 3
+KEYS = list(COUNTER_KEYS)
 
 
 def counters_figure(counters: pandas.DataFrame) -> Figure:
@@ -28,14 +31,18 @@ def counters_figure(counters: pandas.DataFrame) -> Figure:
     ]
     places = range(len(drawn))
     colours = [STAGE_COLOUR if operation == "" else OPERATION_COLOUR for operation in drawn["operation"]]
+    down = -(-len(metrics) // PANELS_ACROSS)
     with style.paper():
-        size = (1.5 + PANEL_INCHES * len(metrics), 0.6 + BAR_INCHES * max(len(drawn), 4))
+        size = (1.5 + PANEL_INCHES * PANELS_ACROSS, down * (0.6 + BAR_INCHES * max(len(drawn), 4)))
         figure = Figure(figsize=size, dpi=200)
-        panels = figure.subplots(1, len(metrics), sharey=True, squeeze=False)[0]
-        for axes, metric in zip(panels, metrics, strict=True):
+        panels = figure.subplots(down, PANELS_ACROSS, sharey=True, squeeze=False).ravel()
+        for axes in panels[len(metrics) :]:
+            axes.set_axis_off()
+        for axes, metric in zip(panels, metrics, strict=False):
             rows = drawn.merge(of_stages[of_stages["metric"] == metric["metric"]], on=KEYS, how="left")
             axes.barh(places, rows["while_working"].fillna(rows["total"]).fillna(0), color=colours, edgecolor="black")
-            axes.set_xlabel(as_label(f"{metric['metric']} {metric['unit'] and '(' + metric['unit'] + ')'}".strip()))
+            axes.set_xlabel(as_label(counter_label(metric["metric"], metric["unit"])))
+            axes.xaxis.set_major_formatter(EngFormatter())
         panels[0].set_yticks(places, names)
         panels[0].invert_yaxis()
         figure.tight_layout()
