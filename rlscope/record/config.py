@@ -42,6 +42,8 @@ class RecordConfig:
         max_iterations: Iterations to record, None for all.
         max_seconds: Seconds to record, None for all.
         clock: Whom processes on other machines ask for the time, None where nobody answers.
+        counters: Hardware counters that are sampled, by the names that they were asked for. With any, times are not for
+            comparison with those of other runs.
     """
 
     layers: tuple[str, ...] = LAYERS
@@ -50,6 +52,7 @@ class RecordConfig:
     max_iterations: int | None = None
     max_seconds: float | None = None
     clock: ClockSource | None = None
+    counters: tuple[str, ...] = ()
 
     def save(self, directory: Path) -> None:
         """Writes config.json into `directory`, in one step that no reader sees half of."""
@@ -60,6 +63,7 @@ class RecordConfig:
         """Reads config.json of the trace in `directory`."""
         values = json.loads((directory / CONFIG_NAME).read_text())
         values["layers"] = tuple(values["layers"])
+        values["counters"] = tuple(values.get("counters", ()))
         if (clock := values.get("clock")) is not None:
             values["clock"] = ClockSource(**{**clock, "addresses": tuple(clock["addresses"])})
         return cls(**values)

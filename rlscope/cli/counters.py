@@ -1,0 +1,89 @@
+"""Starts and ends the process that samples hardware counters beside a recorded command."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rlscope.record.trace_directory import INJECTION_VARIABLE
+
+SAMPLER = "rlscope.cli.counter_sampler"
+#: For decoding what is left; the device's buffer holds some seconds.
+PATIENCE_S = 30.0
+
+
+@dataclass
+class Counted:
+    """What was sampled; the manifest has it as `counters`.
+
+    Attributes:
+        facts: `devices`, each with `uuid`, `samples` and `lost_samples`; and `error`, None if all went well.
+    """
+
+    facts: dict[str, Any] = field(default_factory=lambda: {"devices": [], "error": None})
+
+
+@contextmanager
+def counted(directory: Path, counters: tuple[str, ...]) -> Iterator[Counted]:
+    """Samples the counters while the block runs; begins it when they are being sampled, or cannot be."""
+    found = Counted()
+    if not counters:
+        yield found
+        return
+    sampler = start_sampler(str(directory), ",".join(counters))
+    found.facts |= _answer(sampler)
+    try:
+        yield found
+    finally:
+        if found.facts["error"] is None:
+            assert sampler.stdin is not None
+            sampler.stdin.close()
+            sampler.stdin = None
+            found.facts |= _last_answer(sampler)
+        sampler.kill()
+        sampler.wait()
+
+
+def list_counters() -> None:
+    """Prints what the first device offers, or why it offers nothing."""
+    sampler = start_sampler("list")
+    text, _ = sampler.communicate()
+    if text.startswith("{"):
+        text = f"no counters: {json.loads(text)['error']}\n"
+    sys.stdout.write(text)
+
+
+def start_sampler(*arguments: str) -> "subprocess.Popen[str]":
+    """The process; not recorded itself."""
+    environment = {key: value for key, value in os.environ.items() if key != INJECTION_VARIABLE}
+    command = [sys.executable, "-m", SAMPLER, *arguments]
+    # In a session of its own: what ends the command does not end it, but the end of its standard input does.
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+        bufsize=1,
+        start_new_session=True,
+    )
+
+
+def _answer(sampler: "subprocess.Popen[str]") -> dict[str, Any]:
+    """The first line: whether counting has begun."""
+    assert sampler.stdout is not None
+    line = sampler.stdout.readline()
+    return dict(json.loads(line)) if line else {"error": "the process that samples them ended before it began"}
+
+
+def _last_answer(sampler: "subprocess.Popen[str]") -> dict[str, Any]:
+    try:
+        text, _ = sampler.communicate(timeout=PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        return {"error": f"the process that samples them had not ended after {PATIENCE_S:.0f} s"}
+    return dict(json.loads(text)) if text else {"error": "the process that samples them was lost"}
