@@ -21,8 +21,8 @@ from rlscope.cli.cupti_profiler import (
 
 #: What the device writes into until it is decoded: some seconds, at about 8 KiB a sample.
 BUFFER_BYTES = 256 << 20
-#: Samples decoded at once; CUPTI takes 33 KiB of memory for each.
-IMAGE_SAMPLES = 1000
+#: Samples that can be decoded at once; CUPTI takes 33 KiB of memory for each.
+IMAGE_SAMPLES = 4000
 
 
 @dataclass(frozen=True)
@@ -106,11 +106,7 @@ class CounterHost:
 
 
 class CounterDevice:
-    """A device that counts.
-
-    Attributes:
-        lost: how often the device's buffer was full before it was decoded.
-    """
+    """A device that counts."""
 
     def __init__(self, host: CounterHost, device: int, metrics: Sequence[str], interval_ns: int) -> None:
         """Readies the device; it does not count yet.
@@ -118,11 +114,10 @@ class CounterDevice:
         Raises:
             CuptiError: it is in use, or not for this user.
         """
-        self.lost = 0
         self._cupti = host.cupti
         self._names = names_array(metrics)
         self._count = len(metrics)
-        config = host.configuration(metrics)
+        self._config = config = host.configuration(metrics)  # CUPTI reads it whenever it decodes
         self._object = self._cupti.call("cuptiPmSamplingEnable", device=device).object
         self._cupti.call(
             "cuptiPmSamplingSetConfig",
@@ -156,18 +151,20 @@ class CounterDevice:
             values=self._values,
             **image,
         )
-        self._has_first = False
+        self._has_begun = False  # taken a sample since the start
+        self._is_counting = False
 
     def start(self) -> tuple[int, int]:
         """Begins to count; CLOCK_MONOTONIC before and after, in nanoseconds."""
         before_ns = time.monotonic_ns()
         self._cupti.call("cuptiPmSamplingStart", object=self._object)
-        self._has_first = False
+        self._has_begun, self._is_counting = False, True
         return before_ns, time.monotonic_ns()
 
     def stop(self) -> None:
         """Ends counting. What was counted can still be taken."""
         self._cupti.call("cuptiPmSamplingStop", object=self._object)
+        self._is_counting = False
 
     def close(self) -> None:
         """Gives the device's counters back."""
@@ -177,30 +174,26 @@ class CounterDevice:
         """What was counted since the last time.
 
         Returns:
-            The samples; and when the first one of them began, if counting has begun since the last time.
+            The samples; and when counting began by the device's clock, if that was since the last time.
         """
-        rows: list[tuple[int, int, list[float]]] = []
-        is_full = True
-        while is_full:
-            self._cupti.call_with("cuptiPmSamplingCounterDataImageInitialize", self._clear)
-            overflowed = False
-            try:
-                self._cupti.call_with("cuptiPmSamplingDecodeData", self._decode)
-            except CuptiError as error:
-                if error.status != OUT_OF_MEMORY:
-                    raise
-                overflowed = True
-            is_full = self._decode.reason == IMAGE_IS_FULL and not overflowed
-            rows += self._evaluated()
-            if overflowed:
-                self.lost += 1
-                self.stop()
-                self.start()
+        self._cupti.call_with("cuptiPmSamplingCounterDataImageInitialize", self._clear)
+        is_lost = False
+        try:
+            self._cupti.call_with("cuptiPmSamplingDecodeData", self._decode)
+        except CuptiError as error:
+            if error.status != OUT_OF_MEMORY:
+                raise
+            is_lost = True
+        rows = self._evaluated()
         began_ns = None
-        if rows and not self._has_first:
+        if rows and not self._has_begun:
             began_ns = rows[0][1]
-            self._has_first = True
+            self._has_begun = True
             del rows[0]  # it holds all that happened since the device was made ready
+        if self._is_counting and (is_lost or self._decode.reason == IMAGE_IS_FULL):
+            # What CUPTI decodes from then on has samples of old in it.
+            self.stop()
+            self.start()
         starts, ends, values = zip(*rows, strict=True) if rows else ((), (), ())
         return Samples(
             np.array(starts, dtype=np.int64),

@@ -18,9 +18,9 @@ from rlscope.record.cupti import cupti_directories
 from rlscope.trace.counter_metrics import FRIENDLY, CounterMetric, parse_counters, sampled_metrics
 from rlscope.trace.counters_file import CounterWriter, counters_path
 
-#: Decoding a sample takes about 50 us, so one processor keeps up with this much of one device.
-INTERVAL_NS = 100_000
-DRAIN_S = 0.05
+#: Decoding a sample takes 50 to 100 us of a processor, so one of them keeps up with this much of one device.
+INTERVAL_NS = 200_000
+DRAIN_S = 0.25
 
 
 class CountersError(Exception):

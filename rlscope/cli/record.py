@@ -121,14 +121,14 @@ def record(
             err=True,
         )
     with counted(directory, config.counters) as found:
-        if found.facts["error"] is not None:
-            click.echo(f"rlscope: counters are not read: {printable(found.facts['error'])}", err=True)
         status, unsampled = _run_recorded(directory, config, command, clock)
     _await_services(directory)
     try:
         end_trace(directory, status, found.facts if config.counters else None)
     except OSError as error:
         click.echo(f"rlscope: the trace in {output} cannot be completed: {error.strerror}", err=True)
+    if found.facts["error"] is not None:
+        click.echo(f"rlscope: counters were not read to the end: {printable(found.facts['error'])}", err=True)
     if unsampled is not None:
         click.echo(f"rlscope: utilisation was not sampled to the end: {unsampled}", err=True)
     click.echo(_summary(directory, output), err=True)
