@@ -6,6 +6,7 @@ import numpy
 import pandas
 
 from experiments.statistics import Estimate, bootstrap_mean
+from rlscope.plots.reported_utilization import LINES
 
 #: The device is reported as fully used from here on, and idle for most of the time up to there; of 1.
 FULLY, IDLE = 0.95, 0.2
@@ -35,3 +36,12 @@ def of_run(points: pandas.DataFrame) -> dict[str, float]:
         "wide_sm_efficiency": wide["sm_efficiency"].max(),
         "wide_to_tiny_reported": wide["reported"].max() / tiny["reported"].max(),
     }
+
+
+def percent_table(points: pandas.DataFrame) -> pandas.DataFrame:
+    """What the figure shows: the means over repetitions, all in percent."""
+    columns = {"reported": "reported_percent", "busy": "busy_percent"}
+    table = points.assign(**{column: 100 * points[column] for column in columns}).rename(columns=columns)
+    keys = ["operation", "kernel_us", "gap_us"]
+    means = table.groupby(keys, dropna=False, sort=False, as_index=False).mean()
+    return means[[*keys, "mean_kernel_us", *LINES]]

@@ -18,15 +18,20 @@ from experiments.provenance import provenance
 from experiments.recording import StudyRun
 from experiments.results import executed_of
 from experiments.statistics import Estimate
-from experiments.utilization_metrics import metrics_of
+from experiments.utilization_metrics import metrics_of, percent_table
 from experiments.utilization_results import Results, load, points_of
 from rlscope.plots.page import Page
+from rlscope.plots.reported_utilization import reported_utilization_figure
 
 HERE = Path(__file__).parent
 #: What was measured on machines with a GPU, for those without: scripts/gpu_utilization.sh makes it.
 KEPT = CHECKOUT / "tests" / "gpu" / "results" / "gpu_utilization"
 #: In the output: what was measured here, in the same form.
 MEASUREMENTS = "measurements"
+FIGURE = "fig_gpu_utilization"
+CAPTION = (
+    "What is reported of kernels of one thread and of a wide one, and what the device does, over the gap between two."
+)
 METHOD = (
     "One process launches a kernel of one thread, waits for its end, then for as long as the gap, and again, for some "
     "seconds with each length and gap. Reported is the mean utilization of NVML, which nvidia-smi shows, over the "
@@ -70,6 +75,9 @@ def draw(study: CaseStudy, page: Page, title: str, suffix: str, results: Results
         page.paragraph("Nothing was measured here: that takes a GPU.")
         return
     page.paragraph(results.source)
+    table = percent_table(results.points)
+    study.save_figure(f"{FIGURE}{suffix}", reported_utilization_figure(table), table)
+    page.figure(f"{FIGURE}{suffix}", CAPTION)
     page.table(results.points)
 
 
