@@ -29,7 +29,6 @@ def of_run(points: pandas.DataFrame) -> dict[str, float]:
     wide = points[points["kernel_us"].isna()]
     return {
         "idle_largest_reported_percent": 100 * idle["reported"].max(),
-        "fully_smallest_busy_percent": 100 * fully["busy"].min(),
         "fully_largest_reported_to_busy": (fully["reported"] / fully["busy"]).max(),
         "fully_largest_sm_efficiency": fully["sm_efficiency"].max(),
         "tiny_largest_occupancy": tiny["achieved_occupancy"].max(),

@@ -1,6 +1,6 @@
 """Recorded kernels of known length to a table, which can be kept, and read without the machine that ran them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -80,7 +80,7 @@ def points_of_run(repetition: int, execution: Execution) -> list[dict[str, Any]]
     analysis = analyze(open_trace(execution.trace))
     uuid = uuid_of(analysis)
     busy_s = analysis.gpu_operations.groupby("operation")["busy_s"].sum()
-    counters = counters_of(analysis)
+    counters = counters_of(analysis.to_json_dict().get("counters", []))
     rows = []
     for point in printed["points"]:
         start_ns, end_ns = point["start_ns"], point["end_ns"]
@@ -115,10 +115,10 @@ def uuid_of(analysis: Analysis) -> str:
     return str(uuids[0])
 
 
-def counters_of(analysis: Analysis) -> dict[tuple[str, str], float | None]:
-    """The counters of each operation by its name and theirs; none where they could not be sampled."""
+def counters_of(records: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], float | None]:
+    """What claims need of the table `counters` of an analysis, by operation and counter; nothing where it is empty."""
     return {
-        (row["operation"], row["metric"]): row[COUNTERS[row["metric"]]]
-        for row in analysis.to_json_dict().get("counters", [])
-        if row["metric"] in COUNTERS
+        (record["operation"], record["metric"]): record[COUNTERS[record["metric"]]]
+        for record in records
+        if record["process"] and record["metric"] in COUNTERS
     }

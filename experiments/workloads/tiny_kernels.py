@@ -15,8 +15,8 @@ from typing import Any
 
 from rlscope import operation
 
-#: Of the calibration: many enough that what launching adds to their time is nothing.
-CALIBRATION_CYCLES, CALIBRATIONS = 20_000_000, 3
+#: Of the calibration: so many that launching adds nothing to their time, and that the device is at its clock rate.
+CALIBRATION_CYCLES, CALIBRATIONS = 20_000_000, 10
 #: How many numbers the wide kernel adds to: some for each thread of any device.
 WIDE_NUMBERS = 1 << 26
 WIDE = "wide"
