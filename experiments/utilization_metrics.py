@@ -1,4 +1,4 @@
-"""The metrics of claims about reported utilization, from the points at which kernels were launched."""
+"""The metrics of claims about reported utilisation, from the points at which kernels were launched."""
 
 from collections import defaultdict
 

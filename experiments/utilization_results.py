@@ -25,7 +25,7 @@ COLUMNS = [
 FILE = "points.csv"
 #: Of the device, each with the column of an analysis: of all its time, or of that in which kernels ran.
 COUNTERS = {"sm_efficiency": "while_open", "achieved_occupancy": "while_working"}
-#: Of each operation, what is over before its reported utilization counts: drivers report the time that has just passed.
+#: Of each operation, what is over before its reported utilisation counts: drivers report the time that has just passed.
 SETTLING = 0.5
 
 
@@ -36,7 +36,7 @@ class Results(Measured):
     Attributes:
         points: one row per `repetition` and `operation`: `kernel_us` and `gap_us` as asked for (`kernel_us` is NaN of
             the wide kernel); `launches` in so many `seconds`; `mean_kernel_us`, how long a kernel really took;
-            `reported` utilization and the share in which the device was truly `busy`, both 0 to 1; `sm_efficiency`
+            `reported` utilisation and the share in which the device was truly `busy`, both 0 to 1; `sm_efficiency`
             over all of its time and `achieved_occupancy` while its kernels ran, both in percent, NaN without counters.
     """
 

@@ -44,7 +44,7 @@ STUDIES = (
     Study("Overhead correction", overhead_correction.HERE, overhead_correction.run),
     Study("Data collection", data_collection.HERE, data_collection.run),
     Study("Scale-up", scale_up.HERE, scale_up.run),
-    Study("GPU utilization", gpu_utilization.HERE, gpu_utilization.run),
+    Study("GPU utilisation", gpu_utilization.HERE, gpu_utilization.run),
     Study("Parallel sampling", parallel_sampling.HERE, parallel_sampling.run),
 )
 

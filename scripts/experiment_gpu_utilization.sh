@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Regenerate the figures of the study of GPU utilization and judge its claims; --help lists the options.
+# Regenerate the figures of the study of GPU utilisation and judge its claims; --help lists the options.
 # Without a GPU nothing is run; figures of machines with one are made of their kept results
 # (tests/gpu/results/gpu_utilization).
 set -euo pipefail

@@ -1,4 +1,4 @@
-"""GPU utilization: what a driver reports of tiny kernels, beside what the device does.
+"""GPU utilisation: what a driver reports of tiny kernels, beside what the device does.
 
 python -m experiments.gpu_utilization.run --budget quick --output output/artifacts/experiment_gpu_utilization
 """
@@ -34,7 +34,7 @@ CAPTION = (
 )
 METHOD = (
     "One process launches a kernel of one thread, waits for its end, then for as long as the gap, and again, for some "
-    "seconds with each length and gap. Reported is the mean utilization of NVML, which nvidia-smi shows, over the "
+    "seconds with each length and gap. Reported is the mean utilisation of NVML, which nvidia-smi shows, over the "
     "second half of that time; busy is the share of it in which the device worked, by the records of its kernels; SM "
     "efficiency is the share of all cycles of all multiprocessors in which a warp was resident, by the device's own "
     "counters. All three would be 100 % of a device that is fully used. Times include what recording adds."
@@ -47,7 +47,7 @@ def run(study: CaseStudy) -> Outcome:
     missing = [*study.left_out, *failures]
     here = measured_here(study, executed)
     here.save(study.output / MEASUREMENTS)
-    page = Page("Case study: GPU utilization")
+    page = Page("Case study: GPU utilisation")
     for sentence in [METHOD, *missing]:
         page.paragraph(sentence)
     verdicts = draw_and_judge(study, page, here, kept_results(KEPT, load), draw, measured_metrics)
@@ -78,6 +78,8 @@ def draw(study: CaseStudy, page: Page, title: str, suffix: str, results: Results
     table = percent_table(results.points)
     study.save_figure(f"{FIGURE}{suffix}", reported_utilization_figure(table), table)
     page.figure(f"{FIGURE}{suffix}", CAPTION)
+    if table["sm_efficiency"].isna().all():
+        page.paragraph("The device's counters were not sampled; `rlscope inspect` of the run's trace says why.")
     page.table(results.points)
 
 

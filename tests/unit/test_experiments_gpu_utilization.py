@@ -260,7 +260,8 @@ def test_without_a_gpu_nothing_is_run_and_kept_results_are_judged(
         f"{study.FIGURE}_h200.{ending}" for ending in ("csv", "pdf", "png")
     }
     assert {(verdict.subject, verdict.verdict) for verdict in outcome.verdicts} == {("NVIDIA H200", HOLDS)}
-    assert "Measured on NVIDIA H200" in (tmp_path / "output" / "index.html").read_text()
+    page = (tmp_path / "output" / "index.html").read_text()
+    assert "Measured on NVIDIA H200" in page and "counters were not sampled" not in page
 
 
 def test_with_a_gpu_this_machine_is_drawn_and_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -272,6 +273,7 @@ def test_with_a_gpu_this_machine_is_drawn_and_judged(tmp_path: Path, monkeypatch
 
     outcome = study.run(CaseStudy(study.HERE, "smoke", tmp_path / "output", recorder=recorder))
     assert (tmp_path / "output" / f"{study.FIGURE}.png").stat().st_size > 1000
+    assert "counters were not sampled" in (tmp_path / "output" / "index.html").read_text()
     found = {verdict.claim.metric: verdict.verdict for verdict in outcome.verdicts if verdict.subject == THIS_MACHINE}
     assert found["fully_largest_reported_to_busy"] == HOLDS
     assert found["tiny_largest_occupancy"] == NOT_TESTABLE  # no counters
