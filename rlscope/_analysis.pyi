@@ -124,3 +124,18 @@ def device_union(processes: Sequence[_UnionProcess], recover: bool = False, bins
 def device_union(
     processes: Sequence[_UnionProcess], recover: bool = False, *, bins: tuple[int, int, int]
 ) -> list[list[int]]: ...
+
+class DeviceIntervals(TypedDict):
+    # One entry of each per piece of device work, in order of its start: of 8 bytes, in ticks.
+    starts: bytes
+    ends: bytes
+    # Of 4 bytes: CUDA's number in the process, and the key in `labels`.
+    devices: bytes
+    launches: bytes
+    work: bytes  # of 1 byte: rlscope.model.DeviceWork
+    labels: dict[int, tuple[str, str]]  # (stage, operation) as in gpu_operations, by launch
+
+# Clipped to the process's life; what takes no time there is left out.
+def device_intervals(
+    path: str | PathLike[str], start_ticks: int, end_ticks: int, recover: bool = False
+) -> DeviceIntervals: ...

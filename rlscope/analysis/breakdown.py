@@ -10,6 +10,7 @@ import pandas as pd
 
 from rlscope.analysis.advice import advise
 from rlscope.analysis.correction import AppliedCorrection, Corrected, CorrectedProcess, Correction, removed_s
+from rlscope.analysis.counters import CounterRuns, counters_of
 from rlscope.analysis.dependencies import dependencies_table, waits_table
 from rlscope.analysis.device_timeline import busy_parts, device_timeline_table
 from rlscope.analysis.devices import devices_of
@@ -74,6 +75,13 @@ class Analysis:
             busy time of a process's device sums to how long it worked for the process.
         device_work: one row per `process`, `device`, `stage`, `operation` that launched it and `name` of the kernel or
             copy: `count`, `seconds` (the sum of durations), `bytes` (moved). Not in the JSON document.
+        counters: one row per `process`, `device`, `stage`, `operation` that launched work and hardware counter `metric`:
+            `unit`; `while_working`, its value while work of the operation ran; `while_open`, of a rate, its value over
+            the seconds of the operation in the breakdown; `total`, of an amount; `busy_s` in samples on which this
+            rests, and `samples`, how many. What is no such value is NaN. A row with operation "" is of the whole stage,
+            one with stage "" too of the process, and one with operation `(unattributed)` and process "" of samples in
+            which no recorded work ran. Empty without counters.
+        counter_runs: how counters were sampled; None in a run without. With counters, times are not for comparison.
         complete: nothing is known to be missing.
         why: what is missing, one sentence each.
         dropped_events: records that could not be written, those of devices included.
@@ -98,6 +106,8 @@ class Analysis:
     gpu: pd.DataFrame
     gpu_operations: pd.DataFrame
     device_work: pd.DataFrame
+    counters: pd.DataFrame
+    counter_runs: CounterRuns | None
     complete: bool
     why: tuple[str, ...]
     dropped_events: int
@@ -125,6 +135,8 @@ class Analysis:
             "waits": records(self.waits),
             "dependencies": records(self.dependencies),
             "device_timeline": records(self.device_timeline),
+            "counters": records(self.counters),
+            "counter_runs": asdict(self.counter_runs) if self.counter_runs is not None else None,
             "iterations": self.iterations,
             "timesteps": self.timesteps,
             "total_timesteps": self.total_timesteps,
@@ -172,6 +184,8 @@ def make_analysis(swept: TraceSweep, recover: bool = False, uncorrected: str = N
     corrected = _corrected(swept)
     breakdown = _breakdown(swept, corrected)
     waits = waits_table(swept)
+    counters = counters_of(swept, devices, breakdown, recover)
+    why = (*swept.why, *counters.why)
     return Analysis(
         directory=swept.trace.directory,
         processes=_processes(swept, corrected),
@@ -188,8 +202,10 @@ def make_analysis(swept: TraceSweep, recover: bool = False, uncorrected: str = N
         gpu=gpu_table(swept, devices, parts),
         gpu_operations=gpu_operations_table(devices),
         device_work=device_work_table(devices),
-        complete=not swept.why,
-        why=swept.why,
+        counters=counters.table,
+        counter_runs=counters.runs,
+        complete=not why,
+        why=why,
         dropped_events=sum(
             process.found["dropped_records"] + process.found["dropped_device_records"] for process in swept.processes
         ),

@@ -1,5 +1,5 @@
-// The extension module rlscope._analysis: sweeps a process file into a dict of its tables, tells its properties before, and
-// adds up how long devices worked for several processes.
+// The extension module rlscope._analysis: sweeps a process file into a dict of its tables, tells its properties before,
+// adds up how long devices worked for several processes, and gives the pieces of work of one.
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
@@ -14,7 +14,9 @@
 #include <unordered_map>
 
 #include "demangle.h"
+#include "device_intervals.h"
 #include "device_union.h"
+#include "stages.h"
 #include "sweep.h"
 
 namespace {
@@ -537,6 +539,54 @@ PyObject* py_device_union(PyObject*, PyObject* args, PyObject* kwargs) {
   });
 }
 
+template <typename Item>
+Owned raw(const std::vector<Item>& values) {
+  return checked(PyBytes_FromStringAndSize(reinterpret_cast<const char*>(values.data()),
+                                           static_cast<Py_ssize_t>(values.size() * sizeof(Item))));
+}
+
+// Stage and operation of each launch by its id, named as the table of the sweep names them.
+Owned launch_labels(const TraceFile& file) {
+  Owned dict = checked(PyDict_New());
+  for (const rlscope::LaunchEntry& launch : file.launches()) {
+    if (launch.id == 0) continue;
+    Owned operation = text(launch.operation ? file.names()[launch.operation].text : rlscope::kStageLabels[0]);
+    Owned labels = tuple(text(rlscope::kStageLabels[static_cast<size_t>(launch.stage)]), std::move(operation));
+    check(PyDict_SetItem(dict.get(), number(launch.id).get(), labels.get()));
+  }
+  return dict;
+}
+
+PyObject* py_device_intervals(PyObject*, PyObject* args, PyObject* kwargs) {
+  static const char* keywords[] = {"path", "start_ticks", "end_ticks", "recover", nullptr};
+  PyObject *path, *start, *end;
+  int recovers = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&OO|p:device_intervals", const_cast<char**>(keywords),
+                                   PyUnicode_FSConverter, &path, &start, &end, &recovers)) {
+    return nullptr;
+  }
+  Owned path_bytes(path);
+  return with_python_errors(path, [&] {
+    uint64_t start_ticks = to_uint64(start);
+    uint64_t end_ticks = to_uint64(end);
+    std::unique_ptr<TraceFile> file;
+    rlscope::DeviceIntervals found;
+    {
+      WithoutGil released;
+      file = std::make_unique<TraceFile>(PyBytes_AS_STRING(path), recovers != 0);
+      found = rlscope::device_intervals(*file, start_ticks, end_ticks);
+    }
+    Owned dict = checked(PyDict_New());
+    put(dict.get(), "starts", raw(found.starts));
+    put(dict.get(), "ends", raw(found.ends));
+    put(dict.get(), "devices", raw(found.devices));
+    put(dict.get(), "launches", raw(found.launches));
+    put(dict.get(), "work", raw(found.work));
+    put(dict.get(), "labels", launch_labels(*file));
+    return dict.release();
+  });
+}
+
 template <typename Function>
 PyCFunction as_method(Function* function) {
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
@@ -551,6 +601,9 @@ PyMethodDef kMethods[] = {
     {"device_union", as_method(py_device_union), METH_VARARGS | METH_KEYWORDS,
      "device_union(processes, recover=False, bins=None)\n--\n\n"
      "Adds up how long devices worked for any of several processes. _analysis.pyi says what the list holds."},
+    {"device_intervals", as_method(py_device_intervals), METH_VARARGS | METH_KEYWORDS,
+     "device_intervals(path, start_ticks, end_ticks, recover=False)\n--\n\n"
+     "The device work of one process, piece by piece. _analysis.pyi says what the dict holds."},
     {nullptr, nullptr, 0, nullptr},
 };
 

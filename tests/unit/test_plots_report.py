@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from rlscope.analysis.breakdown import Analysis
+from rlscope.analysis.counters import COUNTER_COLUMNS
 from rlscope.analysis.dependencies import DEPENDENCY_COLUMNS, WAIT_COLUMNS
 from rlscope.analysis.device_timeline import DEVICE_TIMELINE_COLUMNS
 from rlscope.analysis.gpu import GPU_OPERATION_COLUMNS
@@ -68,6 +69,8 @@ def analysis(
         gpu=pandas.DataFrame(),
         gpu_operations=pandas.DataFrame(columns=list(GPU_OPERATION_COLUMNS)),
         device_work=pandas.DataFrame(),
+        counters=pandas.DataFrame(columns=list(COUNTER_COLUMNS)),
+        counter_runs=None,
         complete=not why,
         why=why,
         dropped_events=0,

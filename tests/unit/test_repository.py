@@ -32,6 +32,7 @@ STANDARD_LIBRARY_ONLY = (
     "boundaries",
     "integrations",
     "record",
+    "trace/counter_metrics.py",
     "trace/manifest.py",
     "analysis/correction.py",
     "calibration/calibration.py",

@@ -1,0 +1,347 @@
+"""Hardware counters by operation: exact values of small traces, sums that hold for all, the device's clock, losses."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rlscope._analysis import device_intervals
+from rlscope.analysis.breakdown import Analysis, analyze
+from rlscope.analysis.counter_clock import counter_clock
+from rlscope.analysis.counter_join import UNATTRIBUTED
+from rlscope.analysis.intervals import Intervals
+from rlscope.errors import TraceFormatError
+from rlscope.model import NO_OPERATION, DeviceWork
+from rlscope.trace.counter_metrics import ACTIVE_CYCLES, FRIENDLY, parse_counters, sampled_metrics
+from rlscope.trace.counters_file import CounterSamples, CounterWriter, counters_path
+from rlscope.trace.reader import open_trace
+from rlscope.trace.writer import TraceWriter
+
+UUID = "GPU-a"
+US = 1000
+SAMPLE_US = 100
+WALL_US = 1000
+MANIFEST: dict[str, Any] = {
+    "main_pid": 10,
+    "exit_status": 0,
+    "complete": True,
+    "counters": {"devices": [{"uuid": UUID, "samples": 3, "lost_samples": 2}], "error": None},
+}
+ACT, STEP, UPDATE = ("inference", "act"), ("backpropagation", "step"), ("backpropagation", "update")
+#: Of rates, the value in each sample is that of `BYTES`.
+BYTES, RATE, RATIO = "dram_bytes", "sm_efficiency", "achieved_occupancy"
+Columns = Mapping[str, Sequence[float]]
+
+
+@dataclass(frozen=True)
+class Work:
+    """A kernel, with times in us, and the stage and operation that launched it."""
+
+    start: float
+    end: float
+    launch: tuple[str, str] = ACT
+
+
+def in_each_sample(*work: Work, first: int = 0) -> list[Work]:
+    """The same in three samples."""
+    return [
+        replace(one, start=one.start + at * SAMPLE_US, end=one.end + at * SAMPLE_US)
+        for at in range(first, first + 3)
+        for one in work
+    ]
+
+
+def record(directory: Path, processes: Mapping[str, Sequence[Work]], manifest: dict[str, Any] | None = None) -> None:
+    """Every process runs for 1000 us, of which 400 us in act, which is in inference for 600 us."""
+    writer = TraceWriter(directory)
+    for number, (name, work) in enumerate(processes.items()):
+        process = writer.process(pid=10 + number, parent_pid=10 if number else 0)
+        device = {"uuid": UUID, "name": "NVIDIA H200", "compute_capability": "9.0"}
+        process.properties({"process_name": name, "devices": {"0": device}})
+        thread = process.thread()
+        thread.begin_operation(0, "inference")
+        thread.begin_operation(100 * US, "act")
+        thread.end(500 * US)
+        thread.end(600 * US)
+        queue = process.queue(0)
+        for one in work:
+            launch = process.launch(one.launch[1], one.launch[0])
+            queue.record(DeviceWork.KERNEL, round(one.start * US), round(one.end * US), "gemm", launch)
+        process.stop(WALL_US * US)
+    writer.write(MANIFEST if manifest is None else manifest)
+
+
+def sample(directory: Path, columns: Columns, uuid: str = UUID, is_closed: bool = True) -> Path:
+    """Samples one after the other from 0 us on by a clock that is not off; they are of all columns' names."""
+    metrics = parse_counters(",".join(name for name in columns if name != ACTIVE_CYCLES))
+    values = {FRIENDLY.get(name, name): list(column) for name, column in columns.items()}
+    count = len(next(iter(values.values())))
+    values = {name: [1.0] * count for name in sampled_metrics(metrics)} | values
+    path = counters_path(directory, uuid)
+    facts = {"uuid": uuid, "name": "NVIDIA H200", "chip": "GH100"}
+    writer = CounterWriter(
+        path, **facts, interval_ns=SAMPLE_US * US, metrics=metrics, offset_low_ns=0, offset_high_ns=0
+    )
+    start_ns = np.arange(count) * SAMPLE_US * US
+    writer.append(start_ns, start_ns + SAMPLE_US * US, values)
+    if is_closed:
+        writer.close()
+    return path
+
+
+def rows(analysis: Analysis, value: str, metric: str) -> dict[tuple[str, str, str], float]:
+    table = analysis.counters[analysis.counters["metric"] == metric]
+    keys = table[["process", "stage", "operation"]].itertuples(index=False, name=None)
+    return dict(zip(keys, table[value].tolist(), strict=True))
+
+
+def test_one_operation(tmp_path: Path) -> None:
+    record(tmp_path, {"main": in_each_sample(Work(10, 90), first=1)})
+    ratios = [np.nan, 50, 25, 0, np.nan]  # of no cycles, in which no work ran
+    cycles = [0, 10, 25, 5, 0]
+    sample(tmp_path, {RATE: [0, 40, 80, 0, 0], RATIO: ratios, ACTIVE_CYCLES: cycles, BYTES: [0, 8, 2, 0, 0]})
+    document = json.loads(json.dumps(analyze(open_trace(tmp_path)).to_json_dict()))
+    assert document["counter_runs"] == {
+        "devices": [
+            {
+                "device": 0,
+                "uuid": UUID,
+                "samples": 5,
+                "lost_samples": 2,
+                "interval_ns": 100_000,
+                "unattributed_share": 0,
+            }
+        ],
+        "error": None,
+    }
+    key = {"process": "main", "device": 0, "stage": "inference", "operation": "act"}
+    rests_on = {"busy_s": pytest.approx(240e-6), "samples": 3}
+    nothing = {"while_working": None, "while_open": None, "total": None}
+    assert [row for row in document["counters"] if row["operation"] == "act"] == [
+        key | nothing | rests_on | known
+        for known in (
+            # 40 % of 100 us and 80 % of 100 us, over 240 us of work, and over 400 us in which it was open.
+            {"metric": RATE, "unit": "%", "while_working": pytest.approx(50), "while_open": pytest.approx(30)},
+            {"metric": RATIO, "unit": "%", "while_working": pytest.approx((50 * 10 + 25 * 25) / 40)},
+            {"metric": BYTES, "unit": "bytes", "total": pytest.approx(10)},
+        )
+    ]
+    of_process, of_stage = (
+        {row["metric"]: row["while_open"] for row in document["counters"] if (row["stage"], row["operation"]) == labels}
+        for labels in (("", ""), ("inference", ""))
+    )
+    assert of_process == {RATE: pytest.approx(12), RATIO: None, BYTES: None}
+    assert of_stage == {RATE: pytest.approx(20), RATIO: None, BYTES: None}
+
+
+def test_two_operations_in_a_sample_share_it(tmp_path: Path) -> None:
+    record(tmp_path, {"main": in_each_sample(Work(10, 30), Work(30, 90, STEP))})
+    sample(tmp_path, {BYTES: [80, 8, 0], RATE: [80, 40, 0]})
+    analysis = analyze(open_trace(tmp_path))
+    totals = rows(analysis, "total", BYTES)
+    assert totals[("main", *ACT)] == pytest.approx(22) and totals[("main", *STEP)] == pytest.approx(66)
+    assert rows(analysis, "while_working", RATE)[("main", *ACT)] == pytest.approx(12_000 / 4 / 60)
+    assert rows(analysis, "samples", BYTES)[("main", *STEP)] == 3
+
+
+def test_work_that_no_operation_launched_is_in_none(tmp_path: Path) -> None:
+    none = (NO_OPERATION, NO_OPERATION)
+    record(tmp_path, {"main": in_each_sample(Work(10, 90, none))})
+    sample(tmp_path, {BYTES: [1, 1, 1]})
+    assert rows(analyze(open_trace(tmp_path)), "total", BYTES) == {
+        ("main", "", ""): 3, ("main", NO_OPERATION, ""): 3, ("main", *none): 3,
+    }  # fmt: skip
+
+
+def test_processes_on_one_device_share_its_samples(tmp_path: Path) -> None:
+    record(tmp_path, {"main": in_each_sample(Work(10, 90)), "worker": in_each_sample(Work(50, 90))})
+    sample(tmp_path, {BYTES: [9, 9, 9], RATIO: [30, 60, 0], ACTIVE_CYCLES: [3, 3, 3]})
+    analysis = analyze(open_trace(tmp_path))
+    totals = rows(analysis, "total", BYTES)
+    assert totals[("main", "", "")] == pytest.approx(18) and totals[("worker", *ACT)] == pytest.approx(9)
+    assert rows(analysis, "while_working", RATIO)[("worker", "", "")] == pytest.approx(30)
+
+
+def test_a_stage_is_the_sum_of_its_operations_and_no_mean_of_means(tmp_path: Path) -> None:
+    record(tmp_path, {"main": [Work(10, 90, STEP), Work(110, 190, UPDATE), Work(150, 190, STEP)]})
+    sample(tmp_path, {RATE: [90, 30], BYTES: [4, 12], RATIO: [10, 50], ACTIVE_CYCLES: [3, 1]})
+    analysis = analyze(open_trace(tmp_path))
+    totals, busy_s, working = (
+        rows(analysis, value, metric)
+        for value, metric in (("total", BYTES), ("busy_s", BYTES), ("while_working", RATE))
+    )
+    stage = ("main", "backpropagation", "")
+    assert totals[("main", *STEP)] == pytest.approx(4 + 4) and totals[("main", *UPDATE)] == pytest.approx(8)
+    assert totals[stage] == totals[("main", "", "")] == pytest.approx(16)
+    # What runs for both at once is busy once.
+    assert busy_s[("main", *STEP)] == pytest.approx(120e-6) and busy_s[stage] == pytest.approx(160e-6)
+    assert working[stage] == pytest.approx((90 + 30) * 100 / 160)
+    assert rows(analysis, "while_working", RATIO)[stage] == pytest.approx((10 * 3 + 50 * 1) / 4)
+    assert rows(analysis, "samples", RATIO)[stage] == 2
+
+
+def test_samples_without_recorded_work_belong_to_nobody(tmp_path: Path) -> None:
+    work = [Work(10 + at, 90 + at) for at in (0, 200, 400)]
+    record(tmp_path, {"main": work})
+    sample(
+        tmp_path, {BYTES: [1, 0, 1, 0, 1, 0, 5], RATE: [10, 0, 10, 0, 10, 0, 60], ACTIVE_CYCLES: [1, 0, 1, 0, 1, 0, 1]}
+    )
+    analysis = analyze(open_trace(tmp_path))
+    nobody = ("", "", UNATTRIBUTED)
+    assert rows(analysis, "total", BYTES) == {
+        ("main", "", ""): 3, ("main", "inference", ""): 3, ("main", *ACT): 3, nobody: 5,
+    }  # fmt: skip
+    assert rows(analysis, "while_working", RATE)[nobody] == pytest.approx(60)
+    assert rows(analysis, "busy_s", RATE)[nobody] == pytest.approx(1e-4)
+    assert analysis.counter_runs is not None
+    assert analysis.counter_runs.devices[0].unattributed_share == pytest.approx(1 / 4)
+
+
+WORK = st.lists(st.tuples(st.integers(0, 900), st.integers(0, 90), st.sampled_from([ACT, STEP, UPDATE])), max_size=9)
+
+
+@given(
+    st.lists(WORK, min_size=1, max_size=3),
+    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 1), st.integers(0, 1)), min_size=1, max_size=10),
+)
+@settings(max_examples=25, deadline=None)
+def test_operations_and_nobody_have_all_of_every_amount(processes: list[Any], values: list[Any]) -> None:
+    with TemporaryDirectory() as name:
+        work = [[Work(0, 1), *(Work(at, at + length, launch) for at, length, launch in of_one)] for of_one in processes]
+        record(Path(name), {f"p{number}": of_one for number, of_one in enumerate(work)})
+        amounts, extra, active = zip(*values, strict=True)
+        extra_metric = "sm__inst_executed.sum"
+        sample(Path(name), {BYTES: amounts, extra_metric: extra, ACTIVE_CYCLES: active})
+        analysis = analyze(open_trace(Path(name)))
+    for metric, column in ((BYTES, amounts), (extra_metric, extra)):
+        totals = rows(analysis, "total", metric)
+        assert sum(total for key, total in totals.items() if key[2]) == pytest.approx(sum(column))
+        for process in {key[0] for key in totals} - {""}:
+            of_process = sum(total for key, total in totals.items() if key[0] == process and key[2])
+            assert totals[(process, "", "")] == pytest.approx(of_process)
+
+
+@pytest.mark.parametrize("drift", [0.0, 50e-6, -50e-6])
+def test_the_clock_of_the_device_is_found(drift: float) -> None:
+    """Its offset is anywhere in a millisecond as sampling begins, and then drifts by more than that of two samples."""
+    random = np.random.default_rng(7)
+    start_ns = np.cumsum(random.exponential(800 * US, 8000)).astype(np.int64)
+    end_ns = start_ns + random.integers(5 * US, 300 * US, len(start_ns))
+    kernels = Intervals(start_ns, end_ns, np.zeros_like(start_ns)).union()
+    interval_ns, epoch_ns, off_ns = SAMPLE_US * US, 1_760_000_000_000_000_000, 400 * US
+    device_ns = np.arange(0, int(end_ns.max()), interval_ns)
+    true_ns = device_ns - off_ns - drift * device_ns
+
+    def busy_until(time_ns: Any) -> Any:
+        lengths = kernels.end - kernels.start
+        borders = np.column_stack([kernels.start, kernels.end]).ravel()
+        return np.interp(time_ns, borders, np.cumsum(np.column_stack([np.zeros_like(lengths), lengths]).ravel()))
+
+    activity = np.diff(busy_until(true_ns)) * random.uniform(0.01, 1, len(device_ns) - 1)  # small and large kernels
+    samples = CounterSamples(
+        uuid=UUID,
+        name="",
+        interval_ns=interval_ns,
+        metrics=(),
+        offset_low_ns=epoch_ns,
+        offset_high_ns=epoch_ns + 1000 * US,
+        start_ns=device_ns[:-1] + epoch_ns,
+        end_ns=device_ns[1:] + epoch_ns,
+        columns={ACTIVE_CYCLES: activity},
+        is_cut_off=False,
+    )
+    found_ns = counter_clock(samples, kernels).monotonic_ns(samples.start_ns)
+    assert np.abs(found_ns - true_ns[:-1]).max() < 10 * US
+
+
+def test_without_a_hint_the_clock_is_in_the_middle_of_where_it_may_be() -> None:
+    times_ns = np.array([0, SAMPLE_US * US])
+    samples = CounterSamples(
+        UUID, "", SAMPLE_US * US, (), 0, 500, times_ns, times_ns + SAMPLE_US * US, {ACTIVE_CYCLES: np.ones(2)}, False
+    )
+    nothing = np.array([], dtype=np.int64)
+    for borders_ns in (nothing, np.array([0]), np.array([7_000_000_000])):
+        kernels = Intervals(borders_ns, borders_ns + 400 * US, np.zeros_like(borders_ns))
+        assert counter_clock(samples, kernels).monotonic_ns(times_ns).tolist() == [-250, 99_750]
+
+
+def test_pieces_of_device_work(tmp_path: Path) -> None:
+    process = TraceWriter(tmp_path).process(start_ticks=100)
+    process.thread()
+    act = process.launch("act", "inference")
+    queue = process.queue(3)
+    queue.record(DeviceWork.KERNEL, 90, 120, "f", act)
+    queue.record(DeviceWork.COPY, 130, 130, "copy", act, 64)
+    queue.record(DeviceWork.MEMSET, 190, 250, "memset")
+    process.queue(0).record(DeviceWork.KERNEL, 150, 160, "g", process.launch("step", "backpropagation"))
+    process.stop(200)
+    path = tmp_path / "file"
+    path.write_bytes(process.to_bytes())
+    found = device_intervals(path, 100, 200)
+    pieces = zip(
+        *(np.frombuffer(found[border], np.uint64).tolist() for border in ("starts", "ends")),  # type: ignore[literal-required]
+        np.frombuffer(found["devices"], np.uint32).tolist(),
+        [found["labels"][launch] for launch in np.frombuffer(found["launches"], np.uint32).tolist()],
+        found["work"],
+        strict=True,
+    )
+    assert list(pieces) == [
+        (100, 120, 3, ACT, DeviceWork.KERNEL),
+        (150, 160, 0, STEP, DeviceWork.KERNEL),
+        (190, 200, 3, (NO_OPERATION, NO_OPERATION), DeviceWork.MEMSET),
+    ]
+
+
+def test_samples_that_are_cut_off_are_used_and_said(tmp_path: Path) -> None:
+    record(tmp_path, {"main": in_each_sample(Work(10, 90))})
+    sample(tmp_path, {BYTES: [1, 1, 1]}, is_closed=False)
+    analysis = analyze(open_trace(tmp_path))
+    assert rows(analysis, "total", BYTES)[("main", *ACT)] == 3
+    assert not analysis.complete and "samples may be missing at the end of counters-GPU-a.arrows" in analysis.why[0]
+
+
+def test_a_damaged_file_is_one_line_and_can_be_left_out(tmp_path: Path) -> None:
+    record(tmp_path, {"main": in_each_sample(Work(10, 90))})
+    path = sample(tmp_path, {BYTES: [1, 1, 1]})
+    path.write_bytes(path.read_bytes().replace(b"offset_low_ns", b"offset_los_ns"))
+    with pytest.raises(
+        TraceFormatError, match=r"counters-GPU-a\.arrows, but it is damaged: there is no 'offset_low_ns'"
+    ):
+        analyze(open_trace(tmp_path))
+    analysis = analyze(open_trace(tmp_path), recover=True)
+    assert analysis.counters.empty and "is damaged" in analysis.why[0]
+
+
+def test_a_run_whose_sampling_failed_says_why(tmp_path: Path) -> None:
+    manifest = MANIFEST | {"counters": {"devices": "?", "error": "the driver refused"}}
+    record(tmp_path, {"main": in_each_sample(Work(10, 90))}, manifest)
+    runs = analyze(open_trace(tmp_path)).counter_runs
+    assert runs is not None and runs.devices == () and runs.error == "the driver refused"
+    counters_path(tmp_path, UUID).touch()
+    assert "is empty: sampling was killed" in analyze(open_trace(tmp_path)).why[0]
+
+
+def test_a_device_that_no_recorded_process_used(tmp_path: Path) -> None:
+    record(tmp_path, {"main": in_each_sample(Work(10, 90))})
+    sample(tmp_path, {BYTES: [1, 1, 1], ACTIVE_CYCLES: [1, 1, 0]}, uuid="GPU-b")
+    sample(tmp_path, {BYTES: [1, 1, 1], ACTIVE_CYCLES: [0, 0, 0]}, uuid="GPU-c")
+    analysis = analyze(open_trace(tmp_path))
+    assert analysis.counters.empty and analysis.counter_runs is not None
+    found = [
+        (device.device, device.lost_samples, device.unattributed_share) for device in analysis.counter_runs.devices
+    ]
+    assert found == [(None, None, 1.0), (None, None, None)]
+
+
+def test_a_run_without_counters_looks_as_ever(tmp_path: Path) -> None:
+    record(tmp_path, {"main": in_each_sample(Work(10, 90))}, {"main_pid": 10, "complete": True})
+    analysis = analyze(open_trace(tmp_path))
+    document = analysis.to_json_dict()
+    assert document["counters"] == [] and document["counter_runs"] is None and analysis.complete
