@@ -150,7 +150,7 @@ def run_of(
     times are those of a program that is not recorded. One whose window has no iterations records itself, and ends when
     it has what it wants; so does one that does not train, in a matrix without timesteps. That takes a seed where the
     matrix is `seeded`. One whose window is `whole` is recorded from its start to its end. A matrix may name the
-    `device` of all its runs, which have no option for it then.
+    `device` of all its runs, which have no option for it then; an entry may name the device's `counters` to be sampled.
     """
     window = entry.get(budget) or environment[budget]
     recorded = None if window.get("whole") else window.get("max_iterations", 0)
@@ -187,6 +187,7 @@ def run_of(
         threads=min(entry.get("threads", matrix["threads"]), len(os.sched_getaffinity(0))),
         device=computes_on,
         time_limit_s=matrix["time_limit_s"],
+        counters=tuple(entry.get("counters", ())),
     )
 
 

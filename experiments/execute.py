@@ -68,6 +68,7 @@ class Run:
         threads: threads that each numerical library may use.
         device: where the program computes: cpu or cuda.
         time_limit_s: the run has failed if it takes longer.
+        counters: of the device, to be sampled beside it, as `rlscope record --counters` names them.
     """
 
     name: str
@@ -79,6 +80,7 @@ class Run:
     threads: int
     device: str
     time_limit_s: float
+    counters: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -235,6 +237,7 @@ def describe(run: Run) -> dict[str, object]:
         "script": run.script.name,
         "sources_sha256": hash_of_sources(run.script, run.arguments),
         "arguments": list(run.arguments),
+        "counters": list(run.counters),
         "versions": versions(run.python),
     }
 
@@ -254,6 +257,7 @@ def command_of(run: Run) -> list[str]:
     return [
         *(str(run.python), "-m", "rlscope", "record", "--force", "-o", "trace"),
         *(window if run.max_iterations is not None else []),
+        *(["--counters", ",".join(run.counters)] if run.counters else []),
         *("--", *training),
     ]
 

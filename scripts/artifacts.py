@@ -14,6 +14,7 @@ from experiments.command_line import ARTIFACTS, Outcome, exit_status, make_parse
 from experiments.data_collection import run as data_collection
 from experiments.dry_run import print_runs
 from experiments.execute import Execution
+from experiments.gpu_utilization import run as gpu_utilization
 from experiments.overhead_correction import run as overhead_correction
 from experiments.parallel_sampling import run as parallel_sampling
 from experiments.provenance import provenance, provenance_table
@@ -43,6 +44,7 @@ STUDIES = (
     Study("Overhead correction", overhead_correction.HERE, overhead_correction.run),
     Study("Data collection", data_collection.HERE, data_collection.run),
     Study("Scale-up", scale_up.HERE, scale_up.run),
+    Study("GPU utilisation", gpu_utilization.HERE, gpu_utilization.run),
     Study("Parallel sampling", parallel_sampling.HERE, parallel_sampling.run),
 )
 

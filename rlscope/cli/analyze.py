@@ -13,7 +13,7 @@ from rlscope.analysis.breakdown import Analysis, group_seconds, records
 from rlscope.analysis.breakdown import analyze as analyze_trace
 from rlscope.cli.advice import advice_lines
 from rlscope.cli.correction import chosen, correct_option, correction_lines
-from rlscope.cli.counters import counter_lines, counters_shown
+from rlscope.cli.counter_lines import counter_lines, counters_shown
 from rlscope.cli.machines import machine_lines
 from rlscope.cli.processes import TOTALS, phases_shown, process_lines, process_tree, waited_for
 from rlscope.cli.progress import progress_bar

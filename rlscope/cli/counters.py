@@ -1,81 +1,89 @@
-"""What `inspect`, `analyze` and `report` say of hardware counters."""
+"""Starts and ends the process that samples hardware counters beside a recorded command."""
 
-from collections.abc import Mapping
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
+from rlscope.record.trace_directory import INJECTION_VARIABLE
 
-from rlscope.analysis.breakdown import Analysis
-from rlscope.analysis.counters import COUNTER_KEYS, SampledDevice, counter_label
-from rlscope.record.config import RecordConfig
-from rlscope.trace.counters_file import counter_files
-
-NOT_COMPARABLE = "a run with counters: its times are not for comparison with others"
-ALL = "(all)"
+SAMPLER = "rlscope.cli.counter_sampler"
+#: For decoding what is left; the device's buffer holds some seconds.
+PATIENCE_S = 30.0
 
 
-def counter_lines(analysis: Analysis) -> list[str]:
-    """What a reader must know of the sampling; nothing of a run without counters."""
-    if analysis.counter_runs is None:
-        return []
-    lines = [NOT_COMPARABLE, *(_device_line(device) for device in analysis.counter_runs.devices)]
-    if analysis.counter_runs.error is not None:
-        lines.append(f"counters were not all sampled: {analysis.counter_runs.error}")
-    return lines
+@dataclass
+class Counted:
+    """What was sampled; the manifest has it as `counters`.
+
+    Attributes:
+        facts: `devices`, each with `uuid`, `samples` and `lost_samples`; and `error`, None if all went well.
+    """
+
+    facts: dict[str, Any] = field(default_factory=lambda: {"devices": [], "error": None})
 
 
-def _device_line(device: SampledDevice) -> str:
-    named = f"GPU {device.device}" if device.device is not None else f"{device.uuid}, which no recorded process used"
-    lost = "" if device.lost_samples is None else f", {device.lost_samples:,} lost"
-    line = f"counters of {named}: {device.samples:,} samples, one in {device.interval_ns / 1000:.4g} us{lost}"
-    if device.unattributed_share is None:
-        return f"{line}; it was never active"
-    return f"{line}; {100 * device.unattributed_share:.3g} % of its active cycles were while no recorded work ran"
-
-
-def inspect_lines(directory: Path, manifest: Mapping[str, Any]) -> list[str]:
-    """Which counters were sampled, and how much; nothing of a run without."""
+@contextmanager
+def counted(directory: Path, counters: tuple[str, ...]) -> Iterator[Counted]:
+    """Samples the counters while the block runs; begins it when they are being sampled, or cannot be."""
+    found = Counted()
+    if not counters:
+        yield found
+        return
+    sampler = start_sampler(str(directory), ",".join(counters))
+    found.facts |= _answer(sampler)
     try:
-        names = RecordConfig.load(directory).counters
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):  # the trace is shown all the same
-        names = ()
-    facts = manifest.get("counters")
-    files = counter_files(directory)
-    if not names and facts is None and not files:
-        return []
-    listed = facts.get("devices") if isinstance(facts, dict) else None
-    devices = [device for device in listed if isinstance(device, dict)] if isinstance(listed, list) else []
-    counts = [
-        f"{device.get('uuid')} {device.get('samples')} samples, {device.get('lost_samples')} lost" for device in devices
-    ]
-    sampled = "; ".join(counts) or f"samples of {len(files)} devices"
-    lines = [f"counters: {', '.join([*map(str, names)]) or 'unknown'}; {sampled}; {NOT_COMPARABLE}"]
-    if isinstance(facts, dict) and isinstance(facts.get("error"), str):
-        lines.append(f"counters were not all sampled: {facts['error']}")
-    return lines
+        yield found
+    finally:
+        if found.facts["error"] is None:
+            assert sampler.stdin is not None
+            sampler.stdin.close()
+            sampler.stdin = None
+            found.facts |= _last_answer(sampler)
+        sampler.kill()
+        sampler.wait()
 
 
-def counters_shown(counters: pd.DataFrame) -> pd.DataFrame:
-    """One column per counter: its value while work ran, of amounts the total. Of several operations, `(all)`."""
-    if counters.empty:
-        return pd.DataFrame(columns=list(COUNTER_KEYS))
-    labels = [counter_label(*names) for names in zip(counters["metric"], counters["unit"], strict=True)]
-    values = counters["while_working"].fillna(counters["total"]).map(_value_text, na_action="ignore")
-    table = counters[list(COUNTER_KEYS)].assign(counter=labels, value=values)
-    shown = table.pivot(index=list(COUNTER_KEYS), columns="counter", values="value")
-    # As they were, not by the alphabet.
-    order = pd.MultiIndex.from_frame(table[list(COUNTER_KEYS)].drop_duplicates())
-    shown = shown.reindex(index=order, columns=table["counter"].unique()).reset_index().rename_axis(columns=None)
-    is_all = shown["operation"] == ""
-    return shown.assign(
-        stage=shown["stage"].where(shown["stage"] != "", ALL), operation=shown["operation"].where(~is_all, ALL)
+def list_counters() -> None:
+    """Prints what the first device offers, or why it offers nothing."""
+    sampler = start_sampler("list")
+    text, _ = sampler.communicate()
+    if text.startswith("{"):
+        text = f"no counters: {json.loads(text)['error']}\n"
+    sys.stdout.write(text)
+
+
+def start_sampler(*arguments: str) -> "subprocess.Popen[str]":
+    """The process; not recorded itself."""
+    environment = {key: value for key, value in os.environ.items() if key != INJECTION_VARIABLE}
+    command = [sys.executable, "-m", SAMPLER, *arguments]
+    # In a session of its own: what ends the command does not end it, but the end of its standard input does.
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+        bufsize=1,
+        start_new_session=True,
     )
 
 
-def _value_text(value: float) -> str:
-    """Four digits; of bytes and instructions there are many."""
-    for prefix, factor in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
-        if abs(value) >= factor:
-            return f"{value / factor:.4g} {prefix}"
-    return f"{value:.4g}"
+def _answer(sampler: "subprocess.Popen[str]") -> dict[str, Any]:
+    """The first line: whether counting has begun."""
+    assert sampler.stdout is not None
+    line = sampler.stdout.readline()
+    return dict(json.loads(line)) if line else {"error": "the process that samples them ended before it began"}
+
+
+def _last_answer(sampler: "subprocess.Popen[str]") -> dict[str, Any]:
+    try:
+        text, _ = sampler.communicate(timeout=PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        return {"error": f"the process that samples them had not ended after {PATIENCE_S:.0f} s"}
+    return dict(json.loads(text)) if text else {"error": "the process that samples them was lost"}

@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import uuid
 
 NO_DEVICE = 100
 LIBRARY = "libcuda.so.1"
@@ -69,6 +70,13 @@ class Driver:
         name = ctypes.create_string_buffer(256)
         self.call("cuDeviceGetName", name, len(name), device)
         return os.fsdecode(name.value)
+
+    def uuid(self, device: int) -> str:
+        """As nvidia-smi writes it."""
+        value = (ctypes.c_ubyte * 16)()
+        self.call("cuDeviceGetUuid_v2", value, device)
+        prefix = "MIG" if " MIG " in self.name(device) else "GPU"
+        return f"{prefix}-{uuid.UUID(bytes=bytes(value))}"
 
     def compute_capability(self, device: int) -> tuple[int, int]:
         """(9, 0) of a Hopper."""

@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.tree import Tree
 
 from rlscope.analysis.contents import EVENT_KINDS, Contents, read_contents
-from rlscope.cli.counters import inspect_lines
+from rlscope.cli.counter_lines import inspect_lines
 from rlscope.cli.machines import machine_lines
 from rlscope.cli.progress import progress_bar
 from rlscope.cli.tables import rich_table

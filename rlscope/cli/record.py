@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from rlscope.calibration.calibration import to_record_with
+from rlscope.cli.counters import counted, list_counters
 from rlscope.cli.utilization import sampled
 from rlscope.errors import RLScopeError, UsageError
 from rlscope.record.clock_server import ClockServer
@@ -23,6 +24,7 @@ from rlscope.record.trace_directory import (
     other_cuda_profiler,
 )
 from rlscope.text import printable
+from rlscope.trace.counter_metrics import parse_counters
 
 FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 #: si_code of a signal that the terminal sent: the command got it as well.
@@ -71,7 +73,13 @@ DEVICE_EVENTS = ("kernel", "copy", "memset")
     type=click.IntRange(min=0, max=65535),
     help="UDP port at which processes on other machines ask for the time, 0 for any free one; without it none is open.",
 )
-@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+@click.option(
+    "--counters",
+    metavar="NAMES",
+    help="Sample these hardware counters of all GPUs, separated by commas; `list` shows which there are. For a run of "
+    "its own: its times are not for comparison.",
+)
+@click.argument("command", nargs=-1, type=click.UNPROCESSED)
 def record(
     output: Path,
     force: bool,
@@ -81,9 +89,15 @@ def record(
     max_iterations: int | None,
     max_seconds: float | None,
     clock_port: int | None,
+    counters: str | None,
     command: tuple[str, ...],
 ) -> None:
     """Run COMMAND recorded. Its output, signals and exit status stay its own."""
+    if counters == "list":
+        list_counters()
+        return
+    if not command:
+        raise UsageError("a command to record was expected, but none was given: rlscope record -o trace -- COMMAND")
     if TRACE_VARIABLE in os.environ:
         raise UsageError(
             f"this runs inside `rlscope record` already, into {os.environ[TRACE_VARIABLE]}; record once, outside"
@@ -97,6 +111,7 @@ def record(
         max_iterations=max_iterations,
         max_seconds=max_seconds,
         clock=clock.source if clock is not None else None,
+        counters=_parse_counters(counters, layers),
     )
     begin_trace(directory, config, list(command), force, to_record_with())
     other = other_cuda_profiler(config, dict(os.environ))
@@ -105,12 +120,15 @@ def record(
             f"rlscope: work of GPUs is not recorded: {printable(other)} to record the GPU. Everything else is recorded",
             err=True,
         )
-    status, unsampled = _run_recorded(directory, config, command, clock)
+    with counted(directory, config.counters) as found:
+        status, unsampled = _run_recorded(directory, config, command, clock)
     _await_services(directory)
     try:
-        end_trace(directory, status)
+        end_trace(directory, status, found.facts if config.counters else None)
     except OSError as error:
         click.echo(f"rlscope: the trace in {output} cannot be completed: {error.strerror}", err=True)
+    if found.facts["error"] is not None:
+        click.echo(f"rlscope: counters were not read to the end: {printable(found.facts['error'])}", err=True)
     if unsampled is not None:
         click.echo(f"rlscope: utilisation was not sampled to the end: {unsampled}", err=True)
     click.echo(_summary(directory, output), err=True)
@@ -123,6 +141,14 @@ def _parse_layers(text: str) -> tuple[str, ...]:
     if unknown:
         raise UsageError(f"layers are {', '.join(LAYERS)}; --layers was given {', '.join(unknown)}")
     return layers
+
+
+def _parse_counters(text: str | None, layers: str) -> tuple[str, ...]:
+    if text is None:
+        return ()
+    if "cuda" not in _parse_layers(layers):
+        raise UsageError("counters belong to the work that runs, so --counters needs cuda among the --layers")
+    return tuple(metric.name for metric in parse_counters(text))
 
 
 def _run_recorded(

@@ -6,7 +6,7 @@ import click
 
 from rlscope.cli.advice import advice_lines
 from rlscope.cli.correction import correct_option, correction_lines
-from rlscope.cli.counters import counter_lines
+from rlscope.cli.counter_lines import counter_lines
 from rlscope.cli.figures import analyze_traces
 from rlscope.cli.report_page import device_lines, write_report
 from rlscope.errors import UsageError

@@ -11,7 +11,7 @@ from rlscope.analysis.breakdown import CORRECTED_WALL, UNCORRECTABLE, Analysis
 from rlscope.analysis.utilization import binned_utilization, read_utilization
 from rlscope.cli.advice import advice_lines
 from rlscope.cli.correction import correction_lines
-from rlscope.cli.counters import counter_lines, counters_shown
+from rlscope.cli.counter_lines import counter_lines, counters_shown
 from rlscope.cli.figures import Workload, complete_view, published_view, transitions_view, workloads
 from rlscope.cli.machines import machine_lines
 from rlscope.cli.processes import TOTALS, phases_shown, process_lines, process_tree, waited_for

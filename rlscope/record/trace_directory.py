@@ -66,9 +66,9 @@ def name_main_process(directory: Path, pid: int) -> None:
     write_manifest(directory, {**read_manifest(directory), "main_pid": pid})
 
 
-def end_trace(directory: Path, exit_status: int | None) -> None:
-    """Notes in the manifest that the run has ended, and how."""
-    changes = {"end": _now(), "exit_status": exit_status, "complete": True}
+def end_trace(directory: Path, exit_status: int | None, counters: dict[str, Any] | None = None) -> None:
+    """Notes in the manifest that the run has ended, and how; and what was sampled of hardware counters, if any was."""
+    changes = {"end": _now(), "exit_status": exit_status, "complete": True, "counters": counters}
     write_manifest(directory, {**read_manifest(directory), **changes})
 
 

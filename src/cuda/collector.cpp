@@ -545,6 +545,10 @@ void disable() { collector().disable(); }
 void release(const char* holder) { collector().release(holder); }
 void reattach() { collector().reattach(); }
 Status status() { return collector().status(); }
+std::string find_cupti(const std::string& directories, int driver_version, std::string& error) {
+  const CuptiLibrary* library = load_cupti(directories, driver_version, error);
+  return library ? library->path : "";
+}
 void attach_from_driver(const char* directory) { collector().attach_from_driver(directory); }
 
 }  // namespace rlscope::cuda

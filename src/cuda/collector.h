@@ -26,6 +26,9 @@ struct Status {
 };
 RLSCOPE_API Status status();
 
+// The path of the libcupti that a process with a driver of this version uses; else empty, and a sentence in `error`.
+RLSCOPE_API std::string find_cupti(const std::string& directories, int driver_version, std::string& error);
+
 // The driver is calling us from cuInit. In a process that nothing else records, and with `directory` given, starts a
 // recording that ends with the process.
 void attach_from_driver(const char* directory);

@@ -106,6 +106,17 @@ PyObject* cuda_status(PyObject*, PyObject*) {
                        status.driver_version);
 }
 
+PyObject* find_cupti(PyObject*, PyObject* args) {
+  const char* directories;
+  int driver_version;
+  if (!PyArg_ParseTuple(args, "si:find_cupti", &directories, &driver_version)) return nullptr;
+  std::string error;
+  std::string path = cuda::find_cupti(directories, driver_version, error);
+  if (!path.empty()) return PyUnicode_DecodeFSDefault(path.c_str());
+  PyErr_SetString(PyExc_OSError, error.c_str());
+  return nullptr;
+}
+
 PyMethodDef functions[] = {
     {"arm", arm, METH_NOARGS, "arm()\n--\n\nFollow open operations, so that a later start() begins inside them."},
     {"start", start, METH_O, "start(directory)\n--\n\nStart this process's file in the directory of a trace."},
@@ -123,6 +134,8 @@ PyMethodDef functions[] = {
     {"release_cupti", release_cupti, METH_O,
      "release_cupti(holder)\n--\n\nLet another profiler have CUPTI until reattach_cupti()."},
     {"reattach_cupti", reattach_cupti, METH_NOARGS, "reattach_cupti()\n--\n\nRecord CUDA again, and the gap."},
+    {"find_cupti", find_cupti, METH_VARARGS,
+     "find_cupti(directories, driver_version)\n--\n\nThe libcupti that enable_cuda would use; OSError if there is none."},
     {"cuda_status", cuda_status, METH_NOARGS, "cuda_status()\n--\n\nHow recording CUDA goes, as a dict."},
     {nullptr, nullptr, 0, nullptr},
 };

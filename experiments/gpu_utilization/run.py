@@ -1,0 +1,87 @@
+"""GPU utilisation: what a driver reports of tiny kernels, beside what the device does.
+
+python -m experiments.gpu_utilization.run --budget quick --output output/artifacts/experiment_gpu_utilization
+"""
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from experiments import CHECKOUT
+from experiments.case_study import CaseStudy, device
+from experiments.command_line import Outcome, command_line
+from experiments.execute import Execution
+from experiments.kept import draw_and_judge, kept_results, origin_of
+from experiments.machine import machine
+from experiments.provenance import provenance
+from experiments.recording import StudyRun
+from experiments.results import executed_of
+from experiments.statistics import Estimate
+from experiments.utilization_metrics import metrics_of, percent_table
+from experiments.utilization_results import Results, load, points_of
+from rlscope.plots.page import Page
+from rlscope.plots.reported_utilization import reported_utilization_figure
+
+HERE = Path(__file__).parent
+#: What was measured on machines with a GPU, for those without: scripts/gpu_utilization.sh makes it.
+KEPT = CHECKOUT / "tests" / "gpu" / "results" / "gpu_utilization"
+#: In the output: what was measured here, in the same form.
+MEASUREMENTS = "measurements"
+FIGURE = "fig_gpu_utilization"
+CAPTION = (
+    "What is reported of kernels of one thread and of a wide one, and what the device does, over the gap between two."
+)
+METHOD = (
+    "One process launches a kernel of one thread, waits for its end, then for as long as the gap, and again, for some "
+    "seconds with each length and gap. Reported is the mean utilisation of NVML, which nvidia-smi shows, over the "
+    "second half of that time; busy is the share of it in which the device worked, by the records of its kernels; SM "
+    "efficiency is the share of all cycles of all multiprocessors in which a warp was resident, by the device's own "
+    "counters. All three would be 100 % of a device that is fully used. Times include what recording adds."
+)
+
+
+def run(study: CaseStudy) -> Outcome:
+    """Record, draw and judge: this machine if it has a GPU, and those whose measurements are kept."""
+    executed, failures = executed_of(study) if study.workloads else ([], [])
+    missing = [*study.left_out, *failures]
+    here = measured_here(study, executed)
+    here.save(study.output / MEASUREMENTS)
+    page = Page("Case study: GPU utilisation")
+    for sentence in [METHOD, *missing]:
+        page.paragraph(sentence)
+    verdicts = draw_and_judge(study, page, here, kept_results(KEPT, load), draw, measured_metrics)
+    return Outcome(verdicts, missing, [execution for _, execution in executed])
+
+
+def measured_here(study: CaseStudy, executed: Sequence[tuple[StudyRun, Execution]]) -> Results:
+    """What the runs of this machine have left, which is nothing without a GPU."""
+    repetitions = {study.folder.name: study.repetitions_of_each}
+    found = provenance(study.budget, repetitions, [execution for _, execution in executed])
+    if not executed:
+        found = replace(found, hardware=[machine()])
+    return Results(**origin_of(device(), found), points=points_of(executed))
+
+
+def measured_metrics(results: Results) -> Mapping[str, Estimate]:
+    """The metrics of claims.toml."""
+    return metrics_of(results.points)
+
+
+def draw(study: CaseStudy, page: Page, title: str, suffix: str, results: Results) -> None:
+    """A machine's figure and the numbers in it."""
+    page.heading(title[0].upper() + title[1:])
+    if results.points.empty:
+        page.paragraph("Nothing was measured here: that takes a GPU.")
+        return
+    page.paragraph(results.source)
+    table = percent_table(results.points)
+    study.save_figure(f"{FIGURE}{suffix}", reported_utilization_figure(table), table)
+    page.figure(f"{FIGURE}{suffix}", CAPTION)
+    if table["sm_efficiency"].isna().all():
+        page.paragraph("The device's counters were not sampled; `rlscope inspect` of the run's trace says why.")
+    page.table(results.points)
+
+
+if __name__ == "__main__":
+    sys.exit(command_line(__doc__, HERE, run))

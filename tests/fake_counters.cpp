@@ -1,0 +1,173 @@
+// A libcupti that samples counters without a GPU. The structs are those of CUPTI's own headers.
+//
+// From the start on it has a sample each interval, by CLOCK_REALTIME. The value of the metric at place k in sample i is
+// 100 * k + i % 100. FAKE_COUNTERS_FAIL=cuptiPmSamplingEnable=35 is the result of a function; FAKE_COUNTERS_PASSES=2 how many
+// passes any metrics take; a metric with "unknown" in its name is not known; FAKE_COUNTERS_FULL_AT=3: the third decoding finds the image full.
+#include <cupti_pmsampling.h>
+#include <cupti_profiler_host.h>
+#include <cupti_profiler_target.h>
+#include <cupti_target.h>
+#include <time.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+namespace {
+
+uint64_t g_interval = 0;
+uint64_t g_begin = 0;    // of the samples since the last start
+uint64_t g_next = 0;     // sample to decode
+size_t g_decoded = 0;    // in the image
+uint64_t g_first = 0;    // the number of the image's first sample
+int g_decodings = 0;
+bool g_was_started = false;
+
+uint64_t now() {
+  timespec time;
+  clock_gettime(CLOCK_REALTIME, &time);
+  return time.tv_sec * 1'000'000'000ull + time.tv_nsec;
+}
+
+long setting(const char* name, long otherwise) {
+  const char* text = std::getenv(name);
+  return text ? std::atol(text) : otherwise;
+}
+
+CUptiResult result_of(const char* function) {
+  const char* failing = std::getenv("FAKE_COUNTERS_FAIL");
+  if (!failing) return CUPTI_SUCCESS;
+  std::string text = failing;
+  size_t equals = text.find('=');
+  return text.substr(0, equals) == function ? static_cast<CUptiResult>(std::atoi(text.c_str() + equals + 1))
+                                            : CUPTI_SUCCESS;
+}
+
+}  // namespace
+
+#define FAKE(function, Parameters)                                   \
+  extern "C" CUptiResult CUPTIAPI function(Parameters* parameters) { \
+    if (CUptiResult result = result_of(#function)) return result;    \
+    if (parameters->structSize < Parameters##_STRUCT_SIZE) return CUPTI_ERROR_INVALID_PARAMETER;
+#define END_FAKE        \
+  return CUPTI_SUCCESS; \
+  }
+
+FAKE(cuptiProfilerInitialize, CUpti_Profiler_Initialize_Params) END_FAKE
+FAKE(cuptiProfilerDeviceSupported, CUpti_Profiler_DeviceSupported_Params)
+  CUpti_Profiler_Support_Level level = CUPTI_PROFILER_CONFIGURATION_SUPPORTED;
+  parameters->architecture = parameters->sli = parameters->confidentialCompute = parameters->cmp = parameters->wsl = level;
+  parameters->vGpu = setting("FAKE_COUNTERS_VGPU", 0) ? CUPTI_PROFILER_CONFIGURATION_DISABLED : level;
+  parameters->isSupported = parameters->vGpu;
+END_FAKE
+FAKE(cuptiDeviceGetChipName, CUpti_Device_GetChipName_Params)
+  parameters->pChipName = "FAKE100";
+END_FAKE
+FAKE(cuptiPmSamplingGetCounterAvailability, CUpti_PmSampling_GetCounterAvailability_Params)
+  if (parameters->pCounterAvailabilityImage) std::memset(parameters->pCounterAvailabilityImage, 1, 16);
+  parameters->counterAvailabilityImageSize = 16;
+END_FAKE
+FAKE(cuptiProfilerHostInitialize, CUpti_Profiler_Host_Initialize_Params)
+  parameters->pHostObject = reinterpret_cast<CUpti_Profiler_Host_Object*>(0x1000);
+END_FAKE
+FAKE(cuptiProfilerHostDeinitialize, CUpti_Profiler_Host_Deinitialize_Params) END_FAKE
+FAKE(cuptiProfilerHostGetBaseMetrics, CUpti_Profiler_Host_GetBaseMetrics_Params)
+  static const char* names[] = {"sm__cycles_active", "dram__bytes"};
+  parameters->ppMetricNames = names;
+  parameters->numMetrics = parameters->metricType == CUPTI_METRIC_TYPE_COUNTER ? 2 : 0;
+END_FAKE
+FAKE(cuptiProfilerHostGetMetricProperties, CUpti_Profiler_Host_GetMetricProperties_Params)
+  parameters->pDescription = "# of things";
+  parameters->pDimUnit = "thing";
+END_FAKE
+FAKE(cuptiProfilerHostConfigAddMetrics, CUpti_Profiler_Host_ConfigAddMetrics_Params)
+  for (size_t i = 0; i < parameters->numMetrics; i++) {
+    if (std::strstr(parameters->ppMetricNames[i], "unknown")) return CUPTI_ERROR_INVALID_PARAMETER;
+  }
+END_FAKE
+FAKE(cuptiProfilerHostGetConfigImageSize, CUpti_Profiler_Host_GetConfigImageSize_Params)
+  parameters->configImageSize = 8;
+END_FAKE
+FAKE(cuptiProfilerHostGetConfigImage, CUpti_Profiler_Host_GetConfigImage_Params)
+  std::memcpy(parameters->pConfigImage, "CONFIGUR", 8);
+END_FAKE
+FAKE(cuptiProfilerHostGetNumOfPasses, CUpti_Profiler_Host_GetNumOfPasses_Params)
+  parameters->numOfPasses = static_cast<size_t>(setting("FAKE_COUNTERS_PASSES", 1));
+END_FAKE
+FAKE(cuptiProfilerHostEvaluateToGpuValues, CUpti_Profiler_Host_EvaluateToGpuValues_Params)
+  for (size_t k = 0; k < parameters->numMetrics; k++) {
+    parameters->pMetricValues[k] = 100.0 * static_cast<double>(k) + static_cast<double>((g_first + parameters->rangeIndex) % 100);
+  }
+END_FAKE
+FAKE(cuptiPmSamplingEnable, CUpti_PmSampling_Enable_Params)
+  parameters->pPmSamplingObject = reinterpret_cast<CUpti_PmSampling_Object*>(0x2000);
+END_FAKE
+FAKE(cuptiPmSamplingDisable, CUpti_PmSampling_Disable_Params) END_FAKE
+FAKE(cuptiPmSamplingSetConfig, CUpti_PmSampling_SetConfig_Params)
+  if (parameters->configSize != 8 || std::memcmp(parameters->pConfig, "CONFIGUR", 8) != 0) return CUPTI_ERROR_INVALID_PARAMETER;
+  if (parameters->triggerMode != CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_TIME_INTERVAL) return CUPTI_ERROR_INVALID_PARAMETER;
+  g_interval = parameters->samplingInterval;
+END_FAKE
+FAKE(cuptiPmSamplingGetCounterDataSize, CUpti_PmSampling_GetCounterDataSize_Params)
+  parameters->counterDataSize = 64;
+END_FAKE
+FAKE(cuptiPmSamplingCounterDataImageInitialize, CUpti_PmSampling_CounterDataImage_Initialize_Params)
+  if (parameters->counterDataSize != 64) return CUPTI_ERROR_INVALID_PARAMETER;
+  g_decoded = 0;
+END_FAKE
+FAKE(cuptiPmSamplingStart, CUpti_PmSampling_Start_Params)
+  if (g_was_started) return CUPTI_ERROR_INVALID_OPERATION;
+  g_was_started = true;
+  g_begin = now();
+  g_next = 0;
+END_FAKE
+FAKE(cuptiPmSamplingStop, CUpti_PmSampling_Stop_Params)
+  if (!g_was_started) return CUPTI_ERROR_INVALID_OPERATION;
+  g_was_started = false;
+END_FAKE
+FAKE(cuptiPmSamplingDecodeData, CUpti_PmSampling_DecodeData_Params)
+  g_first = g_next;
+  uint64_t ended = g_begin + g_interval < now() ? (now() - g_begin) / g_interval : 0;
+  g_decoded = ended > g_next ? ended - g_next : 0;
+  g_next += g_decoded;
+  bool is_full = ++g_decodings == setting("FAKE_COUNTERS_FULL_AT", 0);
+  parameters->decodeStopReason = is_full ? CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL
+                                         : CUPTI_PM_SAMPLING_DECODE_STOP_REASON_OTHER;
+END_FAKE
+FAKE(cuptiPmSamplingGetCounterDataInfo, CUpti_PmSampling_GetCounterDataInfo_Params)
+  parameters->numTotalSamples = parameters->numPopulatedSamples = parameters->numCompletedSamples = g_decoded;
+END_FAKE
+FAKE(cuptiPmSamplingCounterDataGetSampleInfo, CUpti_PmSampling_CounterData_GetSampleInfo_Params)
+  uint64_t number = g_first + parameters->sampleIndex;
+  // The first sample holds all since the device was made ready.
+  parameters->startTimestamp = number ? g_begin + (number - 1) * g_interval : g_begin - 400'000'000;
+  parameters->endTimestamp = g_begin + number * g_interval;
+END_FAKE
+
+// What else a libcupti must have to be taken for one.
+extern "C" {
+CUptiResult cuptiGetVersion(uint32_t* version) {
+  *version = 130001;
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiGetResultString(CUptiResult, const char** text) {
+  *text = "MADE_TO_FAIL";
+  return CUPTI_SUCCESS;
+}
+#define UNUSED(function) \
+  CUptiResult function() { return CUPTI_ERROR_NOT_SUPPORTED; }
+UNUSED(cuptiSubscribe)
+UNUSED(cuptiUnsubscribe)
+UNUSED(cuptiEnableCallback)
+UNUSED(cuptiEnableAllDomains)
+UNUSED(cuptiGetDeviceId)
+UNUSED(cuptiActivityRegisterCallbacks)
+UNUSED(cuptiActivityRegisterTimestampCallback)
+UNUSED(cuptiActivitySetAttribute)
+UNUSED(cuptiActivityEnable)
+UNUSED(cuptiActivityDisable)
+UNUSED(cuptiActivityFlushAll)
+UNUSED(cuptiActivityGetNextRecord)
+UNUSED(cuptiActivityGetNumDroppedRecords)
+UNUSED(cuptiFinalize)
+}
