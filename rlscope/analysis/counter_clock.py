@@ -140,9 +140,9 @@ def _pieces(samples: CounterSamples, origin_ns: int) -> Iterator[_Piece]:
     """The parts of the run in which the device was active."""
     activity = samples.columns[ACTIVE_CYCLES]
     length_ns = int(samples.end_ns[-1]) - origin_ns
-    borders_ns = origin_ns + np.linspace(0, length_ns, max(round(length_ns / PIECE_NS), 1) + 1).astype(np.int64)
-    places = np.searchsorted(samples.start_ns, borders_ns)
-    for first, last in pairwise(places):
+    piece_ns = -(-length_ns // max(round(length_ns / PIECE_NS), 1))
+    _, firsts = np.unique((samples.start_ns - origin_ns) // piece_ns, return_index=True)
+    for first, last in pairwise([*firsts.tolist(), len(activity)]):
         if activity[first:last].any():
             times = (samples.start_ns[first:last] - origin_ns, samples.end_ns[first:last] - origin_ns)
             yield _Piece(times[0].astype(float), times[1].astype(float), activity[first:last])

@@ -19,6 +19,10 @@ PREFIX, SUFFIX = "counters-", ".arrows"
 #: What a stream that was closed ends with.
 END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"
 TIMES = ("start_ns", "end_ns")
+LEAST_INTERVAL_NS = 1000
+#: Between the least and the most by which a device's clock may be ahead as sampling begins: starting takes no longer.
+MOST_UNCERTAINTY_NS = 10_000_000_000
+LIMIT_NS = 1 << 62
 
 Times = npt.NDArray[np.int64]
 Values = npt.NDArray[np.float64]
@@ -197,13 +201,20 @@ def _samples(schema: pa.Schema, batches: list[pa.RecordBatch], is_cut_off: bool)
     start_ns, end_ns, *values = (column.to_numpy() for column in table.columns)
     if np.any(start_ns >= end_ns) or np.any(end_ns[:-1] > start_ns[1:]):
         raise ValueError("samples do not follow each other in time")
+    if len(start_ns) and not (start_ns[0] >= 0 and end_ns[-1] < LIMIT_NS):
+        raise ValueError("samples have times that no clock shows")
+    interval_ns, low_ns, high_ns = (int(facts[key]) for key in ("interval_ns", "offset_low_ns", "offset_high_ns"))
+    if not (interval_ns >= LEAST_INTERVAL_NS and -LIMIT_NS < low_ns <= high_ns < LIMIT_NS):
+        raise ValueError(f"samples every {interval_ns} ns by a clock that is {low_ns} to {high_ns} ns ahead cannot be")
+    if high_ns - low_ns > MOST_UNCERTAINTY_NS:
+        raise ValueError(f"the clock is {low_ns} to {high_ns} ns ahead, which says nothing")
     return CounterSamples(
         uuid=facts["uuid"],
         name=facts["name"],
-        interval_ns=int(facts["interval_ns"]),
+        interval_ns=interval_ns,
         metrics=metrics,
-        offset_low_ns=int(facts["offset_low_ns"]),
-        offset_high_ns=int(facts["offset_high_ns"]),
+        offset_low_ns=low_ns,
+        offset_high_ns=high_ns,
         start_ns=start_ns,
         end_ns=end_ns,
         columns=dict(zip(list(kinds)[len(TIMES) :], values, strict=True)),

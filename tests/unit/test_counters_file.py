@@ -165,6 +165,21 @@ def test_samples_that_overlap_are_damage(tmp_path: Path) -> None:
             read_counters(path)
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("interval_ns", 0), ("offset_low_ns", 701), ("offset_high_ns", 1 << 61), ("interval_ns", "often")],
+)
+def test_facts_that_cannot_be_are_damage(key: str, value: object, tmp_path: Path) -> None:
+    with written(tmp_path).open("rb") as file:
+        table = ipc.open_stream(file).read_all()
+    schema = table.schema.with_metadata({**table.schema.metadata, key.encode(): str(value).encode()})
+    path = tmp_path / "counters-wrong.arrows"
+    with ipc.new_stream(path, schema) as stream:
+        stream.write_table(table.cast(schema))
+    with pytest.raises(TraceFormatError, match=str(value)):
+        read_counters(path)
+
+
 def test_the_configuration_of_a_run_keeps_its_counters(tmp_path: Path) -> None:
     config = RecordConfig(counters=("sm_efficiency", "dram__bytes.sum"))
     config.save(tmp_path)
