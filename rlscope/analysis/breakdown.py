@@ -75,7 +75,7 @@ class Analysis:
             busy time of a process's device sums to how long it worked for the process.
         device_work: one row per `process`, `device`, `stage`, `operation` that launched it and `name` of the kernel or
             copy: `count`, `seconds` (the sum of durations), `bytes` (moved). Not in the JSON document.
-        counters: one row per `process`, `device`, `stage`, `operation` that launched work and hardware counter `metric`:
+        counters: one row per `process`, `device`, `stage`, launching `operation` and hardware counter `metric`:
             `unit`; `while_working`, its value while work of the operation ran; `while_open`, of a rate, its value over
             the seconds of the operation in the breakdown; `total`, of an amount; `busy_s` in samples on which this
             rests, and `samples`, how many. What is no such value is NaN. A row with operation "" is of the whole stage,
