@@ -221,6 +221,7 @@ def test_parts_of_free_workers_are_their_own_and_the_wait_for_the_slowest() -> N
         ),
         ("worker_0", "(none)", "inference", "inference", "backend", 7.0),
         ("main", "sampling", "training_loop", "training_loop", "wait", 1.8),
+        ("main", "(none)", "simulation", "simulation", "python", 0.003),
     )
     found = parts_ms(breakdown, sampled_for(2, 1, sampling_s=1.8, resets=1))
     assert found == pytest.approx({"inference": 20, "simulation": 50, "reset": 50, "wait": 50, "rest": 10})
