@@ -314,6 +314,7 @@ def test_the_study_draws_and_judges(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     }
     page = (tmp_path / "index.html").read_text()
     assert "What the slides leave out" in page
+    assert "What bounds each run" in page and page.count("Bound by ") == 2
     hours = pandas.read_csv(tmp_path / "fig_train_time.csv")
     assert set(hours["source"]) == {*sampling_model.SOURCES.values(), "Measured rates"}
     verdicts = {(each.claim.metric, each.subject): each.verdict for each in outcome.verdicts}
