@@ -10,6 +10,7 @@ from typing import Any
 import collect
 import pandas
 import pytest
+from executed_runs import leave_run
 
 from experiments import case_study
 from experiments.case_study import CaseStudy, read_toml
@@ -543,13 +544,7 @@ def leave(planned: StudyRun, rows: list[Row]) -> Execution:
     """What executing a run leaves that measures."""
     (planned.directory / "rows").mkdir(parents=True)
     (planned.directory / "rows" / "rows.jsonl").write_text("".join(json.dumps(each) + "\n" for each in rows))
-    manifest = {
-        "machine": {"cpu": "a processor", "cores": 2, "memory_bytes": 1 << 30, "kernel": "6.1"},
-        "node": "here",
-        "description": {"python": "/bin/python", "versions": {"torch": "2.11", "brax": "not installed"}},
-    }
-    (planned.directory / "manifest.json").write_text(json.dumps(manifest))
-    return Execution(planned.run, planned.directory / "trace", 1.0, was_complete=False)
+    return leave_run(planned, versions={"torch": "2.11", "brax": "not installed"})
 
 
 def test_measured_rows_are_found_where_runs_leave_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
