@@ -75,12 +75,12 @@ class Analysis:
             busy time of a process's device sums to how long it worked for the process.
         device_work: one row per `process`, `device`, `stage`, `operation` that launched it and `name` of the kernel or
             copy: `count`, `seconds` (the sum of durations), `bytes` (moved). Not in the JSON document.
-        counters: one row per `process`, `device`, `stage`, launching `operation` and hardware counter `metric`:
-            `unit`; `while_working`, its value while work of the operation ran; `while_open`, of a rate, its value over
-            the seconds of the operation in the breakdown; `total`, of an amount; `busy_s` in samples on which this
-            rests, and `samples`, how many. What is no such value is NaN. A row with operation "" is of the whole stage,
-            one with stage "" too of the process, and one with operation `(unattributed)` and process "" of samples in
-            which no recorded work ran. Empty without counters.
+        counters: one row per `process`, `device`, `stage`, `operation` that launched work, and hardware counter
+            `metric`: its `unit`; `while_working`, its value while work of the operation ran; `while_open`, of a rate,
+            its value over the seconds of the operation in the breakdown; `total`, of an amount; `busy_s` in samples on
+            which this rests, and `samples`, how many. What is no such value is NaN. A row with operation "" is of the
+            whole stage, one with stage "" too of the process, and one with operation `(unattributed)` and process "" of
+            samples in which no recorded work ran. Empty without counters.
         counter_runs: how counters were sampled; None in a run without. With counters, times are not for comparison.
         complete: nothing is known to be missing.
         why: what is missing, one sentence each.

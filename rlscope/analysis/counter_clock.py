@@ -11,7 +11,7 @@ from rlscope.analysis.intervals import Intervals, Times
 from rlscope.trace.counter_metrics import ACTIVE_CYCLES
 from rlscope.trace.counters_file import CounterSamples
 
-#: The offset is found anew in each part of the run of this length.
+#: The offset is found anew in each part of the run of about this length.
 PIECE_NS = 2_000_000_000
 #: A device's clock runs by at most this share faster or slower.
 MOST_DRIFT = 1e-4
@@ -139,8 +139,9 @@ class _Piece:
 def _pieces(samples: CounterSamples, origin_ns: int) -> Iterator[_Piece]:
     """The parts of the run in which the device was active."""
     activity = samples.columns[ACTIVE_CYCLES]
-    ends = np.arange(origin_ns, int(samples.end_ns[-1]) + PIECE_NS, PIECE_NS)
-    places = np.searchsorted(samples.start_ns, ends)
+    length_ns = int(samples.end_ns[-1]) - origin_ns
+    borders_ns = origin_ns + np.linspace(0, length_ns, max(round(length_ns / PIECE_NS), 1) + 1).astype(np.int64)
+    places = np.searchsorted(samples.start_ns, borders_ns)
     for first, last in pairwise(places):
         if activity[first:last].any():
             times = (samples.start_ns[first:last] - origin_ns, samples.end_ns[first:last] - origin_ns)

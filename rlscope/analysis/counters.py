@@ -178,3 +178,8 @@ def _open_seconds(breakdown: pd.DataFrame) -> dict[Key, float]:
         for key in ((process, stage, operation), (process, stage, ""), (process, "", "")):
             seconds[key] = seconds.get(key, 0.0) + float(of_operation)
     return seconds
+
+
+def counter_label(metric: str, unit: str) -> str:
+    """What stands over values of a counter: its name, with the unit where that does not say it."""
+    return metric if unit in metric else f"{metric} ({unit})"

@@ -13,6 +13,7 @@ from rlscope.analysis.breakdown import Analysis, group_seconds, records
 from rlscope.analysis.breakdown import analyze as analyze_trace
 from rlscope.cli.advice import advice_lines
 from rlscope.cli.correction import chosen, correct_option, correction_lines
+from rlscope.cli.counter_lines import counter_lines, counters_shown
 from rlscope.cli.machines import machine_lines
 from rlscope.cli.processes import TOTALS, phases_shown, process_lines, process_tree, waited_for
 from rlscope.cli.progress import progress_bar
@@ -138,6 +139,9 @@ def _print_tables(analyses: Sequence[Analysis], breakdowns: Sequence[pd.DataFram
         console.print(rich_table("GPUs", _joined(analyses, [_gpus(analysis) for analysis in analyses])))
         operations = _joined(analyses, [analysis.gpu_operations for analysis in analyses])
         console.print(rich_table("GPU time by launching operation", _without_trivial(operations)))
+    counters = _joined(analyses, [counters_shown(analysis.counters) for analysis in analyses])
+    if is_whole and len(counters):
+        console.print(rich_table("Hardware counters by launching operation", _without_trivial(counters)))
 
 
 def _print_advice(console: Console, analyses: Sequence[Analysis]) -> None:
@@ -219,7 +223,8 @@ def _summary(analysis: Analysis) -> str:
         parts.append(f"about {analysis.extrapolated_s:.3g} s for all {analysis.total_timesteps} timesteps")
     lines = [f"{analysis.directory}: {', '.join(parts)}"]
     lines += [f"  incomplete: {reason}" for reason in analysis.why]
-    lines += [f"  {line}" for line in [*machine_lines(analysis.machines), *correction_lines(analysis)]]
+    facts = (*machine_lines(analysis.machines), *counter_lines(analysis), *correction_lines(analysis))
+    lines += [f"  {line}" for line in facts]
     return "\n".join(printable(line) for line in lines)
 
 

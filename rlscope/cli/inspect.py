@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.tree import Tree
 
 from rlscope.analysis.contents import EVENT_KINDS, Contents, read_contents
+from rlscope.cli.counter_lines import inspect_lines
 from rlscope.cli.machines import machine_lines
 from rlscope.cli.progress import progress_bar
 from rlscope.cli.tables import rich_table
@@ -73,6 +74,7 @@ def _summary(directory: Path, contents: Contents) -> str:
     lines += [f"incomplete: {reason}" for reason in contents.why] or ["complete: nothing is known to be missing"]
     lines += machine_lines(contents.machines)
     manifest = contents.manifest
+    lines += inspect_lines(directory, manifest)
     command, machine = manifest.get("command"), manifest.get("machine")
     if isinstance(command, list):
         lines.append(f"command: {' '.join(map(str, command))}")

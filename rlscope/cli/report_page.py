@@ -11,10 +11,12 @@ from rlscope.analysis.breakdown import CORRECTED_WALL, UNCORRECTABLE, Analysis
 from rlscope.analysis.utilization import binned_utilization, read_utilization
 from rlscope.cli.advice import advice_lines
 from rlscope.cli.correction import correction_lines
+from rlscope.cli.counter_lines import counter_lines, counters_shown
 from rlscope.cli.figures import Workload, complete_view, published_view, transitions_view, workloads
 from rlscope.cli.machines import machine_lines
 from rlscope.cli.processes import TOTALS, phases_shown, process_lines, process_tree, waited_for
 from rlscope.plots.breakdown import breakdown_figure
+from rlscope.plots.counters import counters_figure
 from rlscope.plots.device_timeline import device_timeline_figure
 from rlscope.plots.page import FIGURE_FORMATS, Page
 from rlscope.plots.processes import process_view
@@ -53,6 +55,7 @@ def write_report(analyses: dict[str, Analysis], output: Path) -> None:
         add_trace(page, name, analysis)
         add_processes(page, analysis, output, ending)
         add_devices(page, analysis, output, ending)
+        add_counters(page, analysis, output, ending)
         add_device_timeline(page, analysis, output, ending)
         add_utilization(page, analysis, output, ending)
     page.write(output / "index.html")
@@ -66,7 +69,7 @@ def warnings(name: str, analysis: Analysis) -> list[str]:
             f"{name}: no progress towards a known number of timesteps was reported, so the whole training cannot be "
             "extrapolated."
         )
-    return found
+    return found + [f"{name}: {line}." for line in counter_lines(analysis)]
 
 
 def add_training(page: Page, shown: list[Workload], output: Path) -> None:
@@ -164,6 +167,19 @@ def add_devices(page: Page, analysis: Analysis, output: Path, ending: str) -> No
         )
         page.table(longest_first.head(ROWS_SHOWN))
         link(page, longest_first, output, f"{stem}{ending}")
+
+
+def add_counters(page: Page, analysis: Analysis, output: Path, ending: str) -> None:
+    """How well each operation used the devices; nothing in a run without counters. Files get the `ending`."""
+    table = analysis.counters
+    if (table["stage"] != "").any():
+        save(counters_figure(table), table, output, f"counters{ending}")
+        page.figure(
+            f"counters{ending}",
+            "Hardware counters while work of a stage (dark) or an operation (light) ran; of amounts, the total.",
+        )
+    if len(table):
+        page.table(counters_shown(table))
 
 
 def add_device_timeline(page: Page, analysis: Analysis, output: Path, ending: str) -> None:

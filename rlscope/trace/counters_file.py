@@ -185,6 +185,8 @@ def _read_batches(path: Path, data: bytes, is_cut_off: bool) -> tuple[pa.Schema,
 def _samples(schema: pa.Schema, batches: list[pa.RecordBatch], is_cut_off: bool) -> CounterSamples:
     facts = {key.decode(): value.decode() for key, value in (schema.metadata or {}).items()}
     metrics = tuple(_metric(entry) for entry in json.loads(facts["metrics"]))
+    if len({metric.name for metric in metrics}) < len(metrics):
+        raise ValueError("a metric is there twice")
     kinds = dict.fromkeys(TIMES, pa.int64()) | dict.fromkeys(sampled_metrics(metrics), pa.float64())
     for name, kind in kinds.items():
         if schema.field(name).type != kind:

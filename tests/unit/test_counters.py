@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,8 +18,13 @@ from rlscope.analysis.breakdown import Analysis, analyze
 from rlscope.analysis.counter_clock import counter_clock
 from rlscope.analysis.counter_join import UNATTRIBUTED
 from rlscope.analysis.intervals import Intervals
+from rlscope.cli.analyze import analyze as analyze_verb
+from rlscope.cli.inspect import inspect as inspect_verb
+from rlscope.cli.report_page import add_counters, warnings
 from rlscope.errors import TraceFormatError
 from rlscope.model import NO_OPERATION, DeviceWork
+from rlscope.plots.page import Page
+from rlscope.record.config import RecordConfig
 from rlscope.trace.counter_metrics import ACTIVE_CYCLES, FRIENDLY, parse_counters, sampled_metrics
 from rlscope.trace.counters_file import CounterSamples, CounterWriter, counters_path
 from rlscope.trace.reader import open_trace
@@ -345,3 +351,48 @@ def test_a_run_without_counters_looks_as_ever(tmp_path: Path) -> None:
     analysis = analyze(open_trace(tmp_path))
     document = analysis.to_json_dict()
     assert document["counters"] == [] and document["counter_runs"] is None and analysis.complete
+
+
+def shown_by(verb: Any, *arguments: str) -> str:
+    return str(CliRunner().invoke(verb, arguments, catch_exceptions=False, env={"COLUMNS": "200"}).output)
+
+
+def test_counters_are_shown_with_a_warning(tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    none = (NO_OPERATION, NO_OPERATION)
+    record(trace, {"main": in_each_sample(Work(10, 40), Work(40, 60, STEP), Work(60, 90, none))})
+    sample(trace, {RATE: [40, 50, 60], BYTES: [8000, 0, 0]})
+    sample(trace, {RATE: [1]}, uuid="GPU-b")
+    RecordConfig(counters=(RATE, BYTES)).save(trace)
+    not_comparable = "a run with counters: its times are not for comparison with others"
+    shown = shown_by(analyze_verb, str(trace))
+    for part in (
+        f"  {not_comparable}\n",
+        "  counters of GPU 0: 3 samples, one in 100 us, 2 lost; 0 % of its active cycles were while no recorded work",
+        "  counters of GPU-b, which no recorded process used: 1 samples, one in 100 us; 100 % of its active cycles",
+        "Hardware counters by launching operation",
+        "sm_efficiency (%)",
+        "3 k",
+    ):
+        assert part in shown
+    shown = shown_by(inspect_verb, str(trace))
+    assert f"counters: sm_efficiency, dram_bytes; GPU-a 3 samples, 2 lost; {not_comparable}" in shown
+    analysis = analyze(open_trace(trace))
+    assert f"run: {not_comparable}." in warnings("run", analysis)
+    page = Page("")
+    add_counters(page, analysis, tmp_path, "_1")
+    page.write(tmp_path / "index.html")
+    assert "counters_1.png" in (tmp_path / "index.html").read_text() and (tmp_path / "counters_1.png").stat().st_size
+    assert (tmp_path / "counters_1.csv").read_text().count("\n") == 1 + 2 * (1 + 3 * 2)
+
+
+def test_nothing_is_shown_of_a_run_without_counters(tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    record(trace, {"main": in_each_sample(Work(10, 90))}, {"main_pid": 10, "complete": True})
+    for verb in (analyze_verb, inspect_verb):
+        assert "ounters" not in shown_by(verb, str(trace))
+    analysis, page = analyze(open_trace(trace)), Page("")
+    add_counters(page, analysis, tmp_path, "")
+    page.write(tmp_path / "index.html")
+    assert "ounters" not in (tmp_path / "index.html").read_text() and not list(tmp_path.glob("counters*"))
+    assert not [line for line in warnings("run", analysis) if "counters" in line]

@@ -1,5 +1,6 @@
 """Samples of hardware counters in the trace: names that are taken and refused, what is written is read, damage."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -168,3 +169,8 @@ def test_the_configuration_of_a_run_keeps_its_counters(tmp_path: Path) -> None:
     config = RecordConfig(counters=("sm_efficiency", "dram__bytes.sum"))
     config.save(tmp_path)
     assert RecordConfig.load(tmp_path) == config
+
+
+def test_the_documentation_has_every_friendly_name() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "gpu.md").read_text()
+    assert dict(re.findall(r"^\| `(\w+)` \|.*\| `(\w+__\S+)` \|$", text, re.MULTILINE)) == FRIENDLY

@@ -1,0 +1,81 @@
+"""What `inspect`, `analyze` and `report` say of hardware counters."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from rlscope.analysis.breakdown import Analysis
+from rlscope.analysis.counters import COUNTER_KEYS, SampledDevice, counter_label
+from rlscope.record.config import RecordConfig
+from rlscope.trace.counters_file import counter_files
+
+NOT_COMPARABLE = "a run with counters: its times are not for comparison with others"
+ALL = "(all)"
+
+
+def counter_lines(analysis: Analysis) -> list[str]:
+    """What a reader must know of the sampling; nothing of a run without counters."""
+    if analysis.counter_runs is None:
+        return []
+    lines = [NOT_COMPARABLE, *(_device_line(device) for device in analysis.counter_runs.devices)]
+    if analysis.counter_runs.error is not None:
+        lines.append(f"counters were not all sampled: {analysis.counter_runs.error}")
+    return lines
+
+
+def _device_line(device: SampledDevice) -> str:
+    named = f"GPU {device.device}" if device.device is not None else f"{device.uuid}, which no recorded process used"
+    lost = "" if device.lost_samples is None else f", {device.lost_samples:,} lost"
+    line = f"counters of {named}: {device.samples:,} samples, one in {device.interval_ns / 1000:.4g} us{lost}"
+    if device.unattributed_share is None:
+        return f"{line}; it was never active"
+    return f"{line}; {100 * device.unattributed_share:.3g} % of its active cycles were while no recorded work ran"
+
+
+def inspect_lines(directory: Path, manifest: Mapping[str, Any]) -> list[str]:
+    """Which counters were sampled, and how much; nothing of a run without."""
+    try:
+        names = RecordConfig.load(directory).counters
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):  # the trace is shown all the same
+        names = ()
+    facts = manifest.get("counters")
+    files = counter_files(directory)
+    if not names and facts is None and not files:
+        return []
+    listed = facts.get("devices") if isinstance(facts, dict) else None
+    devices = [device for device in listed if isinstance(device, dict)] if isinstance(listed, list) else []
+    counts = [
+        f"{device.get('uuid')} {device.get('samples')} samples, {device.get('lost_samples')} lost" for device in devices
+    ]
+    sampled = "; ".join(counts) or f"samples of {len(files)} devices"
+    lines = [f"counters: {', '.join([*map(str, names)]) or 'unknown'}; {sampled}; {NOT_COMPARABLE}"]
+    if isinstance(facts, dict) and isinstance(facts.get("error"), str):
+        lines.append(f"counters were not all sampled: {facts['error']}")
+    return lines
+
+
+def counters_shown(counters: pd.DataFrame) -> pd.DataFrame:
+    """One column per counter: its value while work ran, of amounts the total. Of several operations, `(all)`."""
+    if counters.empty:
+        return pd.DataFrame(columns=list(COUNTER_KEYS))
+    labels = [counter_label(*names) for names in zip(counters["metric"], counters["unit"], strict=True)]
+    values = counters["while_working"].fillna(counters["total"]).map(_value_text, na_action="ignore")
+    table = counters[list(COUNTER_KEYS)].assign(counter=labels, value=values)
+    shown = table.pivot(index=list(COUNTER_KEYS), columns="counter", values="value")
+    # As they were, not by the alphabet.
+    order = pd.MultiIndex.from_frame(table[list(COUNTER_KEYS)].drop_duplicates())
+    shown = shown.reindex(index=order, columns=table["counter"].unique()).reset_index().rename_axis(columns=None)
+    is_all = shown["operation"] == ""
+    return shown.assign(
+        stage=shown["stage"].where(shown["stage"] != "", ALL), operation=shown["operation"].where(~is_all, ALL)
+    )
+
+
+def _value_text(value: float) -> str:
+    """Four digits; of bytes and instructions there are many."""
+    for prefix, factor in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if abs(value) >= factor:
+            return f"{value / factor:.4g} {prefix}"
+    return f"{value:.4g}"

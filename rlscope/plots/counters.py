@@ -1,0 +1,58 @@
+"""Hardware counters as bars: one panel per counter, one bar per stage and per operation that launched work."""
+
+import pandas
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter
+
+from rlscope.analysis.counters import COUNTER_KEYS, counter_label
+from rlscope.plots import style
+from rlscope.plots.bars import as_label
+
+BAR_INCHES = 0.16
+PANEL_INCHES = 1.6
+STAGE_COLOUR, OPERATION_COLOUR = "tab:blue", "#b3cde3"
+MOST_BARS = 24
+PANELS_ACROSS = 3
+KEYS = list(COUNTER_KEYS)
+
+
+def counters_figure(counters: pandas.DataFrame) -> Figure:
+    """Draw the stages, each with its operations; with most busy time where there are too many.
+
+    Args:
+        counters: the table of an analysis, with at least one row of a stage.
+    """
+    of_stages = counters[counters["stage"] != ""]
+    groups = of_stages.drop_duplicates(KEYS)
+    drawn = groups[groups["busy_s"].rank(method="first", ascending=False) <= MOST_BARS][KEYS]
+    metrics = of_stages.drop_duplicates("metric")[["metric", "unit"]].to_dict("records")
+    names = [
+        _name(row, groups["process"].nunique() > 1, groups["device"].nunique() > 1) for row in drawn.to_dict("records")
+    ]
+    places = range(len(drawn))
+    colours = [STAGE_COLOUR if operation == "" else OPERATION_COLOUR for operation in drawn["operation"]]
+    down = -(-len(metrics) // PANELS_ACROSS)
+    with style.paper():
+        size = (1.5 + PANEL_INCHES * PANELS_ACROSS, down * (0.6 + BAR_INCHES * max(len(drawn), 4)))
+        figure = Figure(figsize=size, dpi=200)
+        panels = figure.subplots(down, PANELS_ACROSS, sharey=True, squeeze=False).ravel()
+        for axes in panels[len(metrics) :]:
+            axes.set_axis_off()
+        for axes, metric in zip(panels, metrics, strict=False):
+            rows = drawn.merge(of_stages[of_stages["metric"] == metric["metric"]], on=KEYS, how="left")
+            axes.barh(places, rows["while_working"].fillna(rows["total"]).fillna(0), color=colours, edgecolor="black")
+            axes.set_xlabel(as_label(counter_label(metric["metric"], metric["unit"])))
+            axes.xaxis.set_major_formatter(EngFormatter())
+        panels[0].set_yticks(places, names)
+        panels[0].invert_yaxis()
+        figure.tight_layout()
+    return figure
+
+
+def _name(row: dict[str, object], has_processes: bool, has_devices: bool) -> str:
+    """Of a bar: the stage, or the operation in it, and where it ran if that may be in doubt."""
+    where = [f"GPU {row['device']}"] if has_devices else []
+    where += [str(row["process"])] if has_processes else []
+    stage = style.STAGE_LABELS[str(row["stage"])]
+    name = f"{stage}: {row['operation']}" if row["operation"] else stage
+    return as_label(", ".join([name, *where]))
