@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import pandas
 
@@ -158,12 +159,24 @@ def by_workload(results: Iterable[Result]) -> dict[Workload, list[Result]]:
 
 def add_advice(page: Page, results: Sequence[Result]) -> None:
     """What bounds the first repetition of each workload, on the study's page."""
-    page.heading("What bounds each run")
-    rows = [
-        (workload.environment, workload.name, repetitions[0].advice)
-        for workload, repetitions in by_workload(results).items()
-    ]
-    page.table(pandas.DataFrame(rows, columns=["environment", "workload", "advice"]))
+    add_advice_texts(page, {workload: found[0].advice for workload, found in by_workload(results).items()})
+
+
+def add_advice_on(page: Page, traces: Iterable[tuple[Workload, Path]]) -> None:
+    """The same, of recorded runs in the order of their repetitions; those that took no time have none."""
+    first: dict[Workload, Path] = {}
+    for workload, trace in traces:
+        first.setdefault(workload, trace)
+    advised = {workload: advise(analyze(open_trace(trace))) for workload, trace in first.items()}
+    add_advice_texts(page, {workload: advice.text for workload, advice in advised.items() if advice is not None})
+
+
+def add_advice_texts(page: Page, texts: Mapping[Workload, str]) -> None:
+    """What bounds a run of each workload, if there are any, as a table."""
+    if texts:
+        page.heading("What bounds each run")
+        rows = [(workload.environment, workload.name, text) for workload, text in texts.items()]
+        page.table(pandas.DataFrame(rows, columns=["environment", "workload", "advice"]))
 
 
 def each(repetitions: Mapping[str, Sequence[Result]], number: Callable[[Result], float]) -> dict[str, list[float]]:

@@ -32,7 +32,9 @@ def parts_ms(breakdown: pandas.DataFrame, sampled: Sampled) -> dict[str, float]:
     samplers = set(asking["process"])
     if not samplers:
         return {}
-    others = breakdown[~breakdown["process"].isin(samplers) & (breakdown["phase"] != STARTING)]
+    # Who has a phase of sampling and asks nobody waits for workers; what it does with environments is before or after.
+    leading = set(breakdown.loc[breakdown["phase"] == SAMPLING, "process"])
+    others = breakdown[~breakdown["process"].isin(leading) & (breakdown["phase"] != STARTING)]
     of_their_own = others[others["stage"] == "simulation"]
     stepping = asking[asking["stage"] == "simulation"] if of_their_own.empty else of_their_own
     step_s, reset_s = (seconds / vector_steps for seconds in mean_of_processes_s(stepping))

@@ -8,8 +8,9 @@ import pandas
 from experiments.statistics import Estimate, bootstrap_mean
 from rlscope.plots.reported_utilization import LINES
 
-#: The device is reported as fully used from here on, and idle for most of the time up to there; of 1.
-FULLY, IDLE = 0.95, 0.2
+#: The device is reported as fully used from the first on, is idle for most of the time up to the second, and is reported as
+#: used at all, in whole percent, from the third on; of 1.
+FULLY, IDLE, USED = 0.95, 0.2, 0.05
 
 
 def metrics_of(points: pandas.DataFrame) -> dict[str, Estimate]:
@@ -25,11 +26,12 @@ def of_run(points: pandas.DataFrame) -> dict[str, float]:
     """What one repetition says; NaN where it has no such points."""
     tiny = points[points["kernel_us"].notna()]
     idle = tiny[tiny["busy"] < IDLE]
-    fully = idle[idle["reported"] >= FULLY]
+    fully = tiny[tiny["reported"] >= FULLY]
+    used = tiny[tiny["reported"] >= USED]
     wide = points[points["kernel_us"].isna()]
     return {
         "idle_largest_reported_percent": 100 * idle["reported"].max(),
-        "fully_largest_reported_to_busy": (fully["reported"] / fully["busy"]).max(),
+        "largest_reported_to_busy": (used["reported"] / used["busy"]).max(),
         "fully_largest_sm_efficiency": fully["sm_efficiency"].max(),
         "tiny_largest_occupancy": tiny["achieved_occupancy"].max(),
         "wide_sm_efficiency": wide["sm_efficiency"].max(),

@@ -2,7 +2,8 @@
 //
 // From the start on it has a sample each interval, by CLOCK_REALTIME. The value of the metric at place k in sample i is
 // 100 * k + i % 100. FAKE_COUNTERS_FAIL=cuptiPmSamplingEnable=35 is the result of a function; FAKE_COUNTERS_PASSES=2 how many
-// passes any metrics take; a metric with "unknown" in its name is not known; FAKE_COUNTERS_FULL_AT=3: the third decoding finds the image full.
+// passes any metrics take; a metric with "unknown" in its name is not known; FAKE_COUNTERS_FULL_AT=3: the third decoding finds the image full;
+// FAKE_COUNTERS_BACK_AT=100: from there on its clock is 173 ns behind.
 #include <cupti_pmsampling.h>
 #include <cupti_profiler_host.h>
 #include <cupti_profiler_target.h>
@@ -142,6 +143,10 @@ FAKE(cuptiPmSamplingCounterDataGetSampleInfo, CUpti_PmSampling_CounterData_GetSa
   // The first sample holds all since the device was made ready.
   parameters->startTimestamp = number ? g_begin + (number - 1) * g_interval : g_begin - 400'000'000;
   parameters->endTimestamp = g_begin + number * g_interval;
+  if (static_cast<long>(number) >= setting("FAKE_COUNTERS_BACK_AT", 1L << 40)) {
+    parameters->startTimestamp -= 173;
+    parameters->endTimestamp -= 173;
+  }
 END_FAKE
 
 // What else a libcupti must have to be taken for one.

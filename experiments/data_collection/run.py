@@ -30,7 +30,7 @@ from experiments.kept import draw_and_judge, kept_results, origin_of
 from experiments.layers import crossing_table, layers_of, share_table
 from experiments.provenance import provenance
 from experiments.recording import StudyRun
-from experiments.results import executed_of
+from experiments.results import add_advice_on, executed_of
 from experiments.statistics import Estimate
 from experiments.throughput import left_out_table, read_rows
 from rlscope.plots.complexity import complexity_figure
@@ -138,8 +138,14 @@ def run(study: CaseStudy) -> Outcome:
     page = Page("Case study: data collection")
     for sentence in [METHOD, *missing]:
         page.paragraph(sentence)
+    add_advice_on(page, [(study_run.workload, execution.trace) for study_run, execution in recorded_of(executed)])
     verdicts = draw_and_judge(study, page, here, kept_results(KEPT, load), draw, measured_metrics)
     return Outcome(verdicts, missing, [execution for _, execution in executed])
+
+
+def recorded_of(executed: Sequence[tuple[StudyRun, Execution]]) -> list[tuple[StudyRun, Execution]]:
+    """The runs that leave a trace."""
+    return [one for one in executed if one[0].workload.environment == RECORDED]
 
 
 def measured_here(study: CaseStudy, executed: Sequence[tuple[StudyRun, Execution]]) -> Results:
@@ -148,7 +154,7 @@ def measured_here(study: CaseStudy, executed: Sequence[tuple[StudyRun, Execution
     for study_run, execution in executed:
         if study_run.workload.environment != RECORDED:
             rows += read_rows(execution.trace.parent / "rows" / "rows.jsonl")
-    layers, crossings = layers_of(one for one in executed if one[0].workload.environment == RECORDED)
+    layers, crossings = layers_of(recorded_of(executed))
     repetitions = {study.folder.name: study.repetitions_of_each}
     found = provenance(study.budget, repetitions, [execution for _, execution in executed])
     return Results(**origin_of(device(), found), rows=rows, layers=layers, crossings=crossings)

@@ -18,7 +18,7 @@ from experiments.command_line import Outcome, command_line
 from experiments.execute import Run, environment_of
 from experiments.overhead import AMPLIFIED, ON, SOURCES, Draws, Overhead, draws_of, estimate_of, overhead_of
 from experiments.recording import Workload
-from experiments.results import executed_of
+from experiments.results import add_advice_on, executed_of
 from experiments.statistics import Estimate
 from rlscope.analysis.correction import Correction
 from rlscope.cli.correction import AUTO, chosen
@@ -80,6 +80,7 @@ def run(study: CaseStudy) -> Outcome:
     study.save_figure(FIGURE, overhead_figure(table, labels, PANELS), table)
     page.figure(FIGURE, CAPTION)
     page.table(table)
+    add_advice_on(page, [(study_run.workload, execution.trace / ON) for study_run, execution in executed])
 
     groups = {name: workload.group for name, workload in workloads.items()}
     measured = measurements(draws, groups) | {"operation_us": operation_us(next(iter(corrections.values())))}

@@ -13,7 +13,7 @@ from experiments.case_study import CaseStudy, hardware
 from experiments.claims import Verdict, claims_table, judge, load_claims
 from experiments.command_line import Outcome, command_line
 from experiments.lock_step import PRESETS
-from experiments.results import executed_of
+from experiments.results import add_advice_on, executed_of
 from experiments.sampling_diagnostic import parts_table
 from experiments.sampling_metrics import comparison_table, measured_hours, metrics_of
 from experiments.sampling_model import (
@@ -74,6 +74,7 @@ def run(study: CaseStudy) -> Outcome:
     for sentence in losses(sampled):
         page.warning(sentence)
     draw(study, page, sampled, parts)
+    add_advice_on(page, [(study_run.workload, execution.trace) for study_run, execution in executed])
     verdicts = judged(metrics_of(sampled, parts), study.is_provisional)
     page.heading("Claims")
     page.table(claims_table(verdicts))

@@ -14,7 +14,7 @@ from experiments.execute import Execution
 from experiments.kept import draw_and_judge, kept_results, origin_of
 from experiments.provenance import provenance
 from experiments.recording import StudyRun
-from experiments.results import executed_of
+from experiments.results import add_advice_on, executed_of
 from experiments.self_play_metrics import busy_table, metrics_of
 from experiments.self_play_results import KEY, Results, Tables, load, tables_of
 from experiments.statistics import Estimate
@@ -53,6 +53,7 @@ def run(study: CaseStudy) -> Outcome:
     page = Page("Case study: scale-up")
     for sentence in [METHOD, *missing]:
         page.paragraph(sentence)
+    add_advice_on(page, [(study_run.workload, execution.trace) for study_run, execution in executed])
     verdicts = draw_and_judge(study, page, here, kept_results(KEPT, load), draw, measured_metrics)
     return Outcome(verdicts, missing, [execution for _, execution in executed])
 

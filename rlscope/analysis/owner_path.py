@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from rlscope.analysis.breakdown import Analysis
 
 INFRASTRUCTURE = "infrastructure"
-#: What tells processes apart that do the same: a number, or a process id.
-_NUMBER = re.compile(r"[ _-]*(\d+|\(\d+\)|#\d+)$")
+#: What tells processes apart that do the same: a number, a process id, or both.
+_NUMBER = re.compile(r"([ _-]*(\d+|\(\d+\)|#\d+))+$")
 
 
 @dataclass(frozen=True)

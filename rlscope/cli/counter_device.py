@@ -153,6 +153,7 @@ class CounterDevice:
         )
         self._has_begun = False  # taken a sample since the start
         self._is_counting = False
+        self._last_end_ns = 0
 
     def start(self) -> tuple[int, int]:
         """Begins to count; CLOCK_MONOTONIC before and after, in nanoseconds."""
@@ -194,12 +195,18 @@ class CounterDevice:
             # What CUPTI decodes from then on has samples of old in it.
             self.stop()
             self.start()
-        starts, ends, values = zip(*rows, strict=True) if rows else ((), (), ())
-        return Samples(
-            np.array(starts, dtype=np.int64),
-            np.array(ends, dtype=np.int64),
-            np.array(values, dtype=np.float64).reshape(len(rows), self._count),
-        ), began_ns
+        return self._ordered(rows), began_ns
+
+    def _ordered(self, rows: list[tuple[int, int, list[float]]]) -> Samples:
+        """In order of time, which the device's clock keeps to within some hundred nanoseconds."""
+        if not rows:
+            return Samples(np.empty(0, np.int64), np.empty(0, np.int64), np.empty((0, self._count)))
+        starts, ends, values = (np.array(column) for column in zip(*rows, strict=True))
+        ends_before = np.maximum.accumulate(np.concatenate([[self._last_end_ns], ends[:-1]]))
+        starts = np.maximum(starts, ends_before)
+        is_whole = ends > starts
+        self._last_end_ns = max(self._last_end_ns, int(ends.max()))
+        return Samples(starts[is_whole], ends[is_whole], values[is_whole])
 
     def _evaluated(self) -> list[tuple[int, int, list[float]]]:
         self._cupti.call_with("cuptiPmSamplingGetCounterDataInfo", self._info)

@@ -20,7 +20,7 @@ from rlscope.trace.counters_file import CounterWriter, counters_path
 
 #: Decoding a sample takes 50 to 100 us of a processor, so one of them keeps up with this much of one device.
 INTERVAL_NS = 200_000
-DRAIN_S = 0.25
+DRAIN_S = 0.1
 
 
 class CountersError(Exception):

@@ -293,6 +293,14 @@ def test_waits_without_another_end_are_assumed_to_be_for_those_that_worked(advic
     assert savings(advice)["move the simulation to the device"] == pytest.approx(8)
 
 
+def test_processes_whose_names_have_a_number_and_a_process_id_do_the_same(advice_on: Callable[..., Advice]) -> None:
+    advice = advice_on(
+        wait(8, "training_loop", RAY_GET),
+        **{f"env-{number} ({number + 40})": (SIMULATOR._replace(seconds=number),) for number in (2, 4)},
+    )
+    assert "main waited 8 s for env-2 (42) and 1 more, which needed 3 s on average (2 s to 4 s)" in advice.text
+
+
 @pytest.mark.parametrize("function", ["time.sleep", "_thread.LockType.acquire", "_queue.SimpleQueue.get"])
 def test_waits_in_which_no_process_has_a_part_stay(advice_on: Callable[..., Advice], function: str) -> None:
     advice = advice_on(wait(8, "training_loop", function), Piece(2, "backpropagation"), runner=(SIMULATOR,))

@@ -117,6 +117,17 @@ def test_a_full_image_starts_sampling_afresh_and_the_loss_is_counted(fakes: Path
     assert device["lost_samples"] == round(gaps_ns.sum() / INTERVAL_NS)
 
 
+def test_a_clock_that_steps_back_loses_no_sample(fakes: Path, tmp_path: Path) -> None:
+    finished = record(fakes, tmp_path / "trace", "--counters", COUNTERS, BACK_AT="100", seconds=0.3)
+    assert finished.returncode == 0, finished.stderr
+    (path,) = counter_files(tmp_path / "trace")
+    samples = read_counters(path)
+    lengths_ns = samples.end_ns - samples.start_ns
+    assert np.flatnonzero(lengths_ns != INTERVAL_NS).tolist() == [99]
+    assert lengths_ns[99] == INTERVAL_NS - 173
+    assert np.all(samples.start_ns[1:] == samples.end_ns[:-1])
+
+
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
@@ -140,7 +151,7 @@ def test_a_device_that_may_not_be_sampled_leaves_the_program_alone(
 
 
 def test_sampling_that_fails_later_is_said_and_keeps_what_there_is(fakes: Path, tmp_path: Path) -> None:
-    finished = record(fakes, tmp_path / "trace", "--counters", COUNTERS, FAIL="cuptiPmSamplingStop=9")
+    finished = record(fakes, tmp_path / "trace", "--counters", COUNTERS, FAIL="cuptiPmSamplingStop=9", seconds=0.6)
     assert (finished.returncode, finished.stdout) == (0, "ended\n")
     assert "sampling ended early: cuptiPmSamplingStop gave MADE_TO_FAIL (9)" in finished.stderr
     (path,) = counter_files(tmp_path / "trace")

@@ -10,6 +10,7 @@ from typing import Any
 import collect
 import pandas
 import pytest
+from executed_runs import leave_run
 
 from experiments import case_study
 from experiments.case_study import CaseStudy, read_toml
@@ -22,12 +23,14 @@ from experiments.device_limits import FLOATING_POINT_OPERATIONS, TANHS, inferenc
 from experiments.execute import Execution, command_of
 from experiments.fusion import speedup_table
 from experiments.kept import THIS_MACHINE, kept_results, origin_of, verdicts_of
-from experiments.layers import CROSSING_COLUMNS, LAYER_COLUMNS, crossing_table, share_table
+from experiments.layers import CROSSING_COLUMNS, LAYER_COLUMNS, OPERATION, crossing_table, share_table
 from experiments.provenance import Provenance
 from experiments.recording import Recorded, StudyRun
 from experiments.throughput import COLLECT, SIMULATE, Series, left_out_table, plateau, read_rows, throughputs_of
 from rlscope.errors import UsageError
+from rlscope.model import Category
 from rlscope.plots.style import save_figure
+from rlscope.trace.writer import TraceWriter
 
 Row = dict[str, Any]
 NO_LAYERS = pandas.DataFrame(columns=LAYER_COLUMNS)
@@ -543,13 +546,23 @@ def leave(planned: StudyRun, rows: list[Row]) -> Execution:
     """What executing a run leaves that measures."""
     (planned.directory / "rows").mkdir(parents=True)
     (planned.directory / "rows" / "rows.jsonl").write_text("".join(json.dumps(each) + "\n" for each in rows))
-    manifest = {
-        "machine": {"cpu": "a processor", "cores": 2, "memory_bytes": 1 << 30, "kernel": "6.1"},
-        "node": "here",
-        "description": {"python": "/bin/python", "versions": {"torch": "2.11", "brax": "not installed"}},
-    }
-    (planned.directory / "manifest.json").write_text(json.dumps(manifest))
-    return Execution(planned.run, planned.directory / "trace", 1.0, was_complete=False)
+    return leave_run(planned, versions={"torch": "2.11", "brax": "not installed"})
+
+
+def leave_recorded(planned: StudyRun) -> Execution:
+    """What executing a run leaves that records: one collection, all of it in the backend."""
+    execution = leave_run(planned)
+    process = (writer := TraceWriter(execution.trace)).process(pid=1)
+    thread = process.thread()
+    thread.progress(0, 0, is_baseline=True)
+    thread.begin_operation(1000, OPERATION)
+    thread.begin_boundary(1000, Category.BACKEND, "call")
+    thread.end(9000)
+    thread.end(9000)
+    thread.progress(9000, 1)
+    process.stop(10_000)
+    writer.write({"main_pid": 1, "exit_status": 0, "complete": True})
+    return execution
 
 
 def test_measured_rows_are_found_where_runs_leave_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -573,7 +586,9 @@ def test_the_study_draws_and_judges_this_machine_and_those_that_are_kept(
     def recorder(runs: Sequence[StudyRun]) -> Recorded:
         recorded = Recorded()
         for planned in runs:
-            if planned.workload.environment == study.RECORDED:
+            if planned.workload.name == "K = 1":
+                recorded.executed[planned.directory] = leave_recorded(planned)
+            elif planned.workload.environment == study.RECORDED:
                 recorded.failures[planned.group] = f"run {planned.run.name} exited with status 1"
             else:
                 rows = [each for each in collected() if each["implementation"] == planned.workload.name]
@@ -582,12 +597,18 @@ def test_the_study_draws_and_judges_this_machine_and_those_that_are_kept(
 
     outcome = study.run(CaseStudy(study.HERE, "smoke", tmp_path / "output", recorder=recorder))
     drawn = {path.stem for path in (tmp_path / "output").glob("fig_*.png")}
-    assert drawn == {"fig_data_collection", *(f"{name}_h200" for name, *_ in study.FIGURES)}
+    assert drawn == {
+        "fig_data_collection",
+        "fig_xla_breakdown",
+        "fig_xla_transitions",
+        *(f"{name}_h200" for name, *_ in study.FIGURES),
+    }
     assert all((tmp_path / "output" / f"{name}.csv").stat().st_size > 100 for name in drawn)
-    assert len(outcome.missing) == 4
+    assert len(outcome.missing) == 3
     page = (tmp_path / "output" / "index.html").read_text()
     assert "fig_kernel_fusion is not drawn: nothing was measured for it on this machine" in page
     assert "Measured on NVIDIA H200" in page and "Measured on a processor" in page
+    assert "<td>K = 1</td><td>Bound by the backend" in page and page.count("Bound by") == 1
     assert {verdict.subject for verdict in outcome.verdicts} == {THIS_MACHINE, "NVIDIA H200"}
     again = load(tmp_path / "output" / study.MEASUREMENTS)
     assert set(again.measured.lines) == {

@@ -100,7 +100,7 @@ def test_metrics() -> None:
     assert found == pytest.approx(
         {
             "idle_largest_reported_percent": 100,
-            "fully_largest_reported_to_busy": 20_012 / 2,  # 2 us each 20 ms, reported as 20,002 of 20,012
+            "largest_reported_to_busy": 20_012 / 2,  # 2 us each 20 ms, reported as 20,002 of 20,012
             "fully_largest_sm_efficiency": 100 * 2 / 12 / 132,
             "tiny_largest_occupancy": 1.6,
             "wide_sm_efficiency": 91,
@@ -116,7 +116,7 @@ def test_every_claim_is_measured_and_only_those_without_counters_where_these_are
     without = metrics_of(measured().assign(sm_efficiency=float("nan"), achieved_occupancy=float("nan")))
     assert set(without) == {
         "idle_largest_reported_percent",
-        "fully_largest_reported_to_busy",
+        "largest_reported_to_busy",
         "wide_to_tiny_reported",
     }
     assert metrics_of(measured()[:0]) == {}
@@ -275,6 +275,6 @@ def test_with_a_gpu_this_machine_is_drawn_and_judged(tmp_path: Path, monkeypatch
     assert (tmp_path / "output" / f"{study.FIGURE}.png").stat().st_size > 1000
     assert "counters were not sampled" in (tmp_path / "output" / "index.html").read_text()
     found = {verdict.claim.metric: verdict.verdict for verdict in outcome.verdicts if verdict.subject == THIS_MACHINE}
-    assert found["fully_largest_reported_to_busy"] == HOLDS
+    assert found["largest_reported_to_busy"] == HOLDS
     assert found["tiny_largest_occupancy"] == NOT_TESTABLE  # no counters
     assert len(load(tmp_path / "output" / study.MEASUREMENTS).points) == 1

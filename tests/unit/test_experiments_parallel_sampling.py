@@ -1,6 +1,5 @@
 """What the study of parallel sampling makes of runs of its workload, and of the model."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 import numpy
 import pandas
 import pytest
+from executed_runs import leave_run
 
 from experiments import case_study, sampling_model, statistics
 from experiments.case_study import CaseStudy
@@ -221,6 +221,7 @@ def test_parts_of_free_workers_are_their_own_and_the_wait_for_the_slowest() -> N
         ),
         ("worker_0", "(none)", "inference", "inference", "backend", 7.0),
         ("main", "sampling", "training_loop", "training_loop", "wait", 1.8),
+        ("main", "(none)", "simulation", "simulation", "python", 0.003),
     )
     found = parts_ms(breakdown, sampled_for(2, 1, sampling_s=1.8, resets=1))
     assert found == pytest.approx({"inference": 20, "simulation": 50, "reset": 50, "wait": 50, "rest": 10})
@@ -276,9 +277,8 @@ def test_options_without_a_value_are_left_out(tmp_path: Path, monkeypatch: pytes
 
 def leave(planned: StudyRun, sampled: Sampled) -> Execution:
     """What executing a run leaves: what it printed, a manifest, and a trace of a process that asks and steps."""
-    trace = planned.directory / "trace"
-    planned.directory.mkdir(parents=True)
-    process = (writer := TraceWriter(trace)).process(pid=1)
+    execution = leave_run(planned, sampled.figures)
+    process = (writer := TraceWriter(execution.trace)).process(pid=1)
     thread = process.thread()
     thread.begin_phase(1000, "sampling")
     for begin, stage in ((1000, "inference"), (3000, "simulation")):
@@ -287,14 +287,7 @@ def leave(planned: StudyRun, sampled: Sampled) -> Execution:
     thread.end(6000)
     process.stop(10_000)
     writer.write({"main_pid": 1, "exit_status": 0, "complete": True})
-    (planned.directory / "log.txt").write_text(json.dumps(sampled.figures) + "\n")
-    manifest = {
-        "machine": {"cpu": "a processor", "cores": 2, "memory_bytes": 1 << 30, "kernel": "6.1"},
-        "node": "here",
-        "description": {"python": "/bin/python", "versions": {"torch": "2.11"}},
-    }
-    (planned.directory / "manifest.json").write_text(json.dumps(manifest))
-    return Execution(planned.run, trace, 1.0, was_complete=False)
+    return execution
 
 
 def test_the_study_draws_and_judges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -313,6 +306,7 @@ def test_the_study_draws_and_judges(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     }
     page = (tmp_path / "index.html").read_text()
     assert "What the slides leave out" in page
+    assert "What bounds each run" in page and page.count("Bound by ") == 2
     hours = pandas.read_csv(tmp_path / "fig_train_time.csv")
     assert set(hours["source"]) == {*sampling_model.SOURCES.values(), "Measured rates"}
     verdicts = {(each.claim.metric, each.subject): each.verdict for each in outcome.verdicts}

@@ -1,12 +1,12 @@
 """What the scale-up study makes of the tables of recorded self-play."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pandas
 import pytest
+from executed_runs import leave_run
 
 from experiments import case_study
 from experiments.case_study import CaseStudy, read_toml
@@ -236,18 +236,9 @@ def write_trace(directory: Path) -> None:
 
 def leave(planned: StudyRun) -> Execution:
     """What executing a run leaves: a worker that plays, and a training that waits for it, in a recorded trace."""
-    planned.directory.mkdir(parents=True)
-    trace = planned.directory / "trace"
-    write_trace(trace)
-    figures = dict.fromkeys(RUN_COLUMNS, 2) | {"inference": planned.workload.name}
-    (planned.directory / "log.txt").write_text(json.dumps(figures) + "\n")
-    manifest = {
-        "machine": {"cpu": "a processor", "cores": 2, "memory_bytes": 1 << 30, "kernel": "6.1"},
-        "node": "here",
-        "description": {"python": "/bin/python", "versions": {"torch": "2.11"}},
-    }
-    (planned.directory / "manifest.json").write_text(json.dumps(manifest))
-    return Execution(planned.run, trace, 1.0, was_complete=False)
+    execution = leave_run(planned, dict.fromkeys(RUN_COLUMNS, 2) | {"inference": planned.workload.name})
+    write_trace(execution.trace)
+    return execution
 
 
 def test_tables_are_made_of_traces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -297,6 +288,7 @@ def test_the_study_draws_and_judges_this_machine_and_those_that_are_kept(
     assert outcome.missing == ["run self_play/server/repetition_0 exited with status 1"]
     page = (tmp_path / "output" / "index.html").read_text()
     assert "Measured on NVIDIA H200" in page and "upper bounds" in page
+    assert "What bounds each run" in page and page.count("Bound by ") == 1
     assert {verdict.subject for verdict in outcome.verdicts} == {THIS_MACHINE, "NVIDIA H200"}
     untested = {verdict.claim.metric for verdict in outcome.verdicts if verdict.verdict == NOT_TESTABLE}
     assert untested == {"server_waits_on_server_percent", "server_to_worker_batch", "server_to_worker_moves"}

@@ -15,12 +15,14 @@ from experiments.case_study import BUDGETS, WORKLOADS, CaseStudy, read_toml
 from experiments.claims import load_claims
 from experiments.execute import Execution, Run, RunFailedError
 from experiments.recording import Workload
-from experiments.results import Result, add_advice, mean_table, mean_transitions
+from experiments.results import Result, add_advice, add_advice_on, mean_table, mean_transitions
 from experiments.RL_framework_comparison import run as framework_comparison
 from experiments.simulator_choice import run as simulator_choice
 from rlscope.errors import IncompleteTraceError
+from rlscope.model import Category
 from rlscope.plots.page import Page
 from rlscope.plots.tables import breakdown_table
+from rlscope.trace.writer import TraceWriter
 
 NONE = pandas.DataFrame(columns=["workload", "stage", "category", "count", "per_iteration", "per_timestep"])
 FOLDERS = sorted(path.parent for path in (CHECKOUT / "experiments").glob("*/run.py"))
@@ -116,6 +118,43 @@ def test_a_page_says_what_bounds_the_first_repetition_of_each_workload(tmp_path:
     assert "<td>A2C</td><td>A2C is bound by Python.</td>" in text
     assert "<td>PPO</td><td>PPO is bound by the simulator.</td>" in text
     assert "chance" not in text
+
+
+def trace_in(category: Category, directory: Path) -> Path:
+    """Of a process that was all its time in this."""
+    process = (writer := TraceWriter(directory)).process(pid=1)
+    thread = process.thread()
+    thread.begin_operation(0, "simulation")
+    thread.begin_boundary(0, category, "call")
+    thread.end(10_000)
+    thread.end(10_000)
+    process.stop(10_000)
+    return writer.write({"main_pid": 1, "exit_status": 0, "complete": True})
+
+
+def test_a_page_says_what_bounds_recorded_runs(tmp_path: Path) -> None:
+    walker, hopper = (Workload("PPO", "PPO", environment, "on-policy") for environment in ("Walker2D", "Hopper"))
+    traces = [
+        (workload, trace_in(category, tmp_path / name))
+        for name, workload, category in (
+            ("first", walker, Category.SIMULATOR),
+            ("second", walker, Category.WAIT),
+            ("other", hopper, Category.BACKEND),
+        )
+    ]
+    page = Page("a study")
+    add_advice_on(page, traces)
+    page.write(tmp_path / "index.html")
+    text = (tmp_path / "index.html").read_text()
+    assert "<td>Walker2D</td><td>PPO</td><td>Bound by the simulator" in text
+    assert "<td>Hopper</td><td>PPO</td><td>Bound by the backend" in text
+    assert "waiting" not in text
+
+
+def test_a_page_says_nothing_where_nothing_was_recorded(tmp_path: Path) -> None:
+    add_advice_on(page := Page("a study"), [])
+    page.write(tmp_path / "index.html")
+    assert "What bounds each run" not in (tmp_path / "index.html").read_text()
 
 
 def test_metrics_that_need_a_gpu() -> None:

@@ -3,7 +3,8 @@
     python known_kernels.py --seconds 0.5
     python known_kernels.py --launches 2
 
-Spinning kernels of 2 ms fill a part of the processors with a part of the threads; one copies memory, one multiplies matrices.
+Spinning kernels of 2 ms fill a part of the processors with a part of the threads; one copies memory, one multiplies
+matrices.
 """
 
 import argparse
@@ -26,8 +27,8 @@ extern "C" __global__ void {name}(long long cycles) {{
 """
 COPY = """
 extern "C" __global__ void copy_memory(const float4* from, float4* to, long long count) {
-    for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < count; i += gridDim.x * (long long)blockDim.x)
-        to[i] = from[i];
+    long long step = gridDim.x * (long long)blockDim.x;
+    for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < count; i += step) to[i] = from[i];
 }
 """
 

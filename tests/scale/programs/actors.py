@@ -30,7 +30,8 @@ def count(limit: int) -> Iterator[int]:
 
 
 if __name__ == "__main__":
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, object_store_memory=100 * 2**20)
+    # "local": a Ray of its own, beside one that may run on this machine.
+    ray.init("local", num_cpus=2, include_dashboard=False, log_to_driver=False, object_store_memory=100 * 2**20)
     players = [Player.remote() for _ in range(int(sys.argv[1]))]
     pids = ray.get([player.play.remote() for player in players])
     numbers = count.remote(3)
