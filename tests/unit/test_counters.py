@@ -217,7 +217,7 @@ WORK = st.lists(st.tuples(st.integers(0, 900), st.integers(0, 90), st.sampled_fr
     st.lists(WORK, min_size=1, max_size=3),
     st.lists(st.tuples(st.integers(0, 9), st.integers(0, 1), st.integers(0, 1)), min_size=1, max_size=10),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_operations_and_nobody_have_all_of_every_amount(processes: list[Any], values: list[Any]) -> None:
     with TemporaryDirectory() as name:
         work = [[Work(0, 1), *(Work(at, at + length, launch) for at, length, launch in of_one)] for of_one in processes]
