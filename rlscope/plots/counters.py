@@ -32,7 +32,7 @@ def counters_figure(counters: pandas.DataFrame) -> Figure:
     places = range(len(drawn))
     colours = [STAGE_COLOUR if operation == "" else OPERATION_COLOUR for operation in drawn["operation"]]
     down = -(-len(metrics) // PANELS_ACROSS)
-    with style.paper():
+    with style.paper(), style.unknown_glyphs():
         size = (1.5 + PANEL_INCHES * PANELS_ACROSS, down * (0.6 + BAR_INCHES * max(len(drawn), 4)))
         figure = Figure(figsize=size, dpi=200)
         panels = figure.subplots(down, PANELS_ACROSS, sharey=True, squeeze=False).ravel()

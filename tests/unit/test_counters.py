@@ -360,7 +360,8 @@ def shown_by(verb: Any, *arguments: str) -> str:
 def test_counters_are_shown_with_a_warning(tmp_path: Path) -> None:
     trace = tmp_path / "trace"
     none = (NO_OPERATION, NO_OPERATION)
-    record(trace, {"main": in_each_sample(Work(10, 40), Work(40, 60, STEP), Work(60, 90, none))})
+    glyphs = ("inference", "東京 $x$")
+    record(trace, {"main": in_each_sample(Work(10, 40), Work(40, 50, STEP), Work(50, 60, glyphs), Work(60, 90, none))})
     sample(trace, {RATE: [40, 50, 60], BYTES: [8000, 0, 0]})
     sample(trace, {RATE: [1]}, uuid="GPU-b")
     RecordConfig(counters=(RATE, BYTES)).save(trace)
@@ -383,7 +384,7 @@ def test_counters_are_shown_with_a_warning(tmp_path: Path) -> None:
     add_counters(page, analysis, tmp_path, "_1")
     page.write(tmp_path / "index.html")
     assert "counters_1.png" in (tmp_path / "index.html").read_text() and (tmp_path / "counters_1.png").stat().st_size
-    assert (tmp_path / "counters_1.csv").read_text().count("\n") == 1 + 2 * (1 + 3 * 2)
+    assert (tmp_path / "counters_1.csv").read_text().count("\n") == 1 + 2 * (1 + 3 * 2 + 1)
 
 
 def test_nothing_is_shown_of_a_run_without_counters(tmp_path: Path) -> None:
