@@ -8,8 +8,8 @@ import pandas
 from experiments.statistics import Estimate, bootstrap_mean
 from rlscope.plots.reported_utilization import LINES
 
-#: The device is reported as fully used from the first on, is idle for most of the time up to the second, and is reported as
-#: used at all, in whole percent, from the third on; of 1.
+#: The device is reported as fully used from the first on, is idle for most of the time up to the second, and is used
+#: enough for what is reported, whole percents, to be compared from the third on; of 1.
 FULLY, IDLE, USED = 0.95, 0.2, 0.05
 
 

@@ -65,7 +65,8 @@ class CounterJoin:
     """The samples of a device, and when recorded work ran in them.
 
     An amount in a sample belongs to the operations that launched work which ran in it, in proportion to how long that
-    ran: of 90 in a sample with 10 us of work of inference and 20 us of backpropagation, 30 and 60.
+    ran and to how much the operation counts in a while where it is alone: of 90 in a sample with 10 us of work of
+    inference and 20 us of backpropagation 30 and 60, if neither is ever alone or both count alike.
 
     Attributes:
         worked: of each sample, whether recorded work ran in it.
@@ -79,9 +80,9 @@ class CounterJoin:
         self._raw = [RawMetric.of(metric, samples) for metric in samples.metrics]
         self._start_ns, self._end_ns = clock.monotonic_ns(samples.start_ns), clock.monotonic_ns(samples.end_ns)
         self._inside = self._work_inside(launched.work)
-        worked_ns = np.bincount(self._inside.sample, self._inside.length, minlength=len(self._start_ns))
-        self._shares = self._inside.length / worked_ns[self._inside.sample]
-        self.worked: npt.NDArray[np.bool_] = worked_ns > 0
+        operations = np.bincount(self._inside.sample, minlength=len(self._start_ns))
+        self._is_alone = operations[self._inside.sample] == 1
+        self.worked: npt.NDArray[np.bool_] = operations > 0
 
     def sums(self) -> Iterator[Sums]:
         """Of each process, then of each of its stages, each followed by its operations; at last of nobody's work."""
@@ -98,7 +99,22 @@ class CounterJoin:
 
     def _by_key(self, of_samples: Values) -> Values:
         inside = self._inside
-        return _summed(inside.group, self._shares * of_samples[inside.sample], len(self._launched.keys))
+        return _summed(inside.group, self._shares(of_samples) * of_samples[inside.sample], len(self._launched.keys))
+
+    def _shares(self, of_samples: Values) -> Values:
+        """Of each piece of work in its sample. Without a rate of its own an operation has the mean of all."""
+        inside, keys = self._inside, len(self._launched.keys)
+        alone = inside.group[self._is_alone]
+        alone_ns = _summed(alone, inside.length[self._is_alone], keys)
+        counted = _summed(alone, of_samples[inside.sample[self._is_alone]], keys)
+        mean = of_samples[self.worked].sum() / max(inside.length.sum(), 1)
+        rates = np.where(alone_ns > 0, counted / np.maximum(alone_ns, 1), mean)
+        weights = inside.length * rates[inside.group]
+        whole = np.bincount(inside.sample, weights, minlength=len(of_samples))
+        # Where all that ran counts nothing, and still something was counted.
+        nothing = whole[inside.sample] == 0
+        lengths = np.bincount(inside.sample, inside.length, minlength=len(of_samples))[inside.sample]
+        return np.where(nothing, inside.length / lengths, weights / np.where(nothing, 1.0, whole[inside.sample]))
 
     def _sums_of(self, names: Sequence[tuple[str, ...]], by_key: Sequence[RawMetric]) -> Iterator[Sums]:
         """Of all keys that have the same name, as one."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from rlscope.cli.checks import Check, exit_status, print_checks
 from rlscope.cli.container_host import KERNEL_DRIVER
+from rlscope.cli.counter_check import check_counters
 from rlscope.cli.cuda_driver import LIBRARY, NO_DEVICE, CudaError, Driver
 from rlscope.cli.cupti_probe import KERNEL, OPERATION
 from rlscope.errors import RLScopeError
@@ -44,7 +45,7 @@ class Found:
 
 
 def check_cuda() -> list[Check]:
-    """Driver, devices, libcupti and tracing; one line only where there is no GPU."""
+    """Driver, devices, libcupti, tracing and counters; one line only where there is no GPU."""
     try:
         driver = Driver()
         version, devices = driver.version(), driver.devices()
@@ -61,7 +62,9 @@ def check_cuda() -> list[Check]:
     found = record_probe(len(devices))
     if isinstance(found, Check):
         return [known, found]
-    return [known, check_devices(driver, devices, found), check_libcupti(version, found), check_tracing(found)]
+    checks = [known, check_devices(driver, devices, found), check_libcupti(version, found), check_tracing(found)]
+    path = found.status["cupti_path"]
+    return checks + check_counters(driver, devices, path) if path else checks
 
 
 def check_devices(driver: Driver, devices: list[int], found: Found) -> Check:

@@ -104,7 +104,7 @@ class Cupti:
             CuptiError: it cannot be used.
         """
         self._library = ctypes.CDLL(path)
-        missing = [name for name in PARAMETERS if not hasattr(self._library, name)]
+        missing = [name for name in PARAMETERS if not self.has(name)]
         if missing:
             raise OSError(f"counters need the libcupti of CUDA 12.6 or newer, but {path} has no {missing[0]}")
         self.call("cuptiProfilerInitialize")
@@ -135,16 +135,21 @@ class Cupti:
         field = getattr(kind, last)
         return kind(size=field.offset + field.size, **fields)
 
-    def support(self, device: int) -> list[str]:
-        """What keeps a device from being sampled, by CUPTI's names of the conditions; empty where nothing does.
+    def has(self, function: str) -> bool:
+        """Whether this libcupti has a function that only newer ones have."""
+        return hasattr(self._library, function)
+
+    def support(self, device: int, api: int = PM_SAMPLING_API) -> list[str]:
+        """What keeps a device from being profiled, by CUPTI's names of the conditions; empty where nothing does.
 
         Args:
             device: the driver's handle.
+            api: the way to profile, by CUPTI's number of it.
 
         Raises:
             CuptiError: CUPTI does not say.
         """
-        answer = self.call("cuptiProfilerDeviceSupported", device=device, api=PM_SAMPLING_API)
+        answer = self.call("cuptiProfilerDeviceSupported", device=device, api=api)
         if answer.supported == SUPPORTED:
             return []
         conditions = ("architecture", "sli", "vgpu", "confidential", "mining", "wsl")

@@ -24,6 +24,7 @@ int cuDriverGetVersion(int* version) { *version = 13000; return 0; }
 int cuDeviceGetCount(int* count) { *count = COUNT; return 0; }
 int cuDeviceGet(int* device, int index) { *device = index; return 0; }
 int cuDeviceGetName(char* name, int size, int device) { strncpy(name, "Fake GPU", size); return 0; }
+int cuDeviceGetAttribute(int* value, int attribute, int device) { *value = attribute == 75 ? 9 : 0; return 0; }
 int cuDeviceGetUuid_v2(char* uuid, int device) { memset(uuid, 0xab, 16); return 0; }
 """
 UUID = "GPU-abababab-abab-abab-abab-abababababab"
@@ -192,3 +193,32 @@ def test_counters_need_the_work_of_gpus(tmp_path: Path) -> None:
     finished = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
     assert finished.returncode == 2
     assert "--counters needs cuda among the --layers" in finished.stderr
+
+
+CHECK = """
+from rlscope.cli.checks import print_checks
+from rlscope.cli.counter_check import check_counters
+from rlscope.cli.cuda_driver import Driver
+driver = Driver()
+print_checks(check_counters(driver, driver.devices(), PATH))
+"""
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, "ok    counters   can be sampled on 0: Fake GPU (FAKE100)"),
+        ({"FAIL": "cuptiPmSamplingEnable=35"}, "note  counters   not read of 0: Fake GPU"),
+        ({"FAIL": "cuptiPmSamplingEnable=35"}, "NVreg_RestrictProfilingToAdminUsers=0"),
+        ({"FAIL": "cuptiPmSamplingEnable=1", "VGPU": "1"}, "sampled counters: not with this vgpu"),
+    ],
+)
+def test_the_check_tries_to_sample(fakes: Path, settings: dict[str, str], expected: str) -> None:
+    environment = os.environ | {"LD_LIBRARY_PATH": str(fakes)}
+    environment |= {f"FAKE_COUNTERS_{name}": value for name, value in settings.items()}
+    script = CHECK.replace("PATH", repr(str(fakes / "libcupti.so.13")))
+    finished = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
+    )
+    assert expected in finished.stdout
+    assert "note  times      of kernels are taken by CUPTI: this libcupti is older than 12.8" in finished.stdout

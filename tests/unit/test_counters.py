@@ -184,13 +184,27 @@ def test_a_stage_is_the_sum_of_its_operations_and_no_mean_of_means(tmp_path: Pat
         for value, metric in (("total", BYTES), ("busy_s", BYTES), ("while_working", RATE))
     )
     stage = ("main", "backpropagation", "")
-    assert totals[("main", *STEP)] == pytest.approx(4 + 4) and totals[("main", *UPDATE)] == pytest.approx(8)
+    # Alone, the step has 4 in 80 us; the update never is alone, and gets what 16 in 200 us of work mean.
+    of_step = 40 * 4 / 80 / (40 * 4 / 80 + 80 * 16 / 200)
+    assert totals[("main", *STEP)] == pytest.approx(4 + 12 * of_step)
+    assert totals[("main", *UPDATE)] == pytest.approx(12 * (1 - of_step))
     assert totals[stage] == totals[("main", "", "")] == pytest.approx(16)
     # What runs for both at once is busy once.
     assert busy_s[("main", *STEP)] == pytest.approx(120e-6) and busy_s[stage] == pytest.approx(160e-6)
     assert working[stage] == pytest.approx((90 + 30) * 100 / 160)
     assert rows(analysis, "while_working", RATIO)[stage] == pytest.approx((10 * 3 + 50 * 1) / 4)
     assert rows(analysis, "samples", RATIO)[stage] == 2
+
+
+def test_a_shared_sample_goes_to_who_counts_more_when_alone(tmp_path: Path) -> None:
+    record(tmp_path, {"main": [Work(0, 190, STEP), Work(190, 300, UPDATE)]})
+    # The step has one processor, the update a hundred: in the sample that both share 90 and 10 us.
+    sample(tmp_path, {BYTES: [100, 90 + 1000, 10_000], RATIO: [2, 91, 92], ACTIVE_CYCLES: [100, 90 + 1000, 10_000]})
+    analysis = analyze(open_trace(tmp_path))
+    totals = rows(analysis, "total", BYTES)
+    assert totals[("main", *STEP)] == pytest.approx(190) and totals[("main", *UPDATE)] == pytest.approx(11_000)
+    occupancy = rows(analysis, "while_working", RATIO)
+    assert occupancy[("main", *STEP)] < 3 and 91 < occupancy[("main", *UPDATE)] < 93
 
 
 def test_samples_without_recorded_work_belong_to_nobody(tmp_path: Path) -> None:

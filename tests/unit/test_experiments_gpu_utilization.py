@@ -101,7 +101,7 @@ def test_metrics() -> None:
         {
             "idle_largest_reported_percent": 100,
             "largest_reported_to_busy": 20_012 / 2,  # 2 us each 20 ms, reported as 20,002 of 20,012
-            "fully_largest_sm_efficiency": 100 * 2 / 12 / 132,
+            "fully_largest_sm_efficiency": 100 * 1000 / 1010 / 132,  # of 1 ms, 10 us apart
             "tiny_largest_occupancy": 1.6,
             "wide_sm_efficiency": 91,
             "wide_to_tiny_reported": 1,
