@@ -88,7 +88,7 @@ def trainings(directory: Path) -> dict[str, list[dict[str, Any]]]:
     commands = {
         "td3_like": [str(TD3_LIKE), "--iterations", "1000"],
         "ppo": [str(TRAIN), "--algo", "ppo", "--env", "Walker2d-v5", "--device", "cuda", "--rollout-steps", "512",
-                "--stop-after", "1024"],
+                "--stop-after", "4000"],
     }  # fmt: skip
     return {
         name: records(recorded(directory / name, AT_ONCE[0], *command).counters) for name, command in commands.items()
