@@ -3,7 +3,7 @@
 // From the start on it has a sample each interval, by CLOCK_REALTIME. The value of the metric at place k in sample i is
 // 100 * k + i % 100. FAKE_COUNTERS_FAIL=cuptiPmSamplingEnable=35 is the result of a function; FAKE_COUNTERS_PASSES=2 how many
 // passes any metrics take; a metric with "unknown" in its name is not known; FAKE_COUNTERS_FULL_AT=3: the third decoding finds the image full;
-// FAKE_COUNTERS_BACK_AT=100: from there on its clock is 173 ns behind.
+// FAKE_COUNTERS_CLOCKS_PER_US=1000: it has no interval in time; FAKE_COUNTERS_BACK_AT=100: from there on its clock is 173 ns behind.
 #include <cupti_pmsampling.h>
 #include <cupti_profiler_host.h>
 #include <cupti_profiler_target.h>
@@ -106,8 +106,9 @@ END_FAKE
 FAKE(cuptiPmSamplingDisable, CUpti_PmSampling_Disable_Params) END_FAKE
 FAKE(cuptiPmSamplingSetConfig, CUpti_PmSampling_SetConfig_Params)
   if (parameters->configSize != 8 || std::memcmp(parameters->pConfig, "CONFIGUR", 8) != 0) return CUPTI_ERROR_INVALID_PARAMETER;
-  if (parameters->triggerMode != CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_TIME_INTERVAL) return CUPTI_ERROR_INVALID_PARAMETER;
-  g_interval = parameters->samplingInterval;
+  bool is_time = parameters->triggerMode == CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_TIME_INTERVAL;
+  if (is_time && setting("FAKE_COUNTERS_CLOCKS_PER_US", 0)) return CUPTI_ERROR_NOT_SUPPORTED;
+  g_interval = parameters->samplingInterval * (is_time ? 1 : 1000) / (is_time ? 1 : setting("FAKE_COUNTERS_CLOCKS_PER_US", 1));
 END_FAKE
 FAKE(cuptiPmSamplingGetCounterDataSize, CUpti_PmSampling_GetCounterDataSize_Params)
   parameters->counterDataSize = 64;

@@ -9,9 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from rlscope.cli.cupti_profiler import (
+    GPU_CLOCK_INTERVAL,
     GPU_TIME_INTERVAL,
     IMAGE_IS_FULL,
+    INVALID_PARAMETER,
     METRIC_TYPES,
+    NOT_SUPPORTED,
     OUT_OF_MEMORY,
     PM_SAMPLING,
     Cupti,
@@ -21,6 +24,8 @@ from rlscope.cli.cupti_profiler import (
 
 #: What the device writes into until it is decoded: some seconds, at about 8 KiB a sample.
 BUFFER_BYTES = 256 << 20
+#: Of Turing and A100, which have no interval in time, only one in clocks; they change with the load.
+CLOCKS_PER_NS = 1.4
 #: Samples that can be decoded at once; CUPTI takes 33 KiB of memory for each.
 IMAGE_SAMPLES = 4000
 
@@ -117,17 +122,14 @@ class CounterDevice:
         self._cupti = host.cupti
         self._names = names_array(metrics)
         self._count = len(metrics)
-        self._config = config = host.configuration(metrics)  # CUPTI reads it whenever it decodes
+        self._config = host.configuration(metrics)  # CUPTI reads it whenever it decodes
         self._object = self._cupti.call("cuptiPmSamplingEnable", device=device).object
-        self._cupti.call(
-            "cuptiPmSamplingSetConfig",
-            object=self._object,
-            config_size=len(config),
-            config=ctypes.addressof(config),
-            buffer_bytes=BUFFER_BYTES,
-            interval=interval_ns,
-            trigger=GPU_TIME_INTERVAL,
-        )
+        try:
+            self._configure(interval_ns, GPU_TIME_INTERVAL)
+        except CuptiError as error:
+            if error.status not in (NOT_SUPPORTED, INVALID_PARAMETER):
+                raise
+            self._configure(round(interval_ns * CLOCKS_PER_NS), GPU_CLOCK_INTERVAL)
         size = self._cupti.call(
             "cuptiPmSamplingGetCounterDataSize",
             object=self._object,
@@ -154,6 +156,17 @@ class CounterDevice:
         self._has_begun = False  # taken a sample since the start
         self._is_counting = False
         self._last_end_ns = 0
+
+    def _configure(self, interval: int, trigger: int) -> None:
+        self._cupti.call(
+            "cuptiPmSamplingSetConfig",
+            object=self._object,
+            config_size=len(self._config),
+            config=ctypes.addressof(self._config),
+            buffer_bytes=BUFFER_BYTES,
+            interval=interval,
+            trigger=trigger,
+        )
 
     def start(self) -> tuple[int, int]:
         """Begins to count; CLOCK_MONOTONIC before and after, in nanoseconds."""

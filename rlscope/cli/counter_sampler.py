@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from rlscope import _native
 from rlscope.cli.counter_device import CounterDevice, CounterHost, Samples, explain
 from rlscope.cli.cuda_driver import CudaError, Driver
@@ -86,10 +88,11 @@ class SampledDevice:
         )
 
     def _count_lost(self, samples: Samples) -> None:
-        ends = [self._end_ns if self._end_ns is not None else int(samples.start_ns[0]), *samples.end_ns.tolist()]
-        gaps_ns = (start - end for start, end in zip(samples.start_ns.tolist(), ends, strict=False))
-        self.lost_samples += sum(round(gap / self._interval_ns) for gap in gaps_ns)
-        self._end_ns = ends[-1]
+        before_ns = samples.start_ns[0] if self._end_ns is None else self._end_ns
+        gaps_ns = samples.start_ns - np.concatenate([[before_ns], samples.end_ns[:-1]])
+        length_ns = np.median(samples.end_ns - samples.start_ns)  # of an interval in clocks nobody else knows
+        self.lost_samples += int(np.rint(gaps_ns / length_ns).sum())
+        self._end_ns = int(samples.end_ns[-1])
 
 
 def host_of(cupti: Cupti, index: int, handle: int) -> CounterHost:

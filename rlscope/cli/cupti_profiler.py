@@ -5,14 +5,18 @@ from collections.abc import Sequence
 from ctypes import POINTER, c_char_p, c_double, c_int, c_size_t, c_uint8, c_uint32, c_uint64, c_void_p
 from typing import Any
 
-#: CUpti_ProfilerType, CUpti_Profiler_API, CUpti_PmSampling_TriggerMode: the values for sampling at a fixed interval.
+#: CUpti_ProfilerType, CUpti_Profiler_API: the values for sampling at an interval.
 PM_SAMPLING = 1
 PM_SAMPLING_API = 3
+#: CUpti_PmSampling_TriggerMode: an interval in clocks of the device, and one in nanoseconds.
+GPU_CLOCK_INTERVAL = 0
 GPU_TIME_INTERVAL = 1
 METRIC_TYPES = (0, 1, 2)  # counters, ratios, throughputs
 #: CUpti_PmSampling_DecodeStopReason.
 IMAGE_IS_FULL = 1
+INVALID_PARAMETER = 1
 OUT_OF_MEMORY = 8
+NOT_SUPPORTED = 27
 SUPPORTED = 3
 
 _IMAGE = [("image", c_void_p), ("image_size", c_size_t)]

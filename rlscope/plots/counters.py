@@ -1,5 +1,7 @@
 """Hardware counters as bars: one panel per counter, one bar per stage and per operation that launched work."""
 
+import re
+
 import pandas
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
@@ -13,6 +15,8 @@ PANEL_INCHES = 1.6
 STAGE_COLOUR, OPERATION_COLOUR = "tab:blue", "#b3cde3"
 MOST_BARS = 24
 PANELS_ACROSS = 3
+#: Of a label below a panel.
+LINE_CHARACTERS = 18
 KEYS = list(COUNTER_KEYS)
 
 
@@ -41,12 +45,22 @@ def counters_figure(counters: pandas.DataFrame) -> Figure:
         for axes, metric in zip(panels, metrics, strict=False):
             rows = drawn.merge(of_stages[of_stages["metric"] == metric["metric"]], on=KEYS, how="left")
             axes.barh(places, rows["while_working"].fillna(rows["total"]).fillna(0), color=colours, edgecolor="black")
-            axes.set_xlabel(as_label(counter_label(metric["metric"], metric["unit"])))
+            axes.set_xlabel(_in_lines(as_label(counter_label(metric["metric"], metric["unit"]))))
             axes.xaxis.set_major_formatter(EngFormatter())
         panels[0].set_yticks(places, names)
         panels[0].invert_yaxis()
         figure.tight_layout()
     return figure
+
+
+def _in_lines(label: str) -> str:
+    """A label no wider than its panel; names of counters have no spaces, and break behind their parts."""
+    lines = [""]
+    for part in re.split(r"(?<=[_. ])", label):
+        if lines[-1] and len(lines[-1] + part) > LINE_CHARACTERS:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(line.strip() for line in lines)
 
 
 def _name(row: dict[str, object], has_processes: bool, has_devices: bool) -> str:

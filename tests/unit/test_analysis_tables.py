@@ -74,7 +74,8 @@ def test_document(analysis: Analysis) -> None:
             {"machine": DEFAULT_BOOT_ID.hex()[:8], "boot_id": DEFAULT_BOOT_ID.hex(), "processes": 3,
              "placed": "reference", "ahead_s": 0.0, "error_s": 0.0, "drift_ppm": 0.0, "unanswered": 0},
         ],
-        "gpu": [], "gpu_operations": [], "counters": [], "counter_runs": None, "device_timeline": [], "dependencies": [],
+        "gpu": [], "gpu_operations": [], "counters": [], "counter_runs": None,
+        "device_timeline": [], "dependencies": [],
         "iterations": 2, "timesteps": 100, "total_timesteps": 1000, "extrapolated_s": pytest.approx(7e-6),
         "correction": None, "uncorrected": "no calibration was given",
     }  # fmt: skip

@@ -118,6 +118,16 @@ def test_a_full_image_starts_sampling_afresh_and_the_loss_is_counted(fakes: Path
     assert device["lost_samples"] == round(gaps_ns.sum() / INTERVAL_NS)
 
 
+def test_a_device_without_an_interval_in_time_counts_clocks(fakes: Path, tmp_path: Path) -> None:
+    finished = record(fakes, tmp_path / "trace", "--counters", COUNTERS, CLOCKS_PER_US="1000", seconds=0.3)
+    assert finished.returncode == 0, finished.stderr
+    (path,) = counter_files(tmp_path / "trace")
+    samples = read_counters(path)
+    assert np.all(samples.end_ns - samples.start_ns == 1.4 * INTERVAL_NS)  # that of a device of 1.4 GHz is asked for
+    (device,) = counters_of(tmp_path / "trace")["devices"]  # type: ignore[misc, attr-defined]
+    assert device["lost_samples"] == 0
+
+
 def test_a_clock_that_steps_back_loses_no_sample(fakes: Path, tmp_path: Path) -> None:
     finished = record(fakes, tmp_path / "trace", "--counters", COUNTERS, BACK_AT="100", seconds=0.3)
     assert finished.returncode == 0, finished.stderr
