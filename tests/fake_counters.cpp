@@ -14,6 +14,11 @@
 #include <cstring>
 #include <string>
 
+#ifndef FAKE_VERSION
+#define FAKE_VERSION 130001
+#endif
+
+#ifndef FAKE_LACKS_SAMPLING  // as that of CUDA 12.4
 namespace {
 
 uint64_t g_interval = 0;
@@ -150,10 +155,12 @@ FAKE(cuptiPmSamplingCounterDataGetSampleInfo, CUpti_PmSampling_CounterData_GetSa
   }
 END_FAKE
 
+#endif
+
 // What else a libcupti must have to be taken for one.
 extern "C" {
 CUptiResult cuptiGetVersion(uint32_t* version) {
-  *version = 130001;
+  *version = FAKE_VERSION;
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiGetResultString(CUptiResult, const char** text) {

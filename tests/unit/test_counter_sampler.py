@@ -20,7 +20,7 @@ DRIVER = """
 #include <string.h>
 int cuInit(unsigned flags) { return 0; }
 int cuGetErrorString(int status, const char** text) { *text = "made to fail"; return 0; }
-int cuDriverGetVersion(int* version) { *version = 13000; return 0; }
+int cuDriverGetVersion(int* version) { *version = VERSION; return 0; }
 int cuDeviceGetCount(int* count) { *count = COUNT; return 0; }
 int cuDeviceGet(int* device, int index) { *device = index; return 0; }
 int cuDeviceGetName(char* name, int size, int device) { strncpy(name, "Fake GPU", size); return 0; }
@@ -39,12 +39,15 @@ def compile_library(source: str, output: Path, *options: str) -> None:
 def fakes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with both."""
     folder = tmp_path_factory.mktemp("fakes")
-    compile_library(DRIVER, folder / "libcuda.so.1", "-DCOUNT=1")
+    compile_library(DRIVER, folder / "libcuda.so.1", "-DCOUNT=1", "-DVERSION=13000")
+    compile_cupti(folder / "libcupti.so.13")
+    return folder
+
+
+def compile_cupti(output: Path, *options: str) -> None:
     includes = [f"-I{path}" for path in Path(sysconfig.get_path("purelib")).glob("nvidia/*/include")]
     source = TESTS / "fake_counters.cpp"
-    command = ["c++", "-std=c++17", "-shared", "-fPIC", *includes, source, "-o", folder / "libcupti.so.13"]
-    subprocess.run(command, check=True)
-    return folder
+    subprocess.run(["c++", "-std=c++17", "-shared", "-fPIC", *includes, *options, source, "-o", output], check=True)
 
 
 def record(
@@ -177,16 +180,27 @@ def test_a_counter_that_the_device_has_not(fakes: Path, tmp_path: Path) -> None:
 
 
 def test_a_libcupti_that_is_too_old(fakes: Path, tmp_path: Path) -> None:
-    source = (TESTS / "fake_counters.cpp").read_text().split("// What else a libcupti must have")[1]
-    includes = "#include <cupti_result.h>\n#include <cstdint>\n"
     old = tmp_path / "libcupti.so.13"
-    folders = [f"-I{path}" for path in Path(sysconfig.get_path("purelib")).glob("nvidia/*/include")]
-    command = ["c++", "-shared", "-fPIC", "-x", "c++", "-", "-o", str(old), *folders]
-    subprocess.run(command, input=includes + "//" + source, text=True, check=True)
+    compile_cupti(old, "-DFAKE_LACKS_SAMPLING")
     environment = os.environ | {"LD_LIBRARY_PATH": str(fakes), "LD_PRELOAD": str(old)}
     command = [sys.executable, "-m", "rlscope", "record", "--counters", "list"]
     finished = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert "no counters: counters need the libcupti of CUDA 12.6 or newer" in finished.stdout
+
+
+def test_the_libcupti_of_cuda_12_samples_with_a_driver_of_cuda_12(tmp_path: Path) -> None:
+    folder = tmp_path / "cuda12"
+    folder.mkdir()
+    compile_library(DRIVER, folder / "libcuda.so.1", "-DCOUNT=1", "-DVERSION=12060")
+    compile_cupti(folder / "libcupti.so.12", "-DFAKE_VERSION=24")
+    environment = os.environ | {"LD_LIBRARY_PATH": str(folder)}  # that of CUDA 13 is found first, and is too new
+    command = [sys.executable, "-m", "rlscope", "record", "-o", str(tmp_path / "trace"), "--counters", COUNTERS, "--"]
+    finished = subprocess.run(
+        [*command, sys.executable, "-c", ""], env=environment, capture_output=True, text=True, check=False
+    )
+    assert finished.returncode == 0, finished.stderr
+    assert "counters" not in finished.stderr
+    assert counters_of(tmp_path / "trace")["error"] is None
 
 
 def test_the_list_has_friendly_names_and_the_devices_own(fakes: Path, tmp_path: Path) -> None:

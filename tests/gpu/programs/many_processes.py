@@ -1,7 +1,7 @@
 """Several processes at once, each with a kernel of 10 us every millisecond: what does the driver report of them?
 
-    rlscope record --no-auto -o trace -- python many_processes.py 8
-    rlscope analyze trace --json      # device_timeline: busy and reported
+rlscope record --no-auto -o trace -- python many_processes.py 8
+rlscope analyze trace --json      # device_timeline: busy and reported
 """
 
 import subprocess
