@@ -12,7 +12,7 @@ from experiments.execute import LOG, Execution
 from experiments.kept import Measured
 from experiments.printed import figures_in
 from experiments.recording import StudyRun
-from rlscope.analysis.breakdown import Analysis, analyze
+from rlscope.analysis.breakdown import Analysis, analyze, records
 from rlscope.analysis.utilization import mean_utilization
 from rlscope.errors import IncompleteTraceError
 from rlscope.plots.tables import write_csv
@@ -80,7 +80,7 @@ def points_of_run(repetition: int, execution: Execution) -> list[dict[str, Any]]
     analysis = analyze(open_trace(execution.trace))
     uuid = uuid_of(analysis)
     busy_s = analysis.gpu_operations.groupby("operation")["busy_s"].sum()
-    counters = counters_of(analysis.to_json_dict().get("counters", []))
+    counters = counters_of(records(analysis.counters))
     rows = []
     for point in printed["points"]:
         start_ns, end_ns = point["start_ns"], point["end_ns"]
