@@ -70,23 +70,15 @@ class CounterJoin:
 
     Attributes:
         worked: of each sample, whether recorded work ran in it.
-        recorded: of each sample, whether work could have been recorded in it.
     """
 
-    def __init__(self, samples: CounterSamples, launched: LaunchedWork, recorded_ns: tuple[int, int]) -> None:
-        """Finds the clock of the device, of which there is at least one sample.
-
-        Args:
-            samples: of the device.
-            launched: what ran on it.
-            recorded_ns: when the recording of who used it began and ended, by CLOCK_MONOTONIC.
-        """
+    def __init__(self, samples: CounterSamples, launched: LaunchedWork) -> None:
+        """Finds the clock of the device, of which there is at least one sample."""
         clock = counter_clock(samples, launched.kernels)
         self._launched = launched
         self._active = samples.columns[ACTIVE_CYCLES] != 0
         self._raw = [RawMetric.of(metric, samples) for metric in samples.metrics]
         self._start_ns, self._end_ns = clock.monotonic_ns(samples.start_ns), clock.monotonic_ns(samples.end_ns)
-        self.recorded: npt.NDArray[np.bool_] = (self._end_ns > recorded_ns[0]) & (self._start_ns < recorded_ns[1])
         self._inside = self._work_inside(launched.work)
         operations = np.bincount(self._inside.sample, minlength=len(self._start_ns))
         self._is_alone = operations[self._inside.sample] == 1
@@ -143,7 +135,7 @@ class CounterJoin:
 
     def _nobodys(self) -> Iterator[Sums]:
         is_any = np.logical_or.reduce([self._active, *(raw.amounts != 0 for raw in self._raw)])
-        place = np.flatnonzero(is_any & ~self.worked & self.recorded)
+        place = np.flatnonzero(is_any & ~self.worked)
         if len(place):
             busy_s = float((self._end_ns - self._start_ns)[place].sum()) / NS_PER_S
             values = tuple(

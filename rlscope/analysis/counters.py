@@ -92,7 +92,7 @@ def counters_of(swept: TraceSweep, devices: Sequence[Device], breakdown: pd.Data
         device = by_uuid.get(samples.uuid)
         join = None
         if device is not None and len(samples.start_ns):
-            join = CounterJoin(samples, launched_work(device, recover), _recorded_ns(device))
+            join = CounterJoin(samples, launched_work(device, recover))
             rows += [row for sums in join.sums() for row in _rows(device.number, sums, open_s.get(sums.key, 0.0))]
         sampled.append(
             SampledDevice(
@@ -167,18 +167,7 @@ def _unattributed_share(samples: CounterSamples, join: CounterJoin | None) -> fl
     active = samples.columns[ACTIVE_CYCLES]
     if not active.sum():
         return None
-    if join is None:
-        return 1.0
-    recorded = active[join.recorded].sum()
-    return float(active[join.recorded & ~join.worked].sum() / recorded) if recorded else None
-
-
-def _recorded_ns(device: Device) -> tuple[int, int]:
-    """CLOCK_MONOTONIC from the first to the last instant in which a process that used the device was recorded."""
-    processes = [user.process for user in device.users]
-    starts = [process.file.clock.monotonic_ns(process.found["start_ticks"]) for process in processes]
-    ends = [process.file.clock.monotonic_ns(process.found["end_ticks"]) for process in processes]
-    return min(starts), max(ends)
+    return 1.0 if join is None else float(active[~join.worked].sum() / active.sum())
 
 
 def _open_seconds(breakdown: pd.DataFrame) -> dict[Key, float]:

@@ -224,16 +224,6 @@ def test_samples_without_recorded_work_belong_to_nobody(tmp_path: Path) -> None:
     assert analysis.counter_runs.devices[0].unattributed_share == pytest.approx(1 / 4)
 
 
-def test_samples_after_the_recording_belong_to_no_row(tmp_path: Path) -> None:
-    record(tmp_path, {"main": [Work(10, 90)]})
-    after = [7] * 5
-    sample(tmp_path, {BYTES: [1, *[0] * 9, *after], ACTIVE_CYCLES: [1, *[0] * 9, *after]})
-    analysis = analyze(open_trace(tmp_path))
-    assert ("", "", UNATTRIBUTED) not in rows(analysis, "total", BYTES)
-    assert analysis.counter_runs is not None
-    assert analysis.counter_runs.devices[0].unattributed_share == 0
-
-
 WORK = st.lists(st.tuples(st.integers(0, 900), st.integers(0, 90), st.sampled_from([ACT, STEP, UPDATE])), max_size=9)
 
 
