@@ -102,13 +102,9 @@ def host_of(cupti: Cupti, index: int, handle: int) -> CounterHost:
         CountersError: it has none for us.
     """
     try:
-        conditions = cupti.support(handle)
-    except CuptiError:
-        conditions = []
-    try:
         return CounterHost(cupti, index)
     except CuptiError as error:
-        raise CountersError(explain(error, conditions)) from error
+        raise CountersError(explain(error, cupti.support(handle))) from error
 
 
 def check_passes(host: CounterHost, metrics: tuple[CounterMetric, ...]) -> None:

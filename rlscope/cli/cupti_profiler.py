@@ -144,16 +144,19 @@ class Cupti:
         return hasattr(self._library, function)
 
     def support(self, device: int, api: int = PM_SAMPLING_API) -> list[str]:
-        """What keeps a device from being profiled, by CUPTI's names of the conditions; empty where nothing does.
+        """What keeps a device from being profiled, by CUPTI's names of the conditions.
 
         Args:
             device: the driver's handle.
             api: the way to profile, by CUPTI's number of it.
 
-        Raises:
-            CuptiError: CUPTI does not say.
+        Returns:
+            Empty where nothing does, and where CUPTI does not say.
         """
-        answer = self.call("cuptiProfilerDeviceSupported", device=device, api=api)
+        try:
+            answer = self.call("cuptiProfilerDeviceSupported", device=device, api=api)
+        except CuptiError:
+            return []
         if answer.supported == SUPPORTED:
             return []
         conditions = ("architecture", "sli", "vgpu", "confidential", "mining", "wsl")

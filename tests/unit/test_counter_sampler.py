@@ -232,6 +232,7 @@ print_checks(check_counters(driver, driver.devices(), PATH))
     ("settings", "expected"),
     [
         ({}, "ok    counters   can be sampled on 0: Fake GPU (FAKE100)"),
+        ({"FAIL": "cuptiProfilerDeviceSupported=999"}, "ok    counters   can be sampled on 0: Fake GPU (FAKE100)"),
         ({"FAIL": "cuptiPmSamplingEnable=35"}, "note  counters   not read of 0: Fake GPU"),
         ({"FAIL": "cuptiPmSamplingEnable=35"}, "NVreg_RestrictProfilingToAdminUsers=0"),
         ({"FAIL": "cuptiPmSamplingEnable=1", "VGPU": "1"}, "sampled counters: not with this vgpu"),
