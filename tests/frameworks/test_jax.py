@@ -65,7 +65,8 @@ def test_a_compiled_function_is_in_the_stage_that_was_met_in_it(record_pytorch: 
     for stage in STAGES:
         assert entries.pop((stage, stage)) == calls[stage]
         seconds = recording.seconds(operation=stage, category="backend")
-        assert seconds == pytest.approx(printed["seconds"][stage], rel=TOLERANCE, abs=2e-3), stage
+        # Calls of 50 us: whoever interrupts one between the stopwatch and the boundary adds more than all of them take.
+        assert 0.8 * printed["least_seconds"][stage] <= seconds <= (1 + TOLERANCE) * printed["seconds"][stage], stage
     # Nobody can say how the time of one call is divided between what it does.
     assert entries.pop(("(none)", "simulation+inference")) == calls["simulation+inference"]
     assert entries[("(none)", "(none)")] > calls["neither"]
