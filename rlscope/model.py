@@ -1,5 +1,6 @@
-"""The vocabulary as types: categories, resources and stages. Standard library only."""
+"""The vocabulary as types: categories, resources, stages, and what is both recorded and read. Standard library only."""
 
+from dataclasses import dataclass
 from enum import Enum, IntEnum
 
 NO_OPERATION = "(none)"
@@ -64,3 +65,18 @@ class Resource(str, Enum):
     GPU = "gpu"
     BOTH = "cpu+gpu"
     IDLE = "idle"
+
+
+@dataclass(frozen=True)
+class ClockExchange:
+    """What a process learnt by asking the machine of `rlscope record` for the time once; both read CLOCK_MONOTONIC.
+
+    Attributes:
+        monotonic_ns: the process's own clock, in the middle of the exchange.
+        offset_ns: how far the other clock was ahead of it then.
+        error_ns: the most that the offset is wrong by.
+    """
+
+    monotonic_ns: int
+    offset_ns: int
+    error_ns: int

@@ -1,6 +1,7 @@
 """Groups of numbered, stacked bars with their keys: what breakdowns and transitions look like alike."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Any
 
 import pandas
 from matplotlib.axes import Axes
@@ -20,6 +21,10 @@ from rlscope.text import printable
 
 GROUP_WIDTH = 0.67
 KEYS_LEFT = 1.02  # in widths of the axes
+#: Where a legend is: right of the axes, level with their top.
+BESIDE: Mapping[str, Any] = {"loc": "upper left", "bbox_to_anchor": (KEYS_LEFT, 1.0), "borderaxespad": 0}
+#: How large a legend's boxes are, so that one sees their hatch.
+HATCHED: Mapping[str, Any] = {"handlelength": 2.6, "handleheight": 1.7}
 LONGEST_NAME = 60  # characters under a group of bars
 
 Look = tuple[str, str]  # fill colour and hatch
@@ -87,12 +92,9 @@ def draw_keys(figure: Figure, top: Axes, bottom: Axes, looks: Iterable[Patch], s
     """Put the legend right of the uppermost axes, and right of the lowest the box that says what the numbers mean."""
     legend = figure.legend(
         handles=list(looks),
-        loc="upper left",
-        bbox_to_anchor=(KEYS_LEFT, 1.0),
+        **BESIDE,
         bbox_transform=top.transAxes,
-        borderaxespad=0,
-        handlelength=2.6,
-        handleheight=1.7,
+        **HATCHED,
         handletextpad=0.5,
         labelspacing=0.35,
     )

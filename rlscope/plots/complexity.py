@@ -5,7 +5,7 @@ import pandas
 from matplotlib.figure import Figure
 
 from rlscope.plots import style
-from rlscope.plots.bars import KEYS_LEFT
+from rlscope.plots.bars import BESIDE
 
 PANEL_INCHES = (1.75, 1.5)
 COLOURS = "viridis"
@@ -57,10 +57,8 @@ def complexity_figure(table: pandas.DataFrame) -> Figure:
         )
         figure.legend(
             handles=handles,
-            loc="upper left",
-            bbox_to_anchor=(KEYS_LEFT, 1.0),
+            **BESIDE,
             bbox_transform=grid[0][-1].transAxes,
-            borderaxespad=0,
         )
         figure.subplots_adjust(wspace=0.08, hspace=0.12)
     return figure

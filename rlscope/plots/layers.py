@@ -4,7 +4,7 @@ import pandas
 from matplotlib.figure import Figure
 
 from rlscope.plots import style
-from rlscope.plots.bars import GROUP_WIDTH, KEYS_LEFT, category_patch, resource_patch
+from rlscope.plots.bars import BESIDE, GROUP_WIDTH, HATCHED, category_patch, resource_patch
 from rlscope.plots.breakdown import PUBLISHED_CATEGORIES, PUBLISHED_RESOURCES, look, shown
 from rlscope.plots.tables import in_stack_order
 
@@ -51,11 +51,8 @@ def layers_figure(table: pandas.DataFrame) -> Figure:
         axes.legend(
             handles=[category_patch(name) for name in sorted(present, key=style.CATEGORY_ORDER.index, reverse=True)]
             + [resource_patch(name) for name in reversed(on)],
-            loc="upper left",
-            bbox_to_anchor=(KEYS_LEFT, 1.0),
-            borderaxespad=0,
-            handlelength=2.6,
-            handleheight=1.7,
+            **BESIDE,
+            **HATCHED,
         )
     return figure
 
@@ -81,5 +78,5 @@ def crossings_figure(table: pandas.DataFrame) -> Figure:
         axes.set_ylabel("Per call")
         low, high = axes.get_ylim()
         axes.set_ylim(min(low, 0.5), max(high, 20))
-        axes.legend(loc="upper left", bbox_to_anchor=(KEYS_LEFT, 1.0), borderaxespad=0)
+        axes.legend(**BESIDE)
     return figure

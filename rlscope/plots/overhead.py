@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from rlscope.plots import style
-from rlscope.plots.bars import KEYS_LEFT, name_groups
+from rlscope.plots.bars import BESIDE, name_groups
 
 BAR_WIDTH = 0.36
 BARS_TO_OVERHEAD = (2.2, 1)  # heights of the upper and the lower panels
@@ -62,10 +62,8 @@ def overhead_figure(table: pandas.DataFrame, labels: Mapping[str, str], panels: 
         pieces = [*reversed(sources), CORRECTED, UNRECORDED, ADDED]
         figure.legend(
             handles=[Patch(color=colour, label=label) for _, label, colour in pieces],
-            loc="upper left",
-            bbox_to_anchor=(KEYS_LEFT, 1.0),
+            **BESIDE,
             bbox_transform=upper[-1].transAxes,
-            borderaxespad=0,
         )
         figure.align_xlabels(lower)
         figure.subplots_adjust(wspace=0.06, hspace=0.08)

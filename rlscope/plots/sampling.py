@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from rlscope.plots import style
-from rlscope.plots.bars import GROUP_WIDTH, KEYS_LEFT
+from rlscope.plots.bars import BESIDE, GROUP_WIDTH, HATCHED
 
 SOURCE_COLOURS = ("#b3cde3", "#6497b1", "#fbb4ae", "#fed9a6", "#ccebc5")
 HOUR_TICKS = {0.25: "1/4", 0.5: "1/2", 1: "1", 2: "2", 4: "4", 8: "8"}
@@ -72,9 +72,7 @@ def draw_hours(axes: Axes, samplers: list[str], table: pandas.DataFrame) -> None
     ]
     axes.legend(
         handles=[*patches, Patch(facecolor="none", edgecolor="dimgrey", linestyle="--", label="Published")],
-        loc="upper left",
-        bbox_to_anchor=(KEYS_LEFT, 1.0),
-        borderaxespad=0,
+        **BESIDE,
         fontsize=7,
     )
 
@@ -121,11 +119,8 @@ def sampling_diagnostic_figure(table: pandas.DataFrame) -> Figure:
                 Patch(facecolor=colour, hatch=hatch, edgecolor="black", label=label)
                 for colour, hatch, label in reversed(PART_LOOKS.values())
             ],
-            loc="upper left",
-            bbox_to_anchor=(KEYS_LEFT, 1.0),
-            borderaxespad=0,
-            handlelength=2.6,
-            handleheight=1.7,
+            **BESIDE,
+            **HATCHED,
         )
     return figure
 

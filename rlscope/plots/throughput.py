@@ -9,7 +9,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from rlscope.plots import style
-from rlscope.plots.bars import KEYS_LEFT, as_label
+from rlscope.plots.bars import BESIDE, as_label
 
 #: Of the implementations, alike in all figures; other families of lines get the colours that are left.
 FAMILY_COLOURS = {
@@ -51,9 +51,7 @@ def throughput_figure(table: pandas.DataFrame, limits: Mapping[str, float], labe
         axes.set_xlabel("Parallel environments")
         axes.set_ylabel(label)
         axes.legend(
-            loc="upper left",
-            bbox_to_anchor=(KEYS_LEFT, 1.0),
-            borderaxespad=0,
+            **BESIDE,
             fontsize=7,
             title="Series: plateau",
             title_fontsize=7,

@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 
 from rlscope.analysis.utilization import PROCESSES
 from rlscope.plots import style
-from rlscope.plots.bars import KEYS_LEFT, as_label
+from rlscope.plots.bars import BESIDE, as_label
 
 STRIP_INCHES = 1.05
 PROCESSES_LABEL = "Processes"
@@ -61,10 +61,8 @@ def draw_keys(figure: Figure, axes: Axes, handles: Sequence[Line2D], labels: Seq
     figure.legend(
         handles=handles,
         labels=labels,
-        loc="upper left",
-        bbox_to_anchor=(KEYS_LEFT, 1.0),
+        **BESIDE,
         bbox_transform=axes.transAxes,
-        borderaxespad=0,
     )
 
 

@@ -5,9 +5,10 @@ import os
 import socket
 import struct
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
+from rlscope.model import ClockExchange
 from rlscope.record.config import ClockSource
 
 MAGIC = b"RLSCLK1\0"
@@ -22,22 +23,7 @@ PATIENCE_S = 0.05
 REPEAT_S = 0.01
 
 
-@dataclass(frozen=True)
-class Exchange:
-    """One question and its answer, both clocks being CLOCK_MONOTONIC.
-
-    Attributes:
-        monotonic_ns: this machine's clock, in the middle of the exchange.
-        offset_ns: how far the other clock was ahead of it then.
-        error_ns: the most that the offset can be wrong by.
-    """
-
-    monotonic_ns: int
-    offset_ns: int
-    error_ns: int
-
-
-def exchange(asked_ns: int, came_ns: int, left_ns: int, received_ns: int) -> Exchange | None:
+def exchange(asked_ns: int, came_ns: int, left_ns: int, received_ns: int) -> ClockExchange | None:
     """Offset and error from the four times of RFC 5905, section 8; None for times that cannot be.
 
     How the time that both packets were under way divides between them is not known, so the offset is known to half.
@@ -52,14 +38,14 @@ def exchange(asked_ns: int, came_ns: int, left_ns: int, received_ns: int) -> Exc
     if left_ns < came_ns or delay_ns < 0:
         return None
     offset_ns = ((came_ns - asked_ns) + (left_ns - received_ns)) // 2
-    return Exchange((asked_ns + received_ns) // 2, offset_ns, (delay_ns + 1) // 2)
+    return ClockExchange((asked_ns + received_ns) // 2, offset_ns, (delay_ns + 1) // 2)
 
 
-def best_exchange(source: ClockSource) -> Exchange | None:
+def best_exchange(source: ClockSource) -> ClockExchange | None:
     """Asks some times and keeps the shortest exchange; None where nobody answers within `PATIENCE_S` seconds."""
     addresses = source.addresses
     asked_ns: dict[bytes, int] = {}
-    found: list[Exchange] = []
+    found: list[ClockExchange] = []
     deadline_s = time.monotonic() + PATIENCE_S
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as questions:
         while len(found) < ANSWERS and time.monotonic() < deadline_s:
@@ -76,7 +62,9 @@ def best_exchange(source: ClockSource) -> Exchange | None:
     return min(found, key=lambda candidate: candidate.error_ns, default=None)
 
 
-def _await_answer(questions: socket.socket, asked_ns: dict[bytes, int], until_s: float) -> tuple[str, Exchange] | None:
+def _await_answer(
+    questions: socket.socket, asked_ns: dict[bytes, int], until_s: float
+) -> tuple[str, ClockExchange] | None:
     """The first answer to any of the questions, and who gave it."""
     while (left_s := until_s - time.monotonic()) > 0:
         questions.settimeout(left_s)
@@ -101,7 +89,7 @@ class RemoteClock:
 
     def __init__(self, source: ClockSource) -> None:
         self._source = source
-        self._exchanges: list[Exchange] = []
+        self._exchanges: list[ClockExchange] = []
         self._unanswered = 0
 
     def ask(self) -> None:

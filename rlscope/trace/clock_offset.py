@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from rlscope.model import ClockExchange
 from rlscope.trace.clock import Clock
 
 #: By how much a clock's rate may be off, in nanoseconds per second: PHI of RFC 5905.
@@ -15,22 +16,7 @@ LIMIT_NS = 1 << 62
 FINE = 1 << 60
 
 
-@dataclass(frozen=True)
-class Exchange:
-    """What a process learnt by asking once.
-
-    Attributes:
-        monotonic_ns: CLOCK_MONOTONIC of its machine.
-        offset_ns: how far that of the machine of `rlscope record` was ahead.
-        error_ns: the most that the offset is wrong by.
-    """
-
-    monotonic_ns: int
-    offset_ns: int
-    error_ns: int
-
-
-def exchanges_in(properties: Mapping[str, object]) -> list[Exchange]:
+def exchanges_in(properties: Mapping[str, object]) -> list[ClockExchange]:
     """Those that a process wrote; what cannot be one is left out."""
     clock = properties.get("clock")
     listed = clock.get("exchanges") if isinstance(clock, dict) else None
@@ -38,7 +24,7 @@ def exchanges_in(properties: Mapping[str, object]) -> list[Exchange]:
     for item in listed if isinstance(listed, list) else []:
         monotonic_ns, offset_ns, error_ns = (time_in(item, name) for name in ("monotonic_ns", "offset_ns", "error_ns"))
         if monotonic_ns is not None and offset_ns is not None and error_ns is not None and error_ns >= 0:
-            found.append(Exchange(monotonic_ns, offset_ns, error_ns))
+            found.append(ClockExchange(monotonic_ns, offset_ns, error_ns))
     return found
 
 
@@ -111,7 +97,7 @@ class ClockOffset:
         )
 
 
-def clock_offset(exchanges: Iterable[Exchange]) -> ClockOffset | None:
+def clock_offset(exchanges: Iterable[ClockExchange]) -> ClockOffset | None:
     """From the best exchanges of the first and the second half of a machine's time; None without any.
 
     The clocks' drift is used where it is greater than what the two exchanges may be wrong by, and better known than a

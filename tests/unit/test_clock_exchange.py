@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlscope.errors import UsageError
+from rlscope.model import ClockExchange
 from rlscope.record import clock_exchange
 from rlscope.record.boot import boot_id
 from rlscope.record.clock_exchange import (
     ANSWER,
     MAGIC,
     QUESTION,
-    Exchange,
     RemoteClock,
     best_exchange,
     exchange,
@@ -46,7 +46,7 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_offset_and_error() -> None:
     # The question takes 100 ns, the answer 300 ns; the other clock is 5 minutes ahead.
     found = exchange(asked_ns=1_000, came_ns=300 * S + 1_100, left_ns=300 * S + 1_150, received_ns=1_450)
-    assert found == Exchange(monotonic_ns=1_225, offset_ns=300 * S - 100, error_ns=200)
+    assert found == ClockExchange(monotonic_ns=1_225, offset_ns=300 * S - 100, error_ns=200)
 
 
 @given(TIMES, st.integers(-(1 << 60), 1 << 60), DELAYS, DELAYS, DELAYS)

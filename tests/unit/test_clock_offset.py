@@ -4,14 +4,15 @@ from dataclasses import replace
 
 import pytest
 
+from rlscope.model import ClockExchange
 from rlscope.trace.clock import Clock
-from rlscope.trace.clock_offset import ClockOffset, Exchange, clock_offset, exchanges_in
+from rlscope.trace.clock_offset import ClockOffset, clock_offset, exchanges_in
 
 S = 1_000_000_000
 OWN = Clock(reference_ticks=1_000, reference_ns=5 * S, ns_per_denominator=616, denominator=100, realtime_offset_ns=7)
 
 
-def offset_of(*exchanges: Exchange) -> ClockOffset:
+def offset_of(*exchanges: ClockExchange) -> ClockOffset:
     found = clock_offset(exchanges)
     assert found is not None
     return found
@@ -22,7 +23,7 @@ def test_nothing_asked() -> None:
 
 
 def test_one_exchange() -> None:
-    offset = offset_of(Exchange(10 * S, 300 * S, 40_000))
+    offset = offset_of(ClockExchange(10 * S, 300 * S, 40_000))
     assert [offset.at(time_ns) for time_ns in (0, 10 * S, 99 * S)] == [300 * S] * 3
     # 15 millionths of the time before and after it, as RFC 5905 allows a clock.
     assert offset.error_ns(10 * S, 10 * S) == 40_000
@@ -32,7 +33,7 @@ def test_one_exchange() -> None:
 
 
 def test_the_best_exchange_counts() -> None:
-    exchanges = [Exchange(10 * S, 5_000, 900), Exchange(11 * S, 5_200, 50), Exchange(20 * S, 5_700, 800)]
+    exchanges = [ClockExchange(10 * S, 5_000, 900), ClockExchange(11 * S, 5_200, 50), ClockExchange(20 * S, 5_700, 800)]
     offset = offset_of(*reversed(exchanges))
     assert offset.at(15 * S) == 5_200
     # Between the two exchanges it rests on: the other one says up to 5_700 + 800.
@@ -41,7 +42,7 @@ def test_the_best_exchange_counts() -> None:
 
 def test_drift() -> None:
     """The other clock gains 20 us in each second, which is 20 ppm."""
-    offset = offset_of(Exchange(100 * S, -7 * S, 30_000), Exchange(200 * S, -7 * S + 2_000_000, 50_000))
+    offset = offset_of(ClockExchange(100 * S, -7 * S, 30_000), ClockExchange(200 * S, -7 * S + 2_000_000, 50_000))
     assert offset.drift == pytest.approx(20e-6)
     assert [offset.at(time_ns) for time_ns in (50 * S, 100 * S, 150 * S)] == [
         -7 * S - 1_000_000,
@@ -56,13 +57,13 @@ def test_drift() -> None:
 @pytest.mark.parametrize(
     "last",
     [
-        Exchange(200 * S, -7 * S + 70_000, 50_000),  # no more than the two may be wrong by
-        Exchange(101 * S, -7 * S + 200_000, 50_000),  # too soon after the first to know a rate from it
-        Exchange(200 * S, -6 * S, 50_000),  # no clock drifts so much: one of them was set
+        ClockExchange(200 * S, -7 * S + 70_000, 50_000),  # no more than the two may be wrong by
+        ClockExchange(101 * S, -7 * S + 200_000, 50_000),  # too soon after the first to know a rate from it
+        ClockExchange(200 * S, -6 * S, 50_000),  # no clock drifts so much: one of them was set
     ],
 )
-def test_drift_that_is_not_known(last: Exchange) -> None:
-    offset = offset_of(Exchange(100 * S, -7 * S, 30_000), last)
+def test_drift_that_is_not_known(last: ClockExchange) -> None:
+    offset = offset_of(ClockExchange(100 * S, -7 * S, 30_000), last)
     assert offset.drift == 0.0
     assert offset.at(10 * S) == offset.at(999 * S) == -7 * S
     assert offset.error_ns(100 * S, 101 * S) == last.offset_ns + 7 * S + last.error_ns
@@ -70,7 +71,7 @@ def test_drift_that_is_not_known(last: Exchange) -> None:
 
 @pytest.mark.parametrize("offset_ns", [300 * S, -5 * S])
 def test_clock_that_is_moved(offset_ns: int) -> None:
-    clock = offset_of(Exchange(6 * S, offset_ns, 1)).place(OWN, realtime_offset_ns=1_000 * S)
+    clock = offset_of(ClockExchange(6 * S, offset_ns, 1)).place(OWN, realtime_offset_ns=1_000 * S)
     assert clock.monotonic_ns(1_100) == pytest.approx(OWN.monotonic_ns(1_100) + offset_ns, abs=1, rel=0)
     assert clock.realtime_ns(1_100) == clock.monotonic_ns(1_100) + 1_000 * S
     assert clock.ticks_at(clock.monotonic_ns(12_345)) == 12_345
@@ -81,7 +82,7 @@ def test_clock_that_is_moved(offset_ns: int) -> None:
 
 @pytest.mark.parametrize("own", [OWN, Clock(0, 0, 16, 1, 7), replace(OWN, ns_per_denominator=10 * S, denominator=S)])
 def test_clock_with_drift(own: Clock) -> None:
-    offset = offset_of(Exchange(100 * S, 300 * S, 100), Exchange(200 * S, 300 * S + 2_000_000, 100))
+    offset = offset_of(ClockExchange(100 * S, 300 * S, 100), ClockExchange(200 * S, 300 * S + 2_000_000, 100))
     clock = offset.place(own, realtime_offset_ns=0)
     for time_ns in (50 * S, 100 * S, 160 * S, 200 * S, 10_000_000 * S):
         ticks = own.ticks_at(time_ns)
@@ -106,4 +107,4 @@ def test_what_cannot_be_an_exchange_is_left_out(written: object) -> None:
 
 def test_exchanges_of_a_process() -> None:
     written = {"exchanges": [{"monotonic_ns": 1, "offset_ns": -2, "error_ns": 3, "more": 4}], "unanswered": 0}
-    assert exchanges_in({"clock": written}) == [Exchange(1, -2, 3)]
+    assert exchanges_in({"clock": written}) == [ClockExchange(1, -2, 3)]
