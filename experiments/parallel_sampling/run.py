@@ -97,9 +97,10 @@ def draw(study: CaseStudy, page: Page, sampled: Sequence[Sampled], parts: pandas
         "fig_lock_step_grids", "Milliseconds of environments' steps: each row takes as long as its longest cell."
     )
     page.heading("What was measured")
-    study.save_figure("fig_sampling_diagnostic", sampling_diagnostic_figure(mean_parts(parts)), parts)
-    page.figure("fig_sampling_diagnostic", "What a vector step is made of, by sampler.")
-    page.paragraph(PARTS)
+    if len(parts):
+        study.save_figure("fig_sampling_diagnostic", sampling_diagnostic_figure(mean_parts(parts)), parts)
+        page.figure("fig_sampling_diagnostic", "What a vector step is made of, by sampler.")
+        page.paragraph(PARTS)
     if any(run.environment == TIMED for run in sampled):
         page.paragraph("Sampling an iteration, beside the model with the same ends of episodes:")
         page.table(comparison_table(sampled))

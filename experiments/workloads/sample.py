@@ -37,6 +37,13 @@ def whole(text: str) -> int:
     return int(text)
 
 
+def seed(text: str) -> int:
+    """What random numbers begin with, as an option."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"expected a whole number, at least 0, found {text!r}")
+    return int(text)
+
+
 def milliseconds(text: str) -> float:
     """A time, as an option; in seconds."""
     with contextlib.suppress(ValueError):
@@ -75,7 +82,7 @@ def parse() -> Settings:
     ends.add_argument("--episode-length", type=whole, metavar="L", help="in steps")
     add("--phase", choices=("together", "random"), help="of episodes that have a length (default: random)")
     add("--optimize-ms", type=milliseconds, help="that optimising takes at least (default: as long as it takes)")
-    add("--seed", type=int, default=0, help="default: 0")
+    add("--seed", type=seed, default=0, help="default: 0")
     add("--cluster", action="store_true", help="rllib: two Ray nodes on this machine instead of one")
     arguments = parser.parse_args()
     check(parser, arguments)
@@ -111,6 +118,10 @@ def check(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> Non
         parser.error(
             f"--environments-per-worker: expected a divisor of {environments}, the number of environments, found "
             f"{together}"
+        )
+    if arguments.phase is not None and arguments.environment == "timed" and arguments.episode_length is None:
+        parser.error(
+            f"expected --episode-length with --phase {arguments.phase}, found none: only such episodes have one"
         )
     if arguments.cluster and arguments.sampler != "rllib":
         parser.error(f"expected --sampler rllib for --cluster, found {arguments.sampler}")

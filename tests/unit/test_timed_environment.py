@@ -84,6 +84,8 @@ def test_an_environment_ends_its_episodes_as_drawn() -> None:
         (("--environments", "2", "--environments-per-worker", "4"), "expected a divisor of 2"),
         (("--sampler", "sb3_subproc", "--environments-per-worker", "1"), "expected 24, as all environments of sb3"),
         (("--reset-probability", "0.1", "--episode-length", "10"), "not allowed with argument"),
+        (("--seed", "-1"), "--seed: expected a whole number, at least 0, found '-1'"),
+        (("--phase", "together"), "expected --episode-length with --phase together, found none"),
         (("--environment", "real", "--reset-ms", "10"), "expected --environment timed for --reset-ms"),
         (("--cluster",), "expected --sampler rllib for --cluster, found free"),
     ],
