@@ -334,8 +334,9 @@ bool add_scopes(PyObject* module) {
   default_operations = PyDict_New();
   callbacks = PyDict_New();
   waits = PyDict_New();
-  return scope_type && add_bindings() && operations && phases && joining_stages && guessed_stages && default_operations &&
-         callbacks && waits && PyModule_AddType(module, scope_type) == 0 && PyModule_AddFunctions(module, functions) == 0;
+  return scope_type && add_bindings() && operations && phases && joining_stages && guessed_stages &&
+         default_operations && callbacks && waits && PyModule_AddType(module, scope_type) == 0 &&
+         PyModule_AddFunctions(module, functions) == 0;
 }
 
 }  // namespace rlscope
