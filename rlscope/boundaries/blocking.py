@@ -46,4 +46,11 @@ BOUNDARIES = (
         "posix.waitpid",
         "posix.waitid",
     ),
+    # All that this process does is to note what others tell it, and its reads are in no function that can be named: a
+    # buffered file's lines.
+    Boundary(
+        library="multiprocessing.resource_tracker",
+        category=Category.WAIT,
+        waiting=(("multiprocessing.resource_tracker", "main"),),
+    ),
 )

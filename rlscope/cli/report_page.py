@@ -137,7 +137,11 @@ def add_processes(page: Page, analysis: Analysis, output: Path, ending: str) -> 
         name = f"process_view{ending}"
         view = process_view(analysis.phases, analysis.dependencies, NO_CORES, analysis.device_timeline)
         save(view, analysis.phases, output, name)
-        page.figure(name, "Processes side by side: how long each phase took, and who waited for whom.")
+        caption = (
+            "Processes side by side: how long each phase took, and who waited for whom. "
+            "A phase in several pieces is as long as all of them together, from where the first begins."
+        )
+        page.figure(name, caption)
     if len(phases):
         page.paragraph("Phases of each process, with the time in no phase")
         page.table(phases)

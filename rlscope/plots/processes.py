@@ -25,13 +25,18 @@ DEPENDENCY, DEPENDENCY_COLOUR = "Dependency", "#00a651"
 STRIP_COLOURS, UNKNOWN_COLOUR = "Blues", "0.85"
 WIDE_COLUMNS = 6  # more processes side by side are narrow, and their names upright
 WIDE_INCHES, NARROW_INCHES = 1.3, 0.5
+LANE_INCHES = 0.3  # that a column has at least for each of the phases in it that are at once
 GROUP_WIDTH = 0.72  # of a column; the rest is between the bars of two processes
+LANE_GAP = 0.04  # of a column
 HEIGHT_INCHES = 5.2
 STRIP_INCHES, STRIP_GAP_INCHES = 0.26, 0.28
 KEY_INCHES = 1.0
 LETTER_INCHES = 0.06  # of a name
 LINE_INCHES = 0.17
 NAME_BOX = {"boxstyle": "round,pad=0.25", "facecolor": "white", "edgecolor": "black", "linewidth": 0.6, "alpha": 0.85}
+
+#: Start and end of each thing in one place, in seconds.
+Spans = list[tuple[float, float]]
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,8 @@ class Block:
         column: from the left.
         start_s: its first instant.
         end_s: its last.
+        lane: from the left, within the column.
+        lanes: that the process has, so that no two of its phases are at the same time in one.
     """
 
     process: str
@@ -51,6 +58,18 @@ class Block:
     column: int
     start_s: float
     end_s: float
+    lane: int = 0
+    lanes: int = 1
+
+    @property
+    def width(self) -> float:
+        """Of its bars together, in columns."""
+        return GROUP_WIDTH / self.lanes - (LANE_GAP if self.lanes > 1 else 0)
+
+    @property
+    def x(self) -> float:
+        """The middle of its bars."""
+        return self.column + GROUP_WIDTH * ((self.lane + 0.5) / self.lanes - 0.5)
 
     @property
     def name(self) -> str:
@@ -67,7 +86,9 @@ def process_view(
 ) -> Figure:
     """Draw a group of bars for each process and phase, downwards from its start, and a strip for each utilisation.
 
-    Processes that do not overlap in time may share a column. Time in no phase is drawn only if there are no phases.
+    A phase that a process goes through several times is one group, as long as all its pieces together; phases of one
+    process that alternate stand side by side. Processes that do not overlap in time may share a column. Time in no
+    phase is drawn only if there are no phases.
 
     Args:
         phases: at least one row: `process`, `phase`, `start_s`, `end_s`, `wall_s`, `cpu_s`, `gpu_s`.
@@ -81,7 +102,7 @@ def process_view(
     strips = strips_of(utilization, device_timeline)
     bars = BARS if len(device_timeline) else BARS[:2]
     with style.paper():
-        width = columns * column_inches(columns)
+        width = columns * column_inches(columns, blocks)
         inches = width + len(strips) * (STRIP_INCHES + STRIP_GAP_INCHES)
         figure = Figure(figsize=(inches, HEIGHT_INCHES), dpi=200)
         axes = figure.add_axes((0, 0, width / inches, 1))
@@ -115,24 +136,49 @@ def blocks_of(phases: pandas.DataFrame) -> list[Block]:
         str(process): (first[rows.loc[rows["start_s"].idxmin(), "phase"]], natural(str(process)))
         for process, rows in shown.groupby("process", sort=False)
     }
-    taken: list[list[tuple[float, float]]] = []
+    taken: list[Spans] = []
     blocks = []
     for process in sorted(order, key=order.__getitem__):
         rows = shown[shown["process"] == process].sort_values("start_s")
         start_s, end_s = float(rows["start_s"].min()), float(rows["end_s"].max())
-        free = [
-            column
-            for column, spans in enumerate(taken)
-            if all(start_s >= other_end or end_s <= other_start for other_start, other_end in spans)
-        ]
+        free = free_places(taken, start_s, end_s)
         column = min(free, key=lambda place: abs(place - (len(taken) - 1) / 2)) if free else len(taken)
         if column == len(taken):
             taken.append([])
         taken[column].append((start_s, end_s))
-        blocks += [
-            Block(process, row["phase"], column, row["start_s"], row["end_s"]) for row in rows.to_dict("records")
-        ]
+        blocks += blocks_in(column, process, rows)
     return blocks
+
+
+def blocks_in(column: int, process: str, rows: pandas.DataFrame) -> list[Block]:
+    """Those of a process, each phase in a lane in which no other is at the same time.
+
+    Args:
+        column: of the process.
+        process: its name.
+        rows: its phases, by start.
+    """
+    taken: list[Spans] = []
+    lanes = []
+    for start_s, end_s in zip(rows["start_s"], rows["end_s"], strict=True):
+        lane = min(free_places(taken, start_s, end_s), default=len(taken))
+        if lane == len(taken):
+            taken.append([])
+        taken[lane].append((start_s, end_s))
+        lanes.append(lane)
+    return [
+        Block(process, row["phase"], column, row["start_s"], row["end_s"], lane, len(taken))
+        for row, lane in zip(rows.to_dict("records"), lanes, strict=True)
+    ]
+
+
+def free_places(taken: Sequence[Spans], start_s: float, end_s: float) -> list[int]:
+    """The places, of those taken at some times, where nothing is between two times."""
+    return [
+        place
+        for place, spans in enumerate(taken)
+        if all(start_s >= other_end or end_s <= other_start for other_start, other_end in spans)
+    ]
 
 
 def natural(name: str) -> list[tuple[str, int]]:
@@ -142,11 +188,11 @@ def natural(name: str) -> list[tuple[str, int]]:
 
 def draw_bars(axes: Axes, block: Block, seconds: Mapping[str, float], bars: Sequence[tuple[str, str, str]]) -> None:
     """Draw the bars of a block, with the seconds of the whole above and those of the device at its end."""
-    width = GROUP_WIDTH / len(bars)
-    left = block.column - GROUP_WIDTH / 2
+    width = block.width / len(bars)
+    left = block.x - block.width / 2
     for number, (column, _, colour) in enumerate(bars):
         axes.bar(left + (number + 0.5) * width, seconds[column], width, bottom=block.start_s, color=colour)
-    axes.hlines(block.start_s, left, left + GROUP_WIDTH, color="grey", linewidth=0.5)
+    axes.hlines(block.start_s, left, left + block.width, color="grey", linewidth=0.5)
     annotate(axes, seconds_text(seconds["wall_s"]), left, block.start_s, 1.5, "bottom")
     if len(bars) == len(BARS):
         x = left + (len(bars) - 0.5) * width
@@ -171,10 +217,12 @@ def draw_names(axes: Axes, blocks: Sequence[Block], columns: int) -> None:
     lowest: dict[int, float] = {}
     for block in blocks:
         needed = 2.5 * LINE_INCHES if is_wide else LETTER_INCHES * len(block.name)
-        is_beside = second_inches * (block.end_s - block.start_s) < needed and has_room(block, blocks, columns)
-        x, y = float(block.column), (block.start_s + block.end_s) / 2
+        is_small = block.lanes == 1 and second_inches * (block.end_s - block.start_s) < needed
+        is_beside = is_small and has_room(block, blocks, columns)
+        is_level = is_beside or (is_wide and block.lanes == 1)
+        x, y = block.x, (block.start_s + block.end_s) / 2
         if is_beside:
-            x += GROUP_WIDTH / 2 + 0.08
+            x += block.width / 2 + 0.08
             y = max(y, lowest.get(block.column, -math.inf) + LINE_INCHES / second_inches)
             lowest[block.column] = y
         axes.text(
@@ -184,24 +232,26 @@ def draw_names(axes: Axes, blocks: Sequence[Block], columns: int) -> None:
             ha="left" if is_beside else "center",
             va="center",
             size=6.5,
-            rotation="horizontal" if is_wide or is_beside else "vertical",
+            rotation="horizontal" if is_level else "vertical",
             bbox=NAME_BOX,
             zorder=5,
         )
 
 
-def has_room(block: Block, blocks: Iterable[Block], columns: int) -> bool:
+def has_room(block: Block, blocks: Sequence[Block], columns: int) -> bool:
     """Whether nothing else is right of a block, in the columns that its name would cover."""
-    covered = math.ceil(LETTER_INCHES * len(block.name) / column_inches(columns))
+    covered = math.ceil(LETTER_INCHES * len(block.name) / column_inches(columns, blocks))
     beside = range(block.column + 1, block.column + 1 + covered)
     return beside.stop <= columns and not any(
         other.column in beside and other.start_s < block.end_s and other.end_s > block.start_s for other in blocks
     )
 
 
-def column_inches(columns: int) -> float:
+def column_inches(columns: int, blocks: Iterable[Block]) -> float:
     """The width of each of so many columns."""
-    return WIDE_INCHES if columns <= WIDE_COLUMNS else NARROW_INCHES
+    inches = WIDE_INCHES if columns <= WIDE_COLUMNS else NARROW_INCHES
+    lanes = max(block.lanes for block in blocks)
+    return max(inches, lanes * LANE_INCHES)
 
 
 def arrows_of(blocks: Sequence[Block], dependencies: pandas.DataFrame) -> dict[tuple[Block, Block], bool]:
@@ -237,19 +287,20 @@ def draw_arrows(axes: Axes, arrows: Mapping[tuple[Block, Block], bool]) -> None:
     across = [ends for ends in arrows if at_once(*ends)]
     for ends, both in arrows.items():
         source, target = ends
-        start, end = (source.column, source.end_s), (target.column, target.start_s)
+        start, end = (source.x, source.end_s), (target.x, target.start_s)
         if ends in across:
-            side = numpy.sign(target.column - source.column) * GROUP_WIDTH / 2
+            side = numpy.sign(target.x - source.x)
             place = (across.index(ends) + 1) / (len(across) + 1)
             top, bottom = max(source.start_s, target.start_s), min(source.end_s, target.end_s)
             height = top + (bottom - top) * (0.05 + 0.3 * place)
-            start, end = (source.column + side, height), (target.column - side, height)
+            start = (source.x + side * source.width / 2, height)
+            end = (target.x - side * target.width / 2, height)
         axes.add_patch(
             FancyArrowPatch(
                 start,
                 end,
                 arrowstyle="<|-|>" if both else "-|>",
-                connectionstyle=f"arc3,rad={0 if ends in across else 0.08 * numpy.sign(target.column - source.column)}",
+                connectionstyle=f"arc3,rad={0 if ends in across else 0.08 * numpy.sign(target.x - source.x)}",
                 mutation_scale=7,
                 shrinkA=0,
                 shrinkB=2,

@@ -43,7 +43,8 @@ class ClockOffset:
         offset_ns: what has to be added to that clock then, to have that of the machine of `rlscope record`.
         over_ns: how long after `start_ns` the last exchange was.
         slope_ns: by how much the offset grew until then.
-        known_to_ns: the most that it is wrong by from the first exchange to the last.
+        known_to_ns: the most that it is wrong by at the exchanges from the first to the last; between them too, if the
+            clocks' rates are steady there.
         growth: how much more it may be wrong by for each second before and after them, in nanoseconds.
     """
 
@@ -62,7 +63,7 @@ class ClockOffset:
         return self.offset_ns + grown // self.over_ns
 
     def error_ns(self, first_ns: int, last_ns: int) -> int:
-        """The most that it is wrong by at any of the machine's own times between two."""
+        """The most that it is wrong by at any of the machine's own times between two, as far as the exchanges tell."""
         outside_ns = max(self.start_ns - first_ns, last_ns - self.start_ns - self.over_ns, 0)
         return self.known_to_ns + -(-outside_ns * self.growth // NS_PER_S)
 
@@ -101,7 +102,8 @@ def clock_offset(exchanges: Iterable[ClockExchange]) -> ClockOffset | None:
     """From the best exchanges of the first and the second half of a machine's time; None without any.
 
     The clocks' drift is used where it is greater than what the two exchanges may be wrong by, and better known than a
-    rate that nobody measured. Otherwise the offset is that of the better one.
+    rate that nobody measured. Otherwise the offset is that of the better one. The error is raised where any other
+    exchange says so.
     """
     by_time = sorted(exchanges, key=lambda found: found.monotonic_ns)
     if not by_time:
@@ -116,7 +118,20 @@ def clock_offset(exchanges: Iterable[ClockExchange]) -> ClockOffset | None:
     if is_known and errors_ns < abs(slope_ns) < over_ns // MOST_DRIFT:
         growth = TOLERANCE + -(-errors_ns * NS_PER_S // over_ns)
         known_to_ns = max(first.error_ns, last.error_ns)
-        return ClockOffset(first.monotonic_ns, first.offset_ns, over_ns, slope_ns, known_to_ns, growth)
+        line = ClockOffset(first.monotonic_ns, first.offset_ns, over_ns, slope_ns, known_to_ns, growth)
+        return raised(line, by_time)
     best = min(first, last, key=lambda found: found.error_ns)
     known_to_ns = max(abs(found.offset_ns - best.offset_ns) + found.error_ns for found in (first, last))
-    return ClockOffset(first.monotonic_ns, best.offset_ns, over_ns, 0, known_to_ns, TOLERANCE)
+    return raised(ClockOffset(first.monotonic_ns, best.offset_ns, over_ns, 0, known_to_ns, TOLERANCE), by_time)
+
+
+def raised(line: ClockOffset, exchanges: Iterable[ClockExchange]) -> ClockOffset:
+    """The same offset with an error that is a bound at each exchange that contradicts the one it has."""
+    lacking_ns = 0
+    for found in exchanges:
+        apart_ns = abs(found.offset_ns - line.at(found.monotonic_ns))
+        stated_ns = line.error_ns(found.monotonic_ns, found.monotonic_ns)
+        # Those that agree are left out: one that took long allows much, which says nothing against the line.
+        if apart_ns > stated_ns + found.error_ns:
+            lacking_ns = max(lacking_ns, apart_ns + found.error_ns - stated_ns)
+    return replace(line, known_to_ns=line.known_to_ns + lacking_ns)

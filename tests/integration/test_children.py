@@ -43,3 +43,7 @@ def test_no_child_is_lost(way: str, tmp_path: Path) -> None:
     roles = {process["role"] for process in processes.values()}
     needs_services = "spawn" in way or "forkserver" in way
     assert roles == ({"main", "worker", "infrastructure"} if needs_services else {"main", "worker"})
+    if "spawn" in way:
+        # It reads what others tell it as long as they live, and does nothing else.
+        tracker = processes["resource_tracker"]
+        assert recording.seconds(process="resource_tracker", category="wait") > tracker["wall_s"] / 2

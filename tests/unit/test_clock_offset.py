@@ -3,6 +3,8 @@
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rlscope.model import ClockExchange
 from rlscope.trace.clock import Clock
@@ -67,6 +69,43 @@ def test_drift_that_is_not_known(last: ClockExchange) -> None:
     assert offset.drift == 0.0
     assert offset.at(10 * S) == offset.at(999 * S) == -7 * S
     assert offset.error_ns(100 * S, 101 * S) == last.offset_ns + 7 * S + last.error_ns
+
+
+def test_an_exchange_in_between_says_otherwise() -> None:
+    """The clock was slewed by 5 ms and back, as only the exchange in the middle saw."""
+    offset = offset_of(
+        ClockExchange(0, 0, 10_000), ClockExchange(45 * S, 5_000_000, 11_000), ClockExchange(100 * S, 0, 10_000)
+    )
+    assert offset.at(45 * S) == 0
+    assert offset.error_ns(0, 100 * S) == 5_011_000
+
+
+def test_an_exchange_before_those_of_the_line_says_otherwise() -> None:
+    """A bound there is one with the growth, which is 45 us in the 3 s from it to the line's first."""
+    best = [ClockExchange(4 * S, 0, 10_000), ClockExchange(20 * S, 0, 10_000)]
+    offset = offset_of(ClockExchange(1 * S, 300_000, 20_000), *best)
+    assert offset.error_ns(1 * S, 20 * S) == 320_000
+    assert offset.error_ns(4 * S, 20 * S) == 320_000 - 45_000
+
+
+def test_worse_exchanges_that_agree_change_nothing() -> None:
+    best = [ClockExchange(0, 0, 10_000), ClockExchange(100 * S, 4_000_000, 10_000)]
+    worse = [ClockExchange(30 * S, 1_300_000, 90_000), ClockExchange(80 * S, 3_000_000, 190_000)]
+    assert offset_of(*best, *worse) == offset_of(*best)
+
+
+EXCHANGES = st.builds(
+    ClockExchange, st.integers(0, 100 * S), st.integers(-10_000_000, 10_000_000), st.integers(0, 1_000_000)
+)
+
+
+@given(st.lists(EXCHANGES, min_size=1, max_size=6))
+def test_the_error_contradicts_no_exchange(exchanges: list[ClockExchange]) -> None:
+    """What each exchange says of the offset at its time and what the line says of it have a value in common."""
+    offset = offset_of(*exchanges)
+    for found in exchanges:
+        apart_ns = abs(found.offset_ns - offset.at(found.monotonic_ns))
+        assert apart_ns <= found.error_ns + offset.error_ns(found.monotonic_ns, found.monotonic_ns)
 
 
 @pytest.mark.parametrize("offset_ns", [300 * S, -5 * S])

@@ -1,5 +1,6 @@
 """The view of many processes, read back from what matplotlib was told to draw."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy
@@ -59,6 +60,17 @@ def many(workers: int) -> tuple[pandas.DataFrame, pandas.DataFrame]:
     return pandas.DataFrame(phases, columns=PHASE_COLUMNS), pandas.DataFrame(edges, columns=DEPENDENCY_COLUMNS)
 
 
+def alternating() -> pandas.DataFrame:
+    """A main process that samples 8 s and optimizes 2 s ten times and evaluates then, beside a worker."""
+    phases = [
+        ("main", "sampling", 0.0, 98.0, 80.0, 40.0, 8.0, 0.0),
+        ("main", "optimization", 8.0, 100.0, 20.0, 18.0, 12.0, 0.0),
+        ("main", "evaluation", 100.0, 110.0, 10.0, 10.0, 1.0, 0.0),
+        ("worker", "simulation", 0.0, 110.0, 110.0, 30.0, 0.0, 80.0),
+    ]
+    return pandas.DataFrame(phases, columns=PHASE_COLUMNS)
+
+
 def drawn() -> tuple[Axes, list[Axes]]:
     axes, *others = process_view(PHASES, DEPENDENCIES, UTILIZATION, TIMELINE).axes
     return axes, others
@@ -101,6 +113,25 @@ def test_processes_share_a_column_when_they_are_not_at_once() -> None:
     assert [columns[name] for name in ("server", *(f"worker_{n}" for n in range(5)))] == [0, 1, 2, 3, 4, 5]
     assert columns["main"] in (2, 3) and columns["main"] == columns["evaluation_0"]
     assert columns["evaluation_1"] != columns["evaluation_0"]
+
+
+def test_phases_of_a_process_that_alternate_stand_side_by_side_in_its_column() -> None:
+    phases = alternating()
+    blocks = {block.phase: block for block in blocks_of(phases)}
+    assert [block.column for block in blocks.values()] == [0, 0, 0, 1]
+    assert [(block.lane, block.lanes) for block in blocks.values()] == [(0, 2), (1, 2), (0, 2), (0, 1)]
+    axes, *_ = process_view(phases, DEPENDENCIES[:0], UTILIZATION[:0], TIMELINE).axes
+    bars = [patch for patch in axes.patches if isinstance(patch, Rectangle)]
+    assert [bar.get_height() for bar in bars] == phases[[column for column, *_ in BARS]].to_numpy().ravel().tolist()
+    spans = [(bar.get_x(), bar.get_x() + bar.get_width(), bar.get_y(), bar.get_y() + bar.get_height()) for bar in bars]
+    over = [
+        (one, other)
+        for place, one in enumerate(spans)
+        for other in spans[:place]
+        if one[0] < other[1] - 1e-9 and other[0] < one[1] - 1e-9 and one[2] < other[3] and other[2] < one[3]
+    ]
+    assert not over
+    assert all(-0.5 < left < right < 0.5 for left, right, *_ in spans[: -len(BARS)])
 
 
 def test_numbers_in_names_are_numbers() -> None:
@@ -179,15 +210,25 @@ def test_seconds_have_three_digits(seconds: float, text: str) -> None:
     assert seconds_text(seconds) == text
 
 
-@pytest.mark.parametrize("workers", [2, 16])
-def test_names_of_processes_at_once_do_not_overlap(workers: int, tmp_path: Path) -> None:
+def several_at_once(workers: int) -> tuple[pandas.DataFrame, pandas.DataFrame]:
+    """The workers of `many`, beside a process whose phases alternate."""
     phases, edges = many(workers)
+    return pandas.concat([phases, alternating()[:2].replace("main", "learner")]), edges
+
+
+@pytest.mark.parametrize(
+    ("made", "workers", "more"), [(many, 2, 0), (many, 16, 0), (several_at_once, 2, 2), (several_at_once, 16, 2)]
+)
+def test_names_of_processes_at_once_do_not_overlap(
+    made: Callable[[int], tuple[pandas.DataFrame, pandas.DataFrame]], workers: int, more: int, tmp_path: Path
+) -> None:
+    phases, edges = made(workers)
     figure = process_view(phases, edges, UTILIZATION, TIMELINE)
     save_figure(figure, tmp_path / "view.png")
     assert (tmp_path / "view.png").stat().st_size > 10_000
     names = [text for text in figure.axes[0].texts if text.get_bbox_patch().get_linewidth() == 0.6]
     boxes = [name.get_window_extent() for name in names]
-    assert len(boxes) == workers + 4
+    assert len(boxes) == workers + 4 + more
     overlapping = [
         (names[one].get_text(), names[other].get_text())
         for one in range(len(boxes))
