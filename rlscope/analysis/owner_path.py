@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from rlscope.analysis.breakdown import Analysis
 
 INFRASTRUCTURE = "infrastructure"
-#: What tells processes apart that do the same: a number, a process id, or both.
-_NUMBER = re.compile(r"([ _-]*(\d+|\(\d+\)|#\d+))+$")
+#: What tells processes apart that do the same, read backwards: a number, a process id, or both. Backwards there is one
+#: way to read it; forwards every way to split the digits is tried, which takes time exponential in their number.
+_NUMBERS_BACKWARDS = re.compile(r"(?:(?:\d+#?|\)\d+\()[ _-]*)*")
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,7 @@ def _groups(
     """Processes by what they are called; waits without another end are shared by how much work each group had."""
     members: dict[str, list[str]] = {}
     for process in sorted(candidates):
-        members.setdefault(_NUMBER.sub("", process), []).append(process)
+        members.setdefault(_without_numbers(process), []).append(process)
     work_s = {process: sum(mixes[process].values()) for process in candidates}
     means = {name: fmean(work_s[process] for process in group) for name, group in members.items()}
     whole_s = sum(means.values())
@@ -167,6 +168,11 @@ def _groups(
             mix = _scaled(_summed(mixes[process] for process in group), 1 / len(group))
             found.append(Followed(tuple(group), wait_s, works, mix, assumed_s))
     return tuple(sorted(found, key=lambda group: -group.wait_s))
+
+
+def _without_numbers(name: str) -> str:
+    numbers = _NUMBERS_BACKWARDS.match(name[::-1])
+    return name[: len(name) - len(numbers[0])] if numbers else name
 
 
 def _joined(own: Mix, followed: Iterable[Followed], wait_stages: Mapping[str, float]) -> Mix:

@@ -301,6 +301,23 @@ def test_processes_whose_names_have_a_number_and_a_process_id_do_the_same(advice
     assert "main waited 8 s for env-2 (42) and 1 more, which needed 3 s on average (2 s to 4 s)" in advice.text
 
 
+@pytest.mark.parametrize(
+    ("names", "is_same"),
+    [
+        (("env", "env_1-2 (34) #5"), True),
+        (("env1", "env 20(3)"), True),
+        (("env-1-ppo", "env-2-ppo"), False),
+        # A time with a fraction: to try each way to split it would take longer than anyone waits.
+        ((f"env-{'1234567890' * 8}-ppo", f"env-{'1234567890' * 8}1-ppo"), False),
+    ],
+)
+def test_only_numbers_at_the_end_of_a_name_are_left_out(
+    advice_on: Callable[..., Advice], names: tuple[str, str], is_same: bool
+) -> None:
+    advice = advice_on(wait(8, "training_loop", RAY_GET), **dict.fromkeys(names, (SIMULATOR,)))
+    assert ("and 1 more" in advice.text) == is_same
+
+
 @pytest.mark.parametrize("function", ["time.sleep", "_thread.LockType.acquire", "_queue.SimpleQueue.get"])
 def test_waits_in_which_no_process_has_a_part_stay(advice_on: Callable[..., Advice], function: str) -> None:
     advice = advice_on(wait(8, "training_loop", function), Piece(2, "backpropagation"), runner=(SIMULATOR,))
