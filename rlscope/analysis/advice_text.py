@@ -108,7 +108,8 @@ def _waited_sentences(path: OwnerPath) -> Iterator[str]:
 def _needed(group: Followed) -> str:
     needed = _s(group.mean_s)
     if len(group.names) > 1:
-        needed += f" on average ({_s(min(group.work_s))} to {_s(max(group.work_s))})"
+        works_s = [work.total_s for work in group.works]
+        needed += f" on average ({_s(min(works_s))} to {_s(max(works_s))})"
     if group.mean_s > 0:
         most = cause_times(group.mix)[0]
         needed += f", {_percent(most.share)} of it {TEXTS[most.cause]}"
