@@ -312,6 +312,7 @@ def test_a_worker_without_operations_is_followed(advice_on: Callable[..., Advice
     assert (advice.process, advice.cause, advice.seconds) == ("main", Cause.SIMULATOR, pytest.approx(8))
     assert "main waited 8 s for worker_0, which needed 8 s, 100 % of it the simulator." in advice.text
     assert savings(advice)["move the simulation to the device"] == pytest.approx(8)
+    assert "in no stage" not in advice.text
 
 
 def test_waits_without_another_end_are_for_processes_with_operations(advice_on: Callable[..., Advice]) -> None:
