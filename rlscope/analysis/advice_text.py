@@ -108,7 +108,8 @@ def _waited_sentences(path: OwnerPath) -> Iterator[str]:
 def _needed(group: Followed) -> str:
     needed = _s(group.mean_s)
     if len(group.names) > 1:
-        needed += f" on average ({_s(min(group.work_s))} to {_s(max(group.work_s))})"
+        works_s = [work.total_s for work in group.works]
+        needed += f" on average ({_s(min(works_s))} to {_s(max(works_s))})"
     if group.mean_s > 0:
         most = cause_times(group.mix)[0]
         needed += f", {_percent(most.share)} of it {TEXTS[most.cause]}"
@@ -152,7 +153,9 @@ def _limit_sentences(analysis: "Analysis", path: OwnerPath, changes: Sequence[Ch
     unknown = [stage for stage in STAGES if stage not in known]
     if unknown:
         yield f"No time of the path is in {' or '.join(unknown)}, so what a change there could save is not known."
-    unnamed_s = sum(seconds for kind, seconds in path.mix.items() if kind.stage not in STAGES)
+    # What changes count of the simulator they count in any stage.
+    no_stage = (kind for kind in path.mix if kind.stage not in STAGES and kind.category != Category.SIMULATOR.label)
+    unnamed_s = sum(path.mix[kind] for kind in no_stage)
     if len(unknown) < len(STAGES) and unnamed_s >= SAID * path.total_s:
         yield f"{_s(unnamed_s)} are in no stage, where no change counts them."
     if not path.has_operations:

@@ -1,10 +1,10 @@
 """Changes that could make a run faster, and what each could save at most on its owner path."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from rlscope.analysis.causes import NOTHING, Cause, Kind, Mix
-from rlscope.analysis.owner_path import Followed, OwnerPath
+from rlscope.analysis.causes import NOTHING, Cause, Kind
+from rlscope.analysis.owner_path import OwnerPath
+from rlscope.analysis.removal import Removal
 from rlscope.model import Category
 
 SIMULATION, INFERENCE, BACKPROPAGATION = "simulation", "inference", "backpropagation"
@@ -33,26 +33,28 @@ class Change:
 
 def changes_of(path: OwnerPath) -> tuple[Change, ...]:
     """Those to stages that have time on the path, the one that could save most first; of others nothing is known."""
+    inference, simulation = Removal(_is_inference, INFERENCE), Removal(_is_simulation, SIMULATION)
     found = (
-        _change(path, "batch inference", INFERENCE, "inference took no time", _spent(path, _is_inference, INFERENCE)),
+        _change(path, "batch inference", INFERENCE, "inference took no time", inference.saved_s(path)),
         _change(
             path,
             "step environments asynchronously",
             SIMULATION,
             "nothing waited for a simulation",
-            _asynchronous_s(path),
+            _asynchronous_s(path, simulation),
         ),
         _change(
             path,
             "move the simulation to the device",
             SIMULATION,
             "simulation took no time",
-            _spent(path, _is_simulation, SIMULATION),
+            simulation.saved_s(path),
         ),
         _change(path, "compile the update", BACKPROPAGATION, "the CPU took no time for the update", _compiled_s(path)),
     )
     with_time = {kind.stage for kind, seconds in path.mix.items() if seconds > 0}
-    if _seconds(path.mix, _is_simulation) > 0:
+    with_time |= {change.stage for change in found if change.saving_s > 0}
+    if any(_is_simulation(kind) and seconds > 0 for kind, seconds in path.mix.items()):
         with_time.add(SIMULATION)
     known = [change for change in found if change.stage in with_time]
     return tuple(sorted(known, key=lambda change: -change.saving_s))
@@ -80,30 +82,11 @@ def _is_update_on_cpu(kind: Kind) -> bool:
 def _compiled_s(path: OwnerPath) -> float:
     """What the device worked stays."""
     device_s = sum(seconds for kind, seconds in path.own.items() if kind.cause in ON_DEVICE)
-    return min(_spent(path, _is_update_on_cpu, None), path.total_s - device_s)
+    return min(Removal(_is_update_on_cpu, None).saved_s(path), path.total_s - device_s)
 
 
-def _asynchronous_s(path: OwnerPath) -> float:
+def _asynchronous_s(path: OwnerPath, simulation: Removal) -> float:
     """No more waiting for those who simulate, and no simulation of its own; but these still have their work to do."""
-    own_s = _seconds(path.own, _is_simulation)
-    simulating = [group for group in path.followed if _seconds(group.mix, _is_simulation) > 0]
-    waited_s = sum(group.wait_s for group in simulating)
+    simulating = [group for group in path.followed if simulation.mean_s(group) > NOTHING * group.mean_s]
     longest_s = max((group.mean_s for group in simulating), default=0.0)
-    return min(own_s + waited_s, path.total_s - longest_s)
-
-
-def _spent(path: OwnerPath, is_it: Callable[[Kind], bool], stage: str | None) -> float:
-    """What goes if time of a kind does: of the process, its waits in the stage, and of the others."""
-    in_stage = path.wait_stages.get(stage, 0.0) if stage is not None else 0.0
-    others_s = sum(in_stage * group.wait_s + (1 - in_stage) * _shortened_s(group, is_it) for group in path.followed)
-    return _seconds(path.own, is_it) + others_s
-
-
-def _shortened_s(group: Followed, is_it: Callable[[Kind], bool]) -> float:
-    """By how much waiting for a group shortens at most: the rest of its work, shared evenly, has to be waited for."""
-    mean_s = _seconds(group.mix, is_it)
-    return min(group.wait_s, group.spread_s + mean_s, len(group.names) * mean_s)
-
-
-def _seconds(mix: Mix, is_it: Callable[[Kind], bool]) -> float:
-    return sum(seconds for kind, seconds in mix.items() if is_it(kind))
+    return min(simulation.saved_s(path, set(simulating)), path.total_s - longest_s)

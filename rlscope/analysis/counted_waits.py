@@ -21,7 +21,7 @@ class CountedWaits:
     """The waits in operations and phases; all waits of processes without these.
 
     Attributes:
-        links: seconds that a process waited for each other one.
+        links: seconds that a process waited for each other one, where there are any.
         open_s: seconds that a process waited with no other end, but perhaps for another process.
     """
 
@@ -51,7 +51,8 @@ class CountedWaits:
         columns = (self._edges[name] for name in (*_STREAM, "on", "wait_s"))
         for process, phase, stream, on, wait_s in zip(*columns, strict=True):
             link_s = wait_s * shares[process, phase, stream]
-            links[process][on] = links[process].get(on, 0.0) + link_s
+            if link_s > 0:
+                links[process][on] = links[process].get(on, 0.0) + link_s
         return links
 
 

@@ -1,7 +1,7 @@
 """The owner path of a run: what the process that paces it did, and what those did that it waited for."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
@@ -15,32 +15,70 @@ if TYPE_CHECKING:
     from rlscope.analysis.breakdown import Analysis
 
 INFRASTRUCTURE = "infrastructure"
-#: What tells processes apart that do the same: a number, a process id, or both.
-_NUMBER = re.compile(r"([ _-]*(\d+|\(\d+\)|#\d+))+$")
+#: What tells processes apart that do the same, read backwards: a number, a process id, or both. Backwards there is one
+#: way to read it; forwards every way to split the digits is tried, which takes time exponential in their number.
+_NUMBERS_BACKWARDS = re.compile(r"(?:(?:\d+#?|\)\d+\()[ _-]*)*")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class Work:
+    """What a process did, and for whom it waited.
+
+    Attributes:
+        own: its seconds, without those in which it waited for `followed`.
+        followed: whom it waited for.
+        waits: all seconds that it waited, by stage; which of them were for whom is not recorded.
+    """
+
+    own: Mix
+    followed: tuple["Followed", ...]
+    waits: Mapping[str, float]
+
+    @cached_property
+    def mix(self) -> Mix:
+        """Its seconds, with what was done during waits in their place, and what is left of them."""
+        parts = [self.own]
+        waits_s = sum(self.waits.values())
+        for group in self.followed:
+            if group.mean_s > 0:
+                parts.append(_scaled(group.mix, group.worked_s / group.mean_s))
+            # In all stages alike: of which they were is not known.
+            left = {Kind(stage, Category.WAIT.label, Cause.WAITING): each for stage, each in self.waits.items()}
+            parts.append(_scaled(left, group.spread_s / waits_s if waits_s > 0 else 0.0))
+        return _summed(parts)
+
+    @cached_property
+    def total_s(self) -> float:
+        """The length of all."""
+        return sum(self.mix.values())
+
+
+@dataclass(frozen=True, eq=False)
 class Followed:
     """Processes that do the same, and that another one waited for.
 
     Attributes:
         names: of the processes.
         wait_s: how long it waited for them.
-        work_s: what each of them did in operations and phases without waiting for others, in the order of `names`.
-        mix: what that was, on average: sums to the mean of `work_s`.
+        works: what each of them did in operations and phases without waiting for others on the way back, in the order
+            of `names`; all that it did, if it has neither.
         assumed_s: of `wait_s`, what has no recorded other end.
     """
 
     names: tuple[str, ...]
     wait_s: float
-    work_s: tuple[float, ...]
-    mix: Mix
+    works: tuple[Work, ...]
     assumed_s: float
 
-    @property
+    @cached_property
+    def mix(self) -> Mix:
+        """What they did, on average: sums to the mean of their work."""
+        return _scaled(_summed(work.mix for work in self.works), 1 / len(self.works))
+
+    @cached_property
     def mean_s(self) -> float:
         """Of their work."""
-        return fmean(self.work_s)
+        return fmean(work.total_s for work in self.works)
 
     @property
     def worked_s(self) -> float:
@@ -53,37 +91,21 @@ class Followed:
         return self.wait_s - self.worked_s
 
 
-@dataclass(frozen=True)
-class OwnerPath:
+@dataclass(frozen=True, eq=False)
+class OwnerPath(Work):
     """The seconds of the process that paces a run, waits replaced by what was done meanwhile.
 
     Attributes:
         process: that paces it: of all, the one with most seconds in operations and phases.
-        own: its seconds, without those in which it waited for `followed`.
-        followed: whom it waited for.
         unfollowed: seconds of its waits that were not followed, by function, the longest first.
-        wait_stages: of its waits, the share of each stage.
         left_out_s: its seconds in no operation and no phase.
         has_operations: or phases; without, all its seconds count.
     """
 
     process: str
-    own: Mix
-    followed: tuple[Followed, ...]
     unfollowed: Mapping[str, float]
-    wait_stages: Mapping[str, float]
     left_out_s: float
     has_operations: bool
-
-    @cached_property
-    def mix(self) -> Mix:
-        """All seconds of the path."""
-        return _joined(self.own, self.followed, self.wait_stages)
-
-    @cached_property
-    def total_s(self) -> float:
-        """The length of the path."""
-        return sum(self.mix.values())
 
 
 def owner_path(analysis: "Analysis") -> OwnerPath | None:
@@ -91,12 +113,13 @@ def owner_path(analysis: "Analysis") -> OwnerPath | None:
     roles = zip(analysis.processes["process"], analysis.processes["role"], strict=True)
     served = {process for process, role in roles if role != INFRASTRUCTURE}
     times = {process: time for process, time in times_of_processes(analysis.breakdown).items() if process in served}
-    if any(time.has_operations for time in times.values()):
-        times = {process: time for process, time in times.items() if time.has_operations}
-    root = max(times, key=lambda process: sum(times[process].mix.values()), default=None)
+    with_operations = {process for process, time in times.items() if time.has_operations}
+    # In the order of the table, so that of two that are equal it is always the same one.
+    candidates = [process for process in times if process in with_operations or not with_operations]
+    root = max(candidates, key=lambda process: sum(times[process].mix.values()), default=None)
     if root is None or sum(times[root].mix.values()) <= 0:
         return None
-    return _Follower(analysis, times).path_from(root)
+    return _Follower(analysis, times).path_from(root, set(candidates))
 
 
 class _Follower:
@@ -106,27 +129,33 @@ class _Follower:
         self._times = times
         self._waits = CountedWaits(analysis, times)
 
-    def path_from(self, root: str) -> OwnerPath:
+    def path_from(self, root: str, candidates: Set[str]) -> OwnerPath:
+        """Its waits without another end were for some of the candidates, if there are any but itself."""
         distances = self._distances(root)
-        mixes: dict[str, Mix] = {}
+        works: dict[str, Work] = {}
         for process in sorted(distances, key=lambda name: -distances[name]):
             if process != root:
-                mixes[process] = self._mix_of(process, distances, mixes)
-        waited_for = dict(self._waits.links[root])
-        # A wait without another end, as for one of several pipes, is most likely for those that sent something.
-        candidates = set(waited_for) or set(self._times) - {root}
-        for process in candidates - set(mixes):
-            mixes[process] = self._mix_of(process, {process: 0}, mixes)
-        groups = _groups(candidates, waited_for, mixes, self._waits.open_s.get(root, 0.0))
+                works[process] = self._work_of(process, distances, works)
+        waited_for, open_s = self._waits.links[root], self._waits.open_s.get(root, 0.0)
+        open_for = self._ends_of_open(waited_for, candidates - {root}) if open_s > 0 else set()
+        for process in open_for - set(works):
+            works[process] = self._work_of(process, {process: 0}, works)
+        groups = _groups(waited_for, works, open_s, open_for)
+        time = self._times[root]
         return OwnerPath(
-            process=root,
-            own=_without_waits(self._times[root].mix, sum(group.wait_s for group in groups)),
+            own=_without_waits(time.mix, sum(group.wait_s for group in groups)),
             followed=groups,
+            waits=_by_stage(time.mix),
+            process=root,
             unfollowed=self._waits.not_followed(root, any(group.assumed_s > 0 for group in groups)),
-            wait_stages=_wait_stages(self._times[root].mix),
-            left_out_s=self._times[root].left_out_s,
-            has_operations=self._times[root].has_operations,
+            left_out_s=time.left_out_s,
+            has_operations=time.has_operations,
         )
+
+    @staticmethod
+    def _ends_of_open(waited_for: Mapping[str, float], candidates: Set[str]) -> Set[str]:
+        """A wait without another end, as for one of several pipes, is most likely for those that sent something."""
+        return waited_for.keys() & candidates or candidates or waited_for.keys()
 
     def _distances(self, root: str) -> dict[str, int]:
         """How many waits lie between the root and each process that it directly or indirectly waited for."""
@@ -139,58 +168,48 @@ class _Follower:
                     reached.append(other)
         return found
 
-    def _mix_of(self, process: str, distances: Mapping[str, int], mixes: Mapping[str, Mix]) -> Mix:
+    def _work_of(self, process: str, distances: Mapping[str, int], works: Mapping[str, Work]) -> Work:
         """What a process did while it did not wait for those through which it was reached."""
-        links, own = self._waits.links[process], self._times[process].mix
+        links, mix = self._waits.links[process], self._times[process].mix
         farther = {other: s for other, s in links.items() if distances.get(other, 0) > distances[process]}
-        groups = _groups(set(farther), farther, mixes, 0.0)
         waited_s = sum(links.values()) + self._waits.open_s.get(process, 0.0)
-        return _joined(_without_waits(own, waited_s), groups, _wait_stages(own))
+        return Work(_without_waits(mix, waited_s), _groups(farther, works, 0.0, set()), _by_stage(mix))
 
 
 def _groups(
-    candidates: Iterable[str], waited_for: Mapping[str, float], mixes: Mapping[str, Mix], open_s: float
+    waited_for: Mapping[str, float], works: Mapping[str, Work], open_s: float, open_for: Set[str]
 ) -> tuple[Followed, ...]:
     """Processes by what they are called; waits without another end are shared by how much work each group had."""
     members: dict[str, list[str]] = {}
-    for process in sorted(candidates):
-        members.setdefault(_NUMBER.sub("", process), []).append(process)
-    work_s = {process: sum(mixes[process].values()) for process in candidates}
-    means = {name: fmean(work_s[process] for process in group) for name, group in members.items()}
+    for process in sorted(waited_for.keys() | open_for):
+        members.setdefault(_without_numbers(process), []).append(process)
+    means = {
+        name: fmean(works[process].total_s for process in group)
+        for name, group in members.items()
+        if not open_for.isdisjoint(group)
+    }
     whole_s = sum(means.values())
     found = []
     for name, group in members.items():
-        assumed_s = open_s * means[name] / whole_s if whole_s > 0 else 0.0
+        assumed_s = open_s * means.get(name, 0.0) / whole_s if whole_s > 0 else 0.0
         wait_s = sum(waited_for.get(process, 0.0) for process in group) + assumed_s
         if wait_s > 0:
-            works = tuple(work_s[process] for process in group)
-            mix = _scaled(_summed(mixes[process] for process in group), 1 / len(group))
-            found.append(Followed(tuple(group), wait_s, works, mix, assumed_s))
+            found.append(Followed(tuple(group), wait_s, tuple(works[process] for process in group), assumed_s))
     return tuple(sorted(found, key=lambda group: -group.wait_s))
 
 
-def _joined(own: Mix, followed: Iterable[Followed], wait_stages: Mapping[str, float]) -> Mix:
-    """With what was done during waits in their place, and what is left of them."""
-    parts = [own]
-    for group in followed:
-        if group.mean_s > 0:
-            parts.append(_scaled(group.mix, group.worked_s / group.mean_s))
-        parts.append(
-            {
-                Kind(stage, Category.WAIT.label, Cause.WAITING): share * group.spread_s
-                for stage, share in wait_stages.items()
-            }
-        )
-    return _summed(parts)
+def _without_numbers(name: str) -> str:
+    numbers = _NUMBERS_BACKWARDS.match(name[::-1])
+    return name[: len(name) - len(numbers[0])] if numbers else name
 
 
-def _wait_stages(mix: Mix) -> dict[str, float]:
+def _by_stage(mix: Mix) -> dict[str, float]:
+    """Its seconds of waiting."""
     waits: dict[str, float] = {}
     for kind, seconds in mix.items():
         if kind.cause is Cause.WAITING:
             waits[kind.stage] = waits.get(kind.stage, 0.0) + seconds
-    whole_s = sum(waits.values())
-    return {stage: seconds / whole_s for stage, seconds in waits.items()} if whole_s > 0 else {}
+    return waits
 
 
 def _without_waits(mix: Mix, seconds: float) -> Mix:

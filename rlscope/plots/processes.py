@@ -181,9 +181,10 @@ def free_places(taken: Sequence[Spans], start_s: float, end_s: float) -> list[in
     ]
 
 
-def natural(name: str) -> list[tuple[str, int]]:
-    """A key that orders worker_2 before worker_10."""
-    return [(text, int(digits or 0)) for text, digits in re.findall(r"(\D*)(\d*)", name)]
+def natural(name: str) -> list[tuple[str, int, str]]:
+    """A key that orders worker_2 before worker_10, by numbers of any length, which `int` does not take."""
+    parts = ((text, digits.lstrip("0")) for text, digits in re.findall(r"(\D*)(\d*)", name))
+    return [(text, len(number), number) for text, number in parts]
 
 
 def draw_bars(axes: Axes, block: Block, seconds: Mapping[str, float], bars: Sequence[tuple[str, str, str]]) -> None:

@@ -293,12 +293,118 @@ def test_waits_without_another_end_are_assumed_to_be_for_those_that_worked(advic
     assert savings(advice)["move the simulation to the device"] == pytest.approx(8)
 
 
+def test_a_handshake_before_the_training_says_nothing_of_other_waits(advice_on: Callable[..., Advice]) -> None:
+    advice = advice_on(
+        receive(1, "", "pipe:[0]"), wait(8, "training_loop", RAY_GET), Piece(2, "backpropagation"),
+        helper=(Piece(0.5, "own"), send("pipe:[0]")),
+        runner=(SIMULATOR._replace(seconds=7.5),),
+    )  # fmt: skip
+    # Shared by how much work each had.
+    assert (advice.cause, advice.seconds) == (Cause.SIMULATOR, pytest.approx(7.5))
+    assert "main waited 7.5 s for runner" in advice.text
+
+
+def test_a_worker_without_operations_is_followed(advice_on: Callable[..., Advice]) -> None:
+    advice = advice_on(
+        receive(8, "simulation", "pipe:[0]"), Piece(2, "backpropagation"),
+        worker_0=(Piece(8, "", Category.SIMULATOR, "step"), send("pipe:[0]")),
+    )  # fmt: skip
+    assert (advice.process, advice.cause, advice.seconds) == ("main", Cause.SIMULATOR, pytest.approx(8))
+    assert "main waited 8 s for worker_0, which needed 8 s, 100 % of it the simulator." in advice.text
+    assert savings(advice)["move the simulation to the device"] == pytest.approx(8)
+    assert "in no stage" not in advice.text
+
+
+def test_waits_without_another_end_are_for_processes_with_operations(advice_on: Callable[..., Advice]) -> None:
+    """A pipe from a process without any says less of who `ray.get` is for."""
+    advice = advice_on(
+        wait(8, "training_loop", RAY_GET), receive(2, "training_loop", "pipe:[0]"),
+        helper=(Piece(2), send("pipe:[0]")),
+        runner=(SIMULATOR._replace(seconds=8),),
+    )  # fmt: skip
+    assert (advice.cause, advice.seconds) == (Cause.SIMULATOR, pytest.approx(8))
+    assert "main waited 8 s for runner" in advice.text and "main waited 2 s for helper" in advice.text
+
+
+def test_waits_without_another_end_are_for_who_else_was_waited_for_if_no_other_has_operations(
+    advice_on: Callable[..., Advice],
+) -> None:
+    advice = advice_on(
+        wait(6, "simulation", "select.poll.poll"), receive(2, "simulation", "pipe:[0]"),
+        worker=(Piece(8, "", Category.SIMULATOR, "step"), send("pipe:[0]")),
+    )  # fmt: skip
+    assert (advice.process, advice.cause, advice.seconds) == ("main", Cause.SIMULATOR, pytest.approx(8))
+    assert "main waited 8 s for worker" in advice.text
+
+
+def test_waits_in_two_stages_for_two_processes(advice_on: Callable[..., Advice]) -> None:
+    """What one does in its stage stays if the other's goes."""
+    advice = advice_on(
+        receive(5, "simulation", "pipe:[0]"), receive(5, "inference", "pipe:[1]"),
+        env=(SIMULATOR._replace(seconds=5), send("pipe:[0]")),
+        server=(Piece(5, "inference", Category.BACKEND), send("pipe:[1]")),
+    )  # fmt: skip
+    assert {change.name: (change.saving_s, change.speedup) for change in advice.changes} == {
+        "batch inference": (pytest.approx(5), pytest.approx(2)),
+        "step environments asynchronously": (pytest.approx(5), pytest.approx(2)),
+        "move the simulation to the device": (pytest.approx(5), pytest.approx(2)),
+    }
+
+
+def test_a_process_that_sleeps_in_one_stage_and_waits_in_another(advice_on: Callable[..., Advice]) -> None:
+    """The wait for the server may have been in the one or in the other, so more than 5 s of inference may go."""
+    advice = advice_on(
+        SLEEP._replace(seconds=5), receive(5, "inference", "pipe:[0]"),
+        server=(Piece(5, "inference", Category.BACKEND), send("pipe:[0]")),
+    )  # fmt: skip
+    assert savings(advice) == {
+        "batch inference": pytest.approx(10),
+        "step environments asynchronously": pytest.approx(5),
+        "move the simulation to the device": pytest.approx(5),
+    }
+
+
+def test_a_change_to_a_stage_in_which_others_do_what_has_no_name_is_known(advice_on: Callable[..., Advice]) -> None:
+    advice = advice_on(
+        receive(3, "inference", "pipe:[0]"), Piece(1, "training_loop"), server=(Piece(3, "serve"), send("pipe:[0]"))
+    )
+    assert savings(advice) == {"batch inference": pytest.approx(3)}
+
+
+def test_what_is_waited_for_through_another_goes_too(advice_on: Callable[..., Advice]) -> None:
+    """An actor waits in each stage for another process, one of which does what has no name."""
+    advice = advice_on(
+        Piece(1, "backpropagation"), receive(9, "training_loop", "pipe:[0]"),
+        actor=(receive(4, "inference", "pipe:[1]"), receive(5, "simulation", "pipe:[2]"), send("pipe:[0]")),
+        server=(Piece(4, "serve"), send("pipe:[1]")),
+        env=(SIMULATOR._replace(seconds=5), send("pipe:[2]")),
+    )  # fmt: skip
+    assert savings(advice)["batch inference"] == pytest.approx(4)
+
+
 def test_processes_whose_names_have_a_number_and_a_process_id_do_the_same(advice_on: Callable[..., Advice]) -> None:
     advice = advice_on(
         wait(8, "training_loop", RAY_GET),
         **{f"env-{number} ({number + 40})": (SIMULATOR._replace(seconds=number),) for number in (2, 4)},
     )
     assert "main waited 8 s for env-2 (42) and 1 more, which needed 3 s on average (2 s to 4 s)" in advice.text
+
+
+@pytest.mark.parametrize(
+    ("names", "is_same"),
+    [
+        (("env", "env_1-2 (34) #5"), True),
+        (("env1", "env 20(3)"), True),
+        (("env-1-ppo", "env-2-ppo"), False),
+        # A time with a fraction: to try each way to split it would take longer than anyone waits.
+        ((f"env-{'1234567890' * 8}-ppo", f"env-{'1234567890' * 8}1-ppo"), False),
+    ],
+)
+def test_only_numbers_at_the_end_of_a_name_are_left_out(
+    advice_on: Callable[..., Advice], names: tuple[str, str], is_same: bool
+) -> None:
+    advice = advice_on(wait(8, "training_loop", RAY_GET), **dict.fromkeys(names, (SIMULATOR,)))
+    assert ("and 1 more" in advice.text) == is_same
 
 
 @pytest.mark.parametrize("function", ["time.sleep", "_thread.LockType.acquire", "_queue.SimpleQueue.get"])
@@ -387,6 +493,72 @@ def test_no_change_saves_more_than_there_is(processes: list[list[Piece]]) -> Non
         assert 0 <= change.saving_s <= advice.total_s
         assert change.speedup is None or change.speedup >= 1
     json.dumps(analysis.to_json_dict(), allow_nan=False)
+
+
+class Exchange(NamedTuple):
+    """What the pacing process did: itself, asleep, or waiting for another process, which did it meanwhile."""
+
+    seconds: float
+    stage: str
+    by: str
+    work: str
+
+    def is_in(self, stage: str) -> bool:
+        """Whether it goes if the stage does: its work; a wait in it, for work that is in no other stage."""
+        if self.by in ("main", "nobody"):
+            return self.stage == stage
+        return self.work == stage or (self.stage == stage and self.work not in STAGES)
+
+
+NAMED = st.sampled_from(["simulation", "inference", "backpropagation", "training_loop"])
+WHO = st.sampled_from(["main", "nobody", "env", "server"])
+EXCHANGES = st.lists(st.builds(Exchange, st.integers(1, 30).map(lambda n: n / 10), NAMED, WHO, NAMED), max_size=6)
+
+
+def exchanged(directory: Path, exchanges: Sequence[Exchange]) -> Advice:
+    """Of a trace in which main did so, and a second for itself, so that it paces the run."""
+    pieces: dict[str, list[Piece]] = {"main": [Piece(1, "training_loop")], "env": [], "server": []}
+    for seconds, stage, by, work in exchanges:
+        if by == "main":
+            pieces["main"].append(Piece(seconds, stage))
+        elif by == "nobody":
+            pieces["main"].append(wait(seconds, stage, "time.sleep"))
+        else:
+            pieces["main"].append(receive(seconds, stage, f"pipe:[{by}]"))
+            pieces[by] += [Piece(seconds, work), send(f"pipe:[{by}]")]
+    advice = advise(analyze(open_trace(traced(directory, pieces))))
+    assert advice is not None and advice.process == "main"
+    return advice
+
+
+@given(EXCHANGES)
+@settings(max_examples=25, deadline=None)
+def test_no_change_saves_less_than_it_could(exchanges: list[Exchange]) -> None:
+    """Whichever waits were for whom; and no more where all were in one stage, so that it is known."""
+    with TemporaryDirectory() as directory:
+        advice = exchanged(Path(directory), exchanges)
+    simulating = {each.by for each in exchanges if each.work == "simulation"} - {"main", "nobody"}
+    longest_s = max((sum(each.seconds for each in exchanges if each.by == by) for by in simulating), default=0.0)
+
+    def total(goes: Callable[[Exchange], bool]) -> float:
+        return sum(each.seconds for each in exchanges if goes(each))
+
+    true = {
+        "batch inference": total(lambda each: each.is_in("inference")),
+        "move the simulation to the device": total(lambda each: each.is_in("simulation")),
+        "step environments asynchronously": min(
+            total(lambda each: each.is_in("simulation") or each.by in simulating), advice.total_s - longest_s
+        ),
+        "compile the update": total(
+            lambda each: each.by != "nobody" and (each.stage if each.by == "main" else each.work) == "backpropagation"
+        ),
+    }
+    found = savings(advice)
+    is_known = len({each.stage for each in exchanges if each.by != "main"}) < 2
+    for name, seconds in true.items():
+        assert found.get(name, 0.0) >= seconds - 1e-6
+        if is_known:
+            assert found.get(name, 0.0) == pytest.approx(seconds, abs=1e-6)
 
 
 def kept(name: str) -> Advice:

@@ -136,6 +136,10 @@ def test_phases_of_a_process_that_alternate_stand_side_by_side_in_its_column() -
 
 def test_numbers_in_names_are_numbers() -> None:
     assert sorted(["w_10", "w_9", "a", "w"], key=natural) == ["a", "w", "w_9", "w_10"]
+    assert sorted(["w_10", "w_009", "w_08"], key=natural) == ["w_08", "w_009", "w_10"]
+    # More digits than Python converts to a number.
+    one, other = f"w_{'1' * 5000}", f"w_{'9' * 4999}"
+    assert sorted([one, other], key=natural) == [other, one]
 
 
 def test_time_in_no_phase_is_drawn_where_there_are_no_phases() -> None:
