@@ -199,12 +199,31 @@ def test_a_stage_is_the_sum_of_its_operations_and_no_mean_of_means(tmp_path: Pat
 def test_a_shared_sample_goes_to_who_counts_more_when_alone(tmp_path: Path) -> None:
     record(tmp_path, {"main": [Work(0, 190, STEP), Work(190, 300, UPDATE)]})
     # The step has one processor, the update a hundred: in the sample that both share 90 and 10 us.
-    sample(tmp_path, {BYTES: [100, 90 + 1000, 10_000], RATIO: [2, 91, 92], ACTIVE_CYCLES: [100, 90 + 1000, 10_000]})
+    cycles = [100, 90 + 1000, 10_000]
+    sample(tmp_path, {BYTES: cycles, RATIO: [2, (90 * 2 + 1000 * 92) / 1090, 92], ACTIVE_CYCLES: cycles})
     analysis = analyze(open_trace(tmp_path))
     totals = rows(analysis, "total", BYTES)
     assert totals[("main", *STEP)] == pytest.approx(190) and totals[("main", *UPDATE)] == pytest.approx(11_000)
     occupancy = rows(analysis, "while_working", RATIO)
-    assert occupancy[("main", *STEP)] < 3 and 91 < occupancy[("main", *UPDATE)] < 93
+    assert occupancy[("main", *STEP)] == pytest.approx(2) and occupancy[("main", *UPDATE)] == pytest.approx(92)
+
+
+def test_an_operation_with_several_kernels_in_a_sample_is_alone_there(tmp_path: Path) -> None:
+    work = [Work(0, 20, STEP), Work(60, 90, STEP), Work(100, 200, UPDATE), Work(200, 250, STEP), Work(250, 300, UPDATE)]
+    record(tmp_path, {"main": work})
+    sample(tmp_path, {BYTES: [50, 10_000, 50 + 5000]})
+    totals = rows(analyze(open_trace(tmp_path)), "total", BYTES)
+    assert totals[("main", *STEP)] == pytest.approx(100) and totals[("main", *UPDATE)] == pytest.approx(15_000)
+
+
+def test_no_ratio_is_beyond_those_of_its_samples(tmp_path: Path) -> None:
+    record(
+        tmp_path,
+        {"main": [*in_each_sample(Work(0, 100)), Work(300, 400, STEP), Work(400, 450, STEP), Work(450, 500, UPDATE)]},
+    )
+    sample(tmp_path, {RATIO: [100, 100, 100, 10, 50], ACTIVE_CYCLES: [2000, 2000, 2000, 10_000, 10_000]})
+    occupancy = rows(analyze(open_trace(tmp_path)), "while_working", RATIO)
+    assert 10 < occupancy[("main", *STEP)] < 50 and occupancy[("main", *UPDATE)] == pytest.approx(50)
 
 
 def test_samples_without_recorded_work_belong_to_nobody(tmp_path: Path) -> None:
@@ -222,6 +241,21 @@ def test_samples_without_recorded_work_belong_to_nobody(tmp_path: Path) -> None:
     assert rows(analysis, "busy_s", RATE)[nobody] == pytest.approx(1e-4)
     assert analysis.counter_runs is not None
     assert analysis.counter_runs.devices[0].unattributed_share == pytest.approx(1 / 4)
+
+
+def test_memory_that_is_refreshed_while_idle_changes_no_rate_of_nobodys_work(tmp_path: Path) -> None:
+    active, traffic, nobody = [1, 0, 1, 0, 1, 0, 1, 0], [9, 2, 9, 2, 9, 2, 9, 2], ("", "", UNATTRIBUTED)
+    record(tmp_path, {"main": [Work(10, 90), Work(210, 290), Work(410, 490)]})
+    sample(
+        tmp_path,
+        {RATE: [10, 0, 10, 0, 10, 0, 60, 0], "dram_throughput": traffic, BYTES: traffic, ACTIVE_CYCLES: active},
+    )
+    analysis = analyze(open_trace(tmp_path))
+    working = (rows(analysis, "while_working", metric)[nobody] for metric in (RATE, "dram_throughput"))
+    assert list(working) == pytest.approx([60, 9])
+    assert rows(analysis, "busy_s", RATE)[nobody] == pytest.approx(1e-4)
+    assert rows(analysis, "samples", RATE)[nobody] == 1
+    assert rows(analysis, "total", BYTES)[nobody] == 9 + 4 * 2
 
 
 WORK = st.lists(st.tuples(st.integers(0, 900), st.integers(0, 90), st.sampled_from([ACT, STEP, UPDATE])), max_size=9)
