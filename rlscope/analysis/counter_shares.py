@@ -53,21 +53,25 @@ class SharedSamples:
         return parts / self._in_sample(parts) * of_samples[self._sample]
 
     def _ratios(self, amounts: Values, weights: Values, given: Values) -> Values:
-        """Of each operation in each sample: what it has alone, moved so that the sample has its amount."""
-        of_samples = _quotients(amounts, weights)
-        least, largest = self._range(of_samples, weights)
-        alone_weights = self._counted_alone(weights)
-        alone = _quotients(self._counted_alone(amounts), alone_weights)[self._operation]
-        scale = _quotients(amounts[self._sample], self._in_sample(given * alone))
-        likely = np.clip(alone * scale, least, largest)
-        # How operations differ is not known where one of them is never alone.
-        is_unknown = self._in_sample((given > 0) & (alone_weights[self._operation] == 0)) > 0
-        likely = np.where(is_unknown, of_samples[self._sample], likely)
+        """Of each operation in each sample: what is likely, moved so that the sample has its amount."""
+        least, largest = self._range(_quotients(amounts, weights), weights)
+        likely = np.clip(self._likely(amounts, weights, given), least, largest)
         missing = amounts[self._sample] - self._in_sample(given * likely)
         border = np.where(missing > 0, largest, least)
         room = self._in_sample(given * np.abs(border - likely))
         ratios: Values = likely + np.minimum(_quotients(np.abs(missing), room), 1.0) * (border - likely)
         return ratios
+
+    def _likely(self, amounts: Values, weights: Values, given: Values) -> Values:
+        """What the operation has alone, as much larger or smaller as all have it; of one never alone, what is left."""
+        alone_weights = self._counted_alone(weights)
+        alone = _quotients(self._counted_alone(amounts), alone_weights)[self._operation]
+        is_known = alone_weights[self._operation] > 0
+        explained = self._in_sample(given * alone)
+        left_weights = self._in_sample(np.where(is_known, 0.0, given))
+        scale = np.where(left_weights > 0, 1.0, _quotients(amounts[self._sample], explained))
+        left = _quotients(amounts[self._sample] - explained, left_weights)
+        return np.where(is_known, alone * scale, left)
 
     def _range(self, of_samples: Values, weights: Values) -> tuple[Values, Values]:
         """The least and the largest ratio in samples with work of the operation, of each that is in a sample."""

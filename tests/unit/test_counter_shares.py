@@ -33,10 +33,20 @@ def test_operations_that_are_alone_elsewhere_have_their_own_ratio() -> None:
     assert ratios(samples, [10, 90, of_both], [10_000, 2000, 6000])[:2] == pytest.approx([10, 90])
 
 
-def test_an_operation_that_is_never_alone_has_the_ratio_of_its_samples() -> None:
+def test_an_operation_that_is_never_alone_has_what_the_others_leave() -> None:
+    """Between the ratios of its samples: of 50 % in one and in the other, or of 50 % and 95 %."""
+    samples = [{0: 100}, {0: 50, 1: 50}, {0: 50, 1: 50}]
+    assert ratios(samples, [10, 50, 50], [100] * 3)[:2] == pytest.approx([(10 * 100 + 50 * 100) / 200, 50])
+    # The first has 10 % in the sample of 50 %, so the second 90 %; it has no more than 95 % in that of 95 %.
+    assert ratios(samples, [10, 50, 95], [100] * 3)[1] == pytest.approx((90 + 95) / 2)
+    assert ratios([{0: 50, 1: 50}] * 2, [20, 60], [100] * 2)[:2] == pytest.approx([40, 40])
+
+
+def test_a_ratio_is_not_beyond_its_samples_where_weights_are_not_known() -> None:
+    """The last is never alone; that it has 36 cycles per us, as all work has in the mean, is far from true."""
     samples = [*[{0: 100}] * 8, {1: 100}, {1: 50, 2: 50}]
-    of_first, of_second, of_never_alone = ratios(samples, [*[100] * 8, 10, 50], [*[2000] * 8, 10_000, 10_000])
-    assert of_first == pytest.approx(100) and 10 < of_second < 50 and of_never_alone == pytest.approx(50)
+    of_first, of_second, of_last = ratios(samples, [*[100] * 8, 10, 50], [*[2000] * 8, 10_000, 10_000])
+    assert of_first == pytest.approx(100) and 10 < of_second < 50 and of_last == pytest.approx(50)
 
 
 def test_work_without_cycles_takes_no_part_in_a_ratio() -> None:
