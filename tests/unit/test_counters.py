@@ -1,4 +1,4 @@
-"""Hardware counters by operation: exact values of small traces, sums that hold for all, the device's clock, losses."""
+"""Hardware counters by operation: exact values of small traces, sums that hold for all, losses."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -15,9 +15,7 @@ from hypothesis import strategies as st
 
 from rlscope._analysis import device_intervals
 from rlscope.analysis.breakdown import Analysis, analyze
-from rlscope.analysis.counter_clock import counter_clock
 from rlscope.analysis.counter_join import UNATTRIBUTED
-from rlscope.analysis.intervals import Intervals
 from rlscope.cli.analyze import analyze as analyze_verb
 from rlscope.cli.inspect import inspect as inspect_verb
 from rlscope.cli.report_page import add_counters, warnings
@@ -26,7 +24,7 @@ from rlscope.model import NO_OPERATION, DeviceWork
 from rlscope.plots.page import Page
 from rlscope.record.config import RecordConfig
 from rlscope.trace.counter_metrics import ACTIVE_CYCLES, FRIENDLY, parse_counters, sampled_metrics
-from rlscope.trace.counters_file import CounterSamples, CounterWriter, counters_path
+from rlscope.trace.counters_file import CounterWriter, counters_path
 from rlscope.trace.reader import open_trace
 from rlscope.trace.writer import TraceWriter
 
@@ -280,50 +278,6 @@ def test_operations_and_nobody_have_all_of_every_amount(processes: list[Any], va
         for process in {key[0] for key in totals} - {""}:
             of_process = sum(total for key, total in totals.items() if key[0] == process and key[2])
             assert totals[(process, "", "")] == pytest.approx(of_process)
-
-
-@pytest.mark.parametrize("drift", [0.0, 50e-6, -50e-6])
-def test_the_clock_of_the_device_is_found(drift: float) -> None:
-    """Its offset is anywhere in a millisecond as sampling begins, and then drifts by more than that of two samples."""
-    random = np.random.default_rng(7)
-    start_ns = np.cumsum(random.exponential(800 * US, 8000)).astype(np.int64)
-    end_ns = start_ns + random.integers(5 * US, 300 * US, len(start_ns))
-    kernels = Intervals(start_ns, end_ns, np.zeros_like(start_ns)).union()
-    interval_ns, epoch_ns, off_ns = SAMPLE_US * US, 1_760_000_000_000_000_000, 400 * US
-    device_ns = np.arange(0, int(end_ns.max()), interval_ns)
-    true_ns = device_ns - off_ns - drift * device_ns
-
-    def busy_until(time_ns: Any) -> Any:
-        lengths = kernels.end - kernels.start
-        borders = np.column_stack([kernels.start, kernels.end]).ravel()
-        return np.interp(time_ns, borders, np.cumsum(np.column_stack([np.zeros_like(lengths), lengths]).ravel()))
-
-    activity = np.diff(busy_until(true_ns)) * random.uniform(0.01, 1, len(device_ns) - 1)  # small and large kernels
-    samples = CounterSamples(
-        uuid=UUID,
-        name="",
-        interval_ns=interval_ns,
-        metrics=(),
-        offset_low_ns=epoch_ns,
-        offset_high_ns=epoch_ns + 1000 * US,
-        start_ns=device_ns[:-1] + epoch_ns,
-        end_ns=device_ns[1:] + epoch_ns,
-        columns={ACTIVE_CYCLES: activity},
-        is_cut_off=False,
-    )
-    found_ns = counter_clock(samples, kernels).monotonic_ns(samples.start_ns)
-    assert np.abs(found_ns - true_ns[:-1]).max() < 10 * US
-
-
-def test_without_a_hint_the_clock_is_in_the_middle_of_where_it_may_be() -> None:
-    times_ns = np.array([0, SAMPLE_US * US])
-    samples = CounterSamples(
-        UUID, "", SAMPLE_US * US, (), 0, 500, times_ns, times_ns + SAMPLE_US * US, {ACTIVE_CYCLES: np.ones(2)}, False
-    )
-    nothing = np.array([], dtype=np.int64)
-    for borders_ns in (nothing, np.array([0]), np.array([7_000_000_000])):
-        kernels = Intervals(borders_ns, borders_ns + 400 * US, np.zeros_like(borders_ns))
-        assert counter_clock(samples, kernels).monotonic_ns(times_ns).tolist() == [-250, 99_750]
 
 
 def test_pieces_of_device_work(tmp_path: Path) -> None:
