@@ -21,6 +21,7 @@ from rlscope.cli.inspect import inspect as inspect_verb
 from rlscope.cli.report_page import add_counters, warnings
 from rlscope.errors import TraceFormatError
 from rlscope.model import NO_OPERATION, DeviceWork
+from rlscope.plots.counters import counter_bars, counters_figure
 from rlscope.plots.page import Page
 from rlscope.record.config import RecordConfig
 from rlscope.trace.counter_metrics import ACTIVE_CYCLES, FRIENDLY, parse_counters, sampled_metrics
@@ -385,8 +386,25 @@ def test_counters_are_shown_with_a_warning(tmp_path: Path) -> None:
     page = Page("")
     add_counters(page, analysis, tmp_path, "_1")
     page.write(tmp_path / "index.html")
+    assert "left out" not in (tmp_path / "index.html").read_text()
     assert "counters_1.png" in (tmp_path / "index.html").read_text() and (tmp_path / "counters_1.png").stat().st_size
     assert (tmp_path / "counters_1.csv").read_text().count("\n") == 1 + 2 * (1 + 3 * 2 + 1)
+
+
+def test_of_many_operations_the_figure_says_how_many_it_leaves_out(tmp_path: Path) -> None:
+    work = [Work(20 * at, 20 * at + 15, ("inference", f"op{at:02}")) for at in range(30)]
+    record(tmp_path, {"main": [*work, Work(900, 901, ("simulation", "step"))]})
+    sample(tmp_path, {RATE: [5] * 10})
+    analysis = analyze(open_trace(tmp_path))
+    drawn, left_out = counter_bars(analysis.counters)
+    stages = set(drawn.loc[drawn["operation"] == "", "stage"])
+    assert stages == {"inference", "simulation"} >= set(drawn["stage"])
+    assert len(drawn) + left_out == 2 + 31 and left_out == 9
+    page = Page("")
+    add_counters(page, analysis, tmp_path, "")
+    page.write(tmp_path / "index.html")
+    assert " 9 are left out, first the operations with least busy time" in (tmp_path / "index.html").read_text()
+    assert len(counters_figure(analysis.counters).axes[0].patches) == len(drawn)
 
 
 def test_nothing_is_shown_of_a_run_without_counters(tmp_path: Path) -> None:
