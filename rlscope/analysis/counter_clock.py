@@ -17,6 +17,8 @@ PIECE_NS = 2_000_000_000
 MOST_DRIFT = 1e-4
 #: Offsets that are tried lie so many to an interval of samples: first over all that may be, then around the best.
 COARSE, FINE = 10, 100
+#: More are not tried in a piece, which would take longer than the piece did: the clock is then not searched there.
+MOST_TRIED = 4000
 EQUAL = 1e-9
 
 Values = npt.NDArray[np.float64]
@@ -96,6 +98,18 @@ class _Work:
         busy_ns = np.cumsum(np.column_stack([np.zeros_like(lengths_ns), lengths_ns]).ravel())
         return cls(border_ns.astype(float), busy_ns.astype(float))
 
+    def within(self, low_ns: float, high_ns: float) -> "_Work":
+        """What says how long kernels ran between any two times from `low_ns` to `high_ns`."""
+        first, last = np.searchsorted(self.border_ns, [low_ns, high_ns])
+        kept = slice(first // 2 * 2, -(-last // 2) * 2)  # kernels as a whole
+        return _Work(self.border_ns[kept], self.busy_ns[kept])
+
+    def longest_gap(self, low_ns: float, high_ns: float) -> float:
+        """The longest time without kernels between `low_ns` and `high_ns`."""
+        borders_ns = np.clip(self.border_ns, low_ns, high_ns)
+        starts_ns, ends_ns = borders_ns[::2], borders_ns[1::2]
+        return float(np.max(np.append(starts_ns, high_ns) - np.insert(ends_ns, 0, low_ns)))
+
     def busy_until(self, time_ns: Values) -> Values:
         return np.interp(time_ns, self.border_ns, self.busy_ns)
 
@@ -113,15 +127,31 @@ class _Piece:
         return float(self.start_ns[0] + self.end_ns[-1]) / 2
 
     def best_offset(self, work: _Work, middle_ns: float, radius_ns: float, interval_ns: int) -> float | None:
-        """At most `radius_ns` from `middle_ns`; None where offsets that are an interval apart are equally good."""
+        """At most `radius_ns` from `middle_ns`; None where nothing says what it is, or too many would have to be tried.
+
+        Nothing says it where offsets that are an interval apart are equally good.
+        """
         step_ns = interval_ns / COARSE
         steps = np.arange(-np.ceil(radius_ns / step_ns), np.ceil(radius_ns / step_ns) + 1)
-        best_ns = self._best(work, middle_ns + step_ns * steps)
+        if len(steps) > MOST_TRIED:
+            return None
+        offsets_ns = middle_ns + step_ns * steps
+        low_ns, high_ns = self.start_ns[0] - offsets_ns[-1] - step_ns, self.end_ns[-1] - offsets_ns[0] + step_ns
+        work = work.within(low_ns, high_ns)
+        if self._is_alike(work, low_ns, high_ns):
+            return None
+        best_ns = self._best(work, offsets_ns)
         if best_ns[-1] - best_ns[0] >= interval_ns:
             return None
         around_ns = np.arange(best_ns[0] - step_ns, best_ns[-1] + step_ns, interval_ns / FINE)
         best_ns = self._best(work, around_ns)
         return float(best_ns[0] + best_ns[-1]) / 2
+
+    def _is_alike(self, work: _Work, low_ns: float, high_ns: float) -> bool:
+        """Whether all offsets are equally good: no kernels are in reach, or the device is never idle for a sample."""
+        gap_ns = work.longest_gap(low_ns, high_ns)
+        is_always_busy = bool(self.activity.all()) and gap_ns + 1 <= (self.end_ns - self.start_ns).min()
+        return is_always_busy or gap_ns >= high_ns - low_ns
 
     def _best(self, work: _Work, offsets_ns: Values) -> Values:
         disagreement = np.array([self._disagreement(work, offset_ns) for offset_ns in offsets_ns])

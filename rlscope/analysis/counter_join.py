@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rlscope.analysis.counter_clock import counter_clock
+from rlscope.analysis.counter_shares import SharedSamples
 from rlscope.analysis.intervals import Intervals, Overlaps, Times, overlaps
 from rlscope.analysis.launched_work import Key, LaunchedWork
 from rlscope.trace.clock_offset import NS_PER_S
@@ -64,10 +65,6 @@ class Sums:
 class CounterJoin:
     """The samples of a device, and when recorded work ran in them.
 
-    An amount in a sample belongs to the operations that launched work which ran in it, in proportion to how long that
-    ran and to how much the operation counts in a while where it is alone: of 90 in a sample with 10 us of work of
-    inference and 20 us of backpropagation 30 and 60, if neither is ever alone or both count alike.
-
     Attributes:
         worked: of each sample, whether recorded work ran in it.
     """
@@ -79,14 +76,13 @@ class CounterJoin:
         self._active = samples.columns[ACTIVE_CYCLES] != 0
         self._raw = [RawMetric.of(metric, samples) for metric in samples.metrics]
         self._start_ns, self._end_ns = clock.monotonic_ns(samples.start_ns), clock.monotonic_ns(samples.end_ns)
-        self._inside = self._work_inside(launched.work)
-        operations = np.bincount(self._inside.sample, minlength=len(self._start_ns))
-        self._is_alone = operations[self._inside.sample] == 1
-        self.worked: npt.NDArray[np.bool_] = operations > 0
+        inside = self._work_inside(launched.work)
+        self._shared = SharedSamples(inside, len(self._start_ns), len(launched.keys))
+        self.worked: npt.NDArray[np.bool_] = np.bincount(inside.sample, minlength=len(self._start_ns)) > 0
 
     def sums(self) -> Iterator[Sums]:
         """Of each process, then of each of its stages, each followed by its operations; at last of nobody's work."""
-        by_key = [raw.summed(self._by_key) for raw in self._raw]
+        by_key = [self._by_key(raw) for raw in self._raw]
         found: list[Sums] = []
         for kept in (1, 2, 3):
             found += self._sums_of([(*key[:kept], *[""] * (3 - kept)) for key in self._launched.keys], by_key)
@@ -95,26 +91,16 @@ class CounterJoin:
         yield from self._nobodys()
 
     def _work_inside(self, work: Intervals) -> Overlaps:
-        return overlaps(work.union(), self._start_ns, self._end_ns)
+        """Each group at most once in a sample, however many kernels it has there."""
+        pieces, samples = overlaps(work.union(), self._start_ns, self._end_ns), len(self._start_ns)
+        place, at = np.unique(pieces.group * samples + pieces.sample, return_inverse=True)
+        length = np.bincount(at, pieces.length, minlength=len(place)).astype(np.int64)
+        return Overlaps(place // samples, place % samples, length)
 
-    def _by_key(self, of_samples: Values) -> Values:
-        inside = self._inside
-        return _summed(inside.group, self._shares(of_samples) * of_samples[inside.sample], len(self._launched.keys))
-
-    def _shares(self, of_samples: Values) -> Values:
-        """Of each piece of work in its sample. Without a rate of its own an operation has the mean of all."""
-        inside, keys = self._inside, len(self._launched.keys)
-        alone = inside.group[self._is_alone]
-        alone_ns = _summed(alone, inside.length[self._is_alone], keys)
-        counted = _summed(alone, of_samples[inside.sample[self._is_alone]], keys)
-        mean = of_samples[self.worked].sum() / max(inside.length.sum(), 1)
-        rates = np.where(alone_ns > 0, counted / np.maximum(alone_ns, 1), mean)
-        weights = inside.length * rates[inside.group]
-        whole = np.bincount(inside.sample, weights, minlength=len(of_samples))
-        # Where all that ran counts nothing, and still something was counted.
-        nothing = whole[inside.sample] == 0
-        lengths = np.bincount(inside.sample, inside.length, minlength=len(of_samples))[inside.sample]
-        return np.where(nothing, inside.length / lengths, weights / np.where(nothing, 1.0, whole[inside.sample]))
+    def _by_key(self, raw: RawMetric) -> RawMetric:
+        if raw.metric.combination is Combination.RATIO:
+            return RawMetric(raw.metric, *self._shared.ratio(raw.amounts, raw.weights))
+        return raw.summed(self._shared.amounts)
 
     def _sums_of(self, names: Sequence[tuple[str, ...]], by_key: Sequence[RawMetric]) -> Iterator[Sums]:
         """Of all keys that have the same name, as one."""
@@ -124,9 +110,7 @@ class CounterJoin:
         # What runs at once for two operations of a stage counts once in the stage.
         inside = self._work_inside(self._launched.work.of_groups(group))
         busy_s = _summed(inside.group, inside.length / NS_PER_S, len(known))
-        samples = np.bincount(
-            np.unique(inside.group * len(self._start_ns) + inside.sample) // len(self._start_ns), minlength=len(known)
-        )
+        samples = np.bincount(inside.group, minlength=len(known))
         sums = [raw.summed(lambda amounts: _summed(group, amounts, len(known))) for raw in by_key]
         for number, (process, stage, operation) in enumerate(known):
             if samples[number]:
@@ -134,14 +118,17 @@ class CounterJoin:
                 yield Sums((process, stage, operation), float(busy_s[number]), int(samples[number]), values)
 
     def _nobodys(self) -> Iterator[Sums]:
-        is_any = np.logical_or.reduce([self._active, *(raw.amounts != 0 for raw in self._raw)])
-        place = np.flatnonzero(is_any & ~self.worked)
-        if len(place):
+        place = np.flatnonzero(self._active & ~self.worked)
+        values = tuple((raw.metric, *self._nobodys_of(raw, place)) for raw in self._raw)
+        if len(place) or any(amount for _, amount, _ in values):
             busy_s = float((self._end_ns - self._start_ns)[place].sum()) / NS_PER_S
-            values = tuple(
-                (raw.metric, float(raw.amounts[place].sum()), float(raw.weights[place].sum())) for raw in self._raw
-            )
             yield Sums(("", "", UNATTRIBUTED), busy_s, len(place), values)
+
+    def _nobodys_of(self, raw: RawMetric, active: Times) -> tuple[float, float]:
+        """What idle samples count, as memory does, belongs to nobody too, but to no rate of work."""
+        if raw.metric.combination is Combination.AMOUNT:
+            return float(raw.amounts[~self.worked].sum()), 0.0
+        return float(raw.amounts[active].sum()), float(raw.weights[active].sum())
 
 
 def _summed(group: Times, amounts: Values, groups: int) -> Values:

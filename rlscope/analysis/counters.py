@@ -34,7 +34,8 @@ class SampledDevice:
         lost_samples: that the device took and nobody read in time; None if that is not known.
         interval_ns: the time from sample to sample that was asked for.
         unattributed_share: of all its active cycles, those in samples in which no recorded work ran: other programs'
-            work, and what a clock that is off misplaces. None if it was never active.
+            work, the program's own outside of the recording, and what a clock that is off misplaces. None if it was
+            never active.
     """
 
     device: int | None
@@ -183,3 +184,8 @@ def _open_seconds(breakdown: pd.DataFrame) -> dict[Key, float]:
 def counter_label(metric: str, unit: str) -> str:
     """What stands over values of a counter: its name, with the unit where that does not say it."""
     return metric if unit in metric else f"{metric} ({unit})"
+
+
+def counter_values(counters: pd.DataFrame) -> pd.Series:
+    """Of each row of the table the value to show if it is to be one: while work ran, of amounts the total."""
+    return counters["while_working"].fillna(counters["total"])

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from rlscope.analysis.breakdown import Analysis
-from rlscope.analysis.counters import COUNTER_KEYS, SampledDevice, counter_label
+from rlscope.analysis.counters import COUNTER_KEYS, SampledDevice, counter_label, counter_values
 from rlscope.record.config import RecordConfig
 from rlscope.trace.counters_file import counter_files
 
@@ -61,7 +61,7 @@ def counters_shown(counters: pd.DataFrame) -> pd.DataFrame:
     if counters.empty:
         return pd.DataFrame(columns=list(COUNTER_KEYS))
     labels = [counter_label(*names) for names in zip(counters["metric"], counters["unit"], strict=True)]
-    values = counters["while_working"].fillna(counters["total"]).map(_value_text, na_action="ignore")
+    values = counter_values(counters).map(_value_text, na_action="ignore")
     table = counters[list(COUNTER_KEYS)].assign(counter=labels, value=values)
     shown = table.pivot(index=list(COUNTER_KEYS), columns="counter", values="value")
     # As they were, not by the alphabet.

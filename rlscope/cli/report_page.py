@@ -16,7 +16,7 @@ from rlscope.cli.figures import Workload, complete_view, published_view, transit
 from rlscope.cli.machines import machine_lines
 from rlscope.cli.processes import TOTALS, phases_shown, process_lines, process_tree, waited_for
 from rlscope.plots.breakdown import breakdown_figure
-from rlscope.plots.counters import counters_figure
+from rlscope.plots.counters import counter_bars, counters_figure
 from rlscope.plots.device_timeline import device_timeline_figure
 from rlscope.plots.page import FIGURE_FORMATS, Page
 from rlscope.plots.processes import process_view
@@ -178,10 +178,10 @@ def add_counters(page: Page, analysis: Analysis, output: Path, ending: str) -> N
     table = analysis.counters
     if (table["stage"] != "").any():
         save(counters_figure(table), table, output, f"counters{ending}")
-        page.figure(
-            f"counters{ending}",
-            "Hardware counters while work of a stage (dark) or an operation (light) ran; of amounts, the total.",
-        )
+        _, rest = counter_bars(table)
+        caption = "Hardware counters while work of a stage (dark) or an operation (light) ran; of amounts, the total."
+        left_out = f" {rest} are left out, first the operations with least busy time; the table has them."
+        page.figure(f"counters{ending}", f"{caption}{left_out}" if rest else caption)
     if len(table):
         page.table(counters_shown(table))
 

@@ -6,7 +6,7 @@ import pandas
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
 
-from rlscope.analysis.counters import COUNTER_KEYS, counter_label
+from rlscope.analysis.counters import COUNTER_KEYS, counter_label, counter_values
 from rlscope.plots import style
 from rlscope.plots.bars import as_label
 
@@ -20,18 +20,36 @@ LINE_CHARACTERS = 18
 KEYS = list(COUNTER_KEYS)
 
 
+def counter_bars(counters: pandas.DataFrame) -> tuple[pandas.DataFrame, int]:
+    """What has a bar, and how many stages and operations have none because there are too many.
+
+    Stages come first, so that no operation is drawn without its own; of each kind those with most busy time are kept.
+
+    Args:
+        counters: the table of an analysis.
+
+    Returns:
+        One row per bar, in the order of the table, and the number left out.
+    """
+    groups = counters[counters["stage"] != ""].drop_duplicates(KEYS)
+    ranked = groups.assign(is_operation=groups["operation"] != "").sort_values(
+        ["is_operation", "busy_s"], ascending=[True, False], kind="stable"
+    )
+    return groups[KEYS].loc[ranked.index[:MOST_BARS].sort_values()], max(len(groups) - MOST_BARS, 0)
+
+
 def counters_figure(counters: pandas.DataFrame) -> Figure:
-    """Draw the stages, each with its operations; with most busy time where there are too many.
+    """Draw the stages, each with its operations, as `counter_bars` chooses them.
 
     Args:
         counters: the table of an analysis, with at least one row of a stage.
     """
     of_stages = counters[counters["stage"] != ""]
-    groups = of_stages.drop_duplicates(KEYS)
-    drawn = groups[groups["busy_s"].rank(method="first", ascending=False) <= MOST_BARS][KEYS]
+    drawn, _ = counter_bars(counters)
     metrics = of_stages.drop_duplicates("metric")[["metric", "unit"]].to_dict("records")
     names = [
-        _name(row, groups["process"].nunique() > 1, groups["device"].nunique() > 1) for row in drawn.to_dict("records")
+        _name(row, of_stages["process"].nunique() > 1, of_stages["device"].nunique() > 1)
+        for row in drawn.to_dict("records")
     ]
     places = range(len(drawn))
     colours = [STAGE_COLOUR if operation == "" else OPERATION_COLOUR for operation in drawn["operation"]]
@@ -44,7 +62,7 @@ def counters_figure(counters: pandas.DataFrame) -> Figure:
             axes.set_axis_off()
         for axes, metric in zip(panels, metrics, strict=False):
             rows = drawn.merge(of_stages[of_stages["metric"] == metric["metric"]], on=KEYS, how="left")
-            axes.barh(places, rows["while_working"].fillna(rows["total"]).fillna(0), color=colours, edgecolor="black")
+            axes.barh(places, counter_values(rows).fillna(0), color=colours, edgecolor="black")
             axes.set_xlabel(_in_lines(as_label(counter_label(metric["metric"], metric["unit"]))))
             axes.xaxis.set_major_formatter(EngFormatter())
         panels[0].set_yticks(places, names)

@@ -1,4 +1,4 @@
-"""Hardware counters by operation: exact values of small traces, sums that hold for all, the device's clock, losses."""
+"""Hardware counters by operation: exact values of small traces, sums that hold for all, losses."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -15,18 +15,17 @@ from hypothesis import strategies as st
 
 from rlscope._analysis import device_intervals
 from rlscope.analysis.breakdown import Analysis, analyze
-from rlscope.analysis.counter_clock import counter_clock
 from rlscope.analysis.counter_join import UNATTRIBUTED
-from rlscope.analysis.intervals import Intervals
 from rlscope.cli.analyze import analyze as analyze_verb
 from rlscope.cli.inspect import inspect as inspect_verb
 from rlscope.cli.report_page import add_counters, warnings
 from rlscope.errors import TraceFormatError
 from rlscope.model import NO_OPERATION, DeviceWork
+from rlscope.plots.counters import counter_bars, counters_figure
 from rlscope.plots.page import Page
 from rlscope.record.config import RecordConfig
 from rlscope.trace.counter_metrics import ACTIVE_CYCLES, FRIENDLY, parse_counters, sampled_metrics
-from rlscope.trace.counters_file import CounterSamples, CounterWriter, counters_path
+from rlscope.trace.counters_file import CounterWriter, counters_path
 from rlscope.trace.reader import open_trace
 from rlscope.trace.writer import TraceWriter
 
@@ -199,12 +198,31 @@ def test_a_stage_is_the_sum_of_its_operations_and_no_mean_of_means(tmp_path: Pat
 def test_a_shared_sample_goes_to_who_counts_more_when_alone(tmp_path: Path) -> None:
     record(tmp_path, {"main": [Work(0, 190, STEP), Work(190, 300, UPDATE)]})
     # The step has one processor, the update a hundred: in the sample that both share 90 and 10 us.
-    sample(tmp_path, {BYTES: [100, 90 + 1000, 10_000], RATIO: [2, 91, 92], ACTIVE_CYCLES: [100, 90 + 1000, 10_000]})
+    cycles = [100, 90 + 1000, 10_000]
+    sample(tmp_path, {BYTES: cycles, RATIO: [2, (90 * 2 + 1000 * 92) / 1090, 92], ACTIVE_CYCLES: cycles})
     analysis = analyze(open_trace(tmp_path))
     totals = rows(analysis, "total", BYTES)
     assert totals[("main", *STEP)] == pytest.approx(190) and totals[("main", *UPDATE)] == pytest.approx(11_000)
     occupancy = rows(analysis, "while_working", RATIO)
-    assert occupancy[("main", *STEP)] < 3 and 91 < occupancy[("main", *UPDATE)] < 93
+    assert occupancy[("main", *STEP)] == pytest.approx(2) and occupancy[("main", *UPDATE)] == pytest.approx(92)
+
+
+def test_an_operation_with_several_kernels_in_a_sample_is_alone_there(tmp_path: Path) -> None:
+    work = [Work(0, 20, STEP), Work(60, 90, STEP), Work(100, 200, UPDATE), Work(200, 250, STEP), Work(250, 300, UPDATE)]
+    record(tmp_path, {"main": work})
+    sample(tmp_path, {BYTES: [50, 10_000, 50 + 5000]})
+    totals = rows(analyze(open_trace(tmp_path)), "total", BYTES)
+    assert totals[("main", *STEP)] == pytest.approx(100) and totals[("main", *UPDATE)] == pytest.approx(15_000)
+
+
+def test_no_ratio_is_beyond_those_of_its_samples(tmp_path: Path) -> None:
+    record(
+        tmp_path,
+        {"main": [*in_each_sample(Work(0, 100)), Work(300, 400, STEP), Work(400, 450, STEP), Work(450, 500, UPDATE)]},
+    )
+    sample(tmp_path, {RATIO: [100, 100, 100, 10, 50], ACTIVE_CYCLES: [2000, 2000, 2000, 10_000, 10_000]})
+    occupancy = rows(analyze(open_trace(tmp_path)), "while_working", RATIO)
+    assert 10 < occupancy[("main", *STEP)] < 50 and occupancy[("main", *UPDATE)] == pytest.approx(50)
 
 
 def test_samples_without_recorded_work_belong_to_nobody(tmp_path: Path) -> None:
@@ -222,6 +240,21 @@ def test_samples_without_recorded_work_belong_to_nobody(tmp_path: Path) -> None:
     assert rows(analysis, "busy_s", RATE)[nobody] == pytest.approx(1e-4)
     assert analysis.counter_runs is not None
     assert analysis.counter_runs.devices[0].unattributed_share == pytest.approx(1 / 4)
+
+
+def test_memory_that_is_refreshed_while_idle_changes_no_rate_of_nobodys_work(tmp_path: Path) -> None:
+    active, traffic, nobody = [1, 0, 1, 0, 1, 0, 1, 0], [9, 2, 9, 2, 9, 2, 9, 2], ("", "", UNATTRIBUTED)
+    record(tmp_path, {"main": [Work(10, 90), Work(210, 290), Work(410, 490)]})
+    sample(
+        tmp_path,
+        {RATE: [10, 0, 10, 0, 10, 0, 60, 0], "dram_throughput": traffic, BYTES: traffic, ACTIVE_CYCLES: active},
+    )
+    analysis = analyze(open_trace(tmp_path))
+    working = (rows(analysis, "while_working", metric)[nobody] for metric in (RATE, "dram_throughput"))
+    assert list(working) == pytest.approx([60, 9])
+    assert rows(analysis, "busy_s", RATE)[nobody] == pytest.approx(1e-4)
+    assert rows(analysis, "samples", RATE)[nobody] == 1
+    assert rows(analysis, "total", BYTES)[nobody] == 9 + 4 * 2
 
 
 WORK = st.lists(st.tuples(st.integers(0, 900), st.integers(0, 90), st.sampled_from([ACT, STEP, UPDATE])), max_size=9)
@@ -246,50 +279,6 @@ def test_operations_and_nobody_have_all_of_every_amount(processes: list[Any], va
         for process in {key[0] for key in totals} - {""}:
             of_process = sum(total for key, total in totals.items() if key[0] == process and key[2])
             assert totals[(process, "", "")] == pytest.approx(of_process)
-
-
-@pytest.mark.parametrize("drift", [0.0, 50e-6, -50e-6])
-def test_the_clock_of_the_device_is_found(drift: float) -> None:
-    """Its offset is anywhere in a millisecond as sampling begins, and then drifts by more than that of two samples."""
-    random = np.random.default_rng(7)
-    start_ns = np.cumsum(random.exponential(800 * US, 8000)).astype(np.int64)
-    end_ns = start_ns + random.integers(5 * US, 300 * US, len(start_ns))
-    kernels = Intervals(start_ns, end_ns, np.zeros_like(start_ns)).union()
-    interval_ns, epoch_ns, off_ns = SAMPLE_US * US, 1_760_000_000_000_000_000, 400 * US
-    device_ns = np.arange(0, int(end_ns.max()), interval_ns)
-    true_ns = device_ns - off_ns - drift * device_ns
-
-    def busy_until(time_ns: Any) -> Any:
-        lengths = kernels.end - kernels.start
-        borders = np.column_stack([kernels.start, kernels.end]).ravel()
-        return np.interp(time_ns, borders, np.cumsum(np.column_stack([np.zeros_like(lengths), lengths]).ravel()))
-
-    activity = np.diff(busy_until(true_ns)) * random.uniform(0.01, 1, len(device_ns) - 1)  # small and large kernels
-    samples = CounterSamples(
-        uuid=UUID,
-        name="",
-        interval_ns=interval_ns,
-        metrics=(),
-        offset_low_ns=epoch_ns,
-        offset_high_ns=epoch_ns + 1000 * US,
-        start_ns=device_ns[:-1] + epoch_ns,
-        end_ns=device_ns[1:] + epoch_ns,
-        columns={ACTIVE_CYCLES: activity},
-        is_cut_off=False,
-    )
-    found_ns = counter_clock(samples, kernels).monotonic_ns(samples.start_ns)
-    assert np.abs(found_ns - true_ns[:-1]).max() < 10 * US
-
-
-def test_without_a_hint_the_clock_is_in_the_middle_of_where_it_may_be() -> None:
-    times_ns = np.array([0, SAMPLE_US * US])
-    samples = CounterSamples(
-        UUID, "", SAMPLE_US * US, (), 0, 500, times_ns, times_ns + SAMPLE_US * US, {ACTIVE_CYCLES: np.ones(2)}, False
-    )
-    nothing = np.array([], dtype=np.int64)
-    for borders_ns in (nothing, np.array([0]), np.array([7_000_000_000])):
-        kernels = Intervals(borders_ns, borders_ns + 400 * US, np.zeros_like(borders_ns))
-        assert counter_clock(samples, kernels).monotonic_ns(times_ns).tolist() == [-250, 99_750]
 
 
 def test_pieces_of_device_work(tmp_path: Path) -> None:
@@ -397,8 +386,25 @@ def test_counters_are_shown_with_a_warning(tmp_path: Path) -> None:
     page = Page("")
     add_counters(page, analysis, tmp_path, "_1")
     page.write(tmp_path / "index.html")
+    assert "left out" not in (tmp_path / "index.html").read_text()
     assert "counters_1.png" in (tmp_path / "index.html").read_text() and (tmp_path / "counters_1.png").stat().st_size
     assert (tmp_path / "counters_1.csv").read_text().count("\n") == 1 + 2 * (1 + 3 * 2 + 1)
+
+
+def test_of_many_operations_the_figure_says_how_many_it_leaves_out(tmp_path: Path) -> None:
+    work = [Work(20 * at, 20 * at + 15, ("inference", f"op{at:02}")) for at in range(30)]
+    record(tmp_path, {"main": [*work, Work(900, 901, ("simulation", "step"))]})
+    sample(tmp_path, {RATE: [5] * 10})
+    analysis = analyze(open_trace(tmp_path))
+    drawn, left_out = counter_bars(analysis.counters)
+    stages = set(drawn.loc[drawn["operation"] == "", "stage"])
+    assert stages == {"inference", "simulation"} >= set(drawn["stage"])
+    assert len(drawn) + left_out == 2 + 31 and left_out == 9
+    page = Page("")
+    add_counters(page, analysis, tmp_path, "")
+    page.write(tmp_path / "index.html")
+    assert " 9 are left out, first the operations with least busy time" in (tmp_path / "index.html").read_text()
+    assert len(counters_figure(analysis.counters).axes[0].patches) == len(drawn)
 
 
 def test_nothing_is_shown_of_a_run_without_counters(tmp_path: Path) -> None:
