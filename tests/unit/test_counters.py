@@ -267,7 +267,6 @@ def test_the_clock_of_the_device_is_found(drift: float) -> None:
     activity = np.diff(busy_until(true_ns)) * random.uniform(0.01, 1, len(device_ns) - 1)  # small and large kernels
     samples = CounterSamples(
         uuid=UUID,
-        name="",
         interval_ns=interval_ns,
         metrics=(),
         offset_low_ns=epoch_ns,
@@ -284,7 +283,7 @@ def test_the_clock_of_the_device_is_found(drift: float) -> None:
 def test_without_a_hint_the_clock_is_in_the_middle_of_where_it_may_be() -> None:
     times_ns = np.array([0, SAMPLE_US * US])
     samples = CounterSamples(
-        UUID, "", SAMPLE_US * US, (), 0, 500, times_ns, times_ns + SAMPLE_US * US, {ACTIVE_CYCLES: np.ones(2)}, False
+        UUID, SAMPLE_US * US, (), 0, 500, times_ns, times_ns + SAMPLE_US * US, {ACTIVE_CYCLES: np.ones(2)}, False
     )
     nothing = np.array([], dtype=np.int64)
     for borders_ns in (nothing, np.array([0]), np.array([7_000_000_000])):
