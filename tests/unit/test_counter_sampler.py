@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -12,8 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rlscope.cli.counter_sampler import ENDING_TAKES
-from rlscope.trace.counters_file import CounterSamples, counter_files, read_counters
+from rlscope.cli import cuda_driver
+from rlscope.cli.counter_sampler import ENDING_TAKES, CountersError, DeviceSampler, begin
+from rlscope.cli.cuda_driver import Driver
+from rlscope.cli.cupti_profiler import OUT_OF_MEMORY, Cupti
+from rlscope.trace.counter_metrics import parse_counters
+from rlscope.trace.counters_file import CounterSamples, counter_files, counters_path, read_counters
 
 TESTS = Path(__file__).resolve().parents[1]
 INTERVAL_NS = 200_000
@@ -47,6 +52,7 @@ def fakes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("fakes")
     compile_driver(folder)
     compile_cupti(folder / "libcupti.so.13")
+    shutil.copy(folder / "libcupti.so.13", folder / "counters.so")  # a name that no recorder takes for a libcupti
     return folder
 
 
@@ -55,8 +61,19 @@ def two_devices(fakes: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same with a driver that has two devices."""
     folder = tmp_path_factory.mktemp("two")
     compile_driver(folder, count=2)
-    (folder / "libcupti.so.13").symlink_to(fakes / "libcupti.so.13")
+    for name in ("libcupti.so.13", "counters.so"):
+        (folder / name).symlink_to(fakes / name)
     return folder
+
+
+def begin_here(folder: Path, patch: pytest.MonkeyPatch, **settings: str) -> list[DeviceSampler]:
+    """All devices, sampled by this process."""
+    patch.setattr(cuda_driver, "LIBRARY", str(folder / "libcuda.so.1"))
+    for name, value in settings.items():
+        patch.setenv(f"FAKE_COUNTERS_{name}", value)
+    devices, errors = begin(Cupti(str(folder / "counters.so")), Driver(), parse_counters(COUNTERS))
+    assert errors == []
+    return devices
 
 
 def compile_cupti(output: Path, *options: str) -> None:
@@ -123,20 +140,8 @@ def test_the_clock_is_known_within_its_bounds(sampled: tuple[CounterSamples, dic
     assert samples.offset_high_ns - samples.offset_low_ns >= 2 * INTERVAL_NS  # the first pulse may be an interval late
 
 
-def test_two_devices_are_sampled_half_as_often_each(two_devices: Path, tmp_path: Path) -> None:
-    finished = record(two_devices, tmp_path / "trace", "--counters", COUNTERS, seconds=0.3)
-    assert finished.returncode == 0, finished.stderr
-    files = [read_counters(path) for path in counter_files(tmp_path / "trace")]
-    assert [samples.uuid for samples in files] == [UUID, SECOND_UUID]
-    for samples in files:
-        assert samples.interval_ns == 2 * INTERVAL_NS
-        assert np.all(samples.end_ns - samples.start_ns == 2 * INTERVAL_NS)
-    said = [{"uuid": each.uuid, "samples": len(each.start_ns), "lost_samples": 0} for each in files]
-    assert counters_of(tmp_path / "trace") == {"devices": said, "error": None}
-
-
 def test_a_device_that_is_refused_leaves_the_others(two_devices: Path, tmp_path: Path) -> None:
-    finished = record(two_devices, tmp_path / "trace", "--counters", COUNTERS, REFUSED="0", seconds=0.3)
+    finished = record(two_devices, tmp_path / "trace", "--counters", COUNTERS, REFUSED="0", seconds=0.1)
     assert (finished.returncode, finished.stdout) == (0, "ended\n")
     reason = f"{UUID}: another program reads them"
     assert f"rlscope: counters were not all read: {reason}" in finished.stderr
@@ -147,46 +152,77 @@ def test_a_device_that_is_refused_leaves_the_others(two_devices: Path, tmp_path:
     assert said["error"].startswith(reason)
 
 
-def test_devices_that_are_refused_alike_have_one_reason(two_devices: Path, tmp_path: Path) -> None:
-    finished = record(two_devices, tmp_path / "trace", "--counters", COUNTERS, FAIL="cuptiPmSamplingEnable=43")
-    reason = "the GPU is divided (MIG); use a whole one"
-    assert f"counters were not all read: {UUID}, {SECOND_UUID}: {reason}\n" in finished.stderr
-
-
-def test_what_waits_at_the_end_is_read_however_much_it_is(fakes: Path, tmp_path: Path) -> None:
-    finished = record(fakes, tmp_path / "trace", "--counters", COUNTERS, HELD="1", IMAGE="2000", seconds=1)
-    assert finished.returncode == 0, finished.stderr
-    (path,) = counter_files(tmp_path / "trace")
-    samples = read_counters(path)
-    assert len(samples.start_ns) * INTERVAL_NS > 0.99e9  # 2000 are decoded at once
-    assert np.all(samples.start_ns[1:] == samples.end_ns[:-1])
-    device = {"uuid": UUID, "samples": len(samples.start_ns), "lost_samples": 0}
-    assert counters_of(tmp_path / "trace") == {"devices": [device], "error": None}
-
-
-def test_what_cannot_be_read_at_the_end_is_counted_as_lost(fakes: Path, tmp_path: Path) -> None:
-    began_ns = time.monotonic_ns()
-    finished = record(fakes, tmp_path / "trace", "--counters", COUNTERS, HELD="1", IMAGE="10", seconds=0.5)
-    most = (time.monotonic_ns() - began_ns) / INTERVAL_NS
-    assert finished.returncode == 0, finished.stderr
-    (device,) = counters_of(tmp_path / "trace")["devices"]
-    (path,) = counter_files(tmp_path / "trace")
-    assert device["samples"] == len(read_counters(path).start_ns) == 10 * ENDING_TAKES - 1  # the first is left out
-    assert 0.5e9 / INTERVAL_NS - 1 <= device["samples"] + device["lost_samples"] <= most
-
-
 def test_a_device_without_any_sample_is_said(fakes: Path, tmp_path: Path) -> None:
-    finished = record(
-        fakes, tmp_path / "trace", "--counters", COUNTERS, FAIL="cuptiPmSamplingDecodeData=8", seconds=0.5
-    )
+    failure = f"cuptiPmSamplingDecodeData={OUT_OF_MEMORY}"
+    finished = record(fakes, tmp_path / "trace", "--counters", COUNTERS, FAIL=failure, seconds=0.1)
     assert (finished.returncode, finished.stdout) == (0, "ended\n")
     assert f"counters were not all read: {UUID}: no sample of" in finished.stderr
     assert counter_files(tmp_path / "trace") == []
     said = counters_of(tmp_path / "trace")
     (device,) = said["devices"]
     assert device["samples"] == 0
-    assert device["lost_samples"] >= 0.5e9 / INTERVAL_NS - 1
+    assert device["lost_samples"] >= 498
     assert "no sample of" in said["error"]
+
+
+def test_two_devices_are_sampled_half_as_often_each(
+    two_devices: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    devices = begin_here(two_devices, monkeypatch)
+    time.sleep(0.1)
+    for device in devices:
+        device.end(tmp_path)
+    files = [read_counters(path) for path in counter_files(tmp_path)]
+    assert [samples.uuid for samples in files] == [device.uuid for device in devices] == [UUID, SECOND_UUID]
+    for device, samples in zip(devices, files, strict=True):
+        assert samples.interval_ns == 2 * INTERVAL_NS
+        assert np.all(samples.end_ns - samples.start_ns == 2 * INTERVAL_NS)
+        assert (device.samples, device.lost_samples, device.error) == (len(samples.start_ns), 0, None)
+
+
+def test_devices_that_are_refused_alike_have_one_reason(two_devices: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(CountersError) as caught:
+        begin_here(two_devices, monkeypatch, FAIL="cuptiPmSamplingEnable=43")
+    assert str(caught.value) == f"{UUID}, {SECOND_UUID}: the GPU is divided (MIG); use a whole one"
+
+
+def test_what_waits_at_the_end_is_read_though_it_is_more_than_an_image(
+    fakes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (device,) = begin_here(fakes, monkeypatch, HELD="1", IMAGE="900")
+    time.sleep(0.2)  # 1000 intervals
+    device.end(tmp_path)
+    samples = read_counters(counters_path(tmp_path, UUID))
+    assert device.samples == len(samples.start_ns) >= 998
+    assert np.all(samples.start_ns[1:] == samples.end_ns[:-1])
+    assert (device.lost_samples, device.error) == (0, None)
+
+
+def test_what_cannot_be_read_at_the_end_is_counted_as_lost(
+    fakes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began_ns = time.monotonic_ns()
+    (device,) = begin_here(fakes, monkeypatch, HELD="1", IMAGE="10")
+    time.sleep(0.2)
+    device.end(tmp_path)
+    most = (time.monotonic_ns() - began_ns) / INTERVAL_NS
+    samples = read_counters(counters_path(tmp_path, UUID))
+    assert device.samples == len(samples.start_ns) == 10 * ENDING_TAKES - 1  # the first is left out
+    assert 998 <= device.samples + device.lost_samples <= most
+
+
+def test_what_fails_to_be_decoded_at_the_end_is_counted_as_lost(
+    fakes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (device,) = begin_here(fakes, monkeypatch)
+    time.sleep(0.05)
+    device.drain(tmp_path)
+    time.sleep(0.1)
+    monkeypatch.setenv("FAKE_COUNTERS_FAIL", f"cuptiPmSamplingDecodeData={OUT_OF_MEMORY}")
+    device.end(tmp_path)
+    assert device.samples == len(read_counters(counters_path(tmp_path, UUID)).start_ns) > 0
+    assert device.lost_samples >= 498
+    assert device.error is None
 
 
 def test_a_full_image_starts_sampling_afresh_and_the_loss_is_counted(fakes: Path, tmp_path: Path) -> None:
@@ -292,7 +328,6 @@ def test_a_list_that_breaks_off_is_none(fakes: Path) -> None:
     ("status", "count", "sentence"),
     [
         (100, 0, "no device that may be used; see CUDA_VISIBLE_DEVICES"),
-        (0, 0, "no device that may be used; see CUDA_VISIBLE_DEVICES"),
         (999, 1, "cuInit failed with error 999: made to fail"),
     ],
 )
