@@ -353,6 +353,7 @@ def test_a_sampler_whose_recording_was_killed_says_nothing(fakes: Path, tmp_path
         assert sampler.stdin and sampler.stdout and sampler.stderr
         assert json.loads(sampler.stdout.readline()) == {"error": None}
         sampler.stdout.close()
+        time.sleep(0.1)  # some samples
         sampler.stdin.close()
         assert sampler.stderr.read() == ""
     (path,) = counter_files(tmp_path)
