@@ -1,15 +1,23 @@
-// A libcupti that samples counters without a GPU. The structs are those of CUPTI's own headers.
+// A libcupti that samples counters without a GPU, of any number of devices. The structs are those of CUPTI's own headers.
 //
-// From the start on it has a sample each interval, by CLOCK_REALTIME. The value of the metric at place k in sample i is
-// 100 * k + i % 100. FAKE_COUNTERS_FAIL=cuptiPmSamplingEnable=35 is the result of a function; FAKE_COUNTERS_PASSES=2 how many
-// passes any metrics take; a metric with "unknown" in its name is not known; FAKE_COUNTERS_FULL_AT=3: the third decoding finds the image full;
-// FAKE_COUNTERS_CLOCKS_PER_US=1000: it has no interval in time; FAKE_COUNTERS_BACK_AT=100: from there on its clock is 173 ns behind.
+// From the start on a device has a sample each interval, by a clock that is CLOCK_OFFSET_NS ahead of CLOCK_MONOTONIC. The value of
+// the metric at place k in sample i is 100 * k + i % 100. Settings, each FAKE_COUNTERS_ and the name:
+//   FAIL=cuptiPmSamplingEnable=35    the result of a function
+//   REFUSED=1                        the device of this number is in use
+//   PASSES=2                         how many passes any metrics take
+//   LACKS=unknown                    metrics with this in their names are not known
+//   FULL_AT=3                        the third decoding finds the image full
+//   IMAGE=10                         the image takes no more samples; without it any number, so that no delay loses one
+//   HELD=1                           nothing can be decoded before the device has stopped
+//   CLOCKS_PER_US=1000               there is no interval in time
+//   BACK_AT=100                      from there on the clock is 173 ns behind
 #include <cupti_pmsampling.h>
 #include <cupti_profiler_host.h>
 #include <cupti_profiler_target.h>
 #include <cupti_target.h>
 #include <time.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -21,18 +29,33 @@
 #ifndef FAKE_LACKS_SAMPLING  // as that of CUDA 12.4
 namespace {
 
-uint64_t g_interval = 0;
-uint64_t g_begin = 0;    // of the samples since the last start
-uint64_t g_next = 0;     // sample to decode
-size_t g_decoded = 0;    // in the image
-uint64_t g_first = 0;    // the number of the image's first sample
-int g_decodings = 0;
-bool g_was_started = false;
+constexpr uint64_t CLOCK_OFFSET_NS = 1'000'000'000'000'000;
+
+struct Device {
+  uint64_t interval = 0;
+  uint64_t begin = 0;  // of the samples since the last start
+  uint64_t next = 0;   // sample to decode
+  uint64_t image_samples = 0;
+  int decodings = 0;
+  bool was_started = false;
+  uint64_t end = 0;  // when it was stopped
+};
+
+struct Image {
+  uint64_t first;  // the number of its first sample
+  uint64_t count;
+};
+
+Device g_devices[8];
+
+Device& device_of(CUpti_PmSampling_Object* object) { return *reinterpret_cast<Device*>(object); }
+
+Image& image_of(const uint8_t* bytes) { return *reinterpret_cast<Image*>(const_cast<uint8_t*>(bytes)); }
 
 uint64_t now() {
   timespec time;
-  clock_gettime(CLOCK_REALTIME, &time);
-  return time.tv_sec * 1'000'000'000ull + time.tv_nsec;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return time.tv_sec * 1'000'000'000ull + time.tv_nsec + CLOCK_OFFSET_NS;
 }
 
 long setting(const char* name, long otherwise) {
@@ -88,7 +111,8 @@ FAKE(cuptiProfilerHostGetMetricProperties, CUpti_Profiler_Host_GetMetricProperti
 END_FAKE
 FAKE(cuptiProfilerHostConfigAddMetrics, CUpti_Profiler_Host_ConfigAddMetrics_Params)
   for (size_t i = 0; i < parameters->numMetrics; i++) {
-    if (std::strstr(parameters->ppMetricNames[i], "unknown")) return CUPTI_ERROR_INVALID_PARAMETER;
+    const char* lacking = std::getenv("FAKE_COUNTERS_LACKS");
+    if (lacking && std::strstr(parameters->ppMetricNames[i], lacking)) return CUPTI_ERROR_INVALID_PARAMETER;
   }
 END_FAKE
 FAKE(cuptiProfilerHostGetConfigImageSize, CUpti_Profiler_Host_GetConfigImageSize_Params)
@@ -102,53 +126,67 @@ FAKE(cuptiProfilerHostGetNumOfPasses, CUpti_Profiler_Host_GetNumOfPasses_Params)
 END_FAKE
 FAKE(cuptiProfilerHostEvaluateToGpuValues, CUpti_Profiler_Host_EvaluateToGpuValues_Params)
   for (size_t k = 0; k < parameters->numMetrics; k++) {
-    parameters->pMetricValues[k] = 100.0 * static_cast<double>(k) + static_cast<double>((g_first + parameters->rangeIndex) % 100);
+    parameters->pMetricValues[k] = 100.0 * static_cast<double>(k) + static_cast<double>((image_of(parameters->pCounterDataImage).first + parameters->rangeIndex) % 100);
   }
 END_FAKE
 FAKE(cuptiPmSamplingEnable, CUpti_PmSampling_Enable_Params)
-  parameters->pPmSamplingObject = reinterpret_cast<CUpti_PmSampling_Object*>(0x2000);
+  if (static_cast<long>(parameters->deviceIndex) == setting("FAKE_COUNTERS_REFUSED", -1)) return CUPTI_ERROR_HARDWARE_BUSY;
+  Device& device = g_devices[parameters->deviceIndex];
+  parameters->pPmSamplingObject = reinterpret_cast<CUpti_PmSampling_Object*>(&device);
 END_FAKE
 FAKE(cuptiPmSamplingDisable, CUpti_PmSampling_Disable_Params) END_FAKE
 FAKE(cuptiPmSamplingSetConfig, CUpti_PmSampling_SetConfig_Params)
   if (parameters->configSize != 8 || std::memcmp(parameters->pConfig, "CONFIGUR", 8) != 0) return CUPTI_ERROR_INVALID_PARAMETER;
   bool is_time = parameters->triggerMode == CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_TIME_INTERVAL;
   if (is_time && setting("FAKE_COUNTERS_CLOCKS_PER_US", 0)) return CUPTI_ERROR_NOT_SUPPORTED;
-  g_interval = parameters->samplingInterval * (is_time ? 1 : 1000) / (is_time ? 1 : setting("FAKE_COUNTERS_CLOCKS_PER_US", 1));
+  device_of(parameters->pPmSamplingObject).interval =
+      parameters->samplingInterval * (is_time ? 1 : 1000) / (is_time ? 1 : setting("FAKE_COUNTERS_CLOCKS_PER_US", 1));
 END_FAKE
 FAKE(cuptiPmSamplingGetCounterDataSize, CUpti_PmSampling_GetCounterDataSize_Params)
+  device_of(parameters->pPmSamplingObject).image_samples = setting("FAKE_COUNTERS_IMAGE", 1L << 40);
   parameters->counterDataSize = 64;
 END_FAKE
 FAKE(cuptiPmSamplingCounterDataImageInitialize, CUpti_PmSampling_CounterDataImage_Initialize_Params)
   if (parameters->counterDataSize != 64) return CUPTI_ERROR_INVALID_PARAMETER;
-  g_decoded = 0;
+  image_of(parameters->pCounterData).count = 0;
 END_FAKE
 FAKE(cuptiPmSamplingStart, CUpti_PmSampling_Start_Params)
-  if (g_was_started) return CUPTI_ERROR_INVALID_OPERATION;
-  g_was_started = true;
-  g_begin = now();
-  g_next = 0;
+  Device& device = device_of(parameters->pPmSamplingObject);
+  if (device.was_started) return CUPTI_ERROR_INVALID_OPERATION;
+  device.was_started = true;
+  device.begin = now();
+  device.next = 0;
 END_FAKE
 FAKE(cuptiPmSamplingStop, CUpti_PmSampling_Stop_Params)
-  if (!g_was_started) return CUPTI_ERROR_INVALID_OPERATION;
-  g_was_started = false;
+  Device& device = device_of(parameters->pPmSamplingObject);
+  if (!device.was_started) return CUPTI_ERROR_INVALID_OPERATION;
+  device.was_started = false;
+  device.end = now();
 END_FAKE
 FAKE(cuptiPmSamplingDecodeData, CUpti_PmSampling_DecodeData_Params)
-  g_first = g_next;
-  uint64_t ended = g_begin + g_interval < now() ? (now() - g_begin) / g_interval : 0;
-  g_decoded = ended > g_next ? ended - g_next : 0;
-  g_next += g_decoded;
-  bool is_full = ++g_decodings == setting("FAKE_COUNTERS_FULL_AT", 0);
+  Device& device = device_of(parameters->pPmSamplingObject);
+  Image& image = image_of(parameters->pCounterDataImage);
+  uint64_t until = device.was_started ? now() : device.end;
+  uint64_t ended = until > device.begin + device.interval ? (until - device.begin) / device.interval : 0;
+  if (device.was_started && setting("FAKE_COUNTERS_HELD", 0)) ended = 0;
+  uint64_t waiting = ended > device.next ? ended - device.next : 0;
+  image.first = device.next;
+  image.count = std::min(waiting, device.image_samples);
+  device.next += image.count;
+  bool is_full = ++device.decodings == setting("FAKE_COUNTERS_FULL_AT", 0) || waiting > image.count;
   parameters->decodeStopReason = is_full ? CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL
                                          : CUPTI_PM_SAMPLING_DECODE_STOP_REASON_OTHER;
 END_FAKE
 FAKE(cuptiPmSamplingGetCounterDataInfo, CUpti_PmSampling_GetCounterDataInfo_Params)
-  parameters->numTotalSamples = parameters->numPopulatedSamples = parameters->numCompletedSamples = g_decoded;
+  uint64_t count = image_of(parameters->pCounterDataImage).count;
+  parameters->numTotalSamples = parameters->numPopulatedSamples = parameters->numCompletedSamples = count;
 END_FAKE
 FAKE(cuptiPmSamplingCounterDataGetSampleInfo, CUpti_PmSampling_CounterData_GetSampleInfo_Params)
-  uint64_t number = g_first + parameters->sampleIndex;
+  Device& device = device_of(parameters->pPmSamplingObject);
+  uint64_t number = image_of(parameters->pCounterDataImage).first + parameters->sampleIndex;
   // The first sample holds all since the device was made ready.
-  parameters->startTimestamp = number ? g_begin + (number - 1) * g_interval : g_begin - 400'000'000;
-  parameters->endTimestamp = g_begin + number * g_interval;
+  parameters->startTimestamp = number ? device.begin + (number - 1) * device.interval : device.begin - 400'000'000;
+  parameters->endTimestamp = device.begin + number * device.interval;
   if (static_cast<long>(number) >= setting("FAKE_COUNTERS_BACK_AT", 1L << 40)) {
     parameters->startTimestamp -= 173;
     parameters->endTimestamp -= 173;

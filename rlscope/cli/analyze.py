@@ -14,6 +14,7 @@ from rlscope.analysis.breakdown import analyze as analyze_trace
 from rlscope.cli.advice import advice_lines
 from rlscope.cli.correction import chosen, correct_option, correction_lines
 from rlscope.cli.counter_lines import counter_lines, counters_shown
+from rlscope.cli.counter_warning import warn_of_counters
 from rlscope.cli.machines import machine_lines
 from rlscope.cli.processes import TOTALS, phases_shown, process_lines, process_tree, waited_for
 from rlscope.cli.progress import progress_bar
@@ -83,8 +84,10 @@ def analyze(
         if as_json:
             _print_json(analyses, breakdowns)
         elif csv_file is not None:
+            warn_of_counters(analyses)
             _joined(analyses, breakdowns).to_csv(csv_file, index=False, errors="backslashreplace")
         elif parquet_file is not None:
+            warn_of_counters(analyses)
             _joined(analyses, breakdowns).to_parquet(parquet_file, index=False)
         else:
             _print_tables(analyses, breakdowns, is_whole=not columns)

@@ -111,7 +111,11 @@ class CounterHost:
 
 
 class CounterDevice:
-    """A device that counts."""
+    """A device that counts.
+
+    Attributes:
+        has_more: samples wait that the last taking had no room for.
+    """
 
     def __init__(self, host: CounterHost, device: int, metrics: Sequence[str], interval_ns: int) -> None:
         """Readies the device; it does not count yet.
@@ -155,6 +159,7 @@ class CounterDevice:
         )
         self._has_begun = False  # taken a sample since the start
         self._is_counting = False
+        self.has_more = False
         self._last_end_ns = 0
 
     def _configure(self, interval: int, trigger: int) -> None:
@@ -175,10 +180,12 @@ class CounterDevice:
         self._has_begun, self._is_counting = False, True
         return before_ns, time.monotonic_ns()
 
-    def stop(self) -> None:
-        """Ends counting. What was counted can still be taken."""
+    def stop(self) -> int:
+        """Ends counting, after CLOCK_MONOTONIC in nanoseconds, which it gives. What was counted can still be taken."""
+        before_ns = time.monotonic_ns()
         self._cupti.call("cuptiPmSamplingStop", object=self._object)
         self._is_counting = False
+        return before_ns
 
     def close(self) -> None:
         """Gives the device's counters back."""
@@ -204,7 +211,8 @@ class CounterDevice:
             began_ns = rows[0][1]
             self._has_begun = True
             del rows[0]  # it holds all that happened since the device was made ready
-        if self._is_counting and (is_lost or self._decode.reason == IMAGE_IS_FULL):
+        self.has_more = not is_lost and self._decode.reason == IMAGE_IS_FULL
+        if self._is_counting and (is_lost or self.has_more):
             # What CUPTI decodes from then on has samples of old in it.
             self.stop()
             self.start()

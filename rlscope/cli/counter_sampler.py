@@ -4,8 +4,10 @@ It says on standard output, a JSON object a line: first whether counting has beg
 """
 
 import json
+import os
 import select
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ import numpy as np
 
 from rlscope import _native
 from rlscope.cli.counter_device import CounterDevice, CounterHost, Samples, explain
-from rlscope.cli.cuda_driver import CudaError, Driver
+from rlscope.cli.cuda_driver import NO_DEVICE, NO_USABLE_DEVICE, CudaError, Driver, no_library
 from rlscope.cli.cupti_profiler import Cupti, CuptiError
 from rlscope.errors import UsageError
 from rlscope.record.cupti import cupti_directories
@@ -23,35 +25,57 @@ from rlscope.trace.counters_file import CounterWriter, counters_path
 #: Decoding a sample takes 50 to 100 us of a processor, so one of them keeps up with this much of one device.
 INTERVAL_NS = 200_000
 DRAIN_S = 0.1
+#: How often what waits at the end is decoded: the buffer of a device holds eight images.
+ENDING_TAKES = 10
+#: What may seem to be missing at the end though nothing is: what a device has not handed over yet in the time between
+#: two drainings, and what clocks drift apart.
+TOLERATED_NS = 2 * DRAIN_S * 1e9
+MOST_DRIFT = 1e-4
+NEEDED = "counters need an NVIDIA GPU and its driver"
 
 
 class CountersError(Exception):
     """Counters cannot be read; the message says why, and the way out."""
 
 
-class SampledDevice:
-    """A device with the file that its samples go to."""
+class DeviceSampler:
+    """A device with the file that its samples go to.
+
+    Attributes:
+        uuid: of the device, as nvidia-smi writes it.
+        samples: that are in the file.
+        lost_samples: that the device took and nobody read.
+        error: why there is no sample though there should be; None otherwise.
+    """
 
     def __init__(
         self, cupti: Cupti, driver: Driver, index: int, metrics: tuple[CounterMetric, ...], interval_ns: int
     ) -> None:
+        """Begins to sample.
+
+        Raises:
+            CountersError: it cannot be sampled.
+        """
         handle = driver.devices()[index]
         self.uuid = driver.uuid(handle)
         self.samples = 0
         self.lost_samples = 0
+        self.error: str | None = None
         self._name = driver.name(handle)
         self._metrics = metrics
         self._interval_ns = interval_ns
         self._columns = sampled_metrics(metrics)
         self._writer: CounterWriter | None = None
+        self._first_ns: int | None = None
         self._end_ns: int | None = None
+        self._length_ns = float(interval_ns)  # of an interval; in clocks nobody else knows it before the first
         self._host = host_of(cupti, index, handle)
-        check_passes(self._host, metrics)
         try:
+            check_passes(self._host, metrics)
             self._device = CounterDevice(self._host, index, self._columns, interval_ns)
             self._began_ns = self._device.start()
         except CuptiError as error:
-            raise CountersError(explain(error)) from error
+            raise CountersError(explain(error, cupti.support(handle))) from error
 
     def drain(self, directory: Path) -> None:
         """Writes what was counted since the last time."""
@@ -67,8 +91,12 @@ class SampledDevice:
 
     def end(self, directory: Path) -> None:
         """Ends counting, and completes the file."""
-        self._device.stop()
-        self.drain(directory)
+        stopped_ns = self._device.stop()
+        for _ in range(ENDING_TAKES):
+            self.drain(directory)
+            if not self._device.has_more:
+                break
+        self._count_unread(stopped_ns)
         self._device.close()
         if self._writer is not None:
             self._writer.close()
@@ -88,11 +116,25 @@ class SampledDevice:
         )
 
     def _count_lost(self, samples: Samples) -> None:
+        if self._first_ns is None:
+            self._first_ns = int(samples.start_ns[0])
         before_ns = samples.start_ns[0] if self._end_ns is None else self._end_ns
         gaps_ns = samples.start_ns - np.concatenate([[before_ns], samples.end_ns[:-1]])
-        length_ns = np.median(samples.end_ns - samples.start_ns)  # of an interval in clocks nobody else knows
-        self.lost_samples += int(np.rint(gaps_ns / length_ns).sum())
+        self._length_ns = float(np.median(samples.end_ns - samples.start_ns))
+        self.lost_samples += int(np.rint(gaps_ns / self._length_ns).sum())
         self._end_ns = int(samples.end_ns[-1])
+
+    def _count_unread(self, stopped_ns: int) -> None:
+        """Counts what the device took after the last sample that was read."""
+        _, began_ns = self._began_ns
+        counted_ns = stopped_ns - began_ns
+        read_ns = self._end_ns - self._first_ns if self._end_ns is not None and self._first_ns is not None else 0
+        unread_ns = counted_ns - read_ns
+        if unread_ns <= TOLERATED_NS + MOST_DRIFT * counted_ns:
+            return
+        self.lost_samples += round(unread_ns / self._length_ns)
+        if self.samples == 0:
+            self.error = f"no sample of {counted_ns / 1e9:.3g} s could be read; leave a processor free for that"
 
 
 def host_of(cupti: Cupti, index: int, handle: int) -> CounterHost:
@@ -112,14 +154,12 @@ def check_passes(host: CounterHost, metrics: tuple[CounterMetric, ...]) -> None:
 
     Raises:
         CountersError: they do not, or the device has no such counter.
+        CuptiError: CUPTI cannot say.
     """
     for metric in metrics:
-        try:
-            passes = host.passes(host.configuration([metric.metric]))
-        except CuptiError as error:
-            raise CountersError(
-                f"this device ({host.chip}) has no {metric.metric}; see rlscope record --counters list"
-            ) from error
+        passes = _passes(host, metric.metric)
+        if metric.weight is not None:
+            passes = max(passes, _passes(host, metric.weight, f", by which {metric.name} is weighted"))
         if passes > 1:
             raise CountersError(f"{metric.name} takes {passes} runs of a program, and sampling has one; leave it out")
     passes = host.passes(host.configuration(sampled_metrics(metrics)))
@@ -127,37 +167,67 @@ def check_passes(host: CounterHost, metrics: tuple[CounterMetric, ...]) -> None:
         raise CountersError(f"these counters together take {passes} runs of a program; ask for fewer at once")
 
 
+def _passes(host: CounterHost, name: str, purpose: str = "") -> int:
+    try:
+        return host.passes(host.configuration([name]))
+    except CuptiError as error:
+        raise CountersError(
+            f"this device ({host.chip}) has no {name}{purpose}; see rlscope record --counters list"
+        ) from error
+
+
 def open_cupti() -> tuple[Driver, Cupti]:
     """The driver and the libcupti that fits it.
 
     Raises:
         CountersError: there is none, or no device.
+        CudaError: the driver cannot be used.
+        CuptiError: libcupti cannot be.
+    """
+    driver = open_driver()
+    try:
+        return driver, Cupti(_native.find_cupti(cupti_directories(), driver.version()))
+    except OSError as error:
+        raise CountersError(str(error)) from error
+
+
+def open_driver() -> Driver:
+    """A driver with at least one device.
+
+    Raises:
+        CountersError: there is none.
+        CudaError: the driver cannot be used.
     """
     try:
         driver = Driver()
-        if not driver.devices():
-            raise CountersError("there is no device that may be used; see CUDA_VISIBLE_DEVICES")
-        return driver, Cupti(_native.find_cupti(cupti_directories(), driver.version()))
-    except (OSError, CudaError) as error:
-        raise CountersError(str(error)) from error
-    except CuptiError as error:
-        raise CountersError(explain(error)) from error
+    except OSError as error:
+        found, fix = no_library()
+        raise CountersError(f"{found}; {fix or NEEDED}") from error
+    except CudaError as error:
+        if error.status != NO_DEVICE:
+            raise
+        raise CountersError("; ".join(NO_USABLE_DEVICE)) from error
+    if not driver.devices():
+        raise CountersError("; ".join(NO_USABLE_DEVICE))
+    return driver
 
 
-def list_counters() -> None:
+def print_counters() -> None:
     """Prints what the first device offers.
 
     Raises:
         CountersError: there is none.
     """
     driver, cupti = open_cupti()
-    host = host_of(cupti, 0, driver.devices()[0])
-    print(f"{driver.name(driver.devices()[0])} ({host.chip}) counts, by these names:")
-    for name, metric in FRIENDLY.items():
-        print(f"  {name:<20} {metric}: {_description(host, metric)}")
-    print("and by NVIDIA's, each with an ending such as .sum, .avg.pct_of_peak_sustained_elapsed or .sum.per_second:")
-    for metric in host.base_metrics():
-        print(f"  {metric:<60} {_description(host, metric)}")
+    handle = driver.devices()[0]
+    host = host_of(cupti, 0, handle)
+    lines = [
+        f"{driver.name(handle)} ({host.chip}) counts, by these names:",
+        *(f"  {name:<20} {metric}: {_description(host, metric)}" for name, metric in FRIENDLY.items()),
+        "and by NVIDIA's, each with an ending such as .sum, .avg.pct_of_peak_sustained_elapsed or .sum.per_second:",
+        *(f"  {metric:<60} {_description(host, metric)}" for metric in host.base_metrics()),
+    ]
+    print("\n".join(lines))
 
 
 def _description(host: CounterHost, metric: str) -> str:
@@ -167,6 +237,30 @@ def _description(host: CounterHost, metric: str) -> str:
         return "not counted by this device"
 
 
+def begin(cupti: Cupti, driver: Driver, metrics: tuple[CounterMetric, ...]) -> tuple[list[DeviceSampler], list[str]]:
+    """Begins to sample all devices that can be.
+
+    Returns:
+        Those, and which cannot be and why.
+
+    Raises:
+        CountersError: none can be.
+    """
+    handles = driver.devices()
+    devices: list[DeviceSampler] = []
+    refused: dict[str, list[str]] = {}  # by the reason, which is often one for all
+    for index, handle in enumerate(handles):
+        try:
+            # As if all could be: the first is told its interval before the last is tried.
+            devices.append(DeviceSampler(cupti, driver, index, metrics, INTERVAL_NS * len(handles)))
+        except CountersError as error:
+            refused.setdefault(str(error), []).append(driver.uuid(handle))
+    errors = [f"{', '.join(uuids)}: {reason}" for reason, uuids in refused.items()]
+    if not devices:
+        raise CountersError("; ".join(errors))
+    return devices, errors
+
+
 def sample(directory: Path, metrics: tuple[CounterMetric, ...]) -> None:
     """Samples until standard input ends, and says what was sampled.
 
@@ -174,10 +268,8 @@ def sample(directory: Path, metrics: tuple[CounterMetric, ...]) -> None:
         CountersError: nothing can be sampled.
     """
     driver, cupti = open_cupti()
-    count = len(driver.devices())
-    devices = [SampledDevice(cupti, driver, index, metrics, INTERVAL_NS * count) for index in range(count)]
+    devices, errors = begin(cupti, driver, metrics)
     say({"error": None})
-    error = None
     try:
         while not select.select([sys.stdin], [], [], DRAIN_S)[0]:
             for device in devices:
@@ -185,25 +277,29 @@ def sample(directory: Path, metrics: tuple[CounterMetric, ...]) -> None:
         for device in devices:
             device.end(directory)
     except (OSError, CuptiError) as failure:
-        error = f"sampling ended early: {failure}"
+        errors.append(f"sampling ended early: {failure}")
+    errors += [f"{device.uuid}: {device.error}" for device in devices if device.error is not None]
     found = [{"uuid": each.uuid, "samples": each.samples, "lost_samples": each.lost_samples} for each in devices]
-    say({"devices": found, "error": error})
+    say({"devices": found, "error": "; ".join(errors) or None})
 
 
 def say(facts: dict[str, Any]) -> None:
-    """To who started this."""
-    print(json.dumps(facts), flush=True)
+    """To who started this, unless that was killed."""
+    with suppress(BrokenPipeError):
+        os.write(sys.stdout.fileno(), f"{json.dumps(facts)}\n".encode())
 
 
 def main() -> None:
     """`counter_sampler DIRECTORY COUNTERS`, or `counter_sampler list`."""
     try:
         if sys.argv[1] == "list":
-            list_counters()
+            print_counters()
         else:
             sample(Path(sys.argv[1]), parse_counters(sys.argv[2]))
-    except (CountersError, UsageError) as error:
+    except (CountersError, UsageError, CudaError) as error:
         say({"error": str(error)})
+    except CuptiError as error:
+        say({"error": explain(error)})
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rlscope.errors import RecordingError
 from rlscope.record.trace_directory import INJECTION_VARIABLE
 
 SAMPLER = "rlscope.cli.counter_sampler"
@@ -50,11 +51,17 @@ def counted(directory: Path, counters: tuple[str, ...]) -> Iterator[Counted]:
 
 
 def list_counters() -> None:
-    """Prints what the first device offers, or why it offers nothing."""
+    """Prints what the first device offers.
+
+    Raises:
+        RecordingError: it offers nothing; the message says why.
+    """
     sampler = start_sampler("list")
     text, _ = sampler.communicate()
     if text.startswith("{"):
-        text = f"no counters: {json.loads(text)['error']}\n"
+        raise RecordingError(f"no counters: {json.loads(text)['error']}")
+    if sampler.returncode != 0:
+        raise RecordingError(f"no counters: the process that lists them ended with status {sampler.returncode}")
     sys.stdout.write(text)
 
 

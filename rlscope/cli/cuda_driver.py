@@ -4,8 +4,13 @@ import ctypes
 import os
 import uuid
 
+from rlscope.cli.container_host import KERNEL_DRIVER
+
 NO_DEVICE = 100
 LIBRARY = "libcuda.so.1"
+#: What is not there where cuInit gives NO_DEVICE, and what to do.
+NO_USABLE_DEVICE = ("no device that may be used", "see CUDA_VISIBLE_DEVICES")
+IN_CONTAINER = "this machine has a GPU; in a container: start it with --gpus all"
 COMPUTE_CAPABILITY_MAJOR = 75
 COMPUTE_CAPABILITY_MINOR = 76
 
@@ -20,6 +25,11 @@ class CudaError(Exception):
     def __init__(self, call: str, status: int, meaning: str) -> None:
         super().__init__(f"{call} failed with error {status}: {meaning}")
         self.status = status
+
+
+def no_library() -> tuple[str, str]:
+    """What `Driver` did not find where it raised OSError, and what to do; nothing on a machine that has no GPU."""
+    return f"{LIBRARY} was not found", IN_CONTAINER if KERNEL_DRIVER.exists() else ""
 
 
 class Driver:

@@ -9,15 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from rlscope.cli.checks import Check, exit_status, print_checks
-from rlscope.cli.container_host import KERNEL_DRIVER
 from rlscope.cli.counter_check import check_counters
-from rlscope.cli.cuda_driver import LIBRARY, NO_DEVICE, CudaError, Driver
+from rlscope.cli.cuda_driver import NO_DEVICE, NO_USABLE_DEVICE, CudaError, Driver, no_library
 from rlscope.cli.cupti_probe import KERNEL, OPERATION
 from rlscope.errors import RLScopeError
 from rlscope.text import cuda_version
 
 CPU_ONLY = "CPU-only mode: everything but GPUs is recorded"
-IN_CONTAINER = "this machine has a GPU; in a container: start it with --gpus all"
 #: What to do about errors of cuInit that mean something special.
 FIXES = {
     802: "start the fabric manager that connects the GPUs: systemctl start nvidia-fabricmanager",
@@ -50,14 +48,13 @@ def check_cuda() -> list[Check]:
         driver = Driver()
         version, devices = driver.version(), driver.devices()
     except OSError:
-        fix = IN_CONTAINER if KERNEL_DRIVER.exists() else ""
-        return [Check("driver", None, f"none, {LIBRARY} was not found. {CPU_ONLY}", fix)]
+        return [_cpu_only(*no_library())]
     except CudaError as error:
         if error.status == NO_DEVICE:
-            return [Check("driver", None, f"no device that may be used. {CPU_ONLY}", "see CUDA_VISIBLE_DEVICES")]
+            return [_cpu_only(*NO_USABLE_DEVICE)]
         return [Check("driver", False, str(error), FIXES.get(error.status, "nvidia-smi says what the driver lacks"))]
     if not devices:
-        return [Check("driver", None, f"no device. {CPU_ONLY}")]
+        return [_cpu_only("no device", "")]
     known = Check("driver", True, f"for CUDA {cuda_version(version)}")
     found = record_probe(len(devices))
     if isinstance(found, Check):
@@ -65,6 +62,10 @@ def check_cuda() -> list[Check]:
     checks = [known, check_devices(driver, devices, found), check_libcupti(version, found), check_tracing(found)]
     path = found.status["cupti_path"]
     return checks + check_counters(driver, devices, path) if path else checks
+
+
+def _cpu_only(found: str, fix: str) -> Check:
+    return Check("driver", None, f"{found}. {CPU_ONLY}", fix)
 
 
 def check_devices(driver: Driver, devices: list[int], found: Found) -> Check:

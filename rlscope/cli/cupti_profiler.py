@@ -27,13 +27,11 @@ class CuptiError(Exception):
     """A call of libcupti that failed.
 
     Attributes:
-        call: the function.
-        status: its CUptiResult.
+        status: the CUptiResult.
     """
 
     def __init__(self, call: str, status: int, meaning: str) -> None:
         super().__init__(f"{call} gave {meaning} ({status})")
-        self.call = call
         self.status = status
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from rlscope.cli.counter_warning import warn_of_counters
 from rlscope.cli.figures import analyze_traces, complete_view, published_view, transitions_view, workloads
 from rlscope.errors import UsageError
 from rlscope.plots.breakdown import breakdown_figure
@@ -33,7 +34,9 @@ def plot(kind: str, traces: tuple[Path, ...], output: Path, unit: str, view: str
     """Draw one figure of one or more traces."""
     if output.suffix not in FORMATS:
         raise UsageError(f"{output}: expected a name that ends in {', '.join(FORMATS)}")
-    shown = workloads(analyze_traces(traces, recover))
+    analyses = analyze_traces(traces, recover)
+    warn_of_counters(analyses.values())
+    shown = workloads(analyses)
     if kind == "transitions":
         table, value = transitions_view(shown)
         if table.empty:

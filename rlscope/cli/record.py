@@ -128,7 +128,7 @@ def record(
     except OSError as error:
         click.echo(f"rlscope: the trace in {output} cannot be completed: {error.strerror}", err=True)
     if found.facts["error"] is not None:
-        click.echo(f"rlscope: counters were not read to the end: {printable(found.facts['error'])}", err=True)
+        click.echo(f"rlscope: counters were not all read: {printable(found.facts['error'])}", err=True)
     if unsampled is not None:
         click.echo(f"rlscope: utilisation was not sampled to the end: {unsampled}", err=True)
     click.echo(_summary(directory, output), err=True)

@@ -12,8 +12,8 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyarrow import ipc
 
-from rlscope.errors import IncompleteTraceError, TraceError, TraceFormatError
-from rlscope.trace.counter_metrics import CounterMetric, sampled_metrics
+from rlscope.errors import IncompleteTraceError, TraceError, TraceFormatError, UsageError
+from rlscope.trace.counter_metrics import CounterMetric, counter_metric, sampled_metrics
 
 PREFIX, SUFFIX = "counters-", ".arrows"
 #: What a stream that was closed ends with.
@@ -34,7 +34,6 @@ class CounterSamples:
 
     Attributes:
         uuid: of the device, as nvidia-smi writes it.
-        name: the model.
         interval_ns: the time from sample to sample that was asked for.
         metrics: what was asked for.
         offset_low_ns: the device's clock is at least so far ahead of CLOCK_MONOTONIC as sampling begins.
@@ -46,7 +45,6 @@ class CounterSamples:
     """
 
     uuid: str
-    name: str
     interval_ns: int
     metrics: tuple[CounterMetric, ...]
     offset_low_ns: int
@@ -210,7 +208,6 @@ def _samples(schema: pa.Schema, batches: list[pa.RecordBatch], is_cut_off: bool)
         raise ValueError(f"the clock is {low_ns} to {high_ns} ns ahead, which says nothing")
     return CounterSamples(
         uuid=facts["uuid"],
-        name=facts["name"],
         interval_ns=interval_ns,
         metrics=metrics,
         offset_low_ns=low_ns,
@@ -227,7 +224,14 @@ def _metric(entry: Any) -> CounterMetric:
     name, metric, weight = entry["name"], entry["metric"], entry["weight"]
     if not (isinstance(name, str) and isinstance(metric, str) and isinstance(weight, str | None)):
         raise TypeError(f"no metric: {entry!r}")
-    return CounterMetric(name, metric, weight)
+    found = CounterMetric(name, metric, weight)
+    try:
+        expected = counter_metric(name)
+    except UsageError as error:
+        raise ValueError(str(error)) from error
+    if found != expected:
+        raise ValueError(f"a metric is {found}, expected {expected}")
+    return found
 
 
 def _damage(path: Path, what: str) -> TraceFormatError:

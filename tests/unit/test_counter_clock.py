@@ -36,7 +36,6 @@ def test_the_clock_of_the_device_is_found(drift: float) -> None:
     activity = np.diff(busy_until(true_ns)) * random.uniform(0.01, 1, len(device_ns) - 1)  # small and large kernels
     samples = CounterSamples(
         uuid=UUID,
-        name="",
         interval_ns=INTERVAL_NS,
         metrics=(),
         offset_low_ns=epoch_ns,
@@ -53,7 +52,7 @@ def test_the_clock_of_the_device_is_found(drift: float) -> None:
 def test_without_a_hint_the_clock_is_in_the_middle_of_where_it_may_be() -> None:
     times_ns = np.array([0, INTERVAL_NS])
     samples = CounterSamples(
-        UUID, "", INTERVAL_NS, (), 0, 500, times_ns, times_ns + INTERVAL_NS, {ACTIVE_CYCLES: np.ones(2)}, False
+        UUID, INTERVAL_NS, (), 0, 500, times_ns, times_ns + INTERVAL_NS, {ACTIVE_CYCLES: np.ones(2)}, False
     )
     nothing = np.array([], dtype=np.int64)
     for borders_ns in (nothing, np.array([0]), np.array([7_000_000_000])):
@@ -82,9 +81,7 @@ def every(period_ns: int, seconds: int, length_ns: int) -> Intervals:
 
 def sampled(at: Intervals, activity: Any, most_ahead_ns: int = 1000 * US) -> CounterSamples:
     interval_ns = int(at.end[0] - at.start[0])
-    return CounterSamples(
-        UUID, "", interval_ns, (), 0, most_ahead_ns, at.start, at.end, {ACTIVE_CYCLES: activity}, False
-    )
+    return CounterSamples(UUID, interval_ns, (), 0, most_ahead_ns, at.start, at.end, {ACTIVE_CYCLES: activity}, False)
 
 
 def test_a_device_that_is_never_idle_has_no_clock_to_search_for(tried: Counter[int]) -> None:

@@ -112,7 +112,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     (tmp_path / "7-0.rlscope").touch()
     assert counter_files(tmp_path) == [path]
     samples = read_counters(path)
-    assert (samples.uuid, samples.name, samples.interval_ns, samples.metrics) == (UUID, "NVIDIA H200", 100_000, METRICS)
+    assert (samples.uuid, samples.interval_ns, samples.metrics) == (UUID, 100_000, METRICS)
     assert (samples.offset_low_ns, samples.offset_high_ns, samples.is_cut_off) == (-500, 700, False)
     assert samples.start_ns.tolist() == [0, 100_000, 200_000, 300_000]
     assert samples.end_ns.tolist() == [100_000, 200_000, 300_000, 400_000]
@@ -143,6 +143,8 @@ def test_damage_is_one_line(tmp_path: Path) -> None:
         b"no stream" * 9,
         whole[:100] + bytes(60) + whole[160:],
         whole.replace(b"weight", b"height"),
+        whole.replace(b"dram__bytes.sum", b"dram__bytes_sum"),
+        whole.replace(b'"weight": null', b'"weight": "ab"'),
     ):
         path.write_bytes(damaged)
         with pytest.raises(TraceFormatError, match="--recover") as caught:

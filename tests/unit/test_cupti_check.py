@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rlscope.cli import cupti_check
+from rlscope.cli import cuda_driver, cupti_check
 from rlscope.cli.checks import Check, exit_status
 from rlscope.cli.cupti_check import Found, check_cuda, check_devices, check_libcupti, check_tracing, missing_work
 from rlscope.cli.cupti_probe import KERNEL, OPERATION
@@ -197,6 +197,6 @@ def test_the_doctor_shows_the_same_lines(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_container_without_its_gpus_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(cupti_check, "Driver", lambda: (_ for _ in ()).throw(OSError()))
-    monkeypatch.setattr(cupti_check, "KERNEL_DRIVER", tmp_path)
+    monkeypatch.setattr(cuda_driver, "KERNEL_DRIVER", tmp_path)
     (check,) = check_cuda()
     assert check.is_ready is None and "--gpus all" in check.fix
