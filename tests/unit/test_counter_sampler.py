@@ -154,14 +154,14 @@ def test_a_device_that_is_refused_leaves_the_others(two_devices: Path, tmp_path:
 
 def test_a_device_without_any_sample_is_said(fakes: Path, tmp_path: Path) -> None:
     failure = f"cuptiPmSamplingDecodeData={OUT_OF_MEMORY}"
-    finished = record(fakes, tmp_path / "trace", "--counters", COUNTERS, FAIL=failure, seconds=0.1)
+    finished = record(fakes, tmp_path / "trace", "--counters", COUNTERS, FAIL=failure, seconds=0.4)
     assert (finished.returncode, finished.stdout) == (0, "ended\n")
     assert f"counters were not all read: {UUID}: no sample of" in finished.stderr
     assert counter_files(tmp_path / "trace") == []
     said = counters_of(tmp_path / "trace")
     (device,) = said["devices"]
     assert device["samples"] == 0
-    assert device["lost_samples"] >= 498
+    assert device["lost_samples"] >= 1998
     assert "no sample of" in said["error"]
 
 
@@ -203,12 +203,12 @@ def test_what_cannot_be_read_at_the_end_is_counted_as_lost(
 ) -> None:
     began_ns = time.monotonic_ns()
     (device,) = begin_here(fakes, monkeypatch, HELD="1", IMAGE="10")
-    time.sleep(0.2)
+    time.sleep(0.3)
     device.end(tmp_path)
     most = (time.monotonic_ns() - began_ns) / INTERVAL_NS
     samples = read_counters(counters_path(tmp_path, UUID))
     assert device.samples == len(samples.start_ns) == 10 * ENDING_TAKES - 1  # the first is left out
-    assert 998 <= device.samples + device.lost_samples <= most
+    assert 1498 <= device.samples + device.lost_samples <= most
 
 
 def test_what_fails_to_be_decoded_at_the_end_is_counted_as_lost(
@@ -217,11 +217,11 @@ def test_what_fails_to_be_decoded_at_the_end_is_counted_as_lost(
     (device,) = begin_here(fakes, monkeypatch)
     time.sleep(0.05)
     device.drain(tmp_path)
-    time.sleep(0.1)
+    time.sleep(0.3)
     monkeypatch.setenv("FAKE_COUNTERS_FAIL", f"cuptiPmSamplingDecodeData={OUT_OF_MEMORY}")
     device.end(tmp_path)
     assert device.samples == len(read_counters(counters_path(tmp_path, UUID)).start_ns) > 0
-    assert device.lost_samples >= 498
+    assert device.lost_samples >= 1498
     assert device.error is None
 
 
