@@ -33,9 +33,9 @@ class Change:
 
 def changes_of(path: OwnerPath) -> tuple[Change, ...]:
     """Those to stages that have time on the path, the one that could save most first; of others nothing is known."""
-    inference, simulation = Removal(_is_inference, INFERENCE), Removal(_is_simulation, SIMULATION)
+    inference, simulation = Removal(path, _is_inference, INFERENCE), Removal(path, _is_simulation, SIMULATION)
     found = (
-        _change(path, "batch inference", INFERENCE, "inference took no time", inference.saved_s(path)),
+        _change(path, "batch inference", INFERENCE, "inference took no time", inference.saved_s()),
         _change(
             path,
             "step environments asynchronously",
@@ -48,7 +48,7 @@ def changes_of(path: OwnerPath) -> tuple[Change, ...]:
             "move the simulation to the device",
             SIMULATION,
             "simulation took no time",
-            simulation.saved_s(path),
+            simulation.saved_s(),
         ),
         _change(path, "compile the update", BACKPROPAGATION, "the CPU took no time for the update", _compiled_s(path)),
     )
@@ -82,11 +82,11 @@ def _is_update_on_cpu(kind: Kind) -> bool:
 def _compiled_s(path: OwnerPath) -> float:
     """What the device worked stays."""
     device_s = sum(seconds for kind, seconds in path.own.items() if kind.cause in ON_DEVICE)
-    return min(Removal(_is_update_on_cpu, None).saved_s(path), path.total_s - device_s)
+    return min(Removal(path, _is_update_on_cpu, None).saved_s(), path.total_s - device_s)
 
 
 def _asynchronous_s(path: OwnerPath, simulation: Removal) -> float:
     """No more waiting for those who simulate, and no simulation of its own; but these still have their work to do."""
     simulating = [group for group in path.followed if simulation.mean_s(group) > NOTHING * group.mean_s]
     longest_s = max((group.mean_s for group in simulating), default=0.0)
-    return min(simulation.saved_s(path, set(simulating)), path.total_s - longest_s)
+    return min(simulation.saved_s(set(simulating)), path.total_s - longest_s)

@@ -28,24 +28,13 @@ class Work:
         own: its seconds, without those in which it waited for `followed`.
         followed: whom it waited for.
         waits: all seconds that it waited, by stage; which of them were for whom is not recorded.
+        mix: its seconds, with what was done during waits in their place, and what is left of them.
     """
 
     own: Mix
     followed: tuple["Followed", ...]
     waits: Mapping[str, float]
-
-    @cached_property
-    def mix(self) -> Mix:
-        """Its seconds, with what was done during waits in their place, and what is left of them."""
-        parts = [self.own]
-        waits_s = sum(self.waits.values())
-        for group in self.followed:
-            if group.mean_s > 0:
-                parts.append(_scaled(group.mix, group.worked_s / group.mean_s))
-            # In all stages alike: of which they were is not known.
-            left = {Kind(stage, Category.WAIT.label, Cause.WAITING): each for stage, each in self.waits.items()}
-            parts.append(_scaled(left, group.spread_s / waits_s if waits_s > 0 else 0.0))
-        return _summed(parts)
+    mix: Mix
 
     @cached_property
     def total_s(self) -> float:
@@ -97,12 +86,15 @@ class OwnerPath(Work):
 
     Attributes:
         process: that paces it: of all, the one with most seconds in operations and phases.
+        reached: the work of all that were followed, each after those that it waited for: a chain of them may be longer
+            than calls can be nested.
         unfollowed: seconds of its waits that were not followed, by function, the longest first.
         left_out_s: its seconds in no operation and no phase.
         has_operations: or phases; without, all its seconds count.
     """
 
     process: str
+    reached: tuple[Work, ...]
     unfollowed: Mapping[str, float]
     left_out_s: float
     has_operations: bool
@@ -142,11 +134,14 @@ class _Follower:
             works[process] = self._work_of(process, {process: 0}, works)
         groups = _groups(waited_for, works, open_s, open_for)
         time = self._times[root]
+        own, waits = _without_waits(time.mix, sum(group.wait_s for group in groups)), _by_stage(time.mix)
         return OwnerPath(
-            own=_without_waits(time.mix, sum(group.wait_s for group in groups)),
+            own=own,
             followed=groups,
-            waits=_by_stage(time.mix),
+            waits=waits,
+            mix=_joined(own, groups, waits),
             process=root,
+            reached=tuple(works.values()),
             unfollowed=self._waits.not_followed(root, any(group.assumed_s > 0 for group in groups)),
             left_out_s=time.left_out_s,
             has_operations=time.has_operations,
@@ -173,7 +168,8 @@ class _Follower:
         links, mix = self._waits.links[process], self._times[process].mix
         farther = {other: s for other, s in links.items() if distances.get(other, 0) > distances[process]}
         waited_s = sum(links.values()) + self._waits.open_s.get(process, 0.0)
-        return Work(_without_waits(mix, waited_s), _groups(farther, works, 0.0, set()), _by_stage(mix))
+        own, groups, waits = _without_waits(mix, waited_s), _groups(farther, works, 0.0, set()), _by_stage(mix)
+        return Work(own, groups, waits, _joined(own, groups, waits))
 
 
 def _groups(
@@ -196,6 +192,19 @@ def _groups(
         if wait_s > 0:
             found.append(Followed(tuple(group), wait_s, tuple(works[process] for process in group), assumed_s))
     return tuple(sorted(found, key=lambda group: -group.wait_s))
+
+
+def _joined(own: Mix, followed: Iterable[Followed], waits: Mapping[str, float]) -> Mix:
+    """With what was done during waits in their place, and what is left of them."""
+    parts = [own]
+    waits_s = sum(waits.values())
+    for group in followed:
+        if group.mean_s > 0:
+            parts.append(_scaled(group.mix, group.worked_s / group.mean_s))
+        # In all stages alike: of which they were is not known.
+        left = {Kind(stage, Category.WAIT.label, Cause.WAITING): each for stage, each in waits.items()}
+        parts.append(_scaled(left, group.spread_s / waits_s if waits_s > 0 else 0.0))
+    return _summed(parts)
 
 
 def _without_numbers(name: str) -> str:

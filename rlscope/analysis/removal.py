@@ -1,11 +1,10 @@
 """By how much the work of a process shortens at most if some of it took no time."""
 
 from collections.abc import Callable, Set
-from functools import cache
 from statistics import fmean
 
 from rlscope.analysis.causes import Cause, Kind, waiting_s
-from rlscope.analysis.owner_path import Followed, Work
+from rlscope.analysis.owner_path import Followed, OwnerPath, Work
 from rlscope.model import STAGES, Category
 
 NOBODY: Set[Followed] = frozenset()
@@ -18,16 +17,22 @@ class Removal:
     that of the way to match them in which most does: a bound, whatever way was the true one.
     """
 
-    def __init__(self, is_it: Callable[[Kind], bool], stage: str | None) -> None:
-        """Of kinds of time, and of the waits in a stage, if there is one."""
+    def __init__(self, path: OwnerPath, is_it: Callable[[Kind], bool], stage: str | None) -> None:
+        """Of kinds of time on a path, and of the waits in a stage, if there is one."""
+        self._path = path
         self._is_it = is_it
         self._stage = stage
-        # Many processes may have waited for the same one.
-        self._saved_of = cache(self.saved_s)
-        self._movable_of = cache(self._movable_s)
+        self._saved_of: dict[Work, float] = {}
+        self._movable_of: dict[Work, float] = {}
+        for work in path.reached:
+            self._saved_of[work] = self._of(work, NOBODY)
+            self._movable_of[work] = self._movable_s(work)
 
-    def saved_s(self, work: Work, gone: Set[Followed] = NOBODY) -> float:
-        """What goes of it at most, all waiting for groups that are `gone` included."""
+    def saved_s(self, gone: Set[Followed] = NOBODY) -> float:
+        """What goes of the path at most, all waiting for groups that are `gone` included."""
+        return self._of(self._path, gone)
+
+    def _of(self, work: Work, gone: Set[Followed]) -> float:
         own_s = sum(seconds for kind, seconds in work.own.items() if self._is_it(kind) and not _waits(kind))
         anywhere_s = {group: group.wait_s if group in gone else self._shortened_s(group) for group in work.followed}
         # Of the waits in the stage, as many as can be are of those that go only there.
@@ -39,7 +44,7 @@ class Removal:
 
     def mean_s(self, group: Followed) -> float:
         """What goes of the work of each process of a group at most, on average."""
-        return fmean(self._saved_of(work) for work in group.works)
+        return fmean(self._saved_of[work] for work in group.works)
 
     def _shortened_s(self, group: Followed) -> float:
         """By how much waiting for a group shortens anywhere: the rest of its work, shared evenly, stays."""
@@ -48,7 +53,7 @@ class Removal:
 
     def _shortened_in_stage_s(self, group: Followed) -> float:
         """By how much if all of it is in the stage."""
-        return min(group.wait_s, group.spread_s + fmean(self._movable_of(work) for work in group.works))
+        return min(group.wait_s, group.spread_s + fmean(self._movable_of[work] for work in group.works))
 
     def _movable_s(self, work: Work) -> float:
         """What of a process's work is not of another stage for sure."""

@@ -1,5 +1,6 @@
 """What bounds a run: constructed traces with known answers, kept runs on a GPU, and what verbs show of it."""
 
+import itertools
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -380,6 +381,20 @@ def test_what_is_waited_for_through_another_goes_too(advice_on: Callable[..., Ad
         env=(SIMULATOR._replace(seconds=5), send("pipe:[2]")),
     )  # fmt: skip
     assert savings(advice)["batch inference"] == pytest.approx(4)
+
+
+def test_a_chain_of_processes_may_be_longer_than_calls_can_be_nested(advice_on: Callable[..., Advice]) -> None:
+    names = ["".join(letters) for letters in itertools.product("abcdefgh", repeat=3)][
+        :200
+    ]  # none does what another does
+    chain = {
+        name: (receive(4, "simulation", f"pipe:[{place}]"), send(f"pipe:[{place - 1}]"))
+        for place, name in enumerate(names, start=1)
+    }
+    last = {"simulator": (SIMULATOR._replace(seconds=3), send(f"pipe:[{len(names)}]"))}
+    advice = advice_on(receive(4, "inference", "pipe:[0]"), **chain, **last)
+    assert (advice.cause, advice.seconds) == (Cause.SIMULATOR, pytest.approx(3))
+    assert savings(advice)["move the simulation to the device"] == pytest.approx(4)
 
 
 def test_processes_whose_names_have_a_number_and_a_process_id_do_the_same(advice_on: Callable[..., Advice]) -> None:
