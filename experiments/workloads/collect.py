@@ -26,6 +26,7 @@ from typing import Any
 from cartpole.implementation import UnavailableError
 from cartpole.policies import make_policy
 from cartpole.table import IMPLEMENTATIONS, load
+from option_types import whole
 from throughput import Effort, Loop, repetitions_of, seconds_of, warm_up
 
 #: What both quantities are called as operations.
@@ -189,13 +190,6 @@ def summary(row: dict[str, Any]) -> str:
         rate = row["steps"] / statistics.median(row["seconds"])
         found = f"{rate:.3g} steps/s, {len(row['seconds'])} times {row['calls'][0]} calls"
     return f"{' '.join(name for name in names if name)}, {sizes}: {found}"
-
-
-def whole(text: str) -> int:
-    """A number of environments, steps or calls, as an option."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"expected a whole number, at least 1, found {text!r}")
-    return int(text)
 
 
 def positive(text: str) -> float:

@@ -10,7 +10,8 @@ from pathlib import Path
 import torch
 from cartpole.limits import check_memory
 from cartpole.pytorch import free_bytes
-from collect import positive, whole
+from collect import positive
+from option_types import whole
 from throughput import Effort, Loop, repetitions_of, warm_up
 
 #: In which an environment is copied: a state of four float32, and how many steps its episode has lasted, up to 500.

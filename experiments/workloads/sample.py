@@ -20,6 +20,7 @@ import os
 import signal
 import sys
 
+from option_types import seed, whole
 from sampling.settings import Settings
 from timed_environment import Timing
 
@@ -28,20 +29,6 @@ SAMPLERS = ("sb3_dummy", "sb3_subproc", "gymnasium_async", "free", "rllib")
 LOCK_STEP = ("sb3_dummy", "sb3_subproc", "gymnasium_async")
 #: As published: with 24 environments in lock-step, a step takes 24 ms.
 STEP_S, RESET_S, RESET_PROBABILITY = 0.003, 0.1, 0.0098
-
-
-def whole(text: str) -> int:
-    """A number of things, as an option."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"expected a whole number, at least 1, found {text!r}")
-    return int(text)
-
-
-def seed(text: str) -> int:
-    """What random numbers begin with, as an option."""
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"expected a whole number, at least 0, found {text!r}")
-    return int(text)
 
 
 def milliseconds(text: str) -> float:

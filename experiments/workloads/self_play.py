@@ -17,13 +17,7 @@ import torch
 from alphazero.generation import run
 from alphazero.group import ProcessFailedError
 from alphazero.settings import Settings
-
-
-def whole(text: str) -> int:
-    """A number of things, as an option."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"expected a whole number, at least 1, found {text!r}")
-    return int(text)
+from option_types import whole
 
 
 def parse() -> Settings:

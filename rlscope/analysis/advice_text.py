@@ -153,9 +153,7 @@ def _limit_sentences(analysis: "Analysis", path: OwnerPath, changes: Sequence[Ch
     unknown = [stage for stage in STAGES if stage not in known]
     if unknown:
         yield f"No time of the path is in {' or '.join(unknown)}, so what a change there could save is not known."
-    # What changes count of the simulator they count in any stage.
-    no_stage = (kind for kind in path.mix if kind.stage not in STAGES and kind.category != Category.SIMULATOR.label)
-    unnamed_s = sum(path.mix[kind] for kind in no_stage)
+    unnamed_s = sum(seconds for kind, seconds in path.mix.items() if kind.is_in_no_stage)
     if len(unknown) < len(STAGES) and unnamed_s >= SAID * path.total_s:
         yield f"{_s(unnamed_s)} are in no stage, where no change counts them."
     if not path.has_operations:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from rlscope.model import COMPILE, NO_OPERATION, NO_PHASE, Category, Resource
+from rlscope.model import COMPILE, NO_OPERATION, NO_PHASE, STAGES, Category, Resource
 
 
 class Cause(str, Enum):
@@ -29,6 +29,11 @@ class Kind(NamedTuple):
     stage: str
     category: str
     cause: Cause
+
+    @property
+    def is_in_no_stage(self) -> bool:
+        """Whether no change to a stage counts it; a simulator's time is simulation in any."""
+        return self.stage not in STAGES and self.category != Category.SIMULATOR.label
 
 
 #: Seconds by kind of time.

@@ -5,7 +5,7 @@ from statistics import fmean
 
 from rlscope.analysis.causes import Cause, Kind, waiting_s
 from rlscope.analysis.owner_path import Followed, OwnerPath, Work
-from rlscope.model import STAGES, Category
+from rlscope.model import STAGES
 
 NOBODY: Set[Followed] = frozenset()
 
@@ -63,7 +63,7 @@ class Removal:
         return own_s + waits_s + sum(self._shortened_in_stage_s(group) for group in work.followed)
 
     def _may_be(self, kind: Kind) -> bool:
-        return self._is_it(kind) or (kind.stage not in STAGES and kind.category != Category.SIMULATOR.label)
+        return self._is_it(kind) or kind.is_in_no_stage
 
 
 def _waits(kind: Kind) -> bool:

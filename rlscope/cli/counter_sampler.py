@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from rlscope import _native
+from rlscope.analysis.counter_clock import MOST_DRIFT
 from rlscope.cli.counter_device import CounterDevice, CounterHost, Samples, explain
 from rlscope.cli.cuda_driver import NO_DEVICE, NO_USABLE_DEVICE, CudaError, Driver, no_library
 from rlscope.cli.cupti_profiler import Cupti, CuptiError
@@ -30,7 +31,6 @@ ENDING_TAKES = 10
 #: What may seem to be missing at the end though nothing is: what a device has not handed over yet in the time between
 #: two drainings, and what clocks drift apart.
 TOLERATED_NS = 2 * DRAIN_S * 1e9
-MOST_DRIFT = 1e-4
 NEEDED = "counters need an NVIDIA GPU and its driver"
 
 
@@ -66,8 +66,8 @@ class DeviceSampler:
         self._interval_ns = interval_ns
         self._columns = sampled_metrics(metrics)
         self._writer: CounterWriter | None = None
-        self._first_ns: int | None = None
         self._end_ns: int | None = None
+        self._sampled_ns = 0  # from the first sample to the last
         self._length_ns = float(interval_ns)  # of an interval; in clocks nobody else knows it before the first
         self._host = host_of(cupti, index, handle)
         try:
@@ -116,20 +116,18 @@ class DeviceSampler:
         )
 
     def _count_lost(self, samples: Samples) -> None:
-        if self._first_ns is None:
-            self._first_ns = int(samples.start_ns[0])
         before_ns = samples.start_ns[0] if self._end_ns is None else self._end_ns
         gaps_ns = samples.start_ns - np.concatenate([[before_ns], samples.end_ns[:-1]])
         self._length_ns = float(np.median(samples.end_ns - samples.start_ns))
         self.lost_samples += int(np.rint(gaps_ns / self._length_ns).sum())
         self._end_ns = int(samples.end_ns[-1])
+        self._sampled_ns += self._end_ns - int(before_ns)
 
     def _count_unread(self, stopped_ns: int) -> None:
         """Counts what the device took after the last sample that was read."""
         _, began_ns = self._began_ns
         counted_ns = stopped_ns - began_ns
-        read_ns = self._end_ns - self._first_ns if self._end_ns is not None and self._first_ns is not None else 0
-        unread_ns = counted_ns - read_ns
+        unread_ns = counted_ns - self._sampled_ns
         if unread_ns <= TOLERATED_NS + MOST_DRIFT * counted_ns:
             return
         self.lost_samples += round(unread_ns / self._length_ns)
