@@ -1,4 +1,4 @@
 """The version of the package and of the trace format that it writes."""
 
 __version__ = "0.1.0"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3

@@ -6,7 +6,9 @@ from enum import IntEnum
 from typing import Any
 
 FILE_MAGIC = b"RLSCOPE\0"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
+#: Its headers end after `last_pair` and have no checksum.
+OLDEST_READABLE_VERSION = 2
 FILE_HEADER_BYTES = 4096
 CHUNK_MAGIC = 0x4B4E4843
 CHUNK_ALIGNMENT = 4096
@@ -18,7 +20,7 @@ MAX_VARINT_VALUE = (1 << 56) - 1
 PROGRESS_TAG = 1
 PROCESS_FILE_SUFFIX = ".rlscope"
 
-FILE_HEADER = struct.Struct("<8s6I2Q2IiI4Q16s3Q3Q")
+FILE_HEADER = struct.Struct("<8s6I2Q2IiI4Q16s3Q3Q2Q")
 CHUNK_HEADER = struct.Struct("<I2H6I2Q2IQ")
 NAME_ENTRY = struct.Struct("<I2BH")
 QUEUE_ENTRY = struct.Struct("<4I")
@@ -81,7 +83,7 @@ class ClockPair:
 
 @dataclass(frozen=True)
 class FileHeader:
-    """The first 160 bytes of a process file."""
+    """The first 176 bytes of a process file, but for the checksum."""
 
     clock: int
     tick_shift: int
@@ -99,23 +101,36 @@ class FileHeader:
     boot_id: bytes
     first_pair: ClockPair
     last_pair: ClockPair
+    file_bytes: int = 0
+    chunks: int = 0  # that are closed
+    format_version: int = FORMAT_VERSION
+
+    @property
+    def has_extent(self) -> bool:
+        """Whether it says how much there is of the file, and has a checksum."""
+        return self.stop_ticks != 0 and self.format_version > OLDEST_READABLE_VERSION
 
     def pack(self) -> bytes:
         """The header as it is in the file, without the zeroes that fill its page."""
+        return self._packed(crc32c(self._packed(0)) if self.has_extent else 0)
+
+    def _packed(self, checksum: int) -> bytes:
         first, last = self.first_pair, self.last_pair
         return FILE_HEADER.pack(
-            FILE_MAGIC, FORMAT_VERSION, FILE_HEADER_BYTES, self.clock, self.tick_shift, self.pid, self.parent_pid,
-            self.start_ticks, self.stop_ticks, self.end_reason, self.stop_errno, self.exit_status, 0,
+            FILE_MAGIC, self.format_version, FILE_HEADER_BYTES, self.clock, self.tick_shift, self.pid, self.parent_pid,
+            self.start_ticks, self.stop_ticks, self.end_reason, self.stop_errno, self.exit_status, checksum,
             self.dropped_records, self.misnested_operations, self.dropped_device_records, self.unresolved_launches,
             self.boot_id,
             first.ticks, first.monotonic_ns, first.realtime_ns, last.ticks, last.monotonic_ns, last.realtime_ns,
+            self.file_bytes, self.chunks,
         )  # fmt: skip
 
     @classmethod
     def unpack(cls, data: bytes) -> "FileHeader":
         """The header from its bytes. The magic and the version are the caller's to check (`read_version`)."""
         fields: tuple[Any, ...] = FILE_HEADER.unpack_from(data)
-        return cls(*(*fields[3:12], *fields[13:18], ClockPair(*fields[18:21]), ClockPair(*fields[21:24])))
+        pairs = ClockPair(*fields[18:21]), ClockPair(*fields[21:24])
+        return cls(*(*fields[3:12], *fields[13:18], *pairs, *fields[24:26], fields[1]))
 
 
 def read_version(data: bytes) -> int | None:

@@ -13,6 +13,7 @@ from rlscope.trace.format import (
     FILE_HEADER_BYTES,
     FILE_MAGIC,
     FORMAT_VERSION,
+    OLDEST_READABLE_VERSION,
     PROCESS_FILE_SUFFIX,
     ClockKind,
     EndReason,
@@ -126,9 +127,10 @@ def _read_header(path: Path) -> FileHeader | None:
     if version is None:
         raise TraceFormatError(f"{path} is not a process file: it does not start with RLSCOPE; move it away, or go on "
                                "without it with --recover")  # fmt: skip
-    if version != FORMAT_VERSION:
-        raise TraceFormatError(f"{path} has format version {version}, this rlscope reads version {FORMAT_VERSION}; "
-                               "record the run again, or analyze it with the rlscope that recorded it")  # fmt: skip
+    if not OLDEST_READABLE_VERSION <= version <= FORMAT_VERSION:
+        raise TraceFormatError(f"{path} has format version {version}, this rlscope reads versions "
+                               f"{OLDEST_READABLE_VERSION} to {FORMAT_VERSION}; record the run again, or analyze it "
+                               "with the rlscope that recorded it")  # fmt: skip
     header = FileHeader.unpack(data)
     if header.clock not in (ClockKind.TSC, ClockKind.MONOTONIC):
         raise _damage(path, 16, f"clock {header.clock} is unknown")

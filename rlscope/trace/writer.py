@@ -222,11 +222,19 @@ class ProcessWriter:
             queue.close()
         if self._catalog is not None:
             self._catalog.is_closed = True
-        self.header = replace(self.header, stop_ticks=ticks, end_reason=end_reason, exit_status=exit_status)
+        last_pair = replace(self.header.last_pair, ticks=ticks)
+        self.header = replace(
+            self.header, stop_ticks=ticks, end_reason=end_reason, exit_status=exit_status, last_pair=last_pair
+        )
 
     def to_bytes(self) -> bytes:
         """The whole file."""
-        return _padded(self.header.pack(), fmt.FILE_HEADER_BYTES) + b"".join(c.to_bytes() for c in self.chunks)
+        chunks = b"".join(chunk.to_bytes() for chunk in self.chunks)
+        header = self.header
+        if header.has_extent:
+            closed = sum(chunk.is_closed and chunk.kind != fmt.ChunkKind.FREE for chunk in self.chunks)
+            header = replace(header, file_bytes=fmt.FILE_HEADER_BYTES + len(chunks), chunks=closed)
+        return _padded(header.pack(), fmt.FILE_HEADER_BYTES) + chunks
 
     def _add_entry(self, entry_type: fmt.EntryType, content: bytes) -> None:
         if self._catalog is None or self._catalog.entries >= self.entries_per_chunk:

@@ -241,11 +241,11 @@ Owned clock_pair(const rlscope::ClockPair& pair) {
 std::vector<std::string> reasons_for_incompleteness(const TraceFile& file) {
   const FileHeader& header = file.header();
   std::vector<std::string> reasons;
-  if (header.end_reason == EndReason::kNone) {
-    reasons.push_back("recording did not end in an orderly way: the process was killed or is still running");
-  } else if (header.end_reason == EndReason::kFailed) {
+  if (header.end_reason == EndReason::kFailed) {
     reasons.push_back("the trace could not be written to its end: " +
                       std::generic_category().message(static_cast<int>(header.stop_errno)));
+  } else if (!file.is_finished()) {
+    reasons.push_back("recording did not end in an orderly way: the process was killed or is still running");
   }
   if (header.dropped_records) reasons.push_back(std::to_string(header.dropped_records) + " records were dropped");
   if (header.dropped_device_records) {

@@ -46,16 +46,15 @@ std::string text(const char* format, ...) {
 
 TraceFile::TraceFile(std::string path, bool recovers) : path_(std::move(path)), recovers_(recovers) {
   fd_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
-  struct stat status;
-  if (fd_ < 0 || fstat(fd_, &status) != 0) {
-    int error = errno;
-    if (fd_ >= 0) close(fd_);
-    throw std::system_error(error, std::generic_category(), path_);
-  }
-  bytes_ = static_cast<uint64_t>(status.st_size);
+  if (fd_ < 0) throw std::system_error(errno, std::generic_category(), path_);
   try {
     read_header();
-    walk_chunks([this](const ChunkPlace& place, const ChunkHeader& chunk) { index_chunk(place, chunk); });
+    uint64_t damage_before = damage_count_;
+    walk_chunks([this](const ChunkPlace& place, const ChunkHeader& chunk) {
+      if (chunk.kind != ChunkKind::kFree) closed_chunks_ += chunk.flags & kChunkClosed;
+      index_chunk(place, chunk);
+    });
+    if (damage_count_ == damage_before) check_extent();
     order_chunks();
     read_catalog();
   } catch (...) {
@@ -94,16 +93,20 @@ void TraceFile::read_header() {
     throw TraceDamage(path_ + " is damaged at byte " + std::to_string(offset) + ": " + what);
   };
   size_t got = read(0, &header_, sizeof header_);
+  // Only now: a recording that ends meanwhile cuts its file first and then says how long it is.
+  struct stat status;
+  if (fstat(fd_, &status) != 0) throw std::system_error(errno, std::generic_category(), path_);
+  bytes_ = static_cast<uint64_t>(status.st_size);
   if (got < sizeof kFileMagic || std::memcmp(header_.magic, kFileMagic, sizeof kFileMagic) != 0) {
     throw TraceDamage(path_ + " is not a trace file: it does not start with RLSCOPE");
   }
   if (bytes_ < kFileHeaderBytes) {
     fail(bytes_, text("a header of %u bytes was expected, the file has %" PRIu64, kFileHeaderBytes, bytes_));
   }
-  if (header_.format_version != kFormatVersion) {
+  if (header_.format_version < kOldestReadableVersion || header_.format_version > kFormatVersion) {
     throw TraceDamage(path_ + " has format version " + std::to_string(header_.format_version) +
-                      ", this rlscope reads version " + std::to_string(kFormatVersion) +
-                      "; record the run again, or analyze it with the rlscope that recorded it");
+                      ", this rlscope reads versions " + std::to_string(kOldestReadableVersion) + " to " +
+                      std::to_string(kFormatVersion) + "; record the run again, or analyze it with the rlscope that recorded it");
   }
   if (header_.header_bytes != kFileHeaderBytes) fail(12, text("header_bytes is %u, not 4096", header_.header_bytes));
   if (header_.clock != ClockKind::kTsc && header_.clock != ClockKind::kMonotonic) {
@@ -111,9 +114,38 @@ void TraceFile::read_header() {
   }
   if (header_.tick_shift > kLargestTickShift) fail(20, text("a tick_shift of %u is impossible", header_.tick_shift));
   if (header_.start_ticks > kLargestTicks) fail(32, text("start_ticks %" PRIu64 " is impossible", header_.start_ticks));
-  if (header_.stop_ticks && (header_.stop_ticks < header_.start_ticks || header_.stop_ticks > kLargestTicks)) {
+  is_finished_ = header_.stop_ticks != 0;
+  if (is_finished_) check_finished_header();
+}
+
+void TraceFile::check_finished_header() {
+  bool has_checksum = header_.format_version > kOldestReadableVersion;
+  FileHeader summed = header_;
+  summed.header_crc32c = 0;
+  uint32_t expected = has_checksum ? crc32c(0, &summed, sizeof summed) : 0;
+  if (header_.header_crc32c != expected) {
+    report_damage(60, text("a header with the checksum 0x%08x was expected, its checksum is 0x%08x",
+                           header_.header_crc32c, expected));
+  }
+  if (header_.stop_ticks < header_.start_ticks || header_.stop_ticks > kLargestTicks) {
     report_damage(40, text("recording stopped at %" PRIu64 " but began at %" PRIu64, header_.stop_ticks, header_.start_ticks));
     header_.stop_ticks = 0;
+  } else if (has_checksum && header_.stop_ticks != header_.last_pair.ticks) {
+    report_damage(40, text("recording stopped at %" PRIu64 ", but the clock was last read at %" PRIu64, header_.stop_ticks,
+                           header_.last_pair.ticks));
+    header_.stop_ticks = 0;
+  }
+}
+
+// A whole file has all its bytes and all its chunks: one that lost some need not look damaged anywhere else.
+void TraceFile::check_extent() {
+  if (!is_finished_ || header_.format_version == kOldestReadableVersion) return;
+  if (bytes_ != header_.file_bytes) {
+    report_damage(std::min(bytes_, header_.file_bytes),
+                  text("a file of %" PRIu64 " bytes was expected, it has %" PRIu64, header_.file_bytes, bytes_));
+  } else if (closed_chunks_ != header_.chunks) {
+    report_damage(kFileHeaderBytes, text("%" PRIu64 " chunks were expected, %" PRIu64 " were found", header_.chunks,
+                                         closed_chunks_));
   }
 }
 
@@ -159,7 +191,7 @@ void TraceFile::walk_chunks(OnChunk on_chunk) {
   for (uint64_t offset = kFileHeaderBytes; offset < bytes_;) {
     ChunkHeader chunk{};
     read(offset, &chunk, sizeof chunk);
-    if (chunk.magic == 0 && !is_lost) break;
+    if (chunk.magic == 0 && !is_lost && !is_finished_) break;  // where the recorder has not written yet
     std::string wrong = check_chunk(chunk);
     if (!wrong.empty()) {
       if (!is_lost) report_damage(offset, wrong);

@@ -53,6 +53,7 @@ class TraceFile {
   TraceFile& operator=(const TraceFile&) = delete;
 
   const FileHeader& header() const { return header_; }
+  bool is_finished() const { return is_finished_; }  // recording ended in an orderly way
   uint64_t bytes() const { return bytes_; }
   const std::map<uint32_t, StreamIndex>& streams() const { return streams_; }  // by number
   const std::vector<DeviceChunk>& device_chunks() const { return device_chunks_; }  // by time, then stream and sequence
@@ -79,6 +80,8 @@ class TraceFile {
 
  private:
   void read_header();
+  void check_finished_header();
+  void check_extent();
   template <typename OnChunk>
   void walk_chunks(OnChunk on_chunk);
   void index_chunk(const ChunkPlace& place, const ChunkHeader& chunk);
@@ -99,6 +102,8 @@ class TraceFile {
   uint64_t bytes_ = 0;
   uint64_t reported_bytes_ = 0;  // damage before here has been reported
   FileHeader header_{};
+  bool is_finished_ = false;
+  uint64_t closed_chunks_ = 0;
   std::map<uint32_t, StreamIndex> streams_;
   std::vector<DeviceChunk> device_chunks_;
   std::vector<ChunkPlace> catalog_;

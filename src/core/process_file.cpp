@@ -2,6 +2,7 @@
 #include "process_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -56,6 +57,21 @@ void read_boot_id(uint8_t (&boot_id)[16]) {
   }
 }
 
+// Nobody may remove a file that is locked: `rlscope record --force` asks. Some file systems know no locks.
+void show_that_it_is_written(int fd) {
+  if (flock(fd, LOCK_SH | LOCK_NB) != 0) errno = 0;
+}
+
+// A chunk that holds nothing, but for its magic.
+ChunkHeader free_space(uint32_t bytes) {
+  ChunkHeader header{};
+  header.kind = ChunkKind::kFree;
+  header.chunk_bytes = bytes;
+  header.payload_offset = sizeof header;
+  header.stream = kNoStream;
+  return header;
+}
+
 void commit_magic(ChunkHeader* header) {
   std::atomic_thread_fence(std::memory_order_release);
   *static_cast<volatile uint32_t*>(&header->magic) = kChunkMagic;
@@ -70,12 +86,16 @@ ProcessFile* ProcessFile::create(const std::string& directory, int& error) {
     file->fd_ = open(file->path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (file->fd_ < 0 && errno != EEXIST) break;
   }
-  if (file->fd_ < 0 || (error = allocate_pages(file->fd_, 0, kFileHeaderBytes)) != 0) {
-    if (file->fd_ < 0) error = errno;
+  struct stat status{};
+  error = file->fd_ < 0 || fstat(file->fd_, &status) != 0 ? errno : allocate_pages(file->fd_, 0, kFileHeaderBytes);
+  if (error) {
     if (file->fd_ >= 0) close(file->fd_);
     delete file;
     return nullptr;
   }
+  file->device_ = status.st_dev;
+  file->inode_ = status.st_ino;
+  show_that_it_is_written(file->fd_);
   void* page = mmap(nullptr, kFileHeaderBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file->fd_, 0);
   if (page == MAP_FAILED) {
     error = errno;
@@ -100,6 +120,36 @@ ProcessFile* ProcessFile::create(const std::string& directory, int& error) {
   return file;
 }
 
+bool ProcessFile::is_ours(int fd) const {
+  struct stat status;
+  return fd >= 0 && fstat(fd, &status) == 0 && status.st_dev == device_ && status.st_ino == inode_;
+}
+
+// A program that closes all descriptors, as daemons and launchers do, closes ours too, and what it opens next has the
+// number: so before each use the file is compared. Opened again it goes on; the number stays the program's.
+int ProcessFile::find_descriptor() {
+  if (is_ours(fd_)) return 0;
+  fd_ = open(path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (fd_ >= 0 && fd_ <= STDERR_FILENO) {  // a program that closed these expects to get them itself
+    int low = fd_;
+    fd_ = fcntl(low, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    close(low);
+  }
+  if (fd_ < 0) return errno;
+  if (is_ours(fd_)) {
+    show_that_it_is_written(fd_);
+    return 0;
+  }
+  close(fd_);
+  fd_ = -1;
+  return ESTALE;
+}
+
+void ProcessFile::close_descriptor() {
+  if (is_ours(fd_)) close(fd_);
+  fd_ = -1;
+}
+
 int ProcessFile::open_region(uint32_t bytes, Region& region) {
   if (!free_.empty()) {
     region = free_.back();
@@ -113,19 +163,18 @@ int ProcessFile::open_region(uint32_t bytes, Region& region) {
 }
 
 int ProcessFile::map_region(const Region& region, MappedChunk& chunk) {
-  void* address = mmap(nullptr, region.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, static_cast<off_t>(region.offset));
+  ChunkHeader header = free_space(region.bytes);
+  auto offset = static_cast<off_t>(region.offset);
+  void* address = mmap(nullptr, region.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, offset);
   if (address == MAP_FAILED) {
     int error = errno;
     free_.push_back(region);
+    header.magic = kChunkMagic;
+    if (pwrite(fd_, &header, sizeof header, offset) < 0) errno = 0;  // then readers find no chunk there, and say so
     return error;
   }
   chunk = {static_cast<ChunkHeader*>(address), region.offset, region.bytes};
   // Readable as free space from here on: a process killed now still leaves a file that can be walked to its end.
-  ChunkHeader header{};
-  header.kind = ChunkKind::kFree;
-  header.chunk_bytes = region.bytes;
-  header.payload_offset = sizeof header;
-  header.stream = kNoStream;
   *chunk.header = header;
   commit_magic(chunk.header);
   return 0;
@@ -133,6 +182,7 @@ int ProcessFile::map_region(const Region& region, MappedChunk& chunk) {
 
 int ProcessFile::take_chunk(uint32_t bytes, MappedChunk& chunk) {
   std::lock_guard<std::mutex> lock(mutex_);
+  if (int error = find_descriptor()) return error;
   Region region;
   if (int error = open_region(round_to_pages(bytes), region)) return error;
   return map_region(region, chunk);
@@ -148,17 +198,13 @@ void ProcessFile::close_chunk(MappedChunk& chunk, uint32_t payload_bytes, bool i
   uint32_t used = round_to_pages(header->payload_offset + payload_bytes);
   if (is_last && chunk.bytes - used >= kSmallestRest) {
     auto* rest = reinterpret_cast<ChunkHeader*>(reinterpret_cast<uint8_t*>(header) + used);
-    ChunkHeader free_header{};
-    free_header.kind = ChunkKind::kFree;
-    free_header.chunk_bytes = chunk.bytes - used;
-    free_header.payload_offset = sizeof free_header;
-    free_header.stream = kNoStream;
-    *rest = free_header;
+    *rest = free_space(chunk.bytes - used);
     commit_magic(rest);
     header->chunk_bytes = used;  // only now: until here the chunk covers its rest
     std::lock_guard<std::mutex> lock(mutex_);
     free_.push_back({chunk.offset + used, chunk.bytes - used});
   }
+  if (header->kind != ChunkKind::kFree) closed_chunks_++;
   munmap(chunk.header, chunk.bytes);
   chunk = {};
 }
@@ -169,6 +215,7 @@ int ProcessFile::write_entry(EntryType type, std::string_view fixed, std::string
   if (!catalog_.header || catalog_.header->payload_offset + catalog_used_ + bytes > catalog_.bytes) {
     // Always fresh: a rest from the free list may be too small for the entry.
     uint32_t size = std::max(round_to_pages(sizeof(ChunkHeader) + bytes), kCatalogChunkBytes);
+    if (int error = find_descriptor()) return error;
     if (int error = allocate_pages(fd_, end_, size)) return error;
     end_ += size;
     MappedChunk fresh;
@@ -214,29 +261,32 @@ int ProcessFile::write_launch(const LaunchEntry& launch) {
 
 void ProcessFile::finish(EndReason reason, int32_t exit_status) {
   if (catalog_.header) close_chunk(catalog_, catalog_used_, true);
-  for (bool cut = true; cut;) {
-    cut = false;
-    for (size_t i = 0; i < free_.size() && !cut; i++) {
-      if (free_[i].offset + free_[i].bytes != end_) continue;
-      end_ = free_[i].offset;
-      free_.erase(free_.begin() + static_cast<long>(i));
-      cut = true;
-    }
-  }
-  // A failure here only leaves free space at the end of the file, which readers skip.
-  if (ftruncate(fd_, static_cast<off_t>(end_)) != 0) errno = 0;
+  cut_unused_end();
   if (reason != EndReason::kFailed) header_->exit_status = exit_status;
   header_->last_pair = read_clock_pair();
   header_->end_reason = reason;
+  header_->file_bytes = end_;
+  header_->chunks = closed_chunks_;
+  FileHeader finished = *header_;
+  finished.stop_ticks = finished.last_pair.ticks;
+  header_->header_crc32c = crc32c(0, &finished, sizeof finished);
   std::atomic_thread_fence(std::memory_order_release);
-  header_->stop_ticks = header_->last_pair.ticks;
-  close(fd_);
-  fd_ = -1;
+  header_->stop_ticks = finished.stop_ticks;  // stored last: what is said of a finished file holds from here on
+  close_descriptor();
+}
+
+void ProcessFile::cut_unused_end() {
+  std::sort(free_.begin(), free_.end(), [](const Region& a, const Region& b) { return a.offset > b.offset; });
+  uint64_t used = end_;
+  for (const Region& region : free_) {
+    if (region.offset + region.bytes == used) used = region.offset;
+  }
+  // A failure here only leaves free space at the end of the file, which readers skip.
+  if (find_descriptor() == 0 && ftruncate(fd_, static_cast<off_t>(used)) == 0) end_ = used;
 }
 
 void ProcessFile::abandon() {
-  close(fd_);
-  fd_ = -1;
+  close_descriptor();
   munmap(header_, kFileHeaderBytes);
   header_ = nullptr;
   if (catalog_.header) munmap(catalog_.header, catalog_.bytes);

@@ -1,5 +1,8 @@
 // One process's trace file: allocates chunks, keeps the header up to date, writes the catalog of names.
 #pragma once
+#include <sys/types.h>
+
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <string>
@@ -48,12 +51,19 @@ class ProcessFile {
     uint32_t bytes;
   };
 
+  int find_descriptor();
+  bool is_ours(int fd) const;
+  void close_descriptor();
+  void cut_unused_end();
   int open_region(uint32_t bytes, Region& region);
   int map_region(const Region& region, MappedChunk& chunk);
   int write_entry(EntryType type, std::string_view fixed, std::string_view text);
 
   std::string path_;
-  int fd_ = -1;
+  int fd_ = -1;  // the program may have closed it, or have a file of its own by this number: see find_descriptor()
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
+  std::atomic<uint64_t> closed_chunks_{0};
   FileHeader* header_ = nullptr;
   std::mutex mutex_;  // guards what follows; never held while a record is written
   uint64_t end_ = kFileHeaderBytes;

@@ -13,6 +13,7 @@
 #include <map>
 #include <mutex>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "stages.h"
@@ -183,9 +184,8 @@ void Session::stop(EndReason reason, int32_t exit_status) {
   }
   s.device_writers.clear();
   is_recording_ = false;
-  s.file->finish(s.has_failed ? EndReason::kFailed : reason, exit_status);
-  s.retired_files.push_back(s.file);
-  s.file = nullptr;
+  s.retired_files.push_back(std::exchange(s.file, nullptr));  // nothing is counted in a header that has its checksum
+  s.retired_files.back()->finish(s.has_failed ? EndReason::kFailed : reason, exit_status);
   s.has_failed = false;
 }
 

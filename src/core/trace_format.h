@@ -6,7 +6,8 @@
 namespace rlscope {
 
 constexpr char kFileMagic[8] = {'R', 'L', 'S', 'C', 'O', 'P', 'E', '\0'};
-constexpr uint32_t kFormatVersion = 2;
+constexpr uint32_t kFormatVersion = 3;
+constexpr uint32_t kOldestReadableVersion = 2;  // without header_crc32c, file_bytes and chunks, which are 0 there
 constexpr uint32_t kFileHeaderBytes = 4096;
 constexpr uint32_t kChunkMagic = 0x4B4E4843;  // "CHNK"
 constexpr uint32_t kChunkAlignment = 4096;    // a chunk starts on a page, so that it can be mapped alone
@@ -65,16 +66,18 @@ struct FileHeader {
   EndReason end_reason;
   uint32_t stop_errno;
   int32_t exit_status;
-  uint32_t reserved;
+  uint32_t header_crc32c;  // of this struct with 0 here, once stop_ticks is set
   uint64_t dropped_records;
   uint64_t misnested_operations;
   uint64_t dropped_device_records;  // that CUPTI could not keep, or that could not be written
   uint64_t unresolved_launches;     // device records whose launching call is not known
   uint8_t boot_id[16];
   ClockPair first_pair;
-  ClockPair last_pair;
+  ClockPair last_pair;  // read at stop_ticks, once that is set
+  uint64_t file_bytes;  // once stop_ticks is set, like what follows
+  uint64_t chunks;      // that are closed
 };
-static_assert(sizeof(FileHeader) == 160, "the Python reader unpacks 160 bytes");
+static_assert(sizeof(FileHeader) == 176, "the Python reader unpacks 176 bytes");
 static_assert(offsetof(FileHeader, start_ticks) == 32 && offsetof(FileHeader, first_pair) == 112);
 
 struct ChunkHeader {

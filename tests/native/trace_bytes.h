@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -36,7 +37,7 @@ inline std::string file_header(uint64_t start_ticks, uint64_t stop_ticks) {
   header.header_bytes = kFileHeaderBytes;
   header.clock = ClockKind::kMonotonic;
   header.start_ticks = start_ticks;
-  header.stop_ticks = stop_ticks;
+  header.stop_ticks = header.last_pair.ticks = stop_ticks;
   header.end_reason = stop_ticks ? EndReason::kStopped : EndReason::kNone;
   std::string page = bytes_of(header);
   page.resize(kFileHeaderBytes);
@@ -104,10 +105,30 @@ inline std::string catalog(const std::string& entries) {
   return chunk({ChunkKind::kCatalog, kNoStream, 0, 0, true, {}}, entries);
 }
 
-// A file that exists as long as this object.
+// With the header that a recording that ended would have: it says what there is of the file, and its own checksum.
+inline std::string sealed(std::string bytes) {
+  FileHeader header;
+  if (bytes.size() < sizeof header) return bytes;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  if (header.stop_ticks == 0) return bytes;
+  header.file_bytes = bytes.size();
+  header.chunks = 0;
+  ChunkHeader chunk;
+  for (size_t at = kFileHeaderBytes; at + sizeof chunk <= bytes.size(); at += std::max(chunk.chunk_bytes, kChunkAlignment)) {
+    std::memcpy(&chunk, bytes.data() + at, sizeof chunk);
+    header.chunks += chunk.kind != ChunkKind::kFree && (chunk.flags & kChunkClosed);
+  }
+  header.header_crc32c = 0;
+  header.header_crc32c = crc32c(0, &header, sizeof header);
+  std::memcpy(bytes.data(), &header, sizeof header);
+  return bytes;
+}
+
+// A file that exists as long as this object. One that ends in an orderly way is sealed unless it is damaged on purpose.
 class TemporaryFile {
  public:
-  explicit TemporaryFile(const std::string& bytes) {
+  explicit TemporaryFile(const std::string& content, bool is_sealed = true) {
+    std::string bytes = is_sealed ? sealed(content) : content;
     int fd = mkstemp(path_);
     if (fd < 0 || write(fd, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) std::abort();
     close(fd);

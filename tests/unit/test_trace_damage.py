@@ -1,6 +1,9 @@
 """Damaged process files: named when read as they are, stepped over with `recover`, never a crash."""
 
+import re
 import struct
+import threading
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -10,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import rlscope
 from rlscope._analysis import sweep
 from rlscope.errors import TraceFormatError
 from rlscope.model import Category, DeviceWork
@@ -92,11 +96,16 @@ def test_checksum_of_one_chunk(tmp_path: Path) -> None:
 
 
 def test_missing_chunk_is_damage(tmp_path: Path) -> None:
-    offset = chunk_offset(sample_bytes(), fmt.ChunkKind.EVENTS, 0, 3)
-    data = patched(sample_bytes(), offset + 4, struct.pack("<H", fmt.ChunkKind.FREE))
-    with pytest.raises(TraceFormatError, match="chunk 3 of thread 0 was expected, chunk 4 was found"):
-        sweep_bytes(data, tmp_path)
-    assert seconds_of(sweep_bytes(data, tmp_path, recover=True), "backend") == 32
+    for is_killed, what in (
+        (True, "chunk 3 of thread 0 was expected, chunk 4 was found"),
+        (False, "damaged at byte 4096: 16 chunks were expected, 15 were found"),
+    ):
+        sound = sample_bytes(is_killed)
+        offset = chunk_offset(sound, fmt.ChunkKind.EVENTS, 0, 3)
+        data = patched(sound, offset + 4, struct.pack("<H", fmt.ChunkKind.FREE))
+        with pytest.raises(TraceFormatError, match=what):
+            sweep_bytes(data, tmp_path)
+        assert seconds_of(sweep_bytes(data, tmp_path, recover=True), "backend") == 32
 
 
 def test_overwritten_chunk_header(tmp_path: Path) -> None:
@@ -235,3 +244,80 @@ def test_any_bytes(is_killed, edits, header_edit, cut) -> None:  # type: ignore[
             for device in found["gpu"]:
                 of_launches = [row[3] for row in found["gpu_operations"] if row[0] == device["device"]]
                 assert sum(of_launches) == device["busy_ticks"]
+
+
+def recorded_bytes(finish: Callable[[], Path]) -> bytes:
+    """A file of the recorder itself, with chunks of two threads between each other."""
+    name = "step"
+    other = threading.Thread(target=lambda: [rlscope.operation(name).__enter__().__exit__() for _ in range(3_000)])
+    for number in range(6_000):
+        with rlscope.operation(f"outer {number % 7}"), rlscope.operation(name):
+            pass
+        if number == 2_000:
+            other.start()
+    other.join()
+    return finish().read_bytes()
+
+
+def is_complete_and_silent(data: bytes, directory: Path) -> bool:
+    try:
+        found = sweep_bytes(data, directory)
+    except TraceFormatError as error:
+        assert re.search(r"1-0\.rlscope (is damaged at byte \d+: |has format version|is not a trace file)", str(error))
+        return False
+    return bool(found["complete"])
+
+
+@pytest.mark.parametrize("is_recorded", [False, True], ids=["written", "recorded"])
+def test_a_finished_file_that_lost_a_page_is_damaged(is_recorded, tmp_path, in_process) -> None:  # type: ignore[no-untyped-def]
+    """Cut at any page, or with zeroes in its place: without --recover an error, with it never complete."""
+    data = recorded_bytes(in_process) if is_recorded else sample_bytes()
+    pages = range(fmt.FILE_HEADER_BYTES, len(data), fmt.CHUNK_ALIGNMENT)
+    whole = sweep_bytes(data, tmp_path)
+    assert whole["complete"] and len(pages) >= 15
+    page_of_zeroes = bytes(fmt.CHUNK_ALIGNMENT)
+    for at in pages:
+        lost = [data[:at], patched(data, at, bytes(len(data) - at))]
+        if any(data[at : at + fmt.CHUNK_ALIGNMENT]):
+            lost.append(patched(data, at, page_of_zeroes))
+        for damaged in (*lost, data[:at] + page_of_zeroes + data[at:], data + page_of_zeroes):
+            assert not is_complete_and_silent(damaged, tmp_path), at
+            found = sweep_bytes(damaged, tmp_path, recover=True)
+            assert not found["complete"]
+            assert any(re.search(r"1-0\.rlscope is damaged at byte \d+: ", reason) for reason in found["why"])
+
+
+def test_a_finished_header_with_any_flipped_bit_is_damaged(tmp_path: Path) -> None:
+    data = sample_bytes()
+    for offset in range(fmt.FILE_HEADER.size):
+        for bit in range(8):
+            flipped = patched(data, offset, bytes([data[offset] ^ 1 << bit]))
+            assert not is_complete_and_silent(flipped, tmp_path), (offset, bit)
+
+
+def test_the_last_chunk_of_a_thread_turned_into_free_space_is_missed(tmp_path: Path) -> None:
+    offset = chunk_offset(sample_bytes(), fmt.ChunkKind.EVENTS, 1, CHUNKS - 1)
+    data = patched(sample_bytes(), offset + 4, struct.pack("<H", fmt.ChunkKind.FREE))
+    with pytest.raises(TraceFormatError, match="16 chunks were expected, 15 were found"):
+        sweep_bytes(data, tmp_path)
+
+
+def test_a_stop_that_is_not_the_last_reading_of_the_clock(tmp_path: Path) -> None:
+    process = sample()
+    process.header = replace(process.header, last_pair=fmt.ClockPair(60, 60, 60))
+    with pytest.raises(TraceFormatError, match=r"damaged at byte 40: recording stopped at 50, but .* last read at 60"):
+        sweep_bytes(process.to_bytes(), tmp_path)
+    found = sweep_bytes(process.to_bytes(), tmp_path, recover=True)
+    assert (found["end_ticks"], found["complete"]) == (50, False)
+
+
+def test_a_file_of_version_2_is_read_as_before(tmp_path: Path) -> None:
+    """It says neither how long it is nor what its checksum is."""
+    process = sample()
+    process.header = replace(process.header, format_version=2)
+    data = process.to_bytes()
+    assert not any(data[60:64]) and not any(data[160:176])
+    assert sweep_bytes(data, tmp_path) == sweep_bytes(sample_bytes(), tmp_path)
+    offset = chunk_offset(data, fmt.ChunkKind.EVENTS, 0, 2)
+    with pytest.raises(TraceFormatError, match=f"damaged at byte {offset}: a chunk"):
+        sweep_bytes(patched(data, offset, bytes(fmt.CHUNK_ALIGNMENT)), tmp_path)

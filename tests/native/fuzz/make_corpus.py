@@ -3,6 +3,7 @@
 import struct
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from rlscope.model import Category, DeviceWork
@@ -162,7 +163,11 @@ def main(directory: Path) -> None:
     # What a process leaves that was killed while it was writing a record, and one whose disk was cut off.
     data = killed().to_bytes()
     (directory / "cut_short").write_bytes(data[: fmt.FILE_HEADER_BYTES + 70])
-    for name, version in (("older_version", fmt.FORMAT_VERSION - 1), ("newer_version", fmt.FORMAT_VERSION + 1)):
+    process = multi_chunk()
+    process.header = replace(process.header, format_version=fmt.OLDEST_READABLE_VERSION)
+    (directory / "oldest_readable_version").write_bytes(process.to_bytes())
+    unread = {"older_version": fmt.OLDEST_READABLE_VERSION - 1, "newer_version": fmt.FORMAT_VERSION + 1}
+    for name, version in unread.items():
         (directory / name).write_bytes(data[:8] + struct.pack("<I", version) + data[12:200])
 
 

@@ -83,6 +83,26 @@ void mend_checksum(Piece& piece) {
   std::memcpy(piece.data(), &chunk, sizeof chunk);
 }
 
+// What the header of a finished file says of the pieces behind it, of itself and of when it stopped.
+void mend_header(std::vector<Piece>& pieces) {
+  FileHeader header;
+  if (pieces[0].size() < kFileHeaderBytes) return;
+  std::memcpy(&header, pieces[0].data(), sizeof header);
+  if (header.format_version != kFormatVersion || header.stop_ticks == 0) return;
+  header.last_pair.ticks = header.stop_ticks;
+  header.file_bytes = pieces[0].size();
+  header.chunks = 0;
+  for (size_t i = 1; i < pieces.size(); i++) {
+    ChunkHeader chunk{};
+    std::memcpy(&chunk, pieces[i].data(), std::min(pieces[i].size(), sizeof chunk));
+    header.file_bytes += pieces[i].size();
+    header.chunks += chunk.kind != ChunkKind::kFree && (chunk.flags & kChunkClosed);
+  }
+  header.header_crc32c = 0;
+  header.header_crc32c = crc32c(0, &header, sizeof header);
+  std::memcpy(pieces[0].data(), &header, sizeof header);
+}
+
 void mutate_piece(Piece& piece, bool is_file_header, Random& random) {
   size_t head = std::min(piece.size(), is_file_header ? sizeof(FileHeader) : sizeof(ChunkHeader));
   ChunkHeader chunk{};
@@ -129,6 +149,7 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
   if (random() % 8) {
     for (size_t i = 1; i < pieces.size(); i++) mend_checksum(pieces[i]);
   }
+  if (random() % 8) mend_header(pieces);
   return join(pieces, data, max_size);
 }
 
