@@ -135,6 +135,7 @@ int ProcessFile::take_chunk(uint32_t bytes, MappedChunk& chunk) {
   std::lock_guard<std::mutex> lock(mutex_);
   Region region;
   if (int error = open_region(round_to_pages(bytes), region)) return error;
+  header_->last_pair = read_clock_pair();  // two threads may change chunks at once, and a pair belongs together
   return map_region(region, chunk);
 }
 
