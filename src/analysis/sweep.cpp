@@ -406,6 +406,8 @@ bool Sweep::accepts_chunk(Thread& thread) {
   } else if (reader.type() == RecordType::kProgress) {
     advance(thread, reader.ticks(), false, 0);
     note_progress(reader.progress());
+  } else if (reader.type() == RecordType::kBlocked) {
+    advance(thread, reader.ticks(), false, 0);
   } else if (accepts_chunk(thread)) {
     advance(thread, reader.ticks(), false, 0);
     if (correction_ && now_ == reader.ticks()) correction_->charge_ticks(thread.debt, reader.switch_ticks(), now_);

@@ -185,6 +185,7 @@ int ProcessFile::take_chunk(uint32_t bytes, MappedChunk& chunk) {
   if (int error = find_descriptor()) return error;
   Region region;
   if (int error = open_region(round_to_pages(bytes), region)) return error;
+  header_->last_pair = read_clock_pair();  // two threads may change chunks at once, and a pair belongs together
   return map_region(region, chunk);
 }
 

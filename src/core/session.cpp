@@ -33,15 +33,16 @@ struct Name {
   std::string text;
 };
 
-// What a launch needs to know of a name, read without a lock: a name's id is the place. Zero: no operation.
-struct OperationInfo {
+// What a launch and a gap need to know of a name, read without a lock: a name's id is the place.
+struct NameInfo {
   uint8_t is_operation : 1;
-  uint8_t stage : 7;
+  uint8_t is_wait : 1;
+  uint8_t stage : 6;
 };
-constexpr uint32_t kMostOperations = 1 << 26;
-OperationInfo* operation_infos() {
-  static OperationInfo* infos = static_cast<OperationInfo*>(
-      mmap(nullptr, kMostOperations, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+constexpr uint32_t kMostNameInfos = 1 << 26;
+NameInfo* name_infos() {
+  static NameInfo* infos = static_cast<NameInfo*>(
+      mmap(nullptr, kMostNameInfos, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
   return infos == MAP_FAILED ? nullptr : infos;
 }
 
@@ -51,8 +52,8 @@ struct Place {
   Stage stage = Stage::kNone;
 
   void enter(uint32_t id) {
-    const OperationInfo* infos = operation_infos();
-    if (!infos || id >= kMostOperations || !infos[id].is_operation) return;
+    const NameInfo* infos = name_infos();
+    if (!infos || id >= kMostNameInfos || !infos[id].is_operation) return;
     operation = id;
     stage = inner_stage(stage, static_cast<Stage>(infos[id].stage));
   }
@@ -91,10 +92,13 @@ State& state() {
   return *state;
 }
 
-void note_operation(uint32_t id, NameKind kind, std::string_view name) {
-  OperationInfo* infos = operation_infos();
-  if (kind != NameKind::kOperation || !infos || id >= kMostOperations) return;
-  infos[id] = {1, static_cast<uint8_t>(static_cast<uint8_t>(stage_of_name(name)) & 0x7F)};
+void note_name(uint32_t id, NameKind kind, Category category, std::string_view name) {
+  NameInfo* infos = name_infos();
+  if (!infos || id >= kMostNameInfos) return;
+  bool is_operation = kind == NameKind::kOperation;
+  infos[id].is_operation = is_operation;
+  infos[id].is_wait = category == Category::kWait || category == Category::kCudaWait;
+  infos[id].stage = static_cast<uint8_t>(is_operation ? stage_of_name(name) : Stage::kNone) & 0x3F;
 }
 
 Place place_of(StreamWriter& writer) {
@@ -225,10 +229,13 @@ void Session::on_thread_exit(void* pointer) {
   auto* writer = static_cast<StreamWriter*>(pointer);
   t_writer = nullptr;
   State& s = state();
-  std::lock_guard<std::mutex> lock(s.mutex);
+  int error = 0;
+  uint64_t misnested = 0;
+  std::unique_lock<std::mutex> lock(s.mutex);
   auto found = std::find(s.writers.begin(), s.writers.end(), writer);
   if (found != s.writers.end()) {  // else the recording ended before the thread
     s.writers.erase(found);
+    error = writer->end_with_thread(misnested);
     writer->close(true);
   }
   writer->release_frames();
@@ -237,6 +244,9 @@ void Session::on_thread_exit(void* pointer) {
   } else {
     delete writer;
   }
+  if (misnested > 0) count_misnested(misnested);
+  lock.unlock();
+  if (error) fail(error);
 }
 
 CodedId Session::intern(NameKind kind, Category category, std::string_view name) {
@@ -247,7 +257,7 @@ CodedId Session::intern(NameKind kind, Category category, std::string_view name)
     std::lock_guard<std::mutex> lock(s.mutex);
     s.names.push_back({kind, category, std::string(name)});
     id = static_cast<uint32_t>(s.names.size());
-    note_operation(id, kind, name);
+    note_name(id, kind, category, name);
     if (s.file && !s.has_failed) error = s.file->write_name(id, kind, category, name);
   }
   if (error) fail(error);
@@ -258,6 +268,11 @@ NameKind Session::kind_of(uint32_t id) {
   State& s = state();
   std::lock_guard<std::mutex> lock(s.mutex);
   return s.names[id - 1].kind;
+}
+
+bool Session::is_wait(uint32_t id) {
+  const NameInfo* infos = name_infos();
+  return infos && id < kMostNameInfos && infos[id].is_wait;
 }
 
 uint32_t Session::launch() {
@@ -364,15 +379,15 @@ void Session::count_unresolved_launches(uint64_t records) {
   if (file) __atomic_fetch_add(&file->header().unresolved_launches, records, __ATOMIC_RELAXED);
 }
 
-void Session::on_chunk_change() {
-  State& s = state();
-  std::lock_guard<std::mutex> lock(s.mutex);  // two threads may change chunks at once, and a pair belongs together
-  if (s.file) s.file->header().last_pair = read_clock_pair();
+void Session::prepare_fork() {
+  state().mutex.lock();
+  BlockedMeter::prepare_fork();
 }
 
-void Session::prepare_fork() { state().mutex.lock(); }
-
-void Session::after_fork_in_parent() { state().mutex.unlock(); }
+void Session::after_fork_in_parent() {
+  BlockedMeter::after_fork(/*is_child=*/false);
+  state().mutex.unlock();
+}
 
 // The child shares the parent's mappings: it must not write one more record there. Its own recording is started by
 // the Python side, because a child that only calls exec needs none.
@@ -398,6 +413,7 @@ void Session::after_fork_in_child() {
   }
   is_recording_ = false;
   is_armed_ = false;
+  BlockedMeter::after_fork(/*is_child=*/true);
   s.mutex.unlock();
   if (const SessionListener* listener = s.listener) listener->on_fork_in_child();
 }

@@ -49,6 +49,8 @@ class RLSCOPE_API Session {
   // Gives `name` an id, good until the process ends, and makes it known to this and later recordings.
   static CodedId intern(NameKind kind, Category category, std::string_view name);
   static NameKind kind_of(uint32_t id);
+  // Whether calls of this name are waits. Takes no lock.
+  static bool is_wait(uint32_t id);
   // The id of (thread, operation, stage) in which the calling thread is now; 0 while nothing records.
   static uint32_t launch();
   // The id for device work of which nobody knows who launched it; 0 while nothing records.
@@ -66,7 +68,6 @@ class RLSCOPE_API Session {
   static void count_misnested(uint64_t operations);
   static void count_dropped_device_records(uint64_t records);
   static void count_unresolved_launches(uint64_t records);
-  static void on_chunk_change();
 
  private:
   static StreamWriter* attach();

@@ -20,7 +20,7 @@ constexpr uint32_t kScratchBytes = 4096;
 
 }  // namespace
 
-StreamWriter::StreamWriter(uint64_t thread_id) : chunk_bytes_(kFirstChunkBytes), thread_id_(thread_id) {
+StreamWriter::StreamWriter(uint64_t thread_id) : chunk_bytes_(kFirstChunkBytes), thread_id_(thread_id), meter_(thread_id) {
   void* frames = mmap(nullptr, kMaxDepth * sizeof(Frame), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (frames == MAP_FAILED) {
@@ -38,7 +38,7 @@ bool StreamWriter::make_room() {
     Session::count_dropped();
     return false;
   }
-  if (cursor_ + CodedRecord::kRoom > end_ && !next_chunk()) return false;
+  if (cursor_ + kRoom > end_ && !next_chunk()) return false;
   if (limit_ == nullptr) rehearse(Session::amplification() - 1);
   return true;
 }
@@ -69,9 +69,22 @@ bool StreamWriter::next_chunk() {
     if (!scratch_) scratch_ = new uint8_t[kScratchBytes];
     cursor_ = scratch_;
     set_end(scratch_ + kScratchBytes);
+    measure_at_ = ~uint64_t{0};
     return true;
   }
-  if (sequence_ == 0) last_ticks_ = started;
+  if (sequence_ == 0) {
+    meter_.start();
+    measure_at_ = meter_.due_ticks();
+    last_ticks_ = started = now_ticks();
+  }
+  int error = change_chunk(started);
+  if (!error) return true;
+  Session::fail(error);
+  Session::count_dropped();
+  return false;
+}
+
+int StreamWriter::change_chunk(uint64_t started) {
   uint32_t open_bytes = (depth_ * static_cast<uint32_t>(sizeof(uint32_t)) + 7) & ~7u;
   MappedChunk fresh;
   uint32_t needed = static_cast<uint32_t>(sizeof(ChunkHeader)) + open_bytes + 1024;
@@ -85,11 +98,8 @@ bool StreamWriter::next_chunk() {
     file_->close_chunk(chunk_, static_cast<uint32_t>(cursor_ - payload), false);
   }
   if (error) {
-    limit_ = end_ = nullptr;
-    is_closed_ = true;
-    Session::fail(error);
-    Session::count_dropped();
-    return false;
+    close(false);
+    return error;
   }
   chunk_ = fresh;
   ChunkHeader* header = chunk_.header;
@@ -105,11 +115,38 @@ bool StreamWriter::next_chunk() {
   cursor_ = start + header->payload_offset;
   set_end(start + chunk_.bytes);
   chunk_bytes_ = std::min(chunk_bytes_ * kChunkGrowth, kLargestChunkBytes);
-  Session::on_chunk_change();
   header->switch_ticks = header->sequence == 0 ? 0 : now_ticks() - started;
   std::atomic_thread_fence(std::memory_order_release);
   header->kind = ChunkKind::kEvents;
-  return true;
+  return 0;
+}
+
+// Of the time since the last record, that is in the innermost frame.
+__attribute__((noinline, cold)) void StreamWriter::measure_gap(uint64_t now) {
+  bool is_known_wait = depth_ > 0 && Session::is_wait(frames_[depth_ - 1].id);
+  BlockedTime time = meter_.measure(last_ticks_, now, is_known_wait);
+  measure_at_ = meter_.due_ticks();
+  if (time.blocked == 0) return;
+  CodedRecord record;
+  record.append((now - last_ticks_) << 2 | kOther);
+  record.append(kBlocked);
+  record.append(time.blocked + 1);
+  record.append(time.helped + 1);
+  cursor_ += record.store(cursor_);
+  last_ticks_ = now;
+}
+
+int StreamWriter::end_with_thread(uint64_t& misnested) {
+  misnested = 0;
+  if (!file_ || is_closed_) return 0;
+  while (depth_ > 0) {
+    if (cursor_ + kRoom > end_) {
+      if (int error = change_chunk(now_ticks())) return error;
+    }
+    misnested += !frames_[depth_ - 1].is_guess;
+    write_end();
+  }
+  return 0;
 }
 
 void StreamWriter::end_misnested(uint32_t depth) {
@@ -122,7 +159,7 @@ void StreamWriter::end_misnested(uint32_t depth) {
 }
 
 void StreamWriter::progress(bool is_baseline, uint64_t timesteps, uint64_t total_timesteps) {
-  if (cursor_ + CodedRecord::kRoom > limit_ && !make_room()) return;
+  if (cursor_ + kRoom > limit_ && !make_room()) return;
   CodedRecord record;
   record.append(advance() << 2 | kOther);
   record.append(kProgress);
@@ -134,9 +171,12 @@ void StreamWriter::progress(bool is_baseline, uint64_t timesteps, uint64_t total
 
 void StreamWriter::close(bool gives_rest_back) {
   if (chunk_.header) {
+    // Another thread may close this one, which is still blocked.
+    if (cursor_ + kRoom <= end_) advance();
     auto* payload = reinterpret_cast<uint8_t*>(chunk_.header) + chunk_.header->payload_offset;
     file_->close_chunk(chunk_, static_cast<uint32_t>(cursor_ - payload), gives_rest_back);
   }
+  meter_.stop();
   limit_ = end_ = nullptr;
   is_closed_ = true;
 }

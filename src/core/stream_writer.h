@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "api.h"
+#include "blocked_meter.h"
 #include "clock.h"
 #include "process_file.h"
 #include "trace_format.h"
@@ -61,10 +62,7 @@ class RLSCOPE_API StreamWriter {
       depth_--;
       return;
     }
-    depth_--;
-    unsigned bytes;
-    uint64_t word = encode_varint(advance() << 2 | kEnd, bytes);
-    store(word, bytes);
+    write_end();
   }
 
   // Closes every frame above the first `depth`; those that nobody closed, unless guessed, are counted as misnested.
@@ -87,6 +85,9 @@ class RLSCOPE_API StreamWriter {
   bool is_closed() const { return is_closed_; }
   // Closed for good: the chunk is complete, later records are ignored. `rest` as in ProcessFile::close_chunk.
   void close(bool gives_rest_back);
+  // The thread ends, and its frames with it; those that were not guessed are counted as misnested. Needs no lock of the
+  // session's, so that one may be held. An errno, 0 for success.
+  int end_with_thread(uint64_t& misnested);
   // After close, when no frame of this thread can be open any more.
   void release_frames();
   uint32_t stream() const { return stream_; }
@@ -98,7 +99,8 @@ class RLSCOPE_API StreamWriter {
 
  private:
   friend class Session;
-  static constexpr uint32_t kRoom = 16;  // the longest begin record
+  // The longest records that may follow each other without a look at the room: of a gap that was blocked, and what ends it.
+  static constexpr uint32_t kRoom = 80;
 
   // Without a file yet the writer is armed: it follows which frames are open and keeps no record.
   explicit StreamWriter(uint64_t thread_id);
@@ -107,9 +109,16 @@ class RLSCOPE_API StreamWriter {
     uint64_t now = now_ticks();
     // Equal times are common in a hot loop, so it may not depend on them which way this branch goes.
     if (__builtin_expect(now < last_ticks_, 0)) return 0;
+    if (__builtin_expect(now >= measure_at_, 0)) measure_gap(now);
     uint64_t delta = now - last_ticks_;
     last_ticks_ = now;
     return delta;
+  }
+  void write_end() {
+    unsigned bytes;
+    uint64_t word = encode_varint(advance() << 2 | kEnd, bytes);
+    depth_--;
+    store(word, bytes);
   }
   void store(uint64_t word, unsigned bytes) {
     std::memcpy(cursor_, &word, sizeof word);  // one store: after SIGKILL the record is whole or absent
@@ -119,6 +128,8 @@ class RLSCOPE_API StreamWriter {
   bool make_room();
   bool make_room_for_begin();
   bool next_chunk();
+  int change_chunk(uint64_t started);
+  void measure_gap(uint64_t now);
   // From armed to recording: the next record finds no room and fetches a first chunk.
   void go_live() { limit_ = end_ = nullptr; }
   bool make_live() { return end_ != nullptr || next_chunk(); }
@@ -130,6 +141,7 @@ class RLSCOPE_API StreamWriter {
   uint8_t* cursor_ = nullptr;
   uint8_t* limit_ = nullptr;  // null while nothing can be written, and while every record is amplified
   uint64_t last_ticks_ = 0;
+  uint64_t measure_at_ = 0;  // the first record from then on asks whether the thread was blocked
   Frame* frames_ = nullptr;
   uint32_t depth_ = 0;
   bool is_closed_ = false;
@@ -137,6 +149,7 @@ class RLSCOPE_API StreamWriter {
   uint32_t sequence_ = 0;
   uint32_t chunk_bytes_;
   uint64_t thread_id_;
+  BlockedMeter meter_;
   uint64_t simulations_ = 0;  // how often this thread has begun to simulate
   MappedChunk chunk_;
   ProcessFile* file_ = nullptr;

@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
@@ -12,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "event_records.h"
 #include "recording.h"
 #include "session.h"
 #include "sweep.h"
@@ -126,6 +129,43 @@ TEST_F(Recorder, MisnestedFramesAreClosedAndCounted) {
   EXPECT_EQ(writer->depth(), 0u);
   SweepResult result = stop_and_read();
   EXPECT_EQ(TraceFile(path_, false).header().misnested_operations, 2u);
+}
+
+TEST_F(Recorder, FramesEndWithTheirThread) {
+  CodedId outer = operation("outer"), guess = operation("guess");
+  constexpr uint32_t kDeep = 30'000;  // more than what is left of a first chunk has room for
+  std::thread([&] {
+    StreamWriter* writer = Session::writer();
+    for (uint32_t i = 0; i < kDeep; i++) writer->begin(outer);
+    writer->begin(guess);
+    writer->frame(kDeep).is_guess = true;
+  }).join();
+  Session::stop(EndReason::kStopped, 0);
+  uint32_t open = 0, most = 0;
+  for (const EventRecord& record : read_event_records(path_)) {
+    if (record.stream != 1) continue;
+    open += record.kind == kBegin ? 1 : -1;
+    most = std::max(most, open);
+  }
+  EXPECT_EQ(most, kDeep + 1);
+  EXPECT_EQ(open, 0u);
+  EXPECT_EQ(TraceFile(path_, false).header().misnested_operations, kDeep);
+}
+
+TEST_F(Recorder, AThreadThatOutlivesTheRecordingEndsNothing) {
+  CodedId outer = operation("outer");
+  std::atomic<int> step{0};
+  std::thread thread([&] {
+    Session::writer()->begin(outer);
+    step = 1;
+    while (step != 2) std::this_thread::yield();
+  });
+  while (step != 1) std::this_thread::yield();
+  Session::stop(EndReason::kStopped, 0);
+  step = 2;
+  thread.join();
+  EXPECT_EQ(TraceFile(path_, false).header().misnested_operations, 0u);
+  for (const EventRecord& record : read_event_records(path_)) EXPECT_NE(record.kind, kEnd);
 }
 
 TEST_F(Recorder, ProgressIsKept) {

@@ -1,0 +1,158 @@
+// Reads what the kernel knows of a thread's time, and of the CPU time of the whole process.
+#include "blocked_meter.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <vector>
+
+#include "clock.h"
+
+namespace rlscope {
+namespace {
+
+constexpr double kLeastBlocked_ns = 500'000;
+constexpr uint64_t kOldestSurroundings_ns = 10'000'000;
+
+struct RecordedThread {
+  uint64_t id;
+  uint64_t cpu_before_ns;  // that it had used before it was recorded
+};
+
+// Never freed: threads may come here while the process is being torn down.
+struct RecordedThreads {
+  std::mutex mutex;
+  std::vector<RecordedThread> threads;
+  uint64_t ended_cpu_ns = 0;  // that threads used while they were recorded, which are so no longer
+};
+RecordedThreads& recorded() {
+  static auto* recorded = new RecordedThreads;
+  return *recorded;
+}
+
+// The kernel's number of a thread's CPU clock, as pthread_getcpuclockid() makes it; 0 where the thread is gone.
+uint64_t cpu_ns_of(uint64_t thread_id) {
+  constexpr clockid_t kPerThread = 4, kScheduled = 2;
+  timespec used = {0, 0};
+  clock_gettime(~static_cast<clockid_t>(thread_id) * 8 | kPerThread | kScheduled, &used);
+  return static_cast<uint64_t>(used.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(used.tv_nsec);
+}
+
+// The threads come first: asking for one that runs brings its part of the process's time up to date.
+uint64_t unrecorded_cpu_ns() {
+  RecordedThreads& all = recorded();
+  std::lock_guard<std::mutex> lock(all.mutex);
+  uint64_t recorded_ns = all.ended_cpu_ns;
+  for (const RecordedThread& thread : all.threads) {
+    recorded_ns += std::max(cpu_ns_of(thread.id), thread.cpu_before_ns) - thread.cpu_before_ns;
+  }
+  uint64_t process_ns = monotonic_ns(CLOCK_PROCESS_CPUTIME_ID);
+  return process_ns - std::min(process_ns, recorded_ns);
+}
+
+}  // namespace
+
+void BlockedMeter::start() {
+  uint64_t cpu_ns = cpu_ns_of(thread_id_);
+  {
+    RecordedThreads& all = recorded();
+    std::lock_guard<std::mutex> lock(all.mutex);
+    all.threads.push_back({thread_id_, cpu_ns});
+  }
+  around_ = look_around();
+  last_ = {now_ticks(), around_.wall_ns, cpu_ns};
+}
+
+void BlockedMeter::stop() {
+  RecordedThreads& all = recorded();
+  std::lock_guard<std::mutex> lock(all.mutex);
+  auto found = std::find_if(all.threads.begin(), all.threads.end(),
+                            [this](const RecordedThread& thread) { return thread.id == thread_id_; });
+  if (found == all.threads.end()) return;
+  all.ended_cpu_ns += std::max(cpu_ns_of(found->id), found->cpu_before_ns) - found->cpu_before_ns;
+  all.threads.erase(found);
+}
+
+// The wall is read before the rest at the end of a gap, and after it for the next one: should the thread lose its CPU in
+// between, that is taken for time in which it ran.
+BlockedTime BlockedMeter::measure(uint64_t gap_start, uint64_t now, bool is_known_wait) {
+  if (now < due_ticks()) return {};
+  uint64_t wall_ns = monotonic_ns();
+  uint64_t cpu_ns = cpu_ns_of(thread_id_);
+  double ns_per_tick = static_cast<double>(wall_ns - last_.wall_ns) / static_cast<double>(now - last_.ticks);
+  double gap_ns = static_cast<double>(now - std::max(gap_start, last_.ticks)) * ns_per_tick;
+  double absent_ns = gap_ns - static_cast<double>(cpu_ns - std::min(cpu_ns, last_.cpu_ns));
+  bool may_be_blocked = absent_ns >= kLeastBlocked_ns && !is_known_wait;
+  BlockedTime found;
+  if (may_be_blocked || wall_ns - around_.wall_ns >= kOldestSurroundings_ns) {
+    Surroundings after = look_around();
+    double blocked = may_be_blocked ? blocked_ns(absent_ns, around_, after) : 0;
+    if (blocked >= kLeastBlocked_ns) {
+      uint64_t helped_ns = after.unrecorded_cpu_ns - std::min(after.unrecorded_cpu_ns, around_.unrecorded_cpu_ns);
+      found.blocked = static_cast<uint64_t>(blocked / ns_per_tick);
+      found.helped = static_cast<uint64_t>(std::min(blocked, static_cast<double>(helped_ns)) / ns_per_tick);
+    }
+    around_ = after;
+  }
+  last_.wall_ns = monotonic_ns();
+  last_.ticks = now_ticks();
+  last_.cpu_ns = cpu_ns;
+  return found;
+}
+
+// A thread that gave its CPU away not once was not blocked, whatever else kept it from running: other threads, or the host
+// of a virtual machine. Without the queue's time (a kernel without schedstat), one that did was blocked whenever absent.
+double BlockedMeter::blocked_ns(double absent_ns, const Surroundings& before, const Surroundings& after) {
+  bool is_count_known = before.voluntary_switches >= 0 && after.voluntary_switches >= 0;
+  if (is_count_known && before.voluntary_switches == after.voluntary_switches) return 0;
+  if (before.has_queue && after.has_queue) return absent_ns - static_cast<double>(after.queued_ns - before.queued_ns);
+  return is_count_known ? absent_ns : 0;
+}
+
+BlockedMeter::Surroundings BlockedMeter::look_around() const {
+  Surroundings around;
+  around.has_queue = read_queue(around.queued_ns);
+  rusage usage;
+  bool is_own = static_cast<uint64_t>(syscall(SYS_gettid)) == thread_id_;
+  if (is_own && getrusage(RUSAGE_THREAD, &usage) == 0) around.voluntary_switches = usage.ru_nvcsw;
+  around.unrecorded_cpu_ns = unrecorded_cpu_ns();
+  around.wall_ns = monotonic_ns();
+  return around;
+}
+
+// Opened each time: a descriptor that is kept would be the program's to close, and to have its number given to a file.
+bool BlockedMeter::read_queue(uint64_t& queued_ns) const {
+  int error = errno;
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/self/task/%llu/schedstat", static_cast<unsigned long long>(thread_id_));
+  char text[64] = {};
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  ssize_t bytes = file < 0 ? -1 : read(file, text, sizeof text - 1);
+  if (file >= 0) close(file);
+  errno = error;
+  if (bytes <= 0) return false;
+  char* rest;
+  std::strtoull(text, &rest, 10);  // the time on a CPU
+  queued_ns = std::strtoull(rest, nullptr, 10);
+  return true;
+}
+
+void BlockedMeter::prepare_fork() { recorded().mutex.lock(); }
+
+void BlockedMeter::after_fork(bool is_child) {
+  RecordedThreads& all = recorded();
+  if (is_child) {
+    all.threads.clear();
+    all.ended_cpu_ns = 0;
+  }
+  all.mutex.unlock();
+}
+
+}  // namespace rlscope

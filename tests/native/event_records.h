@@ -1,0 +1,51 @@
+// Reads the records of events chunks as they lie in a file, for tests of what the recorder writes.
+#pragma once
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "trace_format.h"
+#include "varint.h"
+
+namespace rlscope {
+
+// `values` are what follows the tag of a record of kind kOther, as they are stored: one more than what they mean.
+struct EventRecord {
+  uint32_t stream;
+  uint64_t delta;  // ticks since the record before it
+  uint64_t ticks;
+  uint32_t kind;
+  uint64_t tag_or_name;
+  std::vector<uint64_t> values;
+};
+
+inline std::vector<EventRecord> read_event_records(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  size_t file_bytes = bytes.size();
+  bytes.resize(file_bytes + 8);  // a varint is read as a word
+  std::vector<EventRecord> records;
+  ChunkHeader chunk;
+  for (size_t at = kFileHeaderBytes; at + sizeof chunk <= file_bytes; at += chunk.chunk_bytes) {
+    std::memcpy(&chunk, bytes.data() + at, sizeof chunk);
+    if (chunk.magic != kChunkMagic) break;
+    if (chunk.kind != ChunkKind::kEvents) continue;
+    auto* cursor = reinterpret_cast<const uint8_t*>(bytes.data()) + at + chunk.payload_offset;
+    const uint8_t* end = cursor + chunk.payload_bytes;
+    uint64_t ticks = chunk.base_ticks;
+    while (cursor < end) {
+      uint64_t first = decode_varint(cursor);
+      ticks += first >> 2;
+      EventRecord record{chunk.stream, first >> 2, ticks, static_cast<uint32_t>(first & 3), 0, {}};
+      if (record.kind != kEnd) record.tag_or_name = decode_varint(cursor);
+      int count = record.kind != kOther ? 0 : record.tag_or_name == kBlocked ? 2 : 3;
+      for (int i = 0; i < count; i++) record.values.push_back(decode_varint(cursor));
+      records.push_back(record);
+    }
+  }
+  return records;
+}
+
+}  // namespace rlscope

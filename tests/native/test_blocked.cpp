@@ -1,0 +1,235 @@
+// What the recorder knows of a thread that did not run: how long it was blocked, and whether others computed meanwhile.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "event_records.h"
+#include "recording.h"
+#include "session.h"
+#include "trace_reader.h"
+
+namespace rlscope {
+namespace {
+
+constexpr int kGap_ms = 60;
+
+void sleep_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
+
+// Uses this much CPU time, however long that takes.
+void compute_ms(int ms) {
+  uint64_t end = monotonic_ns(CLOCK_THREAD_CPUTIME_ID) + static_cast<uint64_t>(ms) * 1'000'000;
+  while (monotonic_ns(CLOCK_THREAD_CPUTIME_ID) < end) continue;
+}
+
+CodedId call_of(Category category, const char* name) { return Session::intern(NameKind::kBoundary, category, name); }
+
+// The record of a blocked gap, with the ticks of the gap itself.
+struct Blocked {
+  uint64_t ended, gap, blocked, helped;
+  double part() const { return static_cast<double>(blocked) / static_cast<double>(gap); }
+  double helped_part() const { return static_cast<double>(helped) / static_cast<double>(blocked); }
+};
+
+class BlockedTimes : public Recording {
+ protected:
+  // In the order of the file. A record of a blocked gap comes with the record that ends it, at the same time.
+  std::vector<Blocked> stop_and_read(uint32_t stream = 0) {
+    Session::stop(EndReason::kStopped, 0);
+    return blocked_in(path_, stream);
+  }
+  static std::vector<Blocked> blocked_in(const std::string& path, uint32_t stream) {
+    std::vector<Blocked> found;
+    std::vector<EventRecord> records = read_event_records(path);
+    for (size_t i = 0; i < records.size(); i++) {
+      const EventRecord& record = records[i];
+      if (record.stream != stream) continue;
+      if (record.kind == kOther && record.tag_or_name == kBlocked) {
+        bool is_last = i + 1 == records.size() || records[i + 1].stream != stream;
+        EXPECT_TRUE(is_last || records[i + 1].ticks == record.ticks);
+        found.push_back({record.ticks, record.delta, record.values[0] - 1, record.values[1] - 1});
+        EXPECT_LE(found.back().blocked, found.back().gap);
+        EXPECT_LE(found.back().helped, found.back().blocked);
+      }
+    }
+    return found;
+  }
+};
+
+template <class Work>
+void call(const CodedId& id, Work work) {
+  Session::writer()->begin(id);
+  work();
+  Session::writer()->end();
+}
+
+TEST_F(BlockedTimes, ACallThatSleepsWasBlockedForItsLength) {
+  call(call_of(Category::kBackend, "sleeps"), [] { sleep_ms(kGap_ms); });
+  std::vector<Blocked> found = stop_and_read();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_GT(found[0].part(), 0.8);
+  EXPECT_LT(found[0].helped_part(), 0.2);
+}
+
+TEST_F(BlockedTimes, TimeBetweenCallsIsMeasuredToo) {
+  CodedId id = call_of(Category::kBackend, "call");
+  call(id, [] {});
+  sleep_ms(kGap_ms);
+  call(id, [] {});
+  std::vector<Blocked> found = stop_and_read();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_GT(found[0].part(), 0.8);
+}
+
+TEST_F(BlockedTimes, ACallThatComputesWasNotBlockedAlsoWhereItHasNoCpu) {
+  std::atomic<bool> is_over{false};
+  std::vector<std::thread> others;  // three for each CPU
+  for (unsigned i = 0; i < 3 * std::thread::hardware_concurrency(); i++) {
+    others.emplace_back([&] { while (!is_over) continue; });
+  }
+  CodedId id = call_of(Category::kBackend, "computes");
+  call(id, [] {});  // making threads may have blocked
+  uint64_t made = Session::writer()->last_ticks();
+  for (int i = 0; i < 10; i++) call(id, [] { compute_ms(20); });
+  is_over = true;
+  for (std::thread& other : others) other.join();
+  for (const Blocked& gap : stop_and_read()) EXPECT_LE(gap.ended, made);
+}
+
+TEST_F(BlockedTimes, RunningIsNeverTakenForWaiting) {
+  CodedId id = call_of(Category::kBackend, "partly");
+  for (int i = 0; i < 20; i++) {
+    call(id, [] {
+      compute_ms(10);
+      sleep_ms(10);
+    });
+  }
+  // Others may keep it from the CPU, so of the gap there may be less; the sleep may take longer, so there may be more.
+  std::vector<Blocked> found = stop_and_read();
+  ASSERT_EQ(found.size(), 20u);
+  std::sort(found.begin(), found.end(), [](const Blocked& a, const Blocked& b) { return a.part() < b.part(); });
+  EXPECT_GT(found[10].part(), 0.05);
+  EXPECT_LT(found[10].part(), 0.6);
+}
+
+TEST_F(BlockedTimes, APoolThatComputesMeanwhileHelps) {
+  std::atomic<int> state{0};
+  std::thread pool([&] {
+    while (state == 0) sleep_ms(1);
+    compute_ms(kGap_ms);
+    state = 2;
+  });
+  call(call_of(Category::kBackend, "computes in a pool"), [&] {
+    state = 1;
+    pool.join();
+  });
+  std::vector<Blocked> found = stop_and_read();
+  ASSERT_EQ(found.size(), 1u);
+  ClockPair first = TraceFile(path_, false).header().first_pair, last = TraceFile(path_, false).header().last_pair;
+  double ms_per_tick = static_cast<double>(last.monotonic_ns - first.monotonic_ns) / 1e6 /
+                       static_cast<double>(last.ticks - first.ticks);
+  EXPECT_GT(static_cast<double>(found[0].helped) * ms_per_tick, 0.8 * kGap_ms);
+}
+
+TEST_F(BlockedTimes, ARecordedThreadThatComputesMeanwhileIsNoHelp) {
+  CodedId id = call_of(Category::kBackend, "sleeps");
+  std::atomic<bool> has_begun{false};
+  std::thread spinner([&] {
+    Session::writer()->begin(id);
+    has_begun = true;
+    compute_ms(2 * kGap_ms);
+    Session::writer()->end();
+  });
+  while (!has_begun) sleep_ms(1);
+  call(id, [] { sleep_ms(kGap_ms); });
+  spinner.join();
+  std::vector<Blocked> found = stop_and_read();
+  ASSERT_FALSE(found.empty());
+  const Blocked& longest = *std::max_element(found.begin(), found.end(),
+                                             [](const Blocked& a, const Blocked& b) { return a.gap < b.gap; });
+  EXPECT_LT(longest.helped_part(), 0.2);
+}
+
+TEST_F(BlockedTimes, AThreadThatHasEndedIsNoHelp) {
+  CodedId id = call_of(Category::kBackend, "sleeps");
+  call(id, [] {});
+  call(id, [&] { std::thread([&] { call(id, [] { compute_ms(kGap_ms); }); }).join(); });
+  std::vector<Blocked> found = stop_and_read();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_GT(found[0].part(), 0.5);
+  EXPECT_LT(found[0].helped_part(), 0.2);
+}
+
+TEST_F(BlockedTimes, AKnownWaitNeedsNone) {
+  call(call_of(Category::kWait, "waits"), [] { sleep_ms(kGap_ms); });
+  call(call_of(Category::kCudaWait, "waits for the device"), [] { sleep_ms(kGap_ms); });
+  EXPECT_TRUE(stop_and_read().empty());
+}
+
+TEST_F(BlockedTimes, AThreadThatIsBlockedWhenTheRecordingEnds) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool is_blocked = false, is_over = false;
+  std::thread helper([&] {
+    Session::writer()->begin(call_of(Category::kBackend, "never returns"));
+    std::unique_lock<std::mutex> lock(mutex);
+    is_blocked = true;
+    changed.notify_all();
+    changed.wait(lock, [&] { return is_over; });
+  });
+  {
+    std::unique_lock<std::mutex> lock(mutex);
+    changed.wait(lock, [&] { return is_blocked; });
+  }
+  sleep_ms(kGap_ms);
+  std::vector<Blocked> found = stop_and_read(1);
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    is_over = true;
+  }
+  changed.notify_all();
+  helper.join();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_GT(found[0].part(), 0.8);
+}
+
+TEST_F(BlockedTimes, AmplifiedRecordsHaveThemToo) {
+  Session::amplify(8);
+  call(call_of(Category::kBackend, "sleeps"), [] { sleep_ms(kGap_ms); });
+  Session::amplify(1);
+  std::vector<Blocked> found = stop_and_read();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_GT(found[0].part(), 0.8);
+}
+
+TEST_F(BlockedTimes, AForkedChildMeasuresAnew) {
+  CodedId id = call_of(Category::kBackend, "sleeps");
+  compute_ms(kGap_ms);
+  call(id, [] {});
+  pid_t pid = fork();
+  if (pid == 0) {
+    Session::start(directory_);
+    call(id, [] { sleep_ms(kGap_ms); });
+    std::thread([&] { call(id, [] { compute_ms(1); }); }).join();
+    Session::stop(EndReason::kExit, 0);
+    _exit(0);
+  }
+  int status;
+  waitpid(pid, &status, 0);
+  ASSERT_EQ(status, 0);
+  std::vector<Blocked> found = blocked_in(directory_ + "/" + std::to_string(pid) + "-0.rlscope", 0);
+  ASSERT_FALSE(found.empty());
+  EXPECT_GT(found[0].part(), 0.8);
+  EXPECT_LT(found[0].helped_part(), 0.2);
+}
+
+}  // namespace
+}  // namespace rlscope
