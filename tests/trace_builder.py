@@ -10,6 +10,7 @@ The text form, one statement per line, `#` starts a comment:
     5 + phase:collect               begins a phase
     40 progress 10 of 100           timesteps and, if known, total timesteps
     0 baseline 0                    a progress record that marks where counting starts
+    30 blocked 8 helped 3           of the time since the record before, blocked for so many ticks, helped for so many
     chunk                           the thread or queue goes on in a new chunk
     queue 9 device=0                work of a device, or `queue 9 host` beside it; statements with start and end follow
     10-20 kernel gemm               also copy, memset, overhead, gap
@@ -57,11 +58,18 @@ class Progress:
 
 
 @dataclass(frozen=True)
+class Blocked:
+    ticks: int
+    blocked: int
+    helped: int = 0
+
+
+@dataclass(frozen=True)
 class NewChunk:
     pass
 
 
-Statement = Begin | End | Progress | NewChunk
+Statement = Begin | End | Progress | Blocked | NewChunk
 
 
 @dataclass(frozen=True)
@@ -167,6 +175,8 @@ def _parse_statement(line: str) -> Statement:
     if verb in ("progress", "baseline"):
         numbers = [int(number) for number in re.findall(r"\d+", rest)]
         return Progress(int(ticks), *numbers, is_baseline=verb == "baseline")
+    if verb == "blocked":
+        return Blocked(int(ticks), *[int(number) for number in re.findall(r"\d+", rest)])
     if verb != "+":
         raise ValueError(f"no statement: {line}")
     prefix, colon, name = rest.partition(":")
@@ -197,6 +207,8 @@ def write_script(script: ProcessScript, directory: Path, entries_per_chunk: int 
                     stream.end(ticks)
                 case Progress(ticks, timesteps, total_timesteps, is_baseline):
                     stream.progress(ticks, timesteps, total_timesteps, is_baseline)
+                case Blocked(ticks, blocked, helped):
+                    stream.blocked(ticks, blocked, helped)
                 case NewChunk():
                     stream.new_chunk()
     for script_queue in script.queues:

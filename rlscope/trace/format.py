@@ -16,6 +16,8 @@ HOST = 0xFFFFFFFF  # the device of the queue with what happens beside the device
 MAX_VARINT_BYTES = 8
 MAX_VARINT_VALUE = (1 << 56) - 1
 PROGRESS_TAG = 1
+BLOCKED_TAG = 2
+TASK_TAG = 3
 PROCESS_FILE_SUFFIX = ".rlscope"
 
 FILE_HEADER = struct.Struct("<8s6I2Q2IiI4Q16s3Q3Q")

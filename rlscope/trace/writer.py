@@ -84,6 +84,16 @@ class ThreadWriter:
             ticks, fmt.RecordKind.OTHER, fmt.PROGRESS_TAG, int(is_baseline) + 1, timesteps + 1, total_timesteps + 1
         )
 
+    def blocked(self, ticks: int, blocked: int, helped: int = 0) -> None:
+        """Says of the time since the record before that the thread was blocked for `blocked` ticks of it.
+
+        Args:
+            ticks: the record's own time, where the gap ends.
+            blocked: ticks in which the thread was off the CPU and not about to be run.
+            helped: of these, ticks for which threads without a stream used the CPU.
+        """
+        self._append(ticks, fmt.RecordKind.OTHER, fmt.BLOCKED_TAG, blocked + 1, helped + 1)
+
     def close(self) -> None:
         """Ends the stream in an orderly way: its last chunk is closed."""
         self._chunk.is_closed = True

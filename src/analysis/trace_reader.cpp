@@ -21,7 +21,8 @@
 namespace rlscope {
 namespace {
 
-constexpr size_t kLongestRecord = 5 * kMaxVarintBytes;  // progress
+constexpr size_t kMostNumbers = 5;  // of a record
+constexpr size_t kLongestRecord = kMostNumbers * kMaxVarintBytes;
 constexpr size_t kLongestFastRecord = 2 * kMaxVarintBytes;
 constexpr uint64_t kSmallestWindow = 4096;  // unless a smaller one is asked for
 constexpr size_t kSlack = kMaxVarintBytes;  // decode_varint reads a whole word
@@ -40,6 +41,14 @@ std::string text(const char* format, ...) {
   vsnprintf(buffer, sizeof buffer, format, arguments);
   va_end(arguments);
   return buffer;
+}
+
+// How many numbers a record has, by the first ones; 0: there is no such record.
+size_t numbers_in_record(const uint64_t* numbers, size_t known) {
+  uint64_t kind = numbers[0] & 3;
+  if (kind != kOther) return kind == kBegin ? 2 : kind == kEnd ? 1 : 0;
+  if (known < 2) return 2;
+  return numbers[1] == kProgress || numbers[1] == kTask ? 5 : numbers[1] == kBlocked ? 4 : 0;
 }
 
 }  // namespace
@@ -469,6 +478,28 @@ bool StreamReader::open_chunk() {
   return false;
 }
 
+// A record of another kind than begin and end, from its numbers. An empty text, or what is wrong with it.
+std::string StreamReader::read_other(const uint64_t* numbers) {
+  uint64_t delta = numbers[0] >> 2;
+  if (numbers[1] == kProgress) {
+    if (numbers[2] > 2) return text("a progress record has the flags %" PRIu64, numbers[2] - 1);
+    type_ = RecordType::kProgress;
+    progress_ = {numbers[2] == 2, numbers[3] - 1, numbers[4] - 1};
+    return {};
+  }
+  if (numbers[1] == kTask) {
+    type_ = RecordType::kTask;
+    task_ = {static_cast<uint32_t>(std::min(numbers[2] - 1, uint64_t{UINT32_MAX})), numbers[3] - 1, numbers[4] - 1};
+    return {};
+  }
+  type_ = RecordType::kBlocked;
+  blocked_gap_ = {ticks_, delta, numbers[2] - 1, numbers[3] - 1};
+  bool fits = blocked_gap_.helped_ticks <= blocked_gap_.blocked_ticks && blocked_gap_.blocked_ticks <= delta;
+  if (fits) return {};
+  return text("a thread cannot be blocked for %" PRIu64 " of %" PRIu64 " ticks and be helped for %" PRIu64,
+              blocked_gap_.blocked_ticks, delta, blocked_gap_.helped_ticks);
+}
+
 bool StreamReader::next_slowly() {
   for (;;) {
     if (payload_end_ == 0) {
@@ -479,28 +510,29 @@ bool StreamReader::next_slowly() {
     if (!reaches_record(kLongestRecord)) continue;
     const uint8_t* cursor = cursor_;
     const uint8_t* behind_head = cursor_;
-    uint64_t fields[5] = {};
+    uint64_t numbers[kMostNumbers] = {};
     size_t wanted = 1;
-    bool is_sound = true;
-    for (size_t i = 0; i < wanted && is_sound; i++) {
-      is_sound = cursor < window_end_ && (fields[i] = decode_varint(cursor)) != 0 && cursor <= window_end_;
-      if (i > 0 || !is_sound) continue;
-      behind_head = cursor;
-      type_ = static_cast<RecordType>(fields[0] & 3);
-      is_sound = fields[0] & 3;
-      wanted = type_ == RecordType::kBegin ? 2 : type_ == RecordType::kProgress ? 5 : 1;
+    for (size_t i = 0; i < wanted; i++) {
+      bool is_sound = cursor < window_end_ && (numbers[i] = decode_varint(cursor)) != 0 && cursor <= window_end_;
+      if (i == 0) behind_head = cursor;
+      wanted = is_sound ? numbers_in_record(numbers, i + 1) : 0;
     }
-    if (is_sound && type_ == RecordType::kProgress) is_sound = fields[1] == kProgress && fields[2] <= 2;
-    if (!is_sound) {
+    if (wanted == 0) {
       reject(text("no record starts with byte 0x%02x here", *cursor_));
       continue;
     }
-    ticks_ += fields[0] >> 2;
-    cursor_ = behind_head;  // take_id() goes on from here
-    if (type_ == RecordType::kProgress) {
-      progress_ = {fields[2] == 2, fields[3] - 1, fields[4] - 1};
+    if ((numbers[0] & 3) == kOther) {
+      std::string wrong = read_other(numbers);
+      if (!wrong.empty()) {
+        reject(wrong);
+        continue;
+      }
       cursor_ = cursor;
+    } else {
+      type_ = static_cast<RecordType>(numbers[0] & 3);
+      cursor_ = behind_head;  // take_id() goes on from here
     }
+    ticks_ += numbers[0] >> 2;
     return true;
   }
 }

@@ -78,6 +78,40 @@ TEST(StreamReader, ReadsAcrossWindows) {
   }
 }
 
+TEST(StreamReader, ReadsBlockedGaps) {
+  std::string payload = begin_record(10, 2) + blocked_record(50, 50, 20) + end_record(0) + blocked_record(1 << 20, 0, 0);
+  TemporaryFile file(file_header(0, 1) + kNames + chunk({ChunkKind::kEvents, 0, 0, 7, true, {}}, payload));
+  TraceFile trace(file.path(), false);
+  StreamReader reader(trace, trace.streams().at(0), 64);
+  for (RecordType type : {RecordType::kChunkStart, RecordType::kBegin, RecordType::kBlocked}) {
+    ASSERT_TRUE(reader.next());
+    ASSERT_EQ(reader.type(), type);
+    if (type == RecordType::kBegin) reader.take_id();
+  }
+  EXPECT_EQ(reader.ticks(), 67u);
+  const BlockedGap& gap = reader.blocked_gap();
+  EXPECT_EQ(gap.start_ticks, 17u);
+  EXPECT_EQ(gap.ticks, 50u);
+  EXPECT_EQ(gap.blocked_ticks, 50u);
+  EXPECT_EQ(gap.helped_ticks, 20u);
+  ASSERT_TRUE(reader.next());
+  EXPECT_EQ(reader.type(), RecordType::kEnd);
+  ASSERT_TRUE(reader.next());
+  EXPECT_EQ(gap.ticks, 1u << 20);
+  EXPECT_EQ(gap.blocked_ticks, 0u);
+  EXPECT_FALSE(reader.next());
+}
+
+TEST(StreamReader, BlockedGapsThatCannotBeAreDamage) {
+  std::string start = file_header(0, 100) + kNames;
+  auto finding = [&](const std::string& record) { return message_of(start + chunk({}, begin_record(1, 2) + record)); };
+  EXPECT_EQ(finding(blocked_record(9, 9, 9)), "");
+  EXPECT_NE(finding(blocked_record(9, 10, 0)).find("a thread cannot be blocked for 10 of 9 ticks"), std::string::npos);
+  EXPECT_NE(finding(blocked_record(9, 5, 6)).find("5 of 9 ticks and be helped for 6"), std::string::npos);
+  EXPECT_NE(finding(varint(9 << 2 | kOther) + varint(9) + varint(1)).find("no record starts with"), std::string::npos);
+  EXPECT_NE(finding(varint(9 << 2 | kOther) + varint(kBlocked) + varint(1)).find("no record starts"), std::string::npos);
+}
+
 TEST(TraceFile, NamesFileByteAndFinding) {
   std::string start = file_header(0, 100) + kNames;
   std::string place = "is damaged at byte " + std::to_string(start.size());
