@@ -135,6 +135,16 @@ Owned waits(const SweepResult& result) {
   return list;
 }
 
+Owned tasks(const SweepResult& result) {
+  LabelTexts label;
+  Owned list = checked(PyList_New(0));
+  for (const rlscope::TaskRow& row : result.tasks) {
+    append(list.get(), tuple(label(row.operation), number(row.count), number(row.running_ticks), number(row.elapsed_ticks),
+                             number(row.median_ticks), number(row.p99_ticks), number(row.longest_ticks)));
+  }
+  return list;
+}
+
 Owned cuda_calls(const SweepResult& result) {
   Owned list = checked(PyList_New(0));
   for (const rlscope::CudaCallRow& row : result.cuda_calls) {
@@ -315,6 +325,7 @@ Owned to_dict(const TraceFile& file, const SweepResult& result, bool by_thread) 
   put(dict.get(), "crossings", counts(result.crossings));
   put(dict.get(), "phases", phases(result));
   put(dict.get(), "waits", waits(result));
+  put(dict.get(), "tasks", tasks(result));
   put(dict.get(), "cuda_calls", cuda_calls(result));
   put(dict.get(), "gpu", devices(result));
   put(dict.get(), "gpu_operations", device_operations(result));

@@ -123,6 +123,7 @@ class Sweep {
   static size_t frames_in_common(const Thread& thread);
   void match_open_frames(Thread& thread);
   void note_progress(const Progress& record);
+  void note_task(StreamReader& reader);
 
   void advance(uint64_t ticks) {
     if (ticks > end_) ticks = end_;
@@ -191,6 +192,7 @@ class Sweep {
   uint64_t cell_is_rare_ = 0;  // kFirstWait while a device works or a wait is to be added up, so that one look finds all
   std::map<uint32_t, StreamSummary> streams_;
   std::optional<ProgressSummary> progress_;
+  TaskTable tasks_;
 
   std::optional<DeviceTimeline> devices_;
   uint64_t device_ticks_ = kNever;  // when something starts or ends on a device
@@ -406,6 +408,9 @@ bool Sweep::accepts_chunk(Thread& thread) {
   } else if (reader.type() == RecordType::kProgress) {
     advance(thread, reader.ticks(), false, 0);
     note_progress(reader.progress());
+  } else if (reader.type() == RecordType::kTask) {
+    advance(thread, reader.ticks(), false, 0);
+    note_task(reader);
   } else if (reader.type() == RecordType::kBlocked) {
     advance(thread, reader.ticks(), false, 0);
   } else if (accepts_chunk(thread)) {
@@ -506,6 +511,15 @@ void Sweep::note_progress(const Progress& record) {
   progress_->last_timesteps = record.timesteps;
   if (record.total_timesteps) progress_->total_timesteps = record.total_timesteps;
   if (record.is_baseline && !progress_->baseline_timesteps) progress_->baseline_timesteps = record.timesteps;
+}
+
+void Sweep::note_task(StreamReader& reader) {
+  uint32_t id = reader.task().operation;
+  if ((tables_.knows_name(id) || learn_name(id)) && tables_.name(id).kind == NameKind::kOperation) {
+    tasks_.add(reader.task());
+  } else {
+    reader.reject("the name with id " + std::to_string(id) + " is not in the catalog's names of operations");
+  }
 }
 
 // ---- who owns the instant
@@ -638,6 +652,7 @@ SweepResult Sweep::result() {
   learn_names();
   wait_changed();
   tables_.write(file_.names(), result);
+  result.tasks = tasks_.rows(file_.names());
   tables_.write_devices(file_, *devices_, result);
   if (correction_) {
     for (const auto& thread : threads_) correction_->settle(thread->debt);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "device_timeline.h"
+#include "task_table.h"
 #include "trace_reader.h"
 
 namespace rlscope {
@@ -159,6 +160,7 @@ struct SweepResult {
   std::map<std::string, uint64_t> crossings;  // by boundary name, of a wait without the stream that it is for
   std::vector<PhaseRow> phases;               // in the order in which they first began
   std::vector<WaitRow> waits;
+  std::vector<TaskRow> tasks;
   std::vector<CudaCallRow> cuda_calls;
   std::vector<DeviceRow> devices;
   std::vector<DeviceOperationRow> device_operations;

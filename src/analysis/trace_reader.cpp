@@ -48,7 +48,7 @@ size_t numbers_in_record(const uint64_t* numbers, size_t known) {
   uint64_t kind = numbers[0] & 3;
   if (kind != kOther) return kind == kBegin ? 2 : kind == kEnd ? 1 : 0;
   if (known < 2) return 2;
-  return numbers[1] == kProgress ? 5 : numbers[1] == kBlocked ? 4 : 0;
+  return numbers[1] == kProgress || numbers[1] == kTask ? 5 : numbers[1] == kBlocked ? 4 : 0;
 }
 
 }  // namespace
@@ -517,6 +517,11 @@ std::string StreamReader::read_other(const uint64_t* numbers) {
     if (numbers[2] > 2) return text("a progress record has the flags %" PRIu64, numbers[2] - 1);
     type_ = RecordType::kProgress;
     progress_ = {numbers[2] == 2, numbers[3] - 1, numbers[4] - 1};
+    return {};
+  }
+  if (numbers[1] == kTask) {
+    type_ = RecordType::kTask;
+    task_ = {static_cast<uint32_t>(std::min(numbers[2] - 1, uint64_t{UINT32_MAX})), numbers[3] - 1, numbers[4] - 1};
     return {};
   }
   type_ = RecordType::kBlocked;

@@ -121,6 +121,7 @@ enum class RecordType : uint32_t {
   kEnd = 2,
   kProgress,
   kBlocked,
+  kTask,
   kChunkStart,  // a chunk begins: open_frames() are the frames that are open at ticks()
   kFinished,
 };
@@ -137,6 +138,13 @@ struct BlockedGap {
   uint64_t ticks;
   uint64_t blocked_ticks;  // of these
   uint64_t helped_ticks;   // of the blocked ones, for so many a thread without a stream ran
+};
+
+// An operation of a coroutine or generator has ended.
+struct TaskEnd {
+  uint32_t operation;      // its name's id
+  uint64_t elapsed_ticks;  // since it was opened
+  uint64_t running_ticks;  // of these, while it was not suspended
 };
 
 // Takes a chunk's payload through a buffer of bounded size.
@@ -198,6 +206,7 @@ class StreamReader : public ChunkReader {
   uint64_t take_id() { return decode_varint(cursor_); }
   const Progress& progress() const { return progress_; }
   const BlockedGap& blocked_gap() const { return blocked_gap_; }  // which this record ends
+  const TaskEnd& task() const { return task_; }
   // Of a chunk start: the frames open there, and the time of the record before it.
   const std::vector<uint32_t>& open_frames() const { return open_frames_; }
   uint64_t ticks_before_chunk() const { return ticks_before_chunk_; }
@@ -218,6 +227,7 @@ class StreamReader : public ChunkReader {
   uint64_t switch_ticks_ = 0;
   Progress progress_{};
   BlockedGap blocked_gap_{};
+  TaskEnd task_{};
   std::vector<uint32_t> open_frames_;
 };
 

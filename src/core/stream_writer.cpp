@@ -169,6 +169,17 @@ void StreamWriter::progress(bool is_baseline, uint64_t timesteps, uint64_t total
   cursor_ += record.store(cursor_);
 }
 
+void StreamWriter::task(uint32_t name_id, uint64_t elapsed_ticks, uint64_t running_ticks) {
+  if (cursor_ + CodedRecord::kRoom > limit_ && !make_room()) return;
+  CodedRecord record;
+  record.append(kOther);
+  record.append(kTask);
+  record.append(uint64_t{name_id} + 1);
+  record.append(elapsed_ticks + 1);
+  record.append(running_ticks + 1);
+  cursor_ += record.store(cursor_);
+}
+
 void StreamWriter::close(bool gives_rest_back) {
   if (chunk_.header) {
     // Another thread may close this one, which is still blocked.

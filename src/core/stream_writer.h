@@ -32,9 +32,10 @@ class RLSCOPE_API StreamWriter {
   struct Frame {
     uint32_t id;
     uint16_t repeats;   // the same operation entered again while innermost: nothing new to record
-    uint16_t joins : 14;  // a stage entered again while this frame lies in it: likewise
+    uint16_t joins : 13;  // a stage entered again while this frame lies in it: likewise
     uint16_t is_stage : 1;
     uint16_t is_guess : 1;  // nobody closes it: it ends where the next stage begins or the frame below it ends
+    uint16_t is_of_task : 1;  // belongs to a coroutine or generator, with which it is suspended
   };
   static_assert(sizeof(Frame) == 8);
 
@@ -44,7 +45,7 @@ class RLSCOPE_API StreamWriter {
     if (__builtin_expect(cursor_ + kRoom > limit_ || depth_ >= kMaxDepth, 0) && !make_room_for_begin()) return false;
     unsigned bytes;
     uint64_t word = encode_varint(advance() << 2 | kBegin, bytes);
-    frames_[depth_++] = {id, 0, 0, 0, 0};
+    frames_[depth_++] = {id, 0, 0, 0, 0, 0};
     if (__builtin_expect(bytes + id_bytes <= 8, 1)) {
       store(word | coded_id << (8 * bytes), bytes + id_bytes);
     } else {
@@ -75,6 +76,8 @@ class RLSCOPE_API StreamWriter {
   }
 
   void progress(bool is_baseline, uint64_t timesteps, uint64_t total_timesteps);
+  // An operation of a task has ended, at the time of the record before: so long it was open, and ran.
+  void task(uint32_t name_id, uint64_t elapsed_ticks, uint64_t running_ticks);
 
   uint32_t depth() const { return depth_; }
   uint64_t last_ticks() const { return last_ticks_; }

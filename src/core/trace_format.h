@@ -28,6 +28,7 @@ constexpr uint16_t kChunkClosed = 1;  // payload_bytes and payload_crc32c are va
 enum RecordKind : uint32_t { kBegin = 1, kEnd = 2, kOther = 3 };
 // All numbers behind the tag are stored as value + 1. kBlocked: of the time since the record before it, how long the
 // thread was blocked, and how much of the CPU threads without a stream used meanwhile.
+// kTask: the name id of an operation of a coroutine or generator that has ended, how long it was open, and ran.
 enum OtherTag : uint32_t { kProgress = 1, kBlocked = 2, kTask = 3 };
 
 // A record of a device chunk: prefix varints (start_delta << 3 | DeviceWork), duration + 1, name id, launch id, and for

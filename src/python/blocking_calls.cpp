@@ -8,6 +8,7 @@
 #include "interception.h"
 #include "session.h"
 #include "streams.h"
+#include "tasks.h"
 
 namespace rlscope {
 namespace {
@@ -176,6 +177,7 @@ PyObject* exit_process(PyObject* module, PyObject* const* args, Py_ssize_t given
   PyObject* status = given > 0 ? args[0] : nullptr;
   if (status && PyLong_Check(status)) {
     int overflow;
+    stop_tasks();
     Session::stop(EndReason::kExit, static_cast<int32_t>(PyLong_AsLongAndOverflow(status, &overflow) & 0xFF));
   }
   return pass<index>(module, args, given, keywords);

@@ -10,6 +10,7 @@
 #include "network_calls.h"
 #include "scope.h"
 #include "session.h"
+#include "tasks.h"
 
 #ifdef Py_GIL_DISABLED
 #error "rlscope cannot record a free-threaded Python: stopping relies on the GIL. Build it for the usual Python."
@@ -22,6 +23,7 @@ constexpr unsigned long kMostAmplification = 1000;
 
 PyObject* start(PyObject*, PyObject* directory) {
   PyObject* encoded;
+  if (!start_tasks()) return nullptr;
   if (!PyUnicode_FSConverter(directory, &encoded)) return nullptr;
   int error = Session::start(PyBytes_AS_STRING(encoded));
   Py_DECREF(encoded);
@@ -31,6 +33,7 @@ PyObject* start(PyObject*, PyObject* directory) {
 }
 
 PyObject* arm(PyObject*, PyObject*) {
+  if (!start_tasks()) return nullptr;
   Session::arm();
   Py_RETURN_NONE;
 }
@@ -38,6 +41,7 @@ PyObject* arm(PyObject*, PyObject*) {
 PyObject* stop(PyObject*, PyObject* args) {
   int reason = static_cast<int>(EndReason::kStopped);
   if (!PyArg_ParseTuple(args, "|i", &reason)) return nullptr;
+  stop_tasks();
   Session::stop(static_cast<EndReason>(reason), 0);
   Py_RETURN_NONE;
 }

@@ -4,6 +4,7 @@
 #include <structmember.h>
 
 #include "session.h"
+#include "tasks.h"
 
 namespace rlscope {
 namespace {
@@ -78,7 +79,18 @@ bool is_joined(StreamWriter* writer, Scope* scope) {
   return scope->is_default ? is_in_any_stage(writer, /*also_guessed=*/true) : is_in_stage(writer, scope->id.id);
 }
 
-PyObject* enter(PyObject* self, PyObject*) {
+// Begins an operation of a coroutine or generator; false if it is the thread's.
+bool begin_in_task(StreamWriter* writer, Scope* scope, PythonFrame* frame) {
+  PythonFrame* task = task_frame(frame);
+  if (!task || !follow_task_events(task)) return false;
+  if (!writer->begin(scope->id)) return true;
+  writer->frame(writer->depth() - 1).is_stage = scope->is_stage;
+  begun_in_task(writer, task);
+  return true;
+}
+
+// `frame` is of the function that enters the scope.
+inline PyObject* enter_in(PyObject* self, PythonFrame* frame) {
   Scope* scope = as_scope(self);
   if (StreamWriter* writer = Session::writer()) {
     if (__builtin_expect(scope->id.id == 0, 0) && !intern(scope)) return nullptr;
@@ -93,6 +105,8 @@ PyObject* enter(PyObject* self, PyObject*) {
     uint32_t depth = writer->depth();
     if (scope->is_joining && is_joined(writer, scope)) {
       writer->frame(depth - 1).joins++;
+    } else if (__builtin_expect(scope->kind == NameKind::kOperation && frame && runs_in_steps(code_of(frame)), 0) &&
+               begin_in_task(writer, scope, frame)) {
     } else if (depth > 0 && writer->frame(depth - 1).id == scope->id.id) {
       writer->frame(depth - 1).repeats++;
     } else if (writer->begin(scope->id)) {
@@ -101,6 +115,11 @@ PyObject* enter(PyObject* self, PyObject*) {
   }
   return Py_NewRef(self);
 }
+
+PyObject* enter(PyObject* self, PyObject*) { return enter_in(self, current_frame()); }
+
+// The class's `__enter__`, which contextlib.ExitStack calls for others.
+PyObject* enter_of_class(PyObject* self, PyObject*) { return enter_in(self, frame_outside_contextlib()); }
 
 // Finds the scope among the frames above the innermost native call, which is not ours to close. One that is not there
 // was closed by an outer one, and counted then, or was opened before recording started.
@@ -111,7 +130,9 @@ void leave(StreamWriter* writer, uint32_t id) {
       if (frame.repeats > 0 && depth == writer->depth()) {
         frame.repeats--;
       } else {
+        bool is_of_task = frame.is_of_task;
         writer->end_to(depth - 1);
+        if (is_of_task) ended_in_task(writer, depth - 1);
       }
       return;
     }
@@ -132,7 +153,7 @@ PyObject* exit_block(PyObject* self, PyObject* const*, Py_ssize_t) {
       StreamWriter::Frame& top = writer->frame(depth - 1);
       if (scope->is_joining && top.joins > 0) {
         top.joins--;
-      } else if (__builtin_expect(top.id == scope->id.id && top.repeats == 0, 1)) {
+      } else if (__builtin_expect(top.id == scope->id.id && top.repeats == 0 && !top.is_of_task, 1)) {
         writer->end();
       } else {
         leave(writer, scope->id.id);
@@ -155,6 +176,7 @@ PyObject* decorate(PyObject* self, PyObject* args, PyObject* keywords) {
 }
 
 PyMethodDef enter_method = {"__enter__", enter, METH_NOARGS, nullptr};
+PyMethodDef enter_of_class_method = {"__enter__", enter_of_class, METH_NOARGS, nullptr};
 PyMethodDef exit_method = {"__exit__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(exit_block)),
                            METH_FASTCALL, nullptr};
 
@@ -185,7 +207,7 @@ bool add_binding(PyTypeObject* bindings, PyMethodDef* method, PyObject* Scope::*
 
 bool add_bindings() {
   PyObject* bindings = PyType_FromSpec(&binding_spec);
-  return bindings && add_binding(reinterpret_cast<PyTypeObject*>(bindings), &enter_method, &Scope::enter) &&
+  return bindings && add_binding(reinterpret_cast<PyTypeObject*>(bindings), &enter_of_class_method, &Scope::enter) &&
          add_binding(reinterpret_cast<PyTypeObject*>(bindings), &exit_method, &Scope::exit);
 }
 
@@ -318,7 +340,7 @@ PyMethodDef functions[] = {
 }  // namespace
 
 bool enter_scope(PyObject* scope) {
-  PyObject* entered = enter(scope, nullptr);
+  PyObject* entered = enter_in(scope, nullptr);  // ends before the function that is open returns
   Py_XDECREF(entered);
   return entered != nullptr;
 }

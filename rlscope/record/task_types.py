@@ -1,0 +1,19 @@
+"""Types of Python that drive coroutines and asynchronous generators and have no name."""
+
+from collections.abc import AsyncGenerator
+
+
+async def _coroutine() -> None: ...
+
+
+async def _generator() -> AsyncGenerator[None, None]:
+    yield
+
+
+def unnamed_types() -> tuple[type, type, type]:
+    """Of what `__await__` of a coroutine gives, and `asend` and `athrow` of an asynchronous generator."""
+    coroutine, generator = _coroutine(), _generator()
+    iterator = coroutine.__await__()
+    types = type(iterator), type(generator.asend(None)), type(generator.athrow(GeneratorExit))
+    coroutine.close()
+    return types

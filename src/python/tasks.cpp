@@ -1,0 +1,222 @@
+// Keeps, for each thread, the open operations that belong to tasks, and those of suspended tasks for all threads together.
+#include "tasks.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "session.h"
+
+namespace rlscope {
+namespace {
+
+struct Operation {
+  PyObject* task;  // borrowed: only compared
+  uint32_t depth;  // its place among the thread's frames
+  bool was_suspended;
+  uint64_t opened;
+  uint64_t running_ticks;  // until `since`
+  uint64_t since;          // when it was opened or resumed
+};
+
+// A frame of a suspended task: one of its operations, or what stayed open inside one.
+struct SuspendedFrame {
+  StreamWriter::Frame frame;
+  Operation operation;
+};
+
+// All that follows is guarded by the GIL. Outermost first.
+struct Thread {
+  StreamWriter* writer = nullptr;
+  std::vector<Operation> running;
+};
+thread_local Thread t_thread;
+__thread bool t_has_tasks __attribute__((tls_model("initial-exec"))) = false;
+
+using Suspended = std::unordered_map<PyObject*, std::vector<SuspendedFrame>>;
+// Never destroyed: daemon threads may come here while the process ends.
+Suspended& suspended() {
+  static auto* suspended = new Suspended;
+  return *suspended;
+}
+
+// Forgets the operations that something else has closed: the end of a native call, or of an operation around them.
+void trim(Thread& thread) {
+  auto is_closed = [&](const Operation& operation) {
+    return operation.depth >= thread.writer->depth() || !thread.writer->frame(operation.depth).is_of_task;
+  };
+  while (!thread.running.empty() && is_closed(thread.running.back())) thread.running.pop_back();
+  t_has_tasks = !thread.running.empty();
+}
+
+Thread& thread_of(StreamWriter* writer) {
+  Thread& thread = t_thread;
+  if (thread.writer != writer) {
+    thread.writer = writer;
+    thread.running.clear();
+  }
+  trim(thread);
+  return thread;
+}
+
+void push(Thread& thread, const Operation& operation) {
+  thread.running.push_back(operation);
+  t_has_tasks = true;
+}
+
+void write(StreamWriter* writer, uint32_t name, const Operation& operation, uint64_t now) {
+  writer->task(name, now - std::min(operation.opened, now), operation.running_ticks);
+}
+
+// What a process has forked off has none of its parent's tasks.
+void after_fork_in_child() { suspended().clear(); }
+
+PyObject* contextlib_file;  // the file name in the code of contextlib's functions
+
+bool is_contextlibs(PyCodeObject* code) {
+  return code->co_filename == contextlib_file || PyUnicode_Compare(code->co_filename, contextlib_file) == 0;
+}
+
+// Whether the function runs a generator up to its yield and then something inside what the generator has opened: contextlib
+// does for its context managers, pytest for its fixtures.
+bool runs_inside_of_generators(PyCodeObject* code) {
+  return is_contextlibs(code) || PyUnicode_CompareWithASCIIString(code->co_name, "call_fixture_func") == 0;
+}
+
+}  // namespace
+
+PythonFrame* task_frame(PythonFrame* frame) {
+  if (!contextlib_file) return nullptr;  // nothing has ever recorded
+  PythonFrame* found = nullptr;
+  for (; frame; frame = caller_of(frame)) {
+    PyCodeObject* code = code_of(frame);
+    if (is_contextlibs(code)) {
+      if (runs_in_steps(code)) found = frame;
+      continue;
+    }
+    if (!runs_in_steps(code)) return found;
+    PythonFrame* caller = code->co_flags & CO_COROUTINE ? nullptr : caller_of(frame);
+    if (!caller || !runs_inside_of_generators(code_of(caller))) return frame;
+  }
+  return found;
+}
+
+PythonFrame* frame_outside_contextlib() {
+  PythonFrame* frame = current_frame();
+  while (frame && contextlib_file && is_contextlibs(code_of(frame))) frame = caller_of(frame);
+  return frame;
+}
+
+void begun_in_task(StreamWriter* writer, PythonFrame* task) {
+  Thread& thread = thread_of(writer);
+  uint32_t depth = writer->depth() - 1;
+  writer->frame(depth).is_of_task = 1;
+  push(thread, {generator_of(task), depth, false, writer->last_ticks(), 0, writer->last_ticks()});
+}
+
+void ended_in_task(StreamWriter* writer, uint32_t depth) {
+  Thread& thread = t_thread;
+  if (thread.writer != writer) return;
+  while (!thread.running.empty() && thread.running.back().depth > depth) thread.running.pop_back();
+  if (!thread.running.empty() && thread.running.back().depth == depth) {
+    Operation& operation = thread.running.back();
+    operation.running_ticks += writer->last_ticks() - operation.since;
+    if (operation.was_suspended) write(writer, writer->frame(depth).id, operation, writer->last_ticks());
+    thread.running.pop_back();
+  }
+  trim(thread);
+}
+
+// Another one may have been at this address before: what it left open is no task's any more.
+void task_starts(PyObject* task) {
+  suspended().erase(task);
+  for (Operation& operation : t_thread.running) {
+    if (operation.task == task) operation.task = nullptr;
+  }
+}
+
+void task_suspends(PyObject* task) {
+  StreamWriter* writer = Session::writer();
+  if (!writer) return;
+  Thread& thread = thread_of(writer);
+  auto first = std::find_if(thread.running.begin(), thread.running.end(),
+                            [&](const Operation& operation) { return operation.task == task; });
+  if (first == thread.running.end()) return;
+  std::vector<SuspendedFrame>& frames = suspended()[task];
+  uint32_t base = first->depth;
+  auto operation = first;
+  for (uint32_t depth = base; depth < writer->depth(); depth++) {
+    const StreamWriter::Frame& frame = writer->frame(depth);
+    if (frame.is_guess) continue;  // nobody closes it, so that it ends here
+    frames.push_back({frame, {}});
+    if (frame.is_of_task && operation != thread.running.end()) frames.back().operation = *operation++;
+  }
+  while (writer->depth() > base) writer->end();
+  for (SuspendedFrame& frame : frames) {
+    frame.operation.running_ticks += writer->last_ticks() - frame.operation.since;
+    frame.operation.was_suspended = true;
+  }
+  thread.running.erase(first, thread.running.end());
+  trim(thread);
+}
+
+void task_resumes(PyObject* task) {
+  auto found = suspended().find(task);
+  StreamWriter* writer = Session::writer();
+  if (found == suspended().end() || !writer) return;
+  std::vector<SuspendedFrame> frames = std::move(found->second);
+  suspended().erase(found);
+  Thread& thread = thread_of(writer);
+  for (SuspendedFrame& frame : frames) {
+    if (frame.frame.is_stage && writer->is_guessing()) writer->end();
+    if (!writer->begin(encode_id(frame.frame.id))) continue;
+    uint32_t depth = writer->depth() - 1;
+    writer->frame(depth) = frame.frame;
+    if (!frame.frame.is_of_task) continue;
+    frame.operation.depth = depth;
+    frame.operation.since = writer->last_ticks();
+    push(thread, frame.operation);
+  }
+}
+
+bool are_tasks_suspended() { return !suspended().empty(); }
+bool are_tasks_running() { return t_has_tasks; }
+
+bool start_tasks() {
+  if (!contextlib_file) {
+    PyObject* module = PyImport_ImportModule("contextlib");
+    PyObject* function = module ? PyObject_GetAttrString(module, "contextmanager") : nullptr;
+    Py_XDECREF(module);
+    if (!function) return false;
+    auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
+    contextlib_file = Py_NewRef(code->co_filename);
+    Py_DECREF(function);
+    pthread_atfork(nullptr, nullptr, after_fork_in_child);
+  }
+  return start_task_events();
+}
+
+void stop_tasks() {
+  StreamWriter* writer = t_writer;
+  if (writer && !writer->is_closed()) {
+    uint64_t now = now_ticks();
+    for (Operation& operation : thread_of(writer).running) {
+      operation.running_ticks += now - std::min(operation.since, now);
+      if (operation.was_suspended) write(writer, writer->frame(operation.depth).id, operation, now);
+    }
+    for (const auto& [task, frames] : suspended()) {
+      for (const SuspendedFrame& frame : frames) {
+        if (frame.frame.is_of_task) write(writer, frame.frame.id, frame.operation, now);
+      }
+    }
+  }
+  suspended().clear();
+  t_thread.running.clear();
+  t_has_tasks = false;
+  stop_task_events();
+}
+
+}  // namespace rlscope
