@@ -9,6 +9,7 @@ import pandas as pd
 from rlscope.analysis.breakdown import records
 from rlscope.analysis.devices import device_fact
 from rlscope.analysis.machines_table import machines_table
+from rlscope.analysis.named_operations import unmet_operations
 from rlscope.analysis.processes import parents
 from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep, sweep_trace
 from rlscope.text import encodable
@@ -47,6 +48,7 @@ class Contents:
     Attributes:
         complete: nothing is known to be missing.
         why: what is missing, one sentence each.
+        unmet: operations that the user named and no process met, one sentence each.
         manifest: as it is in the trace; empty if there is none.
         versions: of libraries, as the processes reported them.
         machines: as in `rlscope.analysis.breakdown.Analysis`.
@@ -63,6 +65,7 @@ class Contents:
 
     complete: bool
     why: tuple[str, ...]
+    unmet: tuple[str, ...]
     manifest: dict[str, Any]
     versions: dict[str, str]
     machines: pd.DataFrame
@@ -93,6 +96,7 @@ class Contents:
         return {
             "complete": self.complete,
             "why": list(self.why),
+            "unmet_operations": list(self.unmet),
             "events": self.events,
             "events_by_kind": {kind: int(self.processes[kind].sum()) for kind in EVENT_KINDS},
             "bytes": self.bytes,
@@ -134,6 +138,7 @@ def read_contents(trace: Trace, recover: bool = False, on_process: Callable[[], 
     return Contents(
         complete=not swept.why,
         why=swept.why,
+        unmet=unmet_operations(swept.processes),
         manifest=trace.manifest,
         versions=versions,
         machines=machines_table(swept.machines),

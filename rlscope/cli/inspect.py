@@ -72,6 +72,7 @@ def _summary(directory: Path, contents: Contents) -> str:
     size = f"{contents.bytes:,} bytes" + (f", {per_event:.2f} bytes per event" if per_event is not None else "")
     lines = [f"{directory}: {contents.events:,} events, {size}"]
     lines += [f"incomplete: {reason}" for reason in contents.why] or ["complete: nothing is known to be missing"]
+    lines += contents.unmet
     lines += machine_lines(contents.machines)
     manifest = contents.manifest
     lines += inspect_lines(directory, manifest)

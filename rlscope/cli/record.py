@@ -12,6 +12,7 @@ import click
 
 from rlscope.calibration.calibration import to_record_with
 from rlscope.cli.counters import counted, list_counters
+from rlscope.cli.operations import named_operations
 from rlscope.cli.utilization import sampled
 from rlscope.errors import RLScopeError, UsageError
 from rlscope.record.clock_server import ClockServer
@@ -53,7 +54,19 @@ DEVICE_EVENTS = ("kernel", "copy", "memset")
     show_default=True,
     help="Layers to record besides Python and operations, separated by commas.",
 )
-@click.option("--no-auto", is_flag=True, help="Record only operations that the program opens itself.")
+@click.option(
+    "--operation",
+    "operations",
+    metavar="STAGE[/OPERATION]=MODULE:FUNCTION",
+    multiple=True,
+    help="Name a function or method that is a stage, or an operation inside one; may be given several times. For "
+    "example simulation=envs.my:Env.step, inference/generate=transformers:GenerationMixin.generate, or "
+    "simulation/reward=__main__:Judge.score for a class of the script. "
+    "Adds to [tool.rlscope.operations] of pyproject.toml and [operations] of rlscope.toml.",
+)
+@click.option(
+    "--no-auto", is_flag=True, help="Record only operations that the program opens itself, and those named here."
+)
 @click.option(
     "--delay-iterations",
     type=click.IntRange(min=0),
@@ -84,6 +97,7 @@ def record(
     output: Path,
     force: bool,
     layers: str,
+    operations: tuple[str, ...],
     no_auto: bool,
     delay_iterations: int,
     max_iterations: int | None,
@@ -103,6 +117,7 @@ def record(
             f"this runs inside `rlscope record` already, into {os.environ[TRACE_VARIABLE]}; record once, outside"
         )
     directory = output.resolve()
+    named = named_operations(operations)
     clock = ClockServer(clock_port) if clock_port is not None else None
     config = RecordConfig(
         layers=_parse_layers(layers),
@@ -112,6 +127,7 @@ def record(
         max_seconds=max_seconds,
         clock=clock.source if clock is not None else None,
         counters=_parse_counters(counters, layers),
+        operations=named,
     )
     begin_trace(directory, config, list(command), force, to_record_with())
     other = other_cuda_profiler(config, dict(os.environ))
@@ -210,7 +226,8 @@ def _is_running(process_file: Path) -> bool:
 
 
 def _summary(directory: Path, shown: Path) -> str:
-    """The one line that recording ends with."""
+    """The line that recording ends with, after one for each named operation that was never met."""
+    from rlscope.analysis.named_operations import unmet_operations
     from rlscope.analysis.sweep import sweep_trace
     from rlscope.trace.reader import open_trace
 
@@ -226,8 +243,9 @@ def _summary(directory: Path, shown: Path) -> str:
     gpu = f", {on_gpus:,} of them on GPUs" if on_gpus else ""
     where = f" in {len(swept.processes)} processes" if len(swept.processes) > 1 else ""
     incomplete = f" Incomplete: {printable(swept.why[0])}." if swept.why else ""
+    unmet = "".join(f"rlscope: {printable(line)}\n" for line in unmet_operations(swept.processes))
     return (
-        f"rlscope: {events:,} events{gpu}{where}, {size / 1e6:.1f} MB, {dropped:,} dropped.{incomplete} "
+        f"{unmet}rlscope: {events:,} events{gpu}{where}, {size / 1e6:.1f} MB, {dropped:,} dropped.{incomplete} "
         f"Look at it: rlscope report {shown} -o report"
     )
 

@@ -44,6 +44,7 @@ class RecordConfig:
         clock: Whom processes on other machines ask for the time, None where nobody answers.
         counters: Hardware counters that are sampled, by the names that they were asked for. With any, times are not for
             comparison with those of other runs.
+        operations: What the user names, as `STAGE=module:function`.
     """
 
     layers: tuple[str, ...] = LAYERS
@@ -53,6 +54,7 @@ class RecordConfig:
     max_seconds: float | None = None
     clock: ClockSource | None = None
     counters: tuple[str, ...] = ()
+    operations: tuple[str, ...] = ()
 
     def save(self, directory: Path) -> None:
         """Writes config.json into `directory`, in one step that no reader sees half of."""
@@ -64,6 +66,7 @@ class RecordConfig:
         values = json.loads((directory / CONFIG_NAME).read_text())
         values["layers"] = tuple(values["layers"])
         values["counters"] = tuple(values.get("counters", ()))
+        values["operations"] = tuple(values.get("operations", ()))
         if (clock := values.get("clock")) is not None:
             values["clock"] = ClockSource(**{**clock, "addresses": tuple(clock["addresses"])})
         return cls(**values)

@@ -2,6 +2,8 @@
 
 import functools
 import gc
+import inspect
+import sys
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -46,6 +48,7 @@ class MethodHook:
         after: Called with the instance after the outermost call has returned.
         is_traced: As in FunctionHook.
         is_default: Whether the operation, only one then, opens only where no stage is open.
+        is_named: Whether the user has named the method: then it is wrapped although another hook wraps it as well.
     """
 
     module: str
@@ -56,6 +59,7 @@ class MethodHook:
     after: Notice | None = None
     is_traced: bool = False
     is_default: bool = False
+    is_named: bool = False
 
 
 @dataclass(frozen=True)
@@ -114,7 +118,9 @@ def in_operations(function: Callable[..., Any], hook: FunctionHook | MethodHook)
     """Wraps `function` so that each call runs inside the hook's operations."""
     is_default = isinstance(hook, MethodHook) and hook.is_default
     recorded = scoped(function, *map(_native.default_operation if is_default else scope_of, hook.operations))
-    return noting(function, recorded, hook.operations) if hook.is_traced else recorded
+    # What runs after the call has returned is no function that a library traces.
+    is_traced = hook.is_traced and not (inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function))
+    return noting(function, recorded, hook.operations) if is_traced else recorded
 
 
 def with_notices(method: Callable[..., Any], hook: MethodHook, running: set[int]) -> Callable[..., Any]:
@@ -148,6 +154,7 @@ class Hooks:
         self._replaced: list[tuple[Any, str, Any, Any]] = []
         self._watched: dict[type, list[Callable[[type], None]]] = {}
         self._running: dict[MethodHook, set[int]] = {}
+        self._wrapped: set[tuple[type, str, MethodHook | None]] = set()
         self._holder: ProfilerHook | None = None
         self._registered: list[tuple[Callable[[Any], Any], Any]] = []
 
@@ -163,8 +170,19 @@ class Hooks:
             return
         owner = vars(module).get(hook.owner)
         if isinstance(owner, type):
-            self._wrap_inherited(owner, hook)
-            self.on_subclasses(owner, functools.partial(self._wrap_method, hook=hook))
+            self.follow_method(owner, hook)
+
+    def follow_method(self, owner: type, hook: MethodHook) -> None:
+        """Puts `hook` in place in a class and its subclasses."""
+        self._wrap_inherited(owner, hook)
+        self.on_subclasses(owner, functools.partial(self._wrap_method, hook=hook))
+
+    def follow_function(self, function: types.FunctionType, hook: FunctionHook) -> None:
+        """Puts `hook` in place under every name that a module has for the function."""
+        recorded = in_operations(function, hook)
+        for module in [module for module in sys.modules.values() if isinstance(module, types.ModuleType)]:
+            for name in [name for name, value in vars(module).items() if value is function]:
+                self._replace(module, name, function, recorded)
 
     def mark_callback(self, module: types.ModuleType, owner: str, name: str) -> None:
         """Counts what runs inside a method that native code calls, of a class or a subclass, as Python."""
@@ -279,6 +297,7 @@ class Hooks:
             take(given)
         self._registered.clear()
         self._replaced.clear()
+        self._wrapped.clear()
         self._watched.clear()
 
     def _taking(self, function: Callable[..., Any], hook: ProfilerHook) -> Callable[..., Any]:
@@ -327,16 +346,24 @@ class Hooks:
 
     def _wrap_inherited(self, owner: type, hook: MethodHook) -> None:
         """A method that the class only inherits (nn.Module.__call__) is wrapped on the class itself."""
-        inherited = getattr(owner, hook.name, None)
-        if hook.name not in vars(owner) and callable(inherited):
-            self._replace(owner, hook.name, None, self._wrapper(hook, inherited))
+        inherited = inspect.getattr_static(owner, hook.name, None)
+        if hook.name not in vars(owner) and _is_method(inherited):
+            self._replace_method(owner, hook, None, inherited)
 
     def _wrap_method(self, owner: type, hook: MethodHook) -> None:
         method = vars(owner).get(hook.name)
-        if callable(method) and not any(t is owner and n == hook.name for t, n, _, _ in self._replaced):
-            self._replace(owner, hook.name, method, self._wrapper(hook, method))
+        if _is_method(method):
+            self._replace_method(owner, hook, method, method)
 
-    def _wrapper(self, hook: MethodHook, method: Callable[..., Any]) -> Callable[..., Any]:
+    def _replace_method(self, owner: type, hook: MethodHook, original: Any, method: Any) -> None:
+        wrapping = (owner, hook.name, hook if hook.is_named else None)
+        if wrapping not in self._wrapped:
+            self._wrapped.add(wrapping)
+            self._replace(owner, hook.name, original, self._wrapper(hook, method))
+
+    def _wrapper(self, hook: MethodHook, method: Any) -> Any:
+        if isinstance(method, staticmethod | classmethod):
+            return type(method)(self._wrapper(hook, method.__func__))
         wrapper = in_operations(method, hook) if hook.operations else method
         if hook.before is not None or hook.after is not None:
             wrapper = with_notices(wrapper, hook, self._running.setdefault(hook, set()))
@@ -349,12 +376,18 @@ class Hooks:
         def __init_subclass__(cls: type[Any], /, **kwargs: Any) -> None:
             if original is not None:
                 original.__get__(None, cls)(**kwargs)
-            else:
-                super(owner, cls).__init_subclass__(**kwargs)
+            else:  # of the class that has this method: @dataclass(slots=True) makes another one of the owner
+                holder = next(base for base in cls.__mro__ if vars(base).get("__init_subclass__") is watching)
+                super(holder, cls).__init_subclass__(**kwargs)  # type: ignore[arg-type]
             for callback in hooks._watched.get(owner, ()):
                 callback(cls)
 
-        self._replace(owner, "__init_subclass__", original, classmethod(__init_subclass__))
+        watching = classmethod(__init_subclass__)
+        self._replace(owner, "__init_subclass__", original, watching)
+
+
+def _is_method(value: Any) -> bool:
+    return callable(value) or isinstance(value, classmethod)
 
 
 def _all_subclasses(owner: type) -> list[type]:

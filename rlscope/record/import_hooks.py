@@ -25,9 +25,9 @@ def _call(callback: Callback, module: ModuleType) -> None:
 class _Loader(importlib.abc.Loader):
     """Loads with the real loader, then runs the callbacks."""
 
-    def __init__(self, loader: importlib.abc.Loader, waiting: dict[str, list[Callback]]) -> None:
+    def __init__(self, loader: importlib.abc.Loader, on_import: Callback) -> None:
         self._loader = loader
-        self._waiting = waiting
+        self._on_import = on_import
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
         return self._loader.create_module(spec)
@@ -38,10 +38,8 @@ class _Loader(importlib.abc.Loader):
         if module.__spec__ is not None:
             module.__spec__.loader = self._loader
         self._loader.exec_module(module)
-        # Not earlier: a spec may be asked for without being loaded. A callback may add to the list.
-        for callback in self._waiting.get(module.__name__, ()):
-            _call(callback, module)
-        self._waiting.pop(module.__name__, None)
+        # Not earlier: a spec may be asked for without being loaded.
+        self._on_import(module)
 
 
 class ImportHooks(importlib.abc.MetaPathFinder):
@@ -49,6 +47,7 @@ class ImportHooks(importlib.abc.MetaPathFinder):
 
     def __init__(self) -> None:
         self._callbacks: dict[str, list[Callback]] = {}
+        self._inside: dict[str, list[Callback]] = {}
         self._searching: set[str] = set()
 
     def after_import(self, name: str, callback: Callback) -> None:
@@ -59,6 +58,10 @@ class ImportHooks(importlib.abc.MetaPathFinder):
             return
         self._callbacks.setdefault(name, []).append(callback)
 
+    def after_imports_inside(self, package: str, callback: Callback) -> None:
+        """Calls `callback(module)` after each import of a module inside `package`."""
+        self._inside.setdefault(f"{package}.", []).append(callback)
+
     def install(self) -> None:
         """Takes the first place among the finders."""
         sys.meta_path.insert(0, self)
@@ -66,6 +69,7 @@ class ImportHooks(importlib.abc.MetaPathFinder):
     def remove(self) -> None:
         """Leaves nothing behind."""
         self._callbacks.clear()
+        self._inside.clear()
         if self in sys.meta_path:
             sys.meta_path.remove(self)
 
@@ -73,7 +77,8 @@ class ImportHooks(importlib.abc.MetaPathFinder):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         """Finds a module that is waited for through the other finders; None for any other."""
-        if fullname not in self._callbacks or fullname in self._searching:
+        is_awaited = fullname in self._callbacks or fullname.startswith(tuple(self._inside))
+        if not is_awaited or fullname in self._searching:
             return None
         self._searching.add(fullname)
         try:
@@ -82,5 +87,14 @@ class ImportHooks(importlib.abc.MetaPathFinder):
             self._searching.discard(fullname)
         if spec is None or spec.loader is None or not hasattr(spec.loader, "exec_module"):
             return None
-        spec.loader = _Loader(spec.loader, self._callbacks)
+        spec.loader = _Loader(spec.loader, self._on_import)
         return spec
+
+    def _on_import(self, module: ModuleType) -> None:
+        for callback in self._callbacks.get(module.__name__, ()):  # which may add to the list
+            _call(callback, module)
+        self._callbacks.pop(module.__name__, None)
+        for package, callbacks in list(self._inside.items()):
+            if module.__name__.startswith(package):
+                for callback in callbacks:
+                    _call(callback, module)

@@ -9,12 +9,14 @@ from rlscope.errors import UsageError
 
 TYPE_CHECKING = False  # as `typing` has it, whose import takes longer than that of rlscope
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from types import ModuleType
 
 
 @contextmanager
-def profile(output: str | os.PathLike[str], process_name: str | None = None) -> Iterator[None]:
+def profile(
+    output: str | os.PathLike[str], process_name: str | None = None, operations: Iterable[str] = ()
+) -> Iterator[None]:
     """Records this process, and those it starts, while the block runs.
 
     Under `rlscope record` the process is recorded anyway: then only `process_name` has an effect.
@@ -22,15 +24,18 @@ def profile(output: str | os.PathLike[str], process_name: str | None = None) -> 
     Args:
         output: The directory of the trace; it must not hold one already.
         process_name: A name for this process in tables and figures.
+        operations: Functions that are operations, as `rlscope record --operation` takes them, such as
+            "simulation=envs.my:Env.step".
 
     Raises:
-        UsageError: `output` holds a trace already.
+        UsageError: `output` holds a trace already, or an operation is not written as it should be.
         RecordingError: the trace cannot be written.
     """
     from pathlib import Path
 
     from rlscope.record import recorder, trace_directory
     from rlscope.record.config import TRACE_VARIABLE, RecordConfig
+    from rlscope.record.named_operations import parse
 
     if recorder.active is not None:
         if process_name is not None:
@@ -38,7 +43,7 @@ def profile(output: str | os.PathLike[str], process_name: str | None = None) -> 
         yield
         return
     directory = Path(output).resolve()
-    config = RecordConfig()
+    config = RecordConfig(operations=tuple(parse(text).text for text in operations))
     trace_directory.begin_trace(directory, config, command=None, is_forced=False)
     trace_directory.name_main_process(directory, os.getpid())
     before = dict(os.environ)

@@ -26,6 +26,7 @@ from rlscope.record.config import ClockSource, RecordConfig
 from rlscope.record.cupti import NSIGHT_COMPUTE_VARIABLE, cupti_directories
 from rlscope.record.hooks import Hooks
 from rlscope.record.import_hooks import ImportHooks
+from rlscope.record.named_operations import NamedOperations
 from rlscope.record.started_as import is_worker, known_properties
 from rlscope.trace.manifest import note_unrecorded
 
@@ -59,6 +60,7 @@ class Recorder:
         self._process_name = process_name
         self._imports = ImportHooks()
         self._hooks = Hooks()
+        self._named_operations = NamedOperations(config.operations, self._hooks, self._imports)
         self._single_file_scripts = SingleFileScripts()
         self._iterations_seen = 0
         self._iterations_recorded = 0
@@ -83,6 +85,7 @@ class Recorder:
             for hook in HOOKS:
                 self._imports.after_import(hook.module, functools.partial(self._hooks.apply, hook))
             self._imports.after_import("torch", self._single_file_scripts.install)
+        self._named_operations.install()
         if "cuda" in self.config.layers:
             for profiler in PROFILERS:
                 for module in profiler.modules:
@@ -97,6 +100,7 @@ class Recorder:
         progress.listener = None
         self._stop_writing(END_STOPPED)
         self._imports.remove()
+        self._named_operations.remove()
         self._hooks.restore()
         self._single_file_scripts.remove()
 
@@ -204,6 +208,7 @@ class Recorder:
         if self._process_name is not None:
             properties["process_name"] = self._process_name
         _native.write_properties(json.dumps(properties))
+        self._named_operations.write()
 
     def _stop_writing(self, reason: int) -> None:
         if _native.is_recording():

@@ -24,6 +24,8 @@ class _Thread(threading.local):
 
 
 _thread = _Thread()
+#: Whether PyTorch compiles: torch.compiler.is_compiling once it is imported, by which the compiler knows the answer.
+is_compiling: Callable[[], bool] = bool
 
 
 def is_tracing() -> bool:
@@ -52,10 +54,15 @@ def meet(operations: set[Operations]) -> None:
 
 
 def noting(original: Callable[..., Any], recorded: Callable[..., Any], operations: Operations) -> Callable[..., Any]:
-    """Stands for `recorded`, and, while a function is traced, for `original` with a note of its operations."""
+    """Stands for `recorded`, and, while a function is traced, for `original` with a note of its operations.
+
+    PyTorch's compiler reads it as `original`: it stays one graph.
+    """
 
     @functools.wraps(original)
     def call(*args: Any, **kwargs: Any) -> Any:
+        if is_compiling():
+            return original(*args, **kwargs)
         if not _thread.met:
             return recorded(*args, **kwargs)
         meet({operations})

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <string>
 
+#include "built_classes.h"
 #include "collector.h"
 #include "compiled_calls.h"
 #include "interception.h"
@@ -153,7 +154,8 @@ PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_native", "The recorder inside
 PyMODINIT_FUNC PyInit__native() {
   PyObject* module = PyModule_Create(&rlscope::definition);
   if (module && (!rlscope::add_scopes(module) || !rlscope::add_interception(module) ||
-                 !rlscope::add_compiled_calls(module) || !rlscope::add_network_calls(module))) {
+                 !rlscope::add_compiled_calls(module) || !rlscope::add_network_calls(module) ||
+                 !rlscope::add_built_classes(module))) {
     Py_CLEAR(module);
   }
   return module;

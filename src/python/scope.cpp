@@ -317,6 +317,39 @@ PyObject* default_operation(PyObject*, PyObject* name) {
 PyObject* callback(PyObject*, PyObject* name) { return scope_named(callbacks, NameKind::kBoundary, name); }
 PyObject* waiting(PyObject*, PyObject* name) { return scope_named(waits, NameKind::kBoundary, name); }
 
+// A range of another profiler. Its end may come when others are open above it, or when it has been closed with an
+// operation around it; so it is found again by how deep it lies, and closes nothing but itself.
+PyObject* begin_range(PyObject*, PyObject* object) {
+  Scope* scope = as_scope(object);
+  if (Py_TYPE(object) != scope_type) return PyErr_Format(PyExc_TypeError, "a scope was expected, not %R", object);
+  StreamWriter* writer = Session::writer();
+  if (!writer) return PyLong_FromLong(0);
+  if (scope->id.id == 0 && !intern(scope)) return nullptr;
+  if (scope->ends_guess && writer->is_guessing()) writer->end();
+  if ((scope->is_joining && is_joined(writer, scope)) || !writer->begin(scope->id)) return PyLong_FromLong(0);
+  if (scope->is_simulation) writer->count_simulation();
+  writer->frame(writer->depth() - 1).is_stage = scope->is_stage;
+  return PyLong_FromUnsignedLong(writer->depth());
+}
+
+PyObject* end_range(PyObject*, PyObject* args) {
+  PyObject* object;
+  unsigned int depth;
+  if (!PyArg_ParseTuple(args, "O!I", scope_type, &object, &depth)) return nullptr;
+  StreamWriter* writer = t_writer;
+  if (!writer || depth == 0) Py_RETURN_TRUE;
+  if (writer->is_guessing() && writer->depth() == depth + 1) writer->end();
+  if (writer->depth() < depth || writer->frame(depth - 1).id != as_scope(object)->id.id) Py_RETURN_TRUE;
+  if (writer->depth() > depth) Py_RETURN_FALSE;
+  writer->end();
+  Py_RETURN_TRUE;
+}
+
+PyObject* count_misnested(PyObject*, PyObject*) {
+  Session::count_misnested(1);
+  Py_RETURN_NONE;
+}
+
 PyMethodDef functions[] = {
     {"operation", operation, METH_O,
      "operation(name)\n--\n\nA part of the algorithm, such as inference: a context manager and a decorator.\n\n"
@@ -334,6 +367,12 @@ PyMethodDef functions[] = {
     {"callback", callback, METH_O,
      "callback(name)\n--\n\nPython that native code has called: a crossing back, whose time is Python's."},
     {"waiting", waiting, METH_O, "waiting(name)\n--\n\nPython that does nothing but wait for others: a boundary."},
+    {"begin_range", begin_range, METH_O,
+     "begin_range(scope)\n--\n\nOpen an operation that may end anywhere. Returns how deep it lies, 0 if nothing was opened."},
+    {"end_range", end_range, METH_VARARGS,
+     "end_range(scope, depth)\n--\n\nClose it if it is innermost. Returns whether it is open no longer."},
+    {"count_misnested", count_misnested, METH_NOARGS,
+     "count_misnested()\n--\n\nCount an operation whose end came where it does not belong."},
     {nullptr, nullptr, 0, nullptr},
 };
 
