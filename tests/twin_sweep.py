@@ -100,6 +100,10 @@ class Twin:
         self.entered_waits: Counter[tuple[str, str]] = Counter()
         self.waited: Counter[tuple[str, str]] = Counter()
         self.waited_in_operations: Counter[tuple[str, str]] = Counter()
+        self.outside: list[tuple[int, int, str, str]] = []  # start, end, category, resource
+        self.waited_outside: list[tuple[int, int, tuple[str, str]]] = []
+        self.marks: list[tuple[int, str]] = []  # the outermost operation that begins or ends, "" for a report
+        self.beside = 0
         self.transitions: Counter[tuple[str, ...]] = Counter()
         self.events: Counter[str] = Counter()
         self.crossings: Counter[str] = Counter()
@@ -128,6 +132,8 @@ class Twin:
                 self.charge(stream, statement)
             self.apply(stream, statement, now)
         self.account(now, self.end)
+        for stack in self.stacks.values():
+            self.marks += [(self.end, name) for name in operations_of(stack)[:1]]
         for frame in self.open_phases:
             self.phases[frame.name] = (self.phases[frame.name][0], self.end)
         for debt in self.debts.values():
@@ -197,14 +203,23 @@ class Twin:
         running = self.running(start, end)
         owner = self.owner()
         scope = self.scope(owner)
-        if running and category_of(self.stacks[owner]) in BLOCKED and not self.coincident:
+        is_launchs = bool(running) and category_of(self.stacks[owner]) in BLOCKED and not self.coincident
+        if is_launchs:
             scope = running[0][1].stage, running[0][1].operation  # rule 5
         row = self.row(owner, running, scope)
         self.breakdown[row] += end - start
+        # The label is not enough: an operation may be called "(none)".
+        is_outside = scope == (NO_OPERATION, NO_OPERATION) and (is_launchs or not self.operations(owner))
+        if is_outside and not self.open_phases:
+            self.outside.append((start, end, row[3], row[4]))
+        workers = [stack for stack in self.stacks.values() if operations_of(stack) and category_of(stack) not in BLOCKED]
+        self.beside += (end - start) * (len(workers) > 1)
         if category_of(self.stacks[owner]) is Category.WAIT:
             wait = self.phase(), boundaries_of(self.stacks[owner])[-1].name
             self.waited[wait] += end - start
             self.waited_in_operations[wait] += (end - start) * bool(self.operations(owner))
+            if not self.operations(owner):
+                self.waited_outside.append((start, end, wait))
         self.run_down(owner, row, bool(running), end - start)
         if running and any(self.removed_now):
             turned = scope if self.coincident else (running[0][1].stage, running[0][1].operation)
@@ -212,6 +227,32 @@ class Twin:
         for stream, stack in self.stacks.items():
             if takes_part(stream, stack):
                 self.threads[(stream, *self.row(stream, running, self.scope(stream)))] += end - start
+
+    def loop(self) -> tuple[int, int] | None:
+        """From the first to the last mark; where an operation is called training_loop, from its first begin on."""
+        place = next((place for place, (_, name) in enumerate(self.marks) if name == TRAINING_LOOP), None)
+        marks = self.marks
+        if place is not None:
+            marks = [(ticks, name) for ticks, name in marks[place:] if name in (TRAINING_LOOP, "")]
+        return (marks[0][0], marks[-1][0]) if marks else None
+
+    def outside_rows(self) -> dict[tuple[str, ...], int]:
+        rows: Counter[tuple[str, ...]] = Counter()
+        loop = self.loop()
+        for start, end, category, resource in self.outside:
+            is_before = loop is None or end <= loop[0]
+            part = "before" if is_before else "after" if loop is not None and start >= loop[1] else "in"
+            rows[part, category, resource] += end - start
+        return dict(rows)
+
+    def waited_in_loop(self, wait: tuple[str, str]) -> int:
+        loop = self.loop()
+        between = (
+            end - start
+            for start, end, waited in self.waited_outside
+            if waited == wait and loop is not None and loop[0] <= start and end <= loop[1]
+        )
+        return self.waited_in_operations[wait] + sum(between)
 
     def charge(self, stream: int, statement: Begin | End | Progress) -> None:
         """What recording this takes is spent by the thread from here on."""
@@ -251,8 +292,11 @@ class Twin:
         match statement:
             case Progress():
                 self.progress.append((now, statement))
+                self.marks.append((now, ""))
             case End():
                 frame = stack.pop()
+                if frame.kind is NameKind.OPERATION and not operations_of(stack):
+                    self.marks.append((now, frame.name))
                 self.open_phases = [other for other in self.open_phases if other is not frame]
                 if frame.kind is NameKind.PHASE:
                     self.phases[frame.name] = (self.phases[frame.name][0], now)
@@ -262,6 +306,8 @@ class Twin:
                 self.events["operation" if statement.kind is NameKind.OPERATION else "phase"] += 1
                 if not boundaries_of(stack):
                     self.runs_python.add(stream)
+                if statement.kind is NameKind.OPERATION and not operations_of(stack):
+                    self.marks.append((now, statement.name))
                 frame = replace(statement)  # an object of its own, so that `is` tells equal frames apart
                 stack.append(frame)
                 if frame.kind is NameKind.PHASE:
@@ -339,7 +385,7 @@ def sweep_twin(script: ProcessScript) -> dict[str, Any]:
         "threads": dict(twin.threads),
         "phases": [(name, *span) for name, span in twin.phases.items()],
         "waits": {
-            key: (twin.entered_waits[key], twin.waited_in_operations[key], twin.waited[key])
+            key: (twin.entered_waits[key], twin.waited_in_operations[key], twin.waited_in_loop(key), twin.waited[key])
             for key in twin.entered_waits.keys() | twin.waited.keys()
             if twin.entered_waits[key] or twin.waited[key]
         },
@@ -347,6 +393,8 @@ def sweep_twin(script: ProcessScript) -> dict[str, Any]:
         "events": {kind: twin.events[kind] for kind in kinds} | counts,
         "crossings": dict(twin.crossings),
         "cuda_calls": dict(twin.cuda_calls),
+        "outside": twin.outside_rows(),
+        "beside_ticks": twin.beside,
         "progress": progress_summary(twin.progress),
     } | devices
 
@@ -371,7 +419,7 @@ def as_dicts(found: dict[str, Any]) -> dict[str, Any]:
     """What the C++ sweep found, in the form of `sweep_twin`."""
     tables: dict[str, Any] = {
         name: {row[:-1]: row[-1] for row in found.get(name, [])}
-        for name in ("breakdown", "threads", "transitions", "cuda_calls")
+        for name in ("breakdown", "threads", "transitions", "cuda_calls", "outside")
     }
     tables["waits"] = {row[:2]: row[2:] for row in found["waits"]}
     tables["gpu"] = {row["device"]: {key: row[key] for key in row if key != "device"} for row in found["gpu"]}
@@ -381,5 +429,5 @@ def as_dicts(found: dict[str, Any]) -> dict[str, Any]:
     corrected = corrected_parts(found) if correction else {}
     tables["corrected"] = {row: tuple(part / 256 for part in parts) for row, parts in corrected.items()}
     tables["uncorrectable"] = tuple(part / 256 for part in correction["uncorrectable"]) if correction else (0, 0, 0)
-    plain = ("start_ticks", "end_ticks", "phases", "events", "crossings", "progress", "overhead", "gaps")
+    plain = ("start_ticks", "end_ticks", "phases", "events", "crossings", "progress", "overhead", "gaps", "beside_ticks")
     return {name: found[name] for name in plain} | tables

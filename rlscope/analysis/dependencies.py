@@ -6,7 +6,7 @@ import pandas as pd
 
 from rlscope.analysis.sweep import NS_PER_S, TraceSweep
 
-WAIT_COLUMNS = ("process", "phase", "function", "stream", "count", "wait_s", "in_operations_s")
+WAIT_COLUMNS = ("process", "phase", "function", "stream", "count", "wait_s", "in_operations_s", "in_loop_s")
 DEPENDENCY_COLUMNS = ("process", "phase", "on", "stream", "count", "wait_s")
 #: How the names of functions begin that send: `posix.write`, `_socket.socket.sendall`.
 SENDS = ("write", "send")
@@ -21,14 +21,12 @@ def waits_table(swept: TraceSweep) -> pd.DataFrame:
     for process in swept.processes:
         found = process.found["waits"]
         lengths = process.file.clock.partition_ns(process.found["start_ticks"], (row[-1] for row in found))
-        for (phase, name, count, in_operations, _), ns in zip(found, lengths, strict=True):
+        for (phase, name, count, *parts, _), ns in zip(found, lengths, strict=True):
             function, _, stream = name.partition(" ")
             # Of the time in which the process waited, rounded with it: never more than that.
-            in_operations_s = min(process.length_ns(in_operations), ns) / NS_PER_S
-            rows.append((process.name, phase, function, stream, count, ns / NS_PER_S, in_operations_s))
-    return pd.DataFrame(rows, columns=list(WAIT_COLUMNS)).astype(
-        {"count": int, "wait_s": float, "in_operations_s": float}
-    )
+            parts_s = (min(process.length_ns(ticks), ns) / NS_PER_S for ticks in parts)
+            rows.append((process.name, phase, function, stream, count, ns / NS_PER_S, *parts_s))
+    return pd.DataFrame(rows, columns=list(WAIT_COLUMNS)).astype({"count": int} | dict.fromkeys(WAIT_COLUMNS[5:], float))
 
 
 def dependencies_table(waits: pd.DataFrame, boots: Mapping[str, bytes]) -> pd.DataFrame:

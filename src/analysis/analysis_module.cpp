@@ -130,7 +130,16 @@ Owned waits(const SweepResult& result) {
   Owned list = checked(PyList_New(0));
   for (const rlscope::WaitRow& row : result.waits) {
     append(list.get(), tuple(label(row.phase), label(row.name), number(row.count), number(row.ticks_in_operations),
-                             number(row.ticks)));
+                             number(row.ticks_in_loop), number(row.ticks)));
+  }
+  return list;
+}
+
+Owned outside(const SweepResult& result) {
+  Owned list = checked(PyList_New(0));
+  for (const rlscope::OutsideRow& row : result.outside) {
+    append(list.get(), tuple(text(rlscope::part_label(row.part)), text(rlscope::category_label(row.category)),
+                             text(rlscope::resource_label(row.resource)), number(row.ticks)));
   }
   return list;
 }
@@ -326,6 +335,8 @@ Owned to_dict(const TraceFile& file, const SweepResult& result, bool by_thread) 
   put(dict.get(), "phases", phases(result));
   put(dict.get(), "waits", waits(result));
   put(dict.get(), "tasks", tasks(result));
+  put(dict.get(), "outside", outside(result));
+  put(dict.get(), "beside_ticks", number(result.beside_ticks));
   put(dict.get(), "cuda_calls", cuda_calls(result));
   put(dict.get(), "gpu", devices(result));
   put(dict.get(), "gpu_operations", device_operations(result));

@@ -72,6 +72,8 @@ struct Thread {
   bool is_fresh = true;  // no chunk was seen yet
   Scope scope = 0;                            // its own; 0: it has the main thread's
   uint64_t boundaries = 0;                    // open boundary frames
+  bool works = false;  // in an operation of its own, and not blocked; known while there are other threads
+  LoopMark outermost = LoopMark::kOperation;  // which its outermost operation is, while it is in one
   size_t slot = 0;                            // its place in threads_, next_ticks_ and owner_keys_
   uint64_t events = 0;
   FrameStack frames;
@@ -154,6 +156,8 @@ class Sweep {
   WaitSum& wait_sum(uint32_t number);
   void wait_changed();
   void thread_changed(Thread& thread);
+  void mark_loop(LoopMark mark);
+  void note_work(Thread& thread);
   void set_scope(Thread& thread, Scope scope);
   void phases_changed();
   void choose_owner();
@@ -189,6 +193,9 @@ class Sweep {
   WaitSum* wait_sum_ = nullptr;  // to which the time since wait_since_ belongs, while the process waits
   uint64_t wait_since_ = 0;
   bool waits_in_operation_ = false;  // since then
+  size_t working_ = 0;  // threads, while there are several
+  uint64_t beside_ticks_ = 0;
+  uint64_t beside_since_ = 0;  // while more than one works
   uint64_t cell_is_rare_ = 0;  // kFirstWait while a device works or a wait is to be added up, so that one look finds all
   std::map<uint32_t, StreamSummary> streams_;
   std::optional<ProgressSummary> progress_;
@@ -350,6 +357,7 @@ void Sweep::renumber() {
   for (size_t slot = 0; slot < threads_.size(); slot++) {
     threads_[slot]->slot = slot;
     owner_keys_[slot] = owner_key(*threads_[slot]);
+    note_work(*threads_[slot]);
   }
 }
 
@@ -501,6 +509,7 @@ void Sweep::match_open_frames(Thread& thread) {
 }
 
 void Sweep::note_progress(const Progress& record) {
+  mark_loop(LoopMark::kProgress);
   if (!progress_) {
     progress_.emplace();
     progress_->first_ticks = now_;
@@ -535,6 +544,7 @@ inline uint64_t Sweep::owner_key(const Thread& thread) const {
     uint64_t before = owner_keys_[thread.slot];
     uint64_t key = owner_key(thread);
     owner_keys_[thread.slot] = key;
+    note_work(thread);
     // Among few, looking at all is cheaper than branches that depend on how the threads interleave.
     if (owner_keys_.size() <= kFewThreads || (&thread == owner_ && key > before)) {
       choose_owner();
@@ -565,8 +575,7 @@ WaitSum& Sweep::wait_sum(uint32_t number) {
 // The process begins or ends to wait, or goes on with it in another boundary, phase or operation.
 void Sweep::wait_changed() {
   if (wait_sum_) {
-    wait_sum_->ticks += now_ - wait_since_;
-    if (waits_in_operation_) wait_sum_->ticks_in_operations += now_ - wait_since_;
+    tables_.add_wait(*wait_sum_, now_ - wait_since_, waits_in_operation_);
   }
   uint64_t wait = owner_->boundary >> kWaitShift;
   wait_sum_ = wait ? &wait_sum(static_cast<uint32_t>(wait)) : nullptr;
@@ -580,12 +589,34 @@ inline void Sweep::choose_owner() {
   owner_ = threads_[static_cast<uint32_t>(best)].get();
 }
 
+// All time up to now is to be added up before.
+void Sweep::mark_loop(LoopMark mark) {
+  if (wait_sum_) wait_changed();
+  tables_.mark_loop(mark);
+}
+
+// To be called whenever a thread may have begun or ended to work.
+inline void Sweep::note_work(Thread& thread) {
+  bool works = thread.scope != 0 && !is_blocked(thread.category());
+  if (works == thread.works) return;
+  if (working_ > 1) beside_ticks_ += now_ - beside_since_;
+  beside_since_ = now_;
+  thread.works = works;
+  working_ += works ? 1 : -1;
+}
+
 void Sweep::set_scope(Thread& thread, Scope scope) {
   Scope before = thread.scope;
+  if (before == 0) {
+    bool is_loop = static_cast<Stage>(scope % kStages) == Stage::kTrainingLoop;
+    thread.outermost = is_loop ? LoopMark::kTrainingLoop : LoopMark::kOperation;
+  }
+  if ((before == 0) != (scope == 0)) mark_loop(thread.outermost);
   if (thread.is_main && threads_.size() > 1) {
     // Threads without an operation of their own have the main thread's.
     if (options_.by_thread) charge_all();
     thread.scope = scope;
+    note_work(thread);
     if ((before == 0) != (scope == 0)) {
       for (const auto& other : threads_) owner_keys_[other->slot] = owner_key(*other);
       choose_owner();
@@ -651,6 +682,11 @@ SweepResult Sweep::result() {
   for (const auto& [number, stream] : streams_) result.streams.push_back(stream);
   learn_names();
   wait_changed();
+  for (const auto& thread : threads_) {
+    if (thread->scope != 0) mark_loop(thread->outermost);
+  }
+  if (working_ > 1) beside_ticks_ += now_ - beside_since_;
+  result.beside_ticks = beside_ticks_;
   tables_.write(file_.names(), result);
   result.tasks = tasks_.rows(file_.names());
   tables_.write_devices(file_, *devices_, result);

@@ -131,6 +131,19 @@ struct WaitRow {
   uint64_t count;         // entries, on any thread
   uint64_t ticks;         // of the process, so the rows sum to the breakdown's category wait
   uint64_t ticks_in_operations;  // of these, while the owner was in an operation
+  uint64_t ticks_in_loop;        // of these, in operations or in the training loop
+};
+
+// Where time lies that is in no operation. The training loop goes from the first `training_loop` to its last end; without
+// one, from the first begin of an operation to the last end of one. A report of progress stretches it.
+enum class LoopPart : uint8_t { kBefore, kIn, kAfter };
+
+// Ticks in no operation and no phase.
+struct OutsideRow {
+  LoopPart part;
+  Category category;  // never kCudaWait
+  Resource resource;
+  uint64_t ticks;
 };
 
 struct StreamSummary {
@@ -161,6 +174,8 @@ struct SweepResult {
   std::vector<PhaseRow> phases;               // in the order in which they first began
   std::vector<WaitRow> waits;
   std::vector<TaskRow> tasks;
+  std::vector<OutsideRow> outside;  // sums to what the breakdown has in no operation and no phase
+  uint64_t beside_ticks = 0;        // two or more threads worked, each in an operation of its own
   std::vector<CudaCallRow> cuda_calls;
   std::vector<DeviceRow> devices;
   std::vector<DeviceOperationRow> device_operations;
@@ -174,6 +189,7 @@ struct SweepResult {
 
 const char* category_label(Category category);
 const char* resource_label(Resource resource);
+const char* part_label(LoopPart part);
 
 SweepResult sweep(TraceFile& file, const SweepOptions& options);
 

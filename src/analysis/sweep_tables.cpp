@@ -11,6 +11,7 @@ namespace {
 
 constexpr const char* kCategoryLabels[kCategories] = {"python", "simulator", "backend", "cuda", "wait", "cuda"};
 constexpr const char* kResourceLabels[] = {"cpu", "cpu+gpu", "gpu", "idle"};
+constexpr const char* kPartLabels[] = {"before", "in", "after"};
 constexpr uint8_t kStagePlaces[kStages] = {0, 4, 3, 2, 1};  // in alphabetical order
 constexpr uint8_t kStageAtPlace[kStages] = {0, 4, 3, 2, 1};
 
@@ -37,6 +38,8 @@ Resource resource_of(uint8_t category, bool device_works) {
 const char* category_label(Category category) { return kCategoryLabels[static_cast<size_t>(category)]; }
 
 const char* resource_label(Resource resource) { return kResourceLabels[static_cast<size_t>(resource)]; }
+
+const char* part_label(LoopPart part) { return kPartLabels[static_cast<size_t>(part)]; }
 
 uint32_t SweepTables::number_of(NameKind kind, const std::string& name) {
   std::vector<std::string>& labels = kind == NameKind::kPhase ? labels_->phases : labels_->operations;
@@ -99,6 +102,57 @@ void SweepTables::end_phase(uint32_t number, uint64_t now) {
   phases_[number].end_ticks = now;
 }
 
+// ---- the training loop
+
+// One called training_loop says where it is, so marks of other operations count only without one.
+void SweepTables::mark_loop(LoopMark mark) {
+  if (mark == LoopMark::kOperation && has_training_loop_) return;
+  bool is_first = marks_ == 0 || (mark == LoopMark::kTrainingLoop && !has_training_loop_);
+  has_training_loop_ |= mark == LoopMark::kTrainingLoop;
+  marks_++;
+  outside_at_last_ = *outside_;
+  if (is_first) {
+    first_mark_ = marks_;
+    outside_at_first_ = *outside_;
+  }
+}
+
+// What was added since an earlier mark lies between two marks.
+void SweepTables::settle(WaitSum& sum) const {
+  if (sum.mark == marks_) return;
+  sum.ticks_between = sum.mark < first_mark_ ? 0 : sum.ticks_between + sum.ticks_since;
+  sum.ticks_since = 0;
+  sum.mark = marks_;
+}
+
+void SweepTables::add_wait(WaitSum& sum, uint64_t ticks, bool in_operation) const {
+  sum.ticks += ticks;
+  if (in_operation) {
+    sum.ticks_in_operations += ticks;
+  } else {
+    settle(sum);
+    sum.ticks_since += ticks;
+  }
+}
+
+void SweepTables::write_outside(SweepResult& result) const {
+  std::map<std::tuple<LoopPart, Category, Resource>, uint64_t> sums;
+  for (size_t i = 0; i < 2 * kCategories; i++) {
+    auto category = static_cast<uint8_t>(i % kCategories);
+    auto add = [&](LoopPart part, uint64_t ticks) {
+      if (ticks) sums[{part, folded_category(category), resource_of(category, i >= kDeviceWorks)}] += ticks;
+    };
+    uint64_t first = marks_ ? outside_at_first_.ticks[i] : outside_->ticks[i];
+    uint64_t last = marks_ ? outside_at_last_.ticks[i] : outside_->ticks[i];
+    add(LoopPart::kBefore, first);
+    add(LoopPart::kIn, last - first);
+    add(LoopPart::kAfter, outside_->ticks[i] - last);
+  }
+  for (const auto& [key, ticks] : sums) {
+    result.outside.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), ticks});
+  }
+}
+
 SweepTables::LabelOrder SweepTables::order_of(const std::vector<std::string>& labels) {
   LabelOrder order;
   order.label_at.resize(labels.size());
@@ -145,6 +199,7 @@ void SweepTables::write(const std::vector<Name>& names, SweepResult& result) {
   operation_order_ = order_of(labels_->operations);
   phase_order_ = order_of(labels_->phases);
   std::vector<Cell> cells;
+  write_outside(result);
   for (const auto& [key, row] : rows_) add_cells(0, key.first, key.second, row, cells);
   rows_.clear();
   result.breakdown = rows_of(std::move(cells));
@@ -216,9 +271,13 @@ void SweepTables::write_waits(const std::vector<Name>& names, SweepResult& resul
     sum.count += found.count;
     sum.ticks += found.ticks;
     sum.ticks_in_operations += found.ticks_in_operations;
+    WaitSum settled = found;
+    settle(settled);
+    sum.ticks_between += settled.ticks_between;
   }
   for (const auto& [key, sum] : sums) {
-    result.waits.push_back({key.first, key.second, sum.count, sum.ticks, sum.ticks_in_operations});
+    result.waits.push_back({key.first, key.second, sum.count, sum.ticks, sum.ticks_in_operations,
+                            sum.ticks_in_operations + sum.ticks_between});
   }
 }
 

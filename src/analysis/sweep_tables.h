@@ -37,7 +37,13 @@ struct WaitSum {
   uint64_t count = 0;
   uint64_t ticks = 0;
   uint64_t ticks_in_operations = 0;
+  uint64_t ticks_between = 0;  // in no operation, but in the training loop as far as its last mark is known
+  uint64_t ticks_since = 0;    // in no operation, since the mark below: in the loop once another mark follows
+  uint64_t mark = 0;
 };
+
+// What shows that the training loop has begun and has not ended.
+enum class LoopMark : uint8_t { kOperation, kTrainingLoop, kProgress };
 
 class Correction;
 
@@ -78,6 +84,10 @@ class SweepTables {
     return *state.sum;
   }
   size_t wait_rows() const { return wait_sums_.size(); }
+  void add_wait(WaitSum& sum, uint64_t ticks, bool in_operation) const;
+
+  // An operation that no other one of its thread encloses begins or ends, or an iteration is reported.
+  void mark_loop(LoopMark mark);
 
   // A frame of the phase begins or ends at `now`.
   void begin_phase(uint32_t number, uint64_t now);
@@ -154,6 +164,8 @@ class SweepTables {
   void write_counts(const std::vector<Name>& names, SweepResult& result) const;
   void write_phases(SweepResult& result) const;
   void write_waits(const std::vector<Name>& names, SweepResult& result) const;
+  void settle(WaitSum& sum) const;
+  void write_outside(SweepResult& result) const;
   WorkCell work_cell(uint32_t device, const LaunchEntry& launch, uint32_t name, const WorkSum& sum) const;
   static std::vector<WorkCell> folded(std::vector<WorkCell> cells);
   std::string_view stage_label(const WorkCell& cell) const;
@@ -171,6 +183,11 @@ class SweepTables {
   std::vector<uint32_t> begun_phases_;  // in the order in which they first began
   std::vector<WaitState> waits_{{}};    // by number; 0 is none
   std::map<std::pair<uint32_t, uint32_t>, WaitSum> wait_sums_;  // by phase, wait
+  Row* outside_ = &rows_[{0, 0}];            // in no phase and no operation
+  Row outside_at_first_, outside_at_last_;  // what it was at the first and at the last mark of the loop
+  uint64_t marks_ = 0;
+  uint64_t first_mark_ = 1;  // that counts
+  bool has_training_loop_ = false;
 };
 
 }  // namespace rlscope

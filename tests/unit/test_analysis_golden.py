@@ -15,6 +15,7 @@ from twin_sweep import as_dicts, sweep_twin
 
 TABLES = (
     "breakdown", "threads", "transitions", "waits", "cuda_calls", "gpu", "gpu_operations", "device_work", "corrected",
+    "outside",
 )  # fmt: skip
 GOLDEN = Path(__file__).parent.parent / "golden"
 CASES = sorted(path.name.removesuffix(".trace.txt") for path in GOLDEN.glob("*.trace.txt"))
