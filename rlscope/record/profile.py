@@ -39,12 +39,15 @@ def profile(output: str | os.PathLike[str], process_name: str | None = None) -> 
         return
     directory = Path(output).resolve()
     config = RecordConfig()
-    trace_directory.begin_trace(directory, config, command=None, is_forced=False)
+    lock = trace_directory.begin_trace(directory, config, command=None, is_forced=False)
     trace_directory.name_main_process(directory, os.getpid())
     before = dict(os.environ)
     os.environ.update(trace_directory.environment_of_children(directory, config, before))
     try:
-        recorder.activate(directory, config, process_name)
+        try:
+            recorder.activate(directory, config, process_name)
+        finally:
+            os.close(lock)  # from here on this process's file has one
         yield
     finally:
         recorder.deactivate()
