@@ -89,7 +89,7 @@ def run_twins(
     try:
         for name, twin in twins.items():
             if twin.config is not None:
-                begin_trace(directory / name, twin.config, command=None, is_forced=False)
+                os.close(begin_trace(directory / name, twin.config, command=None, is_forced=False))
         for _ in twins:
             running.append(_Running(twins, program, directory, clock))
         lengths = _swap_roles(list(twins), running, seconds, swaps, settling, cycle)

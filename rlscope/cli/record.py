@@ -4,8 +4,8 @@ import contextlib
 import os
 import resource
 import signal
-import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -24,8 +24,11 @@ from rlscope.record.trace_directory import (
     name_main_process,
     other_cuda_profiler,
 )
+from rlscope.record.unrecordable import why_unrecordable
 from rlscope.text import printable
 from rlscope.trace.counter_metrics import parse_counters
+from rlscope.trace.format import PROCESS_FILE_SUFFIX
+from rlscope.trace.manifest import note_unrecorded, read_unrecorded
 
 FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 #: si_code of a signal that the terminal sent: the command got it as well.
@@ -129,25 +132,30 @@ def record(
         counters=_parse_counters(counters, layers),
         operations=named,
     )
-    begin_trace(directory, config, list(command), force, to_record_with())
+    if force and output.is_symlink():
+        raise UsageError(f"{output} is a link, and --force follows none; give the directory that it leads to")
+    begin_trace(directory, config, list(command), force, to_record_with())  # locked as long as this process lives
     other = other_cuda_profiler(config, dict(os.environ))
     if other is not None:
         click.echo(
             f"rlscope: work of GPUs is not recorded: {printable(other)} to record the GPU. Everything else is recorded",
             err=True,
         )
-    with counted(directory, config.counters) as found:
+    with contextlib.ExitStack() as counting:
+        found = counting.enter_context(counted(directory, config.counters))
         status, unsampled = _run_recorded(directory, config, command, clock)
-    _await_services(directory)
-    try:
+        # The command has ended: from here on nothing may keep its status from the caller.
+        with _saying("counters were not all read"):
+            counting.close()
+    with _saying(f"the trace in {output} cannot be completed"):
+        _await_services(directory)
         end_trace(directory, status, found.facts if config.counters else None)
-    except OSError as error:
-        click.echo(f"rlscope: the trace in {output} cannot be completed: {error.strerror}", err=True)
     if found.facts["error"] is not None:
-        click.echo(f"rlscope: counters were not all read: {printable(found.facts['error'])}", err=True)
+        _say(f"counters were not all read: {found.facts['error']}")
     if unsampled is not None:
-        click.echo(f"rlscope: utilisation was not sampled to the end: {unsampled}", err=True)
-    click.echo(_summary(directory, output), err=True)
+        _say(f"utilisation was not sampled to the end: {unsampled}")
+    with _saying("what was recorded cannot be counted"), _interruptible():
+        _say(_summary(directory, output))
     _end_as(status)
 
 
@@ -170,7 +178,7 @@ def _parse_counters(text: str | None, layers: str) -> tuple[str, ...]:
 def _run_recorded(
     directory: Path, config: RecordConfig, command: tuple[str, ...], clock: ClockServer | None
 ) -> tuple[int, str | None]:
-    """Runs the command, and answers who asks for the time meanwhile.
+    """Runs the command, and answers who asks for the time meanwhile. Leaves the signals blocked that it forwards.
 
     Returns:
         Its exit status, negative for the signal that ended it; and why utilisation was not sampled to the end, if so.
@@ -189,16 +197,26 @@ def _run_recorded(
         finally:
             os._exit(127)
     os.close(error_writer)
-    name_main_process(directory, pid)
+    with _saying("the trace does not name its main process"):
+        name_main_process(directory, pid)
     failure = os.read(error_reader, 1000).decode()  # empty once exec has closed the other end
     os.close(error_reader)
+    sampler = None
     # Threads begin after the fork, and where the signals that we forward are blocked.
-    with sampled(directory, pid, "cuda" in config.layers) as sampler, clock or contextlib.nullcontext():
+    with contextlib.ExitStack() as threads:
+        with _saying("utilisation is not sampled"):
+            sampler = threads.enter_context(sampled(directory, pid, "cuda" in config.layers))
+        with _saying("questions about the time are not answered"):
+            threads.enter_context(clock or contextlib.nullcontext())
         status = _wait_forwarding(pid, signals)
-    signal.pthread_sigmask(signal.SIG_SETMASK, previous_mask)
+        with _saying("sampling did not end in order"):
+            threads.close()
     if failure:
         raise UsageError(f"cannot run {command[0]!r}: {failure}; give a command that the shell would find")
-    return status, sampler.error
+    with _saying("the trace does not say why nothing was recorded"):
+        if reason := why_unrecordable(command):
+            note_unrecorded(directory, reason, pid)
+    return status, sampler.error if sampler else None
 
 
 def _wait_forwarding(pid: int, signals: set[signal.Signals]) -> int:
@@ -207,11 +225,47 @@ def _wait_forwarding(pid: int, signals: set[signal.Signals]) -> int:
         received = signal.sigwaitinfo(signals)
         if received.si_signo != signal.SIGCHLD:
             if received.si_code != FROM_KERNEL:
-                os.kill(pid, received.si_signo)
+                with contextlib.suppress(OSError):  # as a user one may not send a signal to `sudo`
+                    os.kill(pid, received.si_signo)
             continue
         ended, status = os.waitpid(pid, os.WNOHANG)
         if ended == pid:
             return os.waitstatus_to_exitcode(status)
+
+
+def _say(line: str) -> None:
+    """One line on stderr; where nobody can read it, that must not keep the command's status from the caller."""
+    with contextlib.suppress(OSError, ValueError):
+        click.echo(f"rlscope: {printable(line)}", err=True)
+
+
+@contextlib.contextmanager
+def _saying(what: str) -> Iterator[None]:
+    """Goes on after an error in the block: says in one line that `what` happened, and why."""
+    try:
+        yield
+    except Exception as error:
+        reason = error.strerror if isinstance(error, OSError) else None
+        _say(f"{what}: {reason or error or type(error).__name__}")
+
+
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """Lets the signals that were forwarded end the block, once, but not this process."""
+    try:
+        for number in FORWARDED:
+            signal.signal(number, _interrupt)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, FORWARDED)
+        yield
+        signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED)
+    except KeyboardInterrupt:
+        _say("interrupted: what was recorded is not counted")
+
+
+def _interrupt(number: int, frame: object) -> None:
+    for each in FORWARDED:
+        signal.signal(each, signal.SIG_IGN)
+    raise KeyboardInterrupt
 
 
 def _await_services(directory: Path) -> None:
@@ -226,15 +280,20 @@ def _is_running(process_file: Path) -> bool:
 
 
 def _summary(directory: Path, shown: Path) -> str:
-    """The line that recording ends with, after one for each named operation that was never met."""
+    """The line that recording ends with; before it, says which named operations were never met."""
     from rlscope.analysis.named_operations import unmet_operations
     from rlscope.analysis.sweep import sweep_trace
     from rlscope.trace.reader import open_trace
 
+    if directory.is_dir() and not any(directory.glob(f"*{PROCESS_FILE_SUFFIX}")) and not read_unrecorded(directory):
+        return (
+            "nothing was recorded: the command started no Python that reads PYTHONPATH and imports sitecustomize, by "
+            "which recording starts (with -E, -I or -S it does not)"
+        )
     try:
-        swept = sweep_trace(open_trace(directory), recover=True)
+        swept = sweep_trace(open_trace(directory, recover=True), recover=True)
     except RLScopeError as error:
-        return f"rlscope: nothing was recorded: {error}"
+        return f"nothing was recorded: {error}"
     found = [process.found for process in swept.processes]
     events = sum(sum(process["events"].values()) for process in found)
     on_gpus = sum(process["events"][kind] for process in found for kind in DEVICE_EVENTS)
@@ -242,10 +301,11 @@ def _summary(directory: Path, shown: Path) -> str:
     size = sum(process.file.file_bytes for process in swept.processes)
     gpu = f", {on_gpus:,} of them on GPUs" if on_gpus else ""
     where = f" in {len(swept.processes)} processes" if len(swept.processes) > 1 else ""
-    incomplete = f" Incomplete: {printable(swept.why[0])}." if swept.why else ""
-    unmet = "".join(f"rlscope: {printable(line)}\n" for line in unmet_operations(swept.processes))
+    incomplete = f" Incomplete: {swept.why[0]}." if swept.why else ""
+    for line in unmet_operations(swept.processes):
+        _say(line)
     return (
-        f"{unmet}rlscope: {events:,} events{gpu}{where}, {size / 1e6:.1f} MB, {dropped:,} dropped.{incomplete} "
+        f"{events:,} events{gpu}{where}, {size / 1e6:.1f} MB, {dropped:,} dropped.{incomplete} "
         f"Look at it: rlscope report {shown} -o report"
     )
 
@@ -256,6 +316,6 @@ def _end_as(status: int) -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the command has left its own core, if any
         if -status != signal.SIGKILL:  # which cannot be caught, so needs no default
             signal.signal(-status, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {-status})
         os.kill(os.getpid(), -status)
-    sys.stdout.flush()
     os._exit(status)

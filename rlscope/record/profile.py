@@ -44,12 +44,15 @@ def profile(
         return
     directory = Path(output).resolve()
     config = RecordConfig(operations=tuple(parse(text).text for text in operations))
-    trace_directory.begin_trace(directory, config, command=None, is_forced=False)
+    lock = trace_directory.begin_trace(directory, config, command=None, is_forced=False)
     trace_directory.name_main_process(directory, os.getpid())
     before = dict(os.environ)
     os.environ.update(trace_directory.environment_of_children(directory, config, before))
     try:
-        recorder.activate(directory, config, process_name)
+        try:
+            recorder.activate(directory, config, process_name)
+        finally:
+            os.close(lock)  # from here on this process's file has one
         yield
     finally:
         recorder.deactivate()

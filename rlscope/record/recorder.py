@@ -28,6 +28,7 @@ from rlscope.record.hooks import Hooks
 from rlscope.record.import_hooks import ImportHooks
 from rlscope.record.named_operations import NamedOperations
 from rlscope.record.started_as import is_worker, known_properties
+from rlscope.record.unrecordable import UnrecordableChildren
 from rlscope.trace.manifest import note_unrecorded
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ class Recorder:
         self._imports.install()
         progress.listener = self.on_progress
         self._imports.after_import("multiprocessing.process", self._follow_multiprocessing)
+        self._follow_unrecordable_children()
         for boundary in self._boundaries():
             self._follow(boundary)
         if self.config.auto:
@@ -111,14 +113,22 @@ class Recorder:
         self._iterations_seen += not is_baseline
         if not _native.is_recording():
             if self._is_delayed() and not self._is_writing and self._iterations_seen == self.config.delay_iterations:
-                self._start_writing()
-                _native.record_progress(True, timesteps, total_timesteps)
+                self._start_late(timesteps, total_timesteps)
             return
         _native.record_progress(is_baseline, timesteps, total_timesteps)
         self._iterations_recorded += not is_baseline
         if self._is_limit_reached():
             self._stop_writing(END_LIMIT)
             _native.disable_cuda()
+
+    def _start_late(self, timesteps: int, total_timesteps: int) -> None:
+        """Starts recording from inside the program's loop, which goes on where that cannot be done."""
+        try:
+            self._start_writing()
+        except RecordingError as error:
+            give_up(self.directory, error)
+            return
+        _native.record_progress(True, timesteps, total_timesteps)
 
     @property
     def is_over(self) -> bool:
@@ -240,6 +250,12 @@ class Recorder:
     def _follow_multiprocessing(self, module: ModuleType) -> None:
         """A child of multiprocessing knows its name when it begins to run, however it was started."""
         self._hooks.replace(module.BaseProcess, "_bootstrap", self._naming)
+
+    def _follow_unrecordable_children(self) -> None:
+        children = UnrecordableChildren(self.directory, self._hooks.replace)
+        self._imports.after_import("os", children.watch_os)
+        for module, name in (("_posixsubprocess", "fork_exec"), ("subprocess", "_fork_exec")):
+            self._imports.after_import(module, functools.partial(children.watch_fork_exec, name=name))
 
     def _naming(self, bootstrap: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(bootstrap)

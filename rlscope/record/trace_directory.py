@@ -2,17 +2,17 @@
 
 import os
 import platform
-import shutil
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
-from rlscope.errors import RecordingError, UsageError
+from rlscope.errors import RecordingError, TraceFormatError, UsageError
 from rlscope.record.boot import boot_id
 from rlscope.record.config import CONFIG_NAME, TRACE_VARIABLE, RecordConfig
 from rlscope.record.cupti import NSIGHT_COMPUTE_VARIABLE
-from rlscope.trace.manifest import MANIFEST_NAME, UNRECORDED_NAME, read_manifest, write_manifest
+from rlscope.record.trace_files import files_of_trace, lock_trace, remove_trace
+from rlscope.trace.manifest import MANIFEST_NAME, read_manifest, write_manifest
 from rlscope.version import FORMAT_VERSION, __version__
 
 STARTUP_DIRECTORY = Path(__file__).parent / "startup"
@@ -27,15 +27,18 @@ def begin_trace(
     command: list[str] | None,
     is_forced: bool,
     calibration: dict[str, Any] | None = None,
-) -> None:
+) -> int:
     """Makes `directory` ready to be recorded into.
 
     Args:
         directory: Where the trace goes; made if it is not there.
         config: How to record; kept in the directory for every process of the run.
         command: What is recorded, None when a script records itself.
-        is_forced: Whether a trace that is there already is deleted.
+        is_forced: Whether a trace that is there already is removed.
         calibration: What recording costs on this machine, to be kept with the trace; None if nobody measured it.
+
+    Returns:
+        A descriptor. As long as it is open, nobody else can record into the directory or replace the trace.
 
     Raises:
         UsageError: there is a trace, or something else, in the directory.
@@ -43,33 +46,54 @@ def begin_trace(
     """
     if directory.exists() and not directory.is_dir():
         raise UsageError(f"{directory} is a file; the trace needs a directory of its own")
-    if directory.is_dir() and any(directory.iterdir()):
-        if not (directory / MANIFEST_NAME).exists():
-            raise UsageError(f"{directory} holds files that are no trace; choose another directory")
-        if not is_forced:
-            raise UsageError(f"{directory} holds a trace already; choose another directory, or replace it with --force")
-        shutil.rmtree(directory)
+    is_used = directory.is_dir() and any(directory.iterdir())
+    if is_used:
+        _refuse_unless_replaceable(directory, is_forced)
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        (directory / CONFIG_NAME).touch(exist_ok=False)  # of two recordings that start at once, one gets it
-        (directory / UNRECORDED_NAME).touch()
-        config.save(directory)
-        write_manifest(directory, {**_new_manifest(command), "calibration": calibration})
+        lock = lock_trace(directory)
+        try:
+            if is_used:
+                remove_trace(directory)
+            (directory / CONFIG_NAME).touch(exist_ok=False)  # of two recordings that start at once, one gets it
+            config.save(directory)
+            write_manifest(directory, {**_new_manifest(command), "calibration": calibration})
+        except BaseException:
+            os.close(lock)
+            raise
     except FileExistsError as error:
         raise UsageError(f"another recording into {directory} has just started; choose another directory") from error
     except OSError as error:
         raise RecordingError(f"cannot write a trace into {directory}: {error.strerror}") from error
+    return lock
+
+
+def _refuse_unless_replaceable(directory: Path, is_forced: bool) -> None:
+    """Before anything is written into a directory that is not empty."""
+    if not (directory / MANIFEST_NAME).is_file():
+        raise UsageError(f"{directory} holds files that are no trace; choose another directory")
+    if not is_forced:
+        raise UsageError(f"{directory} holds a trace already; choose another directory, or replace it with --force")
+    files_of_trace(directory)
 
 
 def name_main_process(directory: Path, pid: int) -> None:
     """Notes which process the run began with."""
-    write_manifest(directory, {**read_manifest(directory), "main_pid": pid})
+    write_manifest(directory, {**_own_manifest(directory), "main_pid": pid})
 
 
 def end_trace(directory: Path, exit_status: int | None, counters: dict[str, Any] | None = None) -> None:
     """Notes in the manifest that the run has ended, and how; and what was sampled of hardware counters, if any was."""
     changes = {"end": _now(), "exit_status": exit_status, "complete": True, "counters": counters}
-    write_manifest(directory, {**read_manifest(directory), **changes})
+    write_manifest(directory, {**_own_manifest(directory), **changes})
+
+
+def _own_manifest(directory: Path) -> dict[str, Any]:
+    """The manifest as `begin_trace` wrote it; a program may have put another file in its place."""
+    manifest = read_manifest(directory)
+    if "rlscope_version" not in manifest:
+        raise TraceFormatError(f"{directory / MANIFEST_NAME} is not the one that `rlscope record` wrote")
+    return manifest
 
 
 def environment_of_children(directory: Path, config: RecordConfig, environment: dict[str, str]) -> dict[str, str]:

@@ -53,8 +53,8 @@ def write_in_one_step(path: Path, text: str) -> None:
     unfinished.replace(path)
 
 
-def note_unrecorded(directory: str | os.PathLike[str], reason: str) -> None:
-    """Says in the trace that this process is not part of it; in a directory that takes no new file as well.
+def note_unrecorded(directory: str | os.PathLike[str], reason: str, pid: int | None = None) -> None:
+    """Says in the trace that a process, this one or `pid`, is not part of it; without a new file in the directory.
 
     Raises:
         OSError: the trace cannot be written at all.
@@ -62,7 +62,7 @@ def note_unrecorded(directory: str | os.PathLike[str], reason: str) -> None:
     path = Path(directory, UNRECORDED_NAME)
     descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
     with os.fdopen(descriptor, "a", encoding="utf-8", errors="backslashreplace") as file:
-        file.write(f"{os.getpid()} {' '.join(reason.split())}\n")
+        file.write(f"{os.getpid() if pid is None else pid} {' '.join(reason.split())}\n")
 
 
 def read_unrecorded(directory: str | os.PathLike[str]) -> list[str]:

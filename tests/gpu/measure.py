@@ -88,7 +88,7 @@ def own_arms(directory: Path) -> dict[str, Arm]:
     def recorded(layers: tuple[str, ...]) -> Iterator[None]:
         trace = directory / "trace"
         config = RecordConfig(layers=layers)
-        begin_trace(trace, config, command=None, is_forced=False)
+        os.close(begin_trace(trace, config, command=None, is_forced=False))
         recorder.activate(trace, config)
         yield
         recorder.deactivate()

@@ -1,0 +1,125 @@
+"""The files that a trace consists of, and their removal: nothing that rlscope did not write is ever removed."""
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+import stat
+from pathlib import Path
+
+from rlscope.errors import UsageError
+from rlscope.record.config import CONFIG_NAME
+from rlscope.trace.format import FILE_MAGIC, PROCESS_FILE_SUFFIX
+from rlscope.trace.manifest import MANIFEST_NAME, UNRECORDED_NAME
+from rlscope.trace.utilization_file import UTILIZATION_NAME
+
+#: What `write_in_one_step` leaves of a file where it was killed, the samples of counters, and files of one name.
+_OTHERS = re.compile(
+    rf"\.({MANIFEST_NAME}|{CONFIG_NAME})\.\d+|counters-[\w.-]+\.arrows"
+    rf"|{CONFIG_NAME}|{UNRECORDED_NAME}|{UTILIZATION_NAME}"
+)
+_PROCESS_FILE = re.compile(rf"\d+-\d+\{PROCESS_FILE_SUFFIX}")
+#: No manifest is nearly as long.
+_LONGEST_MANIFEST = 1 << 26
+_NAMED = 5
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+def lock_trace(directory: Path) -> int:
+    """Has the trace in `directory` alone for as long as the descriptor that is returned is open.
+
+    The kernel gives the lock back however this process ends. On a file system that knows no locks nobody is kept out.
+
+    Raises:
+        UsageError: another command records into the directory.
+        OSError: the directory cannot be written.
+    """
+    descriptor = os.open(directory / UNRECORDED_NAME, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+    if _is_locked(descriptor):
+        os.close(descriptor)
+        raise _is_being_written(directory)
+    return descriptor
+
+
+def files_of_trace(directory: Path) -> list[Path]:
+    """All that lies in `directory`, if all of it was written by rlscope.
+
+    Raises:
+        UsageError: something else lies there.
+        OSError: the directory cannot be read.
+    """
+    paths = sorted(directory.iterdir())
+    foreign = [path.name for path in paths if not _is_of_a_trace(path)]
+    if not foreign:
+        return paths
+    more = f" and {len(foreign) - _NAMED} more" if len(foreign) > _NAMED else ""
+    raise UsageError(
+        f"{directory} holds what rlscope did not write: {', '.join(foreign[:_NAMED])}{more}. --force removes nothing "
+        "but a trace; choose another directory, or move these away"
+    )
+
+
+def remove_trace(directory: Path) -> None:
+    """Removes the files of the trace in `directory`, which stays, as does the list that `lock_trace` has locked.
+
+    Raises:
+        UsageError: something else lies there, or a process still records into it. Then nothing has been removed.
+        OSError: a file cannot be removed.
+    """
+    paths = files_of_trace(directory)
+    for path in paths:
+        if _PROCESS_FILE.fullmatch(path.name) and _is_held(path):
+            raise _is_being_written(directory)
+    for path in paths:
+        if path.name == UNRECORDED_NAME:
+            os.truncate(path, 0)
+        else:
+            path.unlink()
+
+
+def _is_of_a_trace(path: Path) -> bool:
+    """Whether rlscope wrote it: by its name and, where others may use that too, by what it holds. A link never is."""
+    if not stat.S_ISREG(path.lstat().st_mode):
+        return False
+    if path.name == MANIFEST_NAME:
+        return _is_manifest(_start_of(path, _LONGEST_MANIFEST))
+    if _PROCESS_FILE.fullmatch(path.name):
+        start = _start_of(path, len(FILE_MAGIC))
+        return start == FILE_MAGIC or not any(start)  # zeroes: its process was killed as recording began
+    return _OTHERS.fullmatch(path.name) is not None
+
+
+def _is_manifest(data: bytes) -> bool:
+    try:
+        manifest = json.loads(data)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(manifest, dict) and {"rlscope_version", "format_version"} <= manifest.keys()
+
+
+def _start_of(path: Path, size: int) -> bytes:
+    with os.fdopen(os.open(path, _READ), "rb") as file:
+        return file.read(size)
+
+
+def _is_held(path: Path) -> bool:
+    """Whether the process that records into the file still does: its recorder has a lock on it."""
+    descriptor = os.open(path, _READ)
+    try:
+        return _is_locked(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _is_locked(descriptor: int) -> bool:
+    with contextlib.suppress(OSError):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
+def _is_being_written(directory: Path) -> UsageError:
+    return UsageError(f"another command still records into {directory}; wait for its end, or choose another directory")
