@@ -86,8 +86,9 @@ class SweepDict(TypedDict, total=False):
     waits: list[tuple[str, str, int, int, int, int]]
     # Time in no operation and no phase: (`before` the training loop, `in` it or `after` it, category, resource, ticks).
     outside: list[tuple[str, str, str, int]]
-    # In which two or more threads worked at once, each in an operation of its own.
+    # In which two or more threads were busy at once: in an operation of its own, and not waiting for another thread.
     beside_ticks: int
+    threads_in_operations: int  # how many had any of their own
     # (name, whether it waits for the device, count)
     cuda_calls: list[tuple[str, bool, int]]
     gpu: list[_Device]

@@ -41,6 +41,39 @@ def waited_for(analysis: Analysis) -> pd.DataFrame:
     return table.assign(count=table["count"].round().astype(int))
 
 
+def waits_shown(analysis: Analysis) -> pd.DataFrame:
+    """What processes waited in, and for whom where that is known; the longest first.
+
+    Processes that only serve others are left out, as in `waited_for`.
+
+    Returns:
+        One row per process and function: `waited_for`, the others, that for which it waited longest first; `count`;
+        `wait_s`; `in_loop_s`, of these in its training loop; and `percent` of the process's wall time.
+    """
+    processes = analysis.processes.set_index("process")
+    table = analysis.waits[analysis.waits["process"].map(processes["role"]) != "infrastructure"]
+    edges = analysis.dependencies.sort_values("wait_s", ascending=False, kind="stable")
+    ends = edges.groupby(["process", "stream"], sort=False)["on"].agg(lambda names: list(dict.fromkeys(names))).to_dict()
+    keys = ["process", "function"]
+    columns = ["count", "wait_s", "in_loop_s"]
+    table = table.sort_values("wait_s", ascending=False, kind="stable")
+    others: dict[tuple[str, str], dict[str, None]] = {}
+    for process, function, stream in zip(table["process"], table["function"], table["stream"], strict=True):
+        others.setdefault((process, function), {}).update(dict.fromkeys(ends.get((process, stream), [])))
+    sums = table.groupby(keys, sort=False, as_index=False)[columns].sum()
+    sums = sums.sort_values("wait_s", ascending=False, kind="stable", ignore_index=True)
+    names = [_some(list(others[process, function])) for process, function in zip(*(sums[key] for key in keys), strict=True)]
+    sums.insert(2, "waited_for", names)
+    return sums.assign(percent=100 * sums["wait_s"] / sums["process"].map(processes["wall_s"]))
+
+
+def _some(names: list[str]) -> str:
+    """The first one, and how many others there are."""
+    if not names:
+        return "-"
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+
+
 def process_lines(analysis: Analysis) -> list[str]:
     """The processes that ended a phase last, and how to read the seconds of shared devices."""
     lines = [

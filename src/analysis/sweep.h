@@ -173,7 +173,8 @@ struct SweepResult {
   std::vector<PhaseRow> phases;               // in the order in which they first began
   std::vector<WaitRow> waits;
   std::vector<OutsideRow> outside;  // sums to what the breakdown has in no operation and no phase
-  uint64_t beside_ticks = 0;        // two or more threads worked, each in an operation of its own
+  uint64_t beside_ticks = 0;        // two or more threads were busy, each in an operation of its own
+  uint64_t threads_in_operations = 0;  // threads that had any
   std::vector<CudaCallRow> cuda_calls;
   std::vector<DeviceRow> devices;
   std::vector<DeviceOperationRow> device_operations;
