@@ -25,9 +25,6 @@ from rlscope.text import printable
 from rlscope.trace.reader import open_trace
 
 EDGES_SHOWN = 20
-WAITS_SHOWN = 20
-#: Shorter waits, in percent of a process's wall time, are only in the JSON document.
-LEAST_WAIT_PERCENT = 0.1
 
 
 @click.command()
@@ -174,9 +171,9 @@ def _print_processes(console: Console, analyses: Sequence[Analysis]) -> None:
     if lines:
         console.print("\n".join(lines), end="\n\n", soft_wrap=True, highlight=False, markup=False)
     waits = _joined(analyses, [waits_shown(analysis) for analysis in analyses])
-    waits = waits[waits["percent"] >= LEAST_WAIT_PERCENT].nlargest(WAITS_SHOWN, "wait_s")
     if len(waits):
-        console.print(rich_table("Waits", _without_trivial(waits)))
+        longest = waits.nlargest(EDGES_SHOWN, "wait_s")
+        console.print(rich_table("Waits", _without_trivial(longest)))
     edges = _joined(analyses, [waited_for(analysis) for analysis in analyses])
     if len(edges):
         rest = len(edges) - EDGES_SHOWN

@@ -15,7 +15,7 @@ from rlscope.cli.counters import counted, list_counters
 from rlscope.cli.utilization import sampled
 from rlscope.errors import RLScopeError, UsageError
 from rlscope.record.clock_server import ClockServer
-from rlscope.record.config import LAYERS, TRACE_VARIABLE, RecordConfig
+from rlscope.record.config import HOW_TO_REPORT, LAYERS, TRACE_VARIABLE, RecordConfig
 from rlscope.record.trace_directory import (
     begin_trace,
     end_trace,
@@ -25,6 +25,7 @@ from rlscope.record.trace_directory import (
 )
 from rlscope.text import printable
 from rlscope.trace.counter_metrics import parse_counters
+from rlscope.trace.manifest import read_unrecorded
 
 FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 #: si_code of a signal that the terminal sent: the command got it as well.
@@ -131,7 +132,7 @@ def record(
         click.echo(f"rlscope: counters were not all read: {printable(found.facts['error'])}", err=True)
     if unsampled is not None:
         click.echo(f"rlscope: utilisation was not sampled to the end: {unsampled}", err=True)
-    click.echo(_summary(directory, output), err=True)
+    click.echo(_summary(directory, output, config), err=True)
     _end_as(status)
 
 
@@ -209,7 +210,7 @@ def _is_running(process_file: Path) -> bool:
     return Path("/proc", process_file.name.split("-")[0]).exists()
 
 
-def _summary(directory: Path, shown: Path) -> str:
+def _summary(directory: Path, shown: Path, config: RecordConfig) -> str:
     """The one line that recording ends with."""
     from rlscope.analysis.sweep import sweep_trace
     from rlscope.trace.reader import open_trace
@@ -217,7 +218,7 @@ def _summary(directory: Path, shown: Path) -> str:
     try:
         swept = sweep_trace(open_trace(directory), recover=True)
     except RLScopeError as error:
-        return f"rlscope: nothing was recorded: {error}"
+        return f"rlscope: nothing was recorded: {printable('; '.join(read_unrecorded(directory))) or error}"
     found = [process.found for process in swept.processes]
     events = sum(sum(process["events"].values()) for process in found)
     on_gpus = sum(process["events"][kind] for process in found for kind in DEVICE_EVENTS)
@@ -226,6 +227,8 @@ def _summary(directory: Path, shown: Path) -> str:
     gpu = f", {on_gpus:,} of them on GPUs" if on_gpus else ""
     where = f" in {len(swept.processes)} processes" if len(swept.processes) > 1 else ""
     incomplete = f" Incomplete: {printable(swept.why[0])}." if swept.why else ""
+    if config.max_iterations is not None and all(process["progress"] is None for process in found):
+        incomplete += f" No iteration was reported, so --max-iterations ended nothing: {HOW_TO_REPORT}."
     return (
         f"rlscope: {events:,} events{gpu}{where}, {size / 1e6:.1f} MB, {dropped:,} dropped.{incomplete} "
         f"Look at it: rlscope report {shown} -o report"

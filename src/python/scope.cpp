@@ -3,6 +3,8 @@
 
 #include <structmember.h>
 
+#include <utility>
+
 #include "session.h"
 
 namespace rlscope {
@@ -78,6 +80,28 @@ bool is_joined(StreamWriter* writer, Scope* scope) {
   return scope->is_default ? is_in_any_stage(writer, /*also_guessed=*/true) : is_in_stage(writer, scope->id.id);
 }
 
+// Called once when so many simulations have begun; guarded by the GIL.
+uint64_t simulations_until_notice;
+PyObject* notice;
+
+void count_towards_notice() {
+  if (simulations_until_notice == 0 || --simulations_until_notice > 0) return;
+  PyObject* called = std::exchange(notice, nullptr);
+  PyObject* result = PyObject_CallNoArgs(called);
+  if (!result) PyErr_WriteUnraisable(called);
+  Py_XDECREF(result);
+  Py_DECREF(called);
+}
+
+PyObject* after_simulations(PyObject*, PyObject* args) {
+  unsigned long long count;
+  PyObject* function;
+  if (!PyArg_ParseTuple(args, "KO:after_simulations", &count, &function)) return nullptr;
+  simulations_until_notice = count;
+  Py_XSETREF(notice, count ? Py_NewRef(function) : nullptr);
+  Py_RETURN_NONE;
+}
+
 PyObject* enter(PyObject* self, PyObject*) {
   Scope* scope = as_scope(self);
   if (StreamWriter* writer = Session::writer()) {
@@ -97,6 +121,7 @@ PyObject* enter(PyObject* self, PyObject*) {
       writer->frame(depth - 1).repeats++;
     } else if (writer->begin(scope->id)) {
       writer->frame(depth).is_stage = scope->is_stage;
+      if (scope->is_simulation) count_towards_notice();
     }
   }
   return Py_NewRef(self);
@@ -312,6 +337,9 @@ PyMethodDef functions[] = {
     {"callback", callback, METH_O,
      "callback(name)\n--\n\nPython that native code has called: a crossing back, whose time is Python's."},
     {"waiting", waiting, METH_O, "waiting(name)\n--\n\nPython that does nothing but wait for others: a boundary."},
+    {"after_simulations", after_simulations, METH_VARARGS,
+     "after_simulations(count, function)\n--\n\nCalls the function once when so many simulations have begun; 0 and None "
+     "to call nothing."},
     {nullptr, nullptr, 0, nullptr},
 };
 

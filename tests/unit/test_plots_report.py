@@ -31,7 +31,7 @@ def analysis(
     processes: dict[str, list[tuple[str, str, float]]], extrapolated_s: float | None = None, why: tuple[str, ...] = ()
 ) -> Analysis:
     rows = [
-        (name, "(none)", stage, "x", category, "cpu", seconds)
+        (name, "(none)", stage, "(none)" if stage == "(none)" else "x", category, "cpu", seconds)
         for name, found in processes.items()
         for stage, category, seconds in found
     ]
