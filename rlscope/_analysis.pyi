@@ -80,9 +80,9 @@ class SweepDict(TypedDict, total=False):
     crossings: dict[str, int]
     # (phase, start_ticks, end_ticks): its first begin and its last end, of each named phase, in order of start.
     phases: list[tuple[str, int, int]]
-    # (phase, name of the boundary with its stream, count, ticks in operations, ticks in operations or between them in the
-    # training loop, ticks). Entries on any thread; ticks are the process's, and sum to those of the breakdown's category
-    # `wait`.
+    # (phase, name of the boundary with its stream, count, ticks in operations, ticks in operations or between them in
+    # the training loop, ticks). Entries on any thread; ticks are the process's, and sum to those of the breakdown's
+    # category `wait`.
     waits: list[tuple[str, str, int, int, int, int]]
     # Time in no operation and no phase: (`before` the training loop, `in` it or `after` it, category, resource, ticks).
     outside: list[tuple[str, str, str, int]]

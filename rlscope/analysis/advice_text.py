@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rlscope.analysis.causes import NOTHING, STANDS_OUT, Cause, CauseTime, cause_times
 from rlscope.analysis.changes import Change
 from rlscope.analysis.counted_waits import Wait
-from rlscope.analysis.loop import loop_breakdown
+from rlscope.analysis.loop import AFTER, BEFORE, NO_PHASE_PART, loop_breakdown
 from rlscope.analysis.owner_path import SAID, Followed, OwnerPath
 from rlscope.model import COMPILE, NO_OPERATION, STAGES, Category
 from rlscope.text import printable
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 #: As many operations in no stage are named.
 UNNAMED_SHOWN = 3
 HOW_TO_NAME = (
-    'Name it with `with rlscope.operation("simulation"):` around it, or without an edit with `rlscope record --operation '
-    "simulation=MODULE:FUNCTION`; inference and backpropagation are the other stages"
+    'Name it with `with rlscope.operation("simulation"):` around it, or without an edit with `rlscope record '
+    "--operation simulation=MODULE:FUNCTION`; inference and backpropagation are the other stages"
 )
 #: A stage that has less of a cause is not all of it.
 MOST = 0.99
@@ -32,6 +32,11 @@ TEXTS = {
     Cause.PYTHON: "Python",
     Cause.BACKEND: "the backend's CPU code",
     Cause.LAUNCHES: "CUDA calls",
+}
+LEFT_OUT = {
+    BEFORE: "before the training loop, as starting up",
+    AFTER: "after it, as ending",
+    NO_PHASE_PART: "in no phase",
 }
 #: The category that is entered with each call.
 CALLS = {
@@ -101,10 +106,11 @@ def _calls(analysis: "Analysis", path: OwnerPath, each: CauseTime) -> str:
 
 
 def _beside_sentences(path: OwnerPath) -> Iterator[str]:
+    share = _percent(path.beside_s / path.total_s)
     yield (
-        f"Two or more threads were busy at once for {_s(path.beside_s)} ({_percent(path.beside_s / path.total_s)}), each "
-        "in an operation of its own. A second counts for one of them only, and the run may end with another one, so no "
-        "factor is given: `rlscope analyze --by thread,stage` shows each thread."
+        f"Two or more threads were busy at once for {_s(path.beside_s)} ({share}), each in an operation of its own. A "
+        "second counts for one of them only, and the run may end with another one, so no factor is given: "
+        "`rlscope analyze --by thread,stage` shows each thread."
     )
 
 
@@ -115,7 +121,9 @@ def _unfollowed_sentences(analysis: "Analysis", path: OwnerPath, causes: Sequenc
         if wait.seconds < SAID * path.total_s:
             continue
         calls = f"{wait.count:,} calls of {_s(wait.seconds / wait.count)}" if wait.count > 1 else "1 call"
-        spent = f"{_s(wait.seconds)} ({_percent(wait.seconds / path.total_s)}){of_process}{_stage_of(path, wait, causes)}"
+        spent = (
+            f"{_s(wait.seconds)} ({_percent(wait.seconds / path.total_s)}){of_process}{_stage_of(path, wait, causes)}"
+        )
         unknown = " It was for no process whose other end was recorded." if wait.is_for_process else ""
         gain = "" if path.works_beside else f": without it {_speedup(path, wait.seconds)}"
         yield f"{wait.function}, {calls}, {spent}{gain}.{unknown}"
@@ -230,8 +238,8 @@ def _left_out_sentences(path: OwnerPath) -> Iterator[str]:
     if not path.time.has_loop:
         yield f"No operation or phase was recorded, so all seconds of {path.process} count, starting up too."
         return
-    parts = ((path.time.before_s, "before the training loop, as starting up"), (path.time.after_s, "after it, as ending"))
-    said = [f"{_s(seconds)} {where}" for seconds, where in parts if seconds >= SAID * path.total_s]
+    parts = path.time.left_out.items()
+    said = [f"{_s(seconds)} {LEFT_OUT[part]}" for part, seconds in parts if seconds >= SAID * path.total_s]
     if said:
         yield f"Left out of {path.process}: {', and '.join(said)}."
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from rlscope.analysis.loop import AFTER, BEFORE, loop_breakdown, with_loops
+from rlscope.analysis.loop import left_out, loop_breakdown, with_loops
 from rlscope.model import COMPILE, STAGES, Category, Resource
 
 
@@ -108,14 +108,12 @@ class ProcessTime(NamedTuple):
     Attributes:
         mix: its seconds in operations and phases, and between them in its training loop; all of them if nothing shows
             where that is.
-        before_s: the others before the loop.
-        after_s: the others after it.
+        left_out: the others by part, as in `loop.left_out`.
         has_loop: whether operations, phases or reports of progress show where it is.
     """
 
     mix: Mix
-    before_s: float
-    after_s: float
+    left_out: Mapping[str, float]
     has_loop: bool
 
 
@@ -130,13 +128,8 @@ def times_of_processes(breakdown: pd.DataFrame, outside: pd.DataFrame) -> dict[s
     for time_s, process, stage, operation, category, resource in zip(seconds, *columns, strict=True):
         kind = Kind(stage, category, cause_of(operation, category, resource))
         mixes[process][kind] = mixes[process].get(kind, 0.0) + time_s
-    left_out = outside.groupby(["process", "part"])["seconds"].sum().to_dict()
+    parts = left_out(breakdown, outside)
     return {
-        process: ProcessTime(
-            mix,
-            left_out.get((process, BEFORE), 0.0) if process in loops else 0.0,
-            left_out.get((process, AFTER), 0.0) if process in loops else 0.0,
-            process in loops,
-        )
+        process: ProcessTime(mix, parts.get(process, {}) if process in loops else {}, process in loops)
         for process, mix in mixes.items()
     }

@@ -27,7 +27,9 @@ def waits_table(swept: TraceSweep) -> pd.DataFrame:
             # Of the time in which the process waited, rounded with it: never more than that.
             parts_s = (min(process.length_ns(ticks), ns) / NS_PER_S for ticks in parts)
             rows.append((process.name, phase, function, stream, count, ns / NS_PER_S, *parts_s))
-    return pd.DataFrame(rows, columns=list(WAIT_COLUMNS)).astype({"count": int} | dict.fromkeys(WAIT_COLUMNS[5:], float))
+    return pd.DataFrame(rows, columns=list(WAIT_COLUMNS)).astype(
+        {"count": int} | dict.fromkeys(WAIT_COLUMNS[5:], float)
+    )
 
 
 def dependencies_table(waits: pd.DataFrame, boots: Mapping[str, bytes]) -> pd.DataFrame:

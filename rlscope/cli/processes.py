@@ -58,7 +58,9 @@ def waits_shown(analysis: Analysis) -> pd.DataFrame:
     processes = analysis.processes.set_index("process")
     table = analysis.waits[analysis.waits["process"].map(processes["role"]) != "infrastructure"]
     edges = analysis.dependencies.sort_values("wait_s", ascending=False, kind="stable")
-    ends = edges.groupby(["process", "stream"], sort=False)["on"].agg(lambda names: list(dict.fromkeys(names))).to_dict()
+    ends = (
+        edges.groupby(["process", "stream"], sort=False)["on"].agg(lambda names: list(dict.fromkeys(names))).to_dict()
+    )
     keys = ["process", "function"]
     columns = ["count", "wait_s", "in_loop_s"]
     table = table.sort_values("wait_s", ascending=False, kind="stable")
@@ -67,7 +69,9 @@ def waits_shown(analysis: Analysis) -> pd.DataFrame:
         others.setdefault((process, function), {}).update(dict.fromkeys(ends.get((process, stream), [])))
     sums = table.groupby(keys, sort=False, as_index=False)[columns].sum()
     sums = sums.sort_values("wait_s", ascending=False, kind="stable", ignore_index=True)
-    names = [_some(list(others[process, function])) for process, function in zip(*(sums[key] for key in keys), strict=True)]
+    names = [
+        _some(list(others[process, function])) for process, function in zip(*(sums[key] for key in keys), strict=True)
+    ]
     sums.insert(2, "waited_for", names)
     sums = sums.assign(percent=100 * sums["wait_s"] / sums["process"].map(processes["wall_s"]))
     return sums[sums["percent"] >= 100 * LEAST_SHOWN].reset_index(drop=True)

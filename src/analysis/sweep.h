@@ -133,8 +133,8 @@ struct WaitRow {
   uint64_t ticks_in_loop;        // of these, in operations or in the training loop
 };
 
-// Where time lies that is in no operation. The training loop goes from the first `training_loop` to its last end; without
-// one, from the first begin of an operation to the last end of one. A report of progress stretches it.
+// Where time in no operation lies. The training loop goes from the first `training_loop` to its last end; without one,
+// from the first begin of an operation to the last end of one; a report of progress counts as either.
 enum class LoopPart : uint8_t { kBefore, kIn, kAfter };
 
 // Ticks in no operation and no phase.

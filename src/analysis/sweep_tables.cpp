@@ -23,7 +23,9 @@ std::string function_of(const Name& name) {
 }
 
 // Locks, conditions and queues between threads, and their end.
-bool waits_for_thread(const std::string& wait) { return wait.rfind("_thread.", 0) == 0 || wait.rfind("_queue.", 0) == 0; }
+bool waits_for_thread(const std::string& wait) {
+  return wait.rfind("_thread.", 0) == 0 || wait.rfind("_queue.", 0) == 0;
+}
 
 // As tables have it.
 Category folded_category(uint8_t category) {

@@ -338,7 +338,7 @@ PyMethodDef functions[] = {
      "callback(name)\n--\n\nPython that native code has called: a crossing back, whose time is Python's."},
     {"waiting", waiting, METH_O, "waiting(name)\n--\n\nPython that does nothing but wait for others: a boundary."},
     {"after_simulations", after_simulations, METH_VARARGS,
-     "after_simulations(count, function)\n--\n\nCalls the function once when so many simulations have begun; 0 and None "
+     "after_simulations(count, function)\n--\n\nCalls the function once so many simulations have begun; 0 and None "
      "to call nothing."},
     {nullptr, nullptr, 0, nullptr},
 };

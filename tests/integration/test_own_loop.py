@@ -1,4 +1,4 @@
-"""Training loops of one's own, which no library tells apart: limits that count iterations, and what lies between stages."""
+"""Training loops of one's own: limits that count iterations, and what lies between their stages."""
 
 from pathlib import Path
 

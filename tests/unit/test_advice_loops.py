@@ -1,4 +1,4 @@
-"""What bounds loops of one's own: all of the loop counts, waits are named by function, threads that work at once are said."""
+"""What bounds loops of one's own: all of the loop counts, waits have a name, threads that work at once are said."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -103,7 +103,13 @@ def test_what_is_in_no_stage_after_the_first_update_is_said_with_how_to_name_it(
 
 def test_a_training_loop_of_a_library_is_not_stretched_by_what_is_called_outside(tmp_path: Path) -> None:
     """An environment that is checked before, and an evaluation after it."""
-    pieces = [(1.0, "simulation", ""), (8.0, "", ""), (10.0, "training_loop", ""), (5.0, "", ""), (1.0, "inference", "")]
+    pieces = [
+        (1.0, "simulation", ""),
+        (8.0, "", ""),
+        (10.0, "training_loop", ""),
+        (5.0, "", ""),
+        (1.0, "inference", ""),
+    ]
     advice = advised(tmp_path, main=pieces)
     assert advice.total_s == pytest.approx(12)
     assert "8 s before the training loop, as starting up, and 5 s after it, as ending." in advice.text
@@ -235,3 +241,16 @@ def test_bounds_hold_with_two_threads(main: list[Piece], beside: list[Piece], id
         assert change.saving_s >= saved_s - 1e-6
     if advice.beside_s >= 0.05 * advice.total_s:
         assert not advice.changes and "times as fast" not in advice.text
+
+
+def test_phases_alone_do_not_say_where_the_loop_is(tmp_path: Path) -> None:
+    writer = TraceWriter(tmp_path)
+    process = writer.process(pid=1)
+    thread = process.thread()
+    for start in (0, 6):
+        thread.begin_phase(start * S, "collect")
+        thread.end((start + 4) * S)
+    process.stop(10 * S)
+    advice = advise(analyze(open_trace(writer.write(MANIFEST))))
+    assert advice is not None and advice.total_s == pytest.approx(8)
+    assert "Left out of main: 2 s in no phase." in advice.text
