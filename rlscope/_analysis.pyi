@@ -84,14 +84,15 @@ class SweepDict(TypedDict, total=False):
     # which they were open; of the latter the median, the 99th percentile and the maximum). The two percentiles are
     # rounded down to eight binary digits, so by less than 1 %.
     tasks: list[tuple[str, int, int, int, int, int, int]]
-    # (phase, name of the boundary with its stream, count, ticks in operations, ticks in operations or between them in the
-    # training loop, ticks). Entries on any thread; ticks are the process's, and sum to those of the breakdown's category
-    # `wait`.
+    # (phase, name of the boundary with its stream, count, ticks in operations, ticks in operations or between them in
+    # the training loop, ticks). Entries on any thread; ticks are the process's, and sum to those of the breakdown's
+    # category `wait`.
     waits: list[tuple[str, str, int, int, int, int]]
     # Time in no operation and no phase: (`before` the training loop, `in` it or `after` it, category, resource, ticks).
     outside: list[tuple[str, str, str, int]]
-    # In which two or more threads worked at once, each in an operation of its own.
+    # In which two or more threads were busy at once: in an operation of its own, and not waiting for another thread.
     beside_ticks: int
+    threads_in_operations: int  # how many had any of their own
     # (name, whether it waits for the device, count)
     cuda_calls: list[tuple[str, bool, int]]
     gpu: list[_Device]

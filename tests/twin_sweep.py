@@ -41,6 +41,12 @@ def stage_of(operations: list[str]) -> str:
     return TRAINING_LOOP if TRAINING_LOOP in operations else NO_OPERATION
 
 
+def is_busy(stack: Stack) -> bool:
+    """In an operation of its own, and not waiting for another thread."""
+    waits = category_of(stack) is Category.WAIT and boundaries_of(stack)[-1].name.startswith(("_thread.", "_queue."))
+    return bool(operations_of(stack)) and not waits
+
+
 def takes_part(stream: int, stack: Stack) -> bool:
     return stream == MAIN or bool(boundaries_of(stack)) or bool(operations_of(stack))
 
@@ -104,6 +110,7 @@ class Twin:
         self.waited_outside: list[tuple[int, int, tuple[str, str]]] = []
         self.marks: list[tuple[int, str]] = []  # the outermost operation that begins or ends, "" for a report
         self.beside = 0
+        self.have_operated: set[int] = set()
         self.transitions: Counter[tuple[str, ...]] = Counter()
         self.events: Counter[str] = Counter()
         self.crossings: Counter[str] = Counter()
@@ -212,8 +219,7 @@ class Twin:
         is_outside = scope == (NO_OPERATION, NO_OPERATION) and (is_launchs or not self.operations(owner))
         if is_outside and not self.open_phases:
             self.outside.append((start, end, row[3], row[4]))
-        workers = [stack for stack in self.stacks.values() if operations_of(stack) and category_of(stack) not in BLOCKED]
-        self.beside += (end - start) * (len(workers) > 1)
+        self.beside += (end - start) * (sum(map(is_busy, self.stacks.values())) > 1)
         if category_of(self.stacks[owner]) is Category.WAIT:
             wait = self.phase(), boundaries_of(self.stacks[owner])[-1].name
             self.waited[wait] += end - start
@@ -304,6 +310,7 @@ class Twin:
                 self.enter(stream, stack, statement)
             case Begin():
                 self.events["operation" if statement.kind is NameKind.OPERATION else "phase"] += 1
+                self.have_operated |= {stream} if statement.kind is NameKind.OPERATION else set()
                 if not boundaries_of(stack):
                     self.runs_python.add(stream)
                 if statement.kind is NameKind.OPERATION and not operations_of(stack):
@@ -395,6 +402,7 @@ def sweep_twin(script: ProcessScript) -> dict[str, Any]:
         "cuda_calls": dict(twin.cuda_calls),
         "outside": twin.outside_rows(),
         "beside_ticks": twin.beside,
+        "threads_in_operations": len(twin.have_operated),
         "progress": progress_summary(twin.progress),
     } | devices
 
@@ -429,5 +437,6 @@ def as_dicts(found: dict[str, Any]) -> dict[str, Any]:
     corrected = corrected_parts(found) if correction else {}
     tables["corrected"] = {row: tuple(part / 256 for part in parts) for row, parts in corrected.items()}
     tables["uncorrectable"] = tuple(part / 256 for part in correction["uncorrectable"]) if correction else (0, 0, 0)
-    plain = ("start_ticks", "end_ticks", "phases", "events", "crossings", "progress", "overhead", "gaps", "beside_ticks")
+    counts = ("events", "crossings", "overhead", "gaps", "beside_ticks", "threads_in_operations")
+    plain = ("start_ticks", "end_ticks", "phases", "progress", *counts)
     return {name: found[name] for name in plain} | tables

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from rlscope.analysis.advice_text import sentences
 from rlscope.analysis.causes import STANDS_OUT, Cause, CauseTime, cause_times
 from rlscope.analysis.changes import Change, changes_of
+from rlscope.analysis.counted_waits import Wait
 from rlscope.analysis.owner_path import owner_path
 
 if TYPE_CHECKING:
@@ -22,10 +23,12 @@ class Advice:
         cause: the largest.
         seconds: of the cause.
         share: of the path, from 0 to 1.
-        stands_out: the share is large enough to call the run bound by it.
+        stands_out: the share is large enough to call the run bound by it, and no threads work beside each other.
         causes: all, the largest first; their shares sum to 1.
-        changes: all, the one that could save most first.
-        sentences: the paragraph: causes, whom was waited for, changes, and what the numbers do not know.
+        changes: all, the one that could save most first; none where threads work beside each other.
+        waits: what it waited in but for nobody whose work is known, the longest first.
+        beside_s: in which two or more threads were busy at once.
+        sentences: the paragraph: waits, causes, changes, and what the numbers do not know.
     """
 
     process: str
@@ -36,6 +39,8 @@ class Advice:
     stands_out: bool
     causes: tuple[CauseTime, ...]
     changes: tuple[Change, ...]
+    waits: tuple[Wait, ...]
+    beside_s: float
     sentences: tuple[str, ...]
 
     @property
@@ -45,9 +50,9 @@ class Advice:
 
     def to_json_dict(self) -> dict[str, Any]:
         """As `analyze --json` has it: the attributes, with the sentences as one `text`."""
-        document = asdict(self)
+        document = asdict(self) | {"waits": [wait._asdict() for wait in self.waits], "text": self.text}
         del document["sentences"]
-        return document | {"text": self.text}
+        return document
 
 
 def advise(analysis: "Analysis") -> Advice | None:
@@ -63,8 +68,10 @@ def advise(analysis: "Analysis") -> Advice | None:
         cause=first.cause,
         seconds=first.seconds,
         share=first.share,
-        stands_out=first.share >= STANDS_OUT,
+        stands_out=first.share >= STANDS_OUT and not path.works_beside,
         causes=causes,
         changes=changes,
+        waits=path.unfollowed,
+        beside_s=path.beside_s,
         sentences=tuple(sentences(analysis, path, causes, changes)),
     )

@@ -1,20 +1,26 @@
-"""The sentences in which advice is given: causes, whom was waited for, changes, what the numbers do not know."""
+"""The sentences in which advice is given: waits, causes, changes, what the numbers do not know."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from rlscope.analysis.causes import STANDS_OUT, Cause, CauseTime, cause_times
+from rlscope.analysis.causes import NOTHING, STANDS_OUT, Cause, CauseTime, cause_times
 from rlscope.analysis.changes import Change
-from rlscope.analysis.owner_path import Followed, OwnerPath
+from rlscope.analysis.counted_waits import Wait
+from rlscope.analysis.loop import AFTER, BEFORE, NO_PHASE_PART, loop_breakdown
+from rlscope.analysis.owner_path import SAID, Followed, OwnerPath
 from rlscope.model import COMPILE, NO_OPERATION, STAGES, Category
 from rlscope.text import printable
 
 if TYPE_CHECKING:
     from rlscope.analysis.breakdown import Analysis
 
-#: Smaller shares are not worth a sentence.
-SAID = 0.05
+#: As many operations in no stage are named.
+UNNAMED_SHOWN = 3
+HOW_TO_NAME = (
+    'Name it with `with rlscope.operation("simulation"):` around it, or without an edit with `rlscope record '
+    "--operation simulation=MODULE:FUNCTION`; inference and backpropagation are the other stages"
+)
 #: A stage that has less of a cause is not all of it.
 MOST = 0.99
 TEXTS = {
@@ -26,6 +32,11 @@ TEXTS = {
     Cause.PYTHON: "Python",
     Cause.BACKEND: "the backend's CPU code",
     Cause.LAUNCHES: "CUDA calls",
+}
+LEFT_OUT = {
+    BEFORE: "before the training loop, as starting up",
+    AFTER: "after it, as ending",
+    NO_PHASE_PART: "in no phase",
 }
 #: The category that is entered with each call.
 CALLS = {
@@ -44,12 +55,14 @@ def sentences(
         analysis: of the run.
         path: its owner path.
         causes: of the path, the largest first.
-        changes: to it, the one that could save most first.
+        changes: to it, the one that could save most first; none where threads work beside each other.
     """
     parts = (
+        _unfollowed_sentences(analysis, path, causes),
+        _followed_sentences(path),
+        _beside_sentences(path) if path.works_beside else (),
         _cause_sentences(analysis, path, causes),
-        _waited_sentences(path),
-        _change_sentences(path, changes),
+        () if path.works_beside else _change_sentences(path, changes),
         _limit_sentences(analysis, path, changes),
     )
     return (printable(sentence) for part in parts for sentence in part)
@@ -57,26 +70,27 @@ def sentences(
 
 def _cause_sentences(analysis: "Analysis", path: OwnerPath, causes: Sequence[CauseTime]) -> Iterator[str]:
     first = causes[0]
-    spent = f"{_s(first.seconds)} of {_s(path.total_s)} ({_percent(first.share)}){_where(first)}"
+    spent = f"{_s(first.seconds)} of {_s(path.total_s)} ({_percent(first.share)}){_where(path, first)}"
     spent += _calls(analysis, path, first)
-    if first.share < STANDS_OUT:
+    if path.works_beside:
+        yield f"Of the seconds as they are given to threads, the largest part is {TEXTS[first.cause]}: {spent}."
+    elif first.share < STANDS_OUT:
         yield f"Nothing stands out; the largest part is {TEXTS[first.cause]}: {spent}."
     elif first.share > MOST:
         yield f"Bound by {TEXTS[first.cause]}: {spent}."
     else:
-        times = _times(path.total_s / (path.total_s - first.seconds))
-        yield f"Bound by {TEXTS[first.cause]}: {spent}; without it, at most {times} times as fast."
+        yield f"Bound by {TEXTS[first.cause]}: {spent}; without it, {_speedup(path, first.seconds)}."
     rest = [each for each in causes[1:] if each.share >= SAID]
     if rest:
         listed = (f"{TEXTS[each.cause]} {_s(each.seconds)} ({_percent(each.share)})" for each in rest)
         yield f"Then {', '.join(listed)}."
 
 
-def _where(each: CauseTime) -> str:
-    if each.stage == NO_OPERATION:
+def _where(path: OwnerPath, each: CauseTime) -> str:
+    if each.stage == NO_OPERATION and (each.cause is Cause.SIMULATOR or not path.time.has_loop):
         return ""
     most = "" if each.stage_s > MOST * each.seconds else f"{_s(each.stage_s)} of it "
-    return f", {most}in {each.stage}"
+    return f", {most}in {'no stage' if each.stage == NO_OPERATION else each.stage}"
 
 
 def _calls(analysis: "Analysis", path: OwnerPath, each: CauseTime) -> str:
@@ -91,18 +105,54 @@ def _calls(analysis: "Analysis", path: OwnerPath, each: CauseTime) -> str:
     return f", {calls:,} entries of {_s(own_s / calls)}" if calls > 1 else ""
 
 
-def _waited_sentences(path: OwnerPath) -> Iterator[str]:
+def _beside_sentences(path: OwnerPath) -> Iterator[str]:
+    share = _percent(path.beside_s / path.total_s)
+    yield (
+        f"Two or more threads were busy at once for {_s(path.beside_s)} ({share}), each in an operation of its own. A "
+        "second counts for one of them only, and the run may end with another one, so no factor is given: "
+        "`rlscope analyze --by thread,stage` shows each thread."
+    )
+
+
+def _unfollowed_sentences(analysis: "Analysis", path: OwnerPath, causes: Sequence[CauseTime]) -> Iterator[str]:
+    """What the process waited in, but for nobody whose work is known."""
+    of_process = f" of {path.process}" if len(analysis.processes) > 1 else ""
+    for wait in path.unfollowed:
+        if wait.seconds < SAID * path.total_s:
+            continue
+        calls = f"{wait.count:,} calls of {_s(wait.seconds / wait.count)}" if wait.count > 1 else "1 call"
+        spent = (
+            f"{_s(wait.seconds)} ({_percent(wait.seconds / path.total_s)}){of_process}{_stage_of(path, wait, causes)}"
+        )
+        unknown = " It was for no process whose other end was recorded." if wait.is_for_process else ""
+        gain = "" if path.works_beside else f": without it {_speedup(path, wait.seconds)}"
+        yield f"{wait.function}, {calls}, {spent}{gain}.{unknown}"
+
+
+def _stage_of(path: OwnerPath, wait: Wait, causes: Sequence[CauseTime]) -> str:
+    """Where it was, as far as that is known: which waits were in which stage is not."""
+    if not path.time.has_loop:
+        return ""
+    if wait.between_s > MOST * wait.seconds:
+        return " between stages"
+    if wait.between_s > (1 - MOST) * wait.seconds:
+        return f", {_s(wait.between_s)} of it between stages"
+    waiting = next((each for each in causes if each.cause is Cause.WAITING), None)
+    is_known = waiting is not None and waiting.stage_s > MOST * waiting.seconds and waiting.stage != NO_OPERATION
+    return f" in {waiting.stage}" if waiting is not None and is_known else ""
+
+
+def _followed_sentences(path: OwnerPath) -> Iterator[str]:
     """Whom the process waited for; what these did is in the causes."""
-    shown = [group for group in path.followed if group.wait_s >= SAID * path.total_s]
-    for group in shown:
-        spread = f"; the other {_s(group.spread_s)} of waiting are lock-step, transfer, or want of a core"
+    for group in path.followed:
+        if group.wait_s < SAID * path.total_s:
+            continue
+        others = "the slowest of them, to messages" if len(group.names) > 1 else "messages"
+        spread = f"; the other {_s(group.spread_s)} went to {others} or to too few cores"
         yield (
             f"{path.process} waited {_s(group.wait_s)} for {_names(group)}, which needed {_needed(group)}"
             f"{spread if group.spread_s >= SAID * path.total_s else ''}{_assumed(group)}."
         )
-    for function, seconds in path.unfollowed.items():
-        if seconds >= SAID * path.total_s:
-            yield f"{path.process} waited {_s(seconds)} in {function}, for no process that is known."
 
 
 def _needed(group: Followed) -> str:
@@ -151,20 +201,54 @@ def _limit_sentences(analysis: "Analysis", path: OwnerPath, changes: Sequence[Ch
     """What the numbers do not know."""
     known = {change.stage for change in changes}
     unknown = [stage for stage in STAGES if stage not in known]
-    if unknown:
+    if unknown and not path.works_beside:
         yield f"No time of the path is in {' or '.join(unknown)}, so what a change there could save is not known."
-    unnamed_s = sum(seconds for kind, seconds in path.mix.items() if kind.is_in_no_stage)
-    if len(unknown) < len(STAGES) and unnamed_s >= SAID * path.total_s:
-        yield f"{_s(unnamed_s)} are in no stage, where no change counts them."
-    if not path.has_operations:
-        yield f"No operation or phase was recorded, so all seconds of {path.process} count, starting up too."
-    elif path.left_out_s >= SAID * path.total_s:
-        yield f"Left out are {_s(path.left_out_s)} of {path.process} outside operations, as starting up."
+    yield from _unnamed_sentences(analysis, path)
+    yield from _left_out_sentences(path)
     device_s = sum(seconds for kind, seconds in path.mix.items() if kind.cause in (Cause.GPU, Cause.OVERLAP))
     if device_s >= SAID * path.total_s and analysis.gpu_operations["process"].nunique() > 1:
         yield "Other processes used a device too, so part of its time may be waiting for them."
     if not analysis.complete:
         yield f"The trace is incomplete ({analysis.dropped_events:,} records lost), so seconds may be missing."
+
+
+def _unnamed_sentences(analysis: "Analysis", path: OwnerPath) -> Iterator[str]:
+    """What is in no stage, and how to name it; waiting is named by function, compiling is a cause of its own."""
+    said_elsewhere = (Cause.WAITING, Cause.COMPILATION)
+    unnamed_s = sum(s for kind, s in path.mix.items() if kind.is_in_no_stage and kind.cause not in said_elsewhere)
+    if not path.time.has_loop or unnamed_s < SAID * path.total_s:
+        return
+    rows = loop_breakdown(analysis.breakdown, analysis.outside)
+    rows = rows[(rows["process"] == path.process) & ~rows["stage"].isin(STAGES) & (rows["operation"] != COMPILE)]
+    rows = rows[~rows["category"].isin([Category.SIMULATOR.label, Category.WAIT.label])]
+    by_name = rows.groupby("operation")["seconds"].sum().nlargest(UNNAMED_SHOWN)
+    listed = (
+        f"{'between stages' if name == NO_OPERATION else name} {_s(seconds)}"
+        for name, seconds in by_name.items()
+        if seconds >= (1 - MOST) * path.total_s
+    )
+    what = ", ".join(listed)
+    yield (
+        f"{_s(unnamed_s)} ({_percent(unnamed_s / path.total_s)}) are in no stage{f' ({what})' if what else ''}, so no "
+        f"change covers them. {HOW_TO_NAME}."
+    )
+
+
+def _left_out_sentences(path: OwnerPath) -> Iterator[str]:
+    if not path.time.has_loop:
+        yield f"No operation or phase was recorded, so all seconds of {path.process} count, starting up too."
+        return
+    parts = path.time.left_out.items()
+    said = [f"{_s(seconds)} {LEFT_OUT[part]}" for part, seconds in parts if seconds >= SAID * path.total_s]
+    if said:
+        yield f"Left out of {path.process}: {', and '.join(said)}."
+
+
+def _speedup(path: OwnerPath, seconds: float) -> str:
+    rest_s = path.total_s - seconds
+    if rest_s <= NOTHING * path.total_s:
+        return "nothing is left"
+    return f"at most {_times(path.total_s / rest_s)} times as fast"
 
 
 def _percent(share: float) -> str:

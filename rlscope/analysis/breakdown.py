@@ -15,6 +15,7 @@ from rlscope.analysis.dependencies import dependencies_table, waits_table
 from rlscope.analysis.device_timeline import busy_parts, device_timeline_table
 from rlscope.analysis.devices import devices_of
 from rlscope.analysis.gpu import GPU_COLUMNS, device_work_table, gpu_operations_table, gpu_table
+from rlscope.analysis.loop import outside_table
 from rlscope.analysis.machines_table import machines_table
 from rlscope.analysis.processes import parents, phases_table
 from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep, own_correction, sweep_trace
@@ -32,7 +33,7 @@ THREAD_KEYS = ("process", "thread", *BREAKDOWN_KEYS[1:])
 TRANSITION_KEYS = ("process", "stage", "operation", "from", "to")
 PROCESS_COLUMNS = (
     "process", "machine", "pid", "parent_pid", "parent", "role", "exit_status", "complete", "start_s", "end_s",
-    "wall_s", *CORRECTED_WALL, UNCORRECTABLE,
+    "wall_s", *CORRECTED_WALL, UNCORRECTABLE, "iterations", "threads_in_operations", "beside_s",
 )  # fmt: skip
 TRANSITION_COLUMNS = (*TRANSITION_KEYS, "count", "per_iteration", "per_timestep")
 
@@ -45,20 +46,24 @@ class Analysis:
         directory: the trace.
         processes: one row per process: `process` (unique name), `machine`, `pid`, `parent_pid` (of a recorded parent),
             `parent` (its name, None without one), `role`, `exit_status`, `complete`, `start_s`, `end_s` (from the start
-            of the first process), `wall_s`, the corrected wall time with its interval, and `uncorrectable_s`, overhead
-            that could not be removed.
+            of the first process), `wall_s`, the corrected wall time with its interval, `uncorrectable_s`, overhead
+            that could not be removed, `iterations` that it reported, `threads_in_operations`, how many had any of their
+            own, and `beside_s`, in which two or more of these were busy: in one, and not waiting for another thread.
         breakdown: one row per `process`, `phase`, `stage`, `operation`, `category`, `resource`: `seconds`, and the
             corrected seconds with their interval; these are NaN without a correction. The seconds of a process sum to
             its `wall_s`, the corrected ones to its `corrected_wall_s`.
+        outside: its rows in no operation and no phase once more, one per `process`, `part`, `category` and `resource`:
+            `seconds` `before` the training loop, `in` it or `after` it.
         threads: each thread's own view, with the column `thread` (its number in the process). Empty unless asked for.
             A thread's seconds sum to the time in which it took part.
         phases: one row per `process` and `phase`, `(none)` included: `start_s`, its first begin, and `end_s`, its last
             end, from the start of the first process; `wall_s`, time in which it was the process's phase; of that
             `cpu_s`, `gpu_s` (a device worked for the process: an upper bound where processes share it) and `wait_s`.
         waits: one row per `process`, `phase`, waiting `function` and `stream` ("" if none): `count` of entries, and
-            `wait_s`, which sum to the process's time of category `wait`; `in_operations_s`, of these in any operation.
+            `wait_s`, which sum to the process's time of category `wait`; `in_operations_s`, of these in any operation;
+            `in_loop_s`, of these in operations or between them in the training loop.
         dependencies: one row per `process`, `phase`, process that it waited `on` and `stream` between them: `count` of
-            receives and `wait_s`, split by how often each of several senders sent.
+            calls and `wait_s`, split by how often each of several others sent or received.
         device_timeline: one row per `device` and part of the run from `start_s` to `end_s`: `busy`, the share in which
             it worked for any process, and `reported` utilization; both from 0 to 1, NaN where it was not sampled.
         transitions: one row per `process`, `stage`, `operation`, `from`, `to` (categories): `count`, and the count per
@@ -96,6 +101,7 @@ class Analysis:
     directory: Path
     processes: pd.DataFrame
     breakdown: pd.DataFrame
+    outside: pd.DataFrame
     threads: pd.DataFrame
     phases: pd.DataFrame
     waits: pd.DataFrame
@@ -127,6 +133,7 @@ class Analysis:
             "dropped_events": self.dropped_events,
             "processes": records(self.processes),
             "breakdown": records(self.breakdown),
+            "outside": records(self.outside),
             "transitions": records(self.transitions),
             "machines": records(self.machines),
             "gpu": records(self.gpu[list(GPU_COLUMNS)]),
@@ -190,6 +197,7 @@ def make_analysis(swept: TraceSweep, recover: bool = False, uncorrected: str = N
         directory=swept.trace.directory,
         processes=_processes(swept, corrected),
         breakdown=breakdown,
+        outside=outside_table(swept),
         threads=_threads(swept),
         phases=phases_table(swept, breakdown),
         waits=waits,
@@ -345,6 +353,9 @@ def _processes(swept: TraceSweep, corrected: list[CorrectedProcess] | None) -> p
                 "wall_s": (process.end_ns - process.start_ns) / NS_PER_S,
                 **dict(zip(CORRECTED_WALL, _times(found.wall if found is not None else None), strict=True)),
                 UNCORRECTABLE: found.uncorrectable_s if found is not None else float("nan"),
+                "iterations": (process.found["progress"] or {"iterations": 0})["iterations"],
+                "threads_in_operations": process.found["threads_in_operations"],
+                "beside_s": process.length_ns(process.found["beside_ticks"]) / NS_PER_S,
             }
         )
     table = pd.DataFrame(rows, columns=list(PROCESS_COLUMNS))

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from rlscope.model import COMPILE, NO_OPERATION, NO_PHASE, STAGES, Category, Resource
+from rlscope.analysis.loop import left_out, loop_breakdown, with_loops
+from rlscope.model import COMPILE, STAGES, Category, Resource
 
 
 class Cause(str, Enum):
@@ -105,29 +106,30 @@ class ProcessTime(NamedTuple):
     """The time of a process that counts.
 
     Attributes:
-        mix: its seconds in operations and phases; all of them if it has none of these.
-        left_out_s: the others: starting up, ending.
-        has_operations: or phases.
+        mix: its seconds in operations and phases, and between them in its training loop; all of them if nothing shows
+            where that is.
+        left_out: the others by part, as in `loop.left_out`.
+        has_loop: whether operations, phases or reports of progress show where it is.
     """
 
     mix: Mix
-    left_out_s: float
-    has_operations: bool
+    left_out: Mapping[str, float]
+    has_loop: bool
 
 
-def times_of_processes(breakdown: pd.DataFrame) -> dict[str, ProcessTime]:
+def times_of_processes(breakdown: pd.DataFrame, outside: pd.DataFrame) -> dict[str, ProcessTime]:
     """What counts of each process, corrected where the breakdown is."""
-    is_named = (breakdown["operation"] != NO_OPERATION) | (breakdown["phase"] != NO_PHASE)
-    with_names = set(breakdown.loc[is_named, "process"])
-    corrected = breakdown["corrected_seconds"]
-    seconds = corrected.where(corrected.notna(), breakdown["seconds"]).astype(float)
+    loops = with_loops(breakdown, outside)
+    counted = loop_breakdown(breakdown, outside).where(breakdown["process"].isin(loops), breakdown)
+    corrected = counted["corrected_seconds"]
+    seconds = corrected.where(corrected.notna(), counted["seconds"]).astype(float)
     columns = (breakdown[name] for name in ("process", "stage", "operation", "category", "resource"))
     mixes: dict[str, dict[Kind, float]] = {process: {} for process in breakdown["process"].unique()}
-    left_out_s = dict.fromkeys(mixes, 0.0)
-    for is_in, time_s, process, stage, operation, category, resource in zip(is_named, seconds, *columns, strict=True):
-        if is_in or process not in with_names:
-            kind = Kind(stage, category, cause_of(operation, category, resource))
-            mixes[process][kind] = mixes[process].get(kind, 0.0) + time_s
-        else:
-            left_out_s[process] += time_s
-    return {process: ProcessTime(mix, left_out_s[process], process in with_names) for process, mix in mixes.items()}
+    for time_s, process, stage, operation, category, resource in zip(seconds, *columns, strict=True):
+        kind = Kind(stage, category, cause_of(operation, category, resource))
+        mixes[process][kind] = mixes[process].get(kind, 0.0) + time_s
+    parts = left_out(breakdown, outside)
+    return {
+        process: ProcessTime(mix, parts.get(process, {}) if process in loops else {}, process in loops)
+        for process, mix in mixes.items()
+    }

@@ -32,7 +32,13 @@ class Change:
 
 
 def changes_of(path: OwnerPath) -> tuple[Change, ...]:
-    """Those to stages that have time on the path, the one that could save most first; of others nothing is known."""
+    """Those to stages that have time on the path, the one that could save most first; of others nothing is known.
+
+    None where threads work beside each other: a second counts for one of them, so what the others do may save more or
+    nothing.
+    """
+    if path.works_beside:
+        return ()
     inference, simulation = Removal(path, _is_inference, INFERENCE), Removal(path, _is_simulation, SIMULATION)
     found = (
         _change(path, "batch inference", INFERENCE, "inference took no time", inference.saved_s()),
@@ -61,7 +67,7 @@ def changes_of(path: OwnerPath) -> tuple[Change, ...]:
 
 
 def _change(path: OwnerPath, name: str, stage: str, assumption: str, saving_s: float) -> Change:
-    saving_s = min(max(saving_s, 0.0), path.total_s)
+    saving_s = min(saving_s + path.hidden_s, path.total_s) if saving_s > 0 else 0.0
     rest_s = path.total_s - saving_s
     speedup = path.total_s / rest_s if rest_s > NOTHING * path.total_s else None
     return Change(name, stage, assumption, saving_s, speedup)

@@ -1,7 +1,7 @@
 """The waits of processes that count for advice: for which process each was, as far as that is known."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 
@@ -12,41 +12,77 @@ from rlscope.model import NO_PHASE
 if TYPE_CHECKING:
     from rlscope.analysis.breakdown import Analysis
 
+#: Waits for another thread, as the sweep tells them too (src/analysis/sweep_tables.cpp).
+FOR_THREADS = ("_thread.", "_queue.")
 #: Waits in which no other process has a part: for time, and for other threads.
-WITHOUT_PROCESS = ("time.", "_thread.", "_queue.")
+WITHOUT_PROCESS = ("time.", *FOR_THREADS)
 _STREAM = ["process", "phase", "stream"]
 
 
+class Wait(NamedTuple):
+    """What a process waited in one function, as far as it counts.
+
+    Attributes:
+        function: in which it waited.
+        count: of entries.
+        seconds: of waiting.
+        between_s: of these, in no operation.
+        is_for_process: another process may have a part in it, but which one is not known.
+    """
+
+    function: str
+    count: int
+    seconds: float
+    between_s: float
+    is_for_process: bool
+
+
 class CountedWaits:
-    """The waits in operations and phases; all waits of processes without these.
+    """The waits in training loops; all waits of processes that do not show where theirs is.
 
     Attributes:
         links: seconds that a process waited for each other one, where there are any.
         open_s: seconds that a process waited with no other end, but perhaps for another process.
+        between_s: seconds that a process waited for another one, or perhaps did, between operations: until it is asked
+            to do something, which is not its work.
+        unlinked_s: of these, for an end of a pipe or socket that was not recorded.
+        for_threads_s: seconds that a process waited for another thread of its own.
     """
 
     def __init__(self, analysis: "Analysis", times: Mapping[str, ProcessTime]) -> None:
         """Of the processes in `times`."""
-        self._table = _counted(analysis.waits[analysis.waits["process"].isin(set(times))], times)
         edges = analysis.dependencies
         self._edges = edges[edges["process"].isin(set(times)) & edges["on"].isin(set(times))]
+        linked = set(zip(*(self._edges[name] for name in _STREAM), strict=True))
+        table = _counted(analysis.waits[analysis.waits["process"].isin(set(times))], times)
+        keys = zip(*(table[name] for name in _STREAM), strict=True)
+        self._table = table.assign(is_linked=[key in linked for key in keys])
         self.links = self._find_links(times)
-        without_end = self._table[self._table["is_open"]]
-        self.open_s = without_end.groupby("process")["counted_s"].sum().to_dict()
+        is_for_process = self._table["is_open"] | ((self._table["stream"] != "") & ~self._table["is_send"])
+        self.open_s = self._sums(self._table["is_open"], "counted_s")
+        self.between_s = self._sums(is_for_process | self._table["is_linked"], "between_s")
+        self.unlinked_s = self._sums(is_for_process & ~self._table["is_open"] & ~self._table["is_linked"], "between_s")
+        self.for_threads_s = self._sums(_begins(self._table["function"], FOR_THREADS), "counted_s")
 
-    def not_followed(self, process: str, are_open_followed: bool) -> dict[str, float]:
-        """Seconds that a process waited for none of these processes, by function, the longest first."""
-        waits = self._table[self._table["process"] == process]
-        streams = self._edges.loc[self._edges["process"] == process, "stream"]
-        is_followed = ~waits["is_send"] & waits["stream"].isin(streams)
+    def not_followed(self, process: str, are_open_followed: bool) -> tuple[Wait, ...]:
+        """What a process waited for none of these processes, by function, the longest first."""
+        waits = self._table[(self._table["process"] == process) & ~self._table["is_linked"]]
         if are_open_followed:
-            is_followed |= waits["is_open"]
-        rest = waits[~is_followed].groupby("function")["counted_s"].sum().sort_values(ascending=False)
-        return {str(function): float(seconds) for function, seconds in rest.items()}
+            waits = waits[~waits["is_open"]]
+        by_function = waits.groupby("function")[["counted", "counted_s", "between_s"]].sum()
+        rows = by_function.sort_values("counted_s", ascending=False).itertuples()
+        return tuple(
+            Wait(str(name), round(count), seconds, between_s, not str(name).startswith(WITHOUT_PROCESS))
+            for name, count, seconds, between_s in rows
+        )
+
+    def _sums(self, rows: "pd.Series[bool]", column: str) -> dict[str, float]:
+        sums: dict[str, float] = self._table[rows].groupby("process")[column].sum().to_dict()
+        return sums
 
     def _find_links(self, times: Mapping[str, ProcessTime]) -> dict[str, dict[str, float]]:
-        received = self._table[~self._table["is_send"]].groupby(_STREAM)[["wait_s", "counted_s"]].sum()
-        shares = (received["counted_s"] / received["wait_s"]).fillna(0.0).to_dict()
+        waited = self._table.groupby(_STREAM)[["wait_s", "counted_s"]].sum()
+        shares = (waited["counted_s"] / waited["wait_s"]).fillna(0.0).to_dict()
         links: dict[str, dict[str, float]] = {process: {} for process in times}
         columns = (self._edges[name] for name in (*_STREAM, "on", "wait_s"))
         for process, phase, stream, on, wait_s in zip(*columns, strict=True):
@@ -57,18 +93,29 @@ class CountedWaits:
 
 
 def _counted(waits: pd.DataFrame, times: Mapping[str, ProcessTime]) -> pd.DataFrame:
-    """With `counted_s`, `is_send` and `is_open`: it has no other end, but another process may have a part in it."""
-    has_operations = waits["process"].map({process: time.has_operations for process, time in times.items()})
-    is_whole = (waits["phase"] != NO_PHASE) | ~has_operations.astype(bool)
-    counted_s = waits["in_operations_s"].mask(is_whole, waits["wait_s"])
+    """With what counts, the last column: it has no other end, but another process may have a part in it.
+
+    `counted_s` are the seconds that count, `between_s` those of them in no operation, `counted` how many entries count.
+    """
+    has_loop = waits["process"].map({process: time.has_loop for process, time in times.items()})
+    is_whole = (waits["phase"] != NO_PHASE) | ~has_loop.astype(bool)
+    counted_s = waits["in_loop_s"].mask(is_whole, waits["wait_s"])
+    between_s = (counted_s - waits["in_operations_s"]).mask(is_whole, 0.0)
     # While a device works or something is compiled, the breakdown's time has another cause than waiting.
     sums = counted_s.groupby(waits["process"]).sum()
     shares = {
         process: min(1.0, waiting_s(times[process].mix) / whole_s) if whole_s > 0 else 0.0
         for process, whole_s in sums.items()
     }
+    share = waits["process"].map(shares).astype(float)
     return waits.assign(
-        counted_s=counted_s * waits["process"].map(shares).astype(float),
+        counted_s=counted_s * share,
+        between_s=between_s * share,
+        counted=(waits["count"] * counted_s / waits["wait_s"]).fillna(0.0),
         is_send=waits["function"].map(sends).astype(bool),
-        is_open=(waits["stream"] == "") & ~waits["function"].str.startswith(WITHOUT_PROCESS).astype(bool),
+        is_open=(waits["stream"] == "") & ~_begins(waits["function"], WITHOUT_PROCESS),
     )
+
+
+def _begins(functions: "pd.Series[str]", beginnings: tuple[str, ...]) -> "pd.Series[bool]":
+    return functions.str.startswith(beginnings).astype(bool)

@@ -8,13 +8,15 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from rlscope.analysis.causes import Cause, Kind, Mix, ProcessTime, times_of_processes, waiting_s
-from rlscope.analysis.counted_waits import CountedWaits
+from rlscope.analysis.counted_waits import CountedWaits, Wait
 from rlscope.model import Category
 
 if TYPE_CHECKING:
     from rlscope.analysis.breakdown import Analysis
 
 INFRASTRUCTURE = "infrastructure"
+#: Smaller shares are not worth a sentence.
+SAID = 0.05
 #: What tells processes apart that do the same, read backwards: a number, a process id, or both. Backwards there is one
 #: way to read it; forwards every way to split the digits is tried, which takes time exponential in their number.
 _NUMBERS_BACKWARDS = re.compile(r"(?:(?:\d+#?|\)\d+\()[ _-]*)*")
@@ -49,8 +51,8 @@ class Followed:
     Attributes:
         names: of the processes.
         wait_s: how long it waited for them.
-        works: what each of them did in operations and phases without waiting for others on the way back, in the order
-            of `names`; all that it did, if it has neither.
+        works: what each of them did in its training loop without waiting for others on the way back or, between
+            operations, for being asked; in the order of `names`; all that it did, if nothing shows where the loop is.
         assumed_s: of `wait_s`, what has no recorded other end.
     """
 
@@ -85,33 +87,49 @@ class OwnerPath(Work):
     """The seconds of the process that paces a run, waits replaced by what was done meanwhile.
 
     Attributes:
-        process: that paces it: of all, the one with most seconds in operations and phases.
+        process: that paces it: of those that report progress, or else of all, the one with most seconds in its loop,
+            but for waiting to be asked.
         reached: the work of all that were followed, each after those that it waited for: a chain of them may be longer
             than calls can be nested.
-        unfollowed: seconds of its waits that were not followed, by function, the longest first.
-        left_out_s: its seconds in no operation and no phase.
-        has_operations: or phases; without, all its seconds count.
+        unfollowed: its waits that were not followed, by function, the longest first.
+        time: its own, with what was left out.
+        beside_s: seconds in which two or more threads of it, or of those that were followed, were busy at once.
+        hidden_s: the most that a thread of it may have done while the second was another one's.
     """
 
     process: str
     reached: tuple[Work, ...]
-    unfollowed: Mapping[str, float]
-    left_out_s: float
-    has_operations: bool
+    unfollowed: tuple[Wait, ...]
+    time: ProcessTime
+    beside_s: float
+    hidden_s: float
+
+    @property
+    def works_beside(self) -> bool:
+        """Whether so much was done beside that removing a second of the path may shorten the run by nothing."""
+        return self.beside_s >= SAID * self.total_s
 
 
 def owner_path(analysis: "Analysis") -> OwnerPath | None:
     """Of a run; None if no process took time."""
     roles = zip(analysis.processes["process"], analysis.processes["role"], strict=True)
     served = {process for process, role in roles if role != INFRASTRUCTURE}
-    times = {process: time for process, time in times_of_processes(analysis.breakdown).items() if process in served}
-    with_operations = {process for process, time in times.items() if time.has_operations}
+    times = times_of_processes(analysis.breakdown, analysis.outside)
+    times = {process: time for process, time in times.items() if process in served}
+    with_loops = {process for process, time in times.items() if time.has_loop}
     # In the order of the table, so that of two that are equal it is always the same one.
-    candidates = [process for process in times if process in with_operations or not with_operations]
-    root = max(candidates, key=lambda process: sum(times[process].mix.values()), default=None)
+    candidates = [process for process in times if process in with_loops or not with_loops]
+    follower = _Follower(analysis, times)
+    reporting = {
+        process
+        for process, iterations in zip(analysis.processes["process"], analysis.processes["iterations"], strict=True)
+        if iterations > 0
+    }
+    paced = [process for process in candidates if process in reporting] or candidates
+    root = max(paced, key=follower.busy_s, default=None)
     if root is None or sum(times[root].mix.values()) <= 0:
         return None
-    return _Follower(analysis, times).path_from(root, set(candidates))
+    return follower.path_from(root, set(candidates))
 
 
 class _Follower:
@@ -120,6 +138,11 @@ class _Follower:
     def __init__(self, analysis: "Analysis", times: Mapping[str, ProcessTime]) -> None:
         self._times = times
         self._waits = CountedWaits(analysis, times)
+        self._threads = analysis.processes.set_index("process")[["beside_s", "threads_in_operations"]]
+
+    def busy_s(self, process: str) -> float:
+        """Seconds of a process in its loop, but for those in which it waited between operations to be asked."""
+        return sum(self._times[process].mix.values()) - self._waits.between_s.get(process, 0.0)
 
     def path_from(self, root: str, candidates: Set[str]) -> OwnerPath:
         """Its waits without another end were for some of the candidates, if there are any but itself."""
@@ -143,9 +166,15 @@ class _Follower:
             process=root,
             reached=tuple(works.values()),
             unfollowed=self._waits.not_followed(root, any(group.assumed_s > 0 for group in groups)),
-            left_out_s=time.left_out_s,
-            has_operations=time.has_operations,
+            time=time,
+            beside_s=float(self._threads.loc[[root, *works], "beside_s"].sum()),
+            hidden_s=sum(map(self._hidden_s, (root, *works))),
         )
+
+    def _hidden_s(self, process: str) -> float:
+        """What a thread may have done while another one was busy, or while two waited, one of them for the other."""
+        beside_s, threads = self._threads.loc[process]
+        return float(beside_s) + (self._waits.for_threads_s.get(process, 0.0) if threads > 1 else 0.0)
 
     @staticmethod
     def _ends_of_open(waited_for: Mapping[str, float], candidates: Set[str]) -> Set[str]:
@@ -167,7 +196,7 @@ class _Follower:
         """What a process did while it did not wait for those through which it was reached."""
         links, mix = self._waits.links[process], self._times[process].mix
         farther = {other: s for other, s in links.items() if distances.get(other, 0) > distances[process]}
-        waited_s = sum(links.values()) + self._waits.open_s.get(process, 0.0)
+        waited_s = sum(links.values()) + self._waits.open_s.get(process, 0.0) + self._waits.unlinked_s.get(process, 0.0)
         own, groups, waits = _without_waits(mix, waited_s), _groups(farther, works, 0.0, set()), _by_stage(mix)
         return Work(own, groups, waits, _joined(own, groups, waits))
 

@@ -16,7 +16,7 @@ from rlscope.cli.correction import chosen, correct_option, correction_lines
 from rlscope.cli.counter_lines import counter_lines, counters_shown
 from rlscope.cli.counter_warning import warn_of_counters
 from rlscope.cli.machines import machine_lines
-from rlscope.cli.processes import TOTALS, phases_shown, process_lines, process_tree, waited_for
+from rlscope.cli.processes import TOTALS, phases_shown, process_lines, process_tree, waited_for, waits_shown
 from rlscope.cli.progress import progress_bar
 from rlscope.cli.tables import rich_table, seconds_text
 from rlscope.errors import UsageError
@@ -170,10 +170,14 @@ def _print_processes(console: Console, analyses: Sequence[Analysis]) -> None:
     ]
     if lines:
         console.print("\n".join(lines), end="\n\n", soft_wrap=True, highlight=False, markup=False)
+    waits = _joined(analyses, [waits_shown(analysis) for analysis in analyses])
+    if len(waits):
+        longest = waits.nlargest(EDGES_SHOWN, "wait_s")
+        console.print(rich_table("Waits", _without_trivial(longest)))
     edges = _joined(analyses, [waited_for(analysis) for analysis in analyses])
     if len(edges):
         rest = len(edges) - EDGES_SHOWN
-        longest = edges.nlargest(EDGES_SHOWN, "wait_s").rename(columns={"count": "receives"})
+        longest = edges.nlargest(EDGES_SHOWN, "wait_s").rename(columns={"count": "calls"})
         console.print(rich_table("Who waited for whom", longest))
         if rest > 0:
             console.print(f"The {EDGES_SHOWN} longest waits, {rest} more with --json\n", highlight=False)

@@ -11,6 +11,8 @@ from rlscope.trace.reader import Trace
 
 AUTO = "auto"
 NONE = "none"
+#: A smaller share of the overhead that stays is not worth a line.
+LEAST_SAID = 0.01
 
 correct_option = click.option(
     "--correct",
@@ -44,6 +46,7 @@ def correction_lines(analysis: Analysis) -> list[str]:
     ))  # fmt: skip
     lines = [f"recording added {added} % ({low}-{high}), removed; calibration: {found.source}"]
     uncorrectable_s = analysis.processes["uncorrectable_s"].sum()
-    if uncorrectable_s > 0:
+    overhead_s = (analysis.processes["wall_s"] - analysis.processes["corrected_wall_s"]).sum() + uncorrectable_s
+    if uncorrectable_s > LEAST_SAID * overhead_s:
         lines.append(f"{uncorrectable_s:.3g} s of it passed beside other threads' work or in waits, and stay")
     return [*lines, *found.notes]

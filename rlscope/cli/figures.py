@@ -22,12 +22,14 @@ class Workload:
     Attributes:
         name: the trace's, with the process's where the trace has several.
         breakdown: the process's rows of the analysis.
+        outside: the same.
         transitions: the same.
         extrapolated_s: length of the whole training, None where nothing reported progress.
     """
 
     name: str
     breakdown: pandas.DataFrame
+    outside: pandas.DataFrame
     transitions: pandas.DataFrame
     extrapolated_s: float | None
 
@@ -62,6 +64,7 @@ def workloads(analyses: dict[str, Analysis]) -> list[Workload]:
                 Workload(
                     name if len(processes) == 1 else f"{name}: {process}",
                     analysis.breakdown[analysis.breakdown["process"] == process],
+                    analysis.outside[analysis.outside["process"] == process],
                     analysis.transitions[analysis.transitions["process"] == process],
                     analysis.extrapolated_s if len(processes) == 1 else None,
                 )
@@ -79,8 +82,8 @@ class BreakdownView:
 
 
 def published_view(shown: Iterable[Workload]) -> BreakdownView:
-    """Training in the published three stages; processes without any of it are not shown."""
-    folded = [(workload, fold_breakdown(workload.breakdown)) for workload in shown]
+    """Training in the published three stages, and between them; processes without any of it are not shown."""
+    folded = [(workload, fold_breakdown(workload.breakdown, workload.outside)) for workload in shown]
     training = [(workload, fold) for workload, fold in folded if len(fold.rows)]
     # One axis, one meaning: seconds of whole trainings only where the length of every training is known.
     known = all(workload.extrapolated_s is not None for workload, _ in training)

@@ -16,7 +16,7 @@ from rlscope.cli.operations import named_operations
 from rlscope.cli.utilization import sampled
 from rlscope.errors import RLScopeError, UsageError
 from rlscope.record.clock_server import ClockServer
-from rlscope.record.config import LAYERS, TRACE_VARIABLE, RecordConfig
+from rlscope.record.config import HOW_TO_REPORT, LAYERS, TRACE_VARIABLE, RecordConfig
 from rlscope.record.trace_directory import (
     begin_trace,
     end_trace,
@@ -155,7 +155,7 @@ def record(
     if unsampled is not None:
         _say(f"utilisation was not sampled to the end: {unsampled}")
     with _saying("what was recorded cannot be counted"), _interruptible():
-        _say(_summary(directory, output))
+        _say(_summary(directory, output, config))
     _end_as(status)
 
 
@@ -279,7 +279,7 @@ def _is_running(process_file: Path) -> bool:
     return Path("/proc", process_file.name.split("-")[0]).exists()
 
 
-def _summary(directory: Path, shown: Path) -> str:
+def _summary(directory: Path, shown: Path, config: RecordConfig) -> str:
     """The line that recording ends with; before it, says which named operations were never met."""
     from rlscope.analysis.named_operations import unmet_operations
     from rlscope.analysis.sweep import sweep_trace
@@ -293,7 +293,7 @@ def _summary(directory: Path, shown: Path) -> str:
     try:
         swept = sweep_trace(open_trace(directory, recover=True), recover=True)
     except RLScopeError as error:
-        return f"nothing was recorded: {error}"
+        return f"nothing was recorded: {'; '.join(read_unrecorded(directory)) or error}"
     found = [process.found for process in swept.processes]
     events = sum(sum(process["events"].values()) for process in found)
     on_gpus = sum(process["events"][kind] for process in found for kind in DEVICE_EVENTS)
@@ -304,6 +304,8 @@ def _summary(directory: Path, shown: Path) -> str:
     incomplete = f" Incomplete: {swept.why[0]}." if swept.why else ""
     for line in unmet_operations(swept.processes):
         _say(line)
+    if config.max_iterations is not None and all(process["progress"] is None for process in found):
+        incomplete += f" No iteration was reported, so --max-iterations ended nothing: {HOW_TO_REPORT}."
     return (
         f"{events:,} events{gpu}{where}, {size / 1e6:.1f} MB, {dropped:,} dropped.{incomplete} "
         f"Look at it: rlscope report {shown} -o report"

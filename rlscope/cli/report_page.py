@@ -12,15 +12,15 @@ from rlscope.analysis.utilization import binned_utilization, read_utilization
 from rlscope.cli.advice import advice_lines
 from rlscope.cli.correction import correction_lines
 from rlscope.cli.counter_lines import counter_lines, counters_shown
-from rlscope.cli.figures import Workload, complete_view, published_view, transitions_view, workloads
+from rlscope.cli.figures import BreakdownView, Workload, complete_view, published_view, transitions_view, workloads
 from rlscope.cli.machines import machine_lines
-from rlscope.cli.processes import TOTALS, phases_shown, process_lines, process_tree, waited_for
+from rlscope.cli.processes import TOTALS, phases_shown, process_lines, process_tree, waited_for, waits_shown
 from rlscope.plots.breakdown import breakdown_figure
 from rlscope.plots.counters import counter_bars, counters_figure
 from rlscope.plots.device_timeline import device_timeline_figure
 from rlscope.plots.page import FIGURE_FORMATS, Page
 from rlscope.plots.processes import process_view
-from rlscope.plots.style import save_figure
+from rlscope.plots.style import BETWEEN_STAGES, save_figure
 from rlscope.plots.tables import write_csv
 from rlscope.plots.transitions import transitions_figure
 from rlscope.plots.utilization import utilization_figure
@@ -34,7 +34,7 @@ UTILIZATION_BINS = 600
 MOST_DRAWN = 64
 #: The use of processor cores has a figure of its own.
 NO_CORES = pandas.DataFrame(columns=["start_s", "end_s", "utilization"])
-RECORDED = "Figures show times as they were recorded; the tables have them corrected as well, where they are."
+RECORDED = "Figures: as recorded. Tables: also with recording cost removed, where that is known."
 
 
 def write_report(analyses: dict[str, Analysis], output: Path) -> None:
@@ -79,14 +79,25 @@ def add_training(page: Page, shown: list[Workload], output: Path) -> None:
     if view.table.empty:
         page.paragraph("No process spent time in simulation, inference, backpropagation or a training loop.")
         return
-    page.paragraph(
-        "Time outside any operation of the training loop belongs to backpropagation here, waiting to Python. "
-        f"Left out: {view.left_out_s:.3g} s recorded outside training (starting up, ending)."
-    )
+    page.paragraph(training_text(view, len(shown)))
     save(breakdown_figure(view.table, "percent", time=view.time), view.table, output, "breakdown_percent")
     page.figure("breakdown_percent", "Share of training time per stage, category and resource.")
     save(breakdown_figure(view.table, "seconds", time=view.time), view.table, output, "breakdown_seconds")
     page.figure("breakdown_seconds", f"{view.time} per stage, category and resource.")
+
+
+def training_text(view: BreakdownView, processes: int) -> str:
+    """How the figures of training read."""
+    folded = "In these figures waiting counts as Python"
+    if BETWEEN_STAGES in set(view.table["stage"]):
+        folded = (
+            "In these figures waiting inside a stage counts as Python. Time of the training loop in no stage is "
+            "a bar of its own, with its waiting"
+        )
+    else:
+        folded += ", and time of a `training_loop` in no stage as backpropagation"
+    whose = f", of all {processes} processes together" if processes > 1 else ""
+    return f"{folded}. Left out: {view.left_out_s:.3g} s before and after training{whose}."
 
 
 def add_everything(page: Page, shown: list[Workload], output: Path) -> None:
@@ -146,6 +157,11 @@ def add_processes(page: Page, analysis: Analysis, output: Path, ending: str) -> 
         page.paragraph("Phases of each process, with the time in no phase")
         page.table(phases)
         link(page, phases, output, f"phases{ending}")
+    waits = waits_shown(analysis)
+    if len(waits):
+        page.paragraph(f"What processes waited in: the {min(ROWS_SHOWN, len(waits))} longest waits")
+        page.table(waits.head(ROWS_SHOWN))
+        link(page, waits, output, f"waits{ending}")
     edges = waited_for(analysis)
     if len(edges):
         page.paragraph(f"Who waited for whom, by pipes and sockets: the {min(ROWS_SHOWN, len(edges))} longest waits")

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import pandas
 
+from rlscope.analysis.loop import loop_breakdown
 from rlscope.model import NO_OPERATION, STAGES, TRAINING_LOOP, Category, Resource
-from rlscope.plots.style import GPU_ONLY
+from rlscope.plots.style import BETWEEN_STAGES, GPU_ONLY
 
 PUBLISHED_TRANSITIONS = (Category.BACKEND.label, Category.CUDA.label, Category.SIMULATOR.label)
 
@@ -16,15 +17,15 @@ class Folded:
 
     Attributes:
         rows: stage, category, resource, seconds; one row for each combination that took time.
-        left_out_s: seconds in no operation of training: starting up, building the model, ending.
+        left_out_s: seconds outside training: starting up, building the model, ending.
     """
 
     rows: pandas.DataFrame
     left_out_s: float
 
 
-def fold_breakdown(breakdown: pandas.DataFrame) -> Folded:
-    """Fold a breakdown as the published figures do.
+def fold_breakdown(breakdown: pandas.DataFrame, outside: pandas.DataFrame | None = None) -> Folded:
+    """Fold a breakdown of one process as the published figures do.
 
     ============================  ====================
     in the analysis               in the figure
@@ -35,14 +36,29 @@ def fold_breakdown(breakdown: pandas.DataFrame) -> Folded:
     category wait                 python
     any category, resource gpu    gpu (without a hatch)
     ============================  ====================
+
+    In a loop of one's own no operation says what is training. With `outside`, what is in no stage there is a bar of its
+    own, BETWEEN_STAGES, whose waits stay waits: no stage is drawn longer than it was.
+
+    Args:
+        breakdown: rows of the analysis.
+        outside: the analysis's table; None to leave out what is in no stage in any case.
     """
-    outside = breakdown["stage"] == NO_OPERATION
-    rows = breakdown.loc[~outside, ["stage", "category", "resource", "seconds"]].copy()
+    whole_s = float(breakdown["seconds"].sum())
+    rows = breakdown
+    if outside is not None and TRAINING_LOOP not in set(rows["stage"]) and rows["stage"].isin(STAGES).any():
+        rows = loop_breakdown(rows, outside)
+        rows = rows.assign(stage=rows["stage"].replace(NO_OPERATION, BETWEEN_STAGES))
+    is_shown = (rows["stage"] != NO_OPERATION) & (rows["seconds"] > 0)
+    rows = rows.loc[is_shown, ["stage", "category", "resource", "seconds"]].copy()
+    is_between = rows["stage"] == BETWEEN_STAGES
+    between, rows = rows[is_between], rows[~is_between].copy()
     rows["stage"] = rows["stage"].replace(TRAINING_LOOP, "backpropagation")
     rows["resource"] = rows["resource"].replace(Resource.IDLE.value, Resource.CPU.value)
     rows["category"] = rows["category"].replace(Category.WAIT.label, Category.PYTHON.label)
+    rows = pandas.concat([rows, between])
     folded = gpu_only(rows).groupby(["stage", "category", "resource"], as_index=False)["seconds"].sum()
-    return Folded(folded, float(breakdown.loc[outside, "seconds"].sum()))
+    return Folded(folded, max(0.0, whole_s - float(folded["seconds"].sum())))
 
 
 def gpu_only(rows: pandas.DataFrame) -> pandas.DataFrame:

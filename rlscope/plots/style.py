@@ -39,11 +39,14 @@ CATEGORY_LABELS = {
     Category.SIMULATOR.label: "Simulator",
     Category.WAIT.label: "Wait",
 }
+#: What of a training loop is in no stage.
+BETWEEN_STAGES = "between stages"
 STAGE_LABELS = {
     "backpropagation": "Backpropagation",
     "inference": "Inference",
     "simulation": "Simulation",
     TRAINING_LOOP: "Training loop",
+    BETWEEN_STAGES: "Between stages",
     NO_OPERATION: "No operation",
 }
 # Bottom to top of a bar; legends list the same from top to bottom.

@@ -8,6 +8,7 @@ from pathlib import Path
 from rlscope.trace.manifest import write_in_one_step
 
 CONFIG_NAME = "config.json"
+HOW_TO_REPORT = "call rlscope.report_progress(timesteps=...) once per iteration of your loop"
 #: The only variable that the recorder reads: the directory of the trace that this process belongs to.
 TRACE_VARIABLE = "RLSCOPE_TRACE"
 LAYERS = ("simulator", "backend", "cuda", "wait")
@@ -55,6 +56,12 @@ class RecordConfig:
     clock: ClockSource | None = None
     counters: tuple[str, ...] = ()
     operations: tuple[str, ...] = ()
+
+    @property
+    def iteration_options(self) -> str:
+        """The options that count iterations, as the user gave them; empty if none was given."""
+        given = ["--delay-iterations"] * (self.delay_iterations > 0)
+        return " and ".join(given + ["--max-iterations"] * (self.max_iterations is not None))
 
     def save(self, directory: Path) -> None:
         """Writes config.json into `directory`, in one step that no reader sees half of."""

@@ -22,14 +22,15 @@ from rlscope.model import Category
 from rlscope.record import progress
 from rlscope.record.boot import boot_id
 from rlscope.record.boundary import Boundary, intercept, intercept_container, native_functions, resolve
-from rlscope.record.config import ClockSource, RecordConfig
+from rlscope.record.config import HOW_TO_REPORT, ClockSource, RecordConfig
 from rlscope.record.cupti import NSIGHT_COMPUTE_VARIABLE, cupti_directories
 from rlscope.record.hooks import Hooks
 from rlscope.record.import_hooks import ImportHooks
+from rlscope.record.iteration_watch import IterationWatch
 from rlscope.record.named_operations import NamedOperations
 from rlscope.record.started_as import is_worker, known_properties
 from rlscope.record.unrecordable import UnrecordableChildren
-from rlscope.trace.manifest import note_unrecorded
+from rlscope.trace.manifest import note_unrecorded, read_manifest
 
 if TYPE_CHECKING:
     from rlscope.record.clock_exchange import RemoteClock
@@ -70,6 +71,7 @@ class Recorder:
         self._wrapped: list[tuple[ModuleType | type, Category]] = []
         self._is_worker = is_worker()
         self._remote_clock: RemoteClock | None = None
+        self._watch: IterationWatch | None = None
 
     def start(self) -> None:
         """Hooks into the program; records at once unless iterations are to be skipped first.
@@ -92,6 +94,11 @@ class Recorder:
             for profiler in PROFILERS:
                 for module in profiler.modules:
                     self._imports.after_import(module, functools.partial(self._hooks.lend_cupti, hook=profiler))
+        options = self.config.iteration_options
+        if options and not self._is_worker:
+            self._watch = IterationWatch(options)
+            if self.config.auto:
+                self._imports.after_import("torch", self._watch.follow_optimizers)
         if self._is_delayed():
             _native.arm()
         else:
@@ -100,6 +107,8 @@ class Recorder:
     def stop(self) -> None:
         """Completes the trace of this process and puts everything back."""
         progress.listener = None
+        self._end_watch()
+        self._note_delay()
         self._stop_writing(END_STOPPED)
         self._imports.remove()
         self._named_operations.remove()
@@ -108,6 +117,7 @@ class Recorder:
 
     def on_progress(self, timesteps: int, total_timesteps: int, is_baseline: bool) -> None:
         """Records an iteration, and starts or ends the recording where a limit says so."""
+        self._end_watch()
         if is_baseline:  # from a library that knows its operations: nothing needs to be guessed
             self._single_file_scripts.remove()
         self._iterations_seen += not is_baseline
@@ -147,6 +157,7 @@ class Recorder:
         """The child records into a file of its own, with what the parent had intercepted."""
         self._process_name = None
         self._is_worker = True
+        self._end_watch()
         self._remote_clock = None  # the parent has asked for this machine
         if self._is_writing:
             self._write_file()
@@ -156,6 +167,23 @@ class Recorder:
         self._process_name = process_name
         if _native.is_recording():
             _native.write_properties(json.dumps({"process_name": process_name}))
+
+    def _end_watch(self) -> None:
+        if self._watch is not None:
+            self._watch.end()
+            self._watch = None
+
+    def _note_delay(self) -> None:
+        """Says in the trace why the command itself is not part of it, if it reported too few iterations."""
+        is_main = read_manifest(self.directory).get("main_pid") == os.getpid()
+        if self._is_delayed() and self._started_ns == 0 and is_main:
+            wanted, seen = self.config.delay_iterations, self._iterations_seen
+            with contextlib.suppress(OSError):
+                note_unrecorded(
+                    self.directory,
+                    f"recording was to start after {wanted} iteration{'s' * (wanted > 1)}, but {seen} "
+                    f"{'was' if seen == 1 else 'were'} reported; {HOW_TO_REPORT}",
+                )
 
     def _is_delayed(self) -> bool:
         """Only a process that reports iterations can count them: workers record from their start."""

@@ -337,6 +337,7 @@ Owned to_dict(const TraceFile& file, const SweepResult& result, bool by_thread) 
   put(dict.get(), "tasks", tasks(result));
   put(dict.get(), "outside", outside(result));
   put(dict.get(), "beside_ticks", number(result.beside_ticks));
+  put(dict.get(), "threads_in_operations", number(result.threads_in_operations));
   put(dict.get(), "cuda_calls", cuda_calls(result));
   put(dict.get(), "gpu", devices(result));
   put(dict.get(), "gpu_operations", device_operations(result));

@@ -72,7 +72,9 @@ struct Thread {
   bool is_fresh = true;  // no chunk was seen yet
   Scope scope = 0;                            // its own; 0: it has the main thread's
   uint64_t boundaries = 0;                    // open boundary frames
-  bool works = false;  // in an operation of its own, and not blocked; known while there are other threads
+  // In an operation of its own, and not waiting for another thread; known while there are several.
+  bool is_busy = false;
+  bool was_in_operation = false;
   LoopMark outermost = LoopMark::kOperation;  // which its outermost operation is, while it is in one
   size_t slot = 0;                            // its place in threads_, next_ticks_ and owner_keys_
   uint64_t events = 0;
@@ -157,7 +159,7 @@ class Sweep {
   void wait_changed();
   void thread_changed(Thread& thread);
   void mark_loop(LoopMark mark);
-  void note_work(Thread& thread);
+  void note_busy(Thread& thread);
   void set_scope(Thread& thread, Scope scope);
   void phases_changed();
   void choose_owner();
@@ -193,9 +195,10 @@ class Sweep {
   WaitSum* wait_sum_ = nullptr;  // to which the time since wait_since_ belongs, while the process waits
   uint64_t wait_since_ = 0;
   bool waits_in_operation_ = false;  // since then
-  size_t working_ = 0;  // threads, while there are several
+  size_t busy_ = 0;  // threads, while there are several
   uint64_t beside_ticks_ = 0;
-  uint64_t beside_since_ = 0;  // while more than one works
+  uint64_t beside_since_ = 0;  // while more than one is busy
+  uint64_t threads_in_operations_ = 0;
   uint64_t cell_is_rare_ = 0;  // kFirstWait while a device works or a wait is to be added up, so that one look finds all
   std::map<uint32_t, StreamSummary> streams_;
   std::optional<ProgressSummary> progress_;
@@ -357,7 +360,7 @@ void Sweep::renumber() {
   for (size_t slot = 0; slot < threads_.size(); slot++) {
     threads_[slot]->slot = slot;
     owner_keys_[slot] = owner_key(*threads_[slot]);
-    note_work(*threads_[slot]);
+    note_busy(*threads_[slot]);
   }
 }
 
@@ -544,7 +547,7 @@ inline uint64_t Sweep::owner_key(const Thread& thread) const {
     uint64_t before = owner_keys_[thread.slot];
     uint64_t key = owner_key(thread);
     owner_keys_[thread.slot] = key;
-    note_work(thread);
+    note_busy(thread);
     // Among few, looking at all is cheaper than branches that depend on how the threads interleave.
     if (owner_keys_.size() <= kFewThreads || (&thread == owner_ && key > before)) {
       choose_owner();
@@ -595,14 +598,14 @@ void Sweep::mark_loop(LoopMark mark) {
   tables_.mark_loop(mark);
 }
 
-// To be called whenever a thread may have begun or ended to work.
-inline void Sweep::note_work(Thread& thread) {
-  bool works = thread.scope != 0 && !is_blocked(thread.category());
-  if (works == thread.works) return;
-  if (working_ > 1) beside_ticks_ += now_ - beside_since_;
+// To be called whenever a thread may have become busy or ceased to be.
+inline void Sweep::note_busy(Thread& thread) {
+  bool is_busy = thread.scope != 0 && !tables_.is_for_thread(thread.boundary >> kWaitShift);
+  if (is_busy == thread.is_busy) return;
+  if (busy_ > 1) beside_ticks_ += now_ - beside_since_;
   beside_since_ = now_;
-  thread.works = works;
-  working_ += works ? 1 : -1;
+  thread.is_busy = is_busy;
+  busy_ += is_busy ? 1 : -1;
 }
 
 void Sweep::set_scope(Thread& thread, Scope scope) {
@@ -610,13 +613,15 @@ void Sweep::set_scope(Thread& thread, Scope scope) {
   if (before == 0) {
     bool is_loop = static_cast<Stage>(scope % kStages) == Stage::kTrainingLoop;
     thread.outermost = is_loop ? LoopMark::kTrainingLoop : LoopMark::kOperation;
+    threads_in_operations_ += !thread.was_in_operation;
+    thread.was_in_operation = true;
   }
   if ((before == 0) != (scope == 0)) mark_loop(thread.outermost);
   if (thread.is_main && threads_.size() > 1) {
     // Threads without an operation of their own have the main thread's.
     if (options_.by_thread) charge_all();
     thread.scope = scope;
-    note_work(thread);
+    note_busy(thread);
     if ((before == 0) != (scope == 0)) {
       for (const auto& other : threads_) owner_keys_[other->slot] = owner_key(*other);
       choose_owner();
@@ -685,8 +690,9 @@ SweepResult Sweep::result() {
   for (const auto& thread : threads_) {
     if (thread->scope != 0) mark_loop(thread->outermost);
   }
-  if (working_ > 1) beside_ticks_ += now_ - beside_since_;
+  if (busy_ > 1) beside_ticks_ += now_ - beside_since_;
   result.beside_ticks = beside_ticks_;
+  result.threads_in_operations = threads_in_operations_;
   tables_.write(file_.names(), result);
   result.tasks = tasks_.rows(file_.names());
   tables_.write_devices(file_, *devices_, result);

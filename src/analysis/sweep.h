@@ -134,8 +134,8 @@ struct WaitRow {
   uint64_t ticks_in_loop;        // of these, in operations or in the training loop
 };
 
-// Where time lies that is in no operation. The training loop goes from the first `training_loop` to its last end; without
-// one, from the first begin of an operation to the last end of one. A report of progress stretches it.
+// Where time in no operation lies. The training loop goes from the first `training_loop` to its last end; without one,
+// from the first begin of an operation to the last end of one; a report of progress counts as either.
 enum class LoopPart : uint8_t { kBefore, kIn, kAfter };
 
 // Ticks in no operation and no phase.
@@ -175,7 +175,8 @@ struct SweepResult {
   std::vector<WaitRow> waits;
   std::vector<TaskRow> tasks;
   std::vector<OutsideRow> outside;  // sums to what the breakdown has in no operation and no phase
-  uint64_t beside_ticks = 0;        // two or more threads worked, each in an operation of its own
+  uint64_t beside_ticks = 0;        // two or more threads were busy, each in an operation of its own
+  uint64_t threads_in_operations = 0;  // threads that had any
   std::vector<CudaCallRow> cuda_calls;
   std::vector<DeviceRow> devices;
   std::vector<DeviceOperationRow> device_operations;

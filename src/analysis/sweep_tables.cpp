@@ -22,6 +22,11 @@ std::string function_of(const Name& name) {
   return name.category == Category::kWait ? name.text.substr(0, name.text.find(' ')) : name.text;
 }
 
+// Locks, conditions and queues between threads, and their end.
+bool waits_for_thread(const std::string& wait) {
+  return wait.rfind("_thread.", 0) == 0 || wait.rfind("_queue.", 0) == 0;
+}
+
 // As tables have it.
 Category folded_category(uint8_t category) {
   auto known = static_cast<Category>(category);
@@ -59,7 +64,7 @@ void SweepTables::learn_names(const std::vector<Name>& names) {
     if (name.kind == NameKind::kBoundary) {
       if (state.category != kWait) continue;
       state.number = static_cast<uint32_t>(waits_.size());
-      waits_.push_back({static_cast<uint32_t>(id)});
+      waits_.push_back({static_cast<uint32_t>(id), 0, nullptr, waits_for_thread(name.text)});
       continue;
     }
     state.number = number_of(name.kind, name.text);

@@ -84,6 +84,8 @@ class SweepTables {
     return *state.sum;
   }
   size_t wait_rows() const { return wait_sums_.size(); }
+  // Whether the wait with this number, 0 for none, is for another thread of the process.
+  bool is_for_thread(uint64_t number) const { return waits_[number].is_for_thread; }
   void add_wait(WaitSum& sum, uint64_t ticks, bool in_operation) const;
 
   // An operation that no other one of its thread encloses begins or ends, or an iteration is reported.
@@ -119,6 +121,7 @@ class SweepTables {
     uint32_t id = 0;
     uint32_t phase = 0;  // of the sum below; another phase needs another one
     WaitSum* sum = nullptr;
+    bool is_for_thread = false;
   };
   struct PhaseState {
     bool has_begun = false;

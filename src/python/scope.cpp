@@ -3,6 +3,8 @@
 
 #include <structmember.h>
 
+#include <utility>
+
 #include "session.h"
 #include "tasks.h"
 
@@ -79,6 +81,28 @@ bool is_joined(StreamWriter* writer, Scope* scope) {
   return scope->is_default ? is_in_any_stage(writer, /*also_guessed=*/true) : is_in_stage(writer, scope->id.id);
 }
 
+// Called once when so many simulations have begun; guarded by the GIL.
+uint64_t simulations_until_notice;
+PyObject* notice;
+
+void count_towards_notice() {
+  if (simulations_until_notice == 0 || --simulations_until_notice > 0) return;
+  PyObject* called = std::exchange(notice, nullptr);
+  PyObject* result = PyObject_CallNoArgs(called);
+  if (!result) PyErr_WriteUnraisable(called);
+  Py_XDECREF(result);
+  Py_DECREF(called);
+}
+
+PyObject* after_simulations(PyObject*, PyObject* args) {
+  unsigned long long count;
+  PyObject* function;
+  if (!PyArg_ParseTuple(args, "KO:after_simulations", &count, &function)) return nullptr;
+  simulations_until_notice = count;
+  Py_XSETREF(notice, count ? Py_NewRef(function) : nullptr);
+  Py_RETURN_NONE;
+}
+
 // Begins an operation of a coroutine or generator; false if it is the thread's.
 bool begin_in_task(StreamWriter* writer, Scope* scope, PythonFrame* frame) {
   PythonFrame* task = task_frame(frame);
@@ -111,6 +135,7 @@ inline PyObject* enter_in(PyObject* self, PythonFrame* frame) {
       writer->frame(depth - 1).repeats++;
     } else if (writer->begin(scope->id)) {
       writer->frame(depth).is_stage = scope->is_stage;
+      if (scope->is_simulation) count_towards_notice();
     }
   }
   return Py_NewRef(self);
@@ -373,6 +398,9 @@ PyMethodDef functions[] = {
      "end_range(scope, depth)\n--\n\nClose it if it is innermost. Returns whether it is open no longer."},
     {"count_misnested", count_misnested, METH_NOARGS,
      "count_misnested()\n--\n\nCount an operation whose end came where it does not belong."},
+    {"after_simulations", after_simulations, METH_VARARGS,
+     "after_simulations(count, function)\n--\n\nCalls the function once so many simulations have begun; 0 and None "
+     "to call nothing."},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -50,16 +50,19 @@ def test_a_pipe(tmp_path: Path) -> None:
     process_of(writer, "worker", [(f"{WRITE} pipe:[7]", 390, 400), (f"{WRITE} pipe:[8]", 500, 510)])
     analysis = written(writer)
     assert analysis.waits.columns.tolist() == [
-        "process", "phase", "function", "stream", "count", "wait_s", "in_operations_s",
+        "process", "phase", "function", "stream", "count", "wait_s", "in_operations_s", "in_loop_s",
     ]  # fmt: skip
     assert sorted(rows(analysis.waits)) == [
-        ["main", "(none)", READ, "pipe:[7]", 1, pytest.approx(3e-7), 0],
-        ["main", "(none)", "time.sleep", "", 1, pytest.approx(1e-7), 0],
-        ["worker", "(none)", WRITE, "pipe:[7]", 1, pytest.approx(1e-8), 0],
-        ["worker", "(none)", WRITE, "pipe:[8]", 1, pytest.approx(1e-8), 0],
+        ["main", "(none)", READ, "pipe:[7]", 1, pytest.approx(3e-7), 0, 0],
+        ["main", "(none)", "time.sleep", "", 1, pytest.approx(1e-7), 0, 0],
+        ["worker", "(none)", WRITE, "pipe:[7]", 1, pytest.approx(1e-8), 0, 0],
+        ["worker", "(none)", WRITE, "pipe:[8]", 1, pytest.approx(1e-8), 0, 0],
     ]
     assert analysis.dependencies.columns.tolist() == COLUMNS
-    assert rows(analysis.dependencies) == [["main", "(none)", "worker", "pipe:[7]", 1, pytest.approx(3e-7)]]
+    assert rows(analysis.dependencies) == [
+        ["main", "(none)", "worker", "pipe:[7]", 1, pytest.approx(3e-7)],
+        ["worker", "(none)", "main", "pipe:[7]", 1, pytest.approx(1e-8)],  # a write waits for the reader
+    ]
     document = json.loads(json.dumps(analysis.to_json_dict()))
     assert document["dependencies"][0]["on"] == "worker"
     assert len(document["waits"]) == 4
@@ -71,8 +74,8 @@ def test_a_socket_goes_both_ways(tmp_path: Path) -> None:
     process_of(writer, "worker", [(f"{RECV} socket:[7]", 0, 200), (f"{SEND} socket:[7]", 400, 410)])
     found = written(writer).dependencies
     assert rows(found[["process", "on", "wait_s"]]) == [
-        ["main", "worker", pytest.approx(3e-7)],
-        ["worker", "main", pytest.approx(2e-7)],
+        ["main", "worker", pytest.approx(3.1e-7)],
+        ["worker", "main", pytest.approx(2.1e-7)],
     ]
 
 
@@ -86,6 +89,21 @@ def test_several_senders_share_a_wait_by_how_often_they_sent(tmp_path: Path) -> 
     assert rows(written(writer).dependencies) == [
         ["main", "(none)", "often", "pipe:[7]", 3, pytest.approx(3e-7)],
         ["main", "(none)", "once", "pipe:[7]", 1, pytest.approx(1e-7)],
+        ["often", "(none)", "main", "pipe:[7]", 3, pytest.approx(3e-8)],
+        ["once", "(none)", "main", "pipe:[7]", 1, pytest.approx(1e-8)],
+    ]
+
+
+def test_several_receivers_share_a_wait_for_room_by_how_often_they_received(tmp_path: Path) -> None:
+    """A pipe that is full: who writes to it waits for those that read from it."""
+    writer = TraceWriter(tmp_path)
+    process_of(writer, "main", [(f"{WRITE} pipe:[7]", 0, 4000)])
+    process_of(writer, "often", [(f"{READ} pipe:[7]", start, start) for start in (1000, 2000, 3000)])
+    process_of(writer, "once", [(f"{READ} pipe:[7]", 4000, 4000)])
+    found = written(writer).dependencies
+    assert rows(found[found["process"] == "main"][["on", "count", "wait_s"]]) == [
+        ["often", 0.75, pytest.approx(3e-6)],
+        ["once", 0.25, pytest.approx(1e-6)],
     ]
 
 
@@ -104,7 +122,7 @@ def test_waits_belong_to_the_phase_they_were_in(tmp_path: Path) -> None:
     main.stop(10_000)
     process_of(writer, "worker", [(f"{SEND} socket:[7]", 0, 10)])
     found = written(writer).dependencies
-    assert rows(found[["phase", "count", "wait_s"]]) == [
+    assert rows(found.loc[found["process"] == "main", ["phase", "count", "wait_s"]]) == [
         ["self_play", 2, pytest.approx(4e-7)],
         ["training", 2, pytest.approx(4e-7)],
     ]
@@ -120,7 +138,10 @@ def test_names_that_collide(tmp_path: Path) -> None:
     writer = TraceWriter(tmp_path)
     process_of(writer, "worker", [(f"{READ} pipe:[7]", 0, 10)], pid=5)
     process_of(writer, "worker", [(f"{WRITE} pipe:[7]", 0, 10)], pid=6)
-    assert rows(written(writer).dependencies[["process", "on"]]) == [["worker (5)", "worker (6)"]]
+    assert rows(written(writer).dependencies[["process", "on"]]) == [
+        ["worker (5)", "worker (6)"],
+        ["worker (6)", "worker (5)"],
+    ]
 
 
 @pytest.mark.parametrize(
@@ -140,7 +161,7 @@ def test_streams_of_two_machines(tmp_path: Path, stream: str, is_same: bool) -> 
     writer = TraceWriter(tmp_path)
     process_of(writer, "main", [(f"{RECV} {stream}", 0, 10)])
     process_of(writer, "worker", [(f"{SEND} {stream}", 0, 10)], boot_id=bytes([1] * 16))
-    assert len(written(writer).dependencies) == is_same
+    assert len(written(writer).dependencies) == 2 * is_same  # each for the other
 
 
 STREAMS = ("pipe:[7]", "socket:[8]", "tcp:10.0.0.1:1-10.0.0.2:2")
@@ -152,7 +173,7 @@ THREADS = st.lists(st.tuples(NAMES, st.sampled_from(("play", "train", "")), st.i
 @given(st.lists(st.lists(THREADS, min_size=1, max_size=2), min_size=1, max_size=3))
 @settings(max_examples=25, deadline=None)
 def test_waits_sum_to_the_breakdown(processes: list[list[list[tuple[str, str, int]]]]) -> None:
-    """Whatever threads wait in; and no more is shared out than was waited on streams that others sent to."""
+    """Whatever threads wait in; and no more is shared out than was waited on streams that others use."""
     with TemporaryDirectory() as directory:
         analysis = of_threads(Path(directory), processes)
     is_wait = analysis.breakdown["category"] == "wait"
@@ -160,20 +181,17 @@ def test_waits_sum_to_the_breakdown(processes: list[list[list[tuple[str, str, in
     found = analysis.waits.groupby("process")["wait_s"].sum()
     for process in analysis.processes["process"]:
         assert found.get(process, 0) == pytest.approx(expected.get(process, 0), abs=1e-15)
-    receives = analysis.waits[analysis.waits["function"].isin([READ, RECV])]
     keys = ["process", "phase", "stream"]
-    waited = receives.groupby(keys)[["count", "wait_s"]].sum()
     shared = analysis.dependencies.groupby(keys)[["count", "wait_s"]].sum()
-    senders = analysis.waits[analysis.waits["function"].isin([WRITE, SEND])]
-    with_senders = [
-        (process, phase, stream)
-        for process, phase, stream in waited.index
-        if ((senders["stream"] == stream) & (senders["process"] != process)).any()
+    on_streams = analysis.waits[analysis.waits["stream"] != ""]
+    is_send = on_streams["function"].isin([WRITE, SEND])
+    used = [
+        row
+        for row, sends in zip(on_streams.itertuples(index=False), is_send, strict=True)
+        if len({*on_streams.loc[(is_send != sends) & (on_streams["stream"] == row.stream), "process"]} - {row.process})
     ]
-    assert sorted(shared.index) == sorted(with_senders)
-    pd.testing.assert_frame_equal(
-        shared.sort_index(), waited.loc[with_senders].sort_index(), check_dtype=False, check_index_type=False
-    )
+    expected = pd.DataFrame(used, columns=on_streams.columns).groupby(keys)[["count", "wait_s"]].sum()
+    pd.testing.assert_frame_equal(shared.sort_index(), expected.sort_index(), check_dtype=False, check_index_type=False)
 
 
 def of_threads(directory: Path, processes: list[list[list[tuple[str, str, int]]]]) -> Analysis:

@@ -12,6 +12,7 @@ from rlscope.analysis.counters import COUNTER_COLUMNS
 from rlscope.analysis.dependencies import DEPENDENCY_COLUMNS, WAIT_COLUMNS
 from rlscope.analysis.device_timeline import DEVICE_TIMELINE_COLUMNS
 from rlscope.analysis.gpu import GPU_OPERATION_COLUMNS
+from rlscope.analysis.loop import OUTSIDE_COLUMNS
 from rlscope.analysis.machines_table import MACHINE_COLUMNS
 from rlscope.analysis.processes import PHASE_COLUMNS
 from rlscope.cli.figures import complete_view, names, published_view, transitions_view, workloads
@@ -30,7 +31,7 @@ def analysis(
     processes: dict[str, list[tuple[str, str, float]]], extrapolated_s: float | None = None, why: tuple[str, ...] = ()
 ) -> Analysis:
     rows = [
-        (name, "(none)", stage, "x", category, "cpu", seconds)
+        (name, "(none)", stage, "(none)" if stage == "(none)" else "x", category, "cpu", seconds)
         for name, found in processes.items()
         for stage, category, seconds in found
     ]
@@ -51,11 +52,15 @@ def analysis(
                 "complete": not why,
                 "start_s": 0.0,
                 "wall_s": 9.0,
+                "iterations": 0,
+                "threads_in_operations": 1,
+                "beside_s": 0.0,
             }
         ),
         breakdown=pandas.DataFrame(
             rows, columns=["process", "phase", "stage", "operation", "category", "resource", "seconds"]
         ).assign(corrected_seconds=float("nan")),
+        outside=pandas.DataFrame(columns=list(OUTSIDE_COLUMNS)),
         threads=pandas.DataFrame(),
         phases=pandas.DataFrame(columns=list(PHASE_COLUMNS)),
         waits=pandas.DataFrame(columns=list(WAIT_COLUMNS)),

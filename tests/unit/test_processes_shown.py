@@ -137,7 +137,7 @@ def test_report_shows_processes(three: Path, tmp_path: Path) -> None:
         assert f'="{file}"' in page
     assert len(pandas.read_csv(output / "device_timeline.csv")) == 200
     # What is linked is whole: the server's wait too, which is not on the page.
-    assert len(pandas.read_csv(output / "dependencies.csv")) == 4
+    assert len(pandas.read_csv(output / "dependencies.csv")) == 8
 
 
 @pytest.mark.parametrize(("reported", "lines"), [([0.5, 1.0], 2), ([float("nan")] * 2, 1)])

@@ -1,0 +1,54 @@
+"""Says early that a limit counts iterations which nothing reports: a job may take hours before it ends."""
+
+import contextlib
+import sys
+from types import ModuleType
+from typing import Any
+
+from rlscope import _native
+from rlscope.record.config import HOW_TO_REPORT
+
+#: After so many steps of the environment, or of optimizers, most loops have completed an iteration.
+STEPS = 1000
+
+
+class IterationWatch:
+    """Counts what a training loop does until the first iteration is reported."""
+
+    def __init__(self, options: str) -> None:
+        """`options` are those that count iterations, as the user gave them."""
+        self._options = options
+        self._optimizer_steps = 0
+        self._handle: Any = None
+        self._is_over = False
+        _native.after_simulations(STEPS, lambda: self._warn(f"{STEPS:,} steps of the environment"))
+
+    def follow_optimizers(self, torch: ModuleType) -> None:
+        """Counts the steps of PyTorch's optimizers too; `torch` has just been imported."""
+        if not self._is_over:
+            optimizer = sys.modules["torch.optim.optimizer"]  # torch.optim itself has no such attribute
+            self._handle = optimizer.register_optimizer_step_post_hook(self._count)
+
+    def end(self) -> None:
+        """Something was reported, or the recording is over. It may be called again."""
+        if not self._is_over:
+            self._is_over = True
+            _native.after_simulations(0, None)
+            if self._handle is not None:
+                self._handle.remove()
+
+    def _count(self, *_: Any) -> None:
+        self._optimizer_steps += 1
+        if self._optimizer_steps == STEPS:
+            self._warn(f"{STEPS:,} steps of optimizers")
+
+    def _warn(self, made: str) -> None:
+        if self._is_over:
+            return
+        self.end()
+        with contextlib.suppress(OSError, ValueError):  # the program may have closed its stderr
+            print(
+                f"rlscope: no iteration was reported in {made}, and {self._options} counts iterations: {HOW_TO_REPORT}",
+                file=sys.stderr,
+                flush=True,
+            )
