@@ -41,10 +41,10 @@ PyObject *is_grad_enabled, *graph_task, *next_node;  // functions of PyTorch
 std::unordered_map<uint64_t, Place> places;
 
 struct Thread {
-  bool is_inside = false;     // in a network's call
-  bool is_stepping = false;   // in an optimizer's step, which may call networks in a closure
-  uint32_t backwards = 0;     // that are under way
-  uint64_t backward = 0;      // the place of one that no step and no call of a network has followed yet
+  bool is_inside = false;    // in a network's call
+  bool is_stepping = false;  // in an optimizer's step, which may call networks in a closure
+  uint32_t backwards = 0;    // that are under way
+  uint64_t backward = 0;     // the place of one that no step and no call of a network has followed yet
   uint64_t simulations = 0;
   std::unordered_map<uint64_t, Calls> calls;  // by place
 };
@@ -187,6 +187,7 @@ PyObject* unfollow_networks(PyObject*, PyObject*) {
   if (followed && followed->vectorcall == call_network) followed->vectorcall = original;
   Py_CLEAR(followed);
   places.clear();
+  t_thread = Thread();
   Py_RETURN_NONE;
 }
 
