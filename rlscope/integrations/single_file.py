@@ -57,10 +57,9 @@ class SingleFileScripts:
             "zero_grad",
             lambda method: torch._disable_dynamo(_within_backpropagation(inspect.unwrap(method))),
         )
-        backward = WrapperHook(
-            "torch.autograd", ("backward",), lambda function: torch._disable_dynamo(_followed_backward(function))
+        self._hooks.apply(
+            WrapperHook("torch.autograd", ("backward",), functools.partial(_followed_backward, torch)), torch.autograd
         )
-        self._hooks.apply(backward, torch.autograd)
         optimizer = sys.modules["torch.optim.optimizer"]  # torch.optim itself has no such attribute
         self._handles = [
             optimizer.register_optimizer_step_pre_hook(self._before_optimizer_step),
@@ -97,17 +96,20 @@ def _within_backpropagation(original: Callable[..., Any]) -> Callable[..., Any]:
     return zero_grad
 
 
-def _followed_backward(original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
+def _followed_backward(torch: ModuleType, original: Callable[..., Any]) -> Callable[..., Any]:
+    reached = torch._disable_dynamo(_reached)
+
     def backward(*args: Any, **kwargs: Any) -> Any:
         calls = _native.calls_to_examine()
-        _native.begin_backward(_reached(args[0] if args else kwargs.get("tensors"), calls) if calls else ())
+        _native.begin_backward(reached(args[0] if args else kwargs.get("tensors"), calls) if calls else ())
         try:
             return original(*args, **kwargs)
         finally:
             _native.end_backward()
 
-    return backward
+    # Compiled autograd compiles inside of the original.
+    following: Callable[..., Any] = torch._disable_dynamo(functools.wraps(original)(backward), recursive=False)
+    return following
 
 
 def _reached(tensors: Any, calls: dict[int, tuple[int, int]]) -> set[int]:
