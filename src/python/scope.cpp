@@ -339,6 +339,11 @@ PyObject* default_operation(PyObject*, PyObject* name) {
   return scope_named(default_operations, NameKind::kOperation, name);
 }
 
+PyObject* is_open(PyObject*, PyObject* scope) {
+  if (PyObject_TypeCheck(scope, scope_type)) return PyBool_FromLong(is_open_guess(scope));
+  return PyErr_Format(PyExc_TypeError, "is_open() takes a guessed stage; it was given %R", scope);
+}
+
 PyObject* callback(PyObject*, PyObject* name) { return scope_named(callbacks, NameKind::kBoundary, name); }
 PyObject* waiting(PyObject*, PyObject* name) { return scope_named(waits, NameKind::kBoundary, name); }
 
@@ -387,6 +392,8 @@ PyMethodDef functions[] = {
     {"guessed_stage", guessed_stage, METH_O,
      "guessed_stage(name)\n--\n\nAs operation(name), but opens nothing inside a stage that is certain, and ends where "
      "the next stage begins or the operation around it ends."},
+    {"is_open", is_open, METH_O,
+     "is_open(guessed)\n--\n\nWhether a guessed stage is the innermost operation of this thread."},
     {"default_operation", default_operation, METH_O,
      "default_operation(name)\n--\n\nAs operation(name), but opens nothing inside any stage."},
     {"callback", callback, METH_O,
@@ -413,6 +420,11 @@ bool enter_scope(PyObject* scope) {
 }
 
 void leave_scope(PyObject* scope) { Py_DECREF(exit_block(scope, nullptr, 0)); }
+
+bool is_open_guess(PyObject* scope) {
+  StreamWriter* writer = t_writer;
+  return writer && writer->is_guessing() && writer->frame(writer->depth() - 1).id == as_scope(scope)->id.id;
+}
 
 bool add_scopes(PyObject* module) {
   scope_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&scope_spec));

@@ -8,6 +8,9 @@ namespace rlscope {
 bool enter_scope(PyObject* scope);
 void leave_scope(PyObject* scope);
 
+// Whether a guessed stage is the innermost operation of this thread.
+bool is_open_guess(PyObject* scope);
+
 // Adds `operation` and `phase` to the module. False with a Python exception set on failure.
 bool add_scopes(PyObject* module);
 

@@ -1,4 +1,4 @@
-"""Scripts without a training library: stages come from what follows the call of a network."""
+"""Scripts without a training library: stages come from networks' calls, backward and steps."""
 
 import json
 from pathlib import Path
@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from recording import record
 
-#: What a user annotates begins a little earlier than the first call of a network: tensors are made for it.
+#: An update's stopwatch begins a little earlier than its first call of a network: tensors are made for it.
 TOLERANCE = 0.1
 
 
 @pytest.mark.parametrize("algorithm", ["ppo", "dqn", "sac"])
-def test_stages_are_where_a_user_would_annotate(algorithm: str, tmp_path: Path) -> None:
+def test_stages_are_as_long_as_by_a_stopwatch(algorithm: str, tmp_path: Path) -> None:
     recording = record(tmp_path / "trace", "single_file.py", algorithm)
     assert recording.returncode == 0, recording.stderr
     stopwatch = json.loads(recording.stdout.splitlines()[-1])
@@ -45,7 +45,7 @@ def test_annotations_by_hand_are_not_guessed_over(tmp_path: Path) -> None:
     operations = {(row[1], row[2]) for row in swept["breakdown"]}
     assert {("inference", "act"), ("backpropagation", "backpropagation")} <= operations
     assert ("inference", "log") not in operations
-    # By hand 4 in each turn and the environment's; guessed: the last network call, which `log` ends.
+    # By hand 4 in each turn and the environment's; guessed: the network call in `log`.
     assert swept["events"]["operation"] == 20 * (4 + 1 + 1) + 2
     assert swept["misnested_operations"] == 0
 

@@ -1,5 +1,6 @@
-"""Train in one file with PyTorch alone, as CleanRL's scripts do; a stopwatch runs where a user would annotate.
+"""Train in one file with PyTorch alone, as CleanRL's scripts do; a stopwatch runs around the stages that can be seen.
 
+These are simulation, networks' calls for acting and for targets, and each update from its first call with gradients.
 The argument is ppo (no gradients while acting), dqn (gradients on while acting, a target network without) or sac (one
 method of the actor serves acting and learning, two optimizers take turns). Prints the stopwatch's nanoseconds as JSON.
 """
@@ -26,6 +27,15 @@ def watch(stage):
     NANOSECONDS[stage] += time.perf_counter_ns() - start
 
 
+def infer(network, inputs):
+    with watch("inference"):
+        return network(inputs)
+
+
+def learn(network, inputs):
+    return network(inputs)
+
+
 def network(inputs, outputs):
     return nn.Sequential(nn.Linear(inputs, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, outputs))
 
@@ -35,10 +45,10 @@ class Agent(nn.Module):
         super().__init__()
         self.actor, self.critic = network(4, 2), network(4, 1)
 
-    def get_action_and_value(self, observations, actions=None):
-        choices = Categorical(logits=self.actor(observations))
+    def get_action_and_value(self, call, observations, actions=None):
+        choices = Categorical(logits=call(self.actor, observations))
         actions = choices.sample() if actions is None else actions
-        return actions, choices.log_prob(actions), choices.entropy(), self.critic(observations)
+        return actions, choices.log_prob(actions), choices.entropy(), call(self.critic, observations)
 
 
 def warm_up():
@@ -60,17 +70,17 @@ def ppo():
     for _ in range(12):
         batch = []
         for _ in range(64):
-            with watch("inference"), torch.no_grad():
+            with torch.no_grad():
                 observed = torch.as_tensor(observations)
-                actions, log_probabilities, _, values = agent.get_action_and_value(observed)
-                chosen = actions.numpy()
+                actions, log_probabilities, _, values = agent.get_action_and_value(infer, observed)
+            chosen = actions.numpy()
             with watch("simulation"):
                 observations, rewards, _, _, _ = envs.step(chosen)
             batch.append((observed, actions, log_probabilities, values.flatten() + torch.as_tensor(rewards)))
         observed, actions, before, returns = (torch.cat(column).float() for column in zip(*batch, strict=True))
         for _ in range(20):
             with watch("backpropagation"):
-                _, now, entropy, values = agent.get_action_and_value(observed, actions)
+                _, now, entropy, values = agent.get_action_and_value(learn, observed, actions)
                 gain = ((now - before).exp().clamp(0.8, 1.2) * (returns - values.detach().flatten())).mean()
                 loss = (values.flatten() - returns).pow(2).mean() - gain - 0.01 * entropy.mean()
                 optimizer.zero_grad()
@@ -87,8 +97,7 @@ def dqn():
     with watch("simulation"):
         observation, _ = env.reset(seed=1)
     for step in range(1500):
-        with watch("inference"):
-            action = int(q_network(torch.as_tensor(observation)).argmax())
+        action = int(infer(q_network, torch.as_tensor(observation)).argmax())
         observations[step], actions[step] = observation, action
         with watch("simulation"):
             observation, rewards[step], terminated, truncated, _ = env.step(action)
@@ -97,10 +106,10 @@ def dqn():
                 observation, _ = env.reset()
         if step > 100:
             chosen = np.random.randint(0, step, 64)
+            with torch.no_grad():
+                best = infer(target_network, torch.as_tensor(observations[chosen + 1])).max(dim=1).values
+                wanted = torch.as_tensor(rewards[chosen]) + 0.99 * best
             with watch("backpropagation"):
-                with torch.no_grad():
-                    best = target_network(torch.as_tensor(observations[chosen + 1])).max(dim=1).values
-                    wanted = torch.as_tensor(rewards[chosen]) + 0.99 * best
                 values = q_network(torch.as_tensor(observations[chosen]))
                 values = values.gather(1, torch.as_tensor(actions[chosen])[:, None]).squeeze()
                 loss = nn.functional.mse_loss(values, wanted)
@@ -114,8 +123,8 @@ class Actor(nn.Module):
         super().__init__()
         self.body = network(3, 2)
 
-    def get_action(self, observation):
-        mean, spread = self.body(observation).chunk(2, dim=-1)
+    def get_action(self, call, observation):
+        mean, spread = call(self.body, observation).chunk(2, dim=-1)
         choices = Normal(mean, nn.functional.softplus(spread) + 0.01)
         action = choices.rsample()
         return action.tanh() * 2, choices.log_prob(action)
@@ -130,26 +139,24 @@ def sac():
     with watch("simulation"):
         observation, _ = env.reset(seed=1)
     for step in range(600):
-        with watch("inference"):
-            action = actor.get_action(torch.as_tensor(observation))[0].detach().numpy()
+        action = actor.get_action(infer, torch.as_tensor(observation))[0].detach().numpy()
         observations[step], actions[step] = observation, action
         with watch("simulation"):
             observation, rewards[step], _, _, _ = env.step(action)
         if step > 50:
             chosen = np.random.randint(0, step, 64)
             observed, taken = torch.as_tensor(observations[chosen]), torch.as_tensor(actions[chosen])
+            with torch.no_grad():
+                later = torch.as_tensor(observations[chosen + 1])
+                proposed = actor.get_action(infer, later)[0]
+                wanted = torch.as_tensor(rewards[chosen]) + 0.9 * infer(critic, torch.cat((later, proposed), dim=1))
             with watch("backpropagation"):
-                with torch.no_grad():
-                    later = torch.as_tensor(observations[chosen + 1])
-                    wanted = torch.as_tensor(rewards[chosen]) + 0.9 * critic(
-                        torch.cat((later, actor.get_action(later)[0]), dim=1)
-                    )
                 critic_loss = nn.functional.mse_loss(critic(torch.cat((observed, taken), dim=1)), wanted)
                 critic_optimizer.zero_grad()
                 critic_loss.backward()
                 critic_optimizer.step()
             with watch("backpropagation"):
-                proposed, log_probability = actor.get_action(observed)
+                proposed, log_probability = actor.get_action(learn, observed)
                 actor_loss = (0.1 * log_probability - critic(torch.cat((observed, proposed), dim=1))).mean()
                 actor_optimizer.zero_grad()
                 actor_loss.backward()

@@ -4,6 +4,8 @@ import asyncio
 import contextlib
 import copy
 import enum
+import functools
+import itertools
 import pickle
 import threading
 from collections.abc import Callable, Iterator
@@ -110,23 +112,50 @@ def test_a_training_loop_ends_a_guess(in_process: Callable[[], Path]) -> None:
     assert ("training_loop", "training_loop") in {(row[1], row[2]) for row in swept["breakdown"]}
 
 
-def test_a_place_is_in_the_stage_that_its_last_call_turned_out_to_be(in_process: Callable[[], Path]) -> None:
+@pytest.mark.parametrize(
+    ("follows", "is_open_then"),
+    [
+        (["simulation", "backward", "backward", "simulation", "backward"], [False, False, True, True, False]),
+        (["backward elsewhere", "backward elsewhere", "nothing"], [False, False, False]),
+        (["backward", "call without gradients", "nothing"], [False, True, False]),
+        (["nothing", "backward", "backward", "backward"], [False, False, False, True]),  # two calls for one backward
+    ],
+)
+def test_a_place_opens_backpropagation_if_a_backward_reached_it_the_last_time(
+    follows: list[str], is_open_then: list[bool], in_process: Callable[[], Path]
+) -> None:
     inference, backpropagation = _native.guessed_stage("inference"), _native.guessed_stage("backpropagation")
+    nodes, gradients = itertools.count(), iter(())
 
-    def network() -> list[object]:
-        return [_native.stage_of_caller()]
+    @functools.partial  # called as PyTorch's are, by native code
+    def network() -> None: ...
 
-    _native.follow_networks(network, inference)
-    found: list[object] = []
-    for follows in ("simulation", "nothing", "optimizer", "nothing"):
-        found += network()
-        if follows == "simulation":
+    def follow(event: str) -> None:
+        nonlocal gradients
+        if event == "simulation":
             with rlscope.operation("simulation"):
                 pass
-        elif follows == "optimizer":
-            _native.decide_stage(backpropagation)
+        elif event == "call without gradients":
+            gradients = iter((False,))
+            network()
+        elif event != "nothing":
+            calls = _native.calls_to_examine()
+            _native.begin_backward(() if event == "backward elsewhere" else calls)
+            _native.end_backward()
+            _native.begin_step()
+            _native.end_step()
+
+    _native.follow_networks(
+        network.func, inference, backpropagation, lambda: next(gradients, True), lambda: -1, lambda: next(nodes)
+    )
+    found = []
+    for event in follows:
+        network()
+        found.append(_native.is_open(backpropagation))
+        follow(event)
     _native.unfollow_networks()
-    assert found == [None, inference, inference, backpropagation]
+    assert found == is_open_then
+    assert _analysis.sweep(str(in_process()))["misnested_operations"] == 0
 
 
 def test_scopes_are_context_managers_of_the_usual_kind(in_process: Callable[[], Path]) -> None:
@@ -347,8 +376,6 @@ def test_a_recording_that_starts_later_begins_inside_open_operations(tmp_path: P
 
 
 def test_a_callback_is_python_inside_a_native_call(in_process: Callable[[], Path]) -> None:
-    import functools
-
     _native.intercept(functools.reduce, "_functools.reduce", 2)
     callback = _native.callback("called_back")
 
