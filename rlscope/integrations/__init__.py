@@ -12,6 +12,7 @@ from rlscope.integrations import (
     jax_profiler,
     pettingzoo,
     pyflyt,
+    ranges,
     ray,
     rllib,
     sbx,
@@ -38,5 +39,6 @@ HOOKS: tuple[FunctionHook | MethodHook | WrapperHook, ...] = (
     *sbx.HOOKS,
     *ray.HOOKS,
     *rllib.HOOKS,
+    *ranges.HOOKS,
 )
 PROFILERS: tuple[ProfilerHook, ...] = (torch_profiler.PROFILER, jax_profiler.PROFILER)

@@ -15,6 +15,7 @@ from rlscope.model import STAGES
 from rlscope.record.hooks import FunctionHook, Hooks, MethodHook, scope_of
 from rlscope.record.import_hooks import ImportHooks
 from rlscope.record.script_functions import CAN_FOLLOW_SCRIPT, ScriptFunctions
+from rlscope.record.tracing import know_compiler
 
 SCRIPT = "__main__"
 #: The property of a process that says of each named operation why it was not met there, null where it was.
@@ -76,7 +77,7 @@ def refusal(named: NamedOperation) -> str | None:
     if named.is_script_function and not CAN_FOLLOW_SCRIPT:
         return (
             f"{named.path[0]} is a function of the script itself, which Python can follow from 3.12 on; "
-            "move it into a module, or decorate it with @rlscope.operation"
+            f'move it into a module, or decorate it with @rlscope.operation("{named.operations[-1]}")'
         )
     return None
 
@@ -93,6 +94,8 @@ class NamedOperations:
 
     def install(self) -> None:
         """Begins to wait, or hooks at once what is there already."""
+        if self._named:
+            self._imports.after_import("torch", know_compiler)
         for named in self._named:
             if named.module != SCRIPT:
                 self._why_not[named.text] = f"module {named.module} was never imported"

@@ -8,6 +8,7 @@ import contextlib
 import functools
 import threading
 from collections.abc import Callable, Iterator
+from types import ModuleType
 from typing import Any
 
 from rlscope.model import STAGES
@@ -26,6 +27,12 @@ class _Thread(threading.local):
 _thread = _Thread()
 #: Whether PyTorch compiles: torch.compiler.is_compiling once it is imported, by which the compiler knows the answer.
 is_compiling: Callable[[], bool] = bool
+
+
+def know_compiler(torch: ModuleType) -> None:
+    """After PyTorch was imported."""
+    global is_compiling
+    is_compiling = torch.compiler.is_compiling
 
 
 def is_tracing() -> bool:
