@@ -107,13 +107,23 @@ PyObject* send(PyObject* self, PyObject* value) {
   return result;
 }
 
-template <int type, int method>
-PyObject* throw_or_close(PyObject* self, PyObject* args) {
+template <int type, int method, class... Arguments>
+PyObject* throw_or_close(PyObject* self, Arguments... arguments) {
+  auto original = reinterpret_cast<PyObject* (*)(PyObject*, Arguments...)>(
+      reinterpret_cast<void (*)()>(types[type].methods[method]));
   PyObject* task = task_of<type>(self);
   PyObject* tasks = before_throw(task);
-  PyObject* result = types[type].methods[method](self, args);
+  PyObject* result = original(self, arguments...);
   after_throw(task, tasks);
   return result;
+}
+
+// As Python calls the method: 3.11 gives arguments of `throw` one by one, 3.10 as a tuple.
+template <int type, int method>
+PyCFunction throw_or_close_for(const PyMethodDef* original) {
+  if (!original || !(original->ml_flags & METH_FASTCALL)) return throw_or_close<type, method, PyObject*>;
+  auto function = throw_or_close<type, method, PyObject* const*, Py_ssize_t>;
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
 }
 
 // One that is nobody's any more is closed.
@@ -150,9 +160,12 @@ void replace(PyTypeObject* object) {
   if (saved.send) object->tp_as_async->am_send = send_slot<type>;
   saved.finalize = type == kGenerator || type == kCoroutine ? object->tp_finalize : nullptr;
   if (saved.finalize) object->tp_finalize = finalize<type>;
-  PyCFunction ours[kMethods] = {send<type>, throw_or_close<type, kThrow>, throw_or_close<type, kClose>};
+  PyMethodDef* methods[kMethods];
+  for (int i = 0; i < kMethods; i++) methods[i] = method_of(object, kMethodNames[i]);
+  PyCFunction ours[kMethods] = {send<type>, throw_or_close_for<type, kThrow>(methods[kThrow]),
+                                throw_or_close_for<type, kClose>(methods[kClose])};
   for (int i = 0; i < kMethods; i++) {
-    PyMethodDef* method = method_of(object, kMethodNames[i]);
+    PyMethodDef* method = methods[i];
     saved.methods[i] = method ? method->ml_meth : nullptr;
     if (method) method->ml_meth = ours[i];
   }
