@@ -545,7 +545,8 @@ void Sweep::sort_sharing() {
 // ---- who owns the instant
 
 inline uint64_t Sweep::owner_key(const Thread& thread) const {
-  return thread.takes_part() ? key_of(thread, thread.category()) : kNever;
+  uint64_t key = key_of(thread, thread.category());
+  return thread.takes_part() ? key : kNever;
 }
 
 // While there is only one thread its key is not needed, so not kept.

@@ -272,8 +272,10 @@ def test_many_threads(count: int, random) -> None:  # type: ignore[no-untyped-de
                 if random.random() < 0.8
                 else operation(ticks, "inference")
             )
-            ticks += random.randrange(50)
-            thread.statements += [begin, End(ticks)]
+            length = random.randrange(50)
+            ticks += length
+            blocked = [Blocked(ticks, random.randint(0, length))] if random.random() < 0.3 else []
+            thread.statements += [begin, *blocked, End(ticks)]
         script.threads.append(thread)
     with tempfile.TemporaryDirectory() as directory:
         found = sweep_script(script, write_script(script, Path(directory)), by_thread=True)
