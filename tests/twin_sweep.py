@@ -5,11 +5,11 @@ Each rule of docs/analysis.md is one function here, written from the stacks of o
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-from trace_builder import Begin, End, ProcessScript, Progress, Work
+from trace_builder import Begin, Blocked, End, ProcessScript, Progress, Work
 
 from rlscope.analysis.correction import Cost, corrected_parts
 from rlscope.model import NO_OPERATION, NO_PHASE, STAGES, TRAINING_LOOP, Category, DeviceWork, NameKind
@@ -19,6 +19,27 @@ MAIN = 0
 BOUNDS = range(3)
 BLOCKED = (Category.WAIT, Category.CUDA_WAIT)
 CUDA = (Category.CUDA, Category.CUDA_WAIT)
+BLOCKED_IN_NO_BOUNDARY = "(blocked)"
+
+
+@dataclass
+class Gap:
+    """Begins right behind the record before a blocked record, and ends with that one."""
+
+    start: int
+    end: int
+    blocked: int
+    helped: int
+    waiting: int = 0  # ticks in which the thread waits, as rule 10 has it
+
+    def ran(self, start: int, end: int) -> int:
+        """Of the ticks from start to end, how many the thread ran."""
+        start, end = (min(max(ticks, self.start), self.end) - self.start for ticks in (start, end))
+        length = self.end - self.start
+        return (end - end * self.waiting // length) - (start - start * self.waiting // length)
+
+
+Record = Begin | End | Progress | Blocked | Gap
 
 
 def boundaries_of(stack: Stack) -> Stack:
@@ -89,6 +110,9 @@ class Twin:
             for index, work in enumerate(queue.statements)
             if isinstance(work, Work)
         )
+        # Besides the records of threads, where time is rounded to ticks that is shared.
+        self.edges = {work.start for *_, work in self.work} | {thread.start for thread in script.threads}
+        self.edges |= {work.end for *_, work in self.work if work.kind.is_on_device}
         self.costs = {key: cost_parts(cost, script.amplification) for key, cost in (script.costs or {}).items()}
         self.debts: dict[int, list[float]] = {}  # what each thread spends from now on recording, by bound
         self.removed: dict[tuple[str, ...], list[float]] = {}
@@ -100,14 +124,16 @@ class Twin:
         self.stacks: dict[int, Stack] = {MAIN: []}
         self.open_phases: list[Begin] = []  # in the order in which they began
         self.runs_python = {MAIN}
+        self.gaps: dict[int, Gap] = {}  # of threads that wait for a part of the time
+        self.native_threads_call_cuda = False
         self.breakdown: Counter[tuple[str, ...]] = Counter()
         self.threads: Counter[tuple[Any, ...]] = Counter()
         self.phases: dict[str, tuple[int, int]] = {}  # first begin and last end, in order of the first begin
         self.entered_waits: Counter[tuple[str, str]] = Counter()
         self.waited: Counter[tuple[str, str]] = Counter()
         self.waited_in_operations: Counter[tuple[str, str]] = Counter()
-        self.outside: list[tuple[int, int, str, str]] = []  # start, end, category, resource
-        self.waited_outside: list[tuple[int, int, tuple[str, str]]] = []
+        self.outside: list[tuple[int, int, int, str, str]] = []  # start, end, ticks, category, resource
+        self.waited_outside: list[tuple[int, int, int, tuple[str, str]]] = []
         self.marks: list[tuple[int, str]] = []  # the outermost operation that begins or ends, "" for a report
         self.beside = 0
         self.have_operated: set[int] = set()
@@ -147,14 +173,19 @@ class Twin:
             self.uncorrectable = [self.uncorrectable[i] + debt[i] for i in BOUNDS]
 
     @staticmethod
-    def _records(script: ProcessScript) -> list[tuple[int, int, int, Begin | End | Progress]]:
+    def _records(script: ProcessScript) -> list[tuple[int, int, int, Record]]:
         """All threads' records in order of time; at the same tick the lower stream comes first."""
-        records = [
-            (statement.ticks, thread.stream, index, statement)
-            for thread in script.threads
-            for index, statement in enumerate(thread.statements)
-            if isinstance(statement, Begin | End | Progress)
-        ]
+        records: list[tuple[int, int, int, Record]] = []
+        for thread in script.threads:
+            before = thread.start
+            for index, statement in enumerate(thread.statements):
+                if not isinstance(statement, Begin | End | Progress | Blocked):
+                    continue
+                if isinstance(statement, Blocked):
+                    gap = Gap(before, statement.ticks, statement.blocked, statement.helped)
+                    records.append((before, thread.stream, index, gap))
+                records.append((statement.ticks, thread.stream, index, statement))
+                before = statement.ticks
         return sorted(records, key=lambda record: record[:3])
 
     def operations(self, stream: int) -> list[str]:
@@ -165,22 +196,53 @@ class Twin:
         operations = self.operations(stream)
         return stage_of(operations), operations[-1] if operations else NO_OPERATION
 
-    def owner(self) -> int:
-        """Rule 3, clauses (a) to (d)."""
+    def owner_key(self, stream: int, category: Category) -> tuple[bool, bool, int, int]:
+        """Rule 3, clauses (a) to (d): the lower the sooner."""
         order = ["python", "simulator", "cuda", "backend", "wait"]
+        return category in BLOCKED, not self.operations(stream), order.index(category.label), stream
+
+    def threads_in_part(self) -> list[int]:
+        return [stream for stream, stack in self.stacks.items() if takes_part(stream, stack)]
+
+    def owner(self) -> int:
+        """Of what threads leave that run for a part of the time."""
 
         def key(stream: int) -> tuple[bool, bool, int, int]:
-            category = category_of(self.stacks[stream])
-            return category is Category.WAIT, not self.operations(stream), order.index(category.label), stream
+            return self.owner_key(stream, Category.WAIT if stream in self.gaps else category_of(self.stacks[stream]))
 
-        return min((stream for stream, stack in self.stacks.items() if takes_part(stream, stack)), key=key)
+        return min(self.threads_in_part(), key=key)
+
+    def view(self, stream: int, start: int, end: int) -> list[tuple[Category, int]]:
+        """What the thread did from start to end: rule 10."""
+        category = category_of(self.stacks[stream])
+        if stream not in self.gaps:
+            return [(category, end - start)]
+        ran = self.gaps[stream].ran(start, end)
+        return [(category, ran), (Category.WAIT, end - start - ran)]
+
+    def owned(self, start: int, end: int) -> list[tuple[int, Category, int]]:
+        """Whose the time from start to end is, as what and how many ticks of it: rules 3 and 10."""
+        parts = []
+        for stream in self.threads_in_part():
+            for category, ticks in self.view(stream, start, end):
+                is_rest = category is Category.WAIT  # anything that is left may be a wait
+                parts.append((self.owner_key(stream, category), stream, category, end - start if is_rest else ticks))
+        found, left = [], end - start
+        for _, stream, category, ticks in sorted(parts):
+            found.append((stream, category, min(ticks, left)))
+            left -= found[-1][-1]
+        return [part for part in found if part[-1]]
 
     def phase(self) -> str:
         """Rule 6."""
         return self.open_phases[-1].name if self.open_phases else NO_PHASE
 
-    def row(self, stream: int, running: list[tuple[int, Work]], scope: tuple[str, str]) -> tuple[str, ...]:
-        category = category_of(self.stacks[stream])
+    def wait_name(self, stream: int) -> str:
+        """Rule 9."""
+        boundaries = boundaries_of(self.stacks[stream])
+        return boundaries[-1].name if boundaries else BLOCKED_IN_NO_BOUNDARY
+
+    def row(self, category: Category, running: list[tuple[int, Work]], scope: tuple[str, str]) -> tuple[str, ...]:
         return self.phase(), *scope, category.label, resource_of(category, bool(running))
 
     def running(self, start: int, end: int) -> list[tuple[int, Work]]:
@@ -192,7 +254,7 @@ class Twin:
         ]
 
     def account(self, start: int, end: int) -> None:
-        edges = {edge for *_, work in self.work for edge in (work.start, work.end) if start < edge < end}
+        edges = {edge for edge in self.edges if start < edge < end}
         for from_ticks, to_ticks in pairwise(sorted({start, end, *edges})):
             self.account_for_devices(from_ticks, to_ticks)
             self.account_for_threads(from_ticks, to_ticks)
@@ -208,31 +270,36 @@ class Twin:
 
     def account_for_threads(self, start: int, end: int) -> None:
         running = self.running(start, end)
-        owner = self.owner()
-        scope = self.scope(owner)
-        is_launchs = bool(running) and category_of(self.stacks[owner]) in BLOCKED and not self.coincident
-        if is_launchs:
-            scope = running[0][1].stage, running[0][1].operation  # rule 5
-        row = self.row(owner, running, scope)
-        self.breakdown[row] += end - start
-        # The label is not enough: an operation may be called "(none)".
-        is_outside = scope == (NO_OPERATION, NO_OPERATION) and (is_launchs or not self.operations(owner))
-        if is_outside and not self.open_phases:
-            self.outside.append((start, end, row[3], row[4]))
+        working: dict[int, int] = {}  # ticks that are the process's, in which the thread did not wait
+        for stream, category, ticks in self.owned(start, end):
+            scope = self.scope(stream)
+            if running and category in BLOCKED and not self.coincident:
+                scope = running[0][1].stage, running[0][1].operation  # rule 5
+            row = self.row(category, running, scope)
+            self.breakdown[row] += ticks
+            # The label is not enough: an operation may be called "(none)".
+            is_launchs = bool(running) and category in BLOCKED and not self.coincident
+            is_outside = scope == (NO_OPERATION, NO_OPERATION) and (is_launchs or not self.operations(stream))
+            if is_outside and not self.open_phases:
+                self.outside.append((start, end, ticks, row[3], row[4]))
+            if category is Category.WAIT:
+                wait = self.phase(), self.wait_name(stream)
+                self.waited[wait] += ticks
+                self.waited_in_operations[wait] += ticks * bool(self.operations(stream))
+                if not self.operations(stream):
+                    self.waited_outside.append((start, end, ticks, wait))
+                continue
+            working[stream] = ticks
+            removed = self.remove(stream, row, ticks)
+            if running and any(removed):
+                turned = scope if self.coincident else (running[0][1].stage, running[0][1].operation)
+                add(self.turned, (row[0], *turned, "gpu", "gpu"), removed)
+        self.spend_beside(working, end - start)
         self.beside += (end - start) * (sum(map(is_busy, self.stacks.values())) > 1)
-        if category_of(self.stacks[owner]) is Category.WAIT:
-            wait = self.phase(), boundaries_of(self.stacks[owner])[-1].name
-            self.waited[wait] += end - start
-            self.waited_in_operations[wait] += (end - start) * bool(self.operations(owner))
-            if not self.operations(owner):
-                self.waited_outside.append((start, end, wait))
-        self.run_down(owner, row, bool(running), end - start)
-        if running and any(self.removed_now):
-            turned = scope if self.coincident else (running[0][1].stage, running[0][1].operation)
-            add(self.turned, (row[0], *turned, "gpu", "gpu"), self.removed_now)
-        for stream, stack in self.stacks.items():
-            if takes_part(stream, stack):
-                self.threads[(stream, *self.row(stream, running, self.scope(stream)))] += end - start
+        for stream in self.threads_in_part():
+            for category, ticks in self.view(stream, start, end):
+                if ticks:
+                    self.threads[(stream, *self.row(category, running, self.scope(stream)))] += ticks
 
     def loop(self) -> tuple[int, int] | None:
         """From the first to the last mark; where an operation is called training_loop, from its first begin on."""
@@ -245,24 +312,24 @@ class Twin:
     def outside_rows(self) -> dict[tuple[str, ...], int]:
         rows: Counter[tuple[str, ...]] = Counter()
         loop = self.loop()
-        for start, end, category, resource in self.outside:
+        for start, end, ticks, category, resource in self.outside:
             is_before = loop is None or end <= loop[0]
             part = "before" if is_before else "after" if loop is not None and start >= loop[1] else "in"
-            rows[part, category, resource] += end - start
+            rows[part, category, resource] += ticks
         return dict(rows)
 
     def waited_in_loop(self, wait: tuple[str, str]) -> int:
         loop = self.loop()
         between = (
-            end - start
-            for start, end, waited in self.waited_outside
+            ticks
+            for start, end, ticks, waited in self.waited_outside
             if waited == wait and loop is not None and loop[0] <= start and end <= loop[1]
         )
         return self.waited_in_operations[wait] + sum(between)
 
-    def charge(self, stream: int, statement: Begin | End | Progress) -> None:
+    def charge(self, stream: int, statement: Record) -> None:
         """What recording this takes is spent by the thread from here on."""
-        if isinstance(statement, Progress):
+        if not isinstance(statement, Begin | End):
             return
         frame = statement if isinstance(statement, Begin) else self.stacks[stream][-1]
         cost = next((self.costs[key] for key in keys_of_cost(frame) if key in self.costs), None)
@@ -271,17 +338,20 @@ class Twin:
             add(self.debts, stream, parts)
             self.charged = [self.charged[i] + parts[i] for i in BOUNDS]
 
-    def run_down(self, owner: int, row: tuple[str, ...], device_works: bool, length: int) -> None:
-        """Every thread spends time; it is the process's only where the thread owns the instant and does not wait."""
-        self.removed_now = [0.0] * len(BOUNDS)
+    def remove(self, stream: int, row: tuple[str, ...], ticks: int) -> list[float]:
+        """The thread spends what it owes in time that it owns, without which the process would have been faster."""
+        debt = self.debts.get(stream, [0.0] * len(BOUNDS))
+        removed = [min(owed, ticks) for owed in debt]
+        self.debts[stream] = [debt[i] - removed[i] for i in BOUNDS]
+        add(self.removed, row, removed)
+        return removed
+
+    def spend_beside(self, working: dict[int, int], length: int) -> None:
+        """In the rest of the time threads spend what they owe beside another thread's work or in a wait."""
         for stream, debt in self.debts.items():
-            spent = [min(owed, length) for owed in debt]
+            spent = [min(owed, length - working.get(stream, 0)) for owed in debt]
             self.debts[stream] = [debt[i] - spent[i] for i in BOUNDS]
-            if stream == owner and category_of(self.stacks[owner]) is not Category.WAIT:
-                self.removed_now = spent
-                add(self.removed, row, spent)
-            else:
-                self.uncorrectable = [self.uncorrectable[i] + spent[i] for i in BOUNDS]
+            self.uncorrectable = [self.uncorrectable[i] + spent[i] for i in BOUNDS]
 
     def corrected(self) -> dict[tuple[str, ...], tuple[float, ...]]:
         rows: dict[tuple[str, ...], list[float]] = {}
@@ -293,9 +363,24 @@ class Twin:
             add(rows, row, spent)
         return {row: tuple(ticks) for row, ticks in rows.items()}
 
-    def apply(self, stream: int, statement: Begin | End | Progress, now: int) -> None:
+    def begin_gap(self, stream: int, gap: Gap) -> None:
+        """Rule 10: for how much of the gap the thread waits."""
+        match category_of(self.stacks[stream]):
+            case Category.PYTHON:
+                gap.waiting = gap.blocked
+            case Category.SIMULATOR | Category.BACKEND if not self.native_threads_call_cuda:
+                gap.waiting = gap.blocked - gap.helped
+        if gap.waiting and stream in self.threads_in_part():
+            self.gaps[stream] = gap
+            self.entered_waits[self.phase(), self.wait_name(stream)] += 1
+
+    def apply(self, stream: int, statement: Record, now: int) -> None:
         stack = self.stacks.setdefault(stream, [])
         match statement:
+            case Gap():
+                self.begin_gap(stream, statement)
+            case Blocked():
+                self.gaps.pop(stream, None)
             case Progress():
                 self.progress.append((now, statement))
                 self.marks.append((now, ""))
@@ -333,6 +418,7 @@ class Twin:
         if stream not in self.runs_python and not boundaries_of(stack):
             if frame.category is Category.PYTHON or frame.category in CUDA:
                 before = category_of(self.stacks[self.owner()])
+                self.native_threads_call_cuda = True
             else:
                 self.runs_python.add(stream)
         if before.label != frame.category.label:

@@ -4,11 +4,6 @@
 #include <algorithm>
 
 namespace rlscope {
-namespace {
-
-constexpr auto kWait = static_cast<uint8_t>(Category::kWait);
-
-}  // namespace
 
 const EventCost Correction::kNothing{};
 
@@ -62,9 +57,6 @@ void Correction::run_down(Debt& owner, uint64_t from, uint64_t to, BreakdownPlac
   hide(owner, from - owner.run_down_until);
   owner.run_down_until = to;
   if (*std::max_element(owner.owed.begin(), owner.owed.end()) == 0) return;
-  uint8_t category = place.cell % kCategories;
-  // What the thread waits for would not have come earlier.
-  if (category == kWait) return hide(owner, to - from);
   OverheadParts& removed = removed_in(place);
   OverheadParts* turned = nullptr;
   if (place.cell >= kDeviceWorks) turned = &turned_[{place.phase, scope_of_device, kDeviceWorks}];

@@ -40,8 +40,8 @@ class Correction {
   void charge_end(Debt& debt, uint32_t id, uint64_t now) { charge(debt, cost(id).outside, now); }
   void charge_ticks(Debt& debt, uint64_t ticks, uint64_t now);
 
-  // From `from` to `to` the thread with this debt owns the process's time, which counts in `place`; where a device works
-  // it becomes time of the device alone, in phase and scope of `place` or, given a scope, there.
+  // From `from` to `to` the thread with this debt owns the process's time and does not wait. The time counts in `place`;
+  // where a device works it becomes time of the device alone, in phase of `place` and the scope given.
   void run_down(Debt& owner, uint64_t from, uint64_t to, BreakdownPlace place, Scope scope_of_device);
   // The thread's last record was read: what it still owes fits nowhere.
   void settle(Debt& debt);

@@ -7,13 +7,16 @@
 
 #include "correction.h"
 #include "sweep_tables.h"
+#include "sweep_thread.h"
 
 namespace rlscope {
 namespace {
 
 // Who owns an instant: the lower the sooner. By whether the thread is outside any operation, and by its category.
-constexpr uint64_t kOwnerRank[2][kCategories] = {{0, 1, 3, 2, 8, 2}, {4, 5, 7, 6, 9, 6}};
+constexpr uint64_t kOwnerRank[2][kCategories] = {{0, 1, 3, 2, 9, 8}, {4, 5, 7, 6, 11, 10}};
 constexpr auto kPython = static_cast<uint8_t>(Category::kPython);
+constexpr auto kSimulator = static_cast<uint8_t>(Category::kSimulator);
+constexpr auto kBackend = static_cast<uint8_t>(Category::kBackend);
 constexpr auto kCuda = static_cast<uint8_t>(Category::kCuda);
 constexpr auto kCudaWait = static_cast<uint8_t>(Category::kCudaWait);
 constexpr auto kWait = static_cast<uint8_t>(Category::kWait);
@@ -34,55 +37,6 @@ constexpr uint64_t kNever = DeviceTimeline::kNever;
 // them without end.
 constexpr size_t kRowsAlwaysAllowed = 1 << 13;
 constexpr size_t kBytesPerRow = 8;
-
-struct Frame {
-  uint64_t saved;  // what the end restores: the boundary, the scope, or the key of the open phase
-  uint32_t id;
-};
-
-// A std::vector's push_back builds the frame elsewhere and copies it, which costs a quarter of the sweep's time.
-class FrameStack {
- public:
-  void push(uint64_t saved, uint32_t id) {
-    if (__builtin_expect(depth_ == frames_.size(), 0)) frames_.resize(2 * depth_ + kFirstFrames);
-    frames_[depth_].saved = saved;
-    frames_[depth_].id = id;
-    depth_++;
-  }
-  const Frame& pop() { return frames_[--depth_]; }
-  size_t depth() const { return depth_; }
-  const Frame& operator[](size_t index) const { return frames_[index]; }
-
- private:
-  static constexpr size_t kFirstFrames = 16;
-  std::vector<Frame> frames_;
-  size_t depth_ = 0;
-};
-
-struct Thread {
-  Thread(uint32_t stream, bool is_main) : stream(stream), is_main(is_main), runs_python(is_main) {}
-
-  bool takes_part() const { return is_main || boundaries > 0 || scope != 0; }
-  uint8_t category() const { return static_cast<uint8_t>(boundary); }
-
-  uint32_t stream;
-  bool is_main;
-  bool runs_python;  // false until something shows that this thread does not just get called back by native code
-  uint64_t boundary = 0;  // the innermost: its category, and from kFirstWait on which wait it is
-  bool is_fresh = true;  // no chunk was seen yet
-  Scope scope = 0;                            // its own; 0: it has the main thread's
-  uint64_t boundaries = 0;                    // open boundary frames
-  // In an operation of its own, and not waiting for another thread; known while there are several.
-  bool is_busy = false;
-  bool was_in_operation = false;
-  LoopMark outermost = LoopMark::kOperation;  // which its outermost operation is, while it is in one
-  size_t slot = 0;                            // its place in threads_, next_ticks_ and owner_keys_
-  uint64_t events = 0;
-  FrameStack frames;
-  std::optional<StreamReader> reader;
-  uint64_t charged_until = 0;  // by_thread only
-  Debt debt;                   // with costs only
-};
 
 // The place of the smallest value, the first of several; `second` becomes the smallest of the others, or kNever.
 // Conditional moves only: which thread comes next is not for the branch predictor to know.
@@ -111,6 +65,8 @@ class Sweep {
   void merge();
   void activate(const StreamIndex& stream);
   void run_thread(Thread& thread, uint64_t limit);
+  bool read_next(Thread& thread) { return thread.reader->next_quickly() || read_next_slowly(thread); }
+  bool read_next_slowly(Thread& thread);
   void learn_names();
   bool learn_name(uint64_t id);
   bool accepts_chunk(Thread& thread);
@@ -128,6 +84,10 @@ class Sweep {
   void match_open_frames(Thread& thread);
   void note_progress(const Progress& record);
   void note_task(StreamReader& reader);
+  uint64_t waiting_ticks(const Thread& thread, const BlockedGap& gap) const;
+  void begin_gap(Thread& thread);
+  void end_gap(Thread& thread);
+  uint32_t innermost_boundary(const Thread& thread);
 
   void advance(uint64_t ticks) {
     if (ticks > end_) ticks = end_;
@@ -142,18 +102,22 @@ class Sweep {
     advance(ticks);
   }
   void advance_observed(Thread& thread, uint64_t ticks, bool closes, uint32_t id);
-  void advance_corrected(uint64_t ticks);
+  void advance_slowly(uint64_t ticks);
+  void give(Thread& thread, uint8_t category, uint64_t ticks);
 
   Scope scope_of(const Thread& thread) const { return thread.scope ? thread.scope : main_->scope; }
+  uint64_t key_of(const Thread& thread, uint8_t category) const {
+    return kOwnerRank[scope_of(thread) == 0][category] << 32 | thread.slot;
+  }
   uint64_t owner_key(const Thread& thread) const;
+  void sort_sharing();
+  BreakdownPlace place_of(const Thread& thread, uint8_t category) const;
   void set_cell() {
     uint64_t boundary = owner_->boundary;
     if (__builtin_expect((boundary | cell_is_rare_) >= kFirstWait, 0)) return set_rare_cell();
     cell_ = &tables_.row(phase_, scope_of(*owner_)).ticks[static_cast<uint8_t>(boundary)];
   }
-  bool is_launchs() const {
-    return is_blocked(owner_->category()) && options_.gpu_attribution == GpuAttribution::kLaunch;
-  }
+  bool is_launchs() const { return device_works_ && options_.gpu_attribution == GpuAttribution::kLaunch; }
   void set_rare_cell();
   WaitSum& wait_sum(uint32_t number);
   void wait_changed();
@@ -171,7 +135,8 @@ class Sweep {
   TraceFile& file_;
   SweepOptions options_;
   std::optional<Correction> correction_;
-  bool is_observed_;  // something is to be done at each record besides adding up
+  bool is_always_observed_;  // something is to be done at each record besides adding up
+  bool is_observed_;         // the same, or the time is shared
   size_t window_bytes_;
   size_t most_rows_;  // of threads, and of waits
   uint64_t latest_;  // a record after it can only be damage
@@ -183,7 +148,9 @@ class Sweep {
   std::vector<uint64_t> next_ticks_;              // of threads_; kNever: no more records
   std::vector<uint64_t> owner_keys_;              // of threads_; the smallest is the owner's; kNever: takes no part
   Thread* main_;
-  Thread* owner_;
+  Thread* owner_;                 // of what the threads below leave
+  std::vector<Thread*> sharing_;  // those that run for a part of a gap, in the order in which they own
+  bool has_native_threads_ = false;  // threads that run no Python have called CUDA
   std::map<uint64_t, uint32_t> open_phases_;  // in the order in which they began
   uint64_t phases_opened_ = 0;
   uint32_t phase_ = 0;
@@ -210,7 +177,10 @@ class Sweep {
 };
 
 Sweep::Sweep(TraceFile& file, const SweepOptions& options)
-    : file_(file), options_(options), is_observed_(options.by_thread || options.costs) {
+    : file_(file),
+      options_(options),
+      is_always_observed_(options.by_thread || options.costs),
+      is_observed_(is_always_observed_) {
   if (options.costs) correction_.emplace(*options.costs);
   const FileHeader& header = file.header();
   size_t share = kWindowBudget / std::max<size_t>(file.streams().size(), 1);
@@ -244,7 +214,7 @@ SweepResult Sweep::run() {
   merge();
   last_ticks_ = std::max(last_ticks_, devices_->last_ticks());
   uint64_t end = file_.header().stop_ticks ? file_.header().stop_ticks : options_.limit_ticks;
-  advance_corrected(end ? end : last_ticks_);
+  advance_slowly(end ? end : last_ticks_);
   if (options_.by_thread) charge_all();
   return result();
 }
@@ -295,12 +265,20 @@ void Sweep::activate(const StreamIndex& stream) {
   StreamReader& reader = *thread.reader;
   do {
     apply(thread, reader);
-    if (__builtin_expect(!reader.next(), 0)) {
+    if (__builtin_expect(!read_next(thread), 0)) {
       finish(thread.slot);
       return;
     }
   } while (reader.ticks() < limit);
   next_ticks_[thread.slot] = reader.ticks();
+}
+
+// The next record is known before time goes on to it: where it says that the thread was blocked, that is from now on.
+bool Sweep::read_next_slowly(Thread& thread) {
+  StreamReader& reader = *thread.reader;
+  if (!reader.next_slowly()) return false;
+  if (reader.type() == RecordType::kBlocked && reader.ticks() <= latest_) begin_gap(thread);
+  return true;
 }
 
 void Sweep::skip_chunk(size_t slot) {
@@ -315,7 +293,7 @@ void Sweep::skip_chunk(size_t slot) {
 
 // What starts or ends on the devices at this tick.
 void Sweep::step_devices() {
-  advance_corrected(device_ticks_);
+  advance_slowly(device_ticks_);
   devices_->step();
   device_ticks_ = devices_->next_ticks();
   bool works = devices_->is_running();
@@ -424,6 +402,7 @@ bool Sweep::accepts_chunk(Thread& thread) {
     note_task(reader);
   } else if (reader.type() == RecordType::kBlocked) {
     advance(thread, reader.ticks(), false, 0);
+    if (thread.gap) end_gap(thread);
   } else if (accepts_chunk(thread)) {
     advance(thread, reader.ticks(), false, 0);
     if (correction_ && now_ == reader.ticks()) correction_->charge_ticks(thread.debt, reader.switch_ticks(), now_);
@@ -468,7 +447,8 @@ inline void Sweep::open_boundary(Thread& thread, const SweepTables::NameState& n
   if (__builtin_expect(!thread.runs_python && thread.boundaries == 0, 0)) {
     // Only native code can be what calls CUDA or back into Python on a thread that has shown no Python of its own.
     if (name.category == kPython || name.category == kCuda || name.category == kCudaWait) {
-      from = owner_->category();
+      from = owner_->gap ? owner_->gap->category() : owner_->category();
+      has_native_threads_ = true;
     } else {
       thread.runs_python = true;
     }
@@ -534,10 +514,60 @@ void Sweep::note_task(StreamReader& reader) {
   }
 }
 
+// ---- gaps in which a thread was blocked
+
+// A backend or a simulator may compute in threads that nobody records while the one that called it is blocked.
+uint64_t Sweep::waiting_ticks(const Thread& thread, const BlockedGap& gap) const {
+  uint8_t category = thread.category();
+  if (category == kPython) return gap.blocked_ticks;
+  bool may_be_helped = category == kSimulator || category == kBackend;
+  return may_be_helped && !has_native_threads_ ? gap.blocked_ticks - gap.helped_ticks : 0;
+}
+
+// The name of the boundary; 0: the thread is in none.
+uint32_t Sweep::innermost_boundary(const Thread& thread) {
+  for (size_t i = thread.frames.depth(); i > 0; i--) {
+    uint32_t id = thread.frames[i - 1].id;
+    if (tables_.name(id).kind == NameKind::kBoundary) return id;
+  }
+  return 0;
+}
+
+// To all but those that ask how much of it the thread ran, the gap is a wait.
+void Sweep::begin_gap(Thread& thread) {
+  const BlockedGap& gap = thread.reader->blocked_gap();
+  uint64_t waiting = waiting_ticks(thread, gap);
+  if (waiting == 0 || !thread.takes_part()) return;
+  thread.gap = {gap.start_ticks, gap.ticks, waiting, thread.boundary};
+  uint32_t number = tables_.wait_number(innermost_boundary(thread));
+  wait_sum(number).count++;
+  thread.boundary = kWait | uint64_t{number} << kWaitShift;
+  if (thread.gap->runs()) {
+    sharing_.push_back(&thread);
+    sort_sharing();
+    is_observed_ = true;
+  }
+  thread_changed(thread);
+}
+
+void Sweep::end_gap(Thread& thread) {
+  thread.boundary = thread.gap->boundary;
+  thread.gap.reset();
+  sharing_.erase(std::remove(sharing_.begin(), sharing_.end(), &thread), sharing_.end());
+  is_observed_ = is_always_observed_ || !sharing_.empty();
+  thread_changed(thread);
+}
+
+void Sweep::sort_sharing() {
+  std::sort(sharing_.begin(), sharing_.end(), [this](const Thread* a, const Thread* b) {
+    return key_of(*a, a->gap->category()) < key_of(*b, b->gap->category());
+  });
+}
+
 // ---- who owns the instant
 
 inline uint64_t Sweep::owner_key(const Thread& thread) const {
-  uint64_t key = kOwnerRank[scope_of(thread) == 0][thread.category()] << 32 | thread.slot;
+  uint64_t key = key_of(thread, thread.category());
   return thread.takes_part() ? key : kNever;
 }
 
@@ -559,10 +589,15 @@ inline uint64_t Sweep::owner_key(const Thread& thread) const {
 }
 
 // Where a device works and the process waits, the time can be that of the operation which launched the work.
+BreakdownPlace Sweep::place_of(const Thread& thread, uint8_t category) const {
+  Scope scope = is_launchs() && is_blocked(category) ? launch_scope_ : scope_of(thread);
+  return {phase_, scope, static_cast<uint8_t>(category + (device_works_ ? kDeviceWorks : 0))};
+}
+
 void Sweep::set_rare_cell() {
   wait_changed();
-  Scope scope = device_works_ && is_launchs() ? launch_scope_ : scope_of(*owner_);
-  cell_ = &tables_.row(phase_, scope).ticks[owner_->category() + (device_works_ ? kDeviceWorks : 0)];
+  BreakdownPlace place = place_of(*owner_, owner_->category());
+  cell_ = &tables_.row(place.phase, place.scope).ticks[place.cell];
   cell_is_rare_ = device_works_ || wait_sum_ ? kFirstWait : 0;
 }
 
@@ -625,6 +660,7 @@ void Sweep::set_scope(Thread& thread, Scope scope) {
     if ((before == 0) != (scope == 0)) {
       for (const auto& other : threads_) owner_keys_[other->slot] = owner_key(*other);
       choose_owner();
+      sort_sharing();
     }
     set_cell();
     return;
@@ -643,7 +679,10 @@ void Sweep::phases_changed() {
 void Sweep::charge(Thread& thread) {
   if (thread.takes_part() && now_ > thread.charged_until) {
     Row& row = tables_.thread_row(thread.stream, phase_, scope_of(thread));
-    row.ticks[thread.category() + (device_works_ ? kDeviceWorks : 0)] += now_ - thread.charged_until;
+    size_t first = device_works_ ? kDeviceWorks : 0;
+    uint64_t ran = thread.gap ? thread.gap->ran_between(thread.charged_until, now_) : 0;
+    row.ticks[first + thread.category()] += now_ - thread.charged_until - ran;
+    if (thread.gap) row.ticks[first + thread.gap->category()] += ran;
     if (tables_.thread_rows() > most_rows_) {
       file_.refuse("by thread it has more than " + std::to_string(most_rows_) +
                    " rows, which cannot be for a file of its size; analyze it without --by thread");
@@ -653,7 +692,7 @@ void Sweep::charge(Thread& thread) {
 }
 
 void Sweep::advance_observed(Thread& thread, uint64_t ticks, bool closes, uint32_t id) {
-  advance_corrected(ticks);
+  advance_slowly(ticks);
   if (options_.by_thread) charge(thread);
   if (!correction_ || now_ != ticks) return;  // the record lies outside the process's time
   if (closes) {
@@ -663,16 +702,30 @@ void Sweep::advance_observed(Thread& thread, uint64_t ticks, bool closes, uint32
   }
 }
 
-void Sweep::advance_corrected(uint64_t ticks) {
+// Of threads that run for a part of the time, each takes that part, in the order in which they own, while there is time
+// left; the rest is the owner's.
+void Sweep::advance_slowly(uint64_t ticks) {
   uint64_t until = std::min(ticks, end_);
-  if (correction_ && until > now_) {
-    bool is_of_launch = device_works_ && options_.gpu_attribution == GpuAttribution::kLaunch;
-    Scope scope_of_device = is_of_launch ? launch_scope_ : scope_of(*owner_);
-    Scope scope = device_works_ && is_launchs() ? launch_scope_ : scope_of(*owner_);
-    auto cell = static_cast<uint8_t>(owner_->category() + (device_works_ ? kDeviceWorks : 0));
-    correction_->run_down(owner_->debt, now_, until, {phase_, scope, cell}, scope_of_device);
+  if (until <= now_) return;
+  uint64_t left = until - now_;
+  for (Thread* thread : sharing_) {
+    if (left == 0 || key_of(*thread, thread->gap->category()) > owner_key(*owner_)) break;
+    uint64_t taken = std::min(left, thread->gap->ran_between(now_, until));
+    give(*thread, thread->gap->category(), taken);
+    left -= taken;
   }
-  advance(ticks);
+  give(*owner_, owner_->category(), left);
+  wait_since_ += until - now_ - left;
+  now_ = until;
+}
+
+void Sweep::give(Thread& thread, uint8_t category, uint64_t ticks) {
+  if (ticks == 0) return;
+  BreakdownPlace place = place_of(thread, category);
+  tables_.row(place.phase, place.scope).ticks[place.cell] += ticks;
+  // What a thread waits for would not have come earlier without its overhead.
+  if (!correction_ || category == kWait) return;
+  correction_->run_down(thread.debt, now_, now_ + ticks, place, is_launchs() ? launch_scope_ : scope_of(thread));
 }
 
 void Sweep::charge_all() {

@@ -15,6 +15,9 @@ constexpr const char* kPartLabels[] = {"before", "in", "after"};
 constexpr uint8_t kStagePlaces[kStages] = {0, 4, 3, 2, 1};  // in alphabetical order
 constexpr uint8_t kStageAtPlace[kStages] = {0, 4, 3, 2, 1};
 
+// A wait in code that nobody intercepts. Without a space, behind which a name has the stream that is waited for.
+constexpr std::string_view kBlockedInNoBoundary = "(blocked)";
+
 constexpr auto kWait = static_cast<uint8_t>(Category::kWait);
 
 // The function's name, without the stream that it waits for.
@@ -86,6 +89,15 @@ Scope SweepTables::scope_of(const LaunchEntry& launch) const {
 void SweepTables::find_row(uint32_t phase, Scope scope) {
   scopes_[scope].row = &rows_[{phase, scope}];
   scopes_[scope].phase = phase;
+}
+
+uint32_t SweepTables::wait_number(uint32_t id) {
+  uint32_t& number = id ? names_[id].number : wait_in_no_boundary_;
+  if (number == 0) {
+    number = static_cast<uint32_t>(waits_.size());
+    waits_.push_back({id});
+  }
+  return number;
 }
 
 void SweepTables::find_wait(uint32_t phase, uint32_t number) {
@@ -272,7 +284,8 @@ void SweepTables::write_waits(const std::vector<Name>& names, SweepResult& resul
   std::map<std::pair<std::string_view, std::string_view>, WaitSum> sums;
   for (const auto& [key, found] : wait_sums_) {
     if (found.count == 0 && found.ticks == 0) continue;
-    WaitSum& sum = sums[{labels_->phases[key.first], names[waits_[key.second].id].text}];
+    uint32_t id = waits_[key.second].id;
+    WaitSum& sum = sums[{labels_->phases[key.first], id ? std::string_view(names[id].text) : kBlockedInNoBoundary}];
     sum.count += found.count;
     sum.ticks += found.ticks;
     sum.ticks_in_operations += found.ticks_in_operations;

@@ -51,7 +51,7 @@ class SweepTables {
  public:
   struct NameState {
     uint64_t count = 0;   // begun so far
-    uint32_t number = 0;  // of the operation, the phase or the wait with this name; waits count from 1
+    uint32_t number = 0;  // of the operation, the phase or the wait with this name; waits count from 1; 0: no number
     NameKind kind{};
     uint8_t category = 0;
     Stage stage = Stage::kNone;
@@ -76,6 +76,9 @@ class SweepTables {
   // The same of one thread's own view.
   Row& thread_row(uint32_t thread, uint32_t phase, Scope scope) { return thread_rows_[{thread, phase, scope}]; }
   size_t thread_rows() const { return thread_rows_.size(); }
+
+  // The number of the wait for which a thread was blocked in the boundary with this name; 0: in none.
+  uint32_t wait_number(uint32_t id);
 
   // The sums of a wait in a phase of the process. They stay where they are.
   WaitSum& wait(uint32_t phase, uint32_t number) {
@@ -118,7 +121,7 @@ class SweepTables {
     TransitionCounts* transitions = nullptr;
   };
   struct WaitState {
-    uint32_t id = 0;
+    uint32_t id = 0;  // of the boundary's name; 0: none was open
     uint32_t phase = 0;  // of the sum below; another phase needs another one
     WaitSum* sum = nullptr;
     bool is_for_thread = false;
@@ -185,6 +188,7 @@ class SweepTables {
   std::vector<PhaseState> phases_;      // by number
   std::vector<uint32_t> begun_phases_;  // in the order in which they first began
   std::vector<WaitState> waits_{{}};    // by number; 0 is none
+  uint32_t wait_in_no_boundary_ = 0;
   std::map<std::pair<uint32_t, uint32_t>, WaitSum> wait_sums_;  // by phase, wait
   Row* outside_ = &rows_[{0, 0}];            // in no phase and no operation
   Row outside_at_first_, outside_at_last_;  // what it was at the first and at the last mark of the loop

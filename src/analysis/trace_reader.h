@@ -184,7 +184,9 @@ class StreamReader : public ChunkReader {
 
   // Goes to the next record; false when there is none. Of a begin only type and time are known until take_id(): which
   // kind comes next is a guess for the processor when threads interleave, so that branch is taken once, by the caller.
-  bool next() {
+  bool next() { return next_quickly() || next_slowly(); }
+  // Only to a begin or an end; false: the next record may be another, so ask next_slowly().
+  bool next_quickly() {
     if (__builtin_expect(cursor_ < safe_end_, 1)) {
       const uint8_t* cursor = cursor_;
       uint64_t value = decode_varint(cursor);
@@ -197,8 +199,9 @@ class StreamReader : public ChunkReader {
         return true;
       }
     }
-    return next_slowly();
+    return false;
   }
+  bool next_slowly();
 
   RecordType type() const { return type_; }
   uint64_t ticks() const { return ticks_; }
@@ -214,7 +217,6 @@ class StreamReader : public ChunkReader {
   uint64_t record_offset() const { return position(record_); }  // in the file
 
  private:
-  bool next_slowly();
   bool open_chunk();
   std::string read_other(const uint64_t* numbers);
 

@@ -1,0 +1,83 @@
+// A thread as the sweep goes through its records.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "correction.h"
+#include "trace_reader.h"
+
+namespace rlscope {
+
+struct Frame {
+  uint64_t saved;  // what the end restores: the boundary, the scope, or the key of the open phase
+  uint32_t id;
+};
+
+// A std::vector's push_back builds the frame elsewhere and copies it, which costs a quarter of the sweep's time.
+class FrameStack {
+ public:
+  void push(uint64_t saved, uint32_t id) {
+    if (__builtin_expect(depth_ == frames_.size(), 0)) frames_.resize(2 * depth_ + kFirstFrames);
+    frames_[depth_].saved = saved;
+    frames_[depth_].id = id;
+    depth_++;
+  }
+  const Frame& pop() { return frames_[--depth_]; }
+  size_t depth() const { return depth_; }
+  const Frame& operator[](size_t index) const { return frames_[index]; }
+
+ private:
+  static constexpr size_t kFirstFrames = 16;
+  std::vector<Frame> frames_;
+  size_t depth_ = 0;
+};
+
+// A gap between two records of a thread, in which it waited for `waiting_ticks`. When, nobody knows, so it is taken to have
+// waited evenly: after half of the gap, for half of the ticks, rounded down.
+struct PartlyBlocked {
+  uint64_t start_ticks;
+  uint64_t ticks;
+  uint64_t waiting_ticks;
+  uint64_t boundary;  // the thread's, in which it ran for the rest
+
+  bool runs() const { return waiting_ticks < ticks; }
+  uint8_t category() const { return static_cast<uint8_t>(boundary); }
+  uint64_t ran_between(uint64_t from, uint64_t to) const { return ran_until(to) - ran_until(from); }
+
+ private:
+  uint64_t ran_until(uint64_t now) const {
+    using Wide = unsigned __int128;
+    uint64_t elapsed = now > start_ticks ? std::min(now - start_ticks, ticks) : 0;
+    return elapsed - static_cast<uint64_t>(Wide{elapsed} * waiting_ticks / ticks);
+  }
+};
+
+struct Thread {
+  Thread(uint32_t stream, bool is_main) : stream(stream), is_main(is_main), runs_python(is_main) {}
+
+  bool takes_part() const { return is_main || boundaries > 0 || scope != 0; }
+  uint8_t category() const { return static_cast<uint8_t>(boundary); }
+
+  uint32_t stream;
+  bool is_main;
+  bool runs_python;  // false until something shows that this thread does not just get called back by native code
+  uint64_t boundary = 0;  // the innermost: its category and, of a wait, its number; in a gap that is blocked, that wait's
+  bool is_fresh = true;  // no chunk was seen yet
+  Scope scope = 0;                            // its own; 0: it has the main thread's
+  uint64_t boundaries = 0;                    // open boundary frames
+  // In an operation of its own, and not waiting for another thread; known while there are several.
+  bool is_busy = false;
+  bool was_in_operation = false;
+  LoopMark outermost = LoopMark::kOperation;  // which its outermost operation is, while it is in one
+  size_t slot = 0;                            // its place in threads_, next_ticks_ and owner_keys_
+  uint64_t events = 0;
+  FrameStack frames;
+  std::optional<StreamReader> reader;
+  std::optional<PartlyBlocked> gap;
+  uint64_t charged_until = 0;  // by_thread only
+  Debt debt;                   // with costs only
+};
+
+}  // namespace rlscope
