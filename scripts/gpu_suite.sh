@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Builds rlscope in the checkout, tests it on this machine's GPU and measures what recording costs, in about 10 minutes.
 #
-#   scripts/gpu_suite.sh OUTPUT [tests|measure|train ...]      (all of them unless some are named)
+#   scripts/gpu_suite.sh OUTPUT [tests|measure|train|grpo ...]      (all of them unless some are named)
 #
 # Needs a GPU, Python with PyTorch for CUDA, pytest, scipy and rlscope's own requirements, CMake, Ninja, a C++ compiler
-# and, for one test each, nvcc and ncu. What it leaves in OUTPUT: machine.json, tests.xml, measurements.jsonl and, of
-# Stable-Baselines3's trainings, figures and claims.
+# for one test each nvcc and ncu, and for grpo transformers. What it leaves in OUTPUT: machine.json, tests.xml, measurements.jsonl, of
+# Stable-Baselines3's trainings figures and claims, and grpo/grpo.json.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-output="$(realpath -m "${1:?usage: scripts/gpu_suite.sh OUTPUT [tests|measure|train ...]}")"
+output="$(realpath -m "${1:?usage: scripts/gpu_suite.sh OUTPUT [tests|measure|train|grpo ...]}")"
 shift
 mkdir -p "$output"
 export OMP_NUM_THREADS=1
@@ -25,7 +25,7 @@ print(json.dumps(machine() | versions, indent=2))
 PYTHON
 
 status=0
-for part in ${@:-tests measure train}; do
+for part in ${@:-tests measure train grpo}; do
     case "$part" in
     tests)
         "$python" -m rlscope.cli.cupti_check || status=1
@@ -40,8 +40,11 @@ for part in ${@:-tests measure train}; do
     train)
         "$python" -m experiments.algorithm_choice.run --budget "${BUDGET:-quick}" --output "$output/algorithm_choice" || status=1
         ;;
+    grpo)
+        "$python" -m tests.gpu.grpo "$output/grpo" || status=1
+        ;;
     *)
-        echo "scripts/gpu_suite.sh: expected tests, measure or train, found $part" >&2
+        echo "scripts/gpu_suite.sh: expected tests, measure, train or grpo, found $part" >&2
         exit 2
         ;;
     esac

@@ -1,4 +1,4 @@
-"""The loop of grpo_loop.py, as it is, with a phase around each generation: so that one knows where its time was counted."""
+"""The loop of grpo_loop.py, as it is, with a phase around each generation, which shows where its time was counted."""
 
 import runpy
 from pathlib import Path
