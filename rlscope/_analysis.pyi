@@ -80,8 +80,8 @@ class SweepDict(TypedDict, total=False):
     crossings: dict[str, int]
     # (phase, start_ticks, end_ticks): its first begin and its last end, of each named phase, in order of start.
     phases: list[tuple[str, int, int]]
-    # Operations of coroutines and generators, in alphabetical order: (operation, count, ticks in which they ran, ticks for
-    # which they were open; of the latter the median, the 99th percentile and the maximum). The two percentiles are
+    # Operations of coroutines and generators, in alphabetical order: (operation, count, ticks in which they ran, ticks
+    # for which they were open; of the latter the median, the 99th percentile and the maximum). The two percentiles are
     # rounded down to eight binary digits, so by less than 1 %.
     tasks: list[tuple[str, int, int, int, int, int, int]]
     # (phase, name of the boundary with its stream, count, ticks in operations, ticks in operations or between them in
