@@ -120,7 +120,9 @@ def test_force_refuses_a_trace_that_is_being_written(is_profiled: bool, tmp_path
 def test_a_killed_recording_leaves_no_lock(tmp_path: Path) -> None:
     trace = tmp_path / "trace"
     command = [*RLSCOPE, "record", "-o", str(trace), "--", sys.executable, "-c", WAITING]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment()) as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment(), cwd=tmp_path
+    ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"ready\n"
         process.kill()
@@ -283,7 +285,7 @@ def test_a_full_stderr_keeps_no_status(tmp_path: Path) -> None:
     for status, ends in ((7, "exit 7"), (-15, "kill -TERM $$")):
         command = [*RLSCOPE, "record", "-o", str(tmp_path / f"trace{status}"), "--", "sh", "-c", ends]
         with Path("/dev/full").open("w") as full:
-            assert subprocess.run(command, stderr=full, env=environment()).returncode == status
+            assert subprocess.run(command, stderr=full, env=environment(), cwd=tmp_path).returncode == status
 
 
 def test_a_tiny_disk_keeps_no_status(tmp_path: Path) -> None:
@@ -293,7 +295,7 @@ def test_a_tiny_disk_keeps_no_status(tmp_path: Path) -> None:
     mounted = f'mount -t tmpfs -o size=8k tmpfs {tmp_path / "disk"} || exit 99; exec "$@"'
     finished = subprocess.run(
         ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mounted, "sh", *record_words],
-        capture_output=True, text=True, env=environment(),
+        capture_output=True, text=True, env=environment(), cwd=tmp_path,
     )  # fmt: skip
     if finished.returncode == 99 or "unshare" in finished.stderr:
         pytest.skip(f"a user may not mount a disk here: {finished.stderr}")
