@@ -46,10 +46,10 @@ def begin_trace(
     """
     if directory.exists() and not directory.is_dir():
         raise UsageError(f"{directory} is a file; the trace needs a directory of its own")
-    is_used = directory.is_dir() and any(directory.iterdir())
-    if is_used:
-        _refuse_unless_replaceable(directory, is_forced)
     try:
+        is_used = directory.is_dir() and any(directory.iterdir())
+        if is_used:
+            _refuse_unless_replaceable(directory, is_forced)
         directory.mkdir(parents=True, exist_ok=True)
         lock = lock_trace(directory)
         try:

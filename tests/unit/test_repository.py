@@ -20,7 +20,9 @@ SHARED = {"rlscope.errors", "rlscope.model", "rlscope.text", "rlscope.version"}
 MAY_IMPORT = {
     "boundaries": SHARED | {"rlscope.record"},
     "integrations": SHARED | {"rlscope.record", "rlscope._native"},
-    "record": SHARED | {"rlscope._native", "rlscope.boundaries", "rlscope.integrations", "rlscope.trace.manifest"},
+    "record": SHARED
+    | {"rlscope._native", "rlscope.boundaries", "rlscope.integrations"}
+    | {f"rlscope.trace.{module}" for module in ("format", "manifest", "utilization_file")},
     "trace": SHARED,
     "analysis": SHARED | {"rlscope._analysis", "rlscope.trace"},
     "calibration": SHARED | {"rlscope.record", "rlscope.trace", "rlscope.analysis", "rlscope._native"},
@@ -33,7 +35,9 @@ STANDARD_LIBRARY_ONLY = (
     "integrations",
     "record",
     "trace/counter_metrics.py",
+    "trace/format.py",
     "trace/manifest.py",
+    "trace/utilization_file.py",
     "analysis/correction.py",
     "calibration/calibration.py",
     "errors.py",
