@@ -2,9 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from rlscope.trace.format import (
+    BLOCKED_TAG,
     CHUNK_HEADER,
     CHUNK_MAGIC,
     FILE_HEADER_BYTES,
@@ -23,7 +25,7 @@ def count_calls(path: Path) -> Counter[str]:
     data = path.read_bytes()
     names: dict[int, str] = {}
     begun: Counter[int] = Counter()
-    for kind, payload in _chunks(data):
+    for kind, _, payload in _chunks(data):
         if kind == ChunkKind.CATALOG:
             names.update(_names(payload))
         elif kind == ChunkKind.EVENTS:
@@ -31,13 +33,34 @@ def count_calls(path: Path) -> Counter[str]:
     return Counter({names[number]: count for number, count in begun.items()})
 
 
-def _chunks(data: bytes) -> Iterator[tuple[int, bytes]]:
+@dataclass(frozen=True)
+class BlockedGap:
+    """A gap between two records of a thread in which it was blocked, in ticks."""
+
+    stream: int
+    ticks: int
+    blocked: int
+    helped: int
+
+
+def blocked_gaps(path: Path) -> list[BlockedGap]:
+    """Every gap of which the recorder wrote that the thread was blocked."""
+    return [
+        BlockedGap(stream, ticks, numbers[1] - 1, numbers[2] - 1)
+        for chunk_kind, stream, payload in _chunks(path.read_bytes())
+        if chunk_kind == ChunkKind.EVENTS
+        for kind, ticks, numbers in _records(payload)
+        if kind == RecordKind.OTHER and numbers[0] == BLOCKED_TAG
+    ]
+
+
+def _chunks(data: bytes) -> Iterator[tuple[int, int, bytes]]:
     at = FILE_HEADER_BYTES
     while at < len(data):
-        magic, kind, _, size, payload_at, *_ = CHUNK_HEADER.unpack_from(data, at)
+        magic, kind, _, size, payload_at, _, _, stream, *_ = CHUNK_HEADER.unpack_from(data, at)
         if magic != CHUNK_MAGIC:
             return
-        yield kind, data[at + payload_at : at + size]
+        yield kind, stream, data[at + payload_at : at + size]
         at += size
 
 
@@ -52,12 +75,20 @@ def _names(payload: bytes) -> Iterator[tuple[int, str]]:
 
 
 def _begun(payload: bytes) -> Iterator[int]:
+    return (numbers[0] for kind, _, numbers in _records(payload) if kind == RecordKind.BEGIN)
+
+
+def _records(payload: bytes) -> Iterator[tuple[int, int, list[int]]]:
+    """Of each record its kind, the ticks since the one before it, and the numbers behind them."""
     at = 0
     while at < len(payload) and payload[at]:
         word, at = decode_varint(payload, at)
-        if word & 3 == RecordKind.BEGIN:
+        numbers = []
+        if word & 3 != RecordKind.END:
             number, at = decode_varint(payload, at)
-            yield number
-        elif word & 3 == RecordKind.OTHER:
-            for _ in range(4):
-                _, at = decode_varint(payload, at)
+            numbers.append(number)
+        if word & 3 == RecordKind.OTHER:
+            for _ in range(2 if numbers[0] == BLOCKED_TAG else 3):
+                number, at = decode_varint(payload, at)
+                numbers.append(number)
+        yield word & 3, word >> 2, numbers

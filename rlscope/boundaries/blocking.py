@@ -17,6 +17,7 @@ BOUNDARIES = (
         "_thread.LockType.__enter__",
         "_thread.RLock.acquire",
         "_thread.RLock.__enter__",
+        "_thread._ThreadHandle.join",  # how threads are joined from Python 3.13 on
     ),
     _waiting("_queue", "_queue.SimpleQueue.get"),
     _waiting("_multiprocessing", "_multiprocessing.SemLock.acquire", "_multiprocessing.SemLock.__enter__"),
@@ -46,11 +47,6 @@ BOUNDARIES = (
         "posix.waitpid",
         "posix.waitid",
     ),
-    # All that this process does is to note what others tell it, and its reads are in no function that can be named: a
-    # buffered file's lines.
-    Boundary(
-        library="multiprocessing.resource_tracker",
-        category=Category.WAIT,
-        waiting=(("multiprocessing.resource_tracker", "main"),),
-    ),
+    # Buffered files and text files read and write through these: `for line in process.stdout`, too.
+    _waiting("_io", "_io.FileIO.read", "_io.FileIO.readall", "_io.FileIO.readinto", "_io.FileIO.write"),
 )

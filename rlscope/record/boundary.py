@@ -69,7 +69,6 @@ class Boundary:
             as (module, name, dotted name of the function that took it): inside it time is Python's again.
         callback_takers: Functions, as (module, function) or (module, class, method), that are given Python for native
             code to call: inside it time is Python's again.
-        waiting: Python functions, as (module, function), that do nothing but wait for others: all their time is a wait.
     """
 
     library: str
@@ -85,7 +84,6 @@ class Boundary:
     callbacks: tuple[tuple[str, str, str], ...] = ()
     registered: tuple[tuple[str, str, str], ...] = ()
     callback_takers: tuple[tuple[str, ...], ...] = ()
-    waiting: tuple[tuple[str, str], ...] = ()
 
 
 def resolve(dotted: str) -> Any | None:

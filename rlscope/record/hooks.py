@@ -221,12 +221,6 @@ class Hooks:
 
         self._replace(target, name, function, taking)
 
-    def mark_waiting(self, module: types.ModuleType, name: str) -> None:
-        """Counts a Python function of the module as waiting, whatever it does."""
-        function = vars(module).get(name)
-        if isinstance(function, types.FunctionType):
-            self._replace(module, name, function, scoped(function, _native.waiting(full_name(function))))
-
     def intercept_made(self, module: types.ModuleType, maker: Maker, category: Category) -> None:
         """Counts calls of what a function makes, and has made before, as crossings."""
         make, kind = (vars(module).get(name) for name in (maker.function, maker.type))

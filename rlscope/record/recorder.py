@@ -206,8 +206,6 @@ class Recorder:
             self._imports.after_import(name, functools.partial(self._hooks.mark_registered, name=given, taker=taker))
         for name, *path in boundary.callback_takers:
             self._imports.after_import(name, functools.partial(self._hooks.mark_given_callbacks, path=tuple(path)))
-        for name, function in boundary.waiting:
-            self._imports.after_import(name, functools.partial(self._hooks.mark_waiting, name=function))
         for maker in boundary.makers:
             intercept_made = functools.partial(self._hooks.intercept_made, maker=maker, category=boundary.category)
             self._imports.after_import(maker.module, intercept_made)

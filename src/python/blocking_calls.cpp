@@ -21,8 +21,7 @@ struct BlockingCall {
   CodedId id;
 };
 extern BlockingCall calls[];
-constexpr int kRead = 10;  // places in `calls`
-constexpr int kFirstStreamCall = kRead;
+constexpr int kFirstStreamCall = 10;  // a place in `calls`
 
 template <int index, class... Arguments>
 PyObject* pass(Arguments... arguments) {
@@ -118,34 +117,54 @@ int descriptor_of(PyObject* number) {
   return overflow == 0 && descriptor >= 0 && descriptor <= INT_MAX ? static_cast<int>(descriptor) : -1;
 }
 
+enum class Use { kRead, kWrite };
+
 // Files are read and written in no time that anybody waits for; pipes and sockets are what programs wait at.
-template <int index>
-PyObject* use_descriptor(PyObject* module, PyObject* const* args, Py_ssize_t given) {
-  if (given == 0 || !Session::writer()) return pass<index>(module, args, given);
-  Descriptor descriptor = look_up(descriptor_of(args[0]));
-  if (descriptor.kind == Descriptor::kStream) return wait_at<index>(descriptor.stream, module, args, given);
-  bool is_terminal_read = descriptor.kind == Descriptor::kDevice && index == kRead;
-  return is_terminal_read ? wait<index>(module, args, given) : pass<index>(module, args, given);
+template <int index, Use use, class... Arguments>
+PyObject* wait_if_blocking(const Descriptor& descriptor, Arguments... arguments) {
+  if (descriptor.kind == Descriptor::kStream) return wait_at<index>(descriptor.stream, arguments...);
+  bool is_terminal_read = descriptor.kind == Descriptor::kDevice && use == Use::kRead;
+  return is_terminal_read ? wait<index>(arguments...) : pass<index>(arguments...);
 }
 
-// `fileno` of the type, whatever a subclass has made of it.
-PyCFunction socket_fileno;
+template <int index, Use use>
+PyObject* use_descriptor(PyObject* module, PyObject* const* args, Py_ssize_t given) {
+  if (given == 0 || !Session::writer()) return pass<index>(module, args, given);
+  return wait_if_blocking<index, use>(look_up(descriptor_of(args[0])), module, args, given);
+}
 
-bool find_socket_fileno() {
-  PyObject* module = PyImport_ImportModule("_socket");
-  PyObject* type = module ? PyObject_GetAttrString(module, "socket") : nullptr;
+// `fileno` of the types, whatever a subclass has made of it.
+PyCFunction socket_fileno;
+PyCFunction file_fileno;
+
+PyCFunction find_fileno(const char* module_name, const char* type_name) {
+  PyObject* module = PyImport_ImportModule(module_name);
+  PyObject* type = module ? PyObject_GetAttrString(module, type_name) : nullptr;
   PyObject* method = type ? PyObject_GetAttrString(type, "fileno") : nullptr;
   PyMethodDef* def = method ? method_def_of(method) : nullptr;
-  if (def && def->ml_flags == METH_NOARGS) socket_fileno = def->ml_meth;
+  PyCFunction fileno = def && def->ml_flags == METH_NOARGS ? def->ml_meth : nullptr;
   PyErr_Clear();
   Py_XDECREF(method);
   Py_XDECREF(type);
   Py_XDECREF(module);
-  return socket_fileno != nullptr;
+  return fileno;
 }
 
-Descriptor look_up_socket(PyObject* socket) {
-  PyObject* number = socket_fileno(socket, nullptr);
+// Whether the calls of this name can be told by what their object leads to.
+bool can_look_up(const char* name) {
+  if (std::strncmp(name, "_socket.", 8) == 0) {
+    if (!socket_fileno) socket_fileno = find_fileno("_socket", "socket");
+    return socket_fileno;
+  }
+  if (std::strncmp(name, "_io.", 4) == 0) {
+    if (!file_fileno) file_fileno = find_fileno("_io", "FileIO");
+    return file_fileno;
+  }
+  return true;
+}
+
+Descriptor look_up_object(PyObject* object, PyCFunction fileno) {
+  PyObject* number = fileno(object, nullptr);
   if (!number) {
     PyErr_Clear();
     return {Descriptor::kOther, nullptr};
@@ -158,15 +177,24 @@ Descriptor look_up_socket(PyObject* socket) {
 template <int index, class... Rest>
 PyObject* use_socket(PyObject* self, Rest... rest) {
   if (!Session::writer()) return pass<index>(self, rest...);
-  return wait_at<index>(look_up_socket(self).stream, self, rest...);
+  return wait_at<index>(look_up_object(self, socket_fileno).stream, self, rest...);
 }
+
+// All buffered files and text files read and write through these methods of the raw file.
+template <int index, Use use, class... Rest>
+PyObject* use_file(PyObject* self, Rest... rest) {
+  if (!Session::writer()) return pass<index>(self, rest...);
+  return wait_if_blocking<index, use>(look_up_object(self, file_fileno), self, rest...);
+}
+template <int index, Use use>
+constexpr auto use_file_since_312 = use_file<index, use, PyTypeObject*, PyObject* const*, Py_ssize_t, PyObject*>;
 
 // Not a wait. Later it can be too late to ask which two sockets belong together: one may be closed.
 template <int index>
 PyObject* make_socketpair(PyObject* module, PyObject* args) {
   PyObject* pair = pass<index>(module, args);
   if (pair && Session::writer() && PyTuple_CheckExact(pair)) {
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(pair); i++) look_up_socket(PyTuple_GET_ITEM(pair, i));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(pair); i++) look_up_object(PyTuple_GET_ITEM(pair, i), socket_fileno);
   }
   return pair;
 }
@@ -201,8 +229,8 @@ BlockingCall calls[] = {
     {"_queue.SimpleQueue.get", METH_METHOD | kFastKeywords, pointer_to(get_from_queue<7>), nullptr, {}},
     {"posix._exit", kFastKeywords, pointer_to(exit_process<8>), nullptr, {}},
     {"_socket.socketpair", METH_VARARGS, pointer_to(make_socketpair<9>), nullptr, {}},
-    {"posix.read", METH_FASTCALL, pointer_to(use_descriptor<kRead>), nullptr, {}},
-    {"posix.write", METH_FASTCALL, pointer_to(use_descriptor<11>), nullptr, {}},
+    {"posix.read", METH_FASTCALL, pointer_to(use_descriptor<10, Use::kRead>), nullptr, {}},
+    {"posix.write", METH_FASTCALL, pointer_to(use_descriptor<11, Use::kWrite>), nullptr, {}},
     {"_socket.socket.recv", METH_VARARGS, pointer_to(use_socket<12, PyObject*>), nullptr, {}},
     {"_socket.socket.recvfrom", METH_VARARGS, pointer_to(use_socket<13, PyObject*>), nullptr, {}},
     {"_socket.socket.recvmsg", METH_VARARGS, pointer_to(use_socket<14, PyObject*>), nullptr, {}},
@@ -213,6 +241,13 @@ BlockingCall calls[] = {
     {"_socket.socket.sendmsg", METH_VARARGS, pointer_to(use_socket<19, PyObject*>), nullptr, {}},
     {"_socket.socket.recv_into", kKeywords, pointer_to(use_socket<20, PyObject*, PyObject*>), nullptr, {}},
     {"_socket.socket.recvfrom_into", kKeywords, pointer_to(use_socket<21, PyObject*, PyObject*>), nullptr, {}},
+    {"_io.FileIO.readall", METH_NOARGS, pointer_to(use_file<22, Use::kRead, PyObject*>), nullptr, {}},
+    {"_io.FileIO.read", METH_FASTCALL, pointer_to(use_file<23, Use::kRead, PyObject* const*, Py_ssize_t>), nullptr, {}},
+    {"_io.FileIO.read", METH_METHOD | kFastKeywords, pointer_to(use_file_since_312<24, Use::kRead>), nullptr, {}},
+    {"_io.FileIO.readinto", METH_O, pointer_to(use_file<25, Use::kRead, PyObject*>), nullptr, {}},
+    {"_io.FileIO.readinto", METH_METHOD | kFastKeywords, pointer_to(use_file_since_312<26, Use::kRead>), nullptr, {}},
+    {"_io.FileIO.write", METH_O, pointer_to(use_file<27, Use::kWrite, PyObject*>), nullptr, {}},
+    {"_io.FileIO.write", METH_METHOD | kFastKeywords, pointer_to(use_file_since_312<28, Use::kWrite>), nullptr, {}},
 };
 
 }  // namespace
@@ -226,9 +261,10 @@ void* original_of_blocking_call(void* entry) {
 
 bool intercept_blocking_call(PyMethodDef* def, const char* name, PyObject* owner) {
   for (BlockingCall& call : calls) {
-    if (std::strcmp(call.name, name) != 0) continue;
-    if ((def->ml_flags & ~(METH_CLASS | METH_STATIC | METH_COEXIST)) != call.flags) return false;
-    if (std::strncmp(name, "_socket.", 8) == 0 && !socket_fileno && !find_socket_fileno()) return false;
+    // How a function takes its arguments may differ between versions of Python.
+    bool is_this = std::strcmp(call.name, name) == 0;
+    if (!is_this || (def->ml_flags & ~(METH_CLASS | METH_STATIC | METH_COEXIST)) != call.flags) continue;
+    if (!can_look_up(name)) return false;
     auto** where = reinterpret_cast<void**>(&def->ml_meth);
     if (*where != call.replacement) call.original = *where;
     swap_for(where, call.replacement, owner);

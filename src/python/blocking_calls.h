@@ -5,7 +5,7 @@
 namespace rlscope {
 
 // Takes over a definition that needs a look at its arguments to know whether it blocks, or at what: lock and semaphore
-// acquires, SimpleQueue.get, os.read and os.write, sockets, os._exit. False: an ordinary definition, not handled here.
+// acquires, SimpleQueue.get, os.read and os.write, raw files, sockets, os._exit. False: an ordinary definition, not handled here.
 bool intercept_blocking_call(PyMethodDef* def, const char* name, PyObject* owner);
 
 // The function that `entry` stands in for, or `entry` itself where it is none of these.

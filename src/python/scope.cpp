@@ -17,7 +17,6 @@ struct Scope {
   PyObject* enter;  // __enter__ and __exit__ of this very object, made once: `with` would bind them anew each time
   PyObject* exit;
   NameKind kind;
-  Category category;
   bool is_stage;    // one of the three operations that every breakdown is grouped by
   bool is_simulation;
   bool ends_guess;  // says what the program does now, so that nothing needs to be guessed any more
@@ -34,7 +33,6 @@ PyObject* joining_stages;
 PyObject* guessed_stages;
 PyObject* default_operations;
 PyObject* callbacks;
-PyObject* waits;
 
 Scope* as_scope(PyObject* object) { return reinterpret_cast<Scope*>(object); }
 
@@ -43,7 +41,7 @@ bool intern(Scope* scope) {
   PyObject* text = PyUnicode_AsEncodedString(scope->name, "utf-8", "backslashreplace");
   if (!text) return false;
   std::string_view view(PyBytes_AS_STRING(text), static_cast<size_t>(PyBytes_GET_SIZE(text)));
-  scope->id = Session::intern(scope->kind, scope->category, view);
+  scope->id = Session::intern(scope->kind, Category::kPython, view);
   Py_DECREF(text);
   return true;
 }
@@ -304,7 +302,6 @@ PyObject* scope_named(PyObject* cache, NameKind kind, PyObject* name) {
   scope->exit = PyCFunction_New(&exit_method, reinterpret_cast<PyObject*>(scope));
   if (!scope->enter || !scope->exit) return nullptr;
   scope->kind = kind;
-  scope->category = cache == waits ? Category::kWait : Category::kPython;
   scope->is_stage = kind == NameKind::kOperation && is_stage_name(name);
   scope->is_simulation = scope->is_stage && is_named(name, kSimulation);
   scope->ends_guess = scope->is_stage || (kind == NameKind::kOperation && is_named(name, "training_loop"));
@@ -345,7 +342,6 @@ PyObject* is_open(PyObject*, PyObject* scope) {
 }
 
 PyObject* callback(PyObject*, PyObject* name) { return scope_named(callbacks, NameKind::kBoundary, name); }
-PyObject* waiting(PyObject*, PyObject* name) { return scope_named(waits, NameKind::kBoundary, name); }
 
 // A range of another profiler. Its end may come when others are open above it, or when it has been closed with an
 // operation around it; so it is found again by how deep it lies, and closes nothing but itself.
@@ -398,7 +394,6 @@ PyMethodDef functions[] = {
      "default_operation(name)\n--\n\nAs operation(name), but opens nothing inside any stage."},
     {"callback", callback, METH_O,
      "callback(name)\n--\n\nPython that native code has called: a crossing back, whose time is Python's."},
-    {"waiting", waiting, METH_O, "waiting(name)\n--\n\nPython that does nothing but wait for others: a boundary."},
     {"begin_range", begin_range, METH_O,
      "begin_range(scope)\n--\n\nOpen an operation that may end anywhere. Returns how deep it lies, 0 if nothing was opened."},
     {"end_range", end_range, METH_VARARGS,
@@ -434,9 +429,8 @@ bool add_scopes(PyObject* module) {
   guessed_stages = PyDict_New();
   default_operations = PyDict_New();
   callbacks = PyDict_New();
-  waits = PyDict_New();
   return scope_type && add_bindings() && operations && phases && joining_stages && guessed_stages &&
-         default_operations && callbacks && waits && PyModule_AddType(module, scope_type) == 0 &&
+         default_operations && callbacks && PyModule_AddType(module, scope_type) == 0 &&
          PyModule_AddFunctions(module, functions) == 0;
 }
 

@@ -6,7 +6,7 @@
 
 namespace rlscope {
 
-constexpr int kMostStreamCalls = 12;
+constexpr int kMostStreamCalls = 19;
 
 // A pipe or socket that this process has read or written.
 struct Stream {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "event_records.h"
 #include "trace_format.h"
 #include "varint.h"
 
@@ -163,13 +164,12 @@ class DeviceTrace {
     std::vector<size_t> open;
     uint64_t ticks = chunk.base_ticks;
     while (cursor < end && *cursor != 0) {
-      uint64_t first = decode_varint(cursor);
-      ticks += first >> 2;
-      if ((first & 3) == kBegin) {
-        const ReadName& name = names.at(static_cast<uint32_t>(decode_varint(cursor)));
+      EventRecord record = read_event_record(cursor, chunk.stream, ticks);
+      if (record.kind == kBegin) {
+        const ReadName& name = names.at(static_cast<uint32_t>(record.tag_or_name));
         calls.push_back({chunk.stream, name.text, name.category, ticks, 0, open.size()});
         open.push_back(calls.size() - 1);
-      } else if (!open.empty()) {
+      } else if (record.kind == kEnd && !open.empty()) {
         calls[open.back()].end_ticks = ticks;
         open.pop_back();
       }

@@ -21,6 +21,18 @@ struct EventRecord {
   std::vector<uint64_t> values;
 };
 
+// Reads the record at `cursor`; `ticks` is the time of the one before it, and then its own.
+inline EventRecord read_event_record(const uint8_t*& cursor, uint32_t stream, uint64_t& ticks) {
+  uint64_t first = decode_varint(cursor);
+  ticks += first >> 2;
+  EventRecord record{stream, first >> 2, ticks, static_cast<uint32_t>(first & 3), 0, {}};
+  if (record.kind != kEnd) record.tag_or_name = decode_varint(cursor);
+  int count = record.kind != kOther ? 0 : record.tag_or_name == kBlocked ? 2 : 3;
+  for (int i = 0; i < count; i++) record.values.push_back(decode_varint(cursor));
+  return record;
+}
+
+// Of a file that is complete.
 inline std::vector<EventRecord> read_event_records(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
@@ -35,15 +47,7 @@ inline std::vector<EventRecord> read_event_records(const std::string& path) {
     auto* cursor = reinterpret_cast<const uint8_t*>(bytes.data()) + at + chunk.payload_offset;
     const uint8_t* end = cursor + chunk.payload_bytes;
     uint64_t ticks = chunk.base_ticks;
-    while (cursor < end) {
-      uint64_t first = decode_varint(cursor);
-      ticks += first >> 2;
-      EventRecord record{chunk.stream, first >> 2, ticks, static_cast<uint32_t>(first & 3), 0, {}};
-      if (record.kind != kEnd) record.tag_or_name = decode_varint(cursor);
-      int count = record.kind != kOther ? 0 : record.tag_or_name == kBlocked ? 2 : 3;
-      for (int i = 0; i < count; i++) record.values.push_back(decode_varint(cursor));
-      records.push_back(record);
-    }
+    while (cursor < end) records.push_back(read_event_record(cursor, chunk.stream, ticks));
   }
   return records;
 }

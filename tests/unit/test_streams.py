@@ -1,6 +1,8 @@
 """The names of pipes and sockets in a trace."""
 
+import _io
 import _socket
+import io
 import os
 import pty
 import signal
@@ -14,6 +16,7 @@ from calls import count_calls
 from rlscope import _native
 from rlscope.model import Category
 
+FILE_METHODS = "read readall readinto write".split()
 METHODS = "recv recv_into recvfrom recvfrom_into recvmsg recvmsg_into send sendall sendto sendmsg".split()
 
 
@@ -26,6 +29,8 @@ def recording(in_process: Callable[[], Path]) -> Iterator[Callable[[], dict[str,
     """Records what reads and writes streams, until called: then returns how often each name was begun."""
     for name in ("read", "write"):
         assert _native.intercept(getattr(os, name), f"posix.{name}", Category.WAIT)
+    for name in FILE_METHODS:
+        assert _native.intercept(vars(_io.FileIO)[name], f"_io.FileIO.{name}", Category.WAIT)
     for name in METHODS:
         assert _native.intercept(vars(_socket.socket)[name], f"_socket.socket.{name}", Category.WAIT)
     assert _native.intercept(_socket.socketpair, "_socket.socketpair", Category.WAIT)
@@ -164,6 +169,63 @@ def test_udp_has_a_name_once_it_is_connected(recording: Callable[[], dict[str, i
         name = tcp_name(left).replace("tcp", "udp")
     bare = {"_socket.socket.sendto": 1, "_socket.socket.recv": 1}
     assert recording() == {**bare, f"_socket.socket.send {name}": 1}
+
+
+def test_every_method_of_a_raw_file(recording: Callable[[], dict[str, int]]) -> None:
+    reader, writer = os.pipe()
+    name = f"pipe:[{inode(writer)}]"
+    with open(reader, "rb", buffering=0) as source, open(writer, "wb", buffering=0) as target:
+        assert target.write(b"123") == 3
+        assert source.read(1) == b"1"
+        assert source.readinto(bytearray(1)) == 1
+        target.close()
+        assert source.readall() == b"3"
+    assert recording() == {f"_io.FileIO.{method} {name}": 1 for method in FILE_METHODS}
+
+
+def test_buffered_files_and_lines_of_text_are_read_through_raw_files(recording: Callable[[], dict[str, int]]) -> None:
+    reader, writer = os.pipe()
+    name = f"pipe:[{inode(writer)}]"
+    with open(writer, "w") as target:
+        target.write("one\ntwo\nthree\n")
+    with open(reader) as source:
+        assert source.readline() == "one\n"
+        assert list(source) == ["two\n", "three\n"]
+    calls = recording()
+    assert calls[f"_io.FileIO.write {name}"] == 1  # all lines at once, as the file is closed
+    assert calls.keys() == {f"_io.FileIO.write {name}", f"_io.FileIO.readinto {name}"}
+
+
+def test_both_directions_of_a_pair_of_buffered_files(recording: Callable[[], dict[str, int]]) -> None:
+    reader, writer = os.pipe()
+    name = f"pipe:[{inode(writer)}]"
+    with io.BufferedRWPair(open(reader, "rb", buffering=0), open(writer, "wb", buffering=0)) as both:
+        both.write(b"x\n")
+        both.flush()
+        assert both.read1(2) == b"x\n"
+    assert recording() == {f"_io.FileIO.write {name}": 1, f"_io.FileIO.readinto {name}": 1}
+
+
+def test_files_on_disk_wait_for_nobody(recording: Callable[[], dict[str, int]], tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("one\ntwo\n")
+    with open(tmp_path / "file") as file:
+        assert list(file) == ["one\n", "two\n"]
+    assert (tmp_path / "file").read_bytes() == b"one\ntwo\n"
+    assert recording() == {}
+
+
+def test_errors_of_raw_files_are_the_program_s(recording: Callable[[], dict[str, int]]) -> None:
+    reader, writer = os.pipe()
+    with open(reader, "rb", buffering=0) as source, open(writer, "wb", buffering=0) as target:
+        with pytest.raises(io.UnsupportedOperation):
+            target.readinto(bytearray(1))  # type: ignore[attr-defined]
+        with pytest.raises(TypeError):
+            source.readinto(1)  # type: ignore[attr-defined]
+        os.set_blocking(reader, False)
+        assert source.read(1) is None
+    with pytest.raises(ValueError, match="closed file"):
+        source.read(1)
+    recording()
 
 
 def test_terminals_are_read_without_a_name_and_files_not_at_all(
