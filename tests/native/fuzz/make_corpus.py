@@ -150,7 +150,7 @@ def stopped_device_work() -> ProcessWriter:
 
 
 def blocked_gaps() -> ProcessWriter:
-    """Gaps of several threads that overlap, in all categories, with a device at work and a thread that runs no Python."""
+    """Gaps of threads that overlap, in all categories, with a device at work and a thread that runs no Python."""
     process = new_process()
     threads = [process.thread() for _ in range(4)]
     threads[0].blocked(20, 10)
