@@ -30,7 +30,7 @@ class Gap:
     end: int
     blocked: int
     helped: int
-    waiting: int = 0  # ticks in which the thread waits, as rule 10 has it
+    waiting: int = 0  # ticks in which the thread waits
 
     def ran(self, start: int, end: int) -> int:
         """Of the ticks from start to end, how many the thread ran."""
@@ -125,7 +125,7 @@ class Twin:
         self.open_phases: list[Begin] = []  # in the order in which they began
         self.runs_python = {MAIN}
         self.gaps: dict[int, Gap] = {}  # of threads that wait for a part of the time
-        self.native_threads_call_cuda = False
+        self.has_native_threads = False
         self.breakdown: Counter[tuple[str, ...]] = Counter()
         self.threads: Counter[tuple[Any, ...]] = Counter()
         self.phases: dict[str, tuple[int, int]] = {}  # first begin and last end, in order of the first begin
@@ -368,7 +368,7 @@ class Twin:
         match category_of(self.stacks[stream]):
             case Category.PYTHON:
                 gap.waiting = gap.blocked
-            case Category.SIMULATOR | Category.BACKEND if not self.native_threads_call_cuda:
+            case Category.SIMULATOR | Category.BACKEND if not self.has_native_threads:
                 gap.waiting = gap.blocked - gap.helped
         if gap.waiting and stream in self.threads_in_part():
             self.gaps[stream] = gap
@@ -418,7 +418,7 @@ class Twin:
         if stream not in self.runs_python and not boundaries_of(stack):
             if frame.category is Category.PYTHON or frame.category in CUDA:
                 before = category_of(self.stacks[self.owner()])
-                self.native_threads_call_cuda = True
+                self.has_native_threads = True
             else:
                 self.runs_python.add(stream)
         if before.label != frame.category.label:

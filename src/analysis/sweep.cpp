@@ -150,7 +150,7 @@ class Sweep {
   Thread* main_;
   Thread* owner_;                 // of what the threads below leave
   std::vector<Thread*> sharing_;  // those that run for a part of a gap, in the order in which they own
-  bool has_native_threads_ = false;  // threads that run no Python have called CUDA
+  bool has_native_threads_ = false;  // a thread that runs no Python has called CUDA, or back into Python
   std::map<uint64_t, uint32_t> open_phases_;  // in the order in which they began
   uint64_t phases_opened_ = 0;
   uint32_t phase_ = 0;
@@ -516,7 +516,8 @@ void Sweep::note_task(StreamReader& reader) {
 
 // ---- gaps in which a thread was blocked
 
-// A backend or a simulator may compute in threads that nobody records while the one that called it is blocked.
+// A backend or a simulator may compute in other threads while the one that called it is blocked. What threads did that have
+// no stream is known; what those did between their records that have one and run no Python is not.
 uint64_t Sweep::waiting_ticks(const Thread& thread, const BlockedGap& gap) const {
   uint8_t category = thread.category();
   if (category == kPython) return gap.blocked_ticks;

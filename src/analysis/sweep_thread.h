@@ -48,8 +48,10 @@ struct PartlyBlocked {
 
  private:
   uint64_t ran_until(uint64_t now) const {
-    using Wide = unsigned __int128;
     uint64_t elapsed = now > start_ticks ? std::min(now - start_ticks, ticks) : 0;
+    uint64_t product;
+    if (!__builtin_mul_overflow(elapsed, waiting_ticks, &product)) return elapsed - product / ticks;
+    using Wide = unsigned __int128;  // of a gap of half a minute
     return elapsed - static_cast<uint64_t>(Wide{elapsed} * waiting_ticks / ticks);
   }
 };

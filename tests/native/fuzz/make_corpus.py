@@ -3,7 +3,6 @@
 import struct
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 from rlscope.model import Category, DeviceWork
@@ -151,7 +150,7 @@ def stopped_device_work() -> ProcessWriter:
 
 
 def blocked_gaps() -> ProcessWriter:
-    """Gaps of several threads that overlap, in all categories, with a device at work and a thread without Python."""
+    """Gaps of threads that overlap, in all categories, with a device at work and a thread that runs no Python."""
     process = new_process()
     threads = [process.thread() for _ in range(4)]
     threads[0].blocked(20, 10)
@@ -184,11 +183,7 @@ def main(directory: Path) -> None:
     # What a process leaves that was killed while it was writing a record, and one whose disk was cut off.
     data = killed().to_bytes()
     (directory / "cut_short").write_bytes(data[: fmt.FILE_HEADER_BYTES + 70])
-    process = multi_chunk()
-    process.header = replace(process.header, format_version=fmt.OLDEST_READABLE_VERSION)
-    (directory / "oldest_readable_version").write_bytes(process.to_bytes())
-    unread = {"older_version": fmt.OLDEST_READABLE_VERSION - 1, "newer_version": fmt.FORMAT_VERSION + 1}
-    for name, version in unread.items():
+    for name, version in (("older_version", fmt.FORMAT_VERSION - 1), ("newer_version", fmt.FORMAT_VERSION + 1)):
         (directory / name).write_bytes(data[:8] + struct.pack("<I", version) + data[12:200])
 
 
