@@ -11,6 +11,7 @@ from rich.console import Console
 
 from rlscope.analysis.breakdown import Analysis, group_seconds, records
 from rlscope.analysis.breakdown import analyze as analyze_trace
+from rlscope.analysis.stage_names import stage_name_lines
 from rlscope.cli.advice import advice_lines
 from rlscope.cli.correction import chosen, correct_option, correction_lines
 from rlscope.cli.counter_lines import counter_lines, counters_shown
@@ -230,7 +231,10 @@ def _summary(analysis: Analysis) -> str:
         parts.append(f"about {analysis.extrapolated_s:.3g} s for all {analysis.total_timesteps} timesteps")
     lines = [f"{analysis.directory}: {', '.join(parts)}"]
     lines += [f"  incomplete: {reason}" for reason in analysis.why]
-    facts = (*machine_lines(analysis.machines), *counter_lines(analysis), *correction_lines(analysis))
+    facts = (
+        *machine_lines(analysis.machines), *counter_lines(analysis), *correction_lines(analysis),
+        *stage_name_lines(analysis),
+    )  # fmt: skip
     lines += [f"  {line}" for line in facts]
     return "\n".join(printable(line) for line in lines)
 

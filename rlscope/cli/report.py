@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from rlscope.analysis.stage_names import stage_name_lines
 from rlscope.cli.advice import advice_lines
 from rlscope.cli.correction import correct_option, correction_lines
 from rlscope.cli.counter_lines import counter_lines
@@ -25,7 +26,7 @@ def report(traces: tuple[Path, ...], output: Path, correct: str, recover: bool) 
     analyses = analyze_traces(traces, recover, correct)
     output.mkdir(parents=True, exist_ok=True)
     write_report(analyses, output)
-    for lines in (advice_lines, device_lines, counter_lines, correction_lines):
+    for lines in (advice_lines, device_lines, counter_lines, correction_lines, stage_name_lines):
         for name, analysis in analyses.items():
             for line in lines(analysis):
                 click.echo(printable(f"{name}: {line}" if len(analyses) > 1 else line))

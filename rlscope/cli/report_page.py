@@ -8,6 +8,7 @@ import pandas
 from matplotlib.figure import Figure
 
 from rlscope.analysis.breakdown import CORRECTED_WALL, UNCORRECTABLE, Analysis
+from rlscope.analysis.stage_names import stage_name_lines
 from rlscope.analysis.utilization import binned_utilization, read_utilization
 from rlscope.cli.advice import advice_lines
 from rlscope.cli.correction import correction_lines
@@ -69,7 +70,7 @@ def warnings(name: str, analysis: Analysis) -> list[str]:
             f"{name}: no progress towards a known number of timesteps was reported, so the whole training cannot be "
             "extrapolated."
         )
-    return found + [f"{name}: {line}." for line in counter_lines(analysis)]
+    return found + [f"{name}: {line}." for line in (*counter_lines(analysis), *stage_name_lines(analysis))]
 
 
 def add_training(page: Page, shown: list[Workload], output: Path) -> None:

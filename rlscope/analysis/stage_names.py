@@ -1,0 +1,32 @@
+"""Operations that were meant as a stage, by their name, and are none: `Inference`, `simulate`, `backward`."""
+
+import difflib
+
+from rlscope.analysis.breakdown import Analysis
+from rlscope.model import STAGES
+
+#: How a name begins that means a stage.
+STEMS = {"simul": "simulation", "infer": "inference", "backp": "backpropagation", "backw": "backpropagation"}
+#: A stage's name with two letters swapped or one left out is at least as like it as this; other words are not.
+LIKENESS = 0.8
+
+
+def stage_meant(operation: str) -> str | None:
+    """The stage that an operation's name is nearly the name of; None for a stage's own name."""
+    if set(operation.split("+")) <= set(STAGES):  # a compiled function of two stages has both names
+        return None
+    name = operation.casefold()
+    stem = next((stage for stem, stage in STEMS.items() if name.startswith(stem)), None)
+    return stem or next(iter(difflib.get_close_matches(name, STAGES, 1, LIKENESS)), None)
+
+
+def stage_name_lines(analysis: Analysis) -> list[str]:
+    """One line for each operation outside all stages that has nearly a stage's name."""
+    table = analysis.breakdown
+    outside = sorted(table.loc[~table["stage"].isin(STAGES), "operation"].unique())
+    return [
+        f"operation `{name}` belongs to no stage: the stages are called {', '.join(STAGES)}; "
+        f"was `{stage}` meant? Then name it so"
+        for name in outside
+        if (stage := stage_meant(name))
+    ]
