@@ -3,13 +3,14 @@
 Each rule of docs/analysis.md is one function here, written from the stacks of open frames and nothing else.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from trace_builder import Begin, End, ProcessScript, Progress, Work
+from trace_builder import Begin, End, ProcessScript, Progress, Task, Work
 
 from rlscope.analysis.correction import Cost, corrected_parts
 from rlscope.model import NO_OPERATION, NO_PHASE, STAGES, TRAINING_LOOP, Category, DeviceWork, NameKind
@@ -105,6 +106,7 @@ class Twin:
         self.crossings: Counter[str] = Counter()
         self.cuda_calls: Counter[tuple[str, bool]] = Counter()
         self.progress: list[tuple[int, Progress]] = []
+        self.tasks: dict[str, list[Task]] = {}
         self.start = script.start
         records = self._records(script)
         last = max(
@@ -134,13 +136,13 @@ class Twin:
             self.uncorrectable = [self.uncorrectable[i] + debt[i] for i in BOUNDS]
 
     @staticmethod
-    def _records(script: ProcessScript) -> list[tuple[int, int, int, Begin | End | Progress]]:
+    def _records(script: ProcessScript) -> list[tuple[int, int, int, Begin | End | Progress | Task]]:
         """All threads' records in order of time; at the same tick the lower stream comes first."""
         records = [
             (statement.ticks, thread.stream, index, statement)
             for thread in script.threads
             for index, statement in enumerate(thread.statements)
-            if isinstance(statement, Begin | End | Progress)
+            if isinstance(statement, Begin | End | Progress | Task)
         ]
         return sorted(records, key=lambda record: record[:3])
 
@@ -213,9 +215,9 @@ class Twin:
             if takes_part(stream, stack):
                 self.threads[(stream, *self.row(stream, running, self.scope(stream)))] += end - start
 
-    def charge(self, stream: int, statement: Begin | End | Progress) -> None:
+    def charge(self, stream: int, statement: Begin | End | Progress | Task) -> None:
         """What recording this takes is spent by the thread from here on."""
-        if isinstance(statement, Progress):
+        if isinstance(statement, Progress | Task):
             return
         frame = statement if isinstance(statement, Begin) else self.stacks[stream][-1]
         cost = next((self.costs[key] for key in keys_of_cost(frame) if key in self.costs), None)
@@ -246,11 +248,13 @@ class Twin:
             add(rows, row, spent)
         return {row: tuple(ticks) for row, ticks in rows.items()}
 
-    def apply(self, stream: int, statement: Begin | End | Progress, now: int) -> None:
+    def apply(self, stream: int, statement: Begin | End | Progress | Task, now: int) -> None:
         stack = self.stacks.setdefault(stream, [])
         match statement:
             case Progress():
                 self.progress.append((now, statement))
+            case Task():
+                self.tasks.setdefault(statement.operation, []).append(statement)
             case End():
                 frame = stack.pop()
                 self.open_phases = [other for other in self.open_phases if other is not frame]
@@ -343,12 +347,21 @@ def sweep_twin(script: ProcessScript) -> dict[str, Any]:
             for key in twin.entered_waits.keys() | twin.waited.keys()
             if twin.entered_waits[key] or twin.waited[key]
         },
+        "tasks": {name: task_row(tasks) for name, tasks in twin.tasks.items()},
         "transitions": dict(twin.transitions),
         "events": {kind: twin.events[kind] for kind in kinds} | counts,
         "crossings": dict(twin.crossings),
         "cuda_calls": dict(twin.cuda_calls),
         "progress": progress_summary(twin.progress),
     } | devices
+
+
+def task_row(tasks: list[Task]) -> tuple[int, ...]:
+    """Count, running, elapsed, median, 99th percentile, maximum."""
+    elapsed = sorted(task.elapsed for task in tasks)
+    ranks = [math.ceil(len(elapsed) * percent / 100) - 1 for percent in (50, 99)]
+    rounded = [int(f"{elapsed[rank]:b}"[:8].ljust(elapsed[rank].bit_length(), "0"), 2) for rank in ranks]
+    return len(tasks), sum(task.running for task in tasks), sum(elapsed), *rounded, elapsed[-1]
 
 
 def progress_summary(records: list[tuple[int, Progress]]) -> dict[str, int | None] | None:
@@ -374,6 +387,7 @@ def as_dicts(found: dict[str, Any]) -> dict[str, Any]:
         for name in ("breakdown", "threads", "transitions", "cuda_calls")
     }
     tables["waits"] = {row[:2]: row[2:] for row in found["waits"]}
+    tables["tasks"] = {row[0]: row[1:] for row in found["tasks"]}
     tables["gpu"] = {row["device"]: {key: row[key] for key in row if key != "device"} for row in found["gpu"]}
     tables["gpu_operations"] = {row[:3]: row[3:] for row in found["gpu_operations"]}
     tables["device_work"] = {row[:4]: row[4:] for row in found["device_work"]}
