@@ -11,6 +11,7 @@ The text form, one statement per line, `#` starts a comment:
     40 progress 10 of 100           timesteps and, if known, total timesteps
     0 baseline 0                    a progress record that marks where counting starts
     30 blocked 8 helped 3           of the time since the record before, blocked for so many ticks, helped for so many
+    60 task inference elapsed 50 running 20   an operation of a coroutine has ended
     chunk                           the thread or queue goes on in a new chunk
     queue 9 device=0                work of a device, or `queue 9 host` beside it; statements with start and end follow
     10-20 kernel gemm               also copy, memset, overhead, gap
@@ -65,11 +66,19 @@ class Blocked:
 
 
 @dataclass(frozen=True)
+class Task:
+    ticks: int
+    operation: str
+    elapsed: int
+    running: int
+
+
+@dataclass(frozen=True)
 class NewChunk:
     pass
 
 
-Statement = Begin | End | Progress | Blocked | NewChunk
+Statement = Begin | End | Progress | Blocked | Task | NewChunk
 
 
 @dataclass(frozen=True)
@@ -177,6 +186,9 @@ def _parse_statement(line: str) -> Statement:
         return Progress(int(ticks), *numbers, is_baseline=verb == "baseline")
     if verb == "blocked":
         return Blocked(int(ticks), *[int(number) for number in re.findall(r"\d+", rest)])
+    if verb == "task":
+        name, _, elapsed, _, running = rest.rsplit(maxsplit=4)
+        return Task(int(ticks), name, int(elapsed), int(running))
     if verb != "+":
         raise ValueError(f"no statement: {line}")
     prefix, colon, name = rest.partition(":")
@@ -209,6 +221,8 @@ def write_script(script: ProcessScript, directory: Path, entries_per_chunk: int 
                     stream.progress(ticks, timesteps, total_timesteps, is_baseline)
                 case Blocked(ticks, blocked, helped):
                     stream.blocked(ticks, blocked, helped)
+                case Task(ticks, name, elapsed, running):
+                    stream.task(ticks, name, elapsed, running)
                 case NewChunk():
                     stream.new_chunk()
     for script_queue in script.queues:

@@ -3,13 +3,14 @@
 Each rule of docs/analysis.md is one function here, written from the stacks of open frames and nothing else.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-from trace_builder import Begin, Blocked, End, ProcessScript, Progress, Work
+from trace_builder import Begin, Blocked, End, ProcessScript, Progress, Task, Work
 
 from rlscope.analysis.correction import Cost, corrected_parts
 from rlscope.model import NO_OPERATION, NO_PHASE, STAGES, TRAINING_LOOP, Category, DeviceWork, NameKind
@@ -39,7 +40,7 @@ class Gap:
         return (end - end * self.waiting // length) - (start - start * self.waiting // length)
 
 
-Record = Begin | End | Progress | Blocked | Gap
+Record = Begin | End | Progress | Task | Blocked | Gap
 
 
 def boundaries_of(stack: Stack) -> Stack:
@@ -142,6 +143,7 @@ class Twin:
         self.crossings: Counter[str] = Counter()
         self.cuda_calls: Counter[tuple[str, bool]] = Counter()
         self.progress: list[tuple[int, Progress]] = []
+        self.tasks: dict[str, list[Task]] = {}
         self.start = script.start
         records = self._records(script)
         last = max(
@@ -179,7 +181,7 @@ class Twin:
         for thread in script.threads:
             before = thread.start
             for index, statement in enumerate(thread.statements):
-                if not isinstance(statement, Begin | End | Progress | Blocked):
+                if not isinstance(statement, Begin | End | Progress | Task | Blocked):
                     continue
                 if isinstance(statement, Blocked):
                     gap = Gap(before, statement.ticks, statement.blocked, statement.helped)
@@ -384,6 +386,8 @@ class Twin:
             case Progress():
                 self.progress.append((now, statement))
                 self.marks.append((now, ""))
+            case Task():
+                self.tasks.setdefault(statement.operation, []).append(statement)
             case End():
                 frame = stack.pop()
                 if frame.kind is NameKind.OPERATION and not operations_of(stack):
@@ -482,6 +486,7 @@ def sweep_twin(script: ProcessScript) -> dict[str, Any]:
             for key in twin.entered_waits.keys() | twin.waited.keys()
             if twin.entered_waits[key] or twin.waited[key]
         },
+        "tasks": {name: task_row(tasks) for name, tasks in twin.tasks.items()},
         "transitions": dict(twin.transitions),
         "events": {kind: twin.events[kind] for kind in kinds} | counts,
         "crossings": dict(twin.crossings),
@@ -491,6 +496,14 @@ def sweep_twin(script: ProcessScript) -> dict[str, Any]:
         "threads_in_operations": len(twin.have_operated),
         "progress": progress_summary(twin.progress),
     } | devices
+
+
+def task_row(tasks: list[Task]) -> tuple[int, ...]:
+    """Count, running, elapsed, median, 99th percentile, maximum."""
+    elapsed = sorted(task.elapsed for task in tasks)
+    ranks = [math.ceil(len(elapsed) * percent / 100) - 1 for percent in (50, 99)]
+    rounded = [int(f"{elapsed[rank]:b}"[:8].ljust(elapsed[rank].bit_length(), "0"), 2) for rank in ranks]
+    return len(tasks), sum(task.running for task in tasks), sum(elapsed), *rounded, elapsed[-1]
 
 
 def progress_summary(records: list[tuple[int, Progress]]) -> dict[str, int | None] | None:
@@ -516,6 +529,7 @@ def as_dicts(found: dict[str, Any]) -> dict[str, Any]:
         for name in ("breakdown", "threads", "transitions", "cuda_calls", "outside")
     }
     tables["waits"] = {row[:2]: row[2:] for row in found["waits"]}
+    tables["tasks"] = {row[0]: row[1:] for row in found["tasks"]}
     tables["gpu"] = {row["device"]: {key: row[key] for key in row if key != "device"} for row in found["gpu"]}
     tables["gpu_operations"] = {row[:3]: row[3:] for row in found["gpu_operations"]}
     tables["device_work"] = {row[:4]: row[4:] for row in found["device_work"]}

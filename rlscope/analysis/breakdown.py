@@ -19,6 +19,7 @@ from rlscope.analysis.loop import outside_table
 from rlscope.analysis.machines_table import machines_table
 from rlscope.analysis.processes import parents, phases_table
 from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep, own_correction, sweep_trace
+from rlscope.analysis.tasks import misnested_operations, tasks_table
 from rlscope.errors import UsageError
 from rlscope.model import GpuAttribution
 from rlscope.trace.reader import Trace
@@ -62,6 +63,9 @@ class Analysis:
         waits: one row per `process`, `phase`, waiting `function` and `stream` ("" if none): `count` of entries, and
             `wait_s`, which sum to the process's time of category `wait`; `in_operations_s`, of these in any operation;
             `in_loop_s`, of these in operations or between them in the training loop.
+        tasks: one row per `process` and `operation` of coroutines or generators that were suspended inside it: `count`;
+            `running_s` and `elapsed_s`, for which they ran and were open, both summed; and of the time that each was
+            open `elapsed_p50_s`, `elapsed_p99_s` (both rounded down, by less than 1 %) and `elapsed_max_s`.
         dependencies: one row per `process`, `phase`, process that it waited `on` and `stream` between them: `count` of
             calls and `wait_s`, split by how often each of several others sent or received.
         device_timeline: one row per `device` and part of the run from `start_s` to `end_s`: `busy`, the share in which
@@ -90,6 +94,7 @@ class Analysis:
         complete: nothing is known to be missing.
         why: what is missing, one sentence each.
         dropped_events: records that could not be written, those of devices included.
+        misnested_operations: how many were closed by the end of another one, before their own.
         iterations: of the process that reported most of them; None without progress.
         timesteps: made during the recorded iterations; None without progress.
         total_timesteps: of the whole training; None if unknown.
@@ -105,6 +110,7 @@ class Analysis:
     threads: pd.DataFrame
     phases: pd.DataFrame
     waits: pd.DataFrame
+    tasks: pd.DataFrame
     dependencies: pd.DataFrame
     device_timeline: pd.DataFrame
     transitions: pd.DataFrame
@@ -117,6 +123,7 @@ class Analysis:
     complete: bool
     why: tuple[str, ...]
     dropped_events: int
+    misnested_operations: int
     iterations: int | None
     timesteps: int | None
     total_timesteps: int | None
@@ -131,6 +138,7 @@ class Analysis:
             "schema": SCHEMA,
             "complete": self.complete,
             "dropped_events": self.dropped_events,
+            "misnested_operations": self.misnested_operations,
             "processes": records(self.processes),
             "breakdown": records(self.breakdown),
             "outside": records(self.outside),
@@ -140,6 +148,7 @@ class Analysis:
             "gpu_operations": records(self.gpu_operations),
             "phases": records(self.phases),
             "waits": records(self.waits),
+            "tasks": records(self.tasks),
             "dependencies": records(self.dependencies),
             "device_timeline": records(self.device_timeline),
             "counters": records(self.counters),
@@ -201,6 +210,7 @@ def make_analysis(swept: TraceSweep, recover: bool = False, uncorrected: str = N
         threads=_threads(swept),
         phases=phases_table(swept, breakdown),
         waits=waits,
+        tasks=tasks_table(swept),
         dependencies=dependencies_table(
             waits, {process.name: process.file.header.boot_id for process in swept.processes}
         ),
@@ -217,6 +227,7 @@ def make_analysis(swept: TraceSweep, recover: bool = False, uncorrected: str = N
         dropped_events=sum(
             process.found["dropped_records"] + process.found["dropped_device_records"] for process in swept.processes
         ),
+        misnested_operations=misnested_operations(swept),
         iterations=progress.iterations,
         timesteps=progress.timesteps,
         total_timesteps=progress.total_timesteps,

@@ -20,6 +20,7 @@ from rlscope.cli.machines import machine_lines
 from rlscope.cli.processes import TOTALS, phases_shown, process_lines, process_tree, waited_for, waits_shown
 from rlscope.cli.progress import progress_bar
 from rlscope.cli.tables import rich_table, seconds_text
+from rlscope.cli.tasks import TASKS_TITLE, misnested_lines
 from rlscope.errors import UsageError
 from rlscope.model import NO_OPERATION, GpuAttribution
 from rlscope.text import printable
@@ -139,6 +140,9 @@ def _print_tables(analyses: Sequence[Analysis], breakdowns: Sequence[pd.DataFram
     transitions = _joined(analyses, [analysis.transitions for analysis in analyses])
     if is_whole and len(transitions):
         console.print(rich_table("Transitions", _without_trivial(transitions)))
+    tasks = _joined(analyses, [analysis.tasks for analysis in analyses])
+    if is_whole and len(tasks):
+        console.print(rich_table(TASKS_TITLE, _without_trivial(tasks)))
     if is_whole and any(len(analysis.gpu) for analysis in analyses):
         console.print(rich_table("GPUs", _joined(analyses, [_gpus(analysis) for analysis in analyses])))
         operations = _joined(analyses, [analysis.gpu_operations for analysis in analyses])
@@ -233,7 +237,7 @@ def _summary(analysis: Analysis) -> str:
     lines += [f"  incomplete: {reason}" for reason in analysis.why]
     facts = (
         *machine_lines(analysis.machines), *counter_lines(analysis), *correction_lines(analysis),
-        *stage_name_lines(analysis),
+        *stage_name_lines(analysis), *misnested_lines(analysis),
     )  # fmt: skip
     lines += [f"  {line}" for line in facts]
     return "\n".join(printable(line) for line in lines)

@@ -16,6 +16,7 @@ from rlscope.cli.counter_lines import counter_lines, counters_shown
 from rlscope.cli.figures import BreakdownView, Workload, complete_view, published_view, transitions_view, workloads
 from rlscope.cli.machines import machine_lines
 from rlscope.cli.processes import TOTALS, phases_shown, process_lines, process_tree, waited_for, waits_shown
+from rlscope.cli.tasks import TASKS_CAPTION, misnested_lines
 from rlscope.plots.breakdown import breakdown_figure
 from rlscope.plots.counters import counter_bars, counters_figure
 from rlscope.plots.device_timeline import device_timeline_figure
@@ -55,6 +56,7 @@ def write_report(analyses: dict[str, Analysis], output: Path) -> None:
         ending = f"_{number}" if len(analyses) > 1 else ""
         add_trace(page, name, analysis)
         add_processes(page, analysis, output, ending)
+        add_tasks(page, analysis)
         add_devices(page, analysis, output, ending)
         add_counters(page, analysis, output, ending)
         add_device_timeline(page, analysis, output, ending)
@@ -70,7 +72,8 @@ def warnings(name: str, analysis: Analysis) -> list[str]:
             f"{name}: no progress towards a known number of timesteps was reported, so the whole training cannot be "
             "extrapolated."
         )
-    return found + [f"{name}: {line}." for line in (*counter_lines(analysis), *stage_name_lines(analysis))]
+    facts = (*counter_lines(analysis), *stage_name_lines(analysis), *misnested_lines(analysis))
+    return found + [f"{name}: {line}." for line in facts]
 
 
 def add_training(page: Page, shown: list[Workload], output: Path) -> None:
@@ -168,6 +171,13 @@ def add_processes(page: Page, analysis: Analysis, output: Path, ending: str) -> 
         page.paragraph(f"Who waited for whom, by pipes and sockets: the {min(ROWS_SHOWN, len(edges))} longest waits")
         page.table(edges.head(ROWS_SHOWN))
         link(page, analysis.dependencies, output, f"dependencies{ending}")
+
+
+def add_tasks(page: Page, analysis: Analysis) -> None:
+    """The operations of coroutines and generators; nothing where none was suspended inside one."""
+    if len(analysis.tasks):
+        page.paragraph(TASKS_CAPTION)
+        page.table(analysis.tasks)
 
 
 def add_devices(page: Page, analysis: Analysis, output: Path, ending: str) -> None:

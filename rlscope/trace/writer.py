@@ -94,6 +94,18 @@ class ThreadWriter:
         """
         self._append(ticks, fmt.RecordKind.OTHER, fmt.BLOCKED_TAG, blocked + 1, helped + 1)
 
+    def task(self, ticks: int, operation: str, elapsed: int, running: int) -> None:
+        """Says that an operation of a coroutine or generator has ended.
+
+        Args:
+            ticks: the record's time.
+            operation: its name.
+            elapsed: ticks for which it was open.
+            running: of these, ticks in which it was not suspended.
+        """
+        name_id = self._process.name_id(NameKind.OPERATION, Category.PYTHON, operation)
+        self._append(ticks, fmt.RecordKind.OTHER, fmt.TASK_TAG, name_id + 1, elapsed + 1, running + 1)
+
     def close(self) -> None:
         """Ends the stream in an orderly way: its last chunk is closed."""
         self._chunk.is_closed = True

@@ -34,7 +34,7 @@ PyObject* task_of(PyObject* self) {
 
 // Around one step of a task, without destructors, as every trampoline: see interception.cpp.
 void before_step(PyObject* task) {
-  if (!are_tasks_suspended() || !task) return;
+  if (!task || !(are_tasks_suspended() || are_tasks_running())) return;
   if (has_not_started(task)) {
     task_starts(task);
   } else {

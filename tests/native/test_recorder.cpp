@@ -179,6 +179,22 @@ TEST_F(Recorder, ProgressIsKept) {
   EXPECT_EQ(result.progress->total_timesteps, 1ull << 50);
 }
 
+TEST_F(Recorder, TasksAreKept) {
+  CodedId outer = operation("outer");
+  StreamWriter* writer = Session::writer();
+  for (uint64_t i = 1; i <= 5000; i++) writer->task(outer.id, i << 30, i);
+  SweepResult result = stop_and_read();
+  ASSERT_EQ(result.tasks.size(), 1u);
+  const TaskRow& row = result.tasks[0];
+  EXPECT_EQ(row.count, 5000u);
+  EXPECT_EQ(row.running_ticks, 5000u * 5001 / 2);
+  EXPECT_EQ(row.longest_ticks, 5000ull << 30);
+  EXPECT_LE(row.median_ticks, 2500ull << 30);
+  EXPECT_GT(row.median_ticks, 2480ull << 30);
+  EXPECT_LE(row.p99_ticks, 4950ull << 30);
+  EXPECT_GT(row.p99_ticks, 4910ull << 30);
+}
+
 TEST_F(Recorder, StartsAgainAfterStopping) {
   CodedId call = boundary("call");
   cross(call, 3);

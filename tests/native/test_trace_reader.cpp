@@ -102,6 +102,30 @@ TEST(StreamReader, ReadsBlockedGaps) {
   EXPECT_FALSE(reader.next());
 }
 
+TEST(StreamReader, ReadsTasks) {
+  std::string task = varint(5 << 2 | kOther) + varint(kTask) + varint(1 + 1) + varint((1ull << 40) + 1) + varint(0 + 1);
+  TemporaryFile file(file_header(0, 1) + kNames + chunk({ChunkKind::kEvents, 0, 0, 7, true, {}}, task + end_record(1)));
+  TraceFile trace(file.path(), false);
+  StreamReader reader(trace, trace.streams().at(0), 64);
+  ASSERT_TRUE(reader.next());
+  ASSERT_TRUE(reader.next());
+  EXPECT_EQ(reader.type(), RecordType::kTask);
+  EXPECT_EQ(reader.ticks(), 12u);
+  EXPECT_EQ(reader.task().operation, 1u);
+  EXPECT_EQ(reader.task().elapsed_ticks, 1ull << 40);
+  EXPECT_EQ(reader.task().running_ticks, 0u);
+  ASSERT_TRUE(reader.next());
+  EXPECT_EQ(reader.type(), RecordType::kEnd);
+}
+
+TEST(Sweep, ATaskHasTheNameOfAnOperation) {
+  std::string start = file_header(0, 100) + kNames;
+  for (uint64_t id : {uint64_t{0}, uint64_t{2}, uint64_t{99}, kMaxVarintValue - 1}) {
+    std::string task = varint(5 << 2 | kOther) + varint(kTask) + varint(id + 1) + varint(1) + varint(1);
+    EXPECT_NE(message_of(start + chunk({}, task)).find("is not in the catalog's names of operations"), std::string::npos);
+  }
+}
+
 TEST(StreamReader, BlockedGapsThatCannotBeAreDamage) {
   std::string start = file_header(0, 100) + kNames;
   auto finding = [&](const std::string& record) { return message_of(start + chunk({}, begin_record(1, 2) + record)); };

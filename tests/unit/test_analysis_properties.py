@@ -18,6 +18,7 @@ from trace_builder import (
     ProcessScript,
     Progress,
     QueueScript,
+    Task,
     ThreadScript,
     Work,
     boundary,
@@ -36,7 +37,7 @@ from rlscope.trace import format as fmt
 from rlscope.trace.reader import open_trace
 
 OPERATIONS = ("training_loop", "simulation", "inference", "backpropagation", "step", "(none)")
-CHOICES = (*("boundary",) * 3, *("end",) * 3, "operation", "phase", "chunk", "progress", "blocked")
+CHOICES = (*("boundary",) * 3, *("end",) * 3, "operation", "phase", "chunk", "progress", "blocked", "task")
 PHASES = ("collect", "train")
 CALLS = {category: [f + category.label for f in "fg"] for category in Category}
 CALLS[Category.WAIT] = ["fwait", "gwait pipe:[1]", "gwait pipe:[2]", "_thread.lock.acquire"]
@@ -68,6 +69,10 @@ def threads(draw: st.DrawFn, stream: int, start: int) -> ThreadScript:
         elif choice == "blocked":
             blocked = draw(st.integers(0, ticks - before))
             thread.statements.append(Blocked(ticks, blocked, draw(st.integers(0, blocked))))
+        elif choice == "task":
+            elapsed = draw(st.sampled_from((0, 1, 127, 255, 256, 257, 1 << 20)) | st.integers(0, 1 << 50))
+            task = Task(ticks, draw(st.sampled_from(OPERATIONS)), elapsed, draw(st.integers(0, elapsed)))
+            thread.statements.append(task)
         elif choice == "chunk":
             thread.statements.append(NewChunk())
         elif depth > 0:

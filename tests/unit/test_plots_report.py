@@ -15,6 +15,7 @@ from rlscope.analysis.gpu import GPU_OPERATION_COLUMNS
 from rlscope.analysis.loop import OUTSIDE_COLUMNS
 from rlscope.analysis.machines_table import MACHINE_COLUMNS
 from rlscope.analysis.processes import PHASE_COLUMNS
+from rlscope.analysis.tasks import TASK_COLUMNS
 from rlscope.cli.figures import complete_view, names, published_view, transitions_view, workloads
 from rlscope.cli.plot import plot
 from rlscope.cli.report import report
@@ -64,6 +65,7 @@ def analysis(
         threads=pandas.DataFrame(),
         phases=pandas.DataFrame(columns=list(PHASE_COLUMNS)),
         waits=pandas.DataFrame(columns=list(WAIT_COLUMNS)),
+        tasks=pandas.DataFrame(columns=list(TASK_COLUMNS)),
         dependencies=pandas.DataFrame(columns=list(DEPENDENCY_COLUMNS)),
         device_timeline=pandas.DataFrame(columns=list(DEVICE_TIMELINE_COLUMNS)),
         transitions=pandas.DataFrame(
@@ -79,6 +81,7 @@ def analysis(
         complete=not why,
         why=why,
         dropped_events=0,
+        misnested_operations=0,
         iterations=10 if extrapolated_s else None,
         timesteps=100 if extrapolated_s else None,
         total_timesteps=1000 if extrapolated_s else None,

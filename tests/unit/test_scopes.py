@@ -1,14 +1,15 @@
 """operation(), phase(), report_progress() and profile() inside one process."""
 
-import asyncio
 import contextlib
 import copy
 import enum
 import functools
+import inspect
 import itertools
 import pickle
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -191,11 +192,13 @@ def test_as_a_decorator(in_process: Callable[[], Path]) -> None:
     assert ("inference", "inference") in operations_in(in_process())
 
 
-def test_a_coroutine_cannot_be_decorated() -> None:
-    async def step() -> None: ...
+def test_a_decorated_function_shows_its_own_parameters() -> None:
+    @rlscope.operation("inference")
+    def policy(observation: int, *, scale: int = 2) -> int:
+        return observation * scale
 
-    with pytest.raises(TypeError, match="its body runs after the call has returned"):
-        rlscope.operation("simulation")(step)
+    found = inspect.getfullargspec(policy)
+    assert (found.args, found.kwonlyargs, found.kwonlydefaults) == (["observation"], ["scale"], {"scale": 2})
 
 
 @pytest.mark.parametrize("name", ["", 3, None, b"x"])
@@ -241,37 +244,6 @@ def test_a_hundred_thousand_names(in_process: Callable[[], Path]) -> None:
     assert len({row[2] for row in swept["breakdown"]}) == 100_001
 
 
-def test_operations_in_a_generator_that_is_left_open(in_process: Callable[[], Path]) -> None:
-    def steps() -> Iterator[int]:
-        with rlscope.operation("generator"):
-            yield 1
-            yield 2
-
-    with rlscope.operation("outer"):
-        running = steps()
-        next(running)
-    with rlscope.operation("after"):
-        running.close()
-    swept = _analysis.sweep(str(in_process()))
-    assert swept["misnested_operations"] == 1
-    assert {row[2] for row in swept["breakdown"]} == {"(none)", "outer", "generator", "after"}
-
-
-def test_operations_in_coroutines_that_take_turns(in_process: Callable[[], Path]) -> None:
-    async def work(name: str) -> None:
-        for _ in range(3):
-            with rlscope.operation(name):
-                await asyncio.sleep(0)
-
-    async def both() -> None:
-        await asyncio.gather(work("one"), work("two"))
-
-    asyncio.run(both())
-    swept = _analysis.sweep(str(in_process()))
-    assert swept["events"]["operation"] == 6
-    assert sum(row[5] for row in swept["breakdown"]) == swept["end_ticks"] - swept["start_ticks"]
-
-
 def test_an_operation_that_another_thread_closes(in_process: Callable[[], Path]) -> None:
     operation = rlscope.operation("handed_over")
     operation.__enter__()
@@ -280,8 +252,10 @@ def test_an_operation_that_another_thread_closes(in_process: Callable[[], Path])
     thread.join()
     with rlscope.operation("inner"):
         pass
-    swept = _analysis.sweep(str(in_process()))
-    assert {row[2] for row in swept["breakdown"]} == {"(none)", "handed_over", "inner"}
+    time.sleep(0.2)
+    found = operations_in(in_process())
+    assert set(found) == {("(none)", "(none)"), ("(none)", "handed_over"), ("(none)", "inner")}
+    assert found["(none)", "handed_over"] > sum(found.values()) / 2, "it is open to the end"
 
 
 def test_recursion(in_process: Callable[[], Path]) -> None:

@@ -21,7 +21,11 @@ from rlscope.trace.clock import clock_id, make_clocks
 from rlscope.trace.format import FileHeader
 
 WORK_S = 0.03
-PAUSE_S = 0.1
+PAUSE_S = 0.25
+
+#: By how much a recorded time may differ from its stopwatch: the machine has other work. Time that counts for the wrong
+#: operation is a pause or more.
+MOST_S = 0.12
 
 expected: Counter[str] = Counter()
 
@@ -56,12 +60,12 @@ def swept(path: Path) -> dict[str, Any]:
 
 
 def check(path: Path, misnested: int = 0) -> dict[str, Any]:
-    """Every operation has what its stopwatches say, to a tenth and some milliseconds: the machine has other work."""
+    """Every operation has what its stopwatches say, but for what the machine did beside."""
     found = swept(path)
     assert found["complete"], found["why"]
     assert found["misnested_operations"] == misnested
     for name, seconds in expected.items():
-        assert found["seconds"][name] == pytest.approx(seconds, rel=0.1, abs=0.02), name
+        assert found["seconds"][name] == pytest.approx(seconds, rel=0.1, abs=MOST_S), name
     return found
 
 
@@ -79,7 +83,7 @@ def test_coroutines_that_take_turns(in_process: Callable[[], Path]) -> None:
     found = check(in_process())
     count, running_s, elapsed_s, median_s, p99_s, longest_s = found["tasks"]["inference"]
     assert count == 2
-    assert running_s == pytest.approx(expected["inference"], rel=0.1, abs=0.02)
+    assert running_s == pytest.approx(expected["inference"], rel=0.1, abs=MOST_S)
     assert 2 * PAUSE_S + running_s <= elapsed_s <= 2 * longest_s
     assert PAUSE_S < median_s <= p99_s <= longest_s
 
@@ -118,7 +122,7 @@ def test_operations_inside_one_coroutine(in_process: Callable[[], Path]) -> None
     found = check(in_process())
     assert {name: row[0] for name, row in found["tasks"].items()} == {"episode": 2, "turn": 2, "tool": 2}
     _, running_s, *_ = found["tasks"]["episode"]
-    assert running_s == pytest.approx(sum(expected.values()), rel=0.1, abs=0.02), "with the operations inside"
+    assert running_s == pytest.approx(sum(expected.values()), rel=0.1, abs=MOST_S), "with the operations inside"
 
 
 @rlscope.operation("decorated")
@@ -202,7 +206,6 @@ def test_an_exception_passes_through_a_decorated_generator(in_process: Callable[
     next(steps)
     with pytest.raises(KeyError):
         steps.throw(KeyError())
-    work("(none)")
     assert check(in_process())["events"]["operation"] == 2  # opened, and once more to be told
 
 
@@ -334,7 +337,7 @@ def check_threads(path: Path) -> dict[str, Any]:
     whole = sum(row[-1] for row in found["breakdown"])
     per_tick = sum(found["seconds"].values()) / whole
     for name, seconds in expected.items():
-        assert own[name] * per_tick == pytest.approx(seconds, rel=0.1, abs=0.02), name
+        assert own[name] * per_tick == pytest.approx(seconds, rel=0.1, abs=MOST_S), name
     assert found["misnested_operations"] == 0
     return found
 
@@ -468,7 +471,7 @@ def test_tasks_that_are_open_where_the_recording_stops(in_process: Callable[[], 
     found = check(paths[0])
     count, running_s, elapsed_s, *_ = found["tasks"]["agent"]
     assert count == 2
-    assert running_s == pytest.approx(expected["agent"], rel=0.1, abs=0.02)
+    assert running_s == pytest.approx(expected["agent"], rel=0.1, abs=MOST_S)
     assert elapsed_s > 2 * PAUSE_S
 
 

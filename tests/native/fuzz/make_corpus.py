@@ -76,6 +76,18 @@ def with_progress() -> ProcessWriter:
     return process
 
 
+def with_tasks() -> ProcessWriter:
+    """Operations of coroutines that take turns on one thread."""
+    process = new_process()
+    main = process.thread()
+    for step in range(4):
+        main.begin_operation(20 * step, "inference")
+        main.end(20 * step + 9)
+        main.task(20 * step + 9, "inference" if step % 2 else "tool", 7**step, step)
+    process.stop(100)
+    return process
+
+
 def deep_nesting() -> ProcessWriter:
     """A chunk whose header names many open frames."""
     process = new_process()
@@ -171,7 +183,7 @@ def blocked_gaps() -> ProcessWriter:
 
 
 SEEDS: tuple[Callable[[], ProcessWriter], ...] = (
-    multi_chunk, killed, catalog_heavy, with_progress, deep_nesting, free_chunk, many_threads, device_work,
+    multi_chunk, killed, catalog_heavy, with_progress, with_tasks, deep_nesting, free_chunk, many_threads, device_work,
     stopped_device_work, blocked_gaps,
 )  # fmt: skip
 
