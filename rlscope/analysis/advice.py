@@ -50,9 +50,9 @@ class Advice:
 
     def to_json_dict(self) -> dict[str, Any]:
         """As `analyze --json` has it: the attributes, with the sentences as one `text`."""
-        document = asdict(self) | {"waits": [wait._asdict() for wait in self.waits], "text": self.text}
+        document = asdict(self)
         del document["sentences"]
-        return document
+        return document | {"text": self.text}
 
 
 def advise(analysis: "Analysis") -> Advice | None:

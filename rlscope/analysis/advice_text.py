@@ -258,7 +258,7 @@ def _percent(share: float) -> str:
 def _s(seconds: float) -> str:
     if seconds >= 1000:
         return f"{seconds:,.0f} s"
-    unit, name = (1, "s") if seconds >= 0.01 else (1e3, "ms") if seconds >= 1e-4 else (1e6, "us")
+    unit, name = (1, "s") if seconds >= 0.1 else (1e3, "ms") if seconds >= 1e-4 else (1e6, "us")
     return f"{seconds * unit:.3g} {name}"
 
 

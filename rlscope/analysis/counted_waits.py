@@ -1,7 +1,8 @@
 """The waits of processes that count for advice: for which process each was, as far as that is known."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -19,7 +20,8 @@ WITHOUT_PROCESS = ("time.", *FOR_THREADS)
 _STREAM = ["process", "phase", "stream"]
 
 
-class Wait(NamedTuple):
+@dataclass(frozen=True)
+class Wait:
     """What a process waited in one function, as far as it counts.
 
     Attributes:

@@ -41,7 +41,7 @@ def waited_for(analysis: Analysis) -> pd.DataFrame:
     edges = analysis.dependencies[analysis.dependencies["process"].map(roles) != "infrastructure"]
     edges = edges.groupby(["process", "phase", "on"], sort=False, as_index=False)[["count", "wait_s"]]
     table = edges.sum().sort_values("wait_s", ascending=False, kind="stable", ignore_index=True)
-    wall_s = table["process"].map(analysis.processes.set_index("process")["wall_s"])
+    wall_s = table["process"].map(analysis.processes.set_index("process")["wall_s"]).astype(float)
     table = table[table["wait_s"] >= LEAST_SHOWN * wall_s].reset_index(drop=True)
     return table.assign(count=table["count"].round().astype(int))
 
@@ -73,7 +73,7 @@ def waits_shown(analysis: Analysis) -> pd.DataFrame:
         _some(list(others[process, function])) for process, function in zip(*(sums[key] for key in keys), strict=True)
     ]
     sums.insert(2, "waited_for", names)
-    sums = sums.assign(percent=100 * sums["wait_s"] / sums["process"].map(processes["wall_s"]))
+    sums = sums.assign(percent=100 * sums["wait_s"] / sums["process"].map(processes["wall_s"]).astype(float))
     return sums[sums["percent"] >= 100 * LEAST_SHOWN].reset_index(drop=True)
 
 

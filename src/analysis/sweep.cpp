@@ -641,7 +641,11 @@ inline void Sweep::note_busy(Thread& thread) {
   if (busy_ > 1) beside_ticks_ += now_ - beside_since_;
   beside_since_ = now_;
   thread.is_busy = is_busy;
-  busy_ += is_busy ? 1 : -1;
+  if (is_busy) {
+    busy_++;
+  } else {
+    busy_--;
+  }
 }
 
 void Sweep::set_scope(Thread& thread, Scope scope) {

@@ -10,7 +10,7 @@ MESSAGES = 5
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_who_receives_waits_for_who_sends(method: str, tmp_path: Path) -> None:
+def test_both_ends_of_a_stream_wait_for_each_other(method: str, tmp_path: Path) -> None:
     recording = record(tmp_path / "trace", "streams.py", method)
     assert recording.returncode == 0, recording.stderr
     streams = json.loads(recording.stdout)
@@ -22,9 +22,11 @@ def test_who_receives_waits_for_who_sends(method: str, tmp_path: Path) -> None:
         for edge in recording.analysis["dependencies"]
         if edge["stream"] in {*streams["parent"], *streams["child"]}
     }
-    # The parent receives from the queue and the one-way pipe, the child does not.
-    assert set(edges) == {("main", child, stream) for stream in streams["parent"]} | {
-        (child, "main", stream) for stream in streams["child"]
+    # Who receives waits for who sends, and who sends, if the stream is full, for who receives.
+    assert set(edges) == {
+        edge
+        for stream in {*streams["parent"], *streams["child"]}
+        for edge in (("main", child, stream), (child, "main", stream))
     }
     assert all(count >= MESSAGES for count in edges.values())
     for process in processes:

@@ -76,7 +76,9 @@ def test_sleep_between_the_stages_of_a_loop_is_named_first(tmp_path: Path, repor
         "time.sleep, 100 calls of 0.3 s, 30 s (75 %) between stages: without it at most 4 times as fast. Bound by "
         "waiting: 30 s of 40 s (75 %), in no stage"
     )
-    assert [wait[:4] for wait in advice.waits] == [(SLEEP, 100, pytest.approx(30), pytest.approx(30))]
+    (slept,) = advice.waits
+    assert (slept.function, slept.count, slept.is_for_process) == (SLEEP, 100, False)
+    assert (slept.seconds, slept.between_s) == (pytest.approx(30), pytest.approx(30))
     assert "Left out of main: 5 s before the training loop, as starting up, and 2 s after it, as ending." in advice.text
     savings = {change.name: change.saving_s for change in advice.changes}
     assert savings["compile the update"] == pytest.approx(6)

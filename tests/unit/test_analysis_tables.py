@@ -59,7 +59,7 @@ def analysis(trainer: Path) -> Analysis:
 
 def test_document(analysis: Analysis) -> None:
     document = json.loads(json.dumps(analysis.to_json_dict()))
-    breakdown, processes = document.pop("breakdown"), document.pop("processes")
+    breakdown, processes, outside = document.pop("breakdown"), document.pop("processes"), document.pop("outside")
     phases, waits, advice = document.pop("phases"), document.pop("waits"), document.pop("advice")
     assert (advice["process"], advice["cause"], advice["seconds"]) == ("trainer", "python", pytest.approx(5e-7))
     assert document == {
@@ -84,7 +84,7 @@ def test_document(analysis: Analysis) -> None:
         "parent": None, "role": "main", "exit_status": 0, "complete": True,
         "start_s": 0.0, "end_s": 1e-6, "wall_s": 1e-6,
         "corrected_wall_s": None, "corrected_wall_low_s": None, "corrected_wall_high_s": None,
-        "uncorrectable_s": None,
+        "uncorrectable_s": None, "iterations": 2, "threads_in_operations": 1, "beside_s": 0.0,
     }  # fmt: skip
     assert phases[1] == {
         "process": "trainer", "phase": "train", "start_s": 0.0, "end_s": pytest.approx(8e-7),
@@ -100,8 +100,13 @@ def test_document(analysis: Analysis) -> None:
             "count": 1,
             "wait_s": 0.0,
             "in_operations_s": 0.0,
+            "in_loop_s": 0.0,
         }
     ]
+    # What is left of the trainer lies behind its last report.
+    assert outside[0] == {
+        "process": "trainer", "part": "after", "category": "python", "resource": "cpu", "seconds": pytest.approx(2e-7),
+    }  # fmt: skip
     assert [(p["process"], p["parent_pid"], p["role"], p["exit_status"], p["start_s"]) for p in processes[1:]] == [
         ("process (8)", 7, "worker", 8, 1e-7),
         ("process (9)", 7, "worker", 9, 2e-7),

@@ -77,7 +77,7 @@ def test_tables_of_processes(three: Path) -> None:
     edges = waited_for(analysis)
     assert set(edges["process"]) == {"main"}
     assert edges.set_index("on")["count"].to_dict() == {"worker_0": 1, "worker_1": 1, "worker_2": 1}
-    assert len(analysis.dependencies) == 4
+    assert len(analysis.dependencies) == 8  # each wait for who sends, and each message for who reads it
 
 
 def test_analyze_shows_processes(three: Path) -> None:
@@ -108,7 +108,7 @@ def test_the_longest_waits_are_shown(tmp_path: Path) -> None:
     output = shown_by_analyze(self_play(tmp_path / "trace", EDGES_SHOWN + 5))
     assert f"The {EDGES_SHOWN} longest waits, 5 more with --json" in output
     document = json.loads(shown_by_analyze(tmp_path / "trace", "--json"))
-    assert len(document["dependencies"]) == EDGES_SHOWN + 6
+    assert len(document["dependencies"]) == 2 * (EDGES_SHOWN + 6)
 
 
 def test_one_process_without_a_phase_is_shown_in_short(tmp_path: Path) -> None:
