@@ -5,7 +5,7 @@
 namespace rlscope {
 
 // Time in ticks. While the thread was blocked, threads that are not recorded used `helped` of CPU time: a pool that computes
-// what the thread waits for. It is at most `blocked`.
+// what the thread waits for. All of `blocked` where that is a twentieth of it or more, because helpers may stand in line.
 struct BlockedTime {
   uint64_t blocked = 0;
   uint64_t helped = 0;
