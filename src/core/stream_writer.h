@@ -102,7 +102,7 @@ class RLSCOPE_API StreamWriter {
 
  private:
   friend class Session;
-  // The longest records that may follow each other without a look at the room: of a gap that was blocked, and what ends it.
+  // The longest records that follow each other without a look at the room: of a gap that was blocked, and what ends it.
   static constexpr uint32_t kRoom = 80;
 
   // Without a file yet the writer is armed: it follows which frames are open and keeps no record.

@@ -54,7 +54,7 @@ def test_a_thread_that_has_ended_owns_nothing(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     recording = run("ended_thread", tmp_path)
     of_main = recording.seconds(operation="inference", category="backend")
-    assert of_main > LENGTH_S
+    assert of_main > 0.5 * recording.seconds(operation="inference") > 0
     assert recording.seconds(operation="collect") < 0.2 * of_main
     main = next(process for process in open_trace(recording.trace).processes if process.is_main)
     assert main.header.misnested_operations == 1
