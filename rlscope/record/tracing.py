@@ -7,8 +7,9 @@ done; they note what they would have opened, and each later call of the compiled
 import contextlib
 import functools
 import threading
+import weakref
 from collections.abc import Callable, Iterator
-from types import ModuleType
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 from rlscope.model import STAGES
@@ -27,6 +28,10 @@ class _Thread(threading.local):
 _thread = _Thread()
 #: Whether PyTorch compiles: torch.compiler.is_compiling once it is imported, by which the compiler knows the answer.
 is_compiling: Callable[[], bool] = bool
+
+
+#: Of functions that `noting` has made.
+_noted: weakref.WeakKeyDictionary[FunctionType, Operations] = weakref.WeakKeyDictionary()
 
 
 def know_compiler(torch: ModuleType) -> None:
@@ -79,7 +84,14 @@ def noting(original: Callable[..., Any], recorded: Callable[..., Any], operation
         finally:
             _thread.is_inside = was_inside
 
+    _noted[call] = operations  # type: ignore[index]
     return call
+
+
+def noted_operations(function: object) -> Operations:
+    """The operations of a function, or bound method, that `noting` has made; of any other there are none."""
+    called = function.__func__ if isinstance(function, MethodType) else function
+    return _noted.get(called, ()) if isinstance(called, FunctionType) else ()
 
 
 def stages_of(met: set[Operations]) -> list[str]:

@@ -316,22 +316,29 @@ def test_what_is_named_is_certain_and_joins_what_a_library_opens(tmp_path: Path)
     assert recording.main_sweep()["misnested_operations"] == 0
 
 
-def test_a_named_function_in_what_pytorch_compiles_stays_one_graph(tmp_path: Path) -> None:
+def test_named_functions_keep_their_names_and_stay_one_graph_where_pytorch_compiles_them(tmp_path: Path) -> None:
     program = script(
         tmp_path,
         "import torch, my\n"
-        "print(my.act(torch.ones(2)))\n"
-        "for function in (my.act, my.rollout):\n"
-        "    print(torch.compile(function, fullgraph=True, backend='eager')(torch.ones(2)))\n",
+        "agent, x = my.Agent(), torch.ones(2)\n"
+        "for function in (my.act, agent.act, my.rollout):\n"
+        "    compiled = torch.compile(function, fullgraph=True, backend='eager')\n"
+        "    print(compiled(x), compiled(x), torch._dynamo.explain(function)(x).graph_break_count)\n",
     )
-    (tmp_path / "my.py").write_text("def act(x): return x.sin()\ndef rollout(x): return act(x) + 1\n")
-    options = named("inference=my:act")
+    (tmp_path / "my.py").write_text(
+        "def act(x): return x.sin()\n"
+        "def rollout(x): return act(x) + 1\n"
+        "class Agent:\n"
+        "    def act(self, x): return x.cos()\n"
+    )
     plain = subprocess.run(
         [sys.executable, program], capture_output=True, text=True, env=environment(), check=True, cwd=tmp_path
     )
+    options = named("inference/function=my:act", "simulation/method=my:Agent.act")
     recording = record(tmp_path / "trace", program, options=options)
     assert (recording.returncode, recording.stdout) == (0, plain.stdout), recording.stderr
-    assert ("inference", "inference") in entered(recording)
+    assert {("inference", "function"), ("simulation", "method")} <= entered(recording)
+    assert recording.main_sweep()["misnested_operations"] == 0
 
 
 def test_the_help_says_how() -> None:
