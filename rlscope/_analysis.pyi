@@ -83,8 +83,8 @@ class SweepDict(TypedDict, total=False):
     # (phase, name of the boundary with its stream, count, ticks in operations, ticks). Entries on any thread; ticks are
     # the process's, and sum to those of the breakdown's category `wait`.
     waits: list[tuple[str, str, int, int, int]]
-    # Operations of coroutines and generators, in alphabetical order: (operation, count, ticks in which they ran, ticks for
-    # which they were open; of the latter the median, the 99th percentile and the maximum). The two percentiles are
+    # Operations of coroutines and generators, in alphabetical order: (operation, count, ticks in which they ran, ticks
+    # for which they were open; of the latter the median, the 99th percentile and the maximum). The two percentiles are
     # rounded down to eight binary digits, so by less than 1 %.
     tasks: list[tuple[str, int, int, int, int, int, int]]
     # (name, whether it waits for the device, count)
