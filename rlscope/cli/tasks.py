@@ -4,8 +4,7 @@ from rlscope.analysis.breakdown import Analysis
 
 TASKS_TITLE = "Operations of coroutines and generators"
 TASKS_CAPTION = (
-    "Operations of coroutines and generators: the seconds in which they ran, and the time from their beginning to their "
-    "end, waiting included"
+    f"{TASKS_TITLE}: the seconds in which they ran, and the time from their beginning to their end, waiting included"
 )
 
 
@@ -16,6 +15,6 @@ def misnested_lines(analysis: Analysis) -> list[str]:
         return []
     what = "operation was" if count == 1 else "operations were"
     return [
-        f"{count:,} {what} closed by the end of another operation that had begun earlier, before their own end; the time "
-        "from there on is not in their figures"
+        f"{count:,} {what} closed by the end of another operation that had begun earlier, before their own end; the "
+        "time from there on is not in their figures"
     ]

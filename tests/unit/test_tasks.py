@@ -17,6 +17,7 @@ import pytest
 
 import rlscope
 from rlscope import _analysis, _native
+from rlscope.record.decorator import scoped
 from rlscope.trace.clock import clock_id, make_clocks
 from rlscope.trace.format import FileHeader
 
@@ -199,6 +200,24 @@ def test_decorated_functions(in_process: Callable[[], Path]) -> None:
     assert {name: row[0] for name, row in found["tasks"].items()} == {
         "decorated": 2, "by_types": 1, "asynchronous": 1, "generator": 1,
     }  # fmt: skip
+
+
+def test_a_hook_of_two_operations_takes_a_coroutine_function(in_process: Callable[[], Path]) -> None:
+    async def step() -> int:
+        """One that an environment has in the place of `step`."""
+        work("step")
+        await asyncio.sleep(PAUSE_S)
+        return 3
+
+    hooked = scoped(step, rlscope.operation("simulation"), rlscope.operation("step"))
+    assert inspect.iscoroutinefunction(hooked)
+
+    async def both() -> list[int]:
+        return list(await asyncio.gather(hooked(), hooked()))
+
+    assert asyncio.run(both()) == [3, 3]
+    found = check(in_process())
+    assert {row[1:3] for row in found["breakdown"]} >= {("simulation", "step")}
 
 
 def test_an_exception_passes_through_a_decorated_generator(in_process: Callable[[], Path]) -> None:

@@ -81,9 +81,9 @@ def with_tasks() -> ProcessWriter:
     process = new_process()
     main = process.thread()
     for step in range(4):
-        main.begin_operation(20 * step, "inference")
-        main.end(20 * step + 9)
-        main.task(20 * step + 9, "inference" if step % 2 else "tool", 7**step, step)
+        main.begin_operation(20 * step + 10, "inference")
+        main.end(20 * step + 19)
+        main.task(20 * step + 19, "inference" if step % 2 else "tool", 7**step, step)
     process.stop(100)
     return process
 
