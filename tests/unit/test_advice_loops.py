@@ -1,6 +1,7 @@
 """What bounds loops of one's own: all of the loop counts, waits have a name, threads that work at once are said."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -12,7 +13,9 @@ from hypothesis import strategies as st
 from rlscope.analysis.advice import Advice, advise
 from rlscope.analysis.breakdown import Analysis, analyze
 from rlscope.analysis.causes import Cause
+from rlscope.analysis.correction import AppliedCorrection
 from rlscope.cli.analyze import analyze as analyze_verb
+from rlscope.cli.correction import correction_lines
 from rlscope.cli.figures import published_view, workloads
 from rlscope.cli.processes import waits_shown
 from rlscope.cli.report_page import write_report
@@ -256,3 +259,13 @@ def test_phases_alone_do_not_say_where_the_loop_is(tmp_path: Path) -> None:
     advice = advise(analyze(open_trace(writer.write(MANIFEST))))
     assert advice is not None and advice.total_s == pytest.approx(8)
     assert "Left out of main: 2 s in no phase." in advice.text
+
+
+@pytest.mark.parametrize(("uncorrectable_s", "is_said"), [(1e-5, False), (0.1, True)])
+def test_overhead_that_stays_is_said_from_a_hundredth_on(tmp_path: Path, uncorrectable_s: float, is_said: bool) -> None:
+    analysis = analyzed(tmp_path, main=LOOP)
+    processes = analysis.processes.assign(
+        corrected_wall_s=analysis.processes["wall_s"] - 1, uncorrectable_s=uncorrectable_s
+    )
+    corrected = replace(analysis, processes=processes, correction=AppliedCorrection("here", 2.0, 1.0, 3.0, ()))
+    assert any("and stay" in line for line in correction_lines(corrected)) == is_said

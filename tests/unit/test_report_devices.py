@@ -15,6 +15,7 @@ from rlscope.cli.report_page import add_devices, add_utilization, device_lines
 from rlscope.model import Category, DeviceWork
 from rlscope.plots.page import Page
 from rlscope.plots.utilization import utilization_figure
+from rlscope.record.config import RecordConfig
 from rlscope.trace.utilization_file import HEADER, PROCESSES, UTILIZATION_NAME
 from rlscope.trace.writer import TraceWriter
 
@@ -147,4 +148,5 @@ def test_lines_of_several_traces_are_told_apart(trace: Path, tmp_path: Path) -> 
 
 
 def test_the_line_that_recording_ends_with_counts_device_work(trace: Path) -> None:
-    assert _summary(trace, Path("trace")).startswith("rlscope: 3 events, 1 of them on GPUs, 0.0 MB, 0 dropped.")
+    said = _summary(trace, Path("trace"), RecordConfig())
+    assert said.startswith("rlscope: 3 events, 1 of them on GPUs, 0.0 MB, 0 dropped.")
