@@ -20,7 +20,8 @@ namespace {
 
 constexpr double kLeastBlocked_ns = 500'000;
 // Helpers on a busy machine stand in line for most of the time: with 17 ready threads on 2 CPUs, the pools of JAX and
-// TensorFlow had 8 to 13 % of a CPU while they computed a product. So this part of the blocked time counts as all of it.
+// TensorFlow had 8 to 13 % of a CPU while they computed a product. So this part of the blocked time counts as all of
+// it.
 constexpr double kLeastHelp = 0.05;
 constexpr uint64_t kOldestSurroundings_ns = 10'000'000;
 
@@ -83,8 +84,8 @@ void BlockedMeter::stop() {
   all.threads.erase(found);
 }
 
-// The wall is read before the rest at the end of a gap, and after it for the next one: should the thread lose its CPU in
-// between, that is taken for time in which it ran.
+// The wall is read before the rest at the end of a gap, and after it for the next one: should the thread lose its CPU
+// in between, that is taken for time in which it ran.
 BlockedTime BlockedMeter::measure(uint64_t gap_start, uint64_t now, bool is_known_wait) {
   if (now < due_ticks()) return {};
   uint64_t wall_ns = monotonic_ns();
@@ -111,8 +112,9 @@ BlockedTime BlockedMeter::measure(uint64_t gap_start, uint64_t now, bool is_know
   return found;
 }
 
-// A thread that gave its CPU away not once was not blocked, whatever else kept it from running: other threads, or the host
-// of a virtual machine. Without the queue's time (a kernel without schedstat), one that did was blocked whenever absent.
+// A thread that gave its CPU away not once was not blocked, whatever else kept it from running: other threads, or the
+// host of a virtual machine. Without the queue's time (a kernel without schedstat), one that did was blocked whenever
+// absent.
 double BlockedMeter::blocked_ns(double absent_ns, const Surroundings& before, const Surroundings& after) {
   bool is_count_known = before.voluntary_switches >= 0 && after.voluntary_switches >= 0;
   if (is_count_known && before.voluntary_switches == after.voluntary_switches) return 0;

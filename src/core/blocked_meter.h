@@ -5,17 +5,17 @@
 namespace rlscope {
 
 // Time in ticks. While the thread was blocked, threads that are not recorded used `helped` of CPU time: a pool that
-// computes what the thread waits for. All of `blocked` where that is a twentieth of it or more, because helpers may stand
-// in line.
+// computes what the thread waits for. All of `blocked` where that is a twentieth of it or more, because helpers may
+// stand in line.
 struct BlockedTime {
   uint64_t blocked = 0;
   uint64_t helped = 0;
 };
 
 // Asked at the first record that comes `kPeriodTicks` or more after the last reading, so a reading may be up to this
-// much older than the gap that the record ends: nobody knows that a gap will be long when it begins. How long the thread
-// was blocked in the gap is bounded from below: all CPU time and all time in line since the reading is taken to be the
-// gap's. So running is never called waiting; of a wait up to one period may be missed.
+// much older than the gap that the record ends: nobody knows that a gap will be long when it begins. How long the
+// thread was blocked in the gap is bounded from below: all CPU time and all time in line since the reading is taken to
+// be the gap's. So running is never called waiting; of a wait up to one period may be missed.
 class BlockedMeter {
  public:
   // 0.4 ms to 1 ms, by the clock. A reading takes about half a microsecond, which makes a thousandth.
