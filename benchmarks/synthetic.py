@@ -135,6 +135,10 @@ def _write_process(directory: Path, pid: int, events: int, shape: Shape, seed: i
         file.write(process.to_bytes())
         for part in _event_chunks(tile, repeats, main_operation, wall_ticks):
             file.write(part)
+        chunks = sum(chunk.is_closed for chunk in process.chunks) + repeats * len(tile.chunks) + 2
+        process.header = replace(process.header, file_bytes=file.tell(), chunks=chunks)
+        file.seek(0)
+        file.write(process.header.pack())
     return Expected(
         events=repeats * tile.events + 1,
         crossings={label: count * repeats for label, count in tile.crossings.items()},

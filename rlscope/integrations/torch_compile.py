@@ -26,11 +26,11 @@ def _compiling(install: Callable[..., Any]) -> Callable[..., Any]:
     return compiling
 
 
-def _keeping_operations(compile: Callable[..., Any]) -> Callable[..., Any]:
+def _keeping_operations(make: Callable[..., Any]) -> Callable[..., Any]:
     """In the place of the method that makes the compiled function."""
 
     def compiling(context: Any, function: Any) -> Any:
-        compiled, operations = compile(context, function), noted_operations(function)
+        compiled, operations = make(context, function), noted_operations(function)
         if not operations:
             return compiled
         return noting(compiled, scoped(compiled, *map(scope_of, operations)), operations)

@@ -149,4 +149,4 @@ def test_lines_of_several_traces_are_told_apart(trace: Path, tmp_path: Path) -> 
 
 def test_the_line_that_recording_ends_with_counts_device_work(trace: Path) -> None:
     said = _summary(trace, Path("trace"), RecordConfig())
-    assert said.startswith("rlscope: 3 events, 1 of them on GPUs, 0.0 MB, 0 dropped.")
+    assert said.startswith("3 events, 1 of them on GPUs, 0.0 MB, 0 dropped.")

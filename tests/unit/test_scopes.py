@@ -363,14 +363,3 @@ def test_a_callback_is_python_inside_a_native_call(in_process: Callable[[], Path
     assert {(row[2], row[3]) for row in swept["breakdown"]} >= {("inside", "python"), ("(none)", "backend")}
     transitions = {(from_, to): count for _, _, from_, to, count in swept["transitions"]}
     assert transitions == {("python", "backend"): 1, ("backend", "python"): 9}
-
-
-def test_python_that_waits_for_others_is_a_wait(in_process: Callable[[], Path]) -> None:
-    with rlscope.operation("outside"):
-        for _ in range(3):
-            with _native.waiting("main"):
-                sum(range(10))
-    swept = _analysis.sweep(str(in_process()))
-    assert swept["crossings"] == {"main": 3}
-    assert {(row[2], row[3]) for row in swept["breakdown"]} >= {("outside", "wait"), ("outside", "python")}
-    assert {(from_, to): count for _, _, from_, to, count in swept["transitions"]} == {("python", "wait"): 3}
