@@ -10,7 +10,7 @@ import numpy
 from numpy.typing import NDArray
 
 from experiments.recording import Workload
-from experiments.statistics import CONFIDENCE_PERCENT, RESAMPLES, Estimate
+from experiments.statistics import CONFIDENCE_PERCENT, FEWEST, ITERATIONS, Estimate
 from rlscope.analysis.breakdown import make_analysis
 from rlscope.analysis.correction import Z95, ZERO, Bounds, Correction
 from rlscope.analysis.sweep import own_correction, sweep_trace
@@ -21,6 +21,7 @@ from rlscope.model import Category
 from rlscope.trace.reader import open_trace
 
 Numbers = NDArray[numpy.float64]
+RESAMPLES = 2000
 
 #: The twins of workloads/overhead_twins.py: not recorded; recorded; recorded with the cost of each record amplified.
 OFF, ON, AMPLIFIED = "off", "x1", ("x4", "x16")
@@ -153,6 +154,8 @@ class Draws:
     def is_measurable(self) -> bool:
         """Whether what recording adds is known to a fifth."""
         added = self.estimate(self.added_s[ON])
+        if added.low is None or added.high is None:
+            return False
         return added.low > 0 and (added.high - added.low) / 2 < added.value / 5
 
     def percent(self, seconds: Numbers) -> Numbers:
@@ -165,10 +168,14 @@ class Draws:
 
 
 def estimate_of(values: Numbers, iterations: int) -> Estimate:
-    """The first value, with the interval of the others."""
+    """The first value, with the interval of the others; iterations are many enough for resampling, or have none."""
+    if iterations < FEWEST:
+        return Estimate(float(values[0]), None, None, iterations, ITERATIONS)
     tail = (100 - CONFIDENCE_PERCENT) / 2
     low, high = numpy.percentile(values[1:], [tail, 100 - tail])
-    return Estimate(float(values[0]), min(float(low), float(values[0])), max(float(high), float(values[0])), iterations)
+    return Estimate(
+        float(values[0]), min(float(low), float(values[0])), max(float(high), float(values[0])), iterations, ITERATIONS
+    )
 
 
 def draws_of(repetitions: Mapping[str, Sequence[Overhead]]) -> dict[str, Draws]:

@@ -10,10 +10,10 @@ from pathlib import Path
 from scipy import stats
 
 from experiments.case_study import CaseStudy, hardware
-from experiments.claims import claims_table, judge, load_claims
+from experiments.claims import add_claims, judge, load_claims
 from experiments.command_line import Outcome, command_line
 from experiments.results import Result, add_advice, by_workload, gpu_percent, mean_table, mean_transitions, results_of
-from experiments.statistics import Estimate, bootstrap
+from experiments.statistics import Estimate, estimated
 from rlscope.plots.breakdown import breakdown_figure
 from rlscope.plots.page import Page
 from rlscope.plots.transitions import transitions_figure
@@ -55,7 +55,7 @@ def run(study: CaseStudy) -> Outcome:
     )
     add_advice(page, results)
     page.heading("Claims")
-    page.table(claims_table(verdicts))
+    add_claims(page, verdicts)
     page.write(study.output / "index.html")
     return Outcome(verdicts, missing, executions)
 
@@ -197,7 +197,7 @@ def estimate(
         for result in repetitions[name]:
             for number, found in numbers(result).items():
                 groups.setdefault(f"{name} {number}", []).append(found)
-    return bootstrap(groups, value)
+    return estimated(groups, value)
 
 
 def training(result: Result) -> Numbers:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from experiments.case_study import CaseStudy, hardware
-from experiments.claims import claims_table, judge, load_claims
+from experiments.claims import add_claims, judge, load_claims
 from experiments.command_line import Outcome, command_line
 from experiments.results import (
     ON_GPU,
@@ -20,7 +20,7 @@ from experiments.results import (
     python_to_simulator,
     results_of,
 )
-from experiments.statistics import Estimate, bootstrap
+from experiments.statistics import Estimate, estimated
 from rlscope.model import Resource
 from rlscope.plots.breakdown import breakdown_figure
 from rlscope.plots.page import Page
@@ -60,7 +60,7 @@ def run(study: CaseStudy) -> Outcome:
     verdicts = judge(claims, measured, hardware(), study.is_provisional, left_out=bool(failures))
     add_advice(page, results)
     page.heading("Claims")
-    page.table(claims_table(verdicts))
+    add_claims(page, verdicts)
     page.write(study.output / "index.html")
     return Outcome(verdicts, failures, executions)
 
@@ -78,12 +78,12 @@ def measurements(results: Sequence[Result]) -> dict[str, Estimate]:
     def largest_off(shares: Mapping[str, float]) -> float:
         return max(share for name, share in shares.items() if name not in on_policy)
 
-    found = {"python_to_simulator": bootstrap(ratio, lambda ratios: min(ratios.values()))}
+    found = {"python_to_simulator": estimated(ratio, lambda ratios: min(ratios.values()))}
     if 0 < len(set(on_policy)) < len(repetitions):  # else all workloads of a kind have failed
-        found["on_to_off_policy_simulation"] = bootstrap(
+        found["on_to_off_policy_simulation"] = estimated(
             simulation, lambda shares: smallest_on(shares) / largest_off(shares)
         )
-        found["on_minus_off_policy_simulation"] = bootstrap(
+        found["on_minus_off_policy_simulation"] = estimated(
             simulation, lambda shares: smallest_on(shares) - largest_off(shares)
         )
     return found
@@ -100,11 +100,11 @@ def gpu_measurements(results: Sequence[Result]) -> dict[str, Estimate]:
         return min(values.values())
 
     return {
-        "largest_gpu_share_of_an_operation": bootstrap(each(repetitions, largest_gpu_percent), largest),
-        "smallest_cpu_only_share": bootstrap(
+        "largest_gpu_share_of_an_operation": estimated(each(repetitions, largest_gpu_percent), largest),
+        "smallest_cpu_only_share": estimated(
             each(repetitions, lambda result: result.percent_on(Resource.CPU)), smallest
         ),
-        "smallest_cuda_to_gpu": bootstrap(each(repetitions, lambda result: result.cuda_s / result.gpu_s), smallest),
+        "smallest_cuda_to_gpu": estimated(each(repetitions, lambda result: result.cuda_s / result.gpu_s), smallest),
     }
 
 

@@ -48,7 +48,7 @@ RECORDED = "layers"
 METHOD = (
     "Each way to collect data steps the same CartPole-v1 and asks the same policy, a network of 4-64-64-2 with tanh; a "
     "step counts once for each environment. K steps are made by one call. Warming up, compiling included, is not "
-    "timed. Lines are means over repetitions, bands their 95 % bootstrap intervals; a large marker shows where a "
+    "timed. Lines are means over repetitions, bands their 95 % intervals; a large marker shows where a "
     "line's plateau begins, at 90 % of its best, which is in the legend. Recorded collections include what recording "
     "adds."
 )

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas
 
 from experiments.case_study import CaseStudy, hardware
-from experiments.claims import Verdict, claims_table, judge, load_claims
+from experiments.claims import Verdict, add_claims, judge, load_claims
 from experiments.command_line import Outcome, command_line
 from experiments.lock_step import PRESETS
 from experiments.results import add_advice_on, executed_of
@@ -77,7 +77,7 @@ def run(study: CaseStudy) -> Outcome:
     add_advice_on(page, [(study_run.workload, execution.trace) for study_run, execution in executed])
     verdicts = judged(metrics_of(sampled, parts), study.is_provisional)
     page.heading("Claims")
-    page.table(claims_table(verdicts))
+    add_claims(page, verdicts)
     page.write(study.output / "index.html")
     return Outcome(verdicts, missing, [execution for _, execution in executed])
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.case_study import CaseStudy, hardware
-from experiments.claims import claims_table, judge, load_claims
+from experiments.claims import add_claims, judge, load_claims
 from experiments.command_line import Outcome, command_line
 from experiments.results import (
     Result,
@@ -21,7 +21,7 @@ from experiments.results import (
     python_to_simulator,
     results_of,
 )
-from experiments.statistics import Estimate, bootstrap, bootstrap_mean
+from experiments.statistics import Estimate, estimated, estimated_mean
 from rlscope.model import Resource
 from rlscope.plots.breakdown import breakdown_figure
 from rlscope.plots.page import Page
@@ -72,7 +72,7 @@ def run(study: CaseStudy) -> Outcome:
     ]
     add_advice(page, results)
     page.heading("Claims")
-    page.table(claims_table(verdicts))
+    add_claims(page, verdicts)
     page.write(study.output / "index.html")
     return Outcome(verdicts, missing, executions)
 
@@ -125,21 +125,21 @@ def of_a_figure(results: Sequence[Result]) -> dict[str, Estimate]:
     simulation = each(repetitions, lambda result: result.percent("simulation"))
     gpu_only = each(repetitions, lambda result: result.percent_on(Resource.GPU))
     return {
-        "smallest_simulation_share": bootstrap(simulation, lambda shares: min(shares.values())),
-        "largest_gpu_only_share": bootstrap(gpu_only, lambda shares: max(shares.values())),
-        "largest_gpu_share": bootstrap(each(repetitions, gpu_percent), lambda shares: max(shares.values())),
+        "smallest_simulation_share": estimated(simulation, lambda shares: min(shares.values())),
+        "largest_gpu_only_share": estimated(gpu_only, lambda shares: max(shares.values())),
+        "largest_gpu_share": estimated(each(repetitions, gpu_percent), lambda shares: max(shares.values())),
     }
 
 
 def of_a_simulator(results: Sequence[Result], kind: str) -> dict[str, Estimate]:
     """The metrics of one simulator."""
-    ratio = bootstrap_mean([python_to_simulator(result) for result in results])
+    ratio = estimated_mean([python_to_simulator(result) for result in results])
     if kind == "wrapped":
-        cuda = bootstrap_mean([cuda_to_other_categories(result) for result in results])
+        cuda = estimated_mean([cuda_to_other_categories(result) for result in results])
         return {"python_to_simulator": ratio, "cuda_to_other_categories": cuda}
     return {
-        "simulation_share": bootstrap_mean([result.percent("simulation") for result in results]),
-        "simulator_share_of_simulation": bootstrap_mean([simulator_percent(result) for result in results]),
+        "simulation_share": estimated_mean([result.percent("simulation") for result in results]),
+        "simulator_share_of_simulation": estimated_mean([simulator_percent(result) for result in results]),
         "python_to_native_simulator": ratio,
     }
 

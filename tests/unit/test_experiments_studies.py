@@ -54,6 +54,16 @@ def test_every_study_has_claims_that_it_can_judge(folder: Path) -> None:
     assert {claim.hardware for claim in claims} <= {"cpu", "gpu"}
 
 
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_a_range_is_one_claim(folder: Path) -> None:
+    sides: dict[tuple[str, ...], set[bool]] = {}
+    for claim in load_claims(folder / "claims.toml"):
+        if claim.above is None or claim.below is None:
+            about = (claim.id, claim.metric, claim.hardware, claim.subject)
+            sides.setdefault(about, set()).add(claim.above is None)
+    assert [about for about, found in sides.items() if len(found) > 1] == []
+
+
 def test_a_script_ends_with_the_last_recorded_iteration(tmp_path: Path) -> None:
     runs = CaseStudy(CHECKOUT / "experiments" / "algorithm_choice", "paper", tmp_path).runs()
     run = next(run.run for run in runs if run.run.name == "Walker2d-v5/PPO/repetition_1")
@@ -283,14 +293,24 @@ def test_simulation_without_a_simulator_is_an_error() -> None:
 
 
 def test_the_mean_over_repetitions_has_intervals() -> None:
-    table = mean_table([result("PPO", "on-policy", 10, 30, 100), result("PPO", "on-policy", 30, 10, 300)])
+    runs = [
+        result("PPO", "on-policy", share, 40 - share, length) for share, length in ((10, 100), (20, 200), (30, 300))
+    ]
+    table = mean_table(runs)
     python = table[(table["stage"] == "simulation") & (table["category"] == "python")].iloc[0]
-    assert (python["percent"], python["percent_low"], python["percent_high"]) == (20, 10, 30)
-    assert python["seconds"] == (0.1 * 100 + 0.3 * 300) / 2
-    assert (python["seconds_low"], python["seconds_high"]) == pytest.approx((10, 90))
-    assert (python["training_s"], python["training_low_s"], python["training_high_s"]) == (200, 100, 300)
-    assert set(table["repetitions"]) == {2}
+    assert python[["percent", "seconds", "training_s"]].to_list() == pytest.approx([20, (10 + 40 + 90) / 3, 200])
+    for name in ("percent", "seconds"):
+        assert python[f"{name}_low"] < python[name] < python[f"{name}_high"]
+    assert python["training_low_s"] < 200 < python["training_high_s"]
+    assert set(table["repetitions"]) == {3}
     assert set(table["corrected"]) == {"no"}
+
+
+def test_the_mean_over_two_repetitions_has_no_interval() -> None:
+    table = mean_table([result("PPO", "on-policy", 10, 30, 100), result("PPO", "on-policy", 30, 10, 300)])
+    ends = [column for column in table if "_low" in column or "_high" in column]
+    assert len(ends) == 6
+    assert table[ends].isna().all(axis=None)
 
 
 def test_a_piece_that_a_repetition_lacks_counts_as_nothing_there() -> None:
@@ -308,14 +328,16 @@ def test_the_mean_of_transitions_has_intervals() -> None:
 
     first = result("PPO", "on-policy", 10, 10, transitions=entries(("backend", 10)))
     second = result("PPO", "on-policy", 10, 10, transitions=entries(("backend", 30), ("simulator", 4)))
-    table = mean_transitions([first, second])
+    third = result("PPO", "on-policy", 10, 10, transitions=entries(("backend", 20), ("simulator", 2)))
+    table = mean_transitions([first, second, third])
     backend, simulator = (table[table["category"] == category].iloc[0] for category in ("backend", "simulator"))
-    assert (backend["count"], backend["count_low"], backend["count_high"]) == (20, 10, 30)
-    assert (backend["per_timestep"], backend["per_timestep_low"], backend["per_timestep_high"]) == (10, 5, 15)
-    assert (simulator["per_iteration"], simulator["per_iteration_low"]) == (2, 0)
-    assert set(table["repetitions"]) == {2}
+    assert (backend["count"], backend["per_timestep"], simulator["per_iteration"]) == (20, 10, 2)
+    for name in ("count", "per_timestep"):
+        assert backend[f"{name}_low"] < backend[name] < backend[f"{name}_high"]
+    assert set(table["repetitions"]) == {3}
     (alone,) = mean_transitions([first]).to_dict("records")
-    assert (alone["count"], alone["count_low"], alone["count_high"], alone["repetitions"]) == (10, 10, 10, 1)
+    assert (alone["count"], alone["repetitions"]) == (10, 1)
+    assert pandas.isna(alone["count_low"]) and pandas.isna(alone["count_high"])
 
 
 def test_workloads_keep_the_order_of_the_study() -> None:
