@@ -77,11 +77,13 @@ class Claim:
         limits = ((">", self.above), ("<", self.below))
         return " and ".join(f"{sign} {limit:g}" for sign, limit in limits if limit is not None)
 
-    def verdict_on(self, low: float, high: float) -> str:
-        """What is known of a claim about a value that lies between these ends."""
-        if self.lowest < low and high < self.highest:
+    def verdict_on(self, estimate: Estimate) -> str:
+        """What the whole interval of a measurement says."""
+        if estimate.low is None or estimate.high is None:
+            return UNDECIDED
+        if self.lowest < estimate.low and estimate.high < self.highest:
             return HOLDS
-        return DIFFERS if high <= self.lowest or low >= self.highest else UNDECIDED
+        return DIFFERS if estimate.high <= self.lowest or estimate.low >= self.highest else UNDECIDED
 
 
 @dataclass(frozen=True)
@@ -160,10 +162,9 @@ def judge_one(
             f"claims.toml: {claim.id} expects the metric {claim.metric}, this study measures {', '.join(estimates)}"
         )
     estimate = estimates[claim.metric]
-    if estimate.low is None or estimate.high is None:
-        return Verdict(claim, subject, UNDECIDED, estimate, provisional, f"no interval ({estimate.counted})")
-    verdict = claim.verdict_on(estimate.low, estimate.high)
-    remark = {HOLDS: "", DIFFERS: claim.may_differ, UNDECIDED: ACROSS}[verdict]
+    verdict = claim.verdict_on(estimate)
+    undecided = ACROSS if estimate.has_interval else f"no interval ({estimate.counted})"
+    remark = {HOLDS: "", DIFFERS: claim.may_differ, UNDECIDED: undecided}[verdict]
     return Verdict(claim, subject, verdict, estimate, provisional, remark)
 
 
@@ -191,8 +192,7 @@ def measured_text(estimate: Estimate | None) -> str:
         return ""
     if estimate.is_calculated:
         return f"{estimate.value:.3g}"
-    has_interval = estimate.low is not None and estimate.high is not None
-    interval = f"{estimate.low:.3g} to {estimate.high:.3g}" if has_interval else "no interval"
+    interval = f"{estimate.low:.3g} to {estimate.high:.3g}" if estimate.has_interval else "no interval"
     return f"{estimate.value:.3g} ({interval}, {estimate.counted})"
 
 

@@ -39,6 +39,11 @@ class Estimate:
         """Whether it follows from other numbers, so that nothing was measured."""
         return self.repetitions == 0
 
+    @property
+    def has_interval(self) -> bool:
+        """Whether there were repetitions enough for one."""
+        return self.low is not None
+
     def columns(self, name: str) -> dict[str, float]:
         """For tables of numbers: the value under this name, the ends of its interval beside it; NaN for none."""
         low, high = (math.nan if end is None else end for end in (self.low, self.high))

@@ -79,6 +79,7 @@ def artifacts(studies: Sequence[CaseStudy], runs: Sequence[StudyRun], address: s
     verdicts: list[Verdict] = []
     missing: list[str] = []
     executions: list[Execution] = []
+    broken: list[str] = []
     for about, study in zip(STUDIES, studies, strict=True):
         page.heading(about.title)
         try:
@@ -88,16 +89,19 @@ def artifacts(studies: Sequence[CaseStudy], runs: Sequence[StudyRun], address: s
             page.paragraph(str(error))
             continue
         page.link(f"{study.output.name}/index.html", "figures and tables")
+        for sentence in outcome.broken:
+            page.warning(sentence)
         add_claims(page, outcome.verdicts)
         verdicts += outcome.verdicts
         missing += outcome.missing
         executions += outcome.executions
+        broken += outcome.broken
     found = provenance(budget, {study.folder.name: study.repetitions_of_each for study in studies}, executions)
     page.heading("Where this comes from")
     page.table(provenance_table(found))
     page.write(output / "index.html")
     write_claims(verdicts, found, output)
-    return Outcome(verdicts, missing, executions)
+    return Outcome(verdicts, missing, executions, broken)
 
 
 if __name__ == "__main__":
