@@ -195,6 +195,11 @@ def gpu_percent(result: Result) -> float:
     return result.percent_on(Resource.BOTH, Resource.GPU)
 
 
+def cuda_to_gpu(result: Result) -> float:
+    """Seconds inside CUDA calls over seconds with a GPU busy, in training."""
+    return result.cuda_s / result.gpu_s
+
+
 def python_to_simulator(result: Result) -> float:
     """Seconds in Python over seconds in the simulator, inside simulation."""
     simulator_s = result.seconds("simulation", "simulator")

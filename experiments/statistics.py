@@ -90,14 +90,20 @@ def estimated(groups: Mapping[str, Sequence[float]], metric: Metric, unit: str =
         unit: what the repetitions are.
 
     Returns:
-        The metric of the means; without an interval if a group has fewer repetitions than FEWEST.
+        The metric of the means; without an interval if a group that matters has fewer repetitions than FEWEST. One does
+        not matter if the metric would be the same with half its mean and with twice: the slower of many, say.
     """
     means = {name: fmean(values) for name, values in groups.items()}
     value = metric(means)
-    fewest = min(len(values) for values in groups.values())
+
+    def matters(name: str) -> bool:
+        return any(metric({**means, name: factor * means[name]}) != value for factor in (0.5, 2.0))
+
+    mattering = {name: values for name, values in groups.items() if len(values) >= FEWEST or matters(name)} or groups
+    fewest = min(len(values) for values in mattering.values())
     if fewest < FEWEST:
         return Estimate(value, None, None, fewest, unit)
-    of_groups = {name: group_of(values) for name, values in groups.items()}
+    of_groups = {name: group_of(values) for name, values in mattering.items()}
 
     def variances(errors: float) -> list[float]:
         """By group: what the metric changes by if the group's mean is that many standard errors off, squared."""

@@ -6,13 +6,23 @@ python -m experiments.RL_framework_comparison.run --budget quick --output DIRECT
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from statistics import geometric_mean
 
 from scipy import stats
 
 from experiments.case_study import CaseStudy, hardware
 from experiments.claims import add_claims, judge, load_claims
 from experiments.command_line import Outcome, command_line
-from experiments.results import Result, add_advice, by_workload, gpu_percent, mean_table, mean_transitions, results_of
+from experiments.results import (
+    Result,
+    add_advice,
+    by_workload,
+    cuda_to_gpu,
+    gpu_percent,
+    mean_table,
+    mean_transitions,
+    results_of,
+)
 from experiments.statistics import Estimate, estimated
 from rlscope.plots.breakdown import breakdown_figure
 from rlscope.plots.page import Page
@@ -178,10 +188,12 @@ def gpu_measurements(results: Sequence[Result]) -> dict[str, Estimate]:
     everything = list(repetitions)
     return {
         "largest_gpu_share": of(everything, gpu_percent, max),
+        "training_time_spread": of(everything, lambda result: result.training_s, lambda found: max(found) / min(found)),
         "gpu_time_spread": of(
             everything, lambda result: result.gpu_s / result.timesteps, lambda found: max(found) / min(found)
         ),
-        "smallest_cuda_to_gpu": of(eager, lambda result: result.cuda_s / result.gpu_s, min),
+        "smallest_cuda_to_gpu": of(eager, cuda_to_gpu, min),
+        "mean_cuda_to_gpu": of(everything, cuda_to_gpu, geometric_mean),
     }
 
 

@@ -170,15 +170,15 @@ def measurements(draws: Mapping[str, Draws], groups: Mapping[str, str]) -> dict[
         draws: by workload.
         groups: on-policy or off-policy, by workload.
     """
-    iterations = min(found.iterations for found in draws.values())
+    repeated = min(found.repeated for found in draws.values())
 
     def over(values: Sequence[numpy.ndarray], choose: numpy.ufunc) -> Estimate:
-        return estimate_of(choose.reduce(numpy.array(values)), iterations)
+        return estimate_of(choose.reduce(numpy.array(values)), *repeated)
 
     biases = numpy.array([abs(found.bias_percent) for found in draws.values()])
     measured = {
-        "largest_bias_percent": estimate_of(biases.max(axis=0), iterations),
-        "median_bias_percent": estimate_of(numpy.median(biases, axis=0), iterations),
+        "largest_bias_percent": estimate_of(biases.max(axis=0), *repeated),
+        "median_bias_percent": estimate_of(numpy.median(biases, axis=0), *repeated),
         "largest_disagreement_percent": over([each.disagreement_percent for each in draws.values()], numpy.maximum),
         "smallest_inflation": over([each.inflation for each in draws.values()], numpy.minimum),
         "largest_operation_percent": over(

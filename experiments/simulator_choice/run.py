@@ -39,10 +39,17 @@ STAND_INS = (
 )
 #: What claims ask of a figure, of a simulator with an environment in Python, and of one in AirLearning's place.
 METRICS = {
-    "figure": ("smallest_simulation_share", "largest_gpu_only_share", "largest_gpu_share"),
-    "wrapped": ("python_to_simulator", "cuda_to_other_categories"),
+    "figure": (
+        "smallest_simulation_share",
+        "smallest_is_single_or_cheapest",
+        "largest_gpu_only_share",
+        "largest_gpu_share",
+    ),
+    "wrapped": ("simulation_share", "python_to_simulator", "cuda_to_other_categories"),
     "native": ("simulation_share", "simulator_share_of_simulation", "python_to_native_simulator"),
 }
+#: Simulators of which there is a single environment.
+SINGLE = ("HalfCheetahBulletEnv-v0", "HalfCheetah-v5")
 #: A figure with fewer simulators is no survey.
 SIMULATORS_OF_A_SURVEY = 4
 
@@ -109,16 +116,22 @@ def measurements(matrix: Mapping[str, Any], results: Sequence[Result]) -> dict[s
     """The metrics of claims.toml of every figure and simulator, by kind; none of those that could not be recorded."""
     found = {workload.name: runs for workload, runs in by_workload(results).items()}
     measured: dict[str, dict[str, dict[str, Estimate]]] = {"figure": {}, "wrapped": {}, "native": {}}
+    timesteps = {entry["name"]: entry.get("total_timesteps", matrix["total_timesteps"]) for entry in matrix["workload"]}
     for environment in matrix["environment"]:
-        measured["figure"][environment["name"]] = of_a_figure(shown_in(environment, matrix, results))
+        measured["figure"][environment["name"]] = of_a_figure(shown_in(environment, matrix, results), timesteps)
     for entry in matrix["workload"]:
         runs = found.get(entry["name"], [])
         measured[entry["group"]][entry["name"]] = of_a_simulator(runs, entry["group"]) if runs else {}
     return measured
 
 
-def of_a_figure(results: Sequence[Result]) -> dict[str, Estimate]:
-    """The metrics over all simulators of a figure, if they are enough."""
+def of_a_figure(results: Sequence[Result], timesteps: Mapping[str, int]) -> dict[str, Estimate]:
+    """The metrics over all simulators of a figure, if they are enough.
+
+    Args:
+        results: of the figure.
+        timesteps: of the whole training, by simulator.
+    """
     repetitions = {workload.name: runs for workload, runs in by_workload(results).items()}
     if len(repetitions) < SIMULATORS_OF_A_SURVEY:
         return {}
@@ -126,19 +139,41 @@ def of_a_figure(results: Sequence[Result]) -> dict[str, Estimate]:
     gpu_only = each(repetitions, lambda result: result.percent_on(Resource.GPU))
     return {
         "smallest_simulation_share": estimated(simulation, lambda shares: min(shares.values())),
+        "smallest_is_single_or_cheapest": smallest_is_single_or_cheapest(repetitions, timesteps),
         "largest_gpu_only_share": estimated(gpu_only, lambda shares: max(shares.values())),
         "largest_gpu_share": estimated(each(repetitions, gpu_percent), lambda shares: max(shares.values())),
     }
 
 
+def smallest_is_single_or_cheapest(
+    repetitions: Mapping[str, Sequence[Result]], timesteps: Mapping[str, int]
+) -> Estimate:
+    """The smallest share of simulation of a single environment or the cheapest simulator, less that of the others."""
+    groups: dict[str, list[float]] = {}
+    for name, runs in repetitions.items():
+        groups[f"{name} share"] = [result.percent("simulation") for result in runs]
+        groups[f"{name} cost"] = [result.stage_seconds("simulation") / timesteps[name] for result in runs]
+
+    def difference(means: Mapping[str, float]) -> float:
+        cheapest = min(repetitions, key=lambda name: means[f"{name} cost"])
+        expected, others = (
+            [means[f"{name} share"] for name in repetitions if (name in (*SINGLE, cheapest)) is is_expected]
+            for is_expected in (True, False)
+        )
+        return min(expected) - min(others)
+
+    return estimated(groups, difference)
+
+
 def of_a_simulator(results: Sequence[Result], kind: str) -> dict[str, Estimate]:
     """The metrics of one simulator."""
+    share = estimated_mean([result.percent("simulation") for result in results])
     ratio = estimated_mean([python_to_simulator(result) for result in results])
     if kind == "wrapped":
         cuda = estimated_mean([cuda_to_other_categories(result) for result in results])
-        return {"python_to_simulator": ratio, "cuda_to_other_categories": cuda}
+        return {"simulation_share": share, "python_to_simulator": ratio, "cuda_to_other_categories": cuda}
     return {
-        "simulation_share": estimated_mean([result.percent("simulation") for result in results]),
+        "simulation_share": share,
         "simulator_share_of_simulation": estimated_mean([simulator_percent(result) for result in results]),
         "python_to_native_simulator": ratio,
     }

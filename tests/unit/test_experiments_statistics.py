@@ -87,6 +87,15 @@ def test_fewer_than_three_repetitions_have_no_interval(values: list[float]) -> N
     assert math.isnan(shown["ratio_low"]) and math.isnan(shown["ratio_high"])
 
 
+def test_a_workload_that_cannot_matter_needs_no_repetitions() -> None:
+    def best(slow: float) -> Estimate:
+        return estimated({"fast": [10.0, 10.1, 9.9], "slow": [slow]}, lambda means: max(means.values()))
+
+    assert best(2.0).counted == "n=3 runs"
+    assert best(2.0).low is not None
+    assert best(8.0).low is None
+
+
 def test_repetitions_are_counted_with_what_they_are() -> None:
     assert estimated_mean([4.0], ITERATIONS).counted == "n=1 iteration"
     assert estimated_mean([4.0] * 36, ITERATIONS).counted == "n=36 iterations"

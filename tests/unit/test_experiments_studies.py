@@ -172,8 +172,9 @@ def test_metrics_that_need_a_gpu() -> None:
     assert measured["largest_gpu_share_of_an_operation"].value == pytest.approx(100 * 5 / 15)
     assert measured["smallest_cpu_only_share"].value == pytest.approx(100 * 90 / 100)
     assert measured["smallest_cuda_to_gpu"].value == pytest.approx(3)
+    assert measured["mean_cuda_to_gpu"].value == pytest.approx(30**0.5)
     needed = {claim.metric for claim in load_claims(algorithm_choice.HERE / "claims.toml") if claim.hardware == "gpu"}
-    assert needed == set(measured)
+    assert needed == {*measured, "fewest_layers"}  # which needs no GPU to be counted
 
 
 def test_an_environment_whose_package_is_missing_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -283,6 +284,8 @@ def test_metrics_of_the_algorithm_choice_study() -> None:
     assert measured["on_to_off_policy_simulation"].value == pytest.approx(2.5)
     assert measured["on_minus_off_policy_simulation"].value == pytest.approx(30)
     assert measured["python_to_simulator"].value == pytest.approx(0.5)
+    assert measured["smallest_python_and_backend_share"].value == pytest.approx(100)
+    assert measured["fewest_layers"].value == 3
     needed = {claim.metric for claim in load_claims(algorithm_choice.HERE / "claims.toml") if claim.hardware == "cpu"}
     assert needed == set(measured)
 
@@ -385,6 +388,31 @@ def test_metrics_of_the_framework_comparison() -> None:
     assert values["pytorch_eager_to_tensorflow_compiled"] == pytest.approx(200 / 120)
     assert values["inference_backend_autograph_to_graph"] == pytest.approx(150 * 0.9 / (120 * 0.6))
     assert "callbacks_100_minus_1000" not in values  # their workloads have not run
+
+
+def test_metrics_of_frameworks_on_a_gpu() -> None:
+    results = [gpu_result("pytorch_eager", 20, 5), gpu_result("jax_jit", 45, 5), gpu_result("jax_loop", 10, 10)]
+    groups = {"pytorch_eager": "eager", "jax_jit": "compiled", "jax_loop": "compiled"}
+    results = [
+        replace(
+            found,
+            workload=replace(found.workload, group=groups[found.workload.name]),
+            table=found.table.assign(training_s=100.0 * (number + 1)),
+        )
+        for number, found in enumerate(results)
+    ]
+    measured = {name: found.value for name, found in framework_comparison.gpu_measurements(results).items()}
+    assert measured == pytest.approx(
+        {
+            "largest_gpu_share": 10,
+            "training_time_spread": 3,
+            "gpu_time_spread": 2,
+            "smallest_cuda_to_gpu": 4,
+            "mean_cuda_to_gpu": (4 * 9 * 1) ** (1 / 3),
+        }
+    )
+    claims = load_claims(framework_comparison.HERE / "claims.toml")
+    assert {claim.metric for claim in claims if claim.hardware == "gpu"} == set(measured)
 
 
 def test_every_claim_of_the_framework_comparison_is_measured() -> None:
@@ -499,6 +527,24 @@ def test_metrics_of_the_simulator_choice_study() -> None:
     assert slow["simulation_share"] == pytest.approx(99)
     assert slow["simulator_share_of_simulation"] == pytest.approx(100 * 98 / 99)
     assert measured["native"]["CameraDrone"]["python_to_native_simulator"].value == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("cheetah", "hopper", "pong", "difference"),
+    [(15, 20, 60, 15 - 20), (15, 10, 30, 15 - 10), (15, 10, 8, 8 - 10)],
+    ids=["the single environment", "neither", "the cheapest simulator"],
+)
+def test_whose_share_of_simulation_is_smallest(cheetah: float, hopper: float, pong: float, difference: float) -> None:
+    """Pong trains five times as long as the others, so what it costs a timestep is a fifth of its share."""
+    percents = {
+        "HalfCheetahBulletEnv-v0": cheetah,
+        "HopperBulletEnv-v0": hopper,
+        "AntBulletEnv-v0": 50,
+        "PongNoFrameskip-v4": pong,
+    }
+    results = [simulator_result(name, percent / 2, percent / 2) for name, percent in percents.items()]
+    found = simulator_choice.measurements(SIMULATORS, results)["figure"]["published"]
+    assert found["smallest_is_single_or_cheapest"].value == pytest.approx(difference)
 
 
 def test_metrics_of_simulators_on_a_gpu() -> None:
