@@ -145,7 +145,7 @@ def grids_table() -> pandas.DataFrame:
 
 
 def model_hours() -> pandas.DataFrame:
-    """Hours of training by the model: `sampler`, `source`, `hours`, and the ends of their interval."""
+    """Hours of training by the model: `sampler`, `source`, `hours` with the ends of their interval, `iterations`."""
     rows = []
     for preset, source in SOURCES.items():
         for name, found in simulated_scenarios(PRESETS[preset]).items():
@@ -155,7 +155,8 @@ def model_hours() -> pandas.DataFrame:
 
 def hours_row(sampler: str, source: str, estimate: Estimate) -> Mapping[str, object]:
     """A row of the table behind the figure of training times."""
-    return {"sampler": sampler, "source": source, **estimate.columns("hours")}
+    row = {"sampler": sampler, "source": source, **estimate.columns("hours")}
+    return {**row, "iterations": estimate.repetitions}
 
 
 def published_hours() -> pandas.DataFrame:

@@ -13,6 +13,7 @@ from scipy import stats
 from experiments.case_study import CaseStudy, hardware
 from experiments.claims import add_claims, judge, load_claims
 from experiments.command_line import Outcome, command_line
+from experiments.intervals import readable
 from experiments.results import (
     Result,
     add_advice,
@@ -80,17 +81,17 @@ def draw(study: CaseStudy, page: Page, figure: str, title: str, results: Sequenc
         table = mean_table(shown)
         study.save_figure(f"{figure}_time_breakdown", breakdown_figure(table, "seconds", labels, TITLE), table)
         page.figure(f"{figure}_time_breakdown", f"{title}: time of the whole training")
-        page.table(table)
+        page.table(readable(table))
         table = mean_transitions(shown)
         study.save_figure(f"{figure}_transitions", transitions_figure(table, "per_iteration", labels, TITLE), table)
         page.figure(f"{figure}_transitions", f"{title}: entries into the backend, CUDA and the simulator")
-        page.table(table)
+        page.table(readable(table))
     left_out_s = sum(result.left_out_s for result in results) / max(len(results), 1)
     page.paragraph(f"Recorded outside the three stages and left out: {left_out_s:.2g} s of an average run.")
     if extra:
         page.paragraph("For single claims, in no figure:")
-        page.table(mean_table(extra))
-        page.table(mean_transitions(extra))
+        page.table(readable(mean_table(extra)))
+        page.table(readable(mean_transitions(extra)))
 
 
 def measurements(results: Sequence[Result]) -> dict[str, Estimate]:

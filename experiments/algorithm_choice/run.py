@@ -11,6 +11,7 @@ from statistics import geometric_mean
 from experiments.case_study import CaseStudy, hardware
 from experiments.claims import add_claims, judge, load_claims
 from experiments.command_line import Outcome, command_line
+from experiments.intervals import readable
 from experiments.results import (
     ON_GPU,
     Result,
@@ -56,7 +57,7 @@ def run(study: CaseStudy) -> Outcome:
         page.figure(environment["figure"], environment["caption"])
         left_out_s = sum(result.left_out_s for result in chosen) / len(chosen)
         page.paragraph(f"Recorded outside training and left out: {left_out_s:.2g} s of an average run.")
-        page.table(table)
+        page.table(readable(table))
 
     claims = load_claims(HERE / "claims.toml")
     verdicts = judge(claims, measured, hardware(), study.is_provisional, left_out=bool(failures))

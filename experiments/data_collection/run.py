@@ -26,6 +26,7 @@ from experiments.collection_tables import (
 from experiments.command_line import Outcome, command_line
 from experiments.execute import Execution
 from experiments.fusion import speedup_table
+from experiments.intervals import caption_of
 from experiments.kept import draw_and_judge, kept_results, origin_of
 from experiments.layers import crossing_table, layers_of, share_table
 from experiments.provenance import provenance
@@ -170,7 +171,7 @@ def draw(study: CaseStudy, page: Page, title: str, suffix: str, results: Results
             page.paragraph(f"{name}{suffix} is not drawn: nothing was measured for it on {title}.")
             continue
         study.save_figure(f"{name}{suffix}", *drawn)
-        page.figure(f"{name}{suffix}", caption)
+        page.figure(f"{name}{suffix}", caption_of(caption, drawn[1]))
     distances = distance_table(results)
     if len(distances):
         page.paragraph("How far the best of each is from what limits it:")

@@ -16,6 +16,7 @@ from experiments.case_study import WORKLOADS, CaseStudy, hardware
 from experiments.claims import NOT_TESTABLE, Claim, Verdict, add_claims, judge, load_claims
 from experiments.command_line import Outcome, command_line
 from experiments.execute import Run, environment_of
+from experiments.intervals import caption_of, readable
 from experiments.overhead import AMPLIFIED, ON, SOURCES, Draws, Overhead, draws_of, estimate_of, overhead_of
 from experiments.recording import Workload
 from experiments.results import add_advice_on, executed_of
@@ -78,8 +79,8 @@ def run(study: CaseStudy) -> Outcome:
     )
     labels = {name: workload.label for name, workload in workloads.items()}
     study.save_figure(FIGURE, overhead_figure(table, labels, PANELS), table)
-    page.figure(FIGURE, CAPTION)
-    page.table(table)
+    page.figure(FIGURE, caption_of(CAPTION, table))
+    page.table(readable(table))
     add_advice_on(page, [(study_run.workload, execution.trace / ON) for study_run, execution in executed])
 
     groups = {name: workload.group for name, workload in workloads.items()}

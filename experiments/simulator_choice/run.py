@@ -11,6 +11,7 @@ from typing import Any
 from experiments.case_study import CaseStudy, hardware
 from experiments.claims import add_claims, judge, load_claims
 from experiments.command_line import Outcome, command_line
+from experiments.intervals import readable
 from experiments.results import (
     Result,
     add_advice,
@@ -109,7 +110,7 @@ def draw(study: CaseStudy, page: Page, environment: Mapping[str, Any], results: 
     page.paragraph(f"Recorded outside training and left out: {left_out_s:.2g} s of an average run.")
     shares = table[table["stage"] == "simulation"].groupby("workload")["percent"].sum()
     page.paragraph(f"Simulation has its smallest share in {shares.idxmin()}: {shares.min():.1f} %.")
-    page.table(table)
+    page.table(readable(table))
 
 
 def measurements(matrix: Mapping[str, Any], results: Sequence[Result]) -> dict[str, dict[str, dict[str, Estimate]]]:

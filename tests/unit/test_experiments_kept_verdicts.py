@@ -2,14 +2,19 @@
 
 import dataclasses
 import shutil
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from experiments import CHECKOUT
 from experiments.case_study import CaseStudy
-from experiments.claims import Claim, Verdict, judge, write_claims
+from experiments.claims import Claim, Verdict, judge, load_claims, write_claims
+from experiments.collection_results import load
 from experiments.command_line import Outcome, command_line, exit_status
+from experiments.data_collection import run as data_collection
+from experiments.kept import verdicts_of
 from experiments.kept_verdicts import MEASURED, broken_claims
 from experiments.provenance import Provenance
 from experiments.statistics import Estimate, exact
@@ -92,6 +97,27 @@ def test_a_damaged_file_is_named(text: str, tmp_path: Path) -> None:
     path.write_text(text)
     with pytest.raises(UsageError, match=r"claims.json: expected the claims.json of a study, found: "):
         broken_claims(verdicts_on(DIFFERED), [CPU], tmp_path)
+
+
+def test_kept_rows_that_are_read_wrongly_break_the_claims_about_them(tmp_path: Path) -> None:
+    kept = load(data_collection.KEPT / "h200")
+    folder = data_collection.HERE
+
+    def broken(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+        results = dataclasses.replace(kept, rows=rows)
+        here = dataclasses.replace(kept, device="cpu", rows=[])
+        verdicts = verdicts_of(load_claims(folder / "claims.toml"), here, [results], data_collection.measured_metrics)
+        return broken_claims(verdicts, [CPU], folder)
+
+    assert broken(kept.rows) == []
+    slower = [
+        {**row, "seconds": [1000 * seconds for seconds in row["seconds"]]} if row["implementation"] == "XLA" else row
+        for row in kept.rows
+        if "seconds" in row
+    ]
+    assert any(
+        sentence.startswith("B-01 (NVIDIA H200) is broken: Vectorised on a GPU, XLA") for sentence in broken(slower)
+    )
 
 
 def study_in(directory: Path) -> Path:

@@ -14,6 +14,7 @@ from experiments.algorithm_choice import run as algorithm_choice
 from experiments.case_study import BUDGETS, WORKLOADS, CaseStudy, read_toml
 from experiments.claims import load_claims
 from experiments.execute import Execution, Run, RunFailedError
+from experiments.intervals import caption_of, readable
 from experiments.recording import Workload
 from experiments.results import Result, add_advice, add_advice_on, mean_table, mean_transitions
 from experiments.RL_framework_comparison import run as framework_comparison
@@ -314,6 +315,15 @@ def test_the_mean_over_two_repetitions_has_no_interval() -> None:
     ends = [column for column in table if "_low" in column or "_high" in column]
     assert len(ends) == 6
     assert table[ends].isna().all(axis=None)
+    assert (readable(table)[ends] == "no interval (n=2)").all(axis=None)
+    assert list(readable(table)["percent"]) == list(table["percent"])
+    assert caption_of("Shares.", table) == "Shares. No interval for 3 of 3 numbers: n is less than 3."
+
+
+def test_what_has_intervals_is_shown_as_it_is() -> None:
+    table = mean_table([result("PPO", "on-policy", 10, share) for share in (10, 20, 30)])
+    assert readable(table).equals(table.astype(readable(table).dtypes))
+    assert caption_of("Shares.", table) == "Shares."
 
 
 def test_a_piece_that_a_repetition_lacks_counts_as_nothing_there() -> None:
