@@ -97,7 +97,8 @@ def estimated(groups: Mapping[str, Sequence[float]], metric: Metric, unit: str =
     value = metric(means)
 
     def matters(name: str) -> bool:
-        return any(metric({**means, name: factor * means[name]}) != value for factor in (0.5, 2.0))
+        mean = means[name]
+        return mean == 0 or any(metric({**means, name: factor * mean}) != value for factor in (0.5, 2.0))
 
     mattering = {name: values for name, values in groups.items() if len(values) >= FEWEST or matters(name)} or groups
     fewest = min(len(values) for values in mattering.values())
