@@ -1,6 +1,8 @@
-"""Judge published claims by what was measured: holds, differs, or not testable here."""
+"""Judge published claims by what was measured: holds, differs, undecided, or not testable here."""
 
 import json
+import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,11 +13,15 @@ from experiments.case_study import read_toml
 from experiments.provenance import Provenance, provenance_table
 from experiments.statistics import Estimate
 from rlscope.errors import UsageError
+from rlscope.plots.page import Page
 from rlscope.plots.tables import markdown
 
-HOLDS, DIFFERS, NOT_TESTABLE = "holds", "differs", "not testable here"
-# What the interval says of a verdict. Where it reaches across the limit, the value itself decides.
-CLEAR, ACROSS, NO_INTERVAL = "clear", "interval reaches across the limit", "one repetition, no interval"
+HOLDS, DIFFERS, UNDECIDED, NOT_TESTABLE = "holds", "differs", "undecided", "not testable here"
+ACROSS = "the interval reaches across the limit"
+BY_CALCULATION = (
+    "By calculation, from published numbers alone: nothing was measured for these, so they are the same on every "
+    "machine, and they are not among the verdicts above."
+)
 
 
 @dataclass(frozen=True)
@@ -30,7 +36,7 @@ class Claim:
         published: the published numbers, for people.
         hardware: what the measurement needs: gpu, or cpu for what any run shows.
         may_differ: why a re-run may legitimately find something else.
-        above: the claim holds if the measurement exceeds this; either this or `below` is given.
+        above: the claim holds if the measurement exceeds this; this or `below` is given, or both.
         below: the claim holds if the measurement is less than this.
         subject: the one that the claim is about; empty if it is about each.
     """
@@ -47,24 +53,37 @@ class Claim:
     subject: str = ""
 
     def __post_init__(self) -> None:
-        if (self.above is None) == (self.below is None):
-            raise UsageError(f"claims.toml: {self.id}, {self.metric}: expected one limit, `above` or `below`")
+        if self.above is None and self.below is None:
+            raise UsageError(f"claims.toml: {self.id}, {self.metric}: expected a limit, `above` or `below` or both")
+        if self.lowest >= self.highest:
+            raise UsageError(
+                f"claims.toml: {self.id}, {self.metric}: expected `above` to be less than `below`, "
+                f"found {self.above:g} and {self.below:g}"
+            )
 
     @property
-    def limit(self) -> float:
-        """The value that separates holding from differing."""
-        limit = self.above if self.above is not None else self.below
-        assert limit is not None
-        return limit
+    def lowest(self) -> float:
+        """What the measurement has to exceed."""
+        return -math.inf if self.above is None else self.above
+
+    @property
+    def highest(self) -> float:
+        """What the measurement has to be less than."""
+        return math.inf if self.below is None else self.below
 
     @property
     def condition(self) -> str:
-        """The limit for people: "> 2"."""
-        return f"{'>' if self.above is not None else '<'} {self.limit:g}"
+        """The limits for people: "> 7 and < 10"."""
+        limits = ((">", self.above), ("<", self.below))
+        return " and ".join(f"{sign} {limit:g}" for sign, limit in limits if limit is not None)
 
-    def holds_for(self, value: float) -> bool:
-        """Whether a measured value is on the right side of the limit."""
-        return value > self.limit if self.above is not None else value < self.limit
+    def verdict_on(self, estimate: Estimate) -> str:
+        """What the whole interval of a measurement says."""
+        if estimate.low is None or estimate.high is None:
+            return UNDECIDED
+        if self.lowest < estimate.low and estimate.high < self.highest:
+            return HOLDS
+        return DIFFERS if estimate.high <= self.lowest or estimate.low >= self.highest else UNDECIDED
 
 
 @dataclass(frozen=True)
@@ -74,28 +93,30 @@ class Verdict:
     Attributes:
         claim: what was judged.
         subject: for what.
-        verdict: HOLDS, DIFFERS or NOT_TESTABLE.
+        verdict: HOLDS or DIFFERS where the whole interval says so; UNDECIDED where it reaches across a limit, or where
+            there is none; NOT_TESTABLE where nothing was measured.
         measured: the measurement; None where the claim is not testable.
-        interval: CLEAR where the whole interval is on one side of the limit, else ACROSS or NO_INTERVAL; empty where
-            nothing was measured.
         provisional: whether the budget was too small to rely on it.
-        remark: why it may differ, or why it was not tested.
+        remark: why it may differ, why it is undecided, or why it was not tested.
     """
 
     claim: Claim
     subject: str
     verdict: str
     measured: Estimate | None
-    interval: str
     provisional: bool
     remark: str
 
     @property
+    def is_calculated(self) -> bool:
+        """Whether it is about a number that follows from published ones."""
+        return self.measured is not None and self.measured.is_calculated
+
+    @property
     def text(self) -> str:
-        """For people: "holds (provisional; interval reaches across the limit)"."""
-        notes = ["provisional"] if self.provisional and self.measured else []
-        notes += [self.interval] if self.interval in (ACROSS, NO_INTERVAL) else []
-        return f"{self.verdict} ({'; '.join(notes)})" if notes else self.verdict
+        """For people: "holds (provisional)"."""
+        is_provisional = self.provisional and self.measured and not self.is_calculated
+        return f"{self.verdict} (provisional)" if is_provisional else self.verdict
 
 
 def load_claims(path: Path) -> list[Claim]:
@@ -130,38 +151,26 @@ def judge(
 def judge_one(
     claim: Claim, subject: str, estimates: Mapping[str, Estimate], hardware: str, provisional: bool, left_out: bool
 ) -> Verdict:
-    """Judge one claim for one subject by its interval; where that reaches across the limit, by the value."""
+    """Judge one claim for one subject by the interval of its measurement."""
     if claim.hardware == "gpu" and hardware != "gpu":
         remark = f"needs {claim.hardware.upper()} runs, these used the {hardware.upper()}"
-        return Verdict(claim, subject, NOT_TESTABLE, None, "", provisional, remark)
+        return Verdict(claim, subject, NOT_TESTABLE, None, provisional, remark)
     if claim.metric not in estimates and left_out:
-        return Verdict(claim, subject, NOT_TESTABLE, None, "", provisional, "needs a workload that was left out")
+        return Verdict(claim, subject, NOT_TESTABLE, None, provisional, "needs a workload that was left out")
     if claim.metric not in estimates:
         raise UsageError(
             f"claims.toml: {claim.id} expects the metric {claim.metric}, this study measures {', '.join(estimates)}"
         )
     estimate = estimates[claim.metric]
-    verdict = HOLDS if claim.holds_for(estimate.value) else DIFFERS
-    return Verdict(
-        claim,
-        subject,
-        verdict,
-        estimate,
-        interval_of(estimate, claim.limit),
-        provisional,
-        remark="" if verdict == HOLDS else claim.may_differ,
-    )
-
-
-def interval_of(estimate: Estimate, limit: float) -> str:
-    """Where the interval of a measurement lies."""
-    if estimate.repetitions == 1:
-        return NO_INTERVAL
-    return ACROSS if estimate.low <= limit <= estimate.high else CLEAR
+    verdict = claim.verdict_on(estimate)
+    undecided = ACROSS if estimate.has_interval else f"no interval ({estimate.counted})"
+    remark = {HOLDS: "", DIFFERS: claim.may_differ, UNDECIDED: undecided}[verdict]
+    return Verdict(claim, subject, verdict, estimate, provisional, remark)
 
 
 def claims_table(verdicts: Sequence[Verdict]) -> pandas.DataFrame:
     """The verdicts for people: one row each."""
+    value = "calculated" if all(verdict.is_calculated for verdict in verdicts) else "measured"
     return pandas.DataFrame(
         {
             "claim": verdict.claim.id,
@@ -169,7 +178,7 @@ def claims_table(verdicts: Sequence[Verdict]) -> pandas.DataFrame:
             "subject": verdict.subject,
             "published": verdict.claim.published,
             "holds if": verdict.claim.condition,
-            "measured": measured_text(verdict.measured),
+            value: measured_text(verdict.measured),
             "verdict": verdict.text,
             "remark": verdict.remark,
         }
@@ -178,18 +187,46 @@ def claims_table(verdicts: Sequence[Verdict]) -> pandas.DataFrame:
 
 
 def measured_text(estimate: Estimate | None) -> str:
-    """A value with its interval and the number of repetitions."""
+    """A value with its interval, and how many repetitions of what are behind it."""
     if estimate is None:
         return ""
-    if estimate.repetitions == 0:
-        return f"{estimate.value:.3g} (calculated)"
-    interval = f"{estimate.low:.3g} to {estimate.high:.3g}, " if estimate.repetitions > 1 else ""
-    return f"{estimate.value:.3g} ({interval}n={estimate.repetitions})"
+    if estimate.is_calculated:
+        return f"{estimate.value:.3g}"
+    interval = f"{estimate.low:.3g} to {estimate.high:.3g}" if estimate.has_interval else "no interval"
+    return f"{estimate.value:.3g} ({interval}, {estimate.counted})"
+
+
+def counts_text(verdicts: Sequence[Verdict]) -> str:
+    """How many verdicts there are of each kind: "3 holds, 1 undecided"."""
+    found = Counter(verdict.verdict for verdict in verdicts if not verdict.is_calculated)
+    kinds = (HOLDS, DIFFERS, UNDECIDED, NOT_TESTABLE)
+    return "Verdicts: " + (", ".join(f"{found[kind]} {kind}" for kind in kinds if found[kind]) or "none") + "."
+
+
+def split(verdicts: Sequence[Verdict]) -> tuple[list[Verdict], list[Verdict]]:
+    """Those about what was measured, or cannot be; and those about what was calculated."""
+    calculated = [verdict for verdict in verdicts if verdict.is_calculated]
+    return [verdict for verdict in verdicts if not verdict.is_calculated], calculated
+
+
+def add_claims(page: Page, verdicts: Sequence[Verdict]) -> None:
+    """The verdicts on a page, what was calculated apart."""
+    judged, calculated = split(verdicts)
+    page.paragraph(counts_text(judged))
+    page.table(claims_table(judged))
+    if calculated:
+        page.paragraph(BY_CALCULATION)
+        page.table(claims_table(calculated))
 
 
 def write_claims(verdicts: Sequence[Verdict], provenance: Provenance, directory: Path) -> None:
     """Write claims.md for people and claims.json for programs."""
-    tables = [claims_table(verdicts), provenance_table(provenance)]
-    (directory / "claims.md").write_text("# Claims\n\n" + "\n".join(markdown(table) for table in tables))
-    contents = asdict(provenance) | {"claims": [asdict(verdict) for verdict in verdicts]}
+    judged, calculated = split(verdicts)
+    parts = ["# Claims", counts_text(judged), markdown(claims_table(judged))]
+    parts += [BY_CALCULATION, markdown(claims_table(calculated))] if calculated else []
+    (directory / "claims.md").write_text("\n\n".join([*parts, markdown(provenance_table(provenance))]))
+    contents = asdict(provenance) | {
+        "claims": [asdict(verdict) for verdict in judged],
+        "calculated": [asdict(verdict) for verdict in calculated],
+    }
     (directory / "claims.json").write_text(json.dumps(contents, indent=2) + "\n")

@@ -12,7 +12,7 @@ import pandas
 
 from experiments.fusion import ACCURATE, FUSED_STEPS, complexity_metrics, spread
 from experiments.layers import shares
-from experiments.statistics import Estimate, bootstrap, bootstrap_mean
+from experiments.statistics import TIMINGS, Estimate, estimated, estimated_mean
 from experiments.throughput import CARTPOLE, COLLECT, COPY, SIMULATE, Line, Series, Throughputs, plateau
 from rlscope.model import Category, Resource
 
@@ -97,7 +97,7 @@ def hand_written_metrics(measured: Throughputs) -> dict[str, Estimate | None]:
 
     def best_inference(variant: str) -> Estimate | None:
         lines = [measured.line(series) for series in measured.of(COLLECT, "CUDA") if series.variant == variant]
-        return bootstrap(numbered("best", lines), largest) if lines else None
+        return estimated(numbered("best", lines), largest, TIMINGS) if lines else None
 
     fused, single = cuda(FUSED_STEPS), cuda(1)
     fused_xla, single_xla = xla(FUSED_STEPS), xla(1)
@@ -108,13 +108,13 @@ def hand_written_metrics(measured: Throughputs) -> dict[str, Estimate | None]:
         "cuda_gain": mean_ratio(fused, single, geometric_mean),
         "cuda_single_to_xla_fused": mean_ratio(single, fused_xla, geometric_mean),
         "cuda_fused_to_xla_single": mean_ratio(fused, single_xla, geometric_mean),
-        "cuda_fused_steps_per_s": bootstrap(numbered("best", [fused]), largest) if fused else None,
+        "cuda_fused_steps_per_s": estimated(numbered("best", [fused]), largest, TIMINGS) if fused else None,
         "cuda_inference_float32_per_s": best_inference("approximate"),
         "cuda_inference_matrix_units_per_s": best_inference("matrix units"),
     }
     if single and copied:
         groups = {"single": single[max(single)], "copy": copied[max(copied)]}
-        found["cuda_single_to_copy"] = bootstrap(groups, lambda means: means["single"] / means["copy"])
+        found["cuda_single_to_copy"] = estimated(groups, lambda means: means["single"] / means["copy"], TIMINGS)
     return found
 
 
@@ -145,13 +145,21 @@ def simulator_metrics(measured: Throughputs) -> dict[str, Estimate | None]:
         )
         return best / slowest
 
-    enough = max(plateau(line)[0] for line in cartpole) / max(plateau(line)[0] for line in robots.values())
-    repetitions = min(len(values) for values in groups.values())
+    whole = numbered("cartpole", cartpole) | numbered("robot", robots.values())
     return {
-        "cartpole_to_slowest_robot": bootstrap(groups, farthest),
-        # Environments are counted, not measured: there is nothing to resample.
-        "cartpole_plateau_to_robots": Estimate(enough, enough, enough, repetitions),
+        "cartpole_to_slowest_robot": estimated(groups, farthest, TIMINGS),
+        "cartpole_plateau_to_robots": estimated(whole, plateau_ratio, TIMINGS),
     }
+
+
+def plateau_ratio(means: Mapping[str, float]) -> float:
+    """The environments with which CartPole's last plateau begins, over those of the robots'."""
+    lines: dict[str, dict[str, dict[int, list[float]]]] = {"cartpole": {}, "robot": {}}
+    for name, mean in means.items():
+        kind, number, environments = name.split()
+        lines[kind].setdefault(number, {})[int(environments)] = [mean]
+    cartpole, robot = (max(plateau(line)[0] for line in lines[kind].values()) for kind in ("cartpole", "robot"))
+    return cartpole / robot
 
 
 def layer_metrics(layers: pandas.DataFrame) -> dict[str, Estimate | None]:
@@ -162,8 +170,8 @@ def layer_metrics(layers: pandas.DataFrame) -> dict[str, Estimate | None]:
     on_gpu = shares(layers, resources=[Resource.GPU, Resource.BOTH])
     python = shares(layers, Category.PYTHON.label)
     return {
-        "cpu_only_percent_single": bootstrap_mean(cpu_only[1]) if 1 in cpu_only else None,
-        "gpu_percent_fused": bootstrap_mean(on_gpu[FUSED_STEPS]) if FUSED_STEPS in on_gpu else None,
+        "cpu_only_percent_single": estimated_mean(cpu_only[1]) if 1 in cpu_only else None,
+        "gpu_percent_fused": estimated_mean(on_gpu[FUSED_STEPS]) if FUSED_STEPS in on_gpu else None,
         "cpu_only_largest_rise": largest_rise(cpu_only),
         "python_largest_rise": largest_rise(python),
     }
@@ -179,7 +187,7 @@ def crossing_metrics(crossings: pandas.DataFrame) -> dict[str, Estimate | None]:
     def estimate(groups: Mapping[str, Sequence[float]], metric: Callable[[Ratios], float]) -> Estimate | None:
         if len(groups) < 2:
             return None
-        return bootstrap(groups, lambda means: metric({int(steps): mean for steps, mean in means.items()}))
+        return estimated(groups, lambda means: metric({int(steps): mean for steps, mean in means.items()}))
 
     def per_step(means: Ratios) -> Ratios:
         return {steps: count / steps for steps, count in means.items()}
@@ -194,7 +202,7 @@ def crossing_metrics(crossings: pandas.DataFrame) -> dict[str, Estimate | None]:
 
 
 def numbered(name: str, lines: Iterable[Line]) -> dict[str, Sequence[float]]:
-    """The repetitions of every cell of some lines, as groups to resample."""
+    """The repetitions of every cell of some lines, as groups of an estimate."""
     return {
         f"{name} {number} {environments}": values
         for number, line in enumerate(lines)
@@ -218,7 +226,7 @@ def ratio_of_bests(upper: Sequence[Line], lower: Sequence[Line]) -> Estimate | N
         }
         return best["upper"] / best["lower"]
 
-    return bootstrap(numbered("upper", upper) | numbered("lower", lower), metric)
+    return estimated(numbered("upper", upper) | numbered("lower", lower), metric, TIMINGS)
 
 
 def mean_ratio(
@@ -240,7 +248,7 @@ def mean_ratio(
         return mean({n: means[f"upper 0 {n}"] / means[f"lower 0 {n}"] for n in common})
 
     groups = numbered("upper", [{n: upper[n] for n in common}]) | numbered("lower", [{n: lower[n] for n in common}])
-    return bootstrap(groups, metric)
+    return estimated(groups, metric, TIMINGS)
 
 
 def geometric_mean(ratios: Ratios) -> float:
@@ -272,4 +280,4 @@ def largest_rise(percents: Mapping[int, Sequence[float]]) -> Estimate | None:
         ordered = [means[str(steps)] for steps in sorted(percents)]
         return max(after - before for before, after in pairwise(ordered))
 
-    return bootstrap({str(steps): values for steps, values in percents.items()}, metric)
+    return estimated({str(steps): values for steps, values in percents.items()}, metric)

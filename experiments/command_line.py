@@ -6,7 +6,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from experiments import CHECKOUT
@@ -14,6 +14,7 @@ from experiments.case_study import BUDGETS, CaseStudy
 from experiments.claims import DIFFERS, Verdict, write_claims
 from experiments.dry_run import print_runs
 from experiments.execute import Execution
+from experiments.kept_verdicts import broken_claims
 from experiments.lock import locked
 from experiments.provenance import provenance
 from rlscope.errors import RLScopeError, UsageError
@@ -21,15 +22,25 @@ from rlscope.errors import RLScopeError, UsageError
 ARTIFACTS = CHECKOUT / "output" / "artifacts"
 #: What a shell says of a command that Ctrl-C has ended.
 INTERRUPTED = 128 + signal.SIGINT
+#: Exit statuses of a study that has ended.
+MISSING, BROKEN = 3, 4
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a study ends with: its verdicts, what could not be run and why, and the runs that it is made of."""
+    """What a study ends with.
+
+    Attributes:
+        verdicts: on its claims.
+        missing: what could not be run, and why.
+        executions: the runs that it is made of.
+        broken: a sentence for each claim that held with what is kept, and differs now.
+    """
 
     verdicts: Sequence[Verdict]
     missing: Sequence[str]
     executions: Sequence[Execution]
+    broken: Sequence[str] = ()
 
 
 def command_line(description: str | None, folder: Path, run: Callable[[CaseStudy], Outcome]) -> int:
@@ -69,19 +80,19 @@ def positive(text: str) -> int:
 
 
 def run_study(study: CaseStudy, run: Callable[[CaseStudy], Outcome]) -> Outcome:
-    """Run a study and write its claims."""
+    """Run a study, write its claims, and compare them with those that are kept."""
     outcome = run(study)
-    repetitions = {study.folder.name: study.repetitions_of_each}
-    write_claims(outcome.verdicts, provenance(study.budget, repetitions, outcome.executions), study.output)
-    return outcome
+    found = provenance(study.budget, {study.folder.name: study.repetitions_of_each}, outcome.executions)
+    write_claims(outcome.verdicts, found, study.output)
+    return replace(outcome, broken=broken_claims(outcome.verdicts, found.hardware, study.folder))
 
 
 def exit_status(run: Callable[[], Outcome | None], outputs: Sequence[Path] = ()) -> int:
     """Run something that has these directories alone meanwhile; turn what comes out of it into an exit status.
 
     Returns:
-        0; 1 where the published schedule contradicts a claim; 2 on an error; 3 where something is missing; 130 where
-        it was interrupted.
+        0; 1 where the published schedule contradicts a claim; 2 on an error; 3 where something is missing; 4 where a
+        claim held with what is kept and differs now, which comes before 1 and 3; 130 where it was interrupted.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
@@ -98,12 +109,17 @@ def exit_status(run: Callable[[], Outcome | None], outputs: Sequence[Path] = ())
         return INTERRUPTED
     if outcome is None:
         return 0
-    for sentence in outcome.missing:
+    for sentence in [*outcome.missing, *outcome.broken]:
         print(f"rlscope: {sentence}", file=sys.stderr)
     print(f"wrote {outputs[0] / 'index.html'}")
-    if outcome.missing:
-        return 3
-    return int(any(verdict.verdict == DIFFERS and not verdict.provisional for verdict in outcome.verdicts))
+    if outcome.broken:
+        return BROKEN
+    return MISSING if outcome.missing else int(any(is_contradicted(verdict) for verdict in outcome.verdicts))
+
+
+def is_contradicted(verdict: Verdict) -> bool:
+    """Whether the published schedule, and not a calculation, says that a claim is not so."""
+    return verdict.verdict == DIFFERS and not verdict.provisional and not verdict.is_calculated
 
 
 def check_writable(directory: Path) -> None:

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pandas
 
-from experiments.statistics import Estimate, bootstrap
+from experiments.statistics import TIMINGS, Estimate, estimated
 from experiments.throughput import SIMULATE, Series, Throughputs
 
 FUSED_STEPS = 1000
@@ -83,7 +83,7 @@ def over_speedups(
     """A metric of the speedups at some places, which are at least two."""
     if len(places) < 2:
         return None
-    return bootstrap(speedup_groups(measured, places), lambda means: metric(speedups(means, places)))
+    return estimated(speedup_groups(measured, places), lambda means: metric(speedups(means, places)), TIMINGS)
 
 
 def series_over_state(places: Sequence[Place]) -> list[Place]:
@@ -172,21 +172,21 @@ def product_of_gains(measured: Throughputs) -> Estimate | None:
         product = means["fused"] / means["neither"] * means["vectorised"] / means["neither"]
         return abs(math.log2(product / (means["both"] / means["neither"])))
 
-    return bootstrap(groups, metric)
+    return estimated(groups, metric, TIMINGS)
 
 
 def speedup_table(measured: Throughputs) -> pandas.DataFrame:
     """The table behind the figure of complexity: what fusion brings, a row for each place.
 
     Returns:
-        environments, steps_per_call, state_factor, compute_factor, speedup with the ends of its 95 % bootstrap
-        interval, and repetitions.
+        environments, steps_per_call, state_factor, compute_factor, speedup with the ends of its 95 % interval, and
+        repetitions.
     """
     rows = []
     for place in sorted(places_of(measured)):
-        found = bootstrap(speedup_groups(measured, [place]), lambda means, at=place: speedups(means, [at])[at])
+        groups = speedup_groups(measured, [place])
+        found = estimated(groups, lambda means, at=place: speedups(means, [at])[at], TIMINGS)
         names = ("environments", "steps_per_call", "state_factor", "compute_factor")
         row: dict[str, float] = dict(zip(names, place, strict=True))
-        row |= {"speedup": found.value, "speedup_low": found.low, "speedup_high": found.high}
-        rows.append({**row, "repetitions": found.repetitions})
+        rows.append({**row, **found.columns("speedup"), "repetitions": found.repetitions})
     return pandas.DataFrame(rows)

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import pandas
 
 from experiments.case_study import CaseStudy
-from experiments.claims import Claim, Verdict, claims_table, judge, load_claims
+from experiments.claims import Claim, Verdict, add_claims, judge, load_claims
 from experiments.provenance import Provenance, packages_text
 from experiments.statistics import Estimate
 from rlscope.errors import UsageError
@@ -149,7 +149,7 @@ def draw_and_judge(
         draw(study, page, results.device_name, f"_{name}", results)
     verdicts = verdicts_of(load_claims(study.folder / "claims.toml"), here, list(kept.values()), metrics_of)
     page.heading("Claims")
-    page.table(claims_table(verdicts))
+    add_claims(page, verdicts)
     page.write(study.output / "index.html")
     return verdicts
 

@@ -7,7 +7,7 @@ import pandas
 
 from experiments.execute import Execution
 from experiments.recording import StudyRun
-from experiments.statistics import bootstrap_mean
+from experiments.statistics import estimated_mean
 from rlscope.analysis.breakdown import Analysis, analyze
 from rlscope.errors import IncompleteTraceError
 from rlscope.model import Category, Resource
@@ -83,7 +83,7 @@ def crossings_of(analysis: Analysis) -> dict[str, float]:
 
 
 def share_table(layers: pandas.DataFrame) -> pandas.DataFrame:
-    """The table behind the figure of layers: means over repetitions, with 95 % bootstrap intervals.
+    """The table behind the figure of layers: means over repetitions, with 95 % intervals.
 
     Returns:
         steps_per_call, category, resource, percent of the time of the collection with the ends of its interval, and
@@ -96,31 +96,19 @@ def share_table(layers: pandas.DataFrame) -> pandas.DataFrame:
         pieces = rows.pivot_table(
             index=["category", "resource"], columns="repetition", values="percent", fill_value=0.0
         )
-        found = [bootstrap_mean(list(row)) for row in pieces.to_numpy()]
-        tables.append(
-            pandas.DataFrame(
-                {
-                    "percent": [estimate.value for estimate in found],
-                    "percent_low": [estimate.low for estimate in found],
-                    "percent_high": [estimate.high for estimate in found],
-                    "repetitions": pieces.shape[1],
-                },
-                index=pieces.index,
-            )
-            .reset_index()
-            .assign(steps_per_call=steps)
-        )
+        found = [estimated_mean(list(row)).columns("percent") for row in pieces.to_numpy()]
+        table = pandas.DataFrame(found, index=pieces.index).assign(repetitions=pieces.shape[1])
+        tables.append(table.reset_index().assign(steps_per_call=steps))
     return pandas.concat(tables, ignore_index=True)
 
 
 def crossing_table(crossings: pandas.DataFrame) -> pandas.DataFrame:
-    """The table behind the figure of transitions: per call, means over repetitions with 95 % bootstrap intervals."""
+    """The table behind the figure of transitions: per call, means over repetitions with 95 % intervals."""
     rows = []
     for steps, repetitions in crossings.groupby("steps_per_call"):
         row: dict[str, object] = {"steps_per_call": steps}
         for name in CROSSINGS:
-            found = bootstrap_mean(list(repetitions[name]))
-            row |= {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
+            row |= estimated_mean(list(repetitions[name])).columns(name)
         rows.append({**row, "repetitions": len(repetitions)})
     return pandas.DataFrame(rows)
 

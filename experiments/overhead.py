@@ -1,6 +1,7 @@
 """From the bursts of twins to what recording added to a workload, and what correction took off again."""
 
 import json
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,9 +9,10 @@ from pathlib import Path
 
 import numpy
 from numpy.typing import NDArray
+from scipy import stats
 
 from experiments.recording import Workload
-from experiments.statistics import CONFIDENCE_PERCENT, RESAMPLES, Estimate
+from experiments.statistics import CONFIDENCE_PERCENT, FEWEST, ITERATIONS, RUNS, Estimate
 from rlscope.analysis.breakdown import make_analysis
 from rlscope.analysis.correction import Z95, ZERO, Bounds, Correction
 from rlscope.analysis.sweep import own_correction, sweep_trace
@@ -21,6 +23,7 @@ from rlscope.model import Category
 from rlscope.trace.reader import open_trace
 
 Numbers = NDArray[numpy.float64]
+RESAMPLES = 2000
 
 #: The twins of workloads/overhead_twins.py: not recorded; recorded; recorded with the cost of each record amplified.
 OFF, ON, AMPLIFIED = "off", "x1", ("x4", "x16")
@@ -118,6 +121,7 @@ class Draws:
         removed_s: by recorded twin, what correction takes off again.
         sources_s: what that comes from.
         iterations: of all repetitions.
+        runs: how many repetitions there are.
     """
 
     off_s: Numbers
@@ -125,6 +129,12 @@ class Draws:
     removed_s: Mapping[str, Numbers]
     sources_s: Mapping[str, Numbers]
     iterations: int
+    runs: int
+
+    @property
+    def repeated(self) -> tuple[int, str]:
+        """What the intervals rest on: runs if they are enough, else the iterations of the few that there are."""
+        return (self.runs, RUNS) if self.runs >= FEWEST else (self.iterations, ITERATIONS)
 
     @property
     def bias_percent(self) -> Numbers:
@@ -153,6 +163,8 @@ class Draws:
     def is_measurable(self) -> bool:
         """Whether what recording adds is known to a fifth."""
         added = self.estimate(self.added_s[ON])
+        if added.low is None or added.high is None:
+            return False
         return added.low > 0 and (added.high - added.low) / 2 < added.value / 5
 
     def percent(self, seconds: Numbers) -> Numbers:
@@ -160,15 +172,29 @@ class Draws:
         return 100 * seconds / self.off_s
 
     def estimate(self, values: Numbers) -> Estimate:
-        """A number of this workload with its interval; repetitions are iterations."""
-        return estimate_of(values, self.iterations)
+        """A number of this workload with its interval."""
+        return estimate_of(values, *self.repeated)
 
 
-def estimate_of(values: Numbers, iterations: int) -> Estimate:
-    """The first value, with the interval of the others."""
-    tail = (100 - CONFIDENCE_PERCENT) / 2
-    low, high = numpy.percentile(values[1:], [tail, 100 - tail])
-    return Estimate(float(values[0]), min(float(low), float(values[0])), max(float(high), float(values[0])), iterations)
+def estimate_of(values: Numbers, repetitions: int, unit: str) -> Estimate:
+    """The first value, with an interval from how far the others are off, above and below.
+
+    Resampling few repetitions scatters less than repeating them would. So a side is as many standard errors long as
+    Student's t says, and longer by sqrt(n / (n - 1)).
+
+    Args:
+        values: the number as measured, then as resampled.
+        repetitions: that were resampled.
+        unit: what they are.
+    """
+    value = float(values[0])
+    if repetitions < FEWEST:
+        return Estimate(value, None, None, repetitions, unit)
+    off = values[1:] - value
+    below, above = (math.sqrt(2 * float((side**2).mean())) for side in (numpy.minimum(off, 0), numpy.maximum(off, 0)))
+    quantile = float(stats.t.ppf((1 + CONFIDENCE_PERCENT / 100) / 2, repetitions - 1))
+    errors = quantile * math.sqrt(repetitions / (repetitions - 1))
+    return Estimate(value, value - errors * below, value + errors * above, repetitions, unit)
 
 
 def draws_of(repetitions: Mapping[str, Sequence[Overhead]]) -> dict[str, Draws]:
@@ -212,6 +238,7 @@ def draw(runs: Sequence[Overhead], deviates: Mapping[str, Numbers], generator: n
         {name: costs([run.removed_s[name] for run in runs], "all") for name in RECORDED},
         {source: costs([run.sources_s[source] for run in runs], source) for source in SOURCES},
         sum(run.iterations for run in runs),
+        number,
     )
 
 

@@ -10,14 +10,20 @@ import pandas
 from experiments.case_study import CaseStudy
 from experiments.execute import Execution
 from experiments.recording import StudyRun, Workload
-from experiments.statistics import bootstrap_mean
+from experiments.statistics import estimated_mean
 from rlscope.analysis.advice import advise
 from rlscope.analysis.breakdown import analyze
 from rlscope.errors import IncompleteTraceError, UsageError
 from rlscope.model import NO_OPERATION, Category, Resource
 from rlscope.plots.folding import fold_breakdown, fold_transitions
 from rlscope.plots.page import Page
-from rlscope.plots.tables import TRANSITION_COLUMNS, breakdown_table, in_stack_order, transitions_table
+from rlscope.plots.tables import (
+    BREAKDOWN_COLUMNS,
+    TRANSITION_COLUMNS,
+    breakdown_table,
+    in_stack_order,
+    transitions_table,
+)
 from rlscope.trace.reader import open_trace
 
 #: Resources of the time in which a GPU works.
@@ -189,6 +195,11 @@ def gpu_percent(result: Result) -> float:
     return result.percent_on(Resource.BOTH, Resource.GPU)
 
 
+def cuda_to_gpu(result: Result) -> float:
+    """Seconds inside CUDA calls over seconds with a GPU busy, in training."""
+    return result.cuda_s / result.gpu_s
+
+
 def python_to_simulator(result: Result) -> float:
     """Seconds in Python over seconds in the simulator, inside simulation."""
     simulator_s = result.seconds("simulation", "simulator")
@@ -201,7 +212,7 @@ def python_to_simulator(result: Result) -> float:
 
 
 def mean_table(results: Sequence[Result]) -> pandas.DataFrame:
-    """The table behind a figure: means over repetitions, with 95 % bootstrap intervals.
+    """The table behind a figure: means over repetitions, with 95 % intervals.
 
     Returns:
         The columns of `breakdown_table`, then percent_low, percent_high, seconds_low, seconds_high, training_low_s,
@@ -212,7 +223,7 @@ def mean_table(results: Sequence[Result]) -> pandas.DataFrame:
 
 
 def mean_transitions(results: Sequence[Result]) -> pandas.DataFrame:
-    """The table behind a figure of transitions: means over repetitions, with 95 % bootstrap intervals.
+    """The table behind a figure of transitions: means over repetitions, with 95 % intervals.
 
     Returns:
         The columns of `transitions_table`, then the ends of the interval of each mean (count_low, count_high, …) and
@@ -223,16 +234,15 @@ def mean_transitions(results: Sequence[Result]) -> pandas.DataFrame:
         everything = pandas.concat(
             [result.transitions.assign(repetition=number) for number, result in enumerate(repetitions)]
         )
-        columns = {}
+        columns: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
         for count in ("count", "per_iteration", "per_timestep"):
             values = everything.pivot_table(
                 index=["stage", "category"], columns="repetition", values=count, aggfunc="sum"
             ).reindex(columns=range(len(repetitions)))
-            found = [bootstrap_mean(list(row)) for row in values.fillna(0.0).to_numpy()]
-            columns[count] = [estimate.value for estimate in found]
-            columns[f"{count}_low"] = [estimate.low for estimate in found]
-            columns[f"{count}_high"] = [estimate.high for estimate in found]
-        mean = pandas.DataFrame(columns, index=values.index).reset_index().assign(repetitions=len(repetitions))
+            for index, row in zip(values.index, values.fillna(0.0).to_numpy(), strict=True):
+                columns[index] |= estimated_mean(list(row)).columns(count)
+        mean = pandas.DataFrame.from_dict(columns, orient="index").rename_axis(["stage", "category"]).reset_index()
+        mean = mean.assign(repetitions=len(repetitions))
         tables.append(in_stack_order(mean.assign(workload=workload.name)))
     table = pandas.concat(tables, ignore_index=True)
     return table[[*TRANSITION_COLUMNS, *(column for column in table.columns if column not in TRANSITION_COLUMNS)]]
@@ -243,18 +253,19 @@ def mean_of(repetitions: Sequence[Result]) -> pandas.DataFrame:
     tables = pandas.concat(
         [result.table.assign(repetition=number) for number, result in enumerate(repetitions)], ignore_index=True
     )
-    training = bootstrap_mean(list(tables.groupby("repetition")["training_s"].first()))
+    training = estimated_mean(list(tables.groupby("repetition")["training_s"].first())).columns("training")
     pieces = tables.pivot_table(index=PIECE, columns="repetition", values=["percent", "seconds"], fill_value=0.0)
     rows = []
     for piece, values in pieces.iterrows():
-        percent, seconds = bootstrap_mean(list(values["percent"])), bootstrap_mean(list(values["seconds"]))
-        means = (percent.value, seconds.value, training.value)
-        rows.append((*piece, *means, percent.low, percent.high, seconds.low, seconds.high))
-    intervals = ["percent_low", "percent_high", "seconds_low", "seconds_high"]
-    columns = [*PIECE, "percent", "seconds", "training_s", *intervals]
-    table = pandas.DataFrame(rows, columns=columns)
-    table.insert(0, "workload", repetitions[0].workload.name)
-    table = table.assign(
-        training_low_s=training.low, training_high_s=training.high, repetitions=len(repetitions), corrected="no"
+        found = {name: estimated_mean(list(values[name])).columns(name) for name in ("percent", "seconds")}
+        rows.append(dict(zip(PIECE, piece, strict=True)) | found["percent"] | found["seconds"])
+    table = pandas.DataFrame(rows).assign(
+        workload=repetitions[0].workload.name,
+        training_s=training["training"],
+        training_low_s=training["training_low"],
+        training_high_s=training["training_high"],
+        repetitions=len(repetitions),
+        corrected="no",
     )
-    return in_stack_order(table)
+    intervals = ["percent_low", "percent_high", "seconds_low", "seconds_high", "training_low_s", "training_high_s"]
+    return in_stack_order(table)[[*BREAKDOWN_COLUMNS, *intervals, "repetitions", "corrected"]]

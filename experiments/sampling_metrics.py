@@ -8,7 +8,7 @@ import pandas
 from experiments.lock_step import PRESETS
 from experiments.sampling_model import BATCHED, LOCK_STEP, TIMESTEPS, hours_row
 from experiments.sampling_results import TIMED, Sampled
-from experiments.statistics import Estimate, bootstrap, bootstrap_mean
+from experiments.statistics import ITERATIONS, RUNS, Estimate, estimated, estimated_mean
 
 TALK = PRESETS["talk"]
 MEASURED = "Measured rates"
@@ -63,7 +63,8 @@ def metrics_of(sampled: Sequence[Sampled], parts: pandas.DataFrame) -> dict[str,
         metrics["measured_real_speedup"] = ratio(runs, "real_batched", "real_subproc", lambda run: run.samples_per_s)
     for name in ("hybrid", "rllib", "rllib_cluster"):
         if name in runs:
-            metrics[f"measured_{name}_to_model"] = bootstrap_mean(of_iterations(runs[name], lambda run: run.to_model))
+            to_model = of_iterations(runs[name], lambda run: run.to_model)
+            metrics[f"measured_{name}_to_model"] = estimated_mean(to_model, ITERATIONS)
     return metrics
 
 
@@ -72,9 +73,9 @@ def of_lock_step(runs: Sequence[Sampled]) -> dict[str, Estimate]:
     if not runs:
         return {}
     return {
-        "measured_lock_step_sampling_percent": bootstrap_mean(of_iterations(runs, sampling_percent)),
-        "measured_lock_step_hours": bootstrap_mean(of_iterations(runs, hours)),
-        "measured_lock_step_step_to_own": bootstrap_mean(of_iterations(runs, step_to_own)),
+        "measured_lock_step_sampling_percent": estimated_mean(of_iterations(runs, sampling_percent), ITERATIONS),
+        "measured_lock_step_hours": estimated_mean(of_iterations(runs, hours), ITERATIONS),
+        "measured_lock_step_step_to_own": estimated_mean(of_iterations(runs, step_to_own), ITERATIONS),
     }
 
 
@@ -83,8 +84,8 @@ def of_batched(runs: Sequence[Sampled]) -> dict[str, Estimate]:
     if not runs:
         return {}
     return {
-        "measured_batched_hours": bootstrap_mean(of_iterations(runs, hours)),
-        "measured_batched_step_to_own": bootstrap_mean(of_iterations(runs, step_to_own)),
+        "measured_batched_hours": estimated_mean(of_iterations(runs, hours), ITERATIONS),
+        "measured_batched_step_to_own": estimated_mean(of_iterations(runs, step_to_own), ITERATIONS),
     }
 
 
@@ -95,9 +96,11 @@ def of_both(runs: Runs) -> dict[str, Estimate]:
     spent = {name: of_iterations(runs[name], hours) for name in ("subproc", "batched")}
     return {
         "measured_sampling_speedup": ratio(runs, "subproc", "batched", sampling_hours),
-        "measured_end_to_end_speedup": bootstrap(spent, lambda mean: mean["subproc"] / mean["batched"]),
-        "measured_waste_hours": bootstrap(spent, lambda mean: mean["subproc"] - mean["batched"]),
-        "measured_inference_batched_to_lock_step": ratio(runs, "batched", "subproc", lambda run: [run.inference_s]),
+        "measured_end_to_end_speedup": estimated(spent, lambda mean: mean["subproc"] / mean["batched"], ITERATIONS),
+        "measured_waste_hours": estimated(spent, lambda mean: mean["subproc"] - mean["batched"], ITERATIONS),
+        "measured_inference_batched_to_lock_step": ratio(
+            runs, "batched", "subproc", lambda run: [run.inference_s], RUNS
+        ),
         "measured_penalty_to_model": ratio(runs, "subproc", "batched", lambda run: run.to_model),
     }
 
@@ -107,13 +110,13 @@ def of_waiting(parts: pandas.DataFrame) -> dict[str, Estimate]:
     shares = parts[parts["name"] == "subproc"].groupby(["repetition", "part"])["milliseconds"].sum().unstack()
     if shares.empty:
         return {}
-    return {"measured_lock_step_wait_percent": bootstrap_mean(list(100 * shares["wait"] / shares.sum(axis=1)))}
+    return {"measured_lock_step_wait_percent": estimated_mean(list(100 * shares["wait"] / shares.sum(axis=1)))}
 
 
-def ratio(runs: Runs, over: str, under: str, numbers: Numbers) -> Estimate:
+def ratio(runs: Runs, over: str, under: str, numbers: Numbers, unit: str = ITERATIONS) -> Estimate:
     """Of the means of two workloads."""
     pair = {name: of_iterations(runs[name], numbers) for name in (over, under)}
-    return bootstrap(pair, lambda mean: mean[over] / mean[under])
+    return estimated(pair, lambda mean: mean[over] / mean[under], unit)
 
 
 def sampling_percent(run: Sampled) -> list[float]:
@@ -139,7 +142,7 @@ def measured_hours(sampled: Sequence[Sampled]) -> pandas.DataFrame:
     runs = by_name(sampled)
     shown = {"subproc": LOCK_STEP, "batched": BATCHED}
     rows = [
-        hours_row(sampler, MEASURED, bootstrap_mean(of_iterations(runs[name], hours)))
+        hours_row(sampler, MEASURED, estimated_mean(of_iterations(runs[name], hours), ITERATIONS))
         for name, sampler in shown.items()
         if name in runs
     ]
@@ -155,7 +158,7 @@ def comparison_table(sampled: Sequence[Sampled]) -> pandas.DataFrame:
     """
     rows = []
     for runs in by_name([run for run in sampled if run.environment == TIMED]).values():
-        found = bootstrap_mean(of_iterations(runs, lambda run: run.to_model))
+        found = estimated_mean(of_iterations(runs, lambda run: run.to_model), ITERATIONS)
         step_ms = 1000 * (numpy.mean(of_iterations(runs, lambda run: run.vector_step_s)) - runs[0].inference_s)
         rows.append(
             {
@@ -166,9 +169,7 @@ def comparison_table(sampled: Sequence[Sampled]) -> pandas.DataFrame:
                 "resets": sum(run.resets for run in runs),
                 "sampling_s": float(numpy.mean(of_iterations(runs, lambda run: run.sampling_s))),
                 "model_s": float(numpy.mean(of_iterations(runs, lambda run: list(run.replayed.sampling_s)))),
-                "measured_to_model": found.value,
-                "low": found.low,
-                "high": found.high,
+                **found.columns("measured_to_model"),
                 "inference_ms": 1000 * float(numpy.mean([run.inference_s for run in runs])),
                 "step_ms": float(step_ms),
             }

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from statistics import fmean
 
 import numpy
 import pandas
 
 from experiments.lock_step import BATCHED_INFERENCE_S, PRESETS, Sampling, Simulated, grid_mean_s, simulate
-from experiments.statistics import Estimate, bootstrap, bootstrap_mean, exact
+from experiments.statistics import Estimate, estimated_mean, exact
 
 #: Of the talk's training, and what an iteration of it simulates.
 TIMESTEPS = 20_000_000
@@ -68,26 +69,24 @@ def hours(simulated: Simulated) -> list[float]:
 def preset_metrics(talk: Sampling) -> dict[str, Estimate]:
     """The metrics of claims that depend on how often episodes end."""
     found = simulated_scenarios(talk)
-    sampling_s = {name: list(found[name].sampling_s) for name in (LOCK_STEP, BATCHED)}
-    hours_of = {name: hours(each) for name, each in found.items()}
+    sampling_s = {name: float(found[name].sampling_s.mean()) for name in (LOCK_STEP, BATCHED)}
+    hours_of = {name: fmean(hours(each)) for name, each in found.items()}
     own = talk.step_s
 
     def faster(slow: str, fast: str) -> Estimate:
-        return bootstrap({name: hours_of[name] for name in (slow, fast)}, lambda mean: mean[slow] / mean[fast])
+        return exact(hours_of[slow] / hours_of[fast])
 
     lock_step, batched = found[LOCK_STEP], found[BATCHED]
     return {
-        "model_lock_step_sampling_percent": bootstrap_mean(list(100 * lock_step.sampling_s / lock_step.iteration_s)),
-        "model_lock_step_hours": bootstrap_mean(hours_of[LOCK_STEP]),
-        "model_lock_step_step_to_own": bootstrap_mean(list(lock_step.step_s / own)),
-        "model_batched_hours": bootstrap_mean(hours_of[BATCHED]),
-        "model_batched_step_to_own": bootstrap_mean(list(batched.step_s / own)),
-        "model_batched_sampling_s": bootstrap_mean(sampling_s[BATCHED]),
-        "model_sampling_speedup": bootstrap(sampling_s, lambda mean: mean[LOCK_STEP] / mean[BATCHED]),
+        "model_lock_step_sampling_percent": exact(float((100 * lock_step.sampling_s / lock_step.iteration_s).mean())),
+        "model_lock_step_hours": exact(hours_of[LOCK_STEP]),
+        "model_lock_step_step_to_own": exact(float(lock_step.step_s.mean()) / own),
+        "model_batched_hours": exact(hours_of[BATCHED]),
+        "model_batched_step_to_own": exact(float(batched.step_s.mean()) / own),
+        "model_batched_sampling_s": exact(sampling_s[BATCHED]),
+        "model_sampling_speedup": exact(sampling_s[LOCK_STEP] / sampling_s[BATCHED]),
         "model_end_to_end_speedup": faster(LOCK_STEP, BATCHED),
-        "model_waste_hours": bootstrap(
-            {name: hours_of[name] for name in (LOCK_STEP, BATCHED)}, lambda mean: mean[LOCK_STEP] - mean[BATCHED]
-        ),
+        "model_waste_hours": exact(hours_of[LOCK_STEP] - hours_of[BATCHED]),
         "model_cluster_speedup_serial": faster(BATCHED, SERIAL),
         "model_cluster_speedup_overlapped": faster(BATCHED, OVERLAPPED),
         "model_cluster_speedup_short_update": faster(BATCHED, SHORT),
@@ -106,10 +105,9 @@ def scaling_metrics(talk: Sampling) -> dict[str, Estimate]:
             each = factor * sampling.environments_per_worker if way == "lock_step" else 1
             more = replace(sampling, environments=environments, environments_per_worker=each)
             found = simulate(more, numpy.random.default_rng(0), ITERATIONS)
-            per_s[name] = list(found.samples / found.sampling_s)
+            per_s[name] = float((found.samples / found.sampling_s).mean())
         for name in MORE:
-            pair = {"few": per_s[""], "more": per_s[name]}
-            metrics[f"model_{way}_gain_{name}"] = bootstrap(pair, lambda mean: mean["more"] / mean["few"])
+            metrics[f"model_{way}_gain_{name}"] = exact(per_s[name] / per_s[""])
     return metrics
 
 
@@ -122,12 +120,11 @@ def common_metrics() -> dict[str, Estimate]:
         talk = replace(
             PRESETS["talk"], reset_probability=0, step_cv=variation, steps=VARIATION_STEPS, inference_s=0, optimize_s=0
         )
-        pair = {
-            each: list(simulate(sampling, numpy.random.default_rng(0), ITERATIONS).sampling_s)
-            for each, sampling in (("lock-step", talk), ("batched", replace(talk, environments_per_worker=1)))
-        }
-        gain = bootstrap(pair, lambda mean: 100 * (mean["lock-step"] / mean["batched"] - 1))
-        metrics[f"model_gaussian_gain_{name}_percent"] = gain
+        lock_step, batched = (
+            float(simulate(sampling, numpy.random.default_rng(0), ITERATIONS).sampling_s.mean())
+            for sampling in (talk, replace(talk, environments_per_worker=1))
+        )
+        metrics[f"model_gaussian_gain_{name}_percent"] = exact(100 * (lock_step / batched - 1))
     return metrics
 
 
@@ -148,18 +145,18 @@ def grids_table() -> pandas.DataFrame:
 
 
 def model_hours() -> pandas.DataFrame:
-    """Hours of training by the model: `sampler`, `source`, `hours`, and the ends of their interval."""
+    """Hours of training by the model: `sampler`, `source`, `hours` with the ends of their interval, `iterations`."""
     rows = []
     for preset, source in SOURCES.items():
         for name, found in simulated_scenarios(PRESETS[preset]).items():
-            rows.append(hours_row(name, source, bootstrap_mean(hours(found))))
+            rows.append(hours_row(name, source, estimated_mean(hours(found))))
     return pandas.DataFrame(rows)
 
 
 def hours_row(sampler: str, source: str, estimate: Estimate) -> Mapping[str, object]:
     """A row of the table behind the figure of training times."""
-    ends = {"hours": estimate.value, "hours_low": estimate.low, "hours_high": estimate.high}
-    return {"sampler": sampler, "source": source, **ends}
+    row = {"sampler": sampler, "source": source, **estimate.columns("hours")}
+    return {**row, "iterations": estimate.repetitions}
 
 
 def published_hours() -> pandas.DataFrame:

@@ -6,7 +6,7 @@ import numpy
 import pandas
 
 from experiments.self_play_results import Tables
-from experiments.statistics import Estimate, bootstrap, bootstrap_mean
+from experiments.statistics import Estimate, estimated, estimated_mean
 from rlscope.model import NO_PHASE
 
 #: Phases of the workload, and the process that trains.
@@ -24,10 +24,10 @@ def metrics_of(tables: Tables) -> dict[str, Estimate]:
             values[f"{inference}_{name}"].append(value)
         for column, found in rates.items():
             found.setdefault(inference, []).append(float(run.runs[column].iloc[0]))
-    metrics = {name: bootstrap_mean(found) for name, found in values.items()}
+    metrics = {name: estimated_mean(found) for name, found in values.items()}
     for column, name in (("moves_per_second", "server_to_worker_moves"), ("mean_batch", "server_to_worker_batch")):
         if {WORKER, SERVER} <= set(rates[column]):
-            metrics[name] = bootstrap(rates[column], lambda means: means[SERVER] / means[WORKER])
+            metrics[name] = estimated(rates[column], lambda means: means[SERVER] / means[WORKER])
     return metrics
 
 

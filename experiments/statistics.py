@@ -1,12 +1,19 @@
-"""Repetitions to a value with its interval, by resampling the repetitions."""
+"""Repetitions to a value with its interval, which holds the truth as often as it says."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean, stdev
 
-import numpy
+from scipy import stats
 
-RESAMPLES = 2000
 CONFIDENCE_PERCENT = 95
+#: With fewer repetitions there is no interval: two values say next to nothing about how far values scatter.
+FEWEST = 3
+#: What repetitions may be.
+RUNS, ITERATIONS, TIMINGS, EVENTS = "runs", "iterations", "timings", "events"
+
+Metric = Callable[[Mapping[str, float]], float]
 
 
 @dataclass(frozen=True)
@@ -15,42 +22,109 @@ class Estimate:
 
     Attributes:
         value: the metric of all repetitions.
-        low: lower end of its 95 % bootstrap interval; equal to value where there is one repetition.
-        high: upper end.
+        low: lower end of its 95 % interval; None where there is no interval.
+        high: upper end, likewise.
         repetitions: the smallest number of repetitions that a group has; 0 of what was calculated, not measured.
+        unit: what was repeated: RUNS, say.
     """
 
     value: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     repetitions: int
+    unit: str = RUNS
+
+    @property
+    def is_calculated(self) -> bool:
+        """Whether it follows from other numbers, so that nothing was measured."""
+        return self.repetitions == 0
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether there were repetitions enough for one."""
+        return self.low is not None
+
+    def columns(self, name: str) -> dict[str, float]:
+        """For tables of numbers: the value under this name, the ends of its interval beside it; NaN for none."""
+        low, high = (math.nan if end is None else end for end in (self.low, self.high))
+        return {name: self.value, f"{name}_low": low, f"{name}_high": high}
+
+    @property
+    def counted(self) -> str:
+        """How many repetitions of what, for people: "n=3 runs"."""
+        return f"n={self.repetitions} {self.unit if self.repetitions != 1 else self.unit.removesuffix('s')}"
 
 
-def bootstrap(groups: Mapping[str, Sequence[float]], metric: Callable[[Mapping[str, float]], float]) -> Estimate:
+@dataclass(frozen=True)
+class Group:
+    """The repetitions of one group: their mean, its standard error, and whether all are zero or more."""
+
+    mean: float
+    error: float
+    degrees: int
+    is_positive: bool
+
+    def moved(self, errors: float) -> float:
+        """The mean, moved by standard errors; by a factor where it is positive, so that it stays so."""
+        if self.is_positive:
+            return self.mean * math.exp(errors * self.error / self.mean)
+        return self.mean + errors * self.error
+
+
+def group_of(values: Sequence[float]) -> Group:
+    """Of at least two values."""
+    mean = fmean(values)
+    return Group(mean, stdev(values) / math.sqrt(len(values)), len(values) - 1, min(values) >= 0 < mean)
+
+
+def estimated(groups: Mapping[str, Sequence[float]], metric: Metric, unit: str = RUNS) -> Estimate:
     """Estimate a metric of the groups' means.
+
+    The interval is a t-interval with Welch's and Satterthwaite's degrees of freedom. How far an error of a group's mean
+    carries is found by moving that mean to the ends of its own interval. So it is also right for the smallest of
+    several means: one that is not the smallest counts if it could be.
 
     Args:
         groups: for each group (an algorithm, say) one number per repetition.
         metric: from the mean of each group to the value.
+        unit: what the repetitions are.
 
     Returns:
-        The metric of the means, with a percentile interval from resampling each group's repetitions on its own.
+        The metric of the means; without an interval if a group that matters has fewer repetitions than FEWEST. One does
+        not matter if the metric would be the same with half its mean and with twice: the slower of many, say.
     """
-    generator = numpy.random.default_rng(0)
-    means = {
-        name: numpy.asarray(values)[generator.integers(len(values), size=(RESAMPLES, len(values)))].mean(axis=1)
-        for name, values in groups.items()
-    }
-    resampled = [metric({name: float(mean[index]) for name, mean in means.items()}) for index in range(RESAMPLES)]
-    tail = (100 - CONFIDENCE_PERCENT) / 2
-    low, high = numpy.percentile(resampled, [tail, 100 - tail])
-    value = metric({name: float(numpy.mean(values)) for name, values in groups.items()})
-    return Estimate(value, float(low), float(high), min(len(values) for values in groups.values()))
+    means = {name: fmean(values) for name, values in groups.items()}
+    value = metric(means)
+
+    def matters(name: str) -> bool:
+        mean = means[name]
+        return mean == 0 or any(metric({**means, name: factor * mean}) != value for factor in (0.5, 2.0))
+
+    mattering = {name: values for name, values in groups.items() if len(values) >= FEWEST or matters(name)} or groups
+    fewest = min(len(values) for values in mattering.values())
+    if fewest < FEWEST:
+        return Estimate(value, None, None, fewest, unit)
+    of_groups = {name: group_of(values) for name, values in mattering.items()}
+
+    def variances(errors: float) -> list[float]:
+        """By group: what the metric changes by if the group's mean is that many standard errors off, squared."""
+        return [
+            max((metric({**means, name: group.moved(sign * errors)}) - value) ** 2 for sign in (-1, 1))
+            if group.error
+            else 0.0
+            for name, group in of_groups.items()
+        ]
+
+    of_one_error = variances(1.0)
+    per_degree = sum(part**2 / group.degrees for part, group in zip(of_one_error, of_groups.values(), strict=True))
+    degrees = sum(of_one_error) ** 2 / per_degree if per_degree else fewest - 1
+    half = math.sqrt(sum(variances(float(stats.t.ppf((1 + CONFIDENCE_PERCENT / 100) / 2, degrees)))))
+    return Estimate(value, value - half, value + half, fewest, unit)
 
 
-def bootstrap_mean(values: Sequence[float]) -> Estimate:
+def estimated_mean(values: Sequence[float], unit: str = RUNS) -> Estimate:
     """The mean of the repetitions, with its interval."""
-    return bootstrap({"mean": values}, lambda means: means["mean"])
+    return estimated({"mean": values}, lambda means: means["mean"], unit)
 
 
 def exact(value: float) -> Estimate:

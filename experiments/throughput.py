@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 import pandas
 
-from experiments.statistics import bootstrap_mean
+from experiments.statistics import TIMINGS, estimated_mean
 from rlscope.errors import UsageError
 
 COLLECT, SIMULATE = "collect", "simulate"
@@ -135,7 +135,7 @@ def throughput_table(measured: Throughputs, chosen: Sequence[Series]) -> pandas.
 
     Returns:
         The attributes of `Series`, environments, steps_per_s (the mean of the repetitions) with the ends of its 95 %
-        bootstrap interval, repetitions, and best_steps_per_s and plateau_environments of the whole line.
+        interval, repetitions, and best_steps_per_s and plateau_environments of the whole line.
     """
     rows = []
     for series in chosen:
@@ -144,9 +144,9 @@ def throughput_table(measured: Throughputs, chosen: Sequence[Series]) -> pandas.
             continue
         enough, best = plateau(line)
         for environments, values in line.items():
-            found = bootstrap_mean(values)
-            row = {**asdict(series), "environments": environments, "steps_per_s": found.value}
-            row |= {"steps_per_s_low": found.low, "steps_per_s_high": found.high, "repetitions": found.repetitions}
+            found = estimated_mean(values, TIMINGS)
+            row = {**asdict(series), "environments": environments, **found.columns("steps_per_s")}
+            row |= {"repetitions": found.repetitions}
             rows.append({**row, "best_steps_per_s": best, "plateau_environments": enough})
     return pandas.DataFrame(rows)
 

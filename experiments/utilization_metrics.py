@@ -5,7 +5,7 @@ from collections import defaultdict
 import numpy
 import pandas
 
-from experiments.statistics import Estimate, bootstrap_mean
+from experiments.statistics import Estimate, estimated_mean
 from rlscope.plots.reported_utilization import LINES
 
 #: The device is reported as fully used from the first on, is idle for most of the time up to the second, and is used
@@ -19,7 +19,7 @@ def metrics_of(points: pandas.DataFrame) -> dict[str, Estimate]:
     for _, run in points.groupby("repetition"):
         for name, value in of_run(run).items():
             values[name].append(value)
-    return {name: bootstrap_mean(found) for name, found in values.items() if not numpy.isnan(found).any()}
+    return {name: estimated_mean(found) for name, found in values.items() if not numpy.isnan(found).any()}
 
 
 def of_run(points: pandas.DataFrame) -> dict[str, float]:

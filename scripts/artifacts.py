@@ -9,7 +9,7 @@ sys.path.append(str(Path(__file__).resolve().parent.parent))
 
 from experiments.algorithm_choice import run as algorithm_choice
 from experiments.case_study import CaseStudy
-from experiments.claims import Verdict, claims_table, write_claims
+from experiments.claims import Verdict, add_claims, write_claims
 from experiments.command_line import ARTIFACTS, Outcome, exit_status, make_parser, run_study
 from experiments.data_collection import run as data_collection
 from experiments.dry_run import print_runs
@@ -79,6 +79,7 @@ def artifacts(studies: Sequence[CaseStudy], runs: Sequence[StudyRun], address: s
     verdicts: list[Verdict] = []
     missing: list[str] = []
     executions: list[Execution] = []
+    broken: list[str] = []
     for about, study in zip(STUDIES, studies, strict=True):
         page.heading(about.title)
         try:
@@ -88,16 +89,19 @@ def artifacts(studies: Sequence[CaseStudy], runs: Sequence[StudyRun], address: s
             page.paragraph(str(error))
             continue
         page.link(f"{study.output.name}/index.html", "figures and tables")
-        page.table(claims_table(outcome.verdicts))
+        for sentence in outcome.broken:
+            page.warning(sentence)
+        add_claims(page, outcome.verdicts)
         verdicts += outcome.verdicts
         missing += outcome.missing
         executions += outcome.executions
+        broken += outcome.broken
     found = provenance(budget, {study.folder.name: study.repetitions_of_each for study in studies}, executions)
     page.heading("Where this comes from")
     page.table(provenance_table(found))
     page.write(output / "index.html")
     write_claims(verdicts, found, output)
-    return Outcome(verdicts, missing, executions)
+    return Outcome(verdicts, missing, executions, broken)
 
 
 if __name__ == "__main__":

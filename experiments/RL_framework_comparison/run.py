@@ -6,14 +6,25 @@ python -m experiments.RL_framework_comparison.run --budget quick --output DIRECT
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from statistics import geometric_mean
 
 from scipy import stats
 
 from experiments.case_study import CaseStudy, hardware
-from experiments.claims import claims_table, judge, load_claims
+from experiments.claims import add_claims, judge, load_claims
 from experiments.command_line import Outcome, command_line
-from experiments.results import Result, add_advice, by_workload, gpu_percent, mean_table, mean_transitions, results_of
-from experiments.statistics import Estimate, bootstrap
+from experiments.intervals import readable
+from experiments.results import (
+    Result,
+    add_advice,
+    by_workload,
+    cuda_to_gpu,
+    gpu_percent,
+    mean_table,
+    mean_transitions,
+    results_of,
+)
+from experiments.statistics import Estimate, estimated
 from rlscope.plots.breakdown import breakdown_figure
 from rlscope.plots.page import Page
 from rlscope.plots.transitions import transitions_figure
@@ -55,7 +66,7 @@ def run(study: CaseStudy) -> Outcome:
     )
     add_advice(page, results)
     page.heading("Claims")
-    page.table(claims_table(verdicts))
+    add_claims(page, verdicts)
     page.write(study.output / "index.html")
     return Outcome(verdicts, missing, executions)
 
@@ -70,17 +81,17 @@ def draw(study: CaseStudy, page: Page, figure: str, title: str, results: Sequenc
         table = mean_table(shown)
         study.save_figure(f"{figure}_time_breakdown", breakdown_figure(table, "seconds", labels, TITLE), table)
         page.figure(f"{figure}_time_breakdown", f"{title}: time of the whole training")
-        page.table(table)
+        page.table(readable(table))
         table = mean_transitions(shown)
         study.save_figure(f"{figure}_transitions", transitions_figure(table, "per_iteration", labels, TITLE), table)
         page.figure(f"{figure}_transitions", f"{title}: entries into the backend, CUDA and the simulator")
-        page.table(table)
+        page.table(readable(table))
     left_out_s = sum(result.left_out_s for result in results) / max(len(results), 1)
     page.paragraph(f"Recorded outside the three stages and left out: {left_out_s:.2g} s of an average run.")
     if extra:
         page.paragraph("For single claims, in no figure:")
-        page.table(mean_table(extra))
-        page.table(mean_transitions(extra))
+        page.table(readable(mean_table(extra)))
+        page.table(readable(mean_transitions(extra)))
 
 
 def measurements(results: Sequence[Result]) -> dict[str, Estimate]:
@@ -178,10 +189,12 @@ def gpu_measurements(results: Sequence[Result]) -> dict[str, Estimate]:
     everything = list(repetitions)
     return {
         "largest_gpu_share": of(everything, gpu_percent, max),
+        "training_time_spread": of(everything, lambda result: result.training_s, lambda found: max(found) / min(found)),
         "gpu_time_spread": of(
             everything, lambda result: result.gpu_s / result.timesteps, lambda found: max(found) / min(found)
         ),
-        "smallest_cuda_to_gpu": of(eager, lambda result: result.cuda_s / result.gpu_s, min),
+        "smallest_cuda_to_gpu": of(eager, cuda_to_gpu, min),
+        "mean_cuda_to_gpu": of(everything, cuda_to_gpu, geometric_mean),
     }
 
 
@@ -197,7 +210,7 @@ def estimate(
         for result in repetitions[name]:
             for number, found in numbers(result).items():
                 groups.setdefault(f"{name} {number}", []).append(found)
-    return bootstrap(groups, value)
+    return estimated(groups, value)
 
 
 def training(result: Result) -> Numbers:

@@ -6,21 +6,24 @@ python -m experiments.algorithm_choice.run --budget quick --output output/artifa
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import geometric_mean
 
 from experiments.case_study import CaseStudy, hardware
-from experiments.claims import claims_table, judge, load_claims
+from experiments.claims import add_claims, judge, load_claims
 from experiments.command_line import Outcome, command_line
+from experiments.intervals import readable
 from experiments.results import (
     ON_GPU,
     Result,
     add_advice,
     by_workload,
+    cuda_to_gpu,
     each,
     mean_table,
     python_to_simulator,
     results_of,
 )
-from experiments.statistics import Estimate, bootstrap
+from experiments.statistics import Estimate, estimated
 from rlscope.model import Resource
 from rlscope.plots.breakdown import breakdown_figure
 from rlscope.plots.page import Page
@@ -54,13 +57,13 @@ def run(study: CaseStudy) -> Outcome:
         page.figure(environment["figure"], environment["caption"])
         left_out_s = sum(result.left_out_s for result in chosen) / len(chosen)
         page.paragraph(f"Recorded outside training and left out: {left_out_s:.2g} s of an average run.")
-        page.table(table)
+        page.table(readable(table))
 
     claims = load_claims(HERE / "claims.toml")
     verdicts = judge(claims, measured, hardware(), study.is_provisional, left_out=bool(failures))
     add_advice(page, results)
     page.heading("Claims")
-    page.table(claims_table(verdicts))
+    add_claims(page, verdicts)
     page.write(study.output / "index.html")
     return Outcome(verdicts, failures, executions)
 
@@ -78,12 +81,16 @@ def measurements(results: Sequence[Result]) -> dict[str, Estimate]:
     def largest_off(shares: Mapping[str, float]) -> float:
         return max(share for name, share in shares.items() if name not in on_policy)
 
-    found = {"python_to_simulator": bootstrap(ratio, lambda ratios: min(ratios.values()))}
+    found = {
+        "python_to_simulator": estimated(ratio, smallest),
+        "smallest_python_and_backend_share": estimated(each(repetitions, python_and_backend_percent), smallest),
+        "fewest_layers": estimated(each(repetitions, layers), smallest),
+    }
     if 0 < len(set(on_policy)) < len(repetitions):  # else all workloads of a kind have failed
-        found["on_to_off_policy_simulation"] = bootstrap(
+        found["on_to_off_policy_simulation"] = estimated(
             simulation, lambda shares: smallest_on(shares) / largest_off(shares)
         )
-        found["on_minus_off_policy_simulation"] = bootstrap(
+        found["on_minus_off_policy_simulation"] = estimated(
             simulation, lambda shares: smallest_on(shares) - largest_off(shares)
         )
     return found
@@ -96,16 +103,34 @@ def gpu_measurements(results: Sequence[Result]) -> dict[str, Estimate]:
     def largest(values: Mapping[str, float]) -> float:
         return max(values.values())
 
-    def smallest(values: Mapping[str, float]) -> float:
-        return min(values.values())
-
     return {
-        "largest_gpu_share_of_an_operation": bootstrap(each(repetitions, largest_gpu_percent), largest),
-        "smallest_cpu_only_share": bootstrap(
+        "largest_gpu_share_of_an_operation": estimated(each(repetitions, largest_gpu_percent), largest),
+        "smallest_cpu_only_share": estimated(
             each(repetitions, lambda result: result.percent_on(Resource.CPU)), smallest
         ),
-        "smallest_cuda_to_gpu": bootstrap(each(repetitions, lambda result: result.cuda_s / result.gpu_s), smallest),
+        "smallest_cuda_to_gpu": estimated(each(repetitions, cuda_to_gpu), smallest),
+        "mean_cuda_to_gpu": estimated(
+            each(repetitions, cuda_to_gpu), lambda ratios: geometric_mean(list(ratios.values()))
+        ),
     }
+
+
+def smallest(values: Mapping[str, float]) -> float:
+    """Of the algorithms."""
+    return min(values.values())
+
+
+def python_and_backend_percent(result: Result) -> float:
+    """Time of the CPU alone in Python or the backend over time, of inference and backpropagation together."""
+    rows = result.table[result.table["stage"].isin(["inference", "backpropagation"])]
+    is_cpu = (rows["resource"] == Resource.CPU.value) & rows["category"].isin(["python", "backend"])
+    return float(100 * rows.loc[is_cpu, "seconds"].sum() / rows["seconds"].sum())
+
+
+def layers(result: Result) -> float:
+    """How many layers of the stack have time in the stages of one trace: of Python, simulator, backend, CUDA, GPU."""
+    found = set(result.table["category"]) & {"python", "simulator", "backend", "cuda"}
+    return float(len(found) + result.table["resource"].isin(ON_GPU).any())
 
 
 def largest_gpu_percent(result: Result) -> float:

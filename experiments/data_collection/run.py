@@ -26,6 +26,7 @@ from experiments.collection_tables import (
 from experiments.command_line import Outcome, command_line
 from experiments.execute import Execution
 from experiments.fusion import speedup_table
+from experiments.intervals import caption_of
 from experiments.kept import draw_and_judge, kept_results, origin_of
 from experiments.layers import crossing_table, layers_of, share_table
 from experiments.provenance import provenance
@@ -48,7 +49,7 @@ RECORDED = "layers"
 METHOD = (
     "Each way to collect data steps the same CartPole-v1 and asks the same policy, a network of 4-64-64-2 with tanh; a "
     "step counts once for each environment. K steps are made by one call. Warming up, compiling included, is not "
-    "timed. Lines are means over repetitions, bands their 95 % bootstrap intervals; a large marker shows where a "
+    "timed. Lines are means over repetitions, bands their 95 % intervals; a large marker shows where a "
     "line's plateau begins, at 90 % of its best, which is in the legend. Recorded collections include what recording "
     "adds."
 )
@@ -170,7 +171,7 @@ def draw(study: CaseStudy, page: Page, title: str, suffix: str, results: Results
             page.paragraph(f"{name}{suffix} is not drawn: nothing was measured for it on {title}.")
             continue
         study.save_figure(f"{name}{suffix}", *drawn)
-        page.figure(f"{name}{suffix}", caption)
+        page.figure(f"{name}{suffix}", caption_of(caption, drawn[1]))
     distances = distance_table(results)
     if len(distances):
         page.paragraph("How far the best of each is from what limits it:")

@@ -13,13 +13,14 @@ import numpy
 import pandas
 
 from experiments.case_study import WORKLOADS, CaseStudy, hardware
-from experiments.claims import NOT_TESTABLE, Claim, Verdict, claims_table, judge, load_claims
+from experiments.claims import NOT_TESTABLE, Claim, Verdict, add_claims, judge, load_claims
 from experiments.command_line import Outcome, command_line
 from experiments.execute import Run, environment_of
+from experiments.intervals import caption_of, readable
 from experiments.overhead import AMPLIFIED, ON, SOURCES, Draws, Overhead, draws_of, estimate_of, overhead_of
 from experiments.recording import Workload
 from experiments.results import add_advice_on, executed_of
-from experiments.statistics import Estimate
+from experiments.statistics import EVENTS, Estimate
 from rlscope.analysis.correction import Correction
 from rlscope.cli.correction import AUTO, chosen
 from rlscope.errors import UsageError
@@ -78,15 +79,15 @@ def run(study: CaseStudy) -> Outcome:
     )
     labels = {name: workload.label for name, workload in workloads.items()}
     study.save_figure(FIGURE, overhead_figure(table, labels, PANELS), table)
-    page.figure(FIGURE, CAPTION)
-    page.table(table)
+    page.figure(FIGURE, caption_of(CAPTION, table))
+    page.table(readable(table))
     add_advice_on(page, [(study_run.workload, execution.trace / ON) for study_run, execution in executed])
 
     groups = {name: workload.group for name, workload in workloads.items()}
     measured = measurements(draws, groups) | {"operation_us": operation_us(next(iter(corrections.values())))}
     verdicts = verdicts_of(load_claims(HERE / "claims.toml"), measured, study.is_provisional, bool(missing))
     page.heading("Claims")
-    page.table(claims_table(verdicts))
+    add_claims(page, verdicts)
     page.write(study.output / "index.html")
     return Outcome(verdicts, missing, [execution for _, execution in executed])
 
@@ -150,22 +151,17 @@ def overhead_table(
     for name, found in draws.items():
         left = {twin: found.added_s[twin] - found.removed_s[twin] for twin in (ON, *AMPLIFIED)}
         row: dict[str, object] = {"workload": name, "panel": panels[name], "iterations": found.iterations}
-        row |= columns("iteration_ms", found.estimate(1000 * found.off_s)) | {"unrecorded_percent": 100.0}
-        row |= columns("added_percent", found.estimate(found.percent(found.added_s[ON])))
+        row |= found.estimate(1000 * found.off_s).columns("iteration_ms") | {"unrecorded_percent": 100.0}
+        row |= found.estimate(found.percent(found.added_s[ON])).columns("added_percent")
         row |= {f"{source}_percent": float(found.percent(found.sources_s[source])[0]) for source in SOURCES}
-        row |= columns("corrected_percent", found.estimate(100 + found.percent(left[ON])))
+        row |= found.estimate(100 + found.percent(left[ON])).columns("corrected_percent")
         for twin in AMPLIFIED:
-            row |= columns(f"corrected_{twin}_percent", found.estimate(100 + found.percent(left[twin])))
-        row |= columns("bias_percent", found.estimate(found.bias_percent))
-        row |= columns("published_bias_percent", published[name].estimate(published[name].bias_percent))
-        row |= columns("removed_percent", found.estimate(found.removed_percent)) if found.is_measurable else {}
+            row |= found.estimate(100 + found.percent(left[twin])).columns(f"corrected_{twin}_percent")
+        row |= found.estimate(found.bias_percent).columns("bias_percent")
+        row |= published[name].estimate(published[name].bias_percent).columns("published_bias_percent")
+        row |= found.estimate(found.removed_percent).columns("removed_percent") if found.is_measurable else {}
         rows.append(row)
     return pandas.DataFrame(rows)
-
-
-def columns(name: str, estimate: Estimate) -> dict[str, float]:
-    """A value and the ends of its interval."""
-    return {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
 
 
 def measurements(draws: Mapping[str, Draws], groups: Mapping[str, str]) -> dict[str, Estimate]:
@@ -175,15 +171,15 @@ def measurements(draws: Mapping[str, Draws], groups: Mapping[str, str]) -> dict[
         draws: by workload.
         groups: on-policy or off-policy, by workload.
     """
-    iterations = min(found.iterations for found in draws.values())
+    repeated = min(found.repeated for found in draws.values())
 
     def over(values: Sequence[numpy.ndarray], choose: numpy.ufunc) -> Estimate:
-        return estimate_of(choose.reduce(numpy.array(values)), iterations)
+        return estimate_of(choose.reduce(numpy.array(values)), *repeated)
 
     biases = numpy.array([abs(found.bias_percent) for found in draws.values()])
     measured = {
-        "largest_bias_percent": estimate_of(biases.max(axis=0), iterations),
-        "median_bias_percent": estimate_of(numpy.median(biases, axis=0), iterations),
+        "largest_bias_percent": estimate_of(biases.max(axis=0), *repeated),
+        "median_bias_percent": estimate_of(numpy.median(biases, axis=0), *repeated),
         "largest_disagreement_percent": over([each.disagreement_percent for each in draws.values()], numpy.maximum),
         "smallest_inflation": over([each.inflation for each in draws.values()], numpy.minimum),
         "largest_operation_percent": over(
@@ -208,7 +204,7 @@ def operation_us(correction: Correction) -> Estimate:
     """What one operation costs, by the calibration."""
     cost = correction.cost_of("operation")
     total = cost.total_ns
-    return Estimate(total.mean / 1000, total.low / 1000, total.high / 1000, cost.events)
+    return Estimate(total.mean / 1000, total.low / 1000, total.high / 1000, cost.events, EVENTS)
 
 
 def verdicts_of(
@@ -220,7 +216,7 @@ def verdicts_of(
     judged = [claim for claim in claims if claim.metric != REMOVED]
     remark = "in no workload is what recording adds known to a fifth; a larger budget, or a machine at rest, would tell"
     return judge(judged, {SUBJECT: measured}, hardware(), provisional, left_out) + [
-        Verdict(claim, SUBJECT, NOT_TESTABLE, None, "", provisional, remark) for claim in claims if claim not in judged
+        Verdict(claim, SUBJECT, NOT_TESTABLE, None, provisional, remark) for claim in claims if claim not in judged
     ]
 
 

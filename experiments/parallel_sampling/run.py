@@ -10,8 +10,9 @@ from pathlib import Path
 import pandas
 
 from experiments.case_study import CaseStudy, hardware
-from experiments.claims import Verdict, claims_table, judge, load_claims
+from experiments.claims import Verdict, add_claims, judge, load_claims
 from experiments.command_line import Outcome, command_line
+from experiments.intervals import caption_of, readable
 from experiments.lock_step import PRESETS
 from experiments.results import add_advice_on, executed_of
 from experiments.sampling_diagnostic import parts_table
@@ -77,7 +78,7 @@ def run(study: CaseStudy) -> Outcome:
     add_advice_on(page, [(study_run.workload, execution.trace) for study_run, execution in executed])
     verdicts = judged(metrics_of(sampled, parts), study.is_provisional)
     page.heading("Claims")
-    page.table(claims_table(verdicts))
+    add_claims(page, verdicts)
     page.write(study.output / "index.html")
     return Outcome(verdicts, missing, [execution for _, execution in executed])
 
@@ -87,7 +88,7 @@ def draw(study: CaseStudy, page: Page, sampled: Sequence[Sampled], parts: pandas
     page.heading("How long training takes")
     hours = pandas.concat([model_hours(), measured_hours(sampled)], ignore_index=True)
     study.save_figure("fig_train_time", train_time_figure(hours, published_hours()), hours)
-    page.figure("fig_train_time", "Hours of training by sampler, with the published range.")
+    page.figure("fig_train_time", caption_of("Hours of training by sampler, with the published range.", hours))
     page.paragraph(HOURS)
     page.paragraph(LEFT_OUT)
     page.heading("Why")
@@ -103,7 +104,7 @@ def draw(study: CaseStudy, page: Page, sampled: Sequence[Sampled], parts: pandas
         page.paragraph(PARTS)
     if any(run.environment == TIMED for run in sampled):
         page.paragraph("Sampling an iteration, beside the model with the same ends of episodes:")
-        page.table(comparison_table(sampled))
+        page.table(readable(comparison_table(sampled)))
 
 
 def mean_parts(parts: pandas.DataFrame) -> pandas.DataFrame:

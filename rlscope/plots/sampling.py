@@ -1,5 +1,7 @@
 """Parallel sampling: how long training takes by sampler, and what a vector step of each is made of."""
 
+import math
+
 import numpy
 import pandas
 from matplotlib.axes import Axes
@@ -30,8 +32,8 @@ def train_time_figure(table: pandas.DataFrame, published: pandas.DataFrame) -> F
     """Draw hours of training: a group of bars for each sampler, a bar for each source, on a logarithmic axis.
 
     Args:
-        table: `sampler` (text under its group), `source` (at most five), `hours`, `hours_low`, `hours_high`; samplers
-            and sources keep the order of the rows.
+        table: `sampler` (text under its group), `source` (at most five), `hours`, `hours_low`, `hours_high`, which are
+            NaN where there is no interval; samplers and sources keep the order of the rows.
         published: `sampler`, `hours_low`, `hours_high`: drawn as a band across the group.
     """
     with style.paper():
@@ -43,8 +45,9 @@ def train_time_figure(table: pandas.DataFrame, published: pandas.DataFrame) -> F
         samplers = list(dict.fromkeys(table["sampler"]))
         draw_published(axes, samplers, published)
         draw_hours(axes, samplers, table)
-        lowest = min(table["hours_low"].min(), published["hours_low"].min())
-        highest = max(table["hours_high"].max(), published["hours_high"].max())
+        ends = ["hours", "hours_low", "hours_high"]
+        lowest = min(table[ends].min().min(), published["hours_low"].min())
+        highest = max(table[ends].max().max(), published["hours_high"].max())
         axes.set_ylim(lowest / AXIS_MARGIN, highest * AXIS_MARGIN)
         axes.set_yticks(list(HOUR_TICKS), list(HOUR_TICKS.values()))
         axes.minorticks_off()
@@ -63,8 +66,9 @@ def draw_hours(axes: Axes, samplers: list[str], table: pandas.DataFrame) -> None
         colour = SOURCE_COLOURS[sources.index(row.source)]
         axes.bar(x, row.hours, width, color=colour, edgecolor="black", linewidth=0.8)
         axes.errorbar(x, row.hours, interval, color="black", linewidth=0.8, capsize=1.5)
+        top = row.hours if math.isnan(row.hours_high) else row.hours_high
         axes.annotate(
-            f"{row.hours:.2g}", (x, row.hours_high), (0, 1.5), textcoords="offset points", ha="center", size=6
+            f"{row.hours:.2g}", (x, top), (0, 1.5), textcoords="offset points", ha="center", size=6
         )
     patches = [
         Patch(facecolor=colour, edgecolor="black", label=source)

@@ -8,21 +8,24 @@ import pytest
 
 from experiments.claims import (
     ACROSS,
-    CLEAR,
     DIFFERS,
     HOLDS,
-    NO_INTERVAL,
     NOT_TESTABLE,
+    UNDECIDED,
     Claim,
     Verdict,
+    add_claims,
+    counts_text,
     judge,
     load_claims,
+    measured_text,
     write_claims,
 )
 from experiments.execute import Execution, Run
 from experiments.provenance import provenance
-from experiments.statistics import Estimate
+from experiments.statistics import ITERATIONS, RUNS, Estimate, exact
 from rlscope.errors import UsageError
+from rlscope.plots.page import Page
 
 CLAIM = Claim(
     id="A-13",
@@ -37,9 +40,15 @@ CLAIM = Claim(
 
 
 def verdict_on(
-    value: float, low: float, high: float, claim: Claim = CLAIM, repetitions: int = 3, provisional: bool = True
+    value: float,
+    low: float | None,
+    high: float | None,
+    claim: Claim = CLAIM,
+    repetitions: int = 3,
+    provisional: bool = True,
+    unit: str = RUNS,
 ) -> Verdict:
-    measured = {"walker": {"ratio": Estimate(value, low, high, repetitions)}}
+    measured = {"walker": {"ratio": Estimate(value, low, high, repetitions, unit)}}
     (verdict,) = judge([claim], measured, hardware="cpu", provisional=provisional)
     return verdict
 
@@ -47,36 +56,84 @@ def verdict_on(
 @pytest.mark.parametrize(
     ("estimate", "expected"),
     [
-        ((3.0, 2.5, 3.5), (HOLDS, CLEAR, "")),
-        ((3.0, 1.5, 3.5), (HOLDS, ACROSS, "")),
-        ((1.0, 0.5, 1.5), (DIFFERS, CLEAR, "another simulator")),
-        ((1.9, 1.5, 2.5), (DIFFERS, ACROSS, "another simulator")),
-        ((2.0, 2.0, 2.0), (DIFFERS, ACROSS, "another simulator")),
+        ((3.0, 2.5, 3.5), (HOLDS, "")),
+        ((3.0, 1.5, 3.5), (UNDECIDED, ACROSS)),
+        ((1.0, 0.5, 1.5), (DIFFERS, "another simulator")),
+        ((1.9, 1.5, 2.5), (UNDECIDED, ACROSS)),
+        ((3.0, 2.0, 4.0), (UNDECIDED, ACROSS)),
+        ((1.5, 1.0, 2.0), (DIFFERS, "another simulator")),
+        ((2.0, 2.0, 2.0), (DIFFERS, "another simulator")),
+        ((3.0, None, None), (UNDECIDED, "no interval (n=3 runs)")),
     ],
 )
-def test_a_claim_holds_above_its_limit(estimate: tuple[float, float, float], expected: tuple[str, str, str]) -> None:
+def test_a_claim_holds_where_the_whole_interval_is_above_its_limit(
+    estimate: tuple[float, float | None, float | None], expected: tuple[str, str]
+) -> None:
     verdict = verdict_on(*estimate)
-    assert (verdict.verdict, verdict.interval, verdict.remark) == expected
+    assert (verdict.verdict, verdict.remark) == expected
 
 
 def test_a_claim_may_hold_below_its_limit() -> None:
     claim = dataclasses.replace(CLAIM, above=None, below=2.0)
     assert verdict_on(1.0, 0.5, 1.5, claim).verdict == HOLDS
+    assert verdict_on(1.9, 1.5, 2.5, claim).verdict == UNDECIDED
     assert verdict_on(2.0, 2.0, 2.0, claim).verdict == DIFFERS
     assert claim.condition == "< 2"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        (7.5, 9.5, HOLDS),
+        (6.0, 6.5, DIFFERS),
+        (10.5, 12.0, DIFFERS),
+        (6.5, 8.0, UNDECIDED),
+        (9.0, 11.0, UNDECIDED),
+        (5.0, 12.0, UNDECIDED),
+    ],
+)
+def test_a_claim_with_two_limits_has_one_verdict(low: float, high: float, expected: str) -> None:
+    claim = dataclasses.replace(CLAIM, above=7.0, below=10.0)
+    assert verdict_on((low + high) / 2, low, high, claim).verdict == expected
+    assert claim.condition == "> 7 and < 10"
 
 
 def test_the_text_of_a_verdict_says_how_far_to_rely_on_it() -> None:
     assert verdict_on(3.0, 2.5, 3.5, provisional=False).text == "holds"
     assert verdict_on(3.0, 2.5, 3.5).text == "holds (provisional)"
-    assert verdict_on(3.0, 1.5, 3.5, provisional=False).text == "holds (interval reaches across the limit)"
-    one = verdict_on(3.0, 3.0, 3.0, repetitions=1)
-    assert (one.interval, one.text) == (NO_INTERVAL, "holds (provisional; one repetition, no interval)")
+    assert verdict_on(3.0, 1.5, 3.5, provisional=False).text == "undecided"
+    few = verdict_on(3.0, None, None, repetitions=2, unit=ITERATIONS)
+    assert (few.text, few.remark) == ("undecided (provisional)", "no interval (n=2 iterations)")
+    assert measured_text(few.measured) == "3 (no interval, n=2 iterations)"
 
 
-@pytest.mark.parametrize("limits", [{"above": None}, {"below": 1.0}])
-def test_a_claim_has_one_limit(limits: dict[str, float | None]) -> None:
-    with pytest.raises(UsageError, match="A-13, ratio: expected one limit"):
+def test_what_is_calculated_stands_apart_and_is_not_counted(tmp_path: Path) -> None:
+    measured, missing = verdict_on(3.0, 2.5, 3.5), dataclasses.replace(CLAIM, hardware="gpu")
+    (calculated,) = judge([CLAIM], {"model": {"ratio": exact(1.5)}}, "cpu", provisional=True)
+    assert (calculated.verdict, calculated.text) == (DIFFERS, "differs")
+    verdicts = [calculated, measured, *judge([missing], {"walker": {}}, "cpu", provisional=True)]
+    assert counts_text(verdicts) == "Verdicts: 1 holds, 1 not testable here."
+    page = Page("claims")
+    add_claims(page, verdicts)
+    page.write(tmp_path / "index.html")
+    judged, apart = (tmp_path / "index.html").read_text().split("By calculation, from published numbers alone")
+    assert "holds (provisional)" in judged and "<th>measured</th>" in judged and "model" not in judged
+    assert "<td>1.5</td><td>differs</td>" in apart and "<th>calculated</th>" in apart and "n=" not in apart
+    write_claims(verdicts, provenance("quick", {}, []), tmp_path)
+    contents = json.loads((tmp_path / "claims.json").read_text())
+    assert [len(contents[name]) for name in ("claims", "calculated")] == [2, 1]
+    assert "By calculation" in (tmp_path / "claims.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        ({"above": None}, "expected a limit"),
+        ({"below": 1.0}, "expected `above` to be less than `below`, found 2 and 1"),
+    ],
+)
+def test_a_claim_has_limits_that_can_be_met(limits: dict[str, float | None], expected: str) -> None:
+    with pytest.raises(UsageError, match=f"A-13, ratio: {expected}"):
         dataclasses.replace(CLAIM, **limits)
 
 
@@ -112,12 +169,21 @@ def test_verdicts_are_written_for_people_and_for_programs(tmp_path: Path) -> Non
     write_claims(judge([CLAIM], measured, "cpu", provisional=True), found, tmp_path)
 
     page = (tmp_path / "claims.md").read_text()
-    assert "3 (2.5 to 3.5, n=3) | holds (provisional)" in page
+    assert "3 (2.5 to 3.5, n=3 runs) | holds (provisional)" in page
     assert "| machine | fast, 2 cores, 8 GB, Linux 6.1 (blue, red) |" in page
     assert "| /venv/bin/python | python 3.11.7, torch 2.13.0 |" in page
 
     contents = json.loads((tmp_path / "claims.json").read_text())
-    assert list(contents) == ["command", "date", "budget", "repetitions", "hardware", "versions", "claims"]
+    assert list(contents) == [
+        "command",
+        "date",
+        "budget",
+        "repetitions",
+        "hardware",
+        "versions",
+        "claims",
+        "calculated",
+    ]
     assert [(machine["cpu"], machine["nodes"]) for machine in contents["hardware"]] == [
         ("fast", ["blue", "red"]),
         ("slow", ["green"]),
@@ -126,9 +192,8 @@ def test_verdicts_are_written_for_people_and_for_programs(tmp_path: Path) -> Non
     assert contents["repetitions"] == {"algorithm_choice": 3}
     (entry,) = contents["claims"]
     assert entry["claim"]["id"] == "A-13"
-    assert entry["measured"] == {"value": 3.0, "low": 2.5, "high": 3.5, "repetitions": 3}
+    assert entry["measured"] == {"value": 3.0, "low": 2.5, "high": 3.5, "repetitions": 3, "unit": "runs"}
     assert (entry["verdict"], entry["provisional"], entry["subject"]) == ("holds", True, "walker")
-    assert entry["interval"] == "clear"
 
 
 def test_an_unreadable_file_of_claims_is_named(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from experiments import case_study
 from experiments.case_study import WORKLOADS, CaseStudy
-from experiments.claims import HOLDS, NOT_TESTABLE, load_claims
+from experiments.claims import HOLDS, NOT_TESTABLE, UNDECIDED, load_claims
 from experiments.execute import Execution, command_of, describe
 from experiments.gpu_utilization import run as study
 from experiments.kept import THIS_MACHINE, kept_results
@@ -49,7 +49,7 @@ def measured(repetitions: int = 1) -> pandas.DataFrame:
 def results(device: str = "cuda") -> Results:
     machine = {"cpu": "a processor", "cores": 2, "gpus": ["NVIDIA H200"]}
     where = (device, "quick", "scripts/gpu_utilization.sh OUTPUT", "2026-11-22T10:00:00+00:00", machine, {"torch": "2"})
-    return Results(*where, measured())
+    return Results(*where, measured(repetitions=3))
 
 
 def test_each_length_is_launched_with_each_gap_and_the_wide_kernel_once() -> None:
@@ -275,6 +275,6 @@ def test_with_a_gpu_this_machine_is_drawn_and_judged(tmp_path: Path, monkeypatch
     assert (tmp_path / "output" / f"{study.FIGURE}.png").stat().st_size > 1000
     assert "counters were not sampled" in (tmp_path / "output" / "index.html").read_text()
     found = {verdict.claim.metric: verdict.verdict for verdict in outcome.verdicts if verdict.subject == THIS_MACHINE}
-    assert found["largest_reported_to_busy"] == HOLDS
+    assert found["largest_reported_to_busy"] == UNDECIDED  # of one run
     assert found["tiny_largest_occupancy"] == NOT_TESTABLE  # no counters
     assert len(load(tmp_path / "output" / study.MEASUREMENTS).points) == 1

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy
 import pytest
 
+from experiments import overhead as overhead_module
 from experiments.case_study import CaseStudy, read_toml
 from experiments.claims import HOLDS, NOT_TESTABLE, load_claims
 from experiments.execute import command_of
@@ -122,14 +123,29 @@ def test_intervals_are_those_of_the_costs_too() -> None:
     )
     found = drawn(uncertain)
     estimate = found.estimate(found.bias_percent)
-    assert (estimate.low, estimate.value, estimate.high) == pytest.approx((-1, 1, 2), abs=0.15)
+    # Sides of 2 and 1 by the calibration, longer by t of 20 iterations over 1.96 and by sqrt(20 / 19).
+    assert (estimate.low, estimate.value, estimate.high) == pytest.approx((1 - 2 * 1.094, 1, 1 + 1.094), abs=0.15)
 
 
 def test_repetitions_that_differ_make_the_interval_wider() -> None:
     found = drawn(overhead(added_s=0.02), overhead(added_s=0.06))
     estimate = found.estimate(found.added_s[ON])
-    assert (estimate.low, estimate.value, estimate.high) == pytest.approx((0.02, 0.04, 0.06))
-    assert estimate.repetitions == 2 * ITERATIONS
+    assert (estimate.low, estimate.value, estimate.high) == pytest.approx((0.011, 0.04, 0.069), rel=0.1)
+    assert estimate.counted == "n=40 iterations"
+
+
+@pytest.mark.parametrize("number", [3, 5, 10])
+def test_intervals_of_runs_hold_what_they_state(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(overhead_module, "RESAMPLES", 300)
+    generator, covered = numpy.random.default_rng(number), 0
+    for _ in range(200):
+        added_s = generator.normal(0.04, 0.01, number)
+        found = drawn(*(overhead(added_s=added) for added in added_s))
+        estimate = found.estimate(found.added_s[ON])
+        assert estimate.counted == f"n={number} runs"
+        assert estimate.low is not None and estimate.high is not None
+        covered += estimate.low <= 0.04 <= estimate.high
+    assert covered >= 0.92 * 200
 
 
 def workloads(noise_s: float = 0.0) -> dict[str, Draws]:

@@ -14,6 +14,7 @@ from experiments.algorithm_choice import run as algorithm_choice
 from experiments.case_study import BUDGETS, WORKLOADS, CaseStudy, read_toml
 from experiments.claims import load_claims
 from experiments.execute import Execution, Run, RunFailedError
+from experiments.intervals import caption_of, readable
 from experiments.recording import Workload
 from experiments.results import Result, add_advice, add_advice_on, mean_table, mean_transitions
 from experiments.RL_framework_comparison import run as framework_comparison
@@ -52,6 +53,16 @@ def test_a_run_that_measures_has_a_core_for_what_records_beside_it(budget: str, 
 def test_every_study_has_claims_that_it_can_judge(folder: Path) -> None:
     claims = load_claims(folder / "claims.toml")
     assert {claim.hardware for claim in claims} <= {"cpu", "gpu"}
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_a_range_is_one_claim(folder: Path) -> None:
+    sides: dict[tuple[str, ...], set[bool]] = {}
+    for claim in load_claims(folder / "claims.toml"):
+        if claim.above is None or claim.below is None:
+            about = (claim.id, claim.metric, claim.hardware, claim.subject)
+            sides.setdefault(about, set()).add(claim.above is None)
+    assert [about for about, found in sides.items() if len(found) > 1] == []
 
 
 def test_a_script_ends_with_the_last_recorded_iteration(tmp_path: Path) -> None:
@@ -162,8 +173,9 @@ def test_metrics_that_need_a_gpu() -> None:
     assert measured["largest_gpu_share_of_an_operation"].value == pytest.approx(100 * 5 / 15)
     assert measured["smallest_cpu_only_share"].value == pytest.approx(100 * 90 / 100)
     assert measured["smallest_cuda_to_gpu"].value == pytest.approx(3)
+    assert measured["mean_cuda_to_gpu"].value == pytest.approx(30**0.5)
     needed = {claim.metric for claim in load_claims(algorithm_choice.HERE / "claims.toml") if claim.hardware == "gpu"}
-    assert needed == set(measured)
+    assert needed == {*measured, "fewest_layers"}  # which needs no GPU to be counted
 
 
 def test_an_environment_whose_package_is_missing_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -273,6 +285,8 @@ def test_metrics_of_the_algorithm_choice_study() -> None:
     assert measured["on_to_off_policy_simulation"].value == pytest.approx(2.5)
     assert measured["on_minus_off_policy_simulation"].value == pytest.approx(30)
     assert measured["python_to_simulator"].value == pytest.approx(0.5)
+    assert measured["smallest_python_and_backend_share"].value == pytest.approx(100)
+    assert measured["fewest_layers"].value == 3
     needed = {claim.metric for claim in load_claims(algorithm_choice.HERE / "claims.toml") if claim.hardware == "cpu"}
     assert needed == set(measured)
 
@@ -283,14 +297,33 @@ def test_simulation_without_a_simulator_is_an_error() -> None:
 
 
 def test_the_mean_over_repetitions_has_intervals() -> None:
-    table = mean_table([result("PPO", "on-policy", 10, 30, 100), result("PPO", "on-policy", 30, 10, 300)])
+    runs = [
+        result("PPO", "on-policy", share, 40 - share, length) for share, length in ((10, 100), (20, 200), (30, 300))
+    ]
+    table = mean_table(runs)
     python = table[(table["stage"] == "simulation") & (table["category"] == "python")].iloc[0]
-    assert (python["percent"], python["percent_low"], python["percent_high"]) == (20, 10, 30)
-    assert python["seconds"] == (0.1 * 100 + 0.3 * 300) / 2
-    assert (python["seconds_low"], python["seconds_high"]) == pytest.approx((10, 90))
-    assert (python["training_s"], python["training_low_s"], python["training_high_s"]) == (200, 100, 300)
-    assert set(table["repetitions"]) == {2}
+    assert python[["percent", "seconds", "training_s"]].to_list() == pytest.approx([20, (10 + 40 + 90) / 3, 200])
+    for name in ("percent", "seconds"):
+        assert python[f"{name}_low"] < python[name] < python[f"{name}_high"]
+    assert python["training_low_s"] < 200 < python["training_high_s"]
+    assert set(table["repetitions"]) == {3}
     assert set(table["corrected"]) == {"no"}
+
+
+def test_the_mean_over_two_repetitions_has_no_interval() -> None:
+    table = mean_table([result("PPO", "on-policy", 10, 30, 100), result("PPO", "on-policy", 30, 10, 300)])
+    ends = [column for column in table if "_low" in column or "_high" in column]
+    assert len(ends) == 6
+    assert table[ends].isna().all(axis=None)
+    assert (readable(table)[ends] == "no interval (n=2)").all(axis=None)
+    assert list(readable(table)["percent"]) == list(table["percent"])
+    assert caption_of("Shares.", table) == "Shares. No interval for 3 of 3 numbers: n is less than 3."
+
+
+def test_what_has_intervals_is_shown_as_it_is() -> None:
+    table = mean_table([result("PPO", "on-policy", 10, share) for share in (10, 20, 30)])
+    assert readable(table).equals(table.astype(readable(table).dtypes))
+    assert caption_of("Shares.", table) == "Shares."
 
 
 def test_a_piece_that_a_repetition_lacks_counts_as_nothing_there() -> None:
@@ -308,14 +341,16 @@ def test_the_mean_of_transitions_has_intervals() -> None:
 
     first = result("PPO", "on-policy", 10, 10, transitions=entries(("backend", 10)))
     second = result("PPO", "on-policy", 10, 10, transitions=entries(("backend", 30), ("simulator", 4)))
-    table = mean_transitions([first, second])
+    third = result("PPO", "on-policy", 10, 10, transitions=entries(("backend", 20), ("simulator", 2)))
+    table = mean_transitions([first, second, third])
     backend, simulator = (table[table["category"] == category].iloc[0] for category in ("backend", "simulator"))
-    assert (backend["count"], backend["count_low"], backend["count_high"]) == (20, 10, 30)
-    assert (backend["per_timestep"], backend["per_timestep_low"], backend["per_timestep_high"]) == (10, 5, 15)
-    assert (simulator["per_iteration"], simulator["per_iteration_low"]) == (2, 0)
-    assert set(table["repetitions"]) == {2}
+    assert (backend["count"], backend["per_timestep"], simulator["per_iteration"]) == (20, 10, 2)
+    for name in ("count", "per_timestep"):
+        assert backend[f"{name}_low"] < backend[name] < backend[f"{name}_high"]
+    assert set(table["repetitions"]) == {3}
     (alone,) = mean_transitions([first]).to_dict("records")
-    assert (alone["count"], alone["count_low"], alone["count_high"], alone["repetitions"]) == (10, 10, 10, 1)
+    assert (alone["count"], alone["repetitions"]) == (10, 1)
+    assert pandas.isna(alone["count_low"]) and pandas.isna(alone["count_high"])
 
 
 def test_workloads_keep_the_order_of_the_study() -> None:
@@ -363,6 +398,31 @@ def test_metrics_of_the_framework_comparison() -> None:
     assert values["pytorch_eager_to_tensorflow_compiled"] == pytest.approx(200 / 120)
     assert values["inference_backend_autograph_to_graph"] == pytest.approx(150 * 0.9 / (120 * 0.6))
     assert "callbacks_100_minus_1000" not in values  # their workloads have not run
+
+
+def test_metrics_of_frameworks_on_a_gpu() -> None:
+    results = [gpu_result("pytorch_eager", 20, 5), gpu_result("jax_jit", 45, 5), gpu_result("jax_loop", 10, 10)]
+    groups = {"pytorch_eager": "eager", "jax_jit": "compiled", "jax_loop": "compiled"}
+    results = [
+        replace(
+            found,
+            workload=replace(found.workload, group=groups[found.workload.name]),
+            table=found.table.assign(training_s=100.0 * (number + 1)),
+        )
+        for number, found in enumerate(results)
+    ]
+    measured = {name: found.value for name, found in framework_comparison.gpu_measurements(results).items()}
+    assert measured == pytest.approx(
+        {
+            "largest_gpu_share": 10,
+            "training_time_spread": 3,
+            "gpu_time_spread": 2,
+            "smallest_cuda_to_gpu": 4,
+            "mean_cuda_to_gpu": (4 * 9 * 1) ** (1 / 3),
+        }
+    )
+    claims = load_claims(framework_comparison.HERE / "claims.toml")
+    assert {claim.metric for claim in claims if claim.hardware == "gpu"} == set(measured)
 
 
 def test_every_claim_of_the_framework_comparison_is_measured() -> None:
@@ -477,6 +537,24 @@ def test_metrics_of_the_simulator_choice_study() -> None:
     assert slow["simulation_share"] == pytest.approx(99)
     assert slow["simulator_share_of_simulation"] == pytest.approx(100 * 98 / 99)
     assert measured["native"]["CameraDrone"]["python_to_native_simulator"].value == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("cheetah", "hopper", "pong", "difference"),
+    [(15, 20, 60, 15 - 20), (15, 10, 30, 15 - 10), (15, 10, 8, 8 - 10)],
+    ids=["the single environment", "neither", "the cheapest simulator"],
+)
+def test_whose_share_of_simulation_is_smallest(cheetah: float, hopper: float, pong: float, difference: float) -> None:
+    """Pong trains five times as long as the others, so what it costs a timestep is a fifth of its share."""
+    percents = {
+        "HalfCheetahBulletEnv-v0": cheetah,
+        "HopperBulletEnv-v0": hopper,
+        "AntBulletEnv-v0": 50,
+        "PongNoFrameskip-v4": pong,
+    }
+    results = [simulator_result(name, percent / 2, percent / 2) for name, percent in percents.items()]
+    found = simulator_choice.measurements(SIMULATORS, results)["figure"]["published"]
+    assert found["smallest_is_single_or_cheapest"].value == pytest.approx(difference)
 
 
 def test_metrics_of_simulators_on_a_gpu() -> None:

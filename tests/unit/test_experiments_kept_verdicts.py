@@ -1,0 +1,159 @@
+"""Claims that held when their verdicts were kept, and differ now."""
+
+import dataclasses
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiments import CHECKOUT
+from experiments.case_study import CaseStudy
+from experiments.claims import Claim, Verdict, judge, load_claims, write_claims
+from experiments.collection_results import load
+from experiments.command_line import Outcome, command_line, exit_status
+from experiments.data_collection import run as data_collection
+from experiments.kept import verdicts_of
+from experiments.kept_verdicts import MEASURED, broken_claims
+from experiments.provenance import Provenance
+from experiments.statistics import Estimate, exact
+from rlscope.errors import UsageError
+
+CLAIM = Claim(
+    id="A-13",
+    statement="On-policy algorithms simulate more",
+    metric="ratio",
+    definition="a over b",
+    published="3.5",
+    hardware="cpu",
+    may_differ="another simulator",
+    above=2.0,
+)
+CPU: dict[str, object] = {"cpu": "a processor", "cores": 2, "memory_bytes": 8e9, "kernel": "6.1", "nodes": []}
+GPU = CPU | {"gpus": ["NVIDIA H200"]}
+HELD, DIFFERED = Estimate(3.0, 2.5, 3.5, 3), Estimate(1.2, 1.0, 1.4, 3)
+ACROSS, TOO_FEW = Estimate(1.9, 1.5, 2.5, 3), Estimate(1.2, None, None, 2)
+
+
+def verdicts_on(
+    estimate: Estimate, claim: Claim = CLAIM, subject: str = "walker", provisional: bool = True
+) -> list[Verdict]:
+    return judge([claim], {subject: {"ratio": estimate}}, claim.hardware, provisional)
+
+
+def keep(folder: Path, estimate: Estimate, machine: dict[str, object] = CPU, claim: Claim = CLAIM) -> Path:
+    """What a machine's run of a study has left, kept in the study's folder."""
+    directory = folder / MEASURED / "a_machine"
+    directory.mkdir(parents=True)
+    write_claims(verdicts_on(estimate, claim), Provenance("", "", "quick", {}, [machine], {}), directory)
+    return directory / "claims.json"
+
+
+def test_a_claim_that_held_and_differs_is_broken(tmp_path: Path) -> None:
+    path = keep(tmp_path, HELD)
+    assert broken_claims(verdicts_on(DIFFERED), [CPU], tmp_path) == [
+        "A-13 (walker) is broken: On-policy algorithms simulate more. It holds if ratio is > 2: "
+        f"3 (2.5 to 3.5, n=3 runs) in {path}, 1.2 (1 to 1.4, n=3 runs) now"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kept", "now"),
+    [(HELD, HELD), (HELD, ACROSS), (HELD, TOO_FEW), (ACROSS, DIFFERED), (TOO_FEW, DIFFERED), (DIFFERED, DIFFERED)],
+)
+def test_only_a_clear_change_breaks_a_claim(kept: Estimate, now: Estimate, tmp_path: Path) -> None:
+    keep(tmp_path, kept)
+    assert broken_claims(verdicts_on(now), [CPU], tmp_path) == []
+
+
+def test_only_what_is_about_the_same_is_compared(tmp_path: Path) -> None:
+    keep(tmp_path, HELD)
+    assert broken_claims(verdicts_on(DIFFERED, subject="hopper"), [CPU], tmp_path) == []
+    assert broken_claims(verdicts_on(DIFFERED), [GPU], tmp_path) == []
+    assert broken_claims(verdicts_on(DIFFERED), [CPU], tmp_path / "another study") == []
+
+
+def test_results_of_a_gpu_that_are_judged_elsewhere_are_compared_everywhere(tmp_path: Path) -> None:
+    claim = dataclasses.replace(CLAIM, hardware="gpu")
+    keep(tmp_path, HELD, GPU, claim)
+    assert len(broken_claims(verdicts_on(DIFFERED, claim), [CPU], tmp_path)) == 1
+
+
+def test_what_is_kept_is_judged_by_the_limits_of_now(tmp_path: Path) -> None:
+    keep(tmp_path, HELD)
+    stricter = dataclasses.replace(CLAIM, above=5.0)
+    assert broken_claims(verdicts_on(DIFFERED, stricter), [CPU], tmp_path) == []
+
+
+def test_a_calculation_that_changes_is_noticed_too(tmp_path: Path) -> None:
+    keep(tmp_path, exact(3.0))
+    assert len(broken_claims(verdicts_on(exact(1.0)), [CPU], tmp_path)) == 1
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"hardware": [], "claims": [{}], "calculated": []}'])
+def test_a_damaged_file_is_named(text: str, tmp_path: Path) -> None:
+    path = keep(tmp_path, HELD)
+    path.write_text(text)
+    with pytest.raises(UsageError, match=r"claims.json: expected the claims.json of a study, found: "):
+        broken_claims(verdicts_on(DIFFERED), [CPU], tmp_path)
+
+
+def test_kept_rows_that_are_read_wrongly_break_the_claims_about_them(tmp_path: Path) -> None:
+    kept = load(data_collection.KEPT / "h200")
+    folder = data_collection.HERE
+
+    def broken(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+        results = dataclasses.replace(kept, rows=rows)
+        here = dataclasses.replace(kept, device="cpu", rows=[])
+        verdicts = verdicts_of(load_claims(folder / "claims.toml"), here, [results], data_collection.measured_metrics)
+        return broken_claims(verdicts, [CPU], folder)
+
+    assert broken(kept.rows) == []
+    slower = [
+        {**row, "seconds": [1000 * seconds for seconds in row["seconds"]]} if row["implementation"] == "XLA" else row
+        for row in kept.rows
+        if "seconds" in row
+    ]
+    assert any(
+        sentence.startswith("B-01 (NVIDIA H200) is broken: Vectorised on a GPU, XLA") for sentence in broken(slower)
+    )
+
+
+def study_in(directory: Path) -> Path:
+    """The folder of a study of its own."""
+    return shutil.copytree(CHECKOUT / "experiments" / "algorithm_choice", directory / "algorithm_choice")
+
+
+@pytest.mark.parametrize("budget", ["smoke", "quick", "paper"])
+def test_a_broken_claim_ends_a_study_with_4_at_every_budget(
+    budget: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = study_in(tmp_path)
+    keep(folder, HELD)
+
+    def run(study: CaseStudy) -> Outcome:
+        return Outcome(verdicts_on(DIFFERED, provisional=study.is_provisional), ["SAC is left out"], [])
+
+    monkeypatch.setattr("sys.argv", ["study", "--budget", budget, "--output", str(tmp_path / "output")])
+    assert command_line(None, folder, run) == 4
+    said = capsys.readouterr().err
+    assert "rlscope: SAC is left out\nrlscope: A-13 (walker) is broken" in said
+
+
+@pytest.mark.parametrize(
+    ("estimate", "provisional", "missing", "status"),
+    [
+        (DIFFERED, False, [], 1),
+        (DIFFERED, True, [], 0),
+        (DIFFERED, False, ["SAC is left out"], 3),
+        (ACROSS, False, [], 0),
+        (TOO_FEW, False, [], 0),
+        (exact(1.0), False, [], 0),
+    ],
+)
+def test_without_a_broken_claim_the_statuses_are_as_they_were(
+    estimate: Estimate, provisional: bool, missing: list[str], status: int, tmp_path: Path
+) -> None:
+    outcome = Outcome(verdicts_on(estimate, provisional=provisional), missing, [])
+    assert exit_status(lambda: outcome, [tmp_path]) == status
