@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from rlscope import _native
 from rlscope.boundaries import BOUNDARIES
-from rlscope.errors import RecordingError, UsageError
+from rlscope.errors import RecordingError, RLScopeError, UsageError
 from rlscope.integrations import HOOKS, PROFILERS
 from rlscope.integrations.single_file import SingleFileScripts
 from rlscope.model import Category
@@ -175,15 +175,17 @@ class Recorder:
 
     def _note_delay(self) -> None:
         """Says in the trace why the command itself is not part of it, if it reported too few iterations."""
-        is_main = read_manifest(self.directory).get("main_pid") == os.getpid()
-        if self._is_delayed() and self._started_ns == 0 and is_main:
-            wanted, seen = self.config.delay_iterations, self._iterations_seen
-            with contextlib.suppress(OSError):
-                note_unrecorded(
-                    self.directory,
-                    f"recording was to start after {wanted} iteration{'s' * (wanted > 1)}, but {seen} "
-                    f"{'was' if seen == 1 else 'were'} reported; {HOW_TO_REPORT}",
-                )
+        if not self._is_delayed() or self._started_ns > 0:
+            return
+        wanted, seen = self.config.delay_iterations, self._iterations_seen
+        with contextlib.suppress(OSError, RLScopeError):
+            if read_manifest(self.directory).get("main_pid") != os.getpid():
+                return
+            note_unrecorded(
+                self.directory,
+                f"recording was to start after {wanted} iteration{'s' * (wanted > 1)}, but {seen} "
+                f"{'was' if seen == 1 else 'were'} reported; {HOW_TO_REPORT}",
+            )
 
     def _is_delayed(self) -> bool:
         """Only a process that reports iterations can count them: workers record from their start."""
@@ -228,6 +230,7 @@ class Recorder:
             self.wrap(module, category)
 
     def _write_file(self) -> None:
+        _native.measure_waits("wait" in self.config.layers)
         try:
             _native.start(self.directory)
         except OSError as error:

@@ -24,6 +24,7 @@ __thread StreamWriter* t_writer = nullptr;
 std::atomic<bool> Session::is_recording_{false};
 std::atomic<bool> Session::is_armed_{false};
 std::atomic<uint32_t> Session::amplification_{1};
+std::atomic<bool> Session::measures_waits_{true};
 
 namespace {
 

@@ -37,6 +37,10 @@ class RLSCOPE_API Session {
   static void amplify(uint32_t times);
   static uint32_t amplification() { return amplification_.load(std::memory_order_relaxed); }
 
+  // Whether writers that begin from now on ask for how long their threads were blocked; at first they do.
+  static void measure_waits(bool is_wanted) { measures_waits_ = is_wanted; }
+  static bool measures_waits() { return measures_waits_.load(std::memory_order_relaxed); }
+
   static bool is_recording() { return is_recording_.load(std::memory_order_relaxed); }
 
   // The calling thread's writer, made on first use; null while nothing records.
@@ -81,6 +85,7 @@ class RLSCOPE_API Session {
   static std::atomic<bool> is_recording_;
   static std::atomic<bool> is_armed_;
   static std::atomic<uint32_t> amplification_;
+  static std::atomic<bool> measures_waits_;
 };
 
 }  // namespace rlscope

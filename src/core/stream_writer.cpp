@@ -74,7 +74,7 @@ bool StreamWriter::next_chunk() {
   }
   if (sequence_ == 0) {
     meter_.start();
-    measure_at_ = meter_.due_ticks();
+    measure_at_ = Session::measures_waits() ? meter_.due_ticks() : ~uint64_t{0};
     last_ticks_ = started = now_ticks();
   }
   int error = change_chunk(started);

@@ -39,6 +39,13 @@ PyObject* arm(PyObject*, PyObject*) {
   Py_RETURN_NONE;
 }
 
+PyObject* measure_waits(PyObject*, PyObject* is_wanted) {
+  int wanted = PyObject_IsTrue(is_wanted);
+  if (wanted < 0) return nullptr;
+  Session::measure_waits(wanted != 0);
+  Py_RETURN_NONE;
+}
+
 PyObject* stop(PyObject*, PyObject* args) {
   int reason = static_cast<int>(EndReason::kStopped);
   if (!PyArg_ParseTuple(args, "|i", &reason)) return nullptr;
@@ -124,6 +131,8 @@ PyObject* find_cupti(PyObject*, PyObject* args) {
 
 PyMethodDef functions[] = {
     {"arm", arm, METH_NOARGS, "arm()\n--\n\nFollow open operations, so that a later start() begins inside them."},
+    {"measure_waits", measure_waits, METH_O,
+     "measure_waits(is_wanted)\n--\n\nWhether threads that begin to record ask for how long they were blocked."},
     {"start", start, METH_O, "start(directory)\n--\n\nStart this process's file in the directory of a trace."},
     {"stop", stop, METH_VARARGS, "stop(reason=1)\n--\n\nComplete the file; `reason` as in trace_format.h."},
     {"amplify", amplify, METH_O,
