@@ -23,7 +23,9 @@ constexpr double kLeastBlocked_ns = 500'000;
 // TensorFlow had 8 to 13 % of a CPU while they computed a product. So this part of the blocked time counts as all of
 // it.
 constexpr double kLeastHelp = 0.05;
-constexpr uint64_t kOldestSurroundings_ns = 10'000'000;
+// Of a period, so that the thread did not run throughout it.
+constexpr double kLeastAbsent = 0.1;
+constexpr uint64_t kOldestSurroundings_ns = 50'000'000;
 
 struct RecordedThread {
   uint64_t id;
@@ -92,7 +94,12 @@ BlockedTime BlockedMeter::measure(uint64_t gap_start, uint64_t now, bool is_know
   uint64_t cpu_ns = cpu_ns_of(thread_id_);
   double ns_per_tick = static_cast<double>(wall_ns - last_.wall_ns) / static_cast<double>(now - last_.ticks);
   double gap_ns = static_cast<double>(now - std::max(gap_start, last_.ticks)) * ns_per_tick;
-  double absent_ns = gap_ns - static_cast<double>(cpu_ns - std::min(cpu_ns, last_.cpu_ns));
+  double ran_ns = static_cast<double>(cpu_ns - std::min(cpu_ns, last_.cpu_ns));
+  double absent_since_ns = static_cast<double>(wall_ns - last_.wall_ns) - ran_ns;
+  bool has_run_throughout = period_ticks_ > kShortestTicks;
+  double absent_ns = has_run_throughout ? std::min(gap_ns, absent_since_ns) : gap_ns - ran_ns;
+  bool runs_throughout = absent_since_ns < kLeastAbsent * static_cast<double>(wall_ns - last_.wall_ns);
+  period_ticks_ = runs_throughout ? std::min(2 * period_ticks_, kLongestTicks) : kShortestTicks;
   bool may_be_blocked = absent_ns >= kLeastBlocked_ns && !is_known_wait;
   BlockedTime found;
   if (may_be_blocked || wall_ns - around_.wall_ns >= kOldestSurroundings_ns) {

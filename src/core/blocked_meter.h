@@ -12,14 +12,19 @@ struct BlockedTime {
   uint64_t helped = 0;
 };
 
-// Asked at the first record that comes `kPeriodTicks` or more after the last reading, so a reading may be up to this
-// much older than the gap that the record ends: nobody knows that a gap will be long when it begins. How long the
-// thread was blocked in the gap is bounded from below: all CPU time and all time in line since the reading is taken to
-// be the gap's. So running is never called waiting; of a wait up to one period may be missed.
+// Asked at the first record that comes a period or more after the last reading: nobody knows that a gap will be long when
+// it begins. The period is `kShortestTicks` for a thread that was off the CPU for a part of the last one, and doubles up
+// to `kLongestTicks` while the thread runs without a break, because a reading takes microseconds.
+//
+// A thread that did not run throughout the last period may have been blocked shortly before the gap as well. So all of
+// its CPU time and time in line since the reading is taken to be the gap's, and of a wait up to the shortest period may
+// be missed. One that ran throughout is taken to have been blocked in the gap alone. So running is not called waiting
+// but where a thread that had run for long begins with many short waits: then once, and for less than a period.
 class BlockedMeter {
  public:
-  // 0.4 ms to 1 ms, by the clock. A reading takes about half a microsecond, which makes a thousandth.
-  static constexpr uint64_t kPeriodTicks = 1 << 16;
+  // 0.4 ms to 1 ms, by the clock, and 16 times as much.
+  static constexpr uint64_t kShortestTicks = 1 << 16;
+  static constexpr uint64_t kLongestTicks = kShortestTicks << 4;
 
   explicit BlockedMeter(uint64_t thread_id) : thread_id_(thread_id) {}
 
@@ -33,7 +38,7 @@ class BlockedMeter {
   BlockedTime measure(uint64_t gap_start, uint64_t now, bool is_known_wait);
 
   // When to measure next.
-  uint64_t due_ticks() const { return last_.ticks + kPeriodTicks; }
+  uint64_t due_ticks() const { return last_.ticks + period_ticks_; }
 
   // What threads share: held over a fork; a child begins with no recorded thread.
   static void prepare_fork();
@@ -63,6 +68,7 @@ class BlockedMeter {
   uint64_t thread_id_;
   Reading last_;
   Surroundings around_;
+  uint64_t period_ticks_ = kShortestTicks;
 };
 
 }  // namespace rlscope
