@@ -1,7 +1,7 @@
 """The owner path of a run: what the process that paces it did, and what those did that it waited for."""
 
 import re
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
@@ -87,8 +87,8 @@ class OwnerPath(Work):
     """The seconds of the process that paces a run, waits replaced by what was done meanwhile.
 
     Attributes:
-        process: that paces it: of those that report progress, or else of all, the one with most seconds in its loop,
-            but for waiting to be asked.
+        process: that paces it: the one with most seconds in its loop, but for waiting to be asked; if one with at
+            least half as many reports progress, that one.
         reached: the work of all that were followed, each after those that it waited for: a chain of them may be longer
             than calls can be nested.
         unfollowed: its waits that were not followed, by function, the longest first.
@@ -120,16 +120,17 @@ def owner_path(analysis: "Analysis") -> OwnerPath | None:
     # In the order of the table, so that of two that are equal it is always the same one.
     candidates = [process for process in times if process in with_loops or not with_loops]
     follower = _Follower(analysis, times)
-    reporting = {
-        process
-        for process, iterations in zip(analysis.processes["process"], analysis.processes["iterations"], strict=True)
-        if iterations > 0
-    }
-    paced = [process for process in candidates if process in reporting] or candidates
-    root = max(paced, key=follower.busy_s, default=None)
+    root = max(_reporting(analysis, candidates, follower) or candidates, key=follower.busy_s, default=None)
     if root is None or sum(times[root].mix.values()) <= 0:
         return None
     return follower.path_from(root, set(candidates))
+
+
+def _reporting(analysis: "Analysis", candidates: Sequence[str], follower: "_Follower") -> list[str]:
+    """The candidates that report progress, but those whose loop is a short part of the run."""
+    iterations = dict(zip(analysis.processes["process"], analysis.processes["iterations"], strict=True))
+    longest_s = max(map(follower.busy_s, candidates), default=0.0)
+    return [each for each in candidates if iterations[each] > 0 and follower.busy_s(each) >= longest_s / 2]
 
 
 class _Follower:

@@ -58,7 +58,10 @@ def test_a_generation_recorded(inference: str, record_pytorch: Callable[..., Rec
     assert recording.seconds(phase="training", operation="backpropagation", category="backend") > 0
     waited = recording.seconds(phase="self_play", operation="inference", category="wait")
     computed = recording.seconds(phase="self_play", operation="inference", category="backend")
-    assert (waited > 0, computed > 0) == ((True, False) if inference == "server" else (False, True))
+    if inference == "server":
+        assert waited > 0 and computed == 0
+    else:
+        assert computed > waited  # where the backend is blocked, by its own threads, that is a wait as well
 
     advice = recording.analysis["advice"]
     if inference == "worker":
