@@ -68,6 +68,20 @@ def spinning() -> None:
         os.waitpid(pid, 0)
 
 
+def two_spinners() -> None:
+    """Two threads compute in Python, of which the interpreter lets one run at a time."""
+
+    def spin() -> None:
+        with rlscope.operation("spin"):
+            compute(LENGTH_S)
+
+    thread = threading.Thread(target=spin)
+    thread.start()
+    spin()
+    with rlscope.operation("join"):
+        thread.join()
+
+
 def ended_thread() -> None:
     """A thread ends inside an operation, and main computes in another one, natively."""
     import torch
@@ -84,7 +98,8 @@ def ended_thread() -> None:
 
 
 PROGRAMS: dict[str, Callable[[], None]] = {
-    program.__name__: program for program in (readline, lines, usleep, sigtimedwait, spinning, ended_thread)
+    program.__name__: program
+    for program in (readline, lines, usleep, sigtimedwait, spinning, two_spinners, ended_thread)
 }
 
 if __name__ == "__main__":
