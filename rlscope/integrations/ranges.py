@@ -176,11 +176,7 @@ def _decorating(decorate: Function) -> Function:
     """In the place of annotate.__call__."""
 
     def decorating(self: Any, function: Function) -> Any:
-        decorated = decorate(self, function)
-        try:
-            return scoped(decorated, _scope(_message(self) or function.__name__))
-        except TypeError:  # of a function whose body does not run inside the call
-            return decorated
+        return scoped(decorate(self, function), _scope(_message(self) or function.__name__))
 
     return decorating
 
