@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas
 
 from experiments.case_study import read_toml
+from experiments.corrected import CORRECTED, Uncorrected
 from experiments.provenance import Provenance, provenance_table
 from experiments.statistics import Estimate
 from rlscope.errors import UsageError
@@ -17,6 +18,8 @@ from rlscope.plots.page import Page
 from rlscope.plots.tables import markdown
 
 HOLDS, DIFFERS, UNDECIDED, NOT_TESTABLE = "holds", "differs", "undecided", "not testable here"
+IN_CUDA = "time inside CUDA calls is judged only without what recording adds to it"
+UNCORRECTED = "times include what recording added"
 ACROSS = "the interval reaches across the limit"
 BY_CALCULATION = (
     "By calculation, from published numbers alone: nothing was measured for these, so they are the same on every "
@@ -39,6 +42,7 @@ class Claim:
         above: the claim holds if the measurement exceeds this; this or `below` is given, or both.
         below: the claim holds if the measurement is less than this.
         subject: the one that the claim is about; empty if it is about each.
+        corrected: it is about time inside CUDA calls, to which recording adds much: judged without that, or not at all.
     """
 
     id: str
@@ -51,6 +55,7 @@ class Claim:
     above: float | None = None
     below: float | None = None
     subject: str = ""
+    corrected: bool = False
 
     def __post_init__(self) -> None:
         if self.above is None and self.below is None:
@@ -130,6 +135,7 @@ def judge(
     hardware: str,
     provisional: bool,
     left_out: bool = False,
+    uncorrected: Uncorrected = CORRECTED,
 ) -> list[Verdict]:
     """Judge every claim for every subject that it is about.
 
@@ -139,9 +145,10 @@ def judge(
         hardware: what the runs used.
         provisional: whether the budget was too small to rely on the verdicts.
         left_out: whether workloads are missing, and with them the metrics that need them.
+        uncorrected: why times include what recording added, if they do.
     """
     return [
-        judge_one(claim, subject, estimates, hardware, provisional, left_out)
+        judge_one(claim, subject, estimates, hardware, provisional, left_out, uncorrected)
         for claim in claims
         for subject, estimates in measured.items()
         if claim.subject in ("", subject)
@@ -149,7 +156,13 @@ def judge(
 
 
 def judge_one(
-    claim: Claim, subject: str, estimates: Mapping[str, Estimate], hardware: str, provisional: bool, left_out: bool
+    claim: Claim,
+    subject: str,
+    estimates: Mapping[str, Estimate],
+    hardware: str,
+    provisional: bool,
+    left_out: bool,
+    uncorrected: Uncorrected,
 ) -> Verdict:
     """Judge one claim for one subject by the interval of its measurement."""
     if claim.hardware == "gpu" and hardware != "gpu":
@@ -161,11 +174,15 @@ def judge_one(
         raise UsageError(
             f"claims.toml: {claim.id} expects the metric {claim.metric}, this study measures {', '.join(estimates)}"
         )
+    if claim.corrected and uncorrected.cuda:
+        remark = f"{IN_CUDA}: {uncorrected.cuda}"
+        return Verdict(claim, subject, NOT_TESTABLE, None, provisional, remark)
     estimate = estimates[claim.metric]
     verdict = claim.verdict_on(estimate)
     undecided = ACROSS if estimate.has_interval else f"no interval ({estimate.counted})"
     remark = {HOLDS: "", DIFFERS: claim.may_differ, UNDECIDED: undecided}[verdict]
-    return Verdict(claim, subject, verdict, estimate, provisional, remark)
+    includes = UNCORRECTED if uncorrected.times else ""
+    return Verdict(claim, subject, verdict, estimate, provisional, "; ".join(filter(None, [remark, includes])))
 
 
 def claims_table(verdicts: Sequence[Verdict]) -> pandas.DataFrame:

@@ -8,14 +8,16 @@ from pathlib import Path
 import pandas
 
 from experiments.case_study import CaseStudy
+from experiments.corrected import analyzed
 from experiments.execute import Execution
 from experiments.recording import StudyRun, Workload
-from experiments.statistics import estimated_mean
+from experiments.statistics import Estimate, estimated_mean, widened
 from rlscope.analysis.advice import advise
-from rlscope.analysis.breakdown import analyze
+from rlscope.analysis.breakdown import CORRECTED as CORRECTED_TIMES
+from rlscope.analysis.correction import AppliedCorrection, Corrected
 from rlscope.errors import IncompleteTraceError, UsageError
 from rlscope.model import NO_OPERATION, Category, Resource
-from rlscope.plots.folding import fold_breakdown, fold_transitions
+from rlscope.plots.folding import CORRECTED, PIECE, drawn_times, fold_breakdown, fold_transitions
 from rlscope.plots.page import Page
 from rlscope.plots.tables import (
     BREAKDOWN_COLUMNS,
@@ -24,36 +26,43 @@ from rlscope.plots.tables import (
     in_stack_order,
     transitions_table,
 )
-from rlscope.trace.reader import open_trace
 
 #: Resources of the time in which a GPU works.
 ON_GPU = [Resource.GPU.value, Resource.BOTH.value]
-PIECE = ["stage", "category", "resource"]
+NO_TRANSITIONS = pandas.DataFrame(columns=TRANSITION_COLUMNS)
+#: In a figure, some repetitions of which were corrected and others not.
+PARTLY = "partly"
+#: The least, the expected and the most seconds that a correction leaves.
+ENDS = ("low_s", "seconds", "high_s")
 
 
 @dataclass(frozen=True)
 class Result:
-    """One repetition, folded as the published figures are.
+    """One repetition, folded as the published figures are, without what recording added where that is known.
 
     Attributes:
         workload: what ran.
         table: as from `breakdown_table`: shares of the recorded training, spread over the extrapolated whole.
         left_out_s: recorded seconds outside training.
-        cuda_s: recorded seconds of training inside CUDA calls.
+        cuda_s: recorded seconds of training inside CUDA calls; the interval is that of the calibration.
         gpu_s: recorded seconds of training with a GPU busy.
         timesteps: recorded.
         transitions: as from `transitions_table`.
         advice: what bounds the run, in a paragraph.
+        correction: how times were corrected; None if they were not.
+        uncorrected: why they were not; empty if they were.
     """
 
     workload: Workload
     table: pandas.DataFrame
     left_out_s: float
-    cuda_s: float
+    cuda_s: Corrected
     gpu_s: float
     timesteps: int
     transitions: pandas.DataFrame
     advice: str
+    correction: AppliedCorrection | None
+    uncorrected: str
 
     def percent(self, stage: str) -> float:
         """The stage's share of training time."""
@@ -114,32 +123,79 @@ def executed_of(study: CaseStudy) -> tuple[list[tuple[StudyRun, Execution]], lis
 
 def result_of(study_run: StudyRun, execution: Execution) -> Result:
     """Analyze the trace of a run; training happens in its main process."""
-    analysis = analyze(open_trace(execution.trace))
+    analysis = analyzed(execution.trace)
     main = analysis.processes.loc[analysis.processes["role"] == "main", "process"]
     breakdown = analysis.breakdown[analysis.breakdown["process"].isin(main)]
-    folded = fold_breakdown(breakdown)
-    if folded.rows.empty or analysis.extrapolated_s is None:
+    trains = (breakdown["stage"] != NO_OPERATION).any()
+    if not trains or analysis.extrapolated_s is None:
         raise IncompleteTraceError(
             f"{execution.trace}: expected training with progress reports, found "
-            f"{len(folded.rows)} rows and {analysis.iterations} iterations. Look at it with `rlscope inspect`"
+            f"{'some' if trains else 'no'} training and {analysis.iterations} iterations. "
+            "Look at it with `rlscope inspect`"
         )
-    training_s = unrecorded_training_s(execution, analysis.timesteps / analysis.iterations, analysis.total_timesteps)
-    table = breakdown_table(study_run.workload.name, folded.rows, training_s or analysis.extrapolated_s)
     found = analysis.transitions[analysis.transitions["process"].isin(main)]
-    transitions = transitions_table(study_run.workload.name, fold_transitions(found))
-    training = breakdown[breakdown["stage"] != NO_OPERATION]
-    cuda_s = training.loc[training["category"] == Category.CUDA.label, "seconds"].sum()
-    gpu_s = training.loc[training["resource"].isin(ON_GPU), "seconds"].sum()
     advice = advise(analysis)
+    return folded_result(
+        study_run.workload,
+        breakdown,
+        analysis.correction,
+        analysis.uncorrected,
+        analysis.timesteps,
+        recorded_training_s=analysis.extrapolated_s,
+        unrecorded_training_s=unrecorded_training_s(
+            execution, analysis.timesteps / analysis.iterations, analysis.total_timesteps
+        ),
+        transitions=transitions_table(study_run.workload.name, fold_transitions(found)),
+        advice=advice.text if advice is not None else "",
+    )
+
+
+def folded_result(
+    workload: Workload,
+    breakdown: pandas.DataFrame,
+    correction: AppliedCorrection | None,
+    uncorrected: str,
+    timesteps: int,
+    recorded_training_s: float | None = None,
+    unrecorded_training_s: float | None = None,
+    transitions: pandas.DataFrame = NO_TRANSITIONS,
+    advice: str = "",
+) -> Result:
+    """The breakdown of the process that trains, folded as the published figures are.
+
+    Args:
+        workload: what ran.
+        breakdown: rows of the process, as in an analysis.
+        correction: how they were corrected; None if they were not.
+        uncorrected: why they were not.
+        timesteps: recorded.
+        recorded_training_s: of the whole training, at the recorded speed; None for the recorded part of it.
+        unrecorded_training_s: the same, at the speed of iterations that were not recorded, if there were any.
+        transitions: as from `transitions_table`.
+        advice: what bounds the run.
+    """
+    folded = fold_breakdown(breakdown)
+    recorded_s = recorded_training_s or float(folded.rows["uncorrected_seconds"].sum())
+    table = breakdown_table(
+        workload.name,
+        folded.rows,
+        unrecorded_training_s or recorded_s * folded.share_left,
+        unrecorded_training_s or recorded_s,
+    )
+    training = breakdown[breakdown["stage"] != NO_OPERATION]
+    in_cuda = training[training["category"] == Category.CUDA.label]
+    times = CORRECTED_TIMES if correction else ("seconds",) * len(CORRECTED_TIMES)
     return Result(
-        workload=study_run.workload,
+        workload=workload,
         table=table,
         left_out_s=folded.left_out_s,
-        cuda_s=float(cuda_s),
-        gpu_s=float(gpu_s),
-        timesteps=analysis.timesteps,
+        cuda_s=Corrected(*(float(in_cuda[name].sum()) for name in times)),
+        gpu_s=float(drawn_times(training).loc[training["resource"].isin(ON_GPU), "seconds"].sum()),
+        timesteps=timesteps,
         transitions=transitions,
-        advice=advice.text if advice is not None else "",
+        advice=advice,
+        correction=correction,
+        uncorrected=uncorrected,
     )
 
 
@@ -173,7 +229,7 @@ def add_advice_on(page: Page, traces: Iterable[tuple[Workload, Path]]) -> None:
     first: dict[Workload, Path] = {}
     for workload, trace in traces:
         first.setdefault(workload, trace)
-    advised = {workload: advise(analyze(open_trace(trace))) for workload, trace in first.items()}
+    advised = {workload: advise(analyzed(trace)) for workload, trace in first.items()}
     add_advice_texts(page, {workload: advice.text for workload, advice in advised.items() if advice is not None})
 
 
@@ -195,9 +251,19 @@ def gpu_percent(result: Result) -> float:
     return result.percent_on(Resource.BOTH, Resource.GPU)
 
 
-def cuda_to_gpu(result: Result) -> float:
-    """Seconds inside CUDA calls over seconds with a GPU busy, in training."""
-    return result.cuda_s / result.gpu_s
+def cuda_to_gpu(result: Result, end: str) -> float:
+    """Seconds inside CUDA calls, by one of ENDS, over seconds with a GPU busy, in training."""
+    return float(getattr(result.cuda_s, end)) / result.gpu_s
+
+
+def over_calibration(estimate_by: Callable[[str], Estimate]) -> Estimate:
+    """A metric of time in CUDA calls, whose interval holds that of the calibration: all runs share its error.
+
+    Args:
+        estimate_by: from one of ENDS to the metric of those times.
+    """
+    least, expected, most = (estimate_by(end) for end in ENDS)
+    return widened(expected, least.value, most.value)
 
 
 def python_to_simulator(result: Result) -> float:
@@ -216,8 +282,7 @@ def mean_table(results: Sequence[Result]) -> pandas.DataFrame:
 
     Returns:
         The columns of `breakdown_table`, then percent_low, percent_high, seconds_low, seconds_high, training_low_s,
-        training_high_s, repetitions, corrected ("no": recording's own time is included). A piece absent from a
-        repetition counts as 0 there.
+        training_high_s, repetitions. A piece absent from a repetition counts as 0 there.
     """
     return pandas.concat([mean_of(repetitions) for repetitions in by_workload(results).values()], ignore_index=True)
 
@@ -254,18 +319,23 @@ def mean_of(repetitions: Sequence[Result]) -> pandas.DataFrame:
         [result.table.assign(repetition=number) for number, result in enumerate(repetitions)], ignore_index=True
     )
     training = estimated_mean(list(tables.groupby("repetition")["training_s"].first())).columns("training")
-    pieces = tables.pivot_table(index=PIECE, columns="repetition", values=["percent", "seconds"], fill_value=0.0)
+    drawn, recorded = ["percent", "seconds"], ["uncorrected_percent", "uncorrected_seconds"]
+    pieces = tables.pivot_table(index=PIECE, columns="repetition", values=[*drawn, *recorded], fill_value=0.0)
     rows = []
     for piece, values in pieces.iterrows():
-        found = {name: estimated_mean(list(values[name])).columns(name) for name in ("percent", "seconds")}
-        rows.append(dict(zip(PIECE, piece, strict=True)) | found["percent"] | found["seconds"])
+        row = dict(zip(PIECE, piece, strict=True)) | {name: values[name].mean() for name in recorded}
+        for name in drawn:
+            row |= estimated_mean(list(values[name])).columns(name)
+        rows.append(row)
+    corrected = set(tables[CORRECTED])
     table = pandas.DataFrame(rows).assign(
         workload=repetitions[0].workload.name,
         training_s=training["training"],
         training_low_s=training["training_low"],
         training_high_s=training["training_high"],
+        uncorrected_training_s=tables.groupby("repetition")["uncorrected_training_s"].first().mean(),
         repetitions=len(repetitions),
-        corrected="no",
+        **{CORRECTED: corrected.pop() if len(corrected) == 1 else PARTLY},
     )
     intervals = ["percent_low", "percent_high", "seconds_low", "seconds_high", "training_low_s", "training_high_s"]
-    return in_stack_order(table)[[*BREAKDOWN_COLUMNS, *intervals, "repetitions", "corrected"]]
+    return in_stack_order(table)[[*BREAKDOWN_COLUMNS, *intervals, "repetitions"]]

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 
 from scipy import stats
@@ -125,6 +125,22 @@ def estimated(groups: Mapping[str, Sequence[float]], metric: Metric, unit: str =
 def estimated_mean(values: Sequence[float], unit: str = RUNS) -> Estimate:
     """The mean of the repetitions, with its interval."""
     return estimated({"mean": values}, lambda means: means["mean"], unit)
+
+
+def widened(estimate: Estimate, one_end: float, other_end: float) -> Estimate:
+    """An estimate whose interval also holds an error that all repetitions share; both are summed in squares.
+
+    Args:
+        estimate: from how far the repetitions scatter.
+        one_end: the value if the shared error is as large as it may be in one direction.
+        other_end: the same in the other direction.
+    """
+    if estimate.low is None or estimate.high is None:
+        return estimate
+    value = estimate.value
+    below = math.hypot(value - estimate.low, max(0.0, value - min(one_end, other_end)))
+    above = math.hypot(estimate.high - value, max(0.0, max(one_end, other_end) - value))
+    return replace(estimate, low=value - below, high=value + above)
 
 
 def exact(value: float) -> Estimate:

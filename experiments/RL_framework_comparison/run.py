@@ -10,10 +10,14 @@ from statistics import geometric_mean
 
 from scipy import stats
 
-from experiments.case_study import CaseStudy, hardware
+from experiments import CHECKOUT
+from experiments.case_study import CaseStudy, hardware, read_toml
 from experiments.claims import add_claims, judge, load_claims
 from experiments.command_line import Outcome, command_line
-from experiments.intervals import readable
+from experiments.corrected import add_correction, uncorrected_of
+from experiments.framework_results import Results, load
+from experiments.intervals import caption_of, readable
+from experiments.kept import kept_results
 from experiments.results import (
     Result,
     add_advice,
@@ -22,14 +26,17 @@ from experiments.results import (
     gpu_percent,
     mean_table,
     mean_transitions,
+    over_calibration,
     results_of,
 )
 from experiments.statistics import Estimate, estimated
-from rlscope.plots.breakdown import breakdown_figure
+from rlscope.plots.breakdown import RECORDED_TIME, breakdown_figure
 from rlscope.plots.page import Page
 from rlscope.plots.transitions import transitions_figure
 
 HERE = Path(__file__).parent
+#: What was measured on machines with a GPU, for those without: `scripts/gpu_suite.sh OUTPUT frameworks` makes it.
+KEPT = CHECKOUT / "tests" / "gpu" / "results" / "frameworks"
 METHOD = (
     "Colour is the hardware at work, hatch the layer of the stack. Black bars are the whole training of 2 million "
     "timesteps, at the speed of iterations that were not recorded; the bars below share it out as the recorded "
@@ -55,20 +62,43 @@ def run(study: CaseStudy) -> Outcome:
     page.paragraph(METHOD)
     for sentence in missing:
         page.paragraph(sentence)
+    add_correction(page, results)
     measured = {}
     for environment in study.environments:
         chosen = [result for result in results if result.workload.environment == environment["name"]]
         draw(study, page, environment["figure"], f"{environment['name']} on {environment['id']}", chosen)
         measured[environment["name"]] = measurements(chosen) | (gpu_measurements(chosen) if hardware() == "gpu" else {})
 
-    verdicts = judge(
-        load_claims(HERE / "claims.toml"), measured, hardware(), study.is_provisional, left_out=bool(missing)
-    )
+    claims = load_claims(HERE / "claims.toml")
+    verdicts = judge(claims, measured, hardware(), study.is_provisional, bool(missing), uncorrected_of(results))
     add_advice(page, results)
+    for name, others in kept_frameworks().items():
+        draw_kept(study, page, name, others)
+        verdicts += others.verdicts_on(claims, gpu_measurements(others.results))
     page.heading("Claims")
     add_claims(page, verdicts)
     page.write(study.output / "index.html")
     return Outcome(verdicts, missing, executions)
+
+
+def kept_frameworks() -> dict[str, Results]:
+    """The results of machines with a GPU, by the name of the folder that each has in KEPT."""
+    entries = read_toml(HERE / "runs.toml")["workload"]
+    return kept_results(KEPT, lambda directory: load(directory, entries))
+
+
+def draw_kept(study: CaseStudy, page: Page, name: str, others: Results) -> None:
+    """What another machine has recorded: a figure, and the numbers that claims are about."""
+    page.heading(f"TD3 on {others.device_name}")
+    page.paragraph(others.source)
+    add_correction(page, others.results)
+    table = mean_table(others.results)
+    labels = {result.workload.name: result.workload.label for result in others.results}
+    figure = f"fig_td3_time_breakdown_{name}"
+    study.save_figure(figure, breakdown_figure(table, "seconds", labels, TITLE, RECORDED_TIME), table)
+    page.figure(figure, caption_of(f"TD3 on {others.device_name}: recorded training, without compiling.", table))
+    page.table(readable(table))
+    page.table(readable(others.table()))
 
 
 def draw(study: CaseStudy, page: Page, figure: str, title: str, results: Sequence[Result]) -> None:
@@ -186,6 +216,9 @@ def gpu_measurements(results: Sequence[Result]) -> dict[str, Estimate]:
             repetitions, names, lambda result: {"it": number(result)}, lambda found: value(list(found.values()))
         )
 
+    def ratio(end: str) -> Callable[[Result], float]:
+        return lambda result: cuda_to_gpu(result, end)
+
     everything = list(repetitions)
     return {
         "largest_gpu_share": of(everything, gpu_percent, max),
@@ -193,8 +226,8 @@ def gpu_measurements(results: Sequence[Result]) -> dict[str, Estimate]:
         "gpu_time_spread": of(
             everything, lambda result: result.gpu_s / result.timesteps, lambda found: max(found) / min(found)
         ),
-        "smallest_cuda_to_gpu": of(eager, cuda_to_gpu, min),
-        "mean_cuda_to_gpu": of(everything, cuda_to_gpu, geometric_mean),
+        "smallest_cuda_to_gpu": over_calibration(lambda end: of(eager, ratio(end), min)),
+        "mean_cuda_to_gpu": over_calibration(lambda end: of(everything, ratio(end), geometric_mean)),
     }
 
 

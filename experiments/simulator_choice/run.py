@@ -11,6 +11,7 @@ from typing import Any
 from experiments.case_study import CaseStudy, hardware
 from experiments.claims import add_claims, judge, load_claims
 from experiments.command_line import Outcome, command_line
+from experiments.corrected import add_correction, uncorrected_of
 from experiments.intervals import readable
 from experiments.results import (
     Result,
@@ -19,6 +20,7 @@ from experiments.results import (
     each,
     gpu_percent,
     mean_table,
+    over_calibration,
     python_to_simulator,
     results_of,
 )
@@ -31,8 +33,7 @@ HERE = Path(__file__).parent
 METHOD = (
     "Colour is the hardware at work, hatch the layer of the stack. Bars show shares of the recorded part of training, "
     "black bars the whole training of 2 million timesteps (Pong: 10 million), extrapolated from that part, on a scale "
-    "of powers of two. Time between the stages counts as backpropagation, waiting as Python. Times include what "
-    "recording added: they are not corrected for it."
+    "of powers of two. Time between the stages counts as backpropagation, waiting as Python."
 )
 STAND_INS = (
     "AirLearning needs a game engine, so two others stand in for it. PyFlyt's drone sees by a camera, but its pictures "
@@ -63,6 +64,7 @@ def run(study: CaseStudy) -> Outcome:
     page = Page("Case study: simulator choice")
     for sentence in [METHOD, STAND_INS, *missing]:
         page.paragraph(sentence)
+    add_correction(page, results)
     for environment in study.environments:
         draw(study, page, environment, shown_in(environment, study.matrix, results))
 
@@ -75,7 +77,8 @@ def run(study: CaseStudy) -> Outcome:
             measured,
             hardware(),
             study.is_provisional,
-            left_out=bool(missing),
+            bool(missing),
+            uncorrected_of(results),
         )
     ]
     add_advice(page, results)
@@ -171,7 +174,9 @@ def of_a_simulator(results: Sequence[Result], kind: str) -> dict[str, Estimate]:
     share = estimated_mean([result.percent("simulation") for result in results])
     ratio = estimated_mean([python_to_simulator(result) for result in results])
     if kind == "wrapped":
-        cuda = estimated_mean([cuda_to_other_categories(result) for result in results])
+        cuda = over_calibration(
+            lambda end: estimated_mean([cuda_to_other_categories(result, end) for result in results])
+        )
         return {"simulation_share": share, "python_to_simulator": ratio, "cuda_to_other_categories": cuda}
     return {
         "simulation_share": share,
@@ -185,12 +190,18 @@ def simulator_percent(result: Result) -> float:
     return 100 * result.seconds("simulation", "simulator") / result.stage_seconds("simulation")
 
 
-def cuda_to_other_categories(result: Result) -> float:
-    """Seconds in CUDA over those in the larger of backend and Python, of backpropagation while no GPU works."""
+def cuda_to_other_categories(result: Result, end: str) -> float:
+    """Seconds in CUDA over those in the larger of backend and Python, of backpropagation while no GPU works.
+
+    Args:
+        result: of a run.
+        end: one of ENDS: all time in CUDA calls is longer or shorter by the same share, if recording adds less or more.
+    """
     table = result.table
     rows = table[(table["stage"] == "backpropagation") & (table["resource"] == Resource.CPU.value)]
     seconds = rows.groupby("category")["seconds"].sum()
-    return float(seconds.get("cuda", 0.0) / seconds.drop("cuda", errors="ignore").max())
+    part = getattr(result.cuda_s, end) / result.cuda_s.seconds if result.cuda_s.seconds > 0 else 1.0
+    return float(part * seconds.get("cuda", 0.0) / seconds.drop("cuda", errors="ignore").max())
 
 
 if __name__ == "__main__":

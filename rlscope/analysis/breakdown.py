@@ -332,7 +332,7 @@ def _applied(swept: TraceSweep, corrected: list[CorrectedProcess] | None) -> App
     others = sorted({version for process in corrected for version in process.other_versions})
     if others:
         notes.append(f"intervals are twice as wide as calibrated, because the trace has {', '.join(others)}")
-    return AppliedCorrection(swept.correction.source, added[0], added[1], added[2], tuple(notes))
+    return AppliedCorrection(swept.correction.source, added[0], added[1], added[2], tuple(notes), dict(uncalibrated))
 
 
 def _times(corrected: Corrected | None) -> tuple[float, float, float]:

@@ -150,6 +150,7 @@ class AppliedCorrection:
         added_low_percent: its lower end.
         added_high_percent: its upper end.
         notes: what the correction does not cover, or why it is less sure, one sentence each.
+        uncalibrated: how many events there are of each kind whose cost is not known.
     """
 
     source: str
@@ -157,6 +158,7 @@ class AppliedCorrection:
     added_low_percent: float
     added_high_percent: float
     notes: tuple[str, ...]
+    uncalibrated: Mapping[str, int]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ OUTSIDE_COLUMNS = ("process", "part", "category", "resource", "seconds")
 BEFORE, BETWEEN, AFTER = "before", "in", "after"
 #: The part of a process that has phases only: they do not say where its loop is.
 NO_PHASE_PART = "no phase"
-_TIMES = ("seconds", "corrected_seconds", "corrected_low_s", "corrected_high_s")
+_TIMES = ("seconds", "uncorrected_seconds", "corrected_seconds", "corrected_low_s", "corrected_high_s")
 _KINDS = ["process", "category", "resource"]
 
 

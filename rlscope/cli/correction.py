@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from rlscope.analysis.breakdown import Analysis
-from rlscope.analysis.correction import Correction
+from rlscope.analysis.correction import AppliedCorrection, Correction
 from rlscope.calibration.calibration import of_trace
 from rlscope.trace.reader import Trace
 
@@ -36,15 +36,20 @@ def chosen(trace: Trace, correct: str) -> Correction | str:
     return of_trace(trace.manifest, clock, None if correct == AUTO else Path(correct))
 
 
+def added_text(found: AppliedCorrection) -> str:
+    """What recording added, with its interval: "1.4 % (1.0-1.9)"."""
+    added, low, high = (f"{percent:.2g}" if percent < 10 else f"{percent:.0f}" for percent in (
+        found.added_percent, found.added_low_percent, found.added_high_percent
+    ))  # fmt: skip
+    return f"{added} % ({low}-{high})"
+
+
 def correction_lines(analysis: Analysis) -> list[str]:
     """What recording added, and what of it is not removed; or why times are as they were recorded."""
     found = analysis.correction
     if found is None:
         return [f"times include what recording added: {analysis.uncorrected}"]
-    added, low, high = (f"{percent:.2g}" if percent < 10 else f"{percent:.0f}" for percent in (
-        found.added_percent, found.added_low_percent, found.added_high_percent
-    ))  # fmt: skip
-    lines = [f"recording added {added} % ({low}-{high}), removed; calibration: {found.source}"]
+    lines = [f"recording added {added_text(found)}, removed; calibration: {found.source}"]
     uncorrectable_s = analysis.processes["uncorrectable_s"].sum()
     overhead_s = (analysis.processes["wall_s"] - analysis.processes["corrected_wall_s"]).sum() + uncorrectable_s
     if uncorrectable_s > LEAST_SAID * overhead_s:

@@ -8,6 +8,12 @@ from rlscope.analysis.loop import loop_breakdown
 from rlscope.model import NO_OPERATION, STAGES, TRAINING_LOOP, Category, Resource
 from rlscope.plots.style import BETWEEN_STAGES, GPU_ONLY
 
+#: What tells the pieces of a figure's bars apart.
+PIECE = ["stage", "category", "resource"]
+#: What is drawn, and what was recorded: the same where nothing was subtracted.
+SECONDS = ["seconds", "uncorrected_seconds"]
+#: Whether what recording added was subtracted from a row's seconds.
+CORRECTED, YES, NO = "corrected", "yes", "no"
 PUBLISHED_TRANSITIONS = (Category.BACKEND.label, Category.CUDA.label, Category.SIMULATOR.label)
 
 
@@ -16,12 +22,33 @@ class Folded:
     """What a published figure shows of a process, and how much it leaves out.
 
     Attributes:
-        rows: stage, category, resource, seconds; one row for each combination that took time.
+        rows: stage, category, resource, corrected, SECONDS; one row for each combination that took time.
         left_out_s: seconds outside training: starting up, building the model, ending.
     """
 
     rows: pandas.DataFrame
     left_out_s: float
+
+    @property
+    def share_left(self) -> float:
+        """The drawn seconds over those that were recorded: 0.95 if recording added 5 % of these."""
+        recorded_s = float(self.rows["uncorrected_seconds"].sum())
+        return float(self.rows["seconds"].sum()) / recorded_s if recorded_s > 0 else 1.0
+
+
+def drawn_times(breakdown: pandas.DataFrame) -> pandas.DataFrame:
+    """Rows of an analysis with the seconds to draw: corrected ones where there are any.
+
+    Of 4.0 s that were recorded, and are 3.5 s without what recording added, `seconds` is 3.5 and `uncorrected_seconds`
+    4.0. The column CORRECTED says YES then. Rows that have these columns already stay as they are.
+    """
+    if CORRECTED in breakdown.columns:
+        return breakdown
+    recorded = breakdown["seconds"]
+    if "corrected_seconds" not in breakdown.columns or breakdown["corrected_seconds"].isna().any():
+        return breakdown.assign(uncorrected_seconds=recorded, **{CORRECTED: NO})
+    found = breakdown.assign(seconds=breakdown["corrected_seconds"], uncorrected_seconds=recorded, **{CORRECTED: YES})
+    return found.drop(columns="corrected_seconds")
 
 
 def fold_breakdown(breakdown: pandas.DataFrame, outside: pandas.DataFrame | None = None) -> Folded:
@@ -40,25 +67,32 @@ def fold_breakdown(breakdown: pandas.DataFrame, outside: pandas.DataFrame | None
     In a loop of one's own no operation says what is training. With `outside`, what is in no stage there is a bar of its
     own, BETWEEN_STAGES, whose waits stay waits: no stage is drawn longer than it was.
 
+    Seconds are those of `drawn_times`.
+
     Args:
         breakdown: rows of the analysis.
         outside: the analysis's table; None to leave out what is in no stage in any case.
     """
-    whole_s = float(breakdown["seconds"].sum())
-    rows = breakdown
+    rows = drawn_times(breakdown)
+    whole_s = float(rows["seconds"].sum())
     if outside is not None and TRAINING_LOOP not in set(rows["stage"]) and rows["stage"].isin(STAGES).any():
         rows = loop_breakdown(rows, outside)
         rows = rows.assign(stage=rows["stage"].replace(NO_OPERATION, BETWEEN_STAGES))
-    is_shown = (rows["stage"] != NO_OPERATION) & (rows["seconds"] > 0)
-    rows = rows.loc[is_shown, ["stage", "category", "resource", "seconds"]].copy()
+    is_shown = (rows["stage"] != NO_OPERATION) & (rows[SECONDS] > 0).any(axis="columns")
+    rows = rows.loc[is_shown, [*PIECE, CORRECTED, *SECONDS]].copy()
     is_between = rows["stage"] == BETWEEN_STAGES
     between, rows = rows[is_between], rows[~is_between].copy()
     rows["stage"] = rows["stage"].replace(TRAINING_LOOP, "backpropagation")
     rows["resource"] = rows["resource"].replace(Resource.IDLE.value, Resource.CPU.value)
     rows["category"] = rows["category"].replace(Category.WAIT.label, Category.PYTHON.label)
     rows = pandas.concat([rows, between])
-    folded = gpu_only(rows).groupby(["stage", "category", "resource"], as_index=False)["seconds"].sum()
+    folded = summed(rows)
     return Folded(folded, max(0.0, whole_s - float(folded["seconds"].sum())))
+
+
+def summed(rows: pandas.DataFrame) -> pandas.DataFrame:
+    """The seconds of each piece of a figure."""
+    return gpu_only(rows).groupby([*PIECE, CORRECTED], as_index=False)[SECONDS].sum()
 
 
 def gpu_only(rows: pandas.DataFrame) -> pandas.DataFrame:

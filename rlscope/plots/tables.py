@@ -5,30 +5,38 @@ from pathlib import Path
 
 import pandas
 
-from rlscope.plots.folding import gpu_only
+from rlscope.plots.folding import CORRECTED, SECONDS, drawn_times, summed
 from rlscope.plots.style import CATEGORY_ORDER, RESOURCE_ORDER, STAGE_ORDER
 
-BREAKDOWN_COLUMNS = ["workload", "stage", "category", "resource", "percent", "seconds", "training_s"]
+#: What is drawn, and beside it the same of the times that were recorded.
+DRAWN = ["percent", "seconds", "training_s"]
+UNCORRECTED = [f"uncorrected_{name}" for name in DRAWN]
+BREAKDOWN_COLUMNS = ["workload", "stage", "category", "resource", *DRAWN, *UNCORRECTED, CORRECTED]
 TRANSITION_COLUMNS = ["workload", "stage", "category", "count", "per_iteration", "per_timestep"]
 
 
-def breakdown_table(workload: str, rows: pandas.DataFrame, training_s: float) -> pandas.DataFrame:
+def breakdown_table(
+    workload: str, rows: pandas.DataFrame, training_s: float, uncorrected_training_s: float | None = None
+) -> pandas.DataFrame:
     """One workload's part of the table behind a breakdown figure.
 
     Args:
         workload: the name of the group of bars.
-        rows: stage, category, resource, seconds of the recorded part.
+        rows: stage, category, resource, seconds of the recorded part, as `drawn_times` takes or makes them.
         training_s: seconds of the whole training, over which the recorded shares are spread.
+        uncorrected_training_s: the same by the times that were recorded, where it is not the same.
 
     Returns:
         workload, stage, category, resource, percent (of the recorded seconds), seconds (that share of training_s) and
-        training_s. For 3 s of Python and 1 s of simulator recorded of a training of 100 s, percent is 75 and 25,
-        seconds is 75 and 25.
+        training_s; the same with `uncorrected_` in front; corrected, whether anything was subtracted. For 3 s of Python
+        and 1 s of simulator recorded of a training of 100 s, percent is 75 and 25, seconds is 75 and 25.
     """
-    shown = gpu_only(rows).groupby(["stage", "category", "resource"], as_index=False)["seconds"].sum()
-    recorded_s = shown["seconds"].sum()
-    share = shown["seconds"] / recorded_s if recorded_s > 0 else shown["seconds"]
-    table = shown.assign(workload=workload, percent=100 * share, seconds=share * training_s, training_s=training_s)
+    table = summed(drawn_times(rows)).assign(workload=workload)
+    lengths_s = (training_s, training_s if uncorrected_training_s is None else uncorrected_training_s)
+    for columns, seconds, length_s in zip((DRAWN, UNCORRECTED), SECONDS, lengths_s, strict=True):
+        recorded_s = table[seconds].sum()
+        share = table[seconds] / recorded_s if recorded_s > 0 else table[seconds]
+        table = table.assign(**dict(zip(columns, (100 * share, share * length_s, length_s), strict=True)))
     return in_stack_order(table)[BREAKDOWN_COLUMNS]
 
 

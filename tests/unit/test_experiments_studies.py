@@ -19,12 +19,14 @@ from experiments.recording import Workload
 from experiments.results import Result, add_advice, add_advice_on, mean_table, mean_transitions
 from experiments.RL_framework_comparison import run as framework_comparison
 from experiments.simulator_choice import run as simulator_choice
+from rlscope.analysis.correction import AppliedCorrection, Corrected
 from rlscope.errors import IncompleteTraceError
 from rlscope.model import Category
 from rlscope.plots.page import Page
 from rlscope.plots.tables import breakdown_table
 from rlscope.trace.writer import TraceWriter
 
+APPLIED = AppliedCorrection("a test", 1.5, 1.0, 2.0, (), {})
 NONE = pandas.DataFrame(columns=["workload", "stage", "category", "count", "per_iteration", "per_timestep"])
 FOLDERS = sorted(path.parent for path in (CHECKOUT / "experiments").glob("*/run.py"))
 
@@ -98,10 +100,20 @@ def result(
         columns=["stage", "category", "resource", "seconds"],
     )
     table = breakdown_table(name, rows[rows["seconds"] > 0], training_s)
-    return Result(Workload(name, name, environment, group), table, 0, 0, 0, 100, transitions, "")
+    return made(Workload(name, name, environment, group), table, transitions=transitions)
 
 
-def gpu_result(name: str, cuda_s: float, gpu_s: float) -> Result:
+def made(
+    workload: Workload,
+    table: pandas.DataFrame,
+    cuda_s: tuple[float, float, float] = (0, 0, 0),
+    gpu_s: float = 0,
+    transitions: pandas.DataFrame = NONE,
+) -> Result:
+    return Result(workload, table, 0, Corrected(*cuda_s), gpu_s, 100, transitions, "", APPLIED, "")
+
+
+def gpu_result(name: str, cuda_s: float, gpu_s: float, off_s: float = 0) -> Result:
     rows = pandas.DataFrame(
         [
             ("simulation", "simulator", "cpu", 50.0),
@@ -112,9 +124,8 @@ def gpu_result(name: str, cuda_s: float, gpu_s: float) -> Result:
         ],
         columns=["stage", "category", "resource", "seconds"],
     )
-    return Result(
-        Workload(name, name, "walker", "on-policy"), breakdown_table(name, rows, 100), 0, cuda_s, gpu_s, 100, NONE, ""
-    )
+    workload = Workload(name, name, "walker", "on-policy")
+    return made(workload, breakdown_table(name, rows, 100), (cuda_s, cuda_s - off_s, cuda_s + off_s), gpu_s)
 
 
 def test_a_page_says_what_bounds_the_first_repetition_of_each_workload(tmp_path: Path) -> None:
@@ -373,7 +384,7 @@ def framework_result(name: str, training_s: float, python: float, calls: float, 
         columns=NONE.columns,
     )
     table = breakdown_table(name, rows, training_s)
-    return Result(Workload(name, name, "TD3", group), table, 0, 0, 0, 100, transitions, "")
+    return made(Workload(name, name, "TD3", group), table, transitions=transitions)
 
 
 def test_metrics_of_the_framework_comparison() -> None:
@@ -572,7 +583,7 @@ def test_metrics_of_simulators_on_a_gpu() -> None:
     )
     names = ["Ant-v5", "HalfCheetah-v5", "Hopper-v5", "Walker2d-v5"]
     results = [
-        Result(Workload(name, name, "mujoco", "wrapped"), breakdown_table(name, rows, 100), 0, 39, 10, 100, NONE, "")
+        made(Workload(name, name, "mujoco", "wrapped"), breakdown_table(name, rows, 100), (39, 39, 39), 10)
         for name in names
     ]
     measured = simulator_choice.measurements(SIMULATORS, results)

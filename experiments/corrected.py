@@ -1,0 +1,78 @@
+"""Recorded runs, analyzed without what recording added where a calibration says how much that is."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from rlscope.analysis.breakdown import Analysis, analyze
+from rlscope.analysis.correction import AppliedCorrection
+from rlscope.cli.correction import AUTO, added_text, chosen
+from rlscope.errors import UsageError
+from rlscope.plots.page import Page
+from rlscope.trace.reader import open_trace
+
+
+class MaybeCorrected(Protocol):
+    """An analysis, or what a study makes of one."""
+
+    @property
+    def correction(self) -> AppliedCorrection | None:
+        """How its times were corrected; None if they were not."""
+
+    @property
+    def uncorrected(self) -> str:
+        """Why they were not; empty if they were."""
+
+
+@dataclass(frozen=True)
+class Uncorrected:
+    """Why judged times include what recording added; each text is empty where they do not.
+
+    Attributes:
+        times: of any time of the runs.
+        cuda: of time inside CUDA calls, where recording adds most.
+    """
+
+    times: str = ""
+    cuda: str = ""
+
+
+#: Nothing that is judged includes it.
+CORRECTED = Uncorrected()
+
+
+def analyzed(directory: Path) -> Analysis:
+    """A trace, analyzed as `rlscope analyze` does; uncorrected where its calibration is of something else."""
+    trace = open_trace(directory)
+    try:
+        correction = chosen(trace, AUTO)
+    except UsageError as error:
+        correction = str(error)
+    return analyze(trace, correction=correction)
+
+
+def uncorrected_of(runs: Sequence[MaybeCorrected]) -> Uncorrected:
+    """Why the times of some runs include what recording added."""
+    times = " ".join(dict.fromkeys(run.uncorrected for run in runs if run.correction is None))
+    unknown = sum(run.correction.uncalibrated.get("cuda", 0) for run in runs if run.correction)
+    cuda = f"what recording adds to a CUDA call is not known ({unknown:,} calls); run `rlscope calibrate` there"
+    return Uncorrected(times, times or (cuda if unknown else ""))
+
+
+def add_correction(page: Page, runs: Sequence[MaybeCorrected]) -> None:
+    """How much was subtracted, or why nothing was, as sentences on a study's page."""
+    applied = sorted((run.correction for run in runs if run.correction), key=lambda found: found.added_percent)
+    if applied:
+        least, most = added_text(applied[0]), added_text(applied[-1])
+        added = least if least == most else f"{least} to {most}"
+        page.paragraph(
+            f"Figures, tables and verdicts are without what recording added: {added}, which is subtracted. In "
+            "parentheses is the interval of 95 % of the calibration. CSV files have the uncorrected times beside."
+        )
+        for source in dict.fromkeys(found.source for found in applied):
+            page.paragraph(f"Calibration: {source}.")
+        for note in dict.fromkeys(note for found in applied for note in found.notes):
+            page.paragraph(f"{note[0].upper()}{note[1:]}.")
+    for why in dict.fromkeys(run.uncorrected for run in runs if run.correction is None):
+        page.warning(f"Times include what recording added: {why}.")

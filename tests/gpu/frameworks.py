@@ -1,0 +1,92 @@
+"""TD3 of Walker2d-v5 in PyTorch and JAX on this machine's GPU, analyzed without what recording adds.
+
+    python -m tests.gpu.frameworks OUTPUT
+
+Calibrates, records each stack three times, in about seven minutes, and leaves OUTPUT/kept, which goes to
+tests/gpu/results/frameworks/NAME. A stack whose package is missing is skipped.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from experiments.case_study import WORKLOADS
+from experiments.execute import versions
+from experiments.framework_results import KEPT_FIELDS, Results, file_of
+from experiments.kept import origin_of
+from experiments.machine import machine
+from experiments.provenance import provenance
+from experiments.RL_framework_comparison.run import HERE, read_toml
+
+STACKS = ("pytorch_eager", "pytorch_compiled", "jax_jit", "jax_loop")
+TRAINING = ("--algo", "td3", "--env", "Walker2d-v5", "--warm-up", "1000", "--stop-after", "3000")
+REPETITIONS = 3
+CALIBRATION = "calibration.json"
+RLSCOPE = (sys.executable, "-m", "rlscope")
+
+
+def main() -> None:
+    """Measure on the GPU; the exit status says whether all went well."""
+    output = Path(sys.argv[1]).resolve()
+    output.mkdir(parents=True, exist_ok=True)
+    run([*RLSCOPE, "calibrate", "-o", CALIBRATION], output)
+    sys.exit(int(not measure(output, "cuda", TRAINING, REPETITIONS)))
+
+
+def measure(output: Path, device: str, training: Sequence[str], repetitions: int) -> bool:
+    """Record and analyze each stack that is installed, by the calibration in `output`.
+
+    Repetitions are the outer loop, so that a machine that gets slower meanwhile slows all stacks alike.
+
+    Returns:
+        Whether all of these runs have ended well.
+    """
+    kept = output / "kept"
+    entries = [entry for entry in read_toml(HERE / "runs.toml")["workload"] if entry["name"] in STACKS]
+    for entry in entries:
+        if not find_spec(entry["package"]):
+            print(f"{entry['name']} is skipped: the package {entry['package']} is not installed", flush=True)
+    found = provenance("quick", {HERE.name: repetitions}, [])
+    packages = {name: version for name, version in versions(Path(sys.executable)).items() if version[0].isdigit()}
+    here = replace(found, hardware=[machine()], versions={sys.executable: packages})
+    command = "scripts/gpu_suite.sh OUTPUT frameworks"
+    Results(**origin_of(device, replace(here, command=command)), results=()).save_origin(kept)
+    ended = True
+    for repetition in range(repetitions):
+        for entry in entries:
+            if find_spec(entry["package"]):
+                name = file_of(entry["name"], repetition)
+                document = analysis_of(output, entry, [*training, "--device", device, "--seed", str(repetition)])
+                if document:
+                    (kept / name).write_text(json.dumps({key: document[key] for key in KEPT_FIELDS}, indent=1) + "\n")
+                ended &= bool(document)
+                print(f"{name}: {'analyzed' if document else 'FAILED'}", flush=True)
+    return ended
+
+
+def analysis_of(output: Path, entry: Mapping[str, Any], training: Sequence[str]) -> dict[str, Any]:
+    """The analysis of one run; empty if the run failed."""
+    script = [sys.executable, str(WORKLOADS / entry["script"]), *entry["arguments"], *training]
+    try:
+        run([*RLSCOPE, "record", "--force", "-o", "trace", "--", *script], output)
+        document: dict[str, Any] = json.loads(
+            run([*RLSCOPE, "analyze", "trace", "--json", "--correct", CALIBRATION], output)
+        )
+    except subprocess.CalledProcessError as error:
+        print(f"{' '.join(error.cmd)} ended with {error.returncode}:\n{error.stderr[-2000:]}", flush=True)
+        return {}
+    return document
+
+
+def run(command: Sequence[str], directory: Path) -> str:
+    """What a command prints, in a directory, so that paths in what it leaves are short."""
+    return subprocess.run(command, cwd=directory, capture_output=True, text=True, check=True).stdout
+
+
+if __name__ == "__main__":
+    main()
