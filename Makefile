@@ -37,7 +37,7 @@ NATIVE := build/native
 SLOW_SIMULATOR := experiments/workloads/slow_simulator.abi3.so
 CARTPOLE := experiments/workloads/cartpole/libcartpole.so
 SOURCES := CMakeLists.txt pyproject.toml README.md LICENSE \
-	$(shell find src cmake rlscope -type f -not -name '*.pyc' -not -name '*.so')
+	$(shell find src cmake rlscope -type f -not -name '*.pyc' -not -name '*.so' -not -name built_from.json)
 
 .PHONY: help setup build simulators install-experiments environments test test-py test-cpp test-frameworks test-container test-scale fuzz artifacts bench guard lint clean
 
@@ -105,7 +105,7 @@ lint: setup ## check style and types
 	$(BIN)/mypy
 
 clean: ## remove what was built; .venv and output stay
-	rm -rf build rlscope/*.so $(SLOW_SIMULATOR) $(CARTPOLE) $(PACKAGE) .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf build rlscope/*.so rlscope/built_from.json $(SLOW_SIMULATOR) $(CARTPOLE) $(PACKAGE) .pytest_cache .ruff_cache .mypy_cache .hypothesis
 
 # The measured package has an environment of its own, with the profilers that it is compared with.
 $(ENVIRONMENT): $(LOCK)
@@ -136,5 +136,5 @@ $(CARTPOLE): experiments/workloads/cartpole/cpp_threads.cpp experiments/workload
 $(PACKAGE): $(ENVIRONMENT) $(SOURCES)
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation .
 	# `python -m` in the checkout finds the rlscope/ here first, so it gets the compiled parts too.
-	install $(VENV)/lib/python*/site-packages/rlscope/*.so rlscope/
+	install $(VENV)/lib/python*/site-packages/rlscope/{*.so,built_from.json} rlscope/
 	touch $@

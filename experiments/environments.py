@@ -5,8 +5,10 @@ import importlib.metadata
 import sys
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from experiments import CHECKOUT
+from rlscope.build import BUILT_FROM, built_from
 
 ENVIRONMENTS = CHECKOUT / ".venvs"
 
@@ -36,6 +38,13 @@ def version_of(python: Path, distribution: str) -> str:
     """The version of a distribution there, "not installed" if it is not."""
     found = next(iter(importlib.metadata.distributions(name=distribution, path=paths_of(python))), None)
     return found.version if found else "not installed"
+
+
+def built_from_of(python: Path) -> dict[str, Any]:
+    """What the rlscope there was built from; empty where it is not installed."""
+    packages = (Path(path) / "rlscope" for path in paths_of(python))
+    package = next((package for package in packages if (package / BUILT_FROM).exists()), None)
+    return built_from(package) if package else {}
 
 
 @cache

@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from experiments.environments import version_of
+from experiments.environments import built_from_of, version_of
 from experiments.machine import machine
 from experiments.sources import hash_of_sources
 from rlscope.errors import RLScopeError, UsageError
@@ -193,6 +193,7 @@ def record_once(run: Run, directory: Path, cores: Sequence[int], node: str, atte
             "node": node,
             "cores": list(cores),
             "machine": machine(),
+            "built_from": built_from_of(run.python),
         }
         (unfinished / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n")
         if directory.exists():
@@ -239,6 +240,7 @@ def describe(run: Run) -> dict[str, object]:
         "arguments": list(run.arguments),
         "counters": list(run.counters),
         "versions": versions(run.python),
+        "recorder_sha256": built_from_of(run.python).get("recorder_sha256"),
     }
 
 

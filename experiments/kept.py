@@ -10,7 +10,7 @@ import pandas
 
 from experiments.case_study import CaseStudy
 from experiments.claims import Claim, Verdict, add_claims, judge, load_claims
-from experiments.provenance import Provenance, packages_text
+from experiments.provenance import Provenance, of_another_recorder, packages_text
 from experiments.statistics import Estimate
 from rlscope.errors import UsageError
 from rlscope.plots.page import Page
@@ -27,9 +27,10 @@ class Measured:
         device: where its runs computed: cpu or cuda.
         budget: how much was run.
         command: that measured.
-        date: when, in UTC.
+        date: the days of its runs, as of a `Provenance`.
         machine: its processor, memory, kernel and GPUs.
         versions: of Python and the packages that ran.
+        recorders: that recorded the runs, as of a `Provenance`.
     """
 
     device: str
@@ -38,6 +39,7 @@ class Measured:
     date: str
     machine: Mapping[str, Any]
     versions: Mapping[str, str]
+    recorders: Sequence[Mapping[str, Any]]
 
     @property
     def hardware(self) -> str:
@@ -58,15 +60,17 @@ class Measured:
     def source(self) -> str:
         """A sentence about where this comes from."""
         beside = f"{self.machine['cores']} cores" + (f" of {self.machine['cpu']}" if self.device == "cuda" else "")
+        another = of_another_recorder(self.recorders)
         return (
             f"Measured on {self.device_name} ({beside}), "
-            f"{self.date[:10]}, {self.budget} budget, by `{self.command}`, with {packages_text(self.versions)}."
-        )
+            f"{self.date}, {self.budget} budget, by `{self.command}`, with {packages_text(self.versions)}."
+        ) + (f" The results are {another}." if another else "")
 
     @property
     def remark(self) -> str:
         """The same, short, for a verdict."""
-        return f"measured on {self.device_name}, {self.date[:10]}, by `{self.command}`"
+        another = of_another_recorder(self.recorders)
+        return f"measured on {self.device_name}, {self.date}, by `{self.command}`" + (f", {another}" if another else "")
 
     def save_origin(self, directory: Path) -> None:
         """Write the file that `origin_in` reads, into a new directory if need be."""
@@ -96,6 +100,7 @@ def origin_of(device: str, found: Provenance) -> dict[str, Any]:
         "date": found.date,
         "machine": {name: value for name, value in found.hardware[0].items() if name != "nodes"},
         "versions": {name: version for packages in found.versions.values() for name, version in packages.items()},
+        "recorders": found.recorders,
     }
 
 

@@ -1,16 +1,16 @@
-"""Where results come from: the command, the date, the machines and the packages that their runs used."""
+"""Where results come from: the command, the days, the machines, recorders and packages of their runs."""
 
 import json
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from typing import Any
 
 import pandas
 
 from experiments.execute import Execution, read_manifest
+from rlscope.build import built_from, recorder_text
 
 
 @dataclass(frozen=True)
@@ -19,11 +19,12 @@ class Provenance:
 
     Attributes:
         command: the command line that collected them.
-        date: when it did, in UTC.
+        date: the day on which its runs began, in UTC: "2026-11-22"; the first and the last, if there are several.
         budget: how much was run.
         repetitions: of each workload, by the name of the study.
         hardware: each kind of machine that has executed runs, with the names of those of this kind under "nodes".
         versions: of Python and the packages, by the path of the Python that ran.
+        recorders: what each rlscope that recorded was built from, as from `built_from`.
     """
 
     command: str
@@ -32,6 +33,7 @@ class Provenance:
     repetitions: Mapping[str, int]
     hardware: Sequence[Mapping[str, Any]]
     versions: Mapping[str, Mapping[str, str]]
+    recorders: Sequence[Mapping[str, Any]]
 
 
 def provenance(budget: str, repetitions: Mapping[str, int], executions: Sequence[Execution]) -> Provenance:
@@ -39,6 +41,8 @@ def provenance(budget: str, repetitions: Mapping[str, int], executions: Sequence
     machines: dict[str, dict[str, Any]] = {}
     nodes: dict[str, dict[str, None]] = {}
     versions: dict[str, dict[str, str]] = {}
+    days: set[str] = set()
+    recorders: list[Mapping[str, Any]] = []
     for execution in executions:
         manifest = read_manifest(execution.trace.parent)
         kind = json.dumps(manifest["machine"], sort_keys=True)
@@ -47,13 +51,17 @@ def provenance(budget: str, repetitions: Mapping[str, int], executions: Sequence
         described = manifest["description"]
         installed = {name: found for name, found in described["versions"].items() if found != "not installed"}
         versions[described["python"]] = installed
+        days.add(manifest["started"][: len("2026-11-22")])
+        if manifest["built_from"] not in recorders:
+            recorders.append(manifest["built_from"])
     return Provenance(
         shlex.join(sys.orig_argv),
-        datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        " to ".join(sorted({min(days), max(days)})) if days else "nothing was run",
         budget,
         dict(repetitions),
         [{**facts, "nodes": sorted(nodes[kind])} for kind, facts in machines.items()],
         versions,
+        recorders,
     )
 
 
@@ -65,9 +73,23 @@ def provenance_table(provenance: Provenance) -> pandas.DataFrame:
         ("budget", provenance.budget),
         ("repetitions", ", ".join(f"{study}: {number}" for study, number in provenance.repetitions.items())),
         *(("machine", machine_text(machine)) for machine in provenance.hardware),
+        *(("recorder", recorder_text(recorder)) for recorder in provenance.recorders),
         *((python, packages_text(packages)) for python, packages in provenance.versions.items()),
     ]
     return pandas.DataFrame(rows, columns=["results of", "found"])
+
+
+def of_another_recorder(recorders: Sequence[Mapping[str, Any]]) -> str:
+    """Why results are not of the recorder of now, as part of a sentence; empty if they are.
+
+    Args:
+        recorders: of a `Provenance`; none where results are older than the keeping of hashes.
+    """
+    if not recorders:
+        return "of a recorder before hashes were kept"
+    found, now = {recorder["recorder_sha256"] for recorder in recorders}, built_from()["recorder_sha256"]
+    names = ", ".join(sorted(str(each)[:12] for each in found))
+    return "" if found == {now} else f"of another recorder ({names}) than today's ({now[:12]})"
 
 
 def machine_text(machine: Mapping[str, Any]) -> str:

@@ -1,54 +1,92 @@
 #!/usr/bin/env bash
-# Builds rlscope in the checkout, tests it on this machine's GPU and measures what recording costs, in about 20 minutes.
+# Builds rlscope in the checkout, and tests and measures it on this machine's GPU: all that is kept of a GPU, in parts.
 #
-#   scripts/gpu_suite.sh OUTPUT [tests|measure|train|grpo|frameworks ...]      (all of them unless some are named)
+#   scripts/gpu_suite.sh OUTPUT [PART ...]      (all of them, in about an hour, unless some are named)
 #
-# Needs a GPU, Python with PyTorch for CUDA, pytest, scipy and rlscope's own requirements, CMake, Ninja, a C++ compiler
-# for one test each nvcc and ncu, for grpo transformers, for frameworks SBX. What it leaves in OUTPUT: machine.json,
-# tests.xml, measurements.jsonl, of Stable-Baselines3's trainings figures and claims, grpo/grpo.json, and frameworks/kept,
-# which goes to tests/gpu/results/frameworks/NAME to be drawn and judged on machines without a GPU.
+# tests                            tests/gpu; needs nvcc and ncu
+# measure, slowdown, residue       what recording costs
+# counters                         counters of known kernels beside ncu's; needs ncu
+# grpo                             the stages of a GRPO loop; needs transformers
+# frameworks                       TD3 in four stacks, three times, corrected; needs SBX
+# processes                        what is reported of several processes at once
+# cartpole                         tests of the ways to collect data on CartPole, and PPO on the fused kernel
+# data_collection, scale_up, gpu_utilization, algorithm_choice, simulator_choice, overhead_correction
+#                                  the studies; scale_up and gpu_utilization three times, for intervals
+# calibrate                        what overhead_correction would else begin with
+#
+# A part takes at most 9 minutes, the first one a minute more, to build. What it leaves is in OUTPUT/PART. A study's runs
+# are in output/STUDY_gpu, where a second call goes on with those that the first has not completed; its verdicts
+# (claims.json, claims.md) go to experiments/STUDY/measured/NAME, and the folder kept/, where there is one, to
+# tests/gpu/results/STUDY/NAME. Needs Python with PyTorch for CUDA, pytest, scipy and rlscope's own requirements, CMake,
+# Ninja, a C++ compiler; for the studies Stable-Baselines3, OpenSpiel, JAX for CUDA, CuPy, gymnax, Brax, MJX: what is
+# missing is left out, and said.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-output="$(realpath -m "${1:?usage: scripts/gpu_suite.sh OUTPUT [tests|measure|train|grpo|frameworks ...]}")"
+output="$(realpath -m "${1:?usage: scripts/gpu_suite.sh OUTPUT [PART ...]}")"
 shift
 mkdir -p "$output"
-export OMP_NUM_THREADS=1
 python="${PYTHON:-python3}"
+status=0
+
+# Results beside where they come from: measured MODULE [ARGUMENT ...]
+measured() {
+    "$python" -m tests.gpu.origin "scripts/gpu_suite.sh OUTPUT $part" >"$output/$part/machine.json"
+    OMP_NUM_THREADS=1 "$python" -m "tests.gpu.$1" "${@:2}" | tee "$output/$part/log.txt" || status=1
+    rm -rf "$output/$part/traces"
+}
+
+# What recording costs: costs [MEASUREMENT ...]
+costs() {
+    measured measure "$output/$part/traces" "$@"
+    grep '^{"metric"' "$output/$part/log.txt" >"$output/$part/measurements.jsonl" || status=1
+}
+
+# A study's page, figures, verdicts, logs, and what it has measured, if that is kept: study [OPTION ...]
+study() {
+    local folder="output/${part}_gpu"
+    "$python" -m "experiments.$part.run" --budget "${BUDGET:-quick}" --output "$folder" "$@" || status=1
+    cp "$folder"/*.{html,png,svg,csv,md,json} "$output/$part" || status=1
+    [[ ! -d "$folder/measurements" ]] || cp -r "$folder/measurements" "$output/$part/kept"
+    tar -C "$folder" -czf "$output/$part/logs.tar.gz" --exclude=trace --exclude=rows runs || status=1
+}
 
 scripts/build_for_gpu "$output/build.log"
+make --silent simulators PYTHON="$python"
 
-"$python" - >"$output/machine.json" <<'PYTHON'
-import json, platform
-import torch
-from experiments.machine import machine
-versions = {"python": platform.python_version(), "torch": torch.__version__, "cuda": torch.version.cuda}
-print(json.dumps(machine() | versions, indent=2))
-PYTHON
-
-status=0
-for part in ${@:-tests measure train grpo frameworks}; do
+parts="tests measure slowdown residue counters grpo frameworks processes cartpole data_collection scale_up gpu_utilization"
+for part in ${@:-$parts algorithm_choice simulator_choice calibrate overhead_correction}; do
+    mkdir -p "$output/$part"
     case "$part" in
     tests)
         "$python" -m rlscope.cli.cupti_check || status=1
-        "$python" -m pytest tests/gpu -q -p no:cacheprovider --junitxml="$output/tests.xml" || status=1
+        OMP_NUM_THREADS=1 "$python" -m pytest tests/gpu -q -p no:cacheprovider --junitxml="$output/$part/tests.xml" || status=1
         ;;
-    measure)
-        work="$(mktemp -d)"
-        "$python" -m tests.gpu.measure "$work" >"$output/measurements.log" || status=1
-        grep '^{"metric"' "$output/measurements.log" | tee "$output/measurements.jsonl"
-        rm -rf "$work"
+    measure) costs busy_time trace_size added_to_a_call ;;
+    slowdown | residue) costs "$part" ;;
+    counters | grpo | processes) measured "$part" "$output/$part" ;;
+    cartpole)
+        "$python" -m pytest tests/gpu/test_cartpole_cuda.py tests/frameworks/test_cartpole.py -q -p no:cacheprovider \
+            --junitxml="$output/$part/tests.xml" || status=1
+        "$python" experiments/workloads/cartpole_ppo.py --device cuda | tee "$output/$part/training.json" || status=1
         ;;
-    train)
-        "$python" -m experiments.algorithm_choice.run --budget "${BUDGET:-quick}" --output "$output/algorithm_choice" || status=1
-        ;;
-    grpo)
-        "$python" -m tests.gpu.grpo "$output/grpo" || status=1
+    scale_up | gpu_utilization) study --repetitions 3 ;;
+    data_collection | algorithm_choice | simulator_choice | overhead_correction) study ;;
+    calibrate)
+        folder=output/overhead_correction_gpu
+        mkdir -p "$folder"
+        export OMP_NUM_THREADS=1
+        "$python" -m rlscope calibrate -o "$folder/calibration.json" || status=1
+        # As published. Runs are as long as there is time for: the study's own would be four times as long.
+        "$python" -m rlscope calibrate --whole-runs --repetitions 2 -o "$folder/calibration_by_whole_runs.json" -- \
+            "$python" experiments/workloads/stable_baselines3_train.py --device cuda --algo a2c --env Pendulum-v1 \
+            --stop-after 5120 || status=1
+        unset OMP_NUM_THREADS
         ;;
     frameworks)
         "$python" -m tests.gpu.frameworks "$output/frameworks" || status=1
         ;;
     *)
-        echo "scripts/gpu_suite.sh: expected tests, measure, train, grpo or frameworks, found $part" >&2
+        echo "scripts/gpu_suite.sh: expected a part that its first lines list, found $part" >&2
         exit 2
         ;;
     esac

@@ -6,6 +6,7 @@ from typing import Any
 
 from experiments.execute import LOG, MANIFEST, Execution
 from experiments.recording import StudyRun
+from rlscope.build import built_from
 
 VERSIONS = {"torch": "2.11"}
 
@@ -27,6 +28,8 @@ def leave_run(
     manifest = {
         "machine": {"cpu": "a processor", "cores": 2, "memory_bytes": 1 << 30, "kernel": "6.1"},
         "node": "here",
+        "started": "2026-11-22T10:00:00+00:00",
+        "built_from": built_from(),
         "description": {"python": "/bin/python", "versions": dict(versions)},
     }
     (planned.directory / MANIFEST).write_text(json.dumps(manifest))

@@ -40,7 +40,7 @@ from rlscope.plots.page import Page
 from rlscope.plots.throughput import throughput_figure
 
 HERE = Path(__file__).parent
-#: What was measured on machines with a GPU, for those without: scripts/gpu_data_collection.sh makes it.
+#: What was measured on machines with a GPU, for those without: scripts/gpu_suite.sh makes it.
 KEPT = CHECKOUT / "tests" / "gpu" / "results" / "data_collection"
 #: In the output: what was measured here, in the same form.
 MEASUREMENTS = "measurements"

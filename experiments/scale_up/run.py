@@ -24,7 +24,7 @@ from rlscope.plots.page import Page
 from rlscope.plots.processes import process_view
 
 HERE = Path(__file__).parent
-#: What was measured on machines with a GPU, for those without: scripts/gpu_scale_up.sh makes it.
+#: What was measured on machines with a GPU, for those without: scripts/gpu_suite.sh makes it.
 KEPT = CHECKOUT / "tests" / "gpu" / "results" / "scale_up"
 #: In the output: what was measured here, in the same form.
 MEASUREMENTS = "measurements"

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from rlscope.build import built_from, recorder_text
 from rlscope.cli.checks import Check, exit_status, print_checks
 from rlscope.cli.container_host import KERNEL_DRIVER, check_host
 from rlscope.cli.cupti_check import check_cuda
@@ -36,7 +37,7 @@ def check_recorder() -> Check:
         from rlscope import _native
     except ImportError as error:
         return Check("recorder", False, str(error), "install rlscope for this Python: pip install .")
-    return Check("recorder", True, str(_native.__file__))
+    return Check("recorder", True, f"{_native.__file__}, {recorder_text(built_from())}")
 
 
 def check_clock() -> Check:

@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.tree import Tree
 
 from rlscope.analysis.contents import EVENT_KINDS, Contents, read_contents
+from rlscope.build import recorder_text
 from rlscope.cli.counter_lines import inspect_lines
 from rlscope.cli.machines import machine_lines
 from rlscope.cli.progress import progress_bar
@@ -86,6 +87,8 @@ def _summary(directory: Path, contents: Contents) -> str:
     known = [f"{library} {version}" for library, version in versions.items() if isinstance(version, str)]
     if known:
         lines.append(f"versions: {', '.join(known)}")
+    if isinstance(manifest.get("built_from"), dict):  # older traces have none
+        lines.append(recorder_text(manifest["built_from"]))
     return "\n".join(printable(line) for line in lines)
 
 

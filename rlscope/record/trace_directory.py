@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from rlscope.build import built_from
 from rlscope.errors import RecordingError, TraceFormatError, UsageError
 from rlscope.record.boot import boot_id
 from rlscope.record.config import CONFIG_NAME, TRACE_VARIABLE, RecordConfig
@@ -128,6 +129,7 @@ def _new_manifest(command: list[str] | None) -> dict[str, Any]:
     return {
         "format_version": FORMAT_VERSION,
         "rlscope_version": __version__,
+        "built_from": built_from(),
         "command": command or sys.orig_argv,
         "directory": os.getcwd(),
         "start": _now(),

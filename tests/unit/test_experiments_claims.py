@@ -24,6 +24,7 @@ from experiments.claims import (
 from experiments.execute import Execution, Run
 from experiments.provenance import provenance
 from experiments.statistics import ITERATIONS, RUNS, Estimate, exact
+from rlscope.build import built_from, recorder_text
 from rlscope.errors import UsageError
 from rlscope.plots.page import Page
 
@@ -148,12 +149,13 @@ def test_a_metric_that_the_study_does_not_measure_is_an_error() -> None:
         verdict_on(3.0, 3.0, 3.0, dataclasses.replace(CLAIM, metric="ratios"))
 
 
-def an_execution(directory: Path, node: str, cpu: str, packages: dict[str, str]) -> Execution:
+def an_execution(directory: Path, node: str, cpu: str, day: str, packages: dict[str, str]) -> Execution:
     """What a run has left, as far as it says where results come from."""
     directory.mkdir()
     description = {"python": "/venv/bin/python", "versions": packages}
     manifest = {"machine": {"cpu": cpu, "cores": 2, "memory_bytes": 8e9, "kernel": "6.1"}, "node": node}
-    (directory / "manifest.json").write_text(json.dumps(manifest | {"description": description}))
+    manifest |= {"description": description, "started": f"{day}T23:59:59+00:00", "built_from": built_from()}
+    (directory / "manifest.json").write_text(json.dumps(manifest))
     run = Run("walker/ppo/repetition_0", Path("python"), Path("train.py"), (), 0, 1, 1, "cpu", 1)
     return Execution(run, directory / "trace", 1.0, was_complete=True)
 
@@ -162,8 +164,8 @@ def test_verdicts_are_written_for_people_and_for_programs(tmp_path: Path) -> Non
     measured = {"walker": {"ratio": Estimate(3.0, 2.5, 3.5, 3)}}
     packages = {"python": "3.11.7", "torch": "2.13.0", "jax": "not installed"}
     executions = [
-        an_execution(tmp_path / f"run_{number}", node, cpu, packages)
-        for number, (node, cpu) in enumerate([("red", "fast"), ("blue", "fast"), ("green", "slow")])
+        an_execution(tmp_path / f"run_{number}", node, cpu, f"2026-11-{day}", packages)
+        for number, (node, cpu, day) in enumerate([("red", "fast", 21), ("blue", "fast", 22), ("green", "slow", 20)])
     ]
     found = provenance("quick", {"algorithm_choice": 3}, executions)
     write_claims(judge([CLAIM], measured, "cpu", provisional=True), found, tmp_path)
@@ -171,6 +173,8 @@ def test_verdicts_are_written_for_people_and_for_programs(tmp_path: Path) -> Non
     page = (tmp_path / "claims.md").read_text()
     assert "3 (2.5 to 3.5, n=3 runs) | holds (provisional)" in page
     assert "| machine | fast, 2 cores, 8 GB, Linux 6.1 (blue, red) |" in page
+    assert f"| recorder | {recorder_text(built_from())} |" in page
+    assert "| date | 2026-11-20 to 2026-11-22 |" in page
     assert "| /venv/bin/python | python 3.11.7, torch 2.13.0 |" in page
 
     contents = json.loads((tmp_path / "claims.json").read_text())
@@ -181,6 +185,7 @@ def test_verdicts_are_written_for_people_and_for_programs(tmp_path: Path) -> Non
         "repetitions",
         "hardware",
         "versions",
+        "recorders",
         "claims",
         "calculated",
     ]

@@ -27,6 +27,7 @@ from experiments.layers import CROSSING_COLUMNS, LAYER_COLUMNS, OPERATION, cross
 from experiments.provenance import Provenance
 from experiments.recording import Recorded, StudyRun
 from experiments.throughput import COLLECT, SIMULATE, Series, left_out_table, plateau, read_rows, throughputs_of
+from rlscope.build import built_from
 from rlscope.errors import UsageError
 from rlscope.model import Category
 from rlscope.plots.style import save_figure
@@ -165,10 +166,11 @@ def results(rows: list[Row], device: str = "cuda", budget: str = "quick") -> Res
     where = (
         device,
         budget,
-        "scripts/gpu_data_collection.sh OUTPUT",
-        "2026-11-22T10:00:00+00:00",
+        "scripts/gpu_suite.sh OUTPUT data_collection",
+        "2026-11-22",
         machine,
         {"torch": "2.11"},
+        [built_from()],
     )
     layers, crossings = (
         pandas.concat([table.assign(repetition=repetition) for repetition in range(3)], ignore_index=True)
@@ -449,7 +451,7 @@ def test_machines_are_judged_apart() -> None:
     assert own.measured.value == 3
     other = verdict_of(verdicts, "xla_to_gym", "NVIDIA H200")
     assert (other.verdict, other.claim.hardware, other.claim.above, other.provisional) == (HOLDS, "gpu", 100, True)
-    assert other.remark == "measured on NVIDIA H200, 2026-11-22, by `scripts/gpu_data_collection.sh OUTPUT`"
+    assert other.remark == "measured on NVIDIA H200, 2026-11-22, by `scripts/gpu_suite.sh OUTPUT data_collection`"
     differing = verdict_of(verdicts, "xla_to_pytorch", "NVIDIA H200")
     assert differing.remark.startswith(f"{differing.claim.may_differ}; measured on NVIDIA H200")
     gpu = [verdict for verdict in verdicts if verdict.claim.hardware == "gpu"]
@@ -504,13 +506,13 @@ def test_what_is_kept_in_the_checkout_can_be_read() -> None:
 
 
 def provenance_of(*hardware: dict[str, Any]) -> Provenance:
-    return Provenance("command", "2026-11-22T10:00:00+00:00", "quick", {}, hardware, {"/bin/python": {"torch": "2.11"}})
+    return Provenance("command", "2026-11-22", "quick", {}, hardware, {"/bin/python": {"torch": "2"}}, [built_from()])
 
 
 def test_the_name_of_a_machine_on_the_network_is_not_kept() -> None:
     found = origin_of("cpu", provenance_of({"cpu": "x", "cores": 2, "nodes": ["secret"]}))
     assert found["machine"] == {"cpu": "x", "cores": 2}
-    assert found["versions"] == {"torch": "2.11"}
+    assert found["versions"] == {"torch": "2"}
 
 
 def test_machines_of_two_kinds_are_not_mixed() -> None:

@@ -19,6 +19,7 @@ from experiments.recording import Recorded, StudyRun
 from experiments.utilization_metrics import metrics_of, percent_table
 from experiments.utilization_results import COLUMNS, Results, counters_of, load, points_of
 from experiments.workloads.tiny_kernels import drive, points
+from rlscope.build import built_from
 from rlscope.errors import IncompleteTraceError, UsageError
 from rlscope.model import DeviceWork
 from rlscope.plots.reported_utilization import LOWEST_PERCENT, duration_text, reported_utilization_figure
@@ -48,7 +49,7 @@ def measured(repetitions: int = 1) -> pandas.DataFrame:
 
 def results(device: str = "cuda") -> Results:
     machine = {"cpu": "a processor", "cores": 2, "gpus": ["NVIDIA H200"]}
-    where = (device, "quick", "scripts/gpu_utilization.sh OUTPUT", "2026-11-22T10:00:00+00:00", machine, {"torch": "2"})
+    where = (device, "quick", "scripts/gpu_suite.sh OUTPUT", "2026-11-22", machine, {"torch": "2"}, [built_from()])
     return Results(*where, measured(repetitions=3))
 
 
@@ -218,6 +219,8 @@ def leave(planned: StudyRun, uuid: str = "GPU-a") -> Execution:
     manifest = {
         "machine": {"cpu": "a processor", "cores": 2, "gpus": ["NVIDIA H100"]},
         "node": "here",
+        "started": "2026-11-22T10:00:00+00:00",
+        "built_from": built_from(),
         "description": {"python": "/bin/python", "versions": {"torch": "2.11"}},
     }
     (planned.directory / "manifest.json").write_text(json.dumps(manifest))

@@ -46,7 +46,7 @@ def keep(folder: Path, estimate: Estimate, machine: dict[str, object] = CPU, cla
     """What a machine's run of a study has left, kept in the study's folder."""
     directory = folder / MEASURED / "a_machine"
     directory.mkdir(parents=True)
-    write_claims(verdicts_on(estimate, claim), Provenance("", "", "quick", {}, [machine], {}), directory)
+    write_claims(verdicts_on(estimate, claim), Provenance("", "", "quick", {}, [machine], {}, []), directory)
     return directory / "claims.json"
 
 

@@ -18,6 +18,7 @@ from experiments.recording import Recorded, StudyRun
 from experiments.scale_up import run as study
 from experiments.self_play_metrics import busy_table, metrics_of
 from experiments.self_play_results import KEY, RUN_COLUMNS, Results, Tables, load, tables_of
+from rlscope.build import built_from
 from rlscope.errors import IncompleteTraceError, UsageError
 from rlscope.model import Category
 from rlscope.trace.utilization_file import HEADER, UTILIZATION_NAME
@@ -76,7 +77,7 @@ def tables_with(device: bool = True, repetitions: int = 1) -> Tables:
 
 def results(device: str = "cuda", budget: str = "quick") -> Results:
     machine = {"cpu": "a processor", "cores": 2, **({"gpus": ["NVIDIA H200"]} if device == "cuda" else {})}
-    where = (device, budget, "scripts/gpu_scale_up.sh OUTPUT", "2026-11-22T10:00:00+00:00", machine, {"torch": "2.11"})
+    where = (device, budget, "scripts/gpu_suite.sh", "2026-11-22", machine, {"torch": "2.11"}, [built_from()])
     return Results(*where, tables_with(device == "cuda", repetitions=3))
 
 

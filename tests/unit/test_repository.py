@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "rlscope"
 
 # What each part may import of rlscope; every part may import itself.
-SHARED = {"rlscope.errors", "rlscope.model", "rlscope.text", "rlscope.version"}
+SHARED = {"rlscope.build", "rlscope.errors", "rlscope.model", "rlscope.text", "rlscope.version"}
 MAY_IMPORT = {
     "boundaries": SHARED | {"rlscope.record"},
     "integrations": SHARED | {"rlscope.record", "rlscope._native"},
@@ -40,6 +40,7 @@ STANDARD_LIBRARY_ONLY = (
     "trace/utilization_file.py",
     "analysis/correction.py",
     "calibration/calibration.py",
+    "build.py",
     "errors.py",
     "model.py",
     "text.py",

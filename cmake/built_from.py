@@ -1,0 +1,49 @@
+"""Writes what a build is made from as JSON: a hash of the recorder's sources, the commit, whether it was changed.
+
+python cmake/built_from.py built_from.json
+"""
+
+import hashlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+#: What decides what is recorded; tables are made anew from a trace each time.
+RECORDER = ("src/core", "src/cuda", "src/python", "rlscope/record", "rlscope/boundaries", "rlscope/integrations")
+SUFFIXES = {".py", ".cpp", ".h"}
+
+
+def hash_of_recorder(root: Path) -> str:
+    """The same for the same sources, wherever they lie and whatever they are compiled with."""
+    digest = hashlib.sha256()
+    for folder in RECORDER:
+        for path in sorted(path for path in (root / folder).rglob("*") if path.suffix in SUFFIXES):
+            digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def asked_of_git(root: Path, *words: str) -> "str | None":
+    """What git says, None where there is no git, or this is no repository."""
+    try:
+        asked = subprocess.run(["git", "-C", str(root), *words], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return asked.stdout.strip()
+
+
+def built_from(root: Path) -> "dict[str, object]":
+    """What is known of the sources below `root`."""
+    # A repository around these sources, as around an unpacked source package, is not theirs.
+    is_own = asked_of_git(root, "rev-parse", "--show-prefix") == ""
+    status = asked_of_git(root, "status", "--porcelain") if is_own else None
+    return {
+        "recorder_sha256": hash_of_recorder(root),
+        "commit": asked_of_git(root, "rev-parse", "HEAD") if is_own else None,
+        "changed": None if status is None else bool(status),
+    }
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_text(json.dumps(built_from(ROOT), indent=2) + "\n")

@@ -1,0 +1,27 @@
+"""What the installed package was built from: cmake/built_from.py says it at each build, into a file beside this one."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+#: In the folder of the package.
+BUILT_FROM = "built_from.json"
+
+
+def built_from(package: Path = Path(__file__).parent) -> dict[str, Any]:
+    """What a package was built from, this one unless another one's folder is given.
+
+    Returns:
+        `recorder_sha256`, of the sources that decide what is recorded; `commit`, and whether it was `changed`, both
+        None where the sources were in no repository.
+    """
+    found: dict[str, Any] = json.loads((package / BUILT_FROM).read_text())
+    return found
+
+
+def recorder_text(built: Mapping[str, Any]) -> str:
+    """The same for people: "recorder 3f2a1b0c9d8e (commit 1f0acf17, changed)"."""
+    commit, changed = built.get("commit"), ", changed" if built.get("changed") else ""
+    text = f"recorder {str(built.get('recorder_sha256'))[:12]}"
+    return f"{text} (commit {str(commit)[:8]}{changed})" if commit else text
