@@ -1,8 +1,9 @@
-"""Stable-Baselines3's PPO and TD3 on Walker2d-v5 with the library's own hyper-parameters, trained a block at a time.
+"""Stable-Baselines3's PPO and TD3 on Walker2d-v5 with the library's own hyper-parameters, trained a part at a time.
 
 As a command it trains for so many timesteps: `python -m benchmarks.workloads ppo 4096`.
 """
 
+import itertools
 import sys
 from collections.abc import Callable
 
@@ -10,9 +11,29 @@ import gymnasium
 import torch
 from stable_baselines3 import PPO, TD3
 from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.callbacks import BaseCallback
 
 #: Timesteps of about a second's training: one iteration of PPO.
 BLOCK_TIMESTEPS = {"ppo": 2048, "td3": 200}
+#: What a burst of some 30 ms holds: timesteps, and of PPO's update, which follows them, minibatches.
+BURST_TIMESTEPS = {"ppo": 64, "td3": 4}
+BURST_MINIBATCHES = 10
+#: Bursts of a block.
+BLOCK_BURSTS = {"ppo": 2048 // 64 + 320 // 10, "td3": 200 // 4}
+
+
+class _EndBursts(BaseCallback):
+    """Ends a burst every so many timesteps."""
+
+    def __init__(self, tick: Callable[[], None], timesteps: int) -> None:
+        super().__init__()
+        self._tick = tick
+        self._timesteps = timesteps
+
+    def _on_step(self) -> bool:
+        if self.n_calls % self._timesteps == 0:
+            self._tick()
+        return True
 
 
 def make_agent(algorithm: str) -> BaseAlgorithm:
@@ -37,6 +58,21 @@ def blocks_of(algorithm: str) -> Callable[[], None]:
     """A new agent's training, one block per call."""
     agent = make_agent(algorithm)
     return lambda: train_block(agent, algorithm)
+
+
+def train_in_bursts(algorithm: str, tick: Callable[[], None]) -> None:
+    """Trains a new agent until `tick`, which is called between bursts, ends it."""
+    agent = make_agent(algorithm)
+    if isinstance(agent, PPO):
+        minibatches = itertools.count(1)
+
+        def after_minibatch(*_: object) -> None:
+            if next(minibatches) % BURST_MINIBATCHES == 0:
+                tick()
+
+        agent.policy.optimizer.register_step_post_hook(after_minibatch)
+    callback = _EndBursts(tick, BURST_TIMESTEPS[algorithm])
+    agent.learn(sys.maxsize, callback=callback, reset_num_timesteps=False)
 
 
 def main() -> None:
