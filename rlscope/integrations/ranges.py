@@ -53,6 +53,8 @@ class _Ranges(threading.local):
 
     def end(self, key: object) -> bool:
         """Ends the innermost range of `key`. Returns whether there was one."""
+        if not self.open:  # PyTorch's optimizers have a block of their own in every step
+            return False
         ended = next((opened for opened in reversed(self.open) if opened.key == key and not opened.is_over), None)
         if ended is None:
             return False
