@@ -215,7 +215,7 @@ ENTRIES = [{"name": name, "label": name, "group": "eager"} for name in ("pytorch
 
 
 def test_kept_frameworks_are_judged_without_what_recording_added(tmp_path: Path) -> None:
-    kept = load(kept_machine(tmp_path / "h200", AppliedCorrection("a test", 50, 40, 60, (), {})), ENTRIES)
+    kept = load(kept_machine(tmp_path / "h200", AppliedCorrection("a test", "main", 50, 40, 60, (), {})), ENTRIES)
     table = kept.table().set_index("workload")
     assert list(table.index) == ["pytorch_eager", "jax_loop"]
     eager = table.loc["pytorch_eager"]

@@ -109,7 +109,7 @@ def corrected(found: Analysis) -> Analysis:
     half = found.breakdown["category"].map({"backend": 0.5}).fillna(1.0)
     breakdown = found.breakdown.assign(corrected_seconds=half * found.breakdown["seconds"])
     processes = found.processes.assign(corrected_wall_s=6.0, uncorrectable_s=0.0)
-    applied = AppliedCorrection("a test", 1.44, 1.0, 1.9, (), {})
+    applied = AppliedCorrection("a test", "main", 1.44, 1.0, 1.9, (), {})
     return replace(found, processes=processes, breakdown=breakdown, correction=applied, uncorrected="")
 
 
