@@ -1,6 +1,6 @@
 """Recorded runs, analyzed without what recording added where a calibration says how much that is."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -52,6 +52,12 @@ def analyzed(directory: Path) -> Analysis:
     return analyze(trace, correction=correction)
 
 
+def corrected_text(found: Iterable[str]) -> str:
+    """Whether rows of repetitions are corrected, for their mean: "yes", "no" or "partly"."""
+    texts = set(found)
+    return texts.pop() if len(texts) == 1 else "partly"
+
+
 def uncorrected_of(runs: Sequence[MaybeCorrected]) -> Uncorrected:
     """Why the times of some runs include what recording added."""
     times = " ".join(dict.fromkeys(run.uncorrected for run in runs if run.correction is None))
@@ -67,7 +73,7 @@ def add_correction(page: Page, runs: Sequence[MaybeCorrected]) -> None:
         least, most = added_text(applied[0]), added_text(applied[-1])
         added = least if least == most else f"{least} to {most}"
         page.paragraph(
-            f"Figures, tables and verdicts are without what recording added: {added}, which is subtracted. In "
+            f"Times that RL-Scope has recorded are without what recording added: {added}, which is subtracted. In "
             "parentheses is the interval of 95 % of the calibration. CSV files have the uncorrected times beside."
         )
         for source in dict.fromkeys(found.source for found in applied):
@@ -76,3 +82,10 @@ def add_correction(page: Page, runs: Sequence[MaybeCorrected]) -> None:
             page.paragraph(f"{note[0].upper()}{note[1:]}.")
     for why in dict.fromkeys(run.uncorrected for run in runs if run.correction is None):
         page.warning(f"Times include what recording added: {why}.")
+
+
+def add_what_stays(page: Page, runs: Sequence[MaybeCorrected]) -> None:
+    """What recording added to times on a page that are as recorded: those of phases, which no correction knows."""
+    added = dict.fromkeys(f"{added_text(run.correction)} to {run.correction.process}" for run in runs if run.correction)
+    known = ", ".join(added) or "how much is not known without a calibration"
+    page.paragraph(f"Phases are as they were recorded, with what recording added: {known}.")

@@ -5,18 +5,19 @@ from collections.abc import Iterable, Sequence
 import numpy
 import pandas
 
+from experiments.corrected import analyzed, corrected_text
 from experiments.execute import Execution
 from experiments.recording import StudyRun
 from experiments.statistics import estimated_mean
-from rlscope.analysis.breakdown import Analysis, analyze
+from rlscope.analysis.breakdown import Analysis
 from rlscope.errors import IncompleteTraceError
 from rlscope.model import Category, Resource
-from rlscope.plots.folding import gpu_only
-from rlscope.trace.reader import open_trace
+from rlscope.plots.folding import CORRECTED, SECONDS, drawn_times, gpu_only
 
 #: Around the calls that workloads/collect.py makes.
 OPERATION = "collection"
-LAYER_COLUMNS = ["steps_per_call", "repetition", "category", "resource", "seconds"]
+LAYER_COLUMNS = ["steps_per_call", "repetition", "category", "resource", *SECONDS, CORRECTED]
+PERCENTS = ("percent", "uncorrected_percent")
 #: How often one call of `collect` crosses from Python into the backend, enters CUDA, and runs a kernel.
 CROSSINGS = ("backend", "cuda", "kernels")
 CROSSING_COLUMNS = ["steps_per_call", "repetition", "calls", *CROSSINGS]
@@ -36,7 +37,7 @@ def layers_of(executed: Iterable[tuple[StudyRun, Execution]]) -> tuple[pandas.Da
     """
     layers, crossings = [], []
     for study_run, execution in executed:
-        analysis = analyze(open_trace(execution.trace))
+        analysis = analyzed(execution.trace)
         words = study_run.run.arguments
         steps_per_call = int(words[words.index("--steps-per-call") + 1])
         about = {"steps_per_call": steps_per_call, "repetition": study_run.repetition}
@@ -49,8 +50,8 @@ def layers_of(executed: Iterable[tuple[StudyRun, Execution]]) -> tuple[pandas.Da
 
 
 def time_in_layers(analysis: Analysis) -> pandas.DataFrame:
-    """Category, resource and seconds of the collection, folded as the published figures are: waiting is Python's."""
-    rows = analysis.breakdown[analysis.breakdown["operation"] == OPERATION]
+    """Category, resource and times of the collection, folded as the published figures are: waiting is Python's."""
+    rows = drawn_times(analysis.breakdown[analysis.breakdown["operation"] == OPERATION])
     if rows.empty:
         raise IncompleteTraceError(
             f"{analysis.directory}: expected the operation {OPERATION}, found none. Look at it with `rlscope inspect`"
@@ -59,7 +60,7 @@ def time_in_layers(analysis: Analysis) -> pandas.DataFrame:
         category=rows["category"].replace(Category.WAIT.label, Category.PYTHON.label),
         resource=rows["resource"].replace(Resource.IDLE.value, Resource.CPU.value),
     )
-    return gpu_only(folded).groupby(["category", "resource"], as_index=False)["seconds"].sum()
+    return gpu_only(folded).groupby(["category", "resource", CORRECTED], as_index=False)[SECONDS].sum()
 
 
 def crossings_of(analysis: Analysis) -> dict[str, float]:
@@ -86,18 +87,23 @@ def share_table(layers: pandas.DataFrame) -> pandas.DataFrame:
     """The table behind the figure of layers: means over repetitions, with 95 % intervals.
 
     Returns:
-        steps_per_call, category, resource, percent of the time of the collection with the ends of its interval, and
-        repetitions. A piece absent from a repetition counts as 0 there.
+        steps_per_call, category, resource, percent of the time of the collection with the ends of its interval,
+        uncorrected_percent, corrected and repetitions. A piece absent from a repetition counts as 0 there.
     """
-    whole = layers.groupby(["steps_per_call", "repetition"])["seconds"].transform("sum")
-    shares = layers.assign(percent=100 * layers["seconds"] / whole)
+    whole = layers.groupby(["steps_per_call", "repetition"])[SECONDS].transform("sum")
+    shares = layers.assign(**dict(zip(PERCENTS, (100 * layers[name] / whole[name] for name in SECONDS), strict=True)))
     tables = []
     for steps, rows in shares.groupby("steps_per_call"):
-        pieces = rows.pivot_table(
-            index=["category", "resource"], columns="repetition", values="percent", fill_value=0.0
+        drawn, recorded = (
+            rows.pivot_table(index=["category", "resource"], columns="repetition", values=name, fill_value=0.0)
+            for name in PERCENTS
         )
-        found = [estimated_mean(list(row)).columns("percent") for row in pieces.to_numpy()]
-        table = pandas.DataFrame(found, index=pieces.index).assign(repetitions=pieces.shape[1])
+        found = [estimated_mean(list(row)).columns("percent") for row in drawn.to_numpy()]
+        table = pandas.DataFrame(found, index=drawn.index).assign(
+            uncorrected_percent=recorded.mean(axis="columns"),
+            corrected=corrected_text(rows[CORRECTED]),
+            repetitions=drawn.shape[1],
+        )
         tables.append(table.reset_index().assign(steps_per_call=steps))
     return pandas.concat(tables, ignore_index=True)
 

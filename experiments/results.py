@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas
 
 from experiments.case_study import CaseStudy
-from experiments.corrected import analyzed
+from experiments.corrected import analyzed, corrected_text
 from experiments.execute import Execution
 from experiments.recording import StudyRun, Workload
 from experiments.statistics import Estimate, estimated_mean, widened
@@ -30,8 +30,6 @@ from rlscope.plots.tables import (
 #: Resources of the time in which a GPU works.
 ON_GPU = [Resource.GPU.value, Resource.BOTH.value]
 NO_TRANSITIONS = pandas.DataFrame(columns=TRANSITION_COLUMNS)
-#: In a figure, some repetitions of which were corrected and others not.
-PARTLY = "partly"
 #: The least, the expected and the most seconds that a correction leaves.
 ENDS = ("low_s", "seconds", "high_s")
 
@@ -327,7 +325,6 @@ def mean_of(repetitions: Sequence[Result]) -> pandas.DataFrame:
         for name in drawn:
             row |= estimated_mean(list(values[name])).columns(name)
         rows.append(row)
-    corrected = set(tables[CORRECTED])
     table = pandas.DataFrame(rows).assign(
         workload=repetitions[0].workload.name,
         training_s=training["training"],
@@ -335,7 +332,7 @@ def mean_of(repetitions: Sequence[Result]) -> pandas.DataFrame:
         training_high_s=training["training_high"],
         uncorrected_training_s=tables.groupby("repetition")["uncorrected_training_s"].first().mean(),
         repetitions=len(repetitions),
-        **{CORRECTED: corrected.pop() if len(corrected) == 1 else PARTLY},
+        corrected=corrected_text(tables[CORRECTED]),
     )
     intervals = ["percent_low", "percent_high", "seconds_low", "seconds_high", "training_low_s", "training_high_s"]
     return in_stack_order(table)[[*BREAKDOWN_COLUMNS, *intervals, "repetitions"]]

@@ -6,9 +6,13 @@ import pandas
 
 from experiments.sampling_results import Sampled
 from rlscope.model import Category
+from rlscope.plots.folding import CORRECTED, drawn_times
 
 #: Names that the workload gives to phases and to an operation.
 STARTING, SAMPLING, RESET = "starting", "sampling", "reset"
+PARTS_COLUMNS = [
+    "name", "sampler", "group", "repetition", "part", "milliseconds", "uncorrected_milliseconds", CORRECTED,
+]  # fmt: skip
 #: Of runs by their environments: the titles of panels.
 GROUPS = {"timed": "Timed environments", "real": "A drone"}
 
@@ -70,11 +74,13 @@ def parts_table(analyzed: Iterable[tuple[Sampled, pandas.DataFrame]]) -> pandas.
         analyzed: runs with their breakdowns.
 
     Returns:
-        name, sampler (its label), group (a title by its environment), repetition, part, milliseconds.
+        name, sampler (its label), group (a title by its environment), repetition, part, milliseconds,
+        uncorrected_milliseconds, corrected.
     """
-    rows = [
-        (sampled.name, sampled.label, GROUPS[sampled.environment], sampled.repetition, part, milliseconds)
-        for sampled, breakdown in analyzed
-        for part, milliseconds in parts_ms(breakdown, sampled).items()
-    ]
-    return pandas.DataFrame(rows, columns=["name", "sampler", "group", "repetition", "part", "milliseconds"])
+    rows = []
+    for sampled, breakdown in analyzed:
+        about = (sampled.name, sampled.label, GROUPS[sampled.environment], sampled.repetition)
+        drawn, recorded = drawn_times(breakdown), parts_ms(breakdown, sampled)
+        for part, milliseconds in parts_ms(drawn, sampled).items():
+            rows.append((*about, part, milliseconds, recorded[part], drawn[CORRECTED].iloc[0]))
+    return pandas.DataFrame(rows, columns=PARTS_COLUMNS)

@@ -14,6 +14,7 @@ from experiments.command_line import ARTIFACTS, Outcome, exit_status, make_parse
 from experiments.data_collection import run as data_collection
 from experiments.dry_run import print_runs
 from experiments.execute import Execution
+from experiments.first_calibration import calibrate_first
 from experiments.gpu_utilization import run as gpu_utilization
 from experiments.overhead_correction import run as overhead_correction
 from experiments.parallel_sampling import run as parallel_sampling
@@ -72,6 +73,7 @@ def main() -> int:
 
 def artifacts(studies: Sequence[CaseStudy], runs: Sequence[StudyRun], address: str | None, output: Path) -> Outcome:
     """Record the runs of all studies, let each study make of them what it makes of its own, and sum them up."""
+    calibrate_first(runs)
     recorded = record_on_ray(runs, address, output)
     budget = studies[0].budget
     page = Page("RL-Scope: case studies")

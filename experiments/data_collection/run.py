@@ -24,6 +24,7 @@ from experiments.collection_tables import (
     simulators_table,
 )
 from experiments.command_line import Outcome, command_line
+from experiments.corrected import add_correction, analyzed
 from experiments.execute import Execution
 from experiments.fusion import speedup_table
 from experiments.intervals import caption_of
@@ -50,8 +51,7 @@ METHOD = (
     "Each way to collect data steps the same CartPole-v1 and asks the same policy, a network of 4-64-64-2 with tanh; a "
     "step counts once for each environment. K steps are made by one call. Warming up, compiling included, is not "
     "timed. Lines are means over repetitions, bands their 95 % intervals; a large marker shows where a "
-    "line's plateau begins, at 90 % of its best, which is in the legend. Recorded collections include what recording "
-    "adds."
+    "line's plateau begins, at 90 % of its best, which is in the legend. Throughputs are not recorded."
 )
 COLLECTED = "Data collected (samples/s)"
 SIMULATED = "Simulation (steps/s)"
@@ -107,7 +107,8 @@ FIGURES: Sequence[tuple[str, Callable[[Results], Drawn | None], str]] = (
     (
         "fig_xla_breakdown",
         xla_breakdown,
-        "Where the time of collecting with XLA goes, by the steps that one call makes; recorded by RL-Scope.",
+        "Where the time of collecting with XLA goes, by the steps that one call makes; recorded by RL-Scope. The CSV "
+        "says whether what recording added is subtracted.",
     ),
     (
         "fig_xla_transitions",
@@ -139,6 +140,7 @@ def run(study: CaseStudy) -> Outcome:
     page = Page("Case study: data collection")
     for sentence in [METHOD, *missing]:
         page.paragraph(sentence)
+    add_correction(page, [analyzed(execution.trace) for _, execution in recorded_of(executed)])
     add_advice_on(page, [(study_run.workload, execution.trace) for study_run, execution in recorded_of(executed)])
     verdicts = draw_and_judge(study, page, here, kept_results(KEPT, load), draw, measured_metrics)
     return Outcome(verdicts, missing, [execution for _, execution in executed])

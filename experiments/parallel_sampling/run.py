@@ -12,6 +12,7 @@ import pandas
 from experiments.case_study import CaseStudy, hardware
 from experiments.claims import Verdict, add_claims, judge, load_claims
 from experiments.command_line import Outcome, command_line
+from experiments.corrected import Uncorrected, add_correction, analyzed, uncorrected_of
 from experiments.intervals import caption_of, readable
 from experiments.lock_step import PRESETS
 from experiments.results import add_advice_on, executed_of
@@ -27,11 +28,9 @@ from experiments.sampling_model import (
 )
 from experiments.sampling_results import TIMED, Sampled, sampled_runs
 from experiments.statistics import Estimate
-from rlscope.analysis.breakdown import analyze
 from rlscope.plots.page import Page
 from rlscope.plots.sampling import sampling_diagnostic_figure, train_time_figure
 from rlscope.plots.step_grids import step_grids_figure
-from rlscope.trace.reader import open_trace
 
 HERE = Path(__file__).parent
 #: The subjects of claims: the model, by its presets where these matter, and what was measured.
@@ -41,7 +40,8 @@ METHOD = (
     "workers that run free wait once in a rollout (batched: one environment in each; hybrid: a few). The model draws "
     "when episodes end, and adds up. Timed environments sleep for a step and for a reset, so that there can be more of "
     "them than cores. All samplers meet the same ends of episodes; the model is given those very ends, the measured "
-    "time of inference, and nothing else of the measurement."
+    "time of inference, and nothing else of the measurement. Times of iterations are by the samplers' own stopwatches, "
+    "which include what recording adds."
 )
 HOURS = (
     "Hours of training to 20 million samples, by 24 environments whose step takes 3 ms and whose reset takes 100 ms. "
@@ -58,7 +58,8 @@ LEFT_OUT = (
 PARTS = (
     "A vector step as RL-Scope recorded it: an environment's own steps and resets, the mean of all environments; "
     "inference; waiting, for the slowest environment in each step and for the slowest worker at the end; and the rest: "
-    "messages between processes, and no core to run on. Timed and real environments have times of their own."
+    "messages between processes, no core to run on, and what recording added where it is "
+    "subtracted from the others. Timed and real environments have times of their own."
 )
 
 
@@ -67,16 +68,19 @@ def run(study: CaseStudy) -> Outcome:
     executed, failures = executed_of(study)
     missing = [*study.left_out, *failures]
     sampled = sampled_runs(executed)
-    breakdowns = [analyze(open_trace(execution.trace)).breakdown for _, execution in executed]
-    parts = parts_table([pair for pair in zip(sampled, breakdowns, strict=True) if pair[0].is_whole])
+    analyses = [analyzed(execution.trace) for _, execution in executed]
+    parts = parts_table(
+        [(run, analysis.breakdown) for run, analysis in zip(sampled, analyses, strict=True) if run.is_whole]
+    )
     page = Page("Case study: parallel sampling")
     for sentence in [METHOD, *missing]:
         page.paragraph(sentence)
+    add_correction(page, analyses)
     for sentence in losses(sampled):
         page.warning(sentence)
     draw(study, page, sampled, parts)
     add_advice_on(page, [(study_run.workload, execution.trace) for study_run, execution in executed])
-    verdicts = judged(metrics_of(sampled, parts), study.is_provisional)
+    verdicts = judged(metrics_of(sampled, parts), study.is_provisional, uncorrected_of(analyses))
     page.heading("Claims")
     add_claims(page, verdicts)
     page.write(study.output / "index.html")
@@ -122,7 +126,7 @@ def losses(sampled: Sequence[Sampled]) -> list[str]:
     ]
 
 
-def judged(measured: dict[str, Estimate], is_provisional: bool) -> list[Verdict]:
+def judged(measured: dict[str, Estimate], is_provisional: bool, uncorrected: Uncorrected) -> list[Verdict]:
     """The verdicts on the model, then those on what was measured; each claim is about the one or the other."""
     metrics = {MODEL: common_metrics()} | {SOURCES[name]: preset_metrics(talk) for name, talk in PRESETS.items()}
     claims = load_claims(HERE / "claims.toml")
@@ -131,7 +135,7 @@ def judged(measured: dict[str, Estimate], is_provisional: bool) -> list[Verdict]
         about = [claim for claim in claims if claim.metric in found]
         verdicts += judge(about, {subject: found}, hardware(), is_provisional)
     about = [claim for claim in claims if claim.metric.startswith("measured_")]
-    return verdicts + judge(about, {MEASURED: measured}, hardware(), is_provisional, left_out=True)
+    return verdicts + judge(about, {MEASURED: measured}, hardware(), is_provisional, True, uncorrected)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from pathlib import Path
 from experiments import CHECKOUT
 from experiments.case_study import CaseStudy, device, read_toml
 from experiments.command_line import Outcome, command_line
+from experiments.corrected import add_what_stays, analyzed
 from experiments.execute import Execution
 from experiments.kept import draw_and_judge, kept_results, origin_of
 from experiments.provenance import provenance
@@ -34,8 +35,7 @@ METHOD = (
     "One generation of AlphaZero on Go of 9x9: workers play against themselves, a process trains on their games, "
     "another lets the new network play against the former. Both ways to evaluate positions play the same games. Bars "
     "begin where a phase does and are as long as its whole time, the time in which a CPU worked for it and that in "
-    "which the GPU did; an arrow runs to a process that waited from the one that it waited for. Times include what "
-    "recording adds."
+    "which the GPU did; an arrow runs to a process that waited from the one that it waited for."
 )
 UPPER_BOUND = (
     "The share of a device that one process has includes time in which the device had switched to another one, so "
@@ -53,6 +53,7 @@ def run(study: CaseStudy) -> Outcome:
     page = Page("Case study: scale-up")
     for sentence in [METHOD, *missing]:
         page.paragraph(sentence)
+    add_what_stays(page, [analyzed(execution.trace) for _, execution in executed])
     add_advice_on(page, [(study_run.workload, execution.trace) for study_run, execution in executed])
     verdicts = draw_and_judge(study, page, here, kept_results(KEPT, load), draw, measured_metrics)
     return Outcome(verdicts, missing, [execution for _, execution in executed])

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from rlscope.analysis.devices import devices_of
 from rlscope.analysis.gpu import GPU_COLUMNS, device_work_table, gpu_operations_table, gpu_table
 from rlscope.analysis.loop import outside_table
 from rlscope.analysis.machines_table import machines_table
+from rlscope.analysis.owner_path import owner_path
 from rlscope.analysis.processes import parents, phases_table
 from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep, own_correction, sweep_trace
 from rlscope.analysis.tasks import misnested_operations, tasks_table
@@ -202,7 +203,7 @@ def make_analysis(swept: TraceSweep, recover: bool = False, uncorrected: str = N
     waits = waits_table(swept)
     counters = counters_of(swept, devices, breakdown, recover)
     why = (*swept.why, *counters.why)
-    return Analysis(
+    analysis = Analysis(
         directory=swept.trace.directory,
         processes=_processes(swept, corrected),
         breakdown=breakdown,
@@ -232,9 +233,10 @@ def make_analysis(swept: TraceSweep, recover: bool = False, uncorrected: str = N
         timesteps=progress.timesteps,
         total_timesteps=progress.total_timesteps,
         extrapolated_s=progress.extrapolated_s,
-        correction=_applied(swept, corrected),
+        correction=None,
         uncorrected=uncorrected if corrected is None else "",
     )
+    return analysis if corrected is None else replace(analysis, correction=_applied(swept, corrected, analysis))
 
 
 def group_seconds(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
@@ -314,14 +316,15 @@ def _corrected(swept: TraceSweep) -> list[CorrectedProcess] | None:
     ]
 
 
-def _applied(swept: TraceSweep, corrected: list[CorrectedProcess] | None) -> AppliedCorrection | None:
-    if swept.correction is None or corrected is None:
-        return None
-    wall_s = sum(
-        process.length_ns(process.found["end_ticks"] - process.found["start_ticks"]) for process in swept.processes
-    )
-    walls = [sum(getattr(process.wall, end) for process in corrected) for end in ("seconds", "high_s", "low_s")]
-    added = [100 * (wall_s / NS_PER_S / wall - 1) if wall else 0.0 for wall in walls]
+def _applied(swept: TraceSweep, corrected: list[CorrectedProcess], analysis: Analysis) -> AppliedCorrection:
+    """What came of the correction: the time of the process that paces the run, for others may only wait beside it."""
+    assert swept.correction is not None
+    path = owner_path(analysis)
+    names = [process.name for process in swept.processes]
+    pacing = names.index(path.process) if path is not None else 0
+    wall_s, wall = float(analysis.processes["wall_s"].iloc[pacing]), corrected[pacing].wall
+    ends_s = (wall.seconds, wall.high_s, wall.low_s)
+    added, low, high = (100 * (wall_s / each - 1) if each else 0.0 for each in ends_s)
     uncalibrated: Counter[str] = Counter()
     for process in corrected:
         uncalibrated.update({key.partition("/")[0]: count for key, count in process.uncalibrated.items()})
@@ -332,7 +335,7 @@ def _applied(swept: TraceSweep, corrected: list[CorrectedProcess] | None) -> App
     others = sorted({version for process in corrected for version in process.other_versions})
     if others:
         notes.append(f"intervals are twice as wide as calibrated, because the trace has {', '.join(others)}")
-    return AppliedCorrection(swept.correction.source, added[0], added[1], added[2], tuple(notes), dict(uncalibrated))
+    return AppliedCorrection(swept.correction.source, names[pacing], added, low, high, tuple(notes), dict(uncalibrated))
 
 
 def _times(corrected: Corrected | None) -> tuple[float, float, float]:

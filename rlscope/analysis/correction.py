@@ -146,7 +146,8 @@ class AppliedCorrection:
 
     Attributes:
         source: where the costs are from.
-        added_percent: what recording added, of the corrected time of all processes; with its interval of 95 %.
+        process: that paces the run, as advice names it.
+        added_percent: what recording added to it, of its corrected time; with its interval of 95 %.
         added_low_percent: its lower end.
         added_high_percent: its upper end.
         notes: what the correction does not cover, or why it is less sure, one sentence each.
@@ -154,6 +155,7 @@ class AppliedCorrection:
     """
 
     source: str
+    process: str
     added_percent: float
     added_low_percent: float
     added_high_percent: float

@@ -49,7 +49,8 @@ def correction_lines(analysis: Analysis) -> list[str]:
     found = analysis.correction
     if found is None:
         return [f"times include what recording added: {analysis.uncorrected}"]
-    lines = [f"recording added {added_text(found)}, removed; calibration: {found.source}"]
+    to = f" to {found.process}" if len(analysis.processes) > 1 else ""
+    lines = [f"recording added {added_text(found)}{to}, removed; calibration: {found.source}"]
     uncorrectable_s = analysis.processes["uncorrectable_s"].sum()
     overhead_s = (analysis.processes["wall_s"] - analysis.processes["corrected_wall_s"]).sum() + uncorrectable_s
     if uncorrectable_s > LEAST_SAID * overhead_s:

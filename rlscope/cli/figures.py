@@ -7,10 +7,10 @@ from pathlib import Path
 import pandas
 
 from rlscope.analysis.breakdown import Analysis, analyze
-from rlscope.cli.correction import NONE, chosen
+from rlscope.cli.correction import added_text, chosen
 from rlscope.cli.progress import progress_bar
 from rlscope.plots.breakdown import RECORDED_TIME, TRAINING_TIME
-from rlscope.plots.folding import fold_breakdown, fold_transitions
+from rlscope.plots.folding import SECONDS, drawn_times, fold_breakdown, fold_transitions
 from rlscope.plots.tables import breakdown_table, transitions_table
 from rlscope.trace.reader import open_trace
 
@@ -24,7 +24,7 @@ class Workload:
         breakdown: the process's rows of the analysis.
         outside: the same.
         transitions: the same.
-        extrapolated_s: length of the whole training, None where nothing reported progress.
+        extrapolated_s: length of the whole training as recorded, None where nothing reported progress.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Workload:
     extrapolated_s: float | None
 
 
-def analyze_traces(directories: Sequence[Path], recover: bool = False, correct: str = NONE) -> dict[str, Analysis]:
+def analyze_traces(directories: Sequence[Path], recover: bool, correct: str) -> dict[str, Analysis]:
     """Analyze the traces, each under the shortest end of its path that tells it from the others."""
     traces = {name: open_trace(path, recover) for name, path in zip(names(directories), directories, strict=True)}
     with progress_bar("analyzing", sum(len(trace.processes) for trace in traces.values())) as on_process:
@@ -87,14 +87,12 @@ def published_view(shown: Iterable[Workload]) -> BreakdownView:
     training = [(workload, fold) for workload, fold in folded if len(fold.rows)]
     # One axis, one meaning: seconds of whole trainings only where the length of every training is known.
     known = all(workload.extrapolated_s is not None for workload, _ in training)
-    tables = [
-        breakdown_table(
-            workload.name,
-            fold.rows,
-            workload.extrapolated_s if known and workload.extrapolated_s is not None else fold.rows["seconds"].sum(),
-        )
-        for workload, fold in training
-    ]
+    tables = []
+    for workload, fold in training:
+        recorded_s = fold.rows["uncorrected_seconds"].sum()
+        if known and workload.extrapolated_s is not None:
+            recorded_s = workload.extrapolated_s
+        tables.append(breakdown_table(workload.name, fold.rows, recorded_s * fold.share_left, recorded_s))
     return BreakdownView(
         pandas.concat(tables, ignore_index=True) if tables else pandas.DataFrame(),
         TRAINING_TIME if known else RECORDED_TIME,
@@ -104,13 +102,23 @@ def published_view(shown: Iterable[Workload]) -> BreakdownView:
 
 def complete_view(shown: Iterable[Workload]) -> BreakdownView:
     """Everything that was recorded, with waiting, idle time and time in no operation."""
-    tables = [
-        breakdown_table(workload.name, workload.breakdown, workload.breakdown["seconds"].sum())
-        for workload in shown
-        if len(workload.breakdown)
-    ]
+    tables = []
+    for workload in shown:
+        if len(rows := drawn_times(workload.breakdown)):
+            lengths_s = (rows[name].sum() for name in SECONDS)
+            tables.append(breakdown_table(workload.name, rows, *lengths_s))
     table = pandas.concat(tables, ignore_index=True) if tables else pandas.DataFrame()
     return BreakdownView(table, RECORDED_TIME, 0.0)
+
+
+def correction_caption(analyses: Iterable[Analysis]) -> str:
+    """Whether a figure of their times has what recording added, as a sentence."""
+    added = [added_text(analysis.correction) if analysis.correction else None for analysis in analyses]
+    texts = ", ".join(dict.fromkeys(text for text in added if text))
+    if not texts:
+        return "Times are as recorded, with what recording added."
+    some = "" if all(added) else " Not of all traces: some have no calibration."
+    return f"What recording added is subtracted: {texts}.{some}"
 
 
 def transitions_view(shown: Iterable[Workload]) -> tuple[pandas.DataFrame, str]:

@@ -4,12 +4,14 @@ from pathlib import Path
 
 import click
 
+from rlscope.cli.correction import correct_option, correction_lines
 from rlscope.cli.counter_warning import warn_of_counters
 from rlscope.cli.figures import analyze_traces, complete_view, published_view, transitions_view, workloads
 from rlscope.errors import UsageError
 from rlscope.plots.breakdown import breakdown_figure
 from rlscope.plots.style import save_figure
 from rlscope.plots.transitions import transitions_figure
+from rlscope.text import printable
 
 FORMATS = (".pdf", ".png", ".svg")
 NOTHING_TO_SHOW = (
@@ -29,12 +31,13 @@ NOTHING_TO_SHOW = (
     default="published",
     help="published: three stages of training. complete: also waiting, idle time and time in no operation.",
 )
+@correct_option
 @click.option("--recover", is_flag=True, help="Step over damaged parts of a trace instead of stopping there.")
-def plot(kind: str, traces: tuple[Path, ...], output: Path, unit: str, view: str, recover: bool) -> None:
+def plot(kind: str, traces: tuple[Path, ...], output: Path, unit: str, view: str, correct: str, recover: bool) -> None:
     """Draw one figure of one or more traces."""
     if output.suffix not in FORMATS:
         raise UsageError(f"{output}: expected a name that ends in {', '.join(FORMATS)}")
-    analyses = analyze_traces(traces, recover)
+    analyses = analyze_traces(traces, recover, correct)
     warn_of_counters(analyses.values())
     shown = workloads(analyses)
     if kind == "transitions":
@@ -47,6 +50,9 @@ def plot(kind: str, traces: tuple[Path, ...], output: Path, unit: str, view: str
         if drawn.table.empty:
             raise UsageError(NOTHING_TO_SHOW)
         figure = breakdown_figure(drawn.table, unit, time=drawn.time)
+        for name, analysis in analyses.items():
+            for line in correction_lines(analysis):
+                click.echo(printable(f"{name}: {line}" if len(analyses) > 1 else line), err=True)
         if drawn.left_out_s > 0:
             click.echo(
                 f"left out: {drawn.left_out_s:.3g} s in no operation of training (see --view complete)", err=True

@@ -13,7 +13,15 @@ from rlscope.analysis.utilization import binned_utilization, read_utilization
 from rlscope.cli.advice import advice_lines
 from rlscope.cli.correction import correction_lines
 from rlscope.cli.counter_lines import counter_lines, counters_shown
-from rlscope.cli.figures import BreakdownView, Workload, complete_view, published_view, transitions_view, workloads
+from rlscope.cli.figures import (
+    BreakdownView,
+    Workload,
+    complete_view,
+    correction_caption,
+    published_view,
+    transitions_view,
+    workloads,
+)
 from rlscope.cli.machines import machine_lines
 from rlscope.cli.processes import TOTALS, phases_shown, process_lines, process_tree, waited_for, waits_shown
 from rlscope.cli.tasks import TASKS_CAPTION, misnested_lines
@@ -36,21 +44,22 @@ UTILIZATION_BINS = 600
 MOST_DRAWN = 64
 #: The use of processor cores has a figure of its own.
 NO_CORES = pandas.DataFrame(columns=["start_s", "end_s", "utilization"])
-RECORDED = "Figures: as recorded. Tables: also with recording cost removed, where that is known."
+RECORDED = "Figures over time, of processes, of devices and of counters are as recorded."
 
 
 def write_report(analyses: dict[str, Analysis], output: Path) -> None:
     """Write the page and everything on it into `output`."""
     page = Page("RL-Scope report")
-    page.paragraph(f"Where the time went in {', '.join(analyses)}. {RECORDED}")
+    caption = correction_caption(analyses.values())
+    page.paragraph(f"Where the time went in {', '.join(analyses)}. {caption} {RECORDED}")
     for name, analysis in analyses.items():
         for line in advice_lines(analysis):
             page.paragraph(f"{name}: {line}" if len(analyses) > 1 else line)
         for warning in warnings(name, analysis):
             page.warning(warning)
     shown = workloads(analyses)
-    add_training(page, shown, output)
-    add_everything(page, shown, output)
+    add_training(page, shown, caption, output)
+    add_everything(page, shown, caption, output)
     add_transitions(page, shown, output)
     for number, (name, analysis) in enumerate(analyses.items(), start=1):
         ending = f"_{number}" if len(analyses) > 1 else ""
@@ -76,8 +85,8 @@ def warnings(name: str, analysis: Analysis) -> list[str]:
     return found + [f"{name}: {line}." for line in facts]
 
 
-def add_training(page: Page, shown: list[Workload], output: Path) -> None:
-    """The published view, in percent and in seconds."""
+def add_training(page: Page, shown: list[Workload], caption: str, output: Path) -> None:
+    """The published view, in percent and in seconds; the caption says whether times are corrected."""
     view = published_view(shown)
     page.heading("Training")
     if view.table.empty:
@@ -85,9 +94,9 @@ def add_training(page: Page, shown: list[Workload], output: Path) -> None:
         return
     page.paragraph(training_text(view, len(shown)))
     save(breakdown_figure(view.table, "percent", time=view.time), view.table, output, "breakdown_percent")
-    page.figure("breakdown_percent", "Share of training time per stage, category and resource.")
+    page.figure("breakdown_percent", f"Share of training time per stage, category and resource. {caption}")
     save(breakdown_figure(view.table, "seconds", time=view.time), view.table, output, "breakdown_seconds")
-    page.figure("breakdown_seconds", f"{view.time} per stage, category and resource.")
+    page.figure("breakdown_seconds", f"{view.time} per stage, category and resource. {caption}")
 
 
 def training_text(view: BreakdownView, processes: int) -> str:
@@ -104,15 +113,15 @@ def training_text(view: BreakdownView, processes: int) -> str:
     return f"{folded}. Left out: {view.left_out_s:.3g} s before and after training{whose}."
 
 
-def add_everything(page: Page, shown: list[Workload], output: Path) -> None:
-    """Every recorded second."""
+def add_everything(page: Page, shown: list[Workload], caption: str, output: Path) -> None:
+    """Every second; the caption says whether they are corrected."""
     view = complete_view(shown)
     page.heading("Everything recorded")
     if view.table.empty:
         page.paragraph("The traces hold no time.")
         return
     save(breakdown_figure(view.table, "seconds", time=view.time), view.table, output, "complete")
-    page.figure("complete", "All recorded seconds, with waiting, idle time and time in no operation.")
+    page.figure("complete", f"All seconds, with waiting, idle time and time in no operation. {caption}")
 
 
 def add_transitions(page: Page, shown: list[Workload], output: Path) -> None:
@@ -133,7 +142,7 @@ def add_trace(page: Page, name: str, analysis: Analysis) -> None:
         "iterations recorded": analysis.iterations,
         "timesteps recorded": analysis.timesteps,
         "timesteps of the whole training": analysis.total_timesteps,
-        "whole training, extrapolated (s)": analysis.extrapolated_s,
+        "whole training, at the recorded speed (s)": analysis.extrapolated_s,
     }
     page.table(pandas.DataFrame([known]))
     for line in correction_lines(analysis):

@@ -9,6 +9,7 @@ tests/gpu/results/frameworks/NAME. A stack whose package is missing is skipped.
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
@@ -53,9 +54,14 @@ def measure(output: Path, device: str, training: Sequence[str], repetitions: int
             print(f"{entry['name']} is skipped: the package {entry['package']} is not installed", flush=True)
     found = provenance("quick", {HERE.name: repetitions}, [])
     packages = {name: version for name, version in versions(Path(sys.executable)).items() if version[0].isdigit()}
-    here = replace(found, hardware=[machine()], versions={sys.executable: packages})
-    command = "scripts/gpu_suite.sh OUTPUT frameworks"
-    Results(**origin_of(device, replace(here, command=command)), results=()).save_origin(kept)
+    here = replace(
+        found,
+        command="scripts/gpu_suite.sh OUTPUT frameworks",
+        date=time.strftime("%Y-%m-%d", time.gmtime()),
+        hardware=[machine()],
+        versions={sys.executable: packages},
+    )
+    Results(**origin_of(device, here), results=()).save_origin(kept)
     ended = True
     for repetition in range(repetitions):
         for entry in entries:

@@ -31,6 +31,7 @@ from rlscope.calibration.workload import LOOPS, SWAPS, Measured
 from rlscope.calibration.workload import SETTLING as SETTLING_BURSTS
 from rlscope.cli.analyze import analyze as analyze_verb
 from rlscope.cli.calibrate import calibrate as calibrate_verb
+from rlscope.cli.correction import correction_lines
 from rlscope.cli.report import report as report_verb
 from rlscope.errors import UsageError
 from rlscope.model import Category
@@ -262,6 +263,31 @@ def test_waits_for_other_processes_are_less_sure(tmp_path: Path) -> None:
         (8, 5, 8)
     )
     assert analysis.processes.set_index("pid")["corrected_wall_low_s"].loc[1] == pytest.approx(5)
+
+
+@pytest.mark.parametrize("workers", [0, 9, 24])
+def test_what_recording_added_is_of_the_process_that_paces_the_run(workers: int, tmp_path: Path) -> None:
+    """2 of 10 s are recording, whoever waits beside."""
+    second = 1_000_000_000
+    writer = TraceWriter(tmp_path)
+    main = writer.process(pid=1)
+    thread = main.thread()
+    thread.begin_operation(0, "simulation")
+    for call in range(1000):
+        thread.begin_boundary(call * second // 100, Category.BACKEND, "torch.add")
+        thread.end(call * second // 100 + second // 200)
+    thread.end(10 * second)
+    main.stop(10 * second)
+    for worker in range(workers):
+        idle = writer.process(pid=2 + worker, parent_pid=1)
+        thread = idle.thread()
+        thread.begin_boundary(0, Category.WAIT, "_multiprocessing.recv")
+        thread.end(10 * second)
+        idle.stop(10 * second)
+    correction = Correction({"boundary": cost(1e6, 1e6, off=0.5), "operation": cost(0, 0)}, "a test", {})
+    analysis = analyze(open_trace(writer.write({**MANIFEST, "main_pid": 1})), correction=correction)
+    to = " to main" if workers else ""
+    assert correction_lines(analysis)[0] == f"recording added 25 % (11-43){to}, removed; calibration: a test"
 
 
 def test_changing_chunks_is_removed_without_being_calibrated(tmp_path: Path) -> None:

@@ -8,15 +8,17 @@ from typing import Any
 import pytest
 
 from experiments import CHECKOUT
+from experiments.case_study import CaseStudy
 from experiments.claims import HOLDS, IN_CUDA, NOT_TESTABLE, UNCORRECTED, UNDECIDED, Claim, judge, load_claims
 from experiments.corrected import CORRECTED, Uncorrected, add_correction, analyzed, uncorrected_of
+from experiments.first_calibration import calibrate_first
 from experiments.framework_results import load
-from experiments.recording import Workload
+from experiments.recording import StudyRun, Workload
 from experiments.results import Result, cuda_to_gpu, folded_result, mean_table, over_calibration
 from experiments.RL_framework_comparison import run as framework_comparison
 from experiments.statistics import Estimate, estimated_mean, widened
 from rlscope.analysis.correction import AppliedCorrection, Bounds, Cost
-from rlscope.calibration.calibration import Calibration, Environment
+from rlscope.calibration.calibration import Calibration, Environment, cache_path, save, this_environment
 from rlscope.model import Category
 from rlscope.plots.page import Page
 from rlscope.trace.writer import TraceWriter
@@ -215,7 +217,7 @@ ENTRIES = [{"name": name, "label": name, "group": "eager"} for name in ("pytorch
 
 
 def test_kept_frameworks_are_judged_without_what_recording_added(tmp_path: Path) -> None:
-    kept = load(kept_machine(tmp_path / "h200", AppliedCorrection("a test", 50, 40, 60, (), {})), ENTRIES)
+    kept = load(kept_machine(tmp_path / "h200", AppliedCorrection("a test", "main", 50, 40, 60, (), {})), ENTRIES)
     table = kept.table().set_index("workload")
     assert list(table.index) == ["pytorch_eager", "jax_loop"]
     eager = table.loc["pytorch_eager"]
@@ -245,3 +247,32 @@ def test_what_is_kept_of_frameworks_can_be_judged() -> None:
         metrics = framework_comparison.gpu_measurements(kept.results)
         verdicts = kept.verdicts_on(load_claims(framework_comparison.HERE / "claims.toml"), metrics)
         assert len(verdicts) == len(metrics) == 5
+
+
+def planned(study: str, tmp_path: Path) -> StudyRun:
+    return CaseStudy(CHECKOUT / "experiments" / study, "smoke", tmp_path).runs()[0]
+
+
+def test_a_machine_without_a_calibration_is_calibrated_before_the_first_study(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The command is the real one; a script in the place of Python writes its file, as measuring takes minutes."""
+    python = tmp_path / "python"
+    python.write_text('#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done\necho measured > "$2"\n')
+    python.chmod(0o755)
+    run = planned("overhead_correction", tmp_path)
+    runs = [planned("algorithm_choice", tmp_path), replace(run, run=replace(run.run, python=python))]
+    calibrate_first(runs[:1])
+    assert not cache_path().exists()
+    calibrate_first(runs)
+    assert cache_path().read_text() == "measured\n"
+    assert f"measuring what recording costs into {cache_path()}" in capsys.readouterr().err
+    save(Calibration(this_environment("tsc"), "2026-01-02T03:04:05Z", {}, COSTS), cache_path())
+    calibrate_first(runs)
+    assert "measuring" not in capsys.readouterr().err
+
+
+def test_studies_go_on_where_a_machine_cannot_be_calibrated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = planned("overhead_correction", tmp_path)
+    calibrate_first([replace(run, run=replace(run.run, python=Path("/bin/false")))])
+    assert "rlscope: studies go on with uncorrected times: expected a calibration" in capsys.readouterr().err

@@ -153,8 +153,10 @@ LAYERS = pandas.DataFrame(
         (1000, 0, "backend", "cpu+gpu", 0.4),
         (1000, 0, "gpu", "gpu", 0.5),
     ],
-    columns=LAYER_COLUMNS,
+    columns=LAYER_COLUMNS[:5],
 )
+LAYERS = LAYERS.assign(uncorrected_seconds=LAYERS["seconds"], corrected="no")
+
 CROSSINGS = pandas.DataFrame(
     [(1, 0, 20, 2.0, 5.0, 3.0), (10, 0, 20, 2.0, 50.0, 30.0), (1000, 0, 20, 3.0, 5000.0, 2700.0)],
     columns=CROSSING_COLUMNS,
@@ -317,6 +319,8 @@ def test_tables_of_layers_have_intervals() -> None:
     assert python["percent"] == pytest.approx((50 + 2 * 100 / 3) / 3)
     assert python["percent_low"] < python["percent"] < python["percent_high"]
     assert python["repetitions"] == 3
+    assert python["uncorrected_percent"] == 50
+    assert set(table["corrected"]) == {"no"}
     assert list(table.groupby("steps_per_call")["percent"].sum()) == pytest.approx([100, 100, 100])
     counts = crossing_table(pandas.concat([CROSSINGS, CROSSINGS.assign(repetition=1, backend=4.0)]))
     assert list(counts["steps_per_call"]) == [1, 10, 1000]

@@ -26,7 +26,7 @@ from rlscope.plots.page import Page
 from rlscope.plots.tables import breakdown_table
 from rlscope.trace.writer import TraceWriter
 
-APPLIED = AppliedCorrection("a test", 1.5, 1.0, 2.0, (), {})
+APPLIED = AppliedCorrection("a test", "main", 1.5, 1.0, 2.0, (), {})
 NONE = pandas.DataFrame(columns=["workload", "stage", "category", "count", "per_iteration", "per_timestep"])
 FOLDERS = sorted(path.parent for path in (CHECKOUT / "experiments").glob("*/run.py"))
 

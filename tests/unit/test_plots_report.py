@@ -1,6 +1,7 @@
 """The page, the report and its views of analyzed traces."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pandas
@@ -8,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from rlscope.analysis.breakdown import Analysis
+from rlscope.analysis.correction import AppliedCorrection
 from rlscope.analysis.counters import COUNTER_COLUMNS
 from rlscope.analysis.dependencies import DEPENDENCY_COLUMNS, WAIT_COLUMNS
 from rlscope.analysis.device_timeline import DEVICE_TIMELINE_COLUMNS
@@ -100,6 +102,51 @@ def test_the_published_view_spreads_shares_over_the_whole_training() -> None:
     view = published_view(workloads({"a": analysis({"main": TRAINING}, extrapolated_s=800.0)}))
     assert view.table["seconds"].sum() == pytest.approx(800)
     assert (view.time, view.left_out_s) == (TRAINING_TIME, 1.0)
+
+
+def corrected(found: Analysis) -> Analysis:
+    """As if half of all time in the backend were what recording added."""
+    half = found.breakdown["category"].map({"backend": 0.5}).fillna(1.0)
+    breakdown = found.breakdown.assign(corrected_seconds=half * found.breakdown["seconds"])
+    processes = found.processes.assign(corrected_wall_s=6.0, uncorrectable_s=0.0)
+    applied = AppliedCorrection("a test", "main", 1.44, 1.0, 1.9, (), {})
+    return replace(found, processes=processes, breakdown=breakdown, correction=applied, uncorrected="")
+
+
+def test_figures_show_corrected_times_and_csv_has_the_recorded_ones_beside() -> None:
+    """2 s of the simulator and 6 s of the backend, 3 s of which are recording: 5 of 8 s are left, of 800 s 500."""
+    shown = workloads({"a": corrected(analysis({"main": TRAINING}, extrapolated_s=800.0))})
+    table = published_view(shown).table.set_index("category")
+    assert table.loc["backend", ["percent", "seconds", "training_s"]].tolist() == pytest.approx([60, 300, 500])
+    recorded = ["uncorrected_percent", "uncorrected_seconds", "uncorrected_training_s"]
+    assert table.loc["backend", recorded].tolist() == pytest.approx([75, 600, 800])
+    assert set(table["corrected"]) == {"yes"}
+    complete = complete_view(shown).table
+    assert (complete["seconds"].sum(), complete["uncorrected_seconds"].sum()) == pytest.approx((6, 9))
+
+
+def test_uncorrected_figures_have_the_recorded_times_only() -> None:
+    table = published_view(workloads({"a": analysis({"main": TRAINING}, extrapolated_s=800.0)})).table
+    assert table["seconds"].tolist() == table["uncorrected_seconds"].tolist()
+    assert set(table["corrected"]) == {"no"}
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        ([analysis({"main": TRAINING})], "Times are as recorded, with what recording added."),
+        ([corrected(analysis({"main": TRAINING}))] * 2, "What recording added is subtracted: 1.4 % (1-1.9)."),
+        (
+            [corrected(analysis({"main": TRAINING})), analysis({"main": TRAINING})],
+            "What recording added is subtracted: 1.4 % (1-1.9). Not of all traces: some have no calibration.",
+        ),
+    ],
+)
+def test_captions_say_whether_times_are_corrected(found: list[Analysis], said: str, tmp_path: Path) -> None:
+    write_report({str(number): each for number, each in enumerate(found)}, tmp_path)
+    page = (tmp_path / "index.html").read_text()
+    assert f"<figcaption>Share of training time per stage, category and resource. {said} <a" in page
+    assert page.count(f"{said} <a") == 3
 
 
 def test_one_unknown_length_makes_all_seconds_recorded_ones() -> None:
