@@ -39,6 +39,7 @@ class Claim:
         above: the claim holds if the measurement exceeds this; this or `below` is given, or both.
         below: the claim holds if the measurement is less than this.
         subject: the one that the claim is about; empty if it is about each.
+        untested: why nothing is measured for it, where that is so: one sentence.
     """
 
     id: str
@@ -51,9 +52,10 @@ class Claim:
     above: float | None = None
     below: float | None = None
     subject: str = ""
+    untested: str = ""
 
     def __post_init__(self) -> None:
-        if self.above is None and self.below is None:
+        if self.above is None and self.below is None and not self.untested:
             raise UsageError(f"claims.toml: {self.id}, {self.metric}: expected a limit, `above` or `below` or both")
         if self.lowest >= self.highest:
             raise UsageError(
@@ -149,9 +151,16 @@ def judge(
 
 
 def judge_one(
-    claim: Claim, subject: str, estimates: Mapping[str, Estimate], hardware: str, provisional: bool, left_out: bool
+    claim: Claim,
+    subject: str,
+    estimates: Mapping[str, Estimate],
+    hardware: str,
+    provisional: bool,
+    left_out: bool = False,
 ) -> Verdict:
     """Judge one claim for one subject by the interval of its measurement."""
+    if claim.untested and claim.metric not in estimates:
+        return Verdict(claim, subject, NOT_TESTABLE, None, provisional, claim.untested)
     if claim.hardware == "gpu" and hardware != "gpu":
         remark = f"needs {claim.hardware.upper()} runs, these used the {hardware.upper()}"
         return Verdict(claim, subject, NOT_TESTABLE, None, provisional, remark)

@@ -92,6 +92,12 @@ def of_another_recorder(recorders: Sequence[Mapping[str, Any]]) -> str:
     return "" if found == {now} else f"of another recorder ({names}) than today's ({now[:12]})"
 
 
+def remark_on(device_name: str, date: str, command: str, recorders: Sequence[Mapping[str, Any]]) -> str:
+    """Where a kept measurement comes from, as the remark of a verdict."""
+    another = of_another_recorder(recorders)
+    return f"measured on {device_name}, {date}, by `{command}`" + (f", {another}" if another else "")
+
+
 def machine_text(machine: Mapping[str, Any]) -> str:
     """A machine in one line."""
     parts = [

@@ -11,7 +11,7 @@ CONFIDENCE_PERCENT = 95
 #: With fewer repetitions there is no interval: two values say next to nothing about how far values scatter.
 FEWEST = 3
 #: What repetitions may be.
-RUNS, ITERATIONS, TIMINGS, EVENTS = "runs", "iterations", "timings", "events"
+RUNS, ITERATIONS, TIMINGS, EVENTS, COUNTS = "runs", "iterations", "timings", "events", "counts"
 
 Metric = Callable[[Mapping[str, float]], float]
 
@@ -125,6 +125,11 @@ def estimated(groups: Mapping[str, Sequence[float]], metric: Metric, unit: str =
 def estimated_mean(values: Sequence[float], unit: str = RUNS) -> Estimate:
     """The mean of the repetitions, with its interval."""
     return estimated({"mean": values}, lambda means: means["mean"], unit)
+
+
+def count_of(number: int) -> Estimate:
+    """What was counted and does not scatter, such as files: once is enough."""
+    return Estimate(number, number, number, 1, COUNTS)
 
 
 def exact(value: float) -> Estimate:

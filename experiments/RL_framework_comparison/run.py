@@ -14,6 +14,7 @@ from experiments.case_study import CaseStudy, hardware
 from experiments.claims import add_claims, judge, load_claims
 from experiments.command_line import Outcome, command_line
 from experiments.intervals import readable
+from experiments.kept_verdicts import with_kept
 from experiments.results import (
     Result,
     add_advice,
@@ -61,9 +62,9 @@ def run(study: CaseStudy) -> Outcome:
         draw(study, page, environment["figure"], f"{environment['name']} on {environment['id']}", chosen)
         measured[environment["name"]] = measurements(chosen) | (gpu_measurements(chosen) if hardware() == "gpu" else {})
 
-    verdicts = judge(
-        load_claims(HERE / "claims.toml"), measured, hardware(), study.is_provisional, left_out=bool(missing)
-    )
+    claims = load_claims(HERE / "claims.toml")
+    judged = judge(claims, measured, hardware(), study.is_provisional, left_out=bool(missing))
+    verdicts = with_kept(judged, study.folder)
     add_advice(page, results)
     page.heading("Claims")
     add_claims(page, verdicts)

@@ -12,6 +12,7 @@ from experiments.case_study import CaseStudy, hardware
 from experiments.claims import add_claims, judge, load_claims
 from experiments.command_line import Outcome, command_line
 from experiments.intervals import readable
+from experiments.kept_verdicts import with_kept
 from experiments.results import (
     Result,
     add_advice,
@@ -67,7 +68,7 @@ def run(study: CaseStudy) -> Outcome:
         draw(study, page, environment, shown_in(environment, study.matrix, results))
 
     claims = load_claims(HERE / "claims.toml")
-    verdicts = [
+    judged = [
         verdict
         for kind, measured in measurements(study.matrix, results).items()
         for verdict in judge(
@@ -78,6 +79,7 @@ def run(study: CaseStudy) -> Outcome:
             left_out=bool(missing),
         )
     ]
+    verdicts = with_kept(judged, study.folder)
     add_advice(page, results)
     page.heading("Claims")
     add_claims(page, verdicts)
