@@ -14,6 +14,8 @@ from rlscope.errors import UsageError
 #: In the folder of a study: for each machine the claims.json that its runs have left, in a folder of its own.
 MEASURED = "measured"
 
+NONE_KEPT = "no such runs of another machine are kept"
+
 Key = tuple[str, str, str, str]
 
 
@@ -63,7 +65,11 @@ def with_kept(verdicts: Sequence[Verdict], folder: Path) -> list[Verdict]:
                 judged = judge_one(claims[name, metric], where, {metric: measured}, "gpu", is_provisional)
                 found.append(replace(judged, remark="; ".join(filter(None, [judged.remark, origin]))))
     tested = {(each.claim.id, each.claim.metric) for each in found}
-    stay = [each for each in verdicts if each not in lacking or (each.claim.id, each.claim.metric) not in tested]
+    stay = [
+        replace(each, remark=f"{each.remark}; {NONE_KEPT}") if each in lacking else each
+        for each in verdicts
+        if each not in lacking or (each.claim.id, each.claim.metric) not in tested
+    ]
     return stay + found
 
 
