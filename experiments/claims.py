@@ -43,6 +43,7 @@ class Claim:
         below: the claim holds if the measurement is less than this.
         subject: the one that the claim is about; empty if it is about each.
         corrected: it is about time inside CUDA calls, to which recording adds much: judged without that, or not at all.
+        untested: why nothing is measured for it, where that is so: one sentence.
     """
 
     id: str
@@ -56,9 +57,10 @@ class Claim:
     below: float | None = None
     subject: str = ""
     corrected: bool = False
+    untested: str = ""
 
     def __post_init__(self) -> None:
-        if self.above is None and self.below is None:
+        if self.above is None and self.below is None and not self.untested:
             raise UsageError(f"claims.toml: {self.id}, {self.metric}: expected a limit, `above` or `below` or both")
         if self.lowest >= self.highest:
             raise UsageError(
@@ -161,10 +163,12 @@ def judge_one(
     estimates: Mapping[str, Estimate],
     hardware: str,
     provisional: bool,
-    left_out: bool,
-    uncorrected: Uncorrected,
+    left_out: bool = False,
+    uncorrected: Uncorrected = CORRECTED,
 ) -> Verdict:
     """Judge one claim for one subject by the interval of its measurement."""
+    if claim.untested and claim.metric not in estimates:
+        return Verdict(claim, subject, NOT_TESTABLE, None, provisional, claim.untested)
     if claim.hardware == "gpu" and hardware != "gpu":
         remark = f"needs {claim.hardware.upper()} runs, these used the {hardware.upper()}"
         return Verdict(claim, subject, NOT_TESTABLE, None, provisional, remark)

@@ -10,7 +10,7 @@ import pandas
 
 from experiments.case_study import CaseStudy
 from experiments.claims import Claim, Verdict, add_claims, judge, load_claims
-from experiments.provenance import Provenance, of_another_recorder, packages_text
+from experiments.provenance import Provenance, of_another_recorder, packages_text, remark_on
 from experiments.statistics import Estimate
 from rlscope.errors import UsageError
 from rlscope.plots.page import Page
@@ -69,8 +69,7 @@ class Measured:
     @property
     def remark(self) -> str:
         """The same, short, for a verdict."""
-        another = of_another_recorder(self.recorders)
-        return f"measured on {self.device_name}, {self.date}, by `{self.command}`" + (f", {another}" if another else "")
+        return remark_on(self.device_name, self.date, self.command, self.recorders)
 
     def save_origin(self, directory: Path) -> None:
         """Write the file that `origin_in` reads, into a new directory if need be."""

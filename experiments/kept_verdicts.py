@@ -1,16 +1,20 @@
-"""Verdicts that were kept, beside those of now: a claim that held and now differs is broken."""
+"""Verdicts that were kept, beside those of now: claims that are broken, claims that only another machine can test."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from experiments.claims import DIFFERS, HOLDS, Verdict, measured_text
+from experiments.claims import DIFFERS, HOLDS, NOT_TESTABLE, Verdict, judge_one, measured_text
+from experiments.provenance import remark_on
 from experiments.statistics import Estimate
 from rlscope.errors import UsageError
 
 #: In the folder of a study: for each machine the claims.json that its runs have left, in a folder of its own.
 MEASURED = "measured"
+
+NONE_KEPT = "no such runs of another machine are kept"
 
 Key = tuple[str, str, str, str]
 
@@ -40,6 +44,35 @@ def broken_claims(verdicts: Sequence[Verdict], hardware: Sequence[Mapping[str, A
     return sentences
 
 
+def with_kept(verdicts: Sequence[Verdict], folder: Path) -> list[Verdict]:
+    """Verdicts of now; claims that take a GPU which this machine lacks are judged by what is kept of machines with one.
+
+    Args:
+        verdicts: of now.
+        folder: of the study, with what is kept in MEASURED. The subject of a verdict from there names the GPU too.
+    """
+    lacking = [each for each in verdicts if each.verdict == NOT_TESTABLE and each.claim.hardware == "gpu"]
+    claims = {(each.claim.id, each.claim.metric): each.claim for each in lacking}
+    found: list[Verdict] = []
+    for path in sorted((folder / MEASURED).glob("*/claims.json")):
+        contents = read_kept(path)
+        device = ", ".join(sorted({gpu for machine in contents["hardware"] for gpu in machine.get("gpus", [])}))
+        origin = remark_on(device, contents["date"], contents["command"], contents.get("recorders", []))
+        for (name, metric, needed, subject), measured in kept_measurements(path, on_gpu=True):
+            if device and needed == "gpu" and (name, metric) in claims:
+                is_provisional = contents["budget"] != "paper"
+                where = f"{subject}, {device}"
+                judged = judge_one(claims[name, metric], where, {metric: measured}, "gpu", is_provisional)
+                found.append(replace(judged, remark="; ".join(filter(None, [judged.remark, origin]))))
+    tested = {(each.claim.id, each.claim.metric) for each in found}
+    stay = [
+        replace(each, remark=f"{each.remark}; {NONE_KEPT}") if each in lacking else each
+        for each in verdicts
+        if each not in lacking or (each.claim.id, each.claim.metric) not in tested
+    ]
+    return stay + found
+
+
 def key_of(verdict: Verdict) -> Key:
     """What makes two verdicts be about the same."""
     return verdict.claim.id, verdict.claim.metric, verdict.claim.hardware, verdict.subject
@@ -63,15 +96,31 @@ def kept_measurements(path: Path, on_gpu: bool) -> Iterator[tuple[Key, Estimate]
     Raises:
         UsageError: It is damaged.
     """
+    contents = read_kept(path)
     try:
-        contents = json.loads(path.read_text())
         is_alike = has_gpu(contents["hardware"]) == on_gpu
         for entry in [*contents["claims"], *contents["calculated"]]:
             claim = entry["claim"]
             if entry["measured"] and (is_alike or claim["hardware"] == "gpu"):
                 key = (claim["id"], claim["metric"], claim["hardware"], entry["subject"])
                 yield key, Estimate(**entry["measured"])
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise UsageError(
-            f"{path}: expected the claims.json of a study, found: {error!r}. Restore the file, or remove it"
-        ) from error
+    except (TypeError, KeyError) as error:
+        raise damaged(path, error) from error
+
+
+def read_kept(path: Path) -> dict[str, Any]:
+    """A claims.json.
+
+    Raises:
+        UsageError: It is damaged.
+    """
+    try:
+        contents: dict[str, Any] = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise damaged(path, error) from error
+    return contents
+
+
+def damaged(path: Path, error: Exception) -> UsageError:
+    """What to tell the user about a claims.json that cannot be read."""
+    return UsageError(f"{path}: expected the claims.json of a study, found: {error!r}. Restore the file, or remove it")

@@ -5,10 +5,12 @@ import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pandas
 
+from experiments import CHECKOUT
 from experiments.execute import Execution, read_manifest
 from rlscope.build import built_from, recorder_text
 
@@ -23,7 +25,7 @@ class Provenance:
         budget: how much was run.
         repetitions: of each workload, by the name of the study.
         hardware: each kind of machine that has executed runs, with the names of those of this kind under "nodes".
-        versions: of Python and the packages, by the path of the Python that ran.
+        versions: of Python and the packages, by the path of the Python that ran, in the checkout if it lies there.
         recorders: what each rlscope that recorded was built from, as from `built_from`.
     """
 
@@ -50,7 +52,8 @@ def provenance(budget: str, repetitions: Mapping[str, int], executions: Sequence
         nodes.setdefault(kind, {})[manifest["node"]] = None
         described = manifest["description"]
         installed = {name: found for name, found in described["versions"].items() if found != "not installed"}
-        versions[described["python"]] = installed
+        python = Path(described["python"])
+        versions[str(python.relative_to(CHECKOUT) if python.is_relative_to(CHECKOUT) else python)] = installed
         days.add(manifest["started"][: len("2026-11-22")])
         if manifest["built_from"] not in recorders:
             recorders.append(manifest["built_from"])
@@ -90,6 +93,12 @@ def of_another_recorder(recorders: Sequence[Mapping[str, Any]]) -> str:
     found, now = {recorder["recorder_sha256"] for recorder in recorders}, built_from()["recorder_sha256"]
     names = ", ".join(sorted(str(each)[:12] for each in found))
     return "" if found == {now} else f"of another recorder ({names}) than today's ({now[:12]})"
+
+
+def remark_on(device_name: str, date: str, command: str, recorders: Sequence[Mapping[str, Any]]) -> str:
+    """Where a kept measurement comes from, as the remark of a verdict."""
+    another = of_another_recorder(recorders)
+    return f"measured on {device_name}, {date}, by `{command}`" + (f", {another}" if another else "")
 
 
 def machine_text(machine: Mapping[str, Any]) -> str:

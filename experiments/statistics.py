@@ -11,7 +11,7 @@ CONFIDENCE_PERCENT = 95
 #: With fewer repetitions there is no interval: two values say next to nothing about how far values scatter.
 FEWEST = 3
 #: What repetitions may be.
-RUNS, ITERATIONS, TIMINGS, EVENTS = "runs", "iterations", "timings", "events"
+RUNS, ITERATIONS, TIMINGS, EVENTS, COUNTS = "runs", "iterations", "timings", "events", "counts"
 
 Metric = Callable[[Mapping[str, float]], float]
 
@@ -141,6 +141,11 @@ def widened(estimate: Estimate, one_end: float, other_end: float) -> Estimate:
     below = math.hypot(value - estimate.low, max(0.0, value - min(one_end, other_end)))
     above = math.hypot(estimate.high - value, max(0.0, max(one_end, other_end) - value))
     return replace(estimate, low=value - below, high=value + above)
+
+
+def count_of(number: int) -> Estimate:
+    """What was counted and does not scatter, such as files: once is enough."""
+    return Estimate(number, number, number, 1, COUNTS)
 
 
 def exact(value: float) -> Estimate:

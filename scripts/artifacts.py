@@ -8,6 +8,7 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 
 from experiments.algorithm_choice import run as algorithm_choice
+from experiments.artifact import verdicts_on_artifact
 from experiments.case_study import CaseStudy
 from experiments.claims import Verdict, add_claims, write_claims
 from experiments.command_line import ARTIFACTS, Outcome, exit_status, make_parser, run_study
@@ -98,6 +99,10 @@ def artifacts(studies: Sequence[CaseStudy], runs: Sequence[StudyRun], address: s
         missing += outcome.missing
         executions += outcome.executions
         broken += outcome.broken
+    page.heading("The artifact itself")
+    of_artifact = verdicts_on_artifact(studies)
+    add_claims(page, of_artifact)
+    verdicts += of_artifact
     found = provenance(budget, {study.folder.name: study.repetitions_of_each for study in studies}, executions)
     page.heading("Where this comes from")
     page.table(provenance_table(found))

@@ -10,16 +10,16 @@
 # frameworks                       TD3 in four stacks, three times, corrected; needs SBX
 # processes                        what is reported of several processes at once
 # cartpole                         tests of the ways to collect data on CartPole, and PPO on the fused kernel
-# data_collection, scale_up, gpu_utilization, algorithm_choice, simulator_choice, overhead_correction
-#                                  the studies; scale_up and gpu_utilization three times, for intervals
+# data_collection, scale_up, gpu_utilization, algorithm_choice, simulator_choice, RL_framework_comparison,
+# overhead_correction              the studies; scale_up and gpu_utilization three times, for intervals
 # calibrate                        what overhead_correction would else begin with
 #
-# A part takes at most 9 minutes, the first one a minute more, to build. What it leaves is in OUTPUT/PART. A study's runs
-# are in output/STUDY_gpu, where a second call goes on with those that the first has not completed; its verdicts
-# (claims.json, claims.md) go to experiments/STUDY/measured/NAME, and the folder kept/, where there is one, to
-# tests/gpu/results/STUDY/NAME. Needs Python with PyTorch for CUDA, pytest, scipy and rlscope's own requirements, CMake,
-# Ninja, a C++ compiler; for the studies Stable-Baselines3, OpenSpiel, JAX for CUDA, CuPy, gymnax, Brax, MJX: what is
-# missing is left out, and said.
+# A part takes at most 9 minutes, RL_framework_comparison two calls of that; the first one takes a minute more, to build.
+# What a part leaves is in OUTPUT/PART. A study's runs are in output/STUDY_gpu, where a second call goes on with those that
+# the first has not completed; its verdicts (claims.json, claims.md) go to experiments/STUDY/measured/NAME, and the folder
+# kept/, where there is one, to tests/gpu/results/STUDY/NAME. Needs Python with PyTorch for CUDA, pytest, scipy and
+# rlscope's own requirements, CMake, Ninja, a C++ compiler; for the studies Stable-Baselines3, OpenSpiel, JAX for CUDA,
+# CuPy, gymnax, Brax, MJX: what is missing is left out, and said.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 output="$(realpath -m "${1:?usage: scripts/gpu_suite.sh OUTPUT [PART ...]}")"
@@ -54,12 +54,13 @@ scripts/build_for_gpu "$output/build.log"
 make --silent simulators PYTHON="$python"
 
 parts="tests measure slowdown residue counters grpo frameworks processes cartpole data_collection scale_up gpu_utilization"
-for part in ${@:-$parts algorithm_choice simulator_choice calibrate overhead_correction}; do
+for part in ${@:-$parts algorithm_choice simulator_choice RL_framework_comparison calibrate overhead_correction}; do
     mkdir -p "$output/$part"
     case "$part" in
     tests)
         "$python" -m rlscope.cli.cupti_check || status=1
-        OMP_NUM_THREADS=1 "$python" -m pytest tests/gpu -q -p no:cacheprovider --junitxml="$output/$part/tests.xml" || status=1
+        OMP_NUM_THREADS=1 "$python" -m pytest tests/gpu -q -p no:cacheprovider \
+            --junitxml="$output/$part/tests.xml" || status=1
         ;;
     measure) costs busy_time trace_size added_to_a_call ;;
     slowdown | residue) costs "$part" ;;
@@ -70,7 +71,7 @@ for part in ${@:-$parts algorithm_choice simulator_choice calibrate overhead_cor
         "$python" experiments/workloads/cartpole_ppo.py --device cuda | tee "$output/$part/training.json" || status=1
         ;;
     scale_up | gpu_utilization) study --repetitions 3 ;;
-    data_collection | algorithm_choice | simulator_choice | overhead_correction) study ;;
+    data_collection | algorithm_choice | simulator_choice | RL_framework_comparison | overhead_correction) study ;;
     calibrate)
         folder=output/overhead_correction_gpu
         mkdir -p "$folder"

@@ -18,6 +18,7 @@ from experiments.corrected import add_correction, uncorrected_of
 from experiments.framework_results import Results, load
 from experiments.intervals import caption_of, readable
 from experiments.kept import kept_results
+from experiments.kept_verdicts import with_kept
 from experiments.results import (
     Result,
     add_advice,
@@ -70,7 +71,8 @@ def run(study: CaseStudy) -> Outcome:
         measured[environment["name"]] = measurements(chosen) | (gpu_measurements(chosen) if hardware() == "gpu" else {})
 
     claims = load_claims(HERE / "claims.toml")
-    verdicts = judge(claims, measured, hardware(), study.is_provisional, bool(missing), uncorrected_of(results))
+    judged = judge(claims, measured, hardware(), study.is_provisional, bool(missing), uncorrected_of(results))
+    verdicts = with_kept(judged, study.folder)
     add_advice(page, results)
     for name, others in kept_frameworks().items():
         draw_kept(study, page, name, others)

@@ -13,6 +13,7 @@ from experiments.claims import add_claims, judge, load_claims
 from experiments.command_line import Outcome, command_line
 from experiments.corrected import add_correction, uncorrected_of
 from experiments.intervals import readable
+from experiments.kept_verdicts import with_kept
 from experiments.results import (
     ON_GPU,
     Result,
@@ -25,7 +26,7 @@ from experiments.results import (
     python_to_simulator,
     results_of,
 )
-from experiments.statistics import Estimate, estimated
+from experiments.statistics import Estimate, estimated, estimated_mean
 from rlscope.model import Resource
 from rlscope.plots.breakdown import breakdown_figure
 from rlscope.plots.page import Page
@@ -63,7 +64,8 @@ def run(study: CaseStudy) -> Outcome:
         page.table(readable(table))
 
     claims = load_claims(HERE / "claims.toml")
-    verdicts = judge(claims, measured, hardware(), study.is_provisional, bool(failures), uncorrected_of(results))
+    judged = judge(claims, measured, hardware(), study.is_provisional, bool(failures), uncorrected_of(results))
+    verdicts = with_kept(judged, study.folder)
     add_advice(page, results)
     page.heading("Claims")
     add_claims(page, verdicts)
@@ -89,6 +91,9 @@ def measurements(results: Sequence[Result]) -> dict[str, Estimate]:
         "smallest_python_and_backend_share": estimated(each(repetitions, python_and_backend_percent), smallest),
         "fewest_layers": estimated(each(repetitions, layers), smallest),
     }
+    if "SAC" in repetitions:
+        entries = [result.entries("backpropagation", "backend") for result in repetitions["SAC"]]
+        found["sac_backend_entries_per_timestep"] = estimated_mean(entries)
     if 0 < len(set(on_policy)) < len(repetitions):  # else all workloads of a kind have failed
         found["on_to_off_policy_simulation"] = estimated(
             simulation, lambda shares: smallest_on(shares) / largest_off(shares)

@@ -13,6 +13,7 @@ from experiments.claims import add_claims, judge, load_claims
 from experiments.command_line import Outcome, command_line
 from experiments.corrected import add_correction, uncorrected_of
 from experiments.intervals import readable
+from experiments.kept_verdicts import with_kept
 from experiments.results import (
     Result,
     add_advice,
@@ -69,7 +70,7 @@ def run(study: CaseStudy) -> Outcome:
         draw(study, page, environment, shown_in(environment, study.matrix, results))
 
     claims = load_claims(HERE / "claims.toml")
-    verdicts = [
+    judged = [
         verdict
         for kind, measured in measurements(study.matrix, results).items()
         for verdict in judge(
@@ -81,6 +82,7 @@ def run(study: CaseStudy) -> Outcome:
             uncorrected_of(results),
         )
     ]
+    verdicts = with_kept(judged, study.folder)
     add_advice(page, results)
     page.heading("Claims")
     add_claims(page, verdicts)

@@ -67,9 +67,7 @@ def draw_hours(axes: Axes, samplers: list[str], table: pandas.DataFrame) -> None
         axes.bar(x, row.hours, width, color=colour, edgecolor="black", linewidth=0.8)
         axes.errorbar(x, row.hours, interval, color="black", linewidth=0.8, capsize=1.5)
         top = row.hours if math.isnan(row.hours_high) else row.hours_high
-        axes.annotate(
-            f"{row.hours:.2g}", (x, top), (0, 1.5), textcoords="offset points", ha="center", size=6
-        )
+        axes.annotate(f"{row.hours:.2g}", (x, top), (0, 1.5), textcoords="offset points", ha="center", size=6)
     patches = [
         Patch(facecolor=colour, edgecolor="black", label=source)
         for source, colour in zip(sources, SOURCE_COLOURS, strict=False)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from experiments import CHECKOUT
 from experiments.claims import (
     ACROSS,
     DIFFERS,
@@ -152,7 +153,7 @@ def test_a_metric_that_the_study_does_not_measure_is_an_error() -> None:
 def an_execution(directory: Path, node: str, cpu: str, day: str, packages: dict[str, str]) -> Execution:
     """What a run has left, as far as it says where results come from."""
     directory.mkdir()
-    description = {"python": "/venv/bin/python", "versions": packages}
+    description = {"python": str(CHECKOUT / ".venv/bin/python"), "versions": packages}
     manifest = {"machine": {"cpu": cpu, "cores": 2, "memory_bytes": 8e9, "kernel": "6.1"}, "node": node}
     manifest |= {"description": description, "started": f"{day}T23:59:59+00:00", "built_from": built_from()}
     (directory / "manifest.json").write_text(json.dumps(manifest))
@@ -175,7 +176,7 @@ def test_verdicts_are_written_for_people_and_for_programs(tmp_path: Path) -> Non
     assert "| machine | fast, 2 cores, 8 GB, Linux 6.1 (blue, red) |" in page
     assert f"| recorder | {recorder_text(built_from())} |" in page
     assert "| date | 2026-11-20 to 2026-11-22 |" in page
-    assert "| /venv/bin/python | python 3.11.7, torch 2.13.0 |" in page
+    assert "| .venv/bin/python | python 3.11.7, torch 2.13.0 |" in page
 
     contents = json.loads((tmp_path / "claims.json").read_text())
     assert list(contents) == [
@@ -193,7 +194,7 @@ def test_verdicts_are_written_for_people_and_for_programs(tmp_path: Path) -> Non
         ("fast", ["blue", "red"]),
         ("slow", ["green"]),
     ]
-    assert contents["versions"] == {"/venv/bin/python": {"python": "3.11.7", "torch": "2.13.0"}}
+    assert contents["versions"] == {".venv/bin/python": {"python": "3.11.7", "torch": "2.13.0"}}
     assert contents["repetitions"] == {"algorithm_choice": 3}
     (entry,) = contents["claims"]
     assert entry["claim"]["id"] == "A-13"

@@ -10,12 +10,12 @@ import pytest
 
 from experiments import CHECKOUT
 from experiments.case_study import CaseStudy
-from experiments.claims import Claim, Verdict, judge, load_claims, write_claims
+from experiments.claims import DIFFERS, HOLDS, NOT_TESTABLE, Claim, Verdict, judge, load_claims, write_claims
 from experiments.collection_results import load
 from experiments.command_line import Outcome, command_line, exit_status
 from experiments.data_collection import run as data_collection
 from experiments.kept import verdicts_of
-from experiments.kept_verdicts import MEASURED, broken_claims
+from experiments.kept_verdicts import MEASURED, broken_claims, with_kept
 from experiments.provenance import Provenance
 from experiments.statistics import Estimate, exact
 from rlscope.errors import UsageError
@@ -46,7 +46,8 @@ def keep(folder: Path, estimate: Estimate, machine: dict[str, object] = CPU, cla
     """What a machine's run of a study has left, kept in the study's folder."""
     directory = folder / MEASURED / "a_machine"
     directory.mkdir(parents=True)
-    write_claims(verdicts_on(estimate, claim), Provenance("", "", "quick", {}, [machine], {}, []), directory)
+    origin = Provenance("a command", "2026-11-22", "quick", {}, [machine], {}, [])
+    write_claims(verdicts_on(estimate, claim), origin, directory)
     return directory / "claims.json"
 
 
@@ -157,3 +158,45 @@ def test_without_a_broken_claim_the_statuses_are_as_they_were(
 ) -> None:
     outcome = Outcome(verdicts_on(estimate, provisional=provisional), missing, [])
     assert exit_status(lambda: outcome, [tmp_path]) == status
+
+
+ON_GPU = dataclasses.replace(CLAIM, hardware="gpu")
+
+
+def test_what_takes_a_gpu_is_judged_by_what_is_kept_of_one(tmp_path: Path) -> None:
+    here = judge([CLAIM, ON_GPU], {"walker": {"ratio": HELD}}, "cpu", provisional=False)
+    assert [verdict.verdict for verdict in here] == [HOLDS, NOT_TESTABLE]
+    needs = "needs GPU runs, these used the CPU; no such runs of another machine are kept"
+    alone = [here[0], dataclasses.replace(here[1], remark=needs)]
+    assert with_kept(here, tmp_path) == alone
+    keep(tmp_path, DIFFERED, GPU, ON_GPU)
+    own, kept = with_kept(here, tmp_path)
+    assert own == here[0]
+    assert (kept.verdict, kept.subject, kept.measured, kept.provisional) == (
+        DIFFERS,
+        "walker, NVIDIA H200",
+        DIFFERED,
+        True,
+    )
+    assert kept.remark == (
+        "another simulator; measured on NVIDIA H200, 2026-11-22, by `a command`, of a recorder before hashes were kept"
+    )
+    # The limit is that of now, and what is kept of another kind of machine does not count.
+    wider = dataclasses.replace(ON_GPU, above=0.5)
+    assert [each.verdict for each in with_kept(judge([wider], {"walker": {}}, "cpu", False), tmp_path)] == [HOLDS]
+    keep(tmp_path / "cpu", HELD, CPU, ON_GPU)
+    assert with_kept(here, tmp_path / "cpu") == alone
+
+
+def test_with_a_gpu_nothing_takes_the_place_of_what_was_measured(tmp_path: Path) -> None:
+    keep(tmp_path, DIFFERED, GPU, ON_GPU)
+    here = judge([ON_GPU], {"walker": {"ratio": HELD}}, "gpu", provisional=False)
+    assert with_kept(here, tmp_path) == here
+
+
+def test_a_claim_that_nothing_measures_says_why() -> None:
+    claim = dataclasses.replace(CLAIM, above=None, untested="tests see it, no run does")
+    (verdict,) = judge([claim], {"walker": {}}, "cpu", provisional=False)
+    assert (verdict.verdict, verdict.remark) == (NOT_TESTABLE, "tests see it, no run does")
+    with pytest.raises(UsageError, match="expected a limit"):
+        dataclasses.replace(claim, untested="")

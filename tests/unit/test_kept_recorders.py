@@ -1,0 +1,51 @@
+"""Results that are kept say of which recorder they are; those of another one than today's are listed as warnings."""
+
+import json
+import warnings
+from pathlib import Path
+
+from experiments import CHECKOUT
+from experiments.kept_recorders import recorders_of_kept
+from rlscope.build import built_from
+
+
+def keep(folder: Path, name: str, recorders: "list[dict[str, object]] | None") -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(json.dumps({} if recorders is None else {"recorders": recorders}))
+
+
+def test_results_of_another_recorder_are_known(tmp_path: Path) -> None:
+    results, study = tmp_path / "tests" / "gpu" / "results", tmp_path / "experiments" / "a_study"
+    other = built_from() | {"recorder_sha256": "0123456789abcdef"}
+    keep(results, "machine.json", [other])
+    keep(results / "new", "machine.json", [built_from()])
+    keep(results / "both", "machine.json", [built_from(), other])
+    keep(results / "unknown", "machine.json", None)
+    keep(results / "scale_up" / "h200", "machine.json", [built_from() | {"commit": "another one"}])
+    keep(study / "measured" / "h200", "claims.json", [other])
+    (results / "beside").mkdir()
+    (results / "beside" / "rows.csv").write_text("of the folder around it\n")
+    (results / "empty").mkdir()
+
+    now = built_from()["recorder_sha256"][:12]
+    both = ", ".join(sorted(["0123456789ab", now]))
+    assert {str(folder.relative_to(tmp_path)): why for folder, why in recorders_of_kept(tmp_path).items()} == {
+        "experiments/a_study/measured/h200": f"of another recorder (0123456789ab) than today's ({now})",
+        "tests/gpu/results": f"of another recorder (0123456789ab) than today's ({now})",
+        "tests/gpu/results/beside": f"of another recorder (0123456789ab) than today's ({now})",
+        "tests/gpu/results/both": f"of another recorder ({both}) than today's ({now})",
+        "tests/gpu/results/new": "",
+        "tests/gpu/results/scale_up/h200": "",
+        "tests/gpu/results/unknown": "of a recorder before hashes were kept",
+    }
+
+
+def test_what_is_kept_in_the_checkout_is_listed() -> None:
+    """It does not fail where results are of another recorder: measuring them anew takes a GPU."""
+    found = recorders_of_kept()
+    assert {"tests/gpu/results/scale_up/h200", "experiments/data_collection/measured/h200"} <= {
+        str(folder.relative_to(CHECKOUT)) for folder in found
+    }
+    others = [f"{folder.relative_to(CHECKOUT)}: {why}" for folder, why in found.items() if why]
+    if others:
+        warnings.warn("kept results\n" + "\n".join(others), stacklevel=1)
