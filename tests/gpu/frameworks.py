@@ -11,17 +11,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from experiments.case_study import WORKLOADS
+from experiments.environments import built_from_of
 from experiments.execute import versions
 from experiments.framework_results import KEPT_FIELDS, Results, file_of
-from experiments.kept import origin_of
 from experiments.machine import machine
-from experiments.provenance import provenance
 from experiments.RL_framework_comparison.run import HERE, read_toml
 
 STACKS = ("pytorch_eager", "pytorch_compiled", "jax_jit", "jax_loop")
@@ -52,16 +50,17 @@ def measure(output: Path, device: str, training: Sequence[str], repetitions: int
     for entry in entries:
         if not find_spec(entry["package"]):
             print(f"{entry['name']} is skipped: the package {entry['package']} is not installed", flush=True)
-    found = provenance("quick", {HERE.name: repetitions}, [])
-    packages = {name: version for name, version in versions(Path(sys.executable)).items() if version[0].isdigit()}
-    here = replace(
-        found,
+    python = Path(sys.executable)
+    Results(
+        device=device,
+        budget="quick",
         command="scripts/gpu_suite.sh OUTPUT frameworks",
         date=time.strftime("%Y-%m-%d", time.gmtime()),
-        hardware=[machine()],
-        versions={sys.executable: packages},
-    )
-    Results(**origin_of(device, here), results=()).save_origin(kept)
+        machine=machine(),
+        versions={name: version for name, version in versions(python).items() if version[0].isdigit()},
+        recorders=[built_from_of(python)],
+        results=(),
+    ).save_origin(kept)
     ended = True
     for repetition in range(repetitions):
         for entry in entries:

@@ -182,8 +182,9 @@ def test_claims_about_time_in_cuda_calls_are_marked() -> None:
 def kept_machine(directory: Path, correction: AppliedCorrection | None) -> Path:
     """What a machine with a GPU has left: three runs of two stacks, 10 s each, of which 4 s are compiling."""
     origin = {
-        "device": "cuda", "budget": "quick", "command": "a command", "date": "2026-01-02T03:04:05+00:00",
+        "device": "cuda", "budget": "quick", "command": "a command", "date": "2026-01-02",
         "machine": {"cpu": "a cpu", "cores": 2, "gpus": ["a GPU"]}, "versions": {"python": "3.12"},
+        "recorders": [],
     }  # fmt: skip
     directory.mkdir()
     (directory / "machine.json").write_text(json.dumps(origin))
