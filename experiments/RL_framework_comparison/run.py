@@ -208,7 +208,7 @@ def measurements(results: Sequence[Result]) -> dict[str, Estimate]:
 
 
 def gpu_measurements(results: Sequence[Result]) -> dict[str, Estimate]:
-    """The metrics of claims.toml that exist for runs on a GPU."""
+    """The metrics of claims.toml that exist for runs on a GPU, as far as their workloads have run."""
     groups = {workload: runs for workload, runs in by_workload(results).items() if workload.group != "extra"}
     repetitions = {workload.name: runs for workload, runs in groups.items()}
     eager = [workload.name for workload in groups if workload.group == "eager"]
@@ -222,15 +222,19 @@ def gpu_measurements(results: Sequence[Result]) -> dict[str, Estimate]:
         return lambda result: cuda_to_gpu(result, end)
 
     everything = list(repetitions)
-    return {
+    if not everything:
+        return {}
+    found = {
         "largest_gpu_share": of(everything, gpu_percent, max),
         "training_time_spread": of(everything, lambda result: result.training_s, lambda found: max(found) / min(found)),
         "gpu_time_spread": of(
             everything, lambda result: result.gpu_s / result.timesteps, lambda found: max(found) / min(found)
         ),
-        "smallest_cuda_to_gpu": over_calibration(lambda end: of(eager, ratio(end), min)),
         "mean_cuda_to_gpu": over_calibration(lambda end: of(everything, ratio(end), geometric_mean)),
     }
+    if eager:
+        found["smallest_cuda_to_gpu"] = over_calibration(lambda end: of(eager, ratio(end), min))
+    return found
 
 
 def estimate(

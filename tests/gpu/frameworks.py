@@ -33,7 +33,8 @@ def main() -> None:
     """Measure on the GPU; the exit status says whether all went well."""
     output = Path(sys.argv[1]).resolve()
     output.mkdir(parents=True, exist_ok=True)
-    run([*RLSCOPE, "calibrate", "-o", CALIBRATION], output)
+    if run([*RLSCOPE, "calibrate", "-o", CALIBRATION], output) is None:
+        sys.exit(1)
     sys.exit(int(not measure(output, "cuda", TRAINING, REPETITIONS)))
 
 
@@ -77,20 +78,20 @@ def measure(output: Path, device: str, training: Sequence[str], repetitions: int
 def analysis_of(output: Path, entry: Mapping[str, Any], training: Sequence[str]) -> dict[str, Any]:
     """The analysis of one run; empty if the run failed."""
     script = [sys.executable, str(WORKLOADS / entry["script"]), *entry["arguments"], *training]
-    try:
-        run([*RLSCOPE, "record", "--force", "-o", "trace", "--", *script], output)
-        document: dict[str, Any] = json.loads(
-            run([*RLSCOPE, "analyze", "trace", "--json", "--correct", CALIBRATION], output)
-        )
-    except subprocess.CalledProcessError as error:
-        print(f"{' '.join(error.cmd)} ended with {error.returncode}:\n{error.stderr[-2000:]}", flush=True)
+    if run([*RLSCOPE, "record", "--force", "-o", "trace", "--", *script], output) is None:
         return {}
+    printed = run([*RLSCOPE, "analyze", "trace", "--json", "--correct", CALIBRATION], output)
+    document: dict[str, Any] = json.loads(printed) if printed else {}
     return document
 
 
-def run(command: Sequence[str], directory: Path) -> str:
-    """What a command prints, in a directory, so that paths in what it leaves are short."""
-    return subprocess.run(command, cwd=directory, capture_output=True, text=True, check=True).stdout
+def run(command: Sequence[str], directory: Path) -> str | None:
+    """What a command prints, in a directory, so that paths in what it leaves are short; None if it failed."""
+    ended = subprocess.run(command, cwd=directory, capture_output=True, text=True)
+    if ended.returncode != 0:
+        print(f"{' '.join(command)} ended with {ended.returncode}:\n{ended.stderr[-2000:]}", flush=True)
+        return None
+    return ended.stdout
 
 
 if __name__ == "__main__":

@@ -13,11 +13,12 @@ from executed_runs import leave_run
 from experiments import case_study, sampling_model
 from experiments.case_study import CaseStudy
 from experiments.claims import HOLDS, NOT_TESTABLE, load_claims, measured_text
+from experiments.corrected import CORRECTED
 from experiments.execute import Execution, command_of
 from experiments.lock_step import PRESETS
 from experiments.parallel_sampling import run as study
 from experiments.recording import Recorded, StudyRun
-from experiments.sampling_diagnostic import parts_ms
+from experiments.sampling_diagnostic import parts_ms, parts_table
 from experiments.sampling_metrics import comparison_table, measured_hours, metrics_of
 from experiments.sampling_model import BATCHED, LOCK_STEP, common_metrics, model_hours, preset_metrics
 from experiments.sampling_results import Sampled, options_of
@@ -141,7 +142,9 @@ def test_every_claim_is_of_the_model_or_measured(measured: list[Sampled], monkey
 
 def test_the_model_of_the_talk_has_its_known_verdicts(monkeypatch: pytest.MonkeyPatch) -> None:
     in_little_time(monkeypatch)
-    verdicts = {(each.claim.metric, each.claim.condition, each.subject): each for each in study.judged({}, False)}
+    verdicts = {
+        (each.claim.metric, each.claim.condition, each.subject): each for each in study.judged({}, False, CORRECTED)
+    }
     for metric, condition, holds in (
         ("model_lock_step_sampling_percent", "> 85 and < 95", True),
         ("model_end_to_end_speedup", "> 3 and < 5.5", True),
@@ -157,7 +160,7 @@ def test_the_model_of_the_talk_has_its_known_verdicts(monkeypatch: pytest.Monkey
 
 def test_what_the_model_says_is_no_measurement(measured: list[Sampled], monkeypatch: pytest.MonkeyPatch) -> None:
     in_little_time(monkeypatch)
-    verdicts = study.judged(metrics_of(measured, parts()), is_provisional=False)
+    verdicts = study.judged(metrics_of(measured, parts()), False, CORRECTED)
     assert {each.is_calculated for each in verdicts if each.subject == study.MEASURED} == {False}
     assert {each.is_calculated for each in verdicts if each.subject != study.MEASURED} == {True}
 
@@ -251,6 +254,18 @@ def test_environments_that_are_stepped_in_turn_wait_for_nobody() -> None:
     )
     found = parts_ms(breakdown, sampled_for(4, 4, sampling_s=2.0, resets=1))
     assert found == pytest.approx({"inference": 10, "simulation": 120, "reset": 60, "wait": 0, "rest": 10})
+
+
+def test_parts_are_drawn_corrected_with_the_recorded_ones_beside() -> None:
+    """Of 1.2 s of steps 0.2 s are recording: the stopwatch of the sampler has them, so they are in the rest."""
+    breakdown = rows(
+        ("main", "sampling", "inference", "inference", "backend", 0.1),
+        ("main", "sampling", "simulation", "simulation", "wait", 1.2),
+    ).assign(corrected_seconds=[0.1, 1.0])
+    table = parts_table([(sampled_for(4, 4, sampling_s=2.0, resets=1), breakdown)]).set_index("part")
+    shown = table.loc[["simulation", "rest"], ["milliseconds", "uncorrected_milliseconds"]].to_numpy()
+    assert shown == pytest.approx(numpy.array([[100, 120], [90, 70]]))
+    assert set(table["corrected"]) == {"yes"}
 
 
 def test_there_are_no_parts_where_nobody_was_seen_to_ask_the_policy() -> None:

@@ -436,6 +436,15 @@ def test_metrics_of_frameworks_on_a_gpu() -> None:
     assert {claim.metric for claim in claims if claim.hardware == "gpu"} == set(measured)
 
 
+def test_a_gpu_without_eager_frameworks_says_nothing_of_them() -> None:
+    compiled = gpu_result("jax_jit", 45, 5)
+    found = framework_comparison.gpu_measurements(
+        [replace(compiled, workload=replace(compiled.workload, group="compiled"))]
+    )
+    assert "mean_cuda_to_gpu" in found and "smallest_cuda_to_gpu" not in found
+    assert framework_comparison.gpu_measurements([]) == {}
+
+
 def test_every_claim_of_the_framework_comparison_is_measured() -> None:
     names = ["pytorch_eager", "pytorch_compiled", "tensorflow_eager", "tensorflow_graph", "tensorflow_autograph"]
     results = [framework_result(name, 100 + place, 0.5, 10 + place) for place, name in enumerate([*names, "jax_jit"])]
