@@ -1,5 +1,6 @@
 """What the data-collection study makes of measured rows and recorded collections."""
 
+import dataclasses
 import json
 import math
 from collections.abc import Sequence
@@ -501,6 +502,16 @@ def test_damaged_kept_results_are_told(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"expected rows.jsonl, layers.csv, crossings.csv and machine.json of a"):
         kept_results(tmp_path, load)
     assert kept_results(tmp_path / "nowhere", load) == {}
+
+
+def test_results_of_another_recorder_say_so_on_the_page_and_beside_each_verdict() -> None:
+    now = results(everything())
+    assert "recorder" not in now.source + now.remark
+    before = dataclasses.replace(now, recorders=[])
+    assert before.source.endswith(" The results are of a recorder before hashes were kept.")
+    assert before.remark == f"{now.remark}, of a recorder before hashes were kept"
+    other = dataclasses.replace(now, recorders=[built_from() | {"recorder_sha256": "0123456789abcdef"}])
+    assert "The results are of another recorder (0123456789ab) than today's (" in other.source
 
 
 def test_what_is_kept_in_the_checkout_can_be_read() -> None:
