@@ -4,7 +4,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy
@@ -31,7 +31,8 @@ RECORDED = (ON, *AMPLIFIED)
 #: What overhead comes from, bottom to top of a bar; waits count as the backend.
 SOURCES = ("operation", "simulator", "backend", "cuda")
 SIMULATORS = {boundary.library for boundary in BOUNDARIES if boundary.category is Category.SIMULATOR}
-#: Share of the bursts of each place in an iteration that is left out at either end: something else disturbed them.
+#: Share of the bursts of each place in an iteration without which, at either end, what is added is shown as well:
+#: something else disturbed them, or the recorder did what it does seldom.
 TRIMMED = 0.2
 
 
@@ -118,7 +119,8 @@ class Draws:
     Attributes:
         off_s: seconds of an iteration that is not recorded.
         added_s: by recorded twin, what recording added to one.
-        removed_s: by recorded twin, what correction takes off again.
+        added_trimmed_s: of the twin that is not amplified, the same without extreme bursts.
+        removed_s: by recorded twin, what correction takes off again, by any value in the calibration's interval.
         sources_s: what that comes from.
         iterations: of all repetitions.
         runs: how many repetitions there are.
@@ -126,6 +128,7 @@ class Draws:
 
     off_s: Numbers
     added_s: Mapping[str, Numbers]
+    added_trimmed_s: Numbers
     removed_s: Mapping[str, Numbers]
     sources_s: Mapping[str, Numbers]
     iterations: int
@@ -137,9 +140,27 @@ class Draws:
         return (self.runs, RUNS) if self.runs >= FEWEST else (self.iterations, ITERATIONS)
 
     @property
+    def uncorrected(self) -> "Draws":
+        """The same, corrected by nothing at all."""
+        return replace(self, removed_s={name: numpy.zeros_like(removed) for name, removed in self.removed_s.items()})
+
+    def left_s(self, name: str) -> Numbers:
+        """What this calibration's correction leaves of what recording added, or took too much (negative).
+
+        How far another program's costs may be from the calibrated ones is no part of its interval: it is what is left.
+        """
+        seconds: Numbers = self.added_s[name] - self.removed_s[name][0]
+        return seconds
+
+    @property
     def bias_percent(self) -> Numbers:
         """What correction has left, or taken too much (negative), of the time without recording."""
-        return 100 * (self.added_s[ON] - self.removed_s[ON]) / self.off_s
+        return self.percent(self.left_s(ON))
+
+    @property
+    def nearer_percent(self) -> Numbers:
+        """How much nearer to the time without recording the corrected time is than the recorded one; of that time."""
+        return self.percent(numpy.abs(self.added_s[ON]) - numpy.abs(self.left_s(ON)))
 
     @property
     def inflation(self) -> Numbers:
@@ -149,15 +170,12 @@ class Draws:
     @property
     def removed_percent(self) -> Numbers:
         """How much of what recording added is gone; what is taken too much counts as what is left does."""
-        left = numpy.abs(self.added_s[ON] - self.removed_s[ON])
-        return 100 * (1 - left / numpy.abs(self.added_s[ON]))
+        return 100 * (1 - numpy.abs(self.left_s(ON)) / numpy.abs(self.added_s[ON]))
 
     @property
     def disagreement_percent(self) -> Numbers:
         """How far the corrected times are apart that come of costs amplified differently."""
-        left = [self.added_s[name] - self.removed_s[name] for name in RECORDED]
-        percent: Numbers = 100 * numpy.ptp(left, axis=0) / self.off_s
-        return percent
+        return self.percent(numpy.ptp([self.left_s(name) for name in RECORDED], axis=0))
 
     @property
     def is_measurable(self) -> bool:
@@ -221,9 +239,9 @@ def draw(runs: Sequence[Overhead], deviates: Mapping[str, Numbers], generator: n
         for run in runs
     ]
 
-    def bursts(of_runs: Sequence[Numbers]) -> Numbers:
-        each = numpy.array([iteration_s(lengths[taken]) for lengths, taken in zip(of_runs, rows, strict=True)])
-        return mean(each)
+    def bursts(of_runs: Sequence[Numbers], trimmed: float = 0.0) -> Numbers:
+        each = [iteration_s(lengths[taken], trimmed) for lengths, taken in zip(of_runs, rows, strict=True)]
+        return mean(numpy.array(each))
 
     def mean(each: Numbers) -> Numbers:
         values: Numbers = numpy.take_along_axis(each, chosen.T, axis=0).mean(axis=0)
@@ -235,6 +253,7 @@ def draw(runs: Sequence[Overhead], deviates: Mapping[str, Numbers], generator: n
     return Draws(
         bursts([run.off_s for run in runs]),
         {name: bursts([run.added_s[name] for run in runs]) for name in RECORDED},
+        bursts([run.added_s[ON] for run in runs], TRIMMED),
         {name: costs([run.removed_s[name] for run in runs], "all") for name in RECORDED},
         {source: costs([run.sources_s[source] for run in runs], source) for source in SOURCES},
         sum(run.iterations for run in runs),
@@ -242,15 +261,16 @@ def draw(runs: Sequence[Overhead], deviates: Mapping[str, Numbers], generator: n
     )
 
 
-def iteration_s(bursts_s: Numbers) -> Numbers:
-    """Seconds of a usual iteration: of each of its bursts the mean over the iterations, without the extreme ones.
+def iteration_s(bursts_s: Numbers, trimmed: float) -> Numbers:
+    """Seconds of an iteration: the sum of the means of each of its bursts over the iterations.
 
     Args:
         bursts_s: draws, iterations and bursts.
+        trimmed: the share of the bursts of each place that is left out at either end.
     """
-    ordered = numpy.sort(bursts_s, axis=1)
-    cut = int(TRIMMED * ordered.shape[1])
-    seconds: Numbers = ordered[:, cut : ordered.shape[1] - cut].mean(axis=1).sum(axis=1)
+    cut = int(trimmed * bursts_s.shape[1])
+    kept = numpy.sort(bursts_s, axis=1)[:, cut : bursts_s.shape[1] - cut] if cut else bursts_s
+    seconds: Numbers = kept.mean(axis=1).sum(axis=1)
     return seconds
 
 

@@ -1,5 +1,6 @@
 """Fixtures of all tests: no recording may leak from one test into the next, and nothing from the user into any."""
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -31,6 +32,14 @@ def no_calibration(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield
+
+
+@pytest.fixture
+def processors() -> Iterator[None]:
+    """For tests that run twins here, which keep to one processor; the tests after these shall not."""
+    own = os.sched_getaffinity(0)
+    yield
+    os.sched_setaffinity(0, own)
 
 
 @pytest.fixture

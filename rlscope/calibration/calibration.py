@@ -18,10 +18,15 @@ from rlscope.record.trace_directory import machine
 from rlscope.trace.manifest import write_in_one_step
 from rlscope.version import __version__
 
-SCHEMA = 2
+#: From 3 on intervals hold how much programs differ. Those of an older file are too narrow.
+SCHEMA = 3
 FILE_NAME = "calibration.json"
 KINDS = ("operation", "boundary", "cuda")
 AGAIN = "run `rlscope calibrate`"
+
+
+class OldCalibrationError(UsageError):
+    """A calibration is of a schema before this one."""
 
 
 @dataclass(frozen=True)
@@ -146,10 +151,16 @@ def parse(document: object, where: str) -> Calibration:
         where: the document is from, for errors.
 
     Raises:
+        OldCalibrationError: it is of a schema before this one.
         UsageError: it is no calibration; names the field that is wrong.
     """
     top = _Fields(where, "", document)
     schema = top.get("schema", int)
+    if schema < SCHEMA:
+        raise OldCalibrationError(
+            f"{where}: a calibration of schema {SCHEMA} was expected, {schema} was found, whose intervals are too "
+            f"narrow for other programs than were measured; {AGAIN} again"
+        )
     if schema != SCHEMA:
         raise top.wrong("schema", f"{SCHEMA} was expected, {schema} was found")
     made_on = top.inner("made_on")
@@ -249,7 +260,8 @@ def of_trace(manifest: Mapping[str, Any], clock: str, path: Path | None = None) 
     Args:
         manifest: of the trace.
         clock: that it was recorded with.
-        path: of the file to use. Without, it is the one that the trace was recorded with, or the user's own.
+        path: of the file to use. Without, it is the one that the trace was recorded with, or the user's own, where
+            there is none in the trace, or an old one.
 
     Raises:
         UsageError: the given file, or the calibration in the trace, is damaged or of another environment.
@@ -265,7 +277,11 @@ def of_trace(manifest: Mapping[str, Any], clock: str, path: Path | None = None) 
             ) from error
         source = str(path)
     elif kept is not None:
-        found = parse(kept, "the calibration in the trace")
+        try:
+            found = parse(kept, "the calibration in the trace")
+        except OldCalibrationError as error:
+            own = _users_own(recorded_on)
+            return own if isinstance(own, Correction) else str(error)
         source = "recorded with the trace"
     else:
         return _users_own(recorded_on)

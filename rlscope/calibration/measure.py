@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -19,15 +20,18 @@ from rlscope.analysis.correction import ZERO, Bounds, Correction, Cost, versions
 from rlscope.analysis.sweep import sweep_trace
 from rlscope.calibration.calibration import Calibration, now, this_environment
 from rlscope.calibration.twins import MEASURED
-from rlscope.calibration.workload import LOOPS, MANY, OFF, SETTLING, SWAPS, Measured
+from rlscope.calibration.workload import LOOPS, MANY, OFF, SETTLING, STABLE_BASELINES3, SWAPS, Measured
 from rlscope.errors import UsageError
 from rlscope.trace.reader import open_trace
 
 #: Of measuring, all loops together; starting their processes and twins comes on top.
-SECONDS = 75.0
+SECONDS = 60.0
 RESAMPLES = 1000
 #: Of a burst of the cycle, how many are left out at each end: those in which the machine did something else.
 TRIMMED = 0.1
+#: By how much what an event costs differs from program to program: one standard deviation of its logarithm. It was
+#: measured with the programs of the overhead-correction study: docs/calibration.md, "The interval", says how.
+BETWEEN_PROGRAMS = 0.25
 #: Operations that scripts without a library have, besides simulation.
 GUESSED_STAGES = ("inference", "backpropagation")
 
@@ -46,6 +50,14 @@ class Estimate:
 
     def __mul__(self, factor: float) -> Estimate:
         return Estimate(self.mean * factor, self.samples * factor)
+
+    def in_another_program(self, measured_in: int) -> Estimate:
+        """What it may be in a program that was not measured, where the mean of so many is known.
+
+        That program is off from what all programs have in the mean, and so is the mean of the few that were measured.
+        """
+        factors = np.random.default_rng(3).lognormal(0, BETWEEN_PROGRAMS * math.sqrt(1 + 1 / measured_in), RESAMPLES)
+        return Estimate(self.mean, self.samples * factors)
 
     def bounds(self) -> Bounds:
         """With an interval of 95 %; nothing takes less than no time."""
@@ -211,44 +223,46 @@ def _run(name: str, seconds: float, directory: Path) -> Measured:
 
 
 def costs_of(loops: Mapping[str, LoopFound]) -> dict[str, Cost]:
-    """The costs that the loops show, by key.
+    """The costs that the loops show, by key, with intervals that hold those of other programs.
 
-    What the work of records takes is measured where it is repeated, and is the same for all events of a kind. All else
-    that an event costs, the way into the recorder and what it pushes out of the caches, differs between programs.
+    What the work of records takes is measured where it is repeated. All else that an event costs is the way into the
+    recorder and what it pushes out of the caches. Both differ between programs, and in each of them alike.
     """
     kinds = {"operation": loops["annotations"], "boundary": loops["standard library"]}
-    totals = {kind: loop.cost_ns("on", kind) for kind, loop in kinds.items()}
+    programs = {kind: [loop.cost_ns("on", kind)] for kind, loop in kinds.items()}
     events = {kind: loop.events("on") for kind, loop in kinds.items()}
     if "environment" in loops:
-        totals["operation/simulation"] = loops["environment"].cost_ns("operations", "operation")
+        programs["operation/simulation"] = [loops["environment"].cost_ns("operations", "operation")]
         events["operation/simulation"] = loops["environment"].events("operations")
     if "script" in loops:
-        cost, counted = _guessed_stages(loops["script"], totals["operation/simulation"])
+        cost, counted = _guessed_stages(loops["script"], programs["operation/simulation"][0])
         for stage in GUESSED_STAGES:
-            totals[f"operation/{stage}"], events[f"operation/{stage}"] = cost, counted
-    if "stable_baselines3" in loops:
-        totals["operation@stable_baselines3"] = loops["stable_baselines3"].cost_ns("operations", "operation")
-        events["operation@stable_baselines3"] = loops["stable_baselines3"].events("operations")
+            programs[f"operation/{stage}"], events[f"operation/{stage}"] = [cost], counted
+    if of_library := [loops[name] for name in STABLE_BASELINES3 if name in loops]:
+        programs["operation@stable_baselines3"] = [loop.cost_ns("operations", "operation") for loop in of_library]
+        events["operation@stable_baselines3"] = of_library[0].events("operations")
     if "gpu" in loops:
         kinds["cuda"] = loops["gpu"]
-        totals["cuda"], events["cuda"] = loops["gpu"].cost_ns("on", "cuda"), loops["gpu"].events("on")
-    if training := [loops[name] for name in ("script", "stable_baselines3") if name in loops]:
-        of_training = [loop.cost_ns("backend", "boundary") for loop in training]
-        totals["boundary/torch"] = mean_of(of_training)
-        # Other libraries are called in trainings too, but maybe in loops as tight as that of the standard library.
-        totals["boundary"] = replace(mean_of([*of_training, totals["boundary"]]), mean=totals["boundary/torch"].mean)
+        programs["cuda"], events["cuda"] = [loops["gpu"].cost_ns("on", "cuda")], loops["gpu"].events("on")
+    if training := [loops[name] for name in ("script", *STABLE_BASELINES3) if name in loops]:
+        programs["boundary/torch"] = [loop.cost_ns("backend", "boundary") for loop in training]
         events["boundary/torch"] = training[0].events("backend")
+    totals = {key: mean_of(of_programs) for key, of_programs in programs.items()}
+    if training:
+        # Other libraries are called in trainings too, but maybe in loops as tight as that of the standard library.
+        both = mean_of([*programs["boundary/torch"], *programs["boundary"]])
+        totals["boundary"] = replace(both, mean=totals["boundary/torch"].mean)
     costs = {}
     for key, total in totals.items():
         kind = key.partition("@")[0].partition("/")[0]
         records, share = kinds[kind].records_ns(kind), kinds[kind].share_inside(kind)
-        rest = (total - records).bounds()
+        inside, outside, rest = (
+            part.in_another_program(len(programs[key])).bounds()
+            for part in (records * share, records * (1 - share), total - records)
+        )
         # CUPTI makes its own records of a call between the two callbacks that ours are made in.
         rest_inside, rest_outside = (rest, ZERO) if kind == "cuda" else (ZERO, rest)
-        costs[key] = Cost(
-            (records * share).bounds(), (records * (1 - share)).bounds(), rest_outside, events[key].total(kind),
-            rest_inside,
-        )  # fmt: skip
+        costs[key] = Cost(inside, outside, rest_outside, events[key].total(kind), rest_inside)
     return costs
 
 

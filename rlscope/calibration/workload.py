@@ -209,22 +209,26 @@ def network(*widths: int) -> Any:
     return torch.nn.Sequential(*layers[:-1])
 
 
-def stable_baselines3(tick: Tick) -> None:
-    """PPO of Stable-Baselines3 on CartPole. A burst is 32 steps, in every fourth with an update."""
-    import torch
-    from stable_baselines3 import PPO
-    from stable_baselines3.common.callbacks import BaseCallback
+def stable_baselines3(algorithm: str, environment: str, steps: int, **settings: Any) -> Program:
+    """Training by an algorithm of Stable-Baselines3 with these settings. A burst is so many steps of it."""
 
-    torch.set_num_threads(1)
+    def program(tick: Tick) -> None:
+        import stable_baselines3
+        import torch
+        from stable_baselines3.common.callbacks import BaseCallback
 
-    class Ticking(BaseCallback):
-        def _on_step(self) -> bool:
-            if self.n_calls % 32 == 0:
-                tick()
-            return True
+        torch.set_num_threads(1)
 
-    model = PPO("MlpPolicy", "CartPole-v1", n_steps=128, batch_size=64, n_epochs=4, seed=1, device="cpu")
-    model.learn(sys.maxsize, callback=Ticking())
+        class Ticking(BaseCallback):
+            def _on_step(self) -> bool:
+                if self.n_calls % steps == 0:
+                    tick()
+                return True
+
+        learner = getattr(stable_baselines3, algorithm)("MlpPolicy", environment, seed=1, device="cpu", **settings)
+        learner.learn(10**12, callback=Ticking())
+
+    return program
 
 
 def gpu_training_script(tick: Tick) -> None:
@@ -247,6 +251,10 @@ def why_no_gpu() -> str:
 
 #: The twin that is not recorded.
 OFF = "off"
+#: How trainings are recorded.
+TRAINING = {OFF: Twin(), "operations": Twin(OPERATIONS), "backend": Twin(BACKEND)}
+#: The loops of one library.
+STABLE_BASELINES3 = ON_POLICY, OFF_POLICY = ("stable_baselines3 on-policy", "stable_baselines3 off-policy")
 LOOPS = {
     "gpu": Loop(
         gpu_training_script,
@@ -257,7 +265,7 @@ LOOPS = {
         has_device=True,
     ),
     "annotations": Loop(
-        annotated_python, {OFF: Twin(), "on": Twin(ANNOTATIONS), "many": Twin(ANNOTATIONS, MANY)}, share=0.07
+        annotated_python, {OFF: Twin(), "on": Twin(ANNOTATIONS), "many": Twin(ANNOTATIONS, MANY)}, share=0.06
     ),
     "standard library": Loop(
         standard_library,
@@ -266,23 +274,24 @@ LOOPS = {
             "on": Twin(ANNOTATIONS, prepare=wrap_standard_library),
             "many": Twin(ANNOTATIONS, MANY, wrap_standard_library),
         },
-        share=0.07,
+        share=0.06,
     ),
     "environment": Loop(
-        environment_steps, {OFF: Twin(), "operations": Twin(OPERATIONS)}, share=0.10, imports=("gymnasium", "numpy")
+        environment_steps, {OFF: Twin(), "operations": Twin(OPERATIONS)}, share=0.08, imports=("gymnasium", "numpy")
     ),
-    "script": Loop(
-        training_script,
-        {OFF: Twin(), "operations": Twin(OPERATIONS), "backend": Twin(BACKEND)},
-        share=0.38,
-        imports=("gymnasium", "torch", "torch._dynamo"),
-    ),
-    "stable_baselines3": Loop(
-        stable_baselines3,
-        {OFF: Twin(), "operations": Twin(OPERATIONS), "backend": Twin(BACKEND)},
-        share=0.38,
+    "script": Loop(training_script, TRAINING, share=0.26, imports=("gymnasium", "torch", "torch._dynamo")),
+    ON_POLICY: Loop(
+        stable_baselines3("PPO", "CartPole-v1", 32, n_steps=128, batch_size=64, n_epochs=4),
+        TRAINING,
+        share=0.27,
         imports=("gymnasium", "torch", "torch._dynamo", "stable_baselines3"),
         cycle=4,
+    ),
+    OFF_POLICY: Loop(
+        stable_baselines3("DQN", "CartPole-v1", 32, exploration_initial_eps=0.05),
+        TRAINING,
+        share=0.27,
+        imports=("gymnasium", "torch", "torch._dynamo", "stable_baselines3"),
     ),
 }
 

@@ -1,13 +1,9 @@
 """Random traces: the C++ sweep equals its slow twin, and corrected times and their intervals hold the truth."""
 
-import math
 import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from trace_builder import (
@@ -30,11 +26,9 @@ from trace_builder import (
 )
 from twin_sweep import Twin, as_dicts, sweep_twin
 
-from rlscope.analysis.correction import NS_PER_S, PARTS_PER_TICK, Z95, Bounds, CorrectedProcess, Correction, Cost
-from rlscope.analysis.sweep import sweep_trace
+from rlscope.analysis.correction import PARTS_PER_TICK, Bounds, Cost
 from rlscope.model import Category, DeviceWork, NameKind
 from rlscope.trace import format as fmt
-from rlscope.trace.reader import open_trace
 
 OPERATIONS = ("training_loop", "simulation", "inference", "backpropagation", "step", "(none)")
 CHOICES = (*("boundary",) * 3, *("end",) * 3, "operation", "phase", "chunk", "progress", "blocked", "task")
@@ -203,63 +197,6 @@ def test_injected_overhead_is_removed(
     difference = {row: corrected.get(row, 0) - before.get(row, 0) for row in {*corrected, *before}}
     assert all(ticks >= 0 for ticks in difference.values())
     assert sum(difference.values()) == after["uncorrectable"][1]
-
-
-# The cost of few events is off most by chance, that of many by how programs differ; in between by both.
-@pytest.mark.parametrize(("events", "amplification"), [(25, 1), (100, 1), (400, 1), (100, 4)])
-def test_intervals_hold_the_truth(events: int, amplification: int, tmp_path: Path) -> None:
-    """Of the wall times of 200 simulated programs, at least nine in ten; but not all, as endless intervals would."""
-    random = np.random.default_rng(events * amplification)
-    held = 0
-    for trial in range(200):
-        calibrated = calibrate(random)
-        script, truth = slowed_program(events, amplification, random)
-        write_script(script, tmp_path / str(trial))
-        (process,) = sweep_trace(open_trace(tmp_path / str(trial)), correction=calibrated).processes
-        wall = CorrectedProcess(process.found, process.file.clock, calibrated.of_process((), amplification)).wall
-        held += wall.low_s <= truth <= wall.high_s
-    assert 180 <= held < 200
-
-
-#: In ns, the cost of an event: of its records inside and outside, and all else.
-PARTS = np.array([200.0, 100.0, 200.0])
-#: One standard deviation, by which costs are more or less in one program than in another.
-SPREAD = 0.1
-
-
-def cost_in_a_program(random: np.random.Generator) -> npt.NDArray[np.float64]:
-    """The mean cost of its events, in parts."""
-    return PARTS * (1 + SPREAD * random.standard_normal())
-
-
-def skewed(random: np.random.Generator, events: int) -> npt.NDArray[np.float64]:
-    """How many times the mean each event costs: with a standard deviation of 1, one in a hundred 5 times or more."""
-    return random.lognormal(-math.log(2) / 2, math.sqrt(math.log(2)), events)
-
-
-def calibrate(random: np.random.Generator) -> Correction:
-    """From 1000 events in each of 20 programs: the mean, and between which ends another program's lies."""
-    means = np.array([cost_in_a_program(random) * skewed(random, 1000).mean() for _ in range(20)])
-    middle, off = means.mean(axis=0), Z95 * means.std(axis=0, ddof=1) * math.sqrt(1 + 1 / len(means))
-    parts = [Bounds(*part) for part in np.transpose([middle - off, middle, middle + off])]
-    return Correction({"boundary": Cost(*parts, events=means.size)}, "a simulation", {})
-
-
-def slowed_program(events: int, amplification: int, random: np.random.Generator) -> tuple[ProcessScript, float]:
-    """A recorded program that calls so often, and how many seconds it would have taken unrecorded."""
-    inside, outside, rest = cost_in_a_program(random)
-    thread = ThreadScript(0, 0)
-    now, added = 0, 0.0
-    for times in skewed(random, events):
-        now += 20_000
-        thread.statements.append(boundary(now + round(added), Category.BACKEND))
-        now += 10_000
-        added += times * amplification * inside
-        thread.statements.append(End(now + round(added)))
-        added += times * (amplification * outside + rest)
-    now += 50_000
-    stop = now + round(added)
-    return ProcessScript(stop=stop, threads=[thread], amplification=amplification), now / NS_PER_S
 
 
 @given(st.integers(9, 40), st.randoms(use_true_random=False))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from known_loops import EVENTS, lengths_of, loop_found, write_twin
 
 from rlscope import _native
 from rlscope._analysis import sweep
@@ -26,9 +27,8 @@ from rlscope.calibration.calibration import (
     this_environment,
     to_record_with,
 )
-from rlscope.calibration.twins import MEASURED, SETTLING
-from rlscope.calibration.workload import LOOPS, SWAPS, Measured
-from rlscope.calibration.workload import SETTLING as SETTLING_BURSTS
+from rlscope.calibration.twins import MEASURED
+from rlscope.calibration.workload import LOOPS, Measured
 from rlscope.cli.analyze import analyze as analyze_verb
 from rlscope.cli.calibrate import calibrate as calibrate_verb
 from rlscope.cli.correction import correction_lines
@@ -81,7 +81,8 @@ def test_a_calibration_comes_back_as_it_was_written(own_cache: Path) -> None:
     [
         ("", "it is not JSON"),
         ("[]", "a calibration is to be a JSON object"),
-        ({"schema": 1}, "of the field schema, 2 was expected, 1 was found"),
+        ({"schema": 4}, "of the field schema, 3 was expected, 4 was found"),
+        ({"schema": 2}, "a calibration of schema 3 was expected, 2 was found, whose intervals are too narrow"),
         ({"made_at": None}, "of the field made_at, a value of the kind str was expected, None was found"),
         ({"made_on": {"cpu": "a cpu"}}, "of the field made_on.cores, a value of the kind int was expected"),
         ({"costs": {"boundary": 3}}, "costs.boundary. is to be a JSON object"),
@@ -154,6 +155,23 @@ def test_a_trace_keeps_the_calibration_it_was_recorded_with(own_cache: Path) -> 
     assert found.costs == CALIBRATION.costs and found.source.startswith(
         "recorded with the trace, calibrated 2026-01-02"
     )
+
+
+def test_an_old_calibration_in_a_trace_gives_way_to_the_users_own(own_cache: Path) -> None:
+    kept = json.loads(json.dumps(CALIBRATION.to_json_dict())) | {"schema": 2}
+    found = of_trace(MANIFEST | {"calibration": kept}, "monotonic")
+    assert isinstance(found, str) and "the calibration in the trace: a calibration of schema 3 was expected" in found
+    assert "run `rlscope calibrate` again" in found and "\n" not in found
+    save(CALIBRATION, own_cache)
+    found = of_trace(MANIFEST | {"calibration": kept}, "monotonic")
+    assert isinstance(found, Correction) and "this user's calibration" in found.source
+
+
+def test_the_kept_calibration_of_a_gpu_is_old() -> None:
+    """It was made before intervals held how much programs differ."""
+    kept = Path(__file__).parents[1] / "gpu" / "results" / "overhead_correction" / "calibration.json"
+    with pytest.raises(UsageError, match=r"schema 3 was expected, 2 was found.*; run `rlscope calibrate` again"):
+        load(kept)
 
 
 @pytest.fixture
@@ -327,49 +345,6 @@ def test_verbs_say_what_was_removed_or_why_not(trace: Path, tmp_path: Path, own_
 
 
 # ---- measuring
-
-EVENTS = 1000  # of a burst
-
-
-def lengths_of(random: np.random.Generator, added_ns: dict[str, float], bursts: int = 400) -> dict[str, list[int]]:
-    """Bursts with EVENTS events of these costs, on a machine that drifts and is noisy."""
-    drift = 1e7 * (1 + 0.2 * np.sin(np.arange(bursts) / 7))
-    lengths = {"off": drift + random.normal(0, 5e4, size=bursts)}
-    for twin, added in added_ns.items():
-        lengths[twin] = drift + EVENTS * added + random.normal(0, 5e4, size=bursts)
-    return {twin: each.astype(int).tolist() for twin, each in lengths.items()}
-
-
-def write_twin(directory: Path, names: dict[str, int], inside: int = 100, outside: int = 50) -> None:
-    """A trace of one settling and then measured bursts, with so many operations or calls of each name in all."""
-    writer = TraceWriter(directory)
-    process = writer.process()
-    thread = process.thread()
-    ticks = 0
-    thread.begin_phase(ticks, SETTLING)
-    thread.end(ticks)
-    thread.begin_phase(ticks, MEASURED)
-    for name, count in names.items():
-        for _ in range(count):
-            ticks += outside
-            if "." in name:
-                thread.begin_boundary(ticks, Category.BACKEND, name)
-            else:
-                thread.begin_operation(ticks, name)
-            ticks += inside
-            thread.end(ticks)
-    thread.end(ticks)
-    process.stop(ticks)
-    writer.write(MANIFEST)
-
-
-def loop_found(directory: Path, lengths: dict[str, list[int]], twins: dict[str, Any]) -> measure.LoopFound:
-    """Whose twins recorded events of these names, so many of each in a burst."""
-    bursts = len(lengths["off"]) + SETTLING_BURSTS * SWAPS * len(lengths)
-    for twin, (names, inside, outside) in twins.items():
-        counts = {name: count * bursts for name, count in names.items()}
-        write_twin(directory / twin, counts, inside, outside)
-    return measure.LoopFound(Measured(lengths_ns=lengths), directory)
 
 
 def test_costs_of_loops_that_are_known(tmp_path: Path) -> None:

@@ -17,12 +17,7 @@ from rlscope.trace.reader import open_trace
 ANNOTATIONS = RecordConfig(layers=(), auto=False)
 
 
-@pytest.fixture(autouse=True)
-def processors() -> object:
-    """Twins keep to one processor; the tests after these shall not."""
-    own = os.sched_getaffinity(0)
-    yield
-    os.sched_setaffinity(0, own)
+pytestmark = pytest.mark.usefixtures("processors")
 
 
 def operations(tick: Tick) -> None:
