@@ -1,7 +1,7 @@
 from collections.abc import Callable, Container
 from os import PathLike
 from types import TracebackType
-from typing import TypedDict, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 _Function = TypeVar("_Function", bound=Callable[..., object])
 
@@ -21,6 +21,22 @@ class Scope:
     ) -> None: ...
     def __call__(self, function: _Function) -> _Function: ...
 
+class Hooked:
+    def __init__(
+        self,
+        function: Callable[..., object],
+        scopes: tuple[Scope, ...],
+        before: Callable[[Any], object] | None = None,
+        after: Callable[[Any], object] | None = None,
+        running: set[int] = ...,
+        /,
+    ) -> None: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+class Inherited:
+    def __init__(self, owner: type, name: str, wrap: Callable[[Any], object], /) -> None: ...
+
+def watch_subclasses(owners: dict[type, Any], callback: Callable[[type], object] | None, /) -> None: ...
 def operation(name: str, /) -> Scope: ...
 def phase(name: str, /) -> Scope: ...
 def joining_stage(name: str, /) -> Scope: ...

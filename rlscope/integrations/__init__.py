@@ -5,6 +5,7 @@ Other profilers that a program may use on itself have such a file too: they get 
 
 from rlscope.integrations import (
     ale,
+    cloudpickle,
     dm_control,
     gym,
     gymnasium,
@@ -40,5 +41,6 @@ HOOKS: tuple[FunctionHook | MethodHook | WrapperHook, ...] = (
     *ray.HOOKS,
     *rllib.HOOKS,
     *ranges.HOOKS,
+    *cloudpickle.HOOKS,
 )
 PROFILERS: tuple[ProfilerHook, ...] = (torch_profiler.PROFILER, jax_profiler.PROFILER)

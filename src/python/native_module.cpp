@@ -7,6 +7,7 @@
 #include "built_classes.h"
 #include "collector.h"
 #include "compiled_calls.h"
+#include "hooked.h"
 #include "interception.h"
 #include "network_calls.h"
 #include "scope.h"
@@ -164,7 +165,7 @@ PyMODINIT_FUNC PyInit__native() {
   PyObject* module = PyModule_Create(&rlscope::definition);
   if (module && (!rlscope::add_scopes(module) || !rlscope::add_interception(module) ||
                  !rlscope::add_compiled_calls(module) || !rlscope::add_network_calls(module) ||
-                 !rlscope::add_built_classes(module))) {
+                 !rlscope::add_built_classes(module) || !rlscope::add_hooked(module))) {
     Py_CLEAR(module);
   }
   return module;
