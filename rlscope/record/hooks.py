@@ -11,8 +11,10 @@ from typing import Any
 from rlscope import _native
 from rlscope._native import Hooked, Inherited
 from rlscope.model import STAGES, Category
-from rlscope.record.boundary import Loader, Maker, intercept_generated, resolve
+from rlscope.record.boundary import Loader, Maker, intercept_generated
 from rlscope.record.decorator import scoped
+from rlscope.record.native_names import resolve
+from rlscope.record.replacements import Replacements
 from rlscope.record.tracing import noting
 
 Notice = Callable[[Any], None]
@@ -140,11 +142,11 @@ def tell_of_class(cls: type) -> None:
             callback(cls)
 
 
-class Hooks:
-    """What has been replaced, so that it can be put back."""
+class Hooks(Replacements):
+    """What has been replaced in libraries, so that it can be put back."""
 
     def __init__(self) -> None:
-        self._replaced: list[tuple[Any, str, Any, Any]] = []
+        super().__init__()
         self._watching: list[tuple[type, Callable[[type], None]]] = []
         self._running: dict[MethodHook, set[int]] = {}
         self._made: dict[Callable[..., Any], MethodHook] = {}
@@ -156,7 +158,7 @@ class Hooks:
         if isinstance(hook, FunctionHook):
             function = vars(module).get(hook.name)
             if callable(function):
-                self._replace(module, hook.name, function, in_operations(function, hook))
+                self.put(module, hook.name, function, in_operations(function, hook))
             return
         if isinstance(hook, WrapperHook):
             self._wrap(hook, module)
@@ -174,7 +176,7 @@ class Hooks:
         recorded = in_operations(function, hook)
         for module in [module for module in sys.modules.values() if isinstance(module, types.ModuleType)]:
             for name in [name for name, value in vars(module).items() if value is function]:
-                self._replace(module, name, function, recorded)
+                self.put(module, name, function, recorded)
 
     def mark_callback(self, module: types.ModuleType, owner: str, name: str) -> None:
         """Counts what runs inside a method that native code calls, of a class or a subclass, as Python."""
@@ -185,7 +187,7 @@ class Hooks:
         def mark(cls: type) -> None:
             method = vars(cls).get(name)
             if isinstance(method, types.FunctionType):
-                self._replace(cls, name, method, Hooked(method, (_native.callback(full_name(method)),)))
+                self.put(cls, name, method, Hooked(method, (_native.callback(full_name(method)),)))
 
         self.on_subclasses(target, mark)
 
@@ -211,7 +213,7 @@ class Hooks:
             given = map(as_callback, args[of_caller:])
             return function(*args[:of_caller], *given, **{key: as_callback(value) for key, value in kwargs.items()})
 
-        self._replace(target, name, function, taking)
+        self.put(target, name, function, taking)
 
     def intercept_made(self, module: types.ModuleType, maker: Maker, category: Category) -> None:
         """Counts calls of what a function makes, and has made before, as crossings."""
@@ -229,7 +231,7 @@ class Hooks:
         for known in gc.get_objects():
             if type(known) is kind:
                 _native.intercept_compiled(known, f"{maker.label}({getattr(known, '__name__', '?')})", category)
-        self._replace(module, maker.function, make, functools.wraps(make)(making))
+        self.put(module, maker.function, make, functools.wraps(make)(making))
 
     def intercept_loaded(self, module: types.ModuleType, loader: Loader, category: Category) -> None:
         """Counts calls of what is native in generated modules, also in those that were loaded before, as crossings."""
@@ -244,7 +246,7 @@ class Hooks:
 
         for known in getattr(holder, loader.loaded[1], ()):
             intercept_generated(known, loader.label, category)
-        self._replace(module, loader.function, load, functools.wraps(load)(loading))
+        self.put(module, loader.function, load, functools.wraps(load)(loading))
 
     def lend_cupti(self, module: types.ModuleType, hook: ProfilerHook) -> None:
         """Lets another profiler have CUPTI from when it starts until it has stopped."""
@@ -253,8 +255,8 @@ class Hooks:
             for names, wrap in ((takes, self._taking), (returns, self._returning)):
                 for name in names:
                     function = vars(module)[name]
-                    original = self._original_of(function)  # the module imported it after it was replaced
-                    self._replace(module, name, original or function, function if original else wrap(function, hook))
+                    original = self.original_of(function)  # the module imported it after it was replaced
+                    self.put(module, name, original or function, function if original else wrap(function, hook))
 
     def on_subclasses(self, owner: type, callback: Callable[[type], None]) -> None:
         """Calls `callback` with `owner`, each of its subclasses and each one that is made later."""
@@ -264,24 +266,12 @@ class Hooks:
         for subclass in [owner, *_all_subclasses(owner)]:
             callback(subclass)
 
-    def replace(self, owner: type, name: str, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
-        """Puts `wrap(method)` in the place of a method of `owner`."""
-        method = vars(owner)[name]
-        self._replace(owner, name, method, wrap(method))
-
     def restore(self) -> None:
         """Puts everything back, unless somebody else has replaced it since."""
-        for target, name, original, replacement in reversed(self._replaced):
-            if vars(target).get(name) is not replacement:
-                continue
-            if original is None:
-                delattr(target, name)
-            else:
-                setattr(target, name, original)
+        super().restore()
         for take, given in self._registered:
             take(given)
         self._registered.clear()
-        self._replaced.clear()
         self._made.clear()
         for owner, callback in self._watching:
             _watchers[owner].remove(callback)
@@ -321,19 +311,12 @@ class Hooks:
             self._holder = None
             _native.reattach_cupti()
 
-    def _original_of(self, function: Any) -> Any | None:
-        return next((original for _, _, original, replacement in self._replaced if replacement is function), None)
-
-    def _replace(self, target: Any, name: str, original: Any, replacement: Any) -> None:
-        setattr(target, name, replacement)
-        self._replaced.append((target, name, original, replacement))
-
     def _wrap(self, hook: WrapperHook, module: types.ModuleType) -> None:
         *owner, name = hook.path
         target = vars(module).get(owner[0]) if owner else module
         function = vars(target).get(name) if target is not None else None
         if callable(function):
-            self._replace(target, name, function, functools.wraps(function)(hook.wrap(function)))
+            self.put(target, name, function, functools.wraps(function)(hook.wrap(function)))
 
     def _hook_method(self, cls: type, owner: type, hook: MethodHook) -> None:
         holder = next((base for base in cls.__mro__ if hook.name in vars(base)), None)
@@ -344,10 +327,10 @@ class Hooks:
         if wrapper is method:
             return
         if holder is cls:
-            self._replace(cls, hook.name, method, wrapper)
+            self.put(cls, hook.name, method, wrapper)
         elif not isinstance(method, staticmethod | classmethod) and (cls is owner or owner not in holder.__mro__):
             inherited = Inherited(cls, hook.name, functools.partial(self._wrapper, hook))
-            self._replace(cls, hook.name, None, inherited)  # of nn.Module, say, or a mixin, where nothing is hooked
+            self.put(cls, hook.name, None, inherited)  # of nn.Module, say, or a mixin, where nothing is hooked
 
     def _wrapper(self, hook: MethodHook, method: Any) -> Any:
         """What stands in the place of a method; the method itself where that is to be left alone."""
