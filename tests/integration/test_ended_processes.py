@@ -1,5 +1,6 @@
 """Workers that their parent ends have lost nothing; of others that were killed nobody knows."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -20,9 +21,10 @@ def test_workers_that_nobody_closed_are_complete(method: str, tmp_path: Path) ->
         assert worker["complete"]
         assert recording.sweep_of(worker["process"])["events"]["operation"] == 5
         assert recording.sweep_of(worker["process"])["why"]  # its own file does not know
-    shown = " ".join(rlscope("inspect", recording.trace).stdout.split())
-    assert shown.count(f"ended by process {main['pid']} (SIGTERM)") == 2
-    assert "complete: nothing is known to be missing" in shown
+    inspected = json.loads(rlscope("inspect", recording.trace, "--json").stdout)
+    said = [process["ended"] for process in inspected["processes"] if process["process"] != main["process"]]
+    assert said.count(f"ended by process {main['pid']} (SIGTERM)") == 2
+    assert (inspected["complete"], inspected["why"]) == (True, [])
 
 
 @pytest.mark.parametrize(("how", "missing"), [("unknown", 2), ("survived", 1)])

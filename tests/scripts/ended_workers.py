@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 
-
 #: Open until the workers have been ended: one that is closed would let its worker end by itself.
 ends = []
 
