@@ -16,7 +16,7 @@ from experiments.statistics import CONFIDENCE_PERCENT, FEWEST, ITERATIONS, RUNS,
 from rlscope.analysis.breakdown import make_analysis
 from rlscope.analysis.correction import Z95, ZERO, Bounds, Correction
 from rlscope.analysis.sweep import own_correction, sweep_trace
-from rlscope.boundaries import BOUNDARIES
+from rlscope.boundaries.libraries import BOUNDARIES
 from rlscope.calibration.twins import MEASURED
 from rlscope.errors import IncompleteTraceError
 from rlscope.model import Category

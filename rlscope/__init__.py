@@ -5,8 +5,20 @@ With nothing recording, everything here does nothing at a cost of some tens of n
 
 from rlscope import errors
 from rlscope._native import operation, phase
-from rlscope.record.profile import profile, wrap_module
 from rlscope.record.progress import report_progress
 from rlscope.version import __version__
 
 __all__ = ["__version__", "errors", "operation", "phase", "profile", "report_progress", "wrap_module"]
+
+TYPE_CHECKING = False  # as `typing` has it, whose import takes longer than all of this
+if TYPE_CHECKING:
+    from rlscope.record.profile import profile, wrap_module
+
+
+def __getattr__(name: str) -> object:
+    """What most programs do not use is imported when it is asked for."""
+    if name in ("profile", "wrap_module"):
+        from rlscope.record import profile as used
+
+        return getattr(used, name)
+    raise AttributeError(f"module 'rlscope' has no attribute {name!r}")

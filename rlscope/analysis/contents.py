@@ -177,8 +177,8 @@ def _process_row(process: ProcessSweep, origin_ns: int, pids: set[tuple[bytes, i
         ended = f"unknown reason {header.end_reason}"
     parent_pid = header.parent_pid if (header.boot_id, header.parent_pid) in pids else None
     return (
-        process.name, header.pid, parent_pid, process.role,
-        (process.start_ns - origin_ns) / NS_PER_S, (process.end_ns - origin_ns) / NS_PER_S, ended, found["complete"],
+        process.name, header.pid, parent_pid, process.role, (process.start_ns - origin_ns) / NS_PER_S,
+        (process.end_ns - origin_ns) / NS_PER_S, process.ended_by or ended, found["complete"],
         *counts, sum(counts), process.file.file_bytes, found["dropped_records"], found["dropped_device_records"],
         found["misnested_operations"], found["unresolved_launches"],
         process.length_ns(found["overhead_ticks"]) / NS_PER_S,

@@ -6,11 +6,13 @@ import os
 from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rlscope._analysis import properties, sweep
 from rlscope.analysis.correction import Correction
+from rlscope.analysis.ends import NOT_COMPLETED, end_of, noted_ends
 from rlscope.analysis.machines import Machine, place_machines, why_misplaced
 from rlscope.errors import TraceError, TraceFormatError
 from rlscope.model import GpuAttribution
@@ -28,12 +30,13 @@ MOST_AMPLIFICATION = 1000
 
 @dataclass(frozen=True)
 class ProcessSweep:
-    """One process: its file, a name that is unique in the trace, its role, and what the sweep found."""
+    """One process: its file, a name that is unique in the trace, its role, what the sweep found, and who ended it."""
 
     file: ProcessFile
     name: str
     role: str
     found: SweepDict
+    ended_by: str = ""  # another process of the run, which noted it; nothing is missing then
 
     @property
     def start_ns(self) -> int:
@@ -84,7 +87,7 @@ def sweep_trace(
         TraceFormatError: a file is damaged, and `recover` is off or nothing of the file can be used.
     """
 
-    def sweep_one(file: ProcessFile) -> SweepDict | TraceFormatError:
+    def sweep_file(file: ProcessFile) -> SweepDict | TraceFormatError:
         try:
             costs = None
             if correction is not None:
@@ -103,17 +106,38 @@ def sweep_trace(
             return error
         except OSError as error:
             raise TraceError(f"a process file could not be read: {error}; make it readable") from error
-        finally:
-            on_process()
         found["why"] += _missing_gpu_work(file, found)
         found["complete"] = not found["why"]
         return found
+
+    def sweep_one(file: ProcessFile) -> SweepDict | TraceFormatError:
+        try:
+            return sweep_file(file)
+        finally:
+            on_process()
 
     with ThreadPoolExecutor(min(os.cpu_count() or 1, len(trace.processes))) as pool:
         results = list(pool.map(sweep_one, trace.processes))
     why = list(trace.why)
     swept = []
-    for file, found in zip(trace.processes, results, strict=True):
+    pairs = list(zip(trace.processes, results, strict=True))
+    ends = [
+        end
+        for file, found in pairs
+        if not isinstance(found, TraceFormatError)
+        for end in noted_ends(file, found["properties"])
+    ]
+    ended_by: dict[Path, str] = {}
+    for file, found in pairs:
+        end = end_of(file, found, ends) if ends and not isinstance(found, TraceFormatError) else None
+        if end is not None and not isinstance(found, TraceFormatError):
+            # Once more, up to the end that is known now.
+            file = replace(file, limit_ticks=max(file.clock.ticks_at(end.monotonic_ns), found["end_ticks"]))
+            found = sweep_file(file)
+            ended_by[file.path] = end.by
+            if not isinstance(found, TraceFormatError):
+                found["why"].remove(NOT_COMPLETED)
+                found["complete"] = not found["why"]
         if isinstance(found, TraceFormatError):
             why.append(str(found))
             continue
@@ -127,7 +151,8 @@ def sweep_trace(
     why += why_misplaced(machines)
     names = _unique_names(swept)
     processes = tuple(
-        ProcessSweep(file, name, _role(file, found), found) for (file, found), name in zip(swept, names, strict=True)
+        ProcessSweep(file, name, _role(file, found), found, ended_by.get(file.path, ""))
+        for (file, found), name in zip(swept, names, strict=True)
     )
     return TraceSweep(trace, processes, tuple(machines), tuple(why), correction)
 

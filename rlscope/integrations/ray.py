@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from rlscope import _native
-from rlscope.record.decorator import scoped
 from rlscope.record.hooks import WrapperHook
 
 MANAGER = ("ray._private.function_manager", "FunctionActorManager")
@@ -50,7 +49,7 @@ def _as_task(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         return _in_turns(function, scope)
     if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
         return function  # runs on a thread of its own, which waits in no call of Ray
-    return scoped(function, scope)
+    return _native.Hooked(function, (scope,))
 
 
 def _in_turns(function: Callable[..., Iterator[Any]], scope: _native.Scope) -> Callable[..., Iterator[Any]]:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from rlscope import _native
-from rlscope.record.decorator import scoped
 from rlscope.record.hooks import WrapperHook, scope_of
 from rlscope.record.tracing import noted_operations, noting
 
@@ -33,7 +32,7 @@ def _keeping_operations(make: Callable[..., Any]) -> Callable[..., Any]:
         compiled, operations = make(context, function), noted_operations(function)
         if not operations:
             return compiled
-        return noting(compiled, scoped(compiled, *map(scope_of, operations)), operations)
+        return noting(compiled, _native.Hooked(compiled, tuple(map(scope_of, operations))), operations)
 
     return compiling
 

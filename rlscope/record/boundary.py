@@ -3,11 +3,11 @@
 import types
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 from rlscope import _native
 from rlscope.model import Category
+from rlscope.record.native_names import intercept_named, resolve, unwrapped
 
 #: One PyMethodDef serves the `__new__` of every built-in type, and CPython compares its pointer.
 NEVER = frozenset({"__new__", "__init_subclass__", "__subclasshook__", "__class_getitem__"})
@@ -86,40 +86,6 @@ class Boundary:
     callback_takers: tuple[tuple[str, ...], ...] = ()
 
 
-def resolve(dotted: str) -> Any | None:
-    """The object behind a dotted name, None where this version of the library has no such thing.
-
-    A part that ends in `()` stands for the type of what calling it returns, where the type itself has no public name.
-    """
-    parts = dotted.split(".")
-    for split in range(len(parts), 0, -1):
-        try:
-            found: Any = import_module(".".join(parts[:split]))
-        except ImportError:
-            continue
-        for attribute in parts[split:]:
-            name = attribute.removesuffix("()")
-            # From the type's own dictionary, so that methods come as descriptors and nothing is bound.
-            found = vars(found).get(name) if isinstance(found, type) else getattr(found, name, None)
-            if found is None:
-                return None
-            if name != attribute:
-                found = type(found())
-        return unwrapped(found)
-    return None
-
-
-def unwrapped(function: Any) -> Any:
-    """The function inside a staticmethod, classmethod or instancemethod object."""
-    return getattr(function, "__func__", function) if not isinstance(function, types.MethodType) else function
-
-
-def full_name(dotted: str, function: Any) -> str:
-    """The name under which a function is recorded: where its type says it lives, else where it was found."""
-    owner = getattr(function, "__objclass__", None)
-    return f"{owner.__module__}.{owner.__qualname__}.{function.__name__}" if owner else dotted
-
-
 def native_functions(container: Any) -> Iterator[tuple[str, Any]]:
     """Names and objects of the native functions in the container's own dictionary (never inherited ones)."""
     is_plain = isinstance(container, type | types.ModuleType)
@@ -161,10 +127,7 @@ def intercept(boundary: Boundary) -> int:
         container = resolve(dotted)
         if container is not None:
             count += intercept_container(dotted, container, boundary.category, boundary.not_crossings)
-    for dotted in boundary.functions:
-        function = resolve(dotted)
-        if function is not None:
-            count += _native.intercept(function, full_name(dotted, function), boundary.category)
+    count += intercept_named(boundary.functions, boundary.category)
     for owners, intercept_type, name in (
         (boundary.buffers, _native.intercept_buffers, "__buffer__"),
         (boundary.constructed, _native.intercept_construction, "__init__"),

@@ -1,17 +1,15 @@
 """Starts the recording of a process that was started inside a recorded run."""
 
 import os
-from pathlib import Path
 
-from rlscope.errors import RLScopeError
 from rlscope.record import recorder
 from rlscope.record.config import TRACE_VARIABLE, RecordConfig
 
 
 def start_in_child() -> None:
     """Records this process as the trace's configuration says. The program goes on where that cannot be done."""
-    directory = Path(os.environ[TRACE_VARIABLE])
+    directory = os.environ[TRACE_VARIABLE]
     try:
         recorder.activate(directory, RecordConfig.load(directory))
-    except (OSError, ValueError, RLScopeError) as error:
+    except Exception as error:  # whatever lies in that directory, the program is not to end by it
         recorder.give_up(directory, error)

@@ -1,11 +1,12 @@
-"""What to record: one frozen dataclass, kept as config.json in the trace so that every process obeys it."""
+"""What to record, kept as config.json in the trace so that every process obeys it."""
 
-import dataclasses
-import json
-from dataclasses import dataclass
-from pathlib import Path
+from __future__ import annotations
 
-from rlscope.trace.manifest import write_in_one_step
+from rlscope.record import small_json
+
+TYPE_CHECKING = False  # as `typing` has it, whose import takes longer than all of this
+if TYPE_CHECKING:
+    from pathlib import Path
 
 CONFIG_NAME = "config.json"
 HOW_TO_REPORT = "call rlscope.report_progress(timesteps=...) once per iteration of your loop"
@@ -14,8 +15,20 @@ TRACE_VARIABLE = "RLSCOPE_TRACE"
 LAYERS = ("simulator", "backend", "cuda", "wait")
 
 
-@dataclass(frozen=True)
-class ClockSource:
+class _Values:
+    """Those are equal that have equal attributes. No dataclass: every process would pay for that import."""
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(vars(self).values()))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(**{vars(self)!r})"
+
+
+class ClockSource(_Values):
     """Where a process on another machine asks what time it is where `rlscope record` runs.
 
     Attributes:
@@ -25,14 +38,14 @@ class ClockSource:
         token: 32 random hexadecimal digits; a question without them is not answered.
     """
 
-    boot_id: str
-    addresses: tuple[str, ...]
-    port: int
-    token: str
+    def __init__(self, boot_id: str, addresses: tuple[str, ...], port: int, token: str) -> None:
+        self.boot_id = boot_id
+        self.addresses = addresses
+        self.port = port
+        self.token = token
 
 
-@dataclass(frozen=True)
-class RecordConfig:
+class RecordConfig(_Values):
     """How a run is recorded.
 
     Attributes:
@@ -48,14 +61,25 @@ class RecordConfig:
         operations: What the user names, as `STAGE=module:function`.
     """
 
-    layers: tuple[str, ...] = LAYERS
-    auto: bool = True
-    delay_iterations: int = 0
-    max_iterations: int | None = None
-    max_seconds: float | None = None
-    clock: ClockSource | None = None
-    counters: tuple[str, ...] = ()
-    operations: tuple[str, ...] = ()
+    def __init__(
+        self,
+        layers: tuple[str, ...] = LAYERS,
+        auto: bool = True,
+        delay_iterations: int = 0,
+        max_iterations: int | None = None,
+        max_seconds: float | None = None,
+        clock: ClockSource | None = None,
+        counters: tuple[str, ...] = (),
+        operations: tuple[str, ...] = (),
+    ) -> None:
+        self.layers = layers
+        self.auto = auto
+        self.delay_iterations = delay_iterations
+        self.max_iterations = max_iterations
+        self.max_seconds = max_seconds
+        self.clock = clock
+        self.counters = counters
+        self.operations = operations
 
     @property
     def iteration_options(self) -> str:
@@ -65,15 +89,31 @@ class RecordConfig:
 
     def save(self, directory: Path) -> None:
         """Writes config.json into `directory`, in one step that no reader sees half of."""
-        write_in_one_step(directory / CONFIG_NAME, json.dumps(dataclasses.asdict(self), indent=2) + "\n")
+        import json
+
+        from rlscope.trace.manifest import write_in_one_step
+
+        text = json.dumps(self, default=vars, indent=2)
+        write_in_one_step(directory / CONFIG_NAME, text + "\n")
 
     @classmethod
-    def load(cls, directory: Path) -> "RecordConfig":
-        """Reads config.json of the trace in `directory`."""
-        values = json.loads((directory / CONFIG_NAME).read_text())
-        values["layers"] = tuple(values["layers"])
-        values["counters"] = tuple(values.get("counters", ()))
-        values["operations"] = tuple(values.get("operations", ()))
-        if (clock := values.get("clock")) is not None:
-            values["clock"] = ClockSource(**{**clock, "addresses": tuple(clock["addresses"])})
-        return cls(**values)
+    def load(cls, directory: str | Path) -> RecordConfig:
+        """Reads config.json of the trace in `directory`. What only another version knows is left out.
+
+        Raises:
+            OSError: it cannot be read.
+            ValueError: it is not what `save` wrote.
+        """
+        path = f"{directory}/{CONFIG_NAME}"
+        with open(path, encoding="utf-8") as file:
+            found = small_json.read(file.read())
+        config = cls()
+        try:
+            for name, value in found.items():
+                if name in vars(config):
+                    setattr(config, name, tuple(value) if isinstance(value, list) else value)
+            if config.clock is not None:
+                config.clock = ClockSource(**{**found["clock"], "addresses": tuple(found["clock"]["addresses"])})
+        except (AttributeError, KeyError, TypeError) as error:
+            raise ValueError(f"{path} was written by another version of rlscope: {error}") from error
+        return config

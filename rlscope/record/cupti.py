@@ -1,13 +1,18 @@
 """Whether CUPTI can be had, and the folders in which Python packages keep it; none of them is imported."""
 
+from __future__ import annotations
+
 import os
-import re
 import sys
-from collections.abc import Iterable
+
+TYPE_CHECKING = False  # as `typing` has it, whose import takes longer than all of this
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 #: Nsight Compute sets it for what it starts, and ends a program for which another library is injected.
 NSIGHT_COMPUTE_VARIABLE = "NV_TPS_LAUNCH_TOKEN"
-LIBRARY = re.compile(r"libcupti\.so\.(\d{1,3})$")
+LIBRARY = "libcupti.so."
+_LONGEST_VERSION = 3
 
 
 def cupti_directories(paths: Iterable[str] | None = None) -> str:
@@ -21,11 +26,18 @@ def cupti_directories(paths: Iterable[str] | None = None) -> str:
         packages = os.path.join(path or os.curdir, "nvidia")
         for package in _names(packages):
             directory = os.path.abspath(os.path.join(packages, package, "lib"))
-            versions = [int(match[1]) for name in _names(directory) if (match := LIBRARY.match(name))]
+            versions = [version for name in _names(directory) if (version := _version(name)) is not None]
             # A name that is no text, or holds the separator, cannot be handed on.
             if versions and ":" not in directory and directory.isprintable():
                 found[directory] = max(versions)
     return ":".join(sorted(found, key=lambda directory: -found[directory]))
+
+
+def _version(name: str) -> int | None:
+    """Of CUDA, if it is the name of a libcupti."""
+    version = name.removeprefix(LIBRARY)
+    is_version = version != name and version.isascii() and version.isdigit() and len(version) <= _LONGEST_VERSION
+    return int(version) if is_version else None
 
 
 def _names(directory: str) -> list[str]:

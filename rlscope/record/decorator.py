@@ -15,17 +15,14 @@ def scoped(function: Callable[..., Any], *scopes: Scope) -> Callable[..., Any]:
 
     A coroutine or generator function becomes another one of its kind, whose scopes are open while its body runs.
     """
-    if wrap := _wrapper_of_steps(function):
-        wrapped = function
-        for scope in reversed(scopes):
-            wrapped = functools.wraps(function)(wrap(wrapped, scope))
-        return wrapped
-    wrapper = _in_scope(function, *scopes) if len(scopes) == 1 else _in_scopes(function, *scopes)
-    wrapper = functools.wraps(function)(wrapper)
-    if isinstance(function, types.FunctionType):
+    wrap = _wrapper_of_steps(function) or _in_scope
+    wrapped = function
+    for scope in reversed(scopes):
+        wrapped = functools.wraps(function)(wrap(wrapped, scope))
+    if wrap is _in_scope and isinstance(function, types.FunctionType):
         with contextlib.suppress(TypeError, ValueError):  # inspect.getfullargspec does not look behind wrappers
-            wrapper.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
-    return wrapper
+            wrapped.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+    return wrapped
 
 
 def _wrapper_of_steps(function: Callable[..., Any]) -> Callable[[Callable[..., Any], Scope], Callable[..., Any]] | None:
@@ -46,14 +43,6 @@ def _in_scope(function: Callable[..., Any], scope: Scope) -> Callable[..., Any]:
             return function(*args, **kwargs)
 
     return in_scope
-
-
-def _in_scopes(function: Callable[..., Any], outer: Scope, inner: Scope) -> Callable[..., Any]:
-    def in_scopes(*args: Any, **kwargs: Any) -> Any:
-        with outer, inner:
-            return function(*args, **kwargs)
-
-    return in_scopes
 
 
 def _coroutine_in_scope(function: Callable[..., Any], scope: Scope) -> Callable[..., Any]:

@@ -2,7 +2,6 @@
 
 import functools
 import gc
-import inspect
 import sys
 import types
 from collections.abc import Callable
@@ -10,12 +9,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from rlscope import _native
+from rlscope._native import Hooked, Inherited
 from rlscope.model import STAGES, Category
-from rlscope.record.boundary import Loader, Maker, intercept_generated, resolve
+from rlscope.record.boundary import Loader, Maker, intercept_generated
 from rlscope.record.decorator import scoped
+from rlscope.record.native_names import resolve
+from rlscope.record.replacements import Replacements
 from rlscope.record.tracing import noting
 
 Notice = Callable[[Any], None]
+#: Flags of code, as `inspect` has them: of generators, coroutines, such made of generators, asynchronous generators.
+_IN_STEPS = 0x20 | 0x80 | 0x100 | 0x200
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,10 @@ class FunctionHook:
 
 @dataclass(frozen=True)
 class MethodHook:
-    """A method of a class and of all its subclasses that define it, later ones too.
+    """A method of a class and of all its subclasses that have one of their own, later ones too.
+
+    Plain functions are wrapped, also as static and class methods, and where a mixin that is no such class has them.
+    What else may stand in their place is left alone: coroutine functions, generators, objects that can be called.
 
     Attributes:
         module: The module that defines the class.
@@ -104,9 +111,9 @@ def as_callback(value: Any) -> Any:
 
     Objects that can be called are left alone: native code may look at their type, as at ctypes' function pointers.
     """
-    if not isinstance(value, types.FunctionType | types.MethodType) or hasattr(value, "__wrapped__"):
+    if type(value) not in (types.FunctionType, types.MethodType):
         return value
-    return scoped(value, _native.callback(full_name(value)))
+    return Hooked(value, (_native.callback(full_name(value)),))
 
 
 def scope_of(operation: str) -> _native.Scope:
@@ -114,47 +121,35 @@ def scope_of(operation: str) -> _native.Scope:
     return _native.joining_stage(operation) if operation in STAGES else _native.operation(operation)
 
 
-def in_operations(function: Callable[..., Any], hook: FunctionHook | MethodHook) -> Callable[..., Any]:
-    """Wraps `function` so that each call runs inside the hook's operations."""
+def in_operations(function: Callable[..., Any], hook: FunctionHook | MethodHook, *notices: Any) -> Callable[..., Any]:
+    """Wraps `function` so that each call runs inside the hook's operations, and gives the notices that there are."""
     is_default = isinstance(hook, MethodHook) and hook.is_default
-    recorded = scoped(function, *map(_native.default_operation if is_default else scope_of, hook.operations))
-    # What runs after the call has returned is no function that a library traces.
-    is_traced = hook.is_traced and not (inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function))
-    return noting(function, recorded, hook.operations) if is_traced else recorded
+    scopes = tuple(map(_native.default_operation if is_default else scope_of, hook.operations))
+    if _runs_in_steps(function):
+        return scoped(function, *scopes)
+    recorded = Hooked(function, scopes, *notices)
+    return noting(function, recorded, hook.operations) if hook.is_traced else recorded
 
 
-def with_notices(method: Callable[..., Any], hook: MethodHook, running: set[int]) -> Callable[..., Any]:
-    """Wraps `method` so that the hook's notices see outermost calls only: a subclass may call its base's method.
-
-    `running` holds the ids of the instances that are inside such a call, in whichever class.
-    """
-
-    @functools.wraps(method)
-    def noticed(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if id(self) in running:
-            return method(self, *args, **kwargs)
-        running.add(id(self))
-        try:
-            if hook.before is not None:
-                hook.before(self)
-            result = method(self, *args, **kwargs)
-            if hook.after is not None:
-                hook.after(self)
-            return result
-        finally:
-            running.discard(id(self))
-
-    return noticed
+#: Those who are told of subclasses of a class, by the class.
+_watchers: dict[type, list[Callable[[type], None]]] = {}
 
 
-class Hooks:
-    """What has been replaced, so that it can be put back."""
+def tell_of_class(cls: type) -> None:
+    """After a class was made, or given methods: tells those who watch for subclasses of a class above it."""
+    for owner in cls.__mro__[1:]:
+        for callback in tuple(_watchers.get(owner, ())):
+            callback(cls)
+
+
+class Hooks(Replacements):
+    """What has been replaced in libraries, so that it can be put back."""
 
     def __init__(self) -> None:
-        self._replaced: list[tuple[Any, str, Any, Any]] = []
-        self._watched: dict[type, list[Callable[[type], None]]] = {}
+        super().__init__()
+        self._watching: list[tuple[type, Callable[[type], None]]] = []
         self._running: dict[MethodHook, set[int]] = {}
-        self._wrapped: set[tuple[type, str, MethodHook | None]] = set()
+        self._made: dict[Callable[..., Any], MethodHook] = {}
         self._holder: ProfilerHook | None = None
         self._registered: list[tuple[Callable[[Any], Any], Any]] = []
 
@@ -162,8 +157,8 @@ class Hooks:
         """Puts `hook` in place in an imported module. A name that the library no longer has is left out."""
         if isinstance(hook, FunctionHook):
             function = vars(module).get(hook.name)
-            if function is not None:
-                self._replace(module, hook.name, function, in_operations(function, hook))
+            if callable(function):
+                self.put(module, hook.name, function, in_operations(function, hook))
             return
         if isinstance(hook, WrapperHook):
             self._wrap(hook, module)
@@ -174,15 +169,14 @@ class Hooks:
 
     def follow_method(self, owner: type, hook: MethodHook) -> None:
         """Puts `hook` in place in a class and its subclasses."""
-        self._wrap_inherited(owner, hook)
-        self.on_subclasses(owner, functools.partial(self._wrap_method, hook=hook))
+        self.on_subclasses(owner, functools.partial(self._hook_method, owner=owner, hook=hook))
 
     def follow_function(self, function: types.FunctionType, hook: FunctionHook) -> None:
         """Puts `hook` in place under every name that a module has for the function."""
         recorded = in_operations(function, hook)
         for module in [module for module in sys.modules.values() if isinstance(module, types.ModuleType)]:
             for name in [name for name, value in vars(module).items() if value is function]:
-                self._replace(module, name, function, recorded)
+                self.put(module, name, function, recorded)
 
     def mark_callback(self, module: types.ModuleType, owner: str, name: str) -> None:
         """Counts what runs inside a method that native code calls, of a class or a subclass, as Python."""
@@ -193,7 +187,7 @@ class Hooks:
         def mark(cls: type) -> None:
             method = vars(cls).get(name)
             if isinstance(method, types.FunctionType):
-                self._replace(cls, name, method, scoped(method, _native.callback(full_name(method))))
+                self.put(cls, name, method, Hooked(method, (_native.callback(full_name(method)),)))
 
         self.on_subclasses(target, mark)
 
@@ -219,7 +213,7 @@ class Hooks:
             given = map(as_callback, args[of_caller:])
             return function(*args[:of_caller], *given, **{key: as_callback(value) for key, value in kwargs.items()})
 
-        self._replace(target, name, function, taking)
+        self.put(target, name, function, taking)
 
     def intercept_made(self, module: types.ModuleType, maker: Maker, category: Category) -> None:
         """Counts calls of what a function makes, and has made before, as crossings."""
@@ -230,14 +224,14 @@ class Hooks:
         compiling = _native.callback(f"{maker.label}: compiling")
 
         def making(name: str, function: Any, compile: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-            made = make(name, function, scoped(compile, compiling), *args, **kwargs)
+            made = make(name, function, Hooked(compile, (compiling,)), *args, **kwargs)
             _native.intercept_compiled(made, f"{maker.label}({name})", category)
             return made
 
         for known in gc.get_objects():
             if type(known) is kind:
                 _native.intercept_compiled(known, f"{maker.label}({getattr(known, '__name__', '?')})", category)
-        self._replace(module, maker.function, make, functools.wraps(make)(making))
+        self.put(module, maker.function, make, functools.wraps(make)(making))
 
     def intercept_loaded(self, module: types.ModuleType, loader: Loader, category: Category) -> None:
         """Counts calls of what is native in generated modules, also in those that were loaded before, as crossings."""
@@ -252,7 +246,7 @@ class Hooks:
 
         for known in getattr(holder, loader.loaded[1], ()):
             intercept_generated(known, loader.label, category)
-        self._replace(module, loader.function, load, functools.wraps(load)(loading))
+        self.put(module, loader.function, load, functools.wraps(load)(loading))
 
     def lend_cupti(self, module: types.ModuleType, hook: ProfilerHook) -> None:
         """Lets another profiler have CUPTI from when it starts until it has stopped."""
@@ -261,38 +255,31 @@ class Hooks:
             for names, wrap in ((takes, self._taking), (returns, self._returning)):
                 for name in names:
                     function = vars(module)[name]
-                    original = self._original_of(function)  # the module imported it after it was replaced
-                    self._replace(module, name, original or function, function if original else wrap(function, hook))
+                    original = self.original_of(function)  # the module imported it after it was replaced
+                    self.put(module, name, original or function, function if original else wrap(function, hook))
 
     def on_subclasses(self, owner: type, callback: Callable[[type], None]) -> None:
         """Calls `callback` with `owner`, each of its subclasses and each one that is made later."""
-        if owner not in self._watched:
-            self._watched[owner] = []
-            self._watch(owner)
-        self._watched[owner].append(callback)
+        _watchers.setdefault(owner, []).append(callback)
+        self._watching.append((owner, callback))
+        _native.watch_subclasses(_watchers, tell_of_class)
         for subclass in [owner, *_all_subclasses(owner)]:
             callback(subclass)
 
-    def replace(self, owner: type, name: str, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
-        """Puts `wrap(method)` in the place of a method of `owner`."""
-        method = vars(owner)[name]
-        self._replace(owner, name, method, wrap(method))
-
     def restore(self) -> None:
         """Puts everything back, unless somebody else has replaced it since."""
-        for target, name, original, replacement in reversed(self._replaced):
-            if vars(target).get(name) is not replacement:
-                continue
-            if original is None:
-                delattr(target, name)
-            else:
-                setattr(target, name, original)
+        super().restore()
         for take, given in self._registered:
             take(given)
         self._registered.clear()
-        self._replaced.clear()
-        self._wrapped.clear()
-        self._watched.clear()
+        self._made.clear()
+        for owner, callback in self._watching:
+            _watchers[owner].remove(callback)
+            if not _watchers[owner]:
+                del _watchers[owner]
+        self._watching.clear()
+        if not _watchers:
+            _native.watch_subclasses(_watchers, None)
 
     def _taking(self, function: Callable[..., Any], hook: ProfilerHook) -> Callable[..., Any]:
         @functools.wraps(function)
@@ -324,64 +311,48 @@ class Hooks:
             self._holder = None
             _native.reattach_cupti()
 
-    def _original_of(self, function: Any) -> Any | None:
-        return next((original for _, _, original, replacement in self._replaced if replacement is function), None)
-
-    def _replace(self, target: Any, name: str, original: Any, replacement: Any) -> None:
-        setattr(target, name, replacement)
-        self._replaced.append((target, name, original, replacement))
-
     def _wrap(self, hook: WrapperHook, module: types.ModuleType) -> None:
         *owner, name = hook.path
         target = vars(module).get(owner[0]) if owner else module
         function = vars(target).get(name) if target is not None else None
         if callable(function):
-            self._replace(target, name, function, functools.wraps(function)(hook.wrap(function)))
+            self.put(target, name, function, functools.wraps(function)(hook.wrap(function)))
 
-    def _wrap_inherited(self, owner: type, hook: MethodHook) -> None:
-        """A method that the class only inherits (nn.Module.__call__) is wrapped on the class itself."""
-        inherited = inspect.getattr_static(owner, hook.name, None)
-        if hook.name not in vars(owner) and _is_method(inherited):
-            self._replace_method(owner, hook, None, inherited)
-
-    def _wrap_method(self, owner: type, hook: MethodHook) -> None:
-        method = vars(owner).get(hook.name)
-        if _is_method(method):
-            self._replace_method(owner, hook, method, method)
-
-    def _replace_method(self, owner: type, hook: MethodHook, original: Any, method: Any) -> None:
-        wrapping = (owner, hook.name, hook if hook.is_named else None)
-        if wrapping not in self._wrapped:
-            self._wrapped.add(wrapping)
-            self._replace(owner, hook.name, original, self._wrapper(hook, method))
+    def _hook_method(self, cls: type, owner: type, hook: MethodHook) -> None:
+        holder = next((base for base in cls.__mro__ if hook.name in vars(base)), None)
+        if holder is None:
+            return
+        method = vars(holder)[hook.name]
+        wrapper = self._wrapper(hook, method)
+        if wrapper is method:
+            return
+        if holder is cls:
+            self.put(cls, hook.name, method, wrapper)
+        elif not isinstance(method, staticmethod | classmethod) and (cls is owner or owner not in holder.__mro__):
+            inherited = Inherited(cls, hook.name, functools.partial(self._wrapper, hook))
+            self.put(cls, hook.name, None, inherited)  # of nn.Module, say, or a mixin, where nothing is hooked
 
     def _wrapper(self, hook: MethodHook, method: Any) -> Any:
-        if isinstance(method, staticmethod | classmethod):
-            return type(method)(self._wrapper(hook, method.__func__))
-        wrapper = in_operations(method, hook) if hook.operations else method
-        if hook.before is not None or hook.after is not None:
-            wrapper = with_notices(wrapper, hook, self._running.setdefault(hook, set()))
+        """What stands in the place of a method; the method itself where that is to be left alone."""
+        if type(method) in (staticmethod, classmethod):
+            wrapper = self._wrapper(hook, method.__func__)
+            return method if wrapper is method.__func__ else type(method)(wrapper)
+        if type(method) not in (types.FunctionType, Hooked) or (_runs_in_steps(method) and not hook.is_named):
+            return method
+        made = self._made.get(method)
+        if made is hook or (made is not None and not made.is_named and not hook.is_named):
+            return method
+        has_notices = hook.before is not None or hook.after is not None
+        notices = (hook.before, hook.after, self._running.setdefault(hook, set())) if has_notices else ()
+        wrapper = in_operations(method, hook, *notices)
+        self._made[wrapper] = hook
         return wrapper
 
-    def _watch(self, owner: type[Any]) -> None:
-        original = vars(owner).get("__init_subclass__")
-        hooks = self
 
-        def __init_subclass__(cls: type[Any], /, **kwargs: Any) -> None:
-            if original is not None:
-                original.__get__(None, cls)(**kwargs)
-            else:  # of the class that has this method: @dataclass(slots=True) makes another one of the owner
-                holder = next(base for base in cls.__mro__ if vars(base).get("__init_subclass__") is watching)
-                super(holder, cls).__init_subclass__(**kwargs)  # type: ignore[arg-type]
-            for callback in hooks._watched.get(owner, ()):
-                callback(cls)
-
-        watching = classmethod(__init_subclass__)
-        self._replace(owner, "__init_subclass__", original, watching)
-
-
-def _is_method(value: Any) -> bool:
-    return callable(value) or isinstance(value, classmethod)
+def _runs_in_steps(function: Any) -> bool:
+    """Whether it is the function of a coroutine or generator, which runs after the call has returned."""
+    flags = getattr(getattr(function, "__code__", None), "co_flags", 0)
+    return isinstance(flags, int) and bool(flags & _IN_STEPS)
 
 
 def _all_subclasses(owner: type) -> list[type]:

@@ -1,13 +1,17 @@
 """Runs a callback right after a module has been imported, without importing it earlier than the program does."""
 
-import importlib.abc
-import importlib.machinery
-import importlib.util
-import sys
-from collections.abc import Callable, Sequence
-from types import ModuleType
+from __future__ import annotations
 
-Callback = Callable[[ModuleType], None]
+import sys
+
+TYPE_CHECKING = False  # as `typing` has it, whose import takes longer than all of this
+if TYPE_CHECKING:
+    import importlib.machinery
+    from collections.abc import Callable, Iterable, Sequence
+    from types import ModuleType
+    from typing import Any, TypeAlias
+
+    Callback: TypeAlias = Callable[[ModuleType], None]
 
 
 def _call(callback: Callback, module: ModuleType) -> None:
@@ -22,15 +26,16 @@ def _call(callback: Callback, module: ModuleType) -> None:
         )
 
 
-class _Loader(importlib.abc.Loader):
+class _Loader:
     """Loads with the real loader, then runs the callbacks."""
 
-    def __init__(self, loader: importlib.abc.Loader, on_import: Callback) -> None:
+    def __init__(self, loader: Any, on_import: Callback) -> None:
         self._loader = loader
         self._on_import = on_import
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
-        return self._loader.create_module(spec)
+        made: ModuleType | None = self._loader.create_module(spec)
+        return made
 
     def exec_module(self, module: ModuleType) -> None:
         # The module must not show who loaded it: pickling, reloading and resource lookups ask its loader.
@@ -42,13 +47,15 @@ class _Loader(importlib.abc.Loader):
         self._on_import(module)
 
 
-class ImportHooks(importlib.abc.MetaPathFinder):
+class ImportHooks:
     """The finder that knows which modules are waited for."""
 
     def __init__(self) -> None:
         self._callbacks: dict[str, list[Callback]] = {}
         self._inside: dict[str, list[Callback]] = {}
         self._searching: set[str] = set()
+        self._packages: frozenset[str] = frozenset()
+        self._before_packages: Callable[[], None] | None = None
 
     def after_import(self, name: str, callback: Callback) -> None:
         """Calls `callback(module)` after `name` was imported; at once if it is there already."""
@@ -62,6 +69,14 @@ class ImportHooks(importlib.abc.MetaPathFinder):
         """Calls `callback(module)` after each import of a module inside `package`."""
         self._inside.setdefault(f"{package}.", []).append(callback)
 
+    def before_packages(self, names: Iterable[str], callback: Callable[[], None]) -> None:
+        """Calls `callback()` once, before the first of these packages is imported; at once if one is there already."""
+        self._packages = frozenset(names)
+        if self._packages.isdisjoint(sys.modules):
+            self._before_packages = callback
+        else:
+            callback()
+
     def install(self) -> None:
         """Takes the first place among the finders."""
         sys.meta_path.insert(0, self)
@@ -70,6 +85,7 @@ class ImportHooks(importlib.abc.MetaPathFinder):
         """Leaves nothing behind."""
         self._callbacks.clear()
         self._inside.clear()
+        self._before_packages = None
         if self in sys.meta_path:
             sys.meta_path.remove(self)
 
@@ -77,18 +93,31 @@ class ImportHooks(importlib.abc.MetaPathFinder):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         """Finds a module that is waited for through the other finders; None for any other."""
+        if self._before_packages is not None and fullname in self._packages:
+            callback, self._before_packages = self._before_packages, None
+            callback()
         is_awaited = fullname in self._callbacks or fullname.startswith(tuple(self._inside))
         if not is_awaited or fullname in self._searching:
             return None
         self._searching.add(fullname)
         try:
-            spec = importlib.util.find_spec(fullname)
+            spec = self._found_by_others(fullname, path, target)
         finally:
             self._searching.discard(fullname)
         if spec is None or spec.loader is None or not hasattr(spec.loader, "exec_module"):
             return None
-        spec.loader = _Loader(spec.loader, self._on_import)
+        spec.loader = _Loader(spec.loader, self._on_import)  # type: ignore[assignment]  # it has what is called
         return spec
+
+    def _found_by_others(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None
+    ) -> importlib.machinery.ModuleSpec | None:
+        for finder in list(sys.meta_path):
+            find = getattr(finder, "find_spec", None) if finder is not self else None
+            spec: importlib.machinery.ModuleSpec | None = find(fullname, path, target) if find is not None else None
+            if spec is not None:
+                return spec
+        return None
 
     def _on_import(self, module: ModuleType) -> None:
         for callback in self._callbacks.get(module.__name__, ()):  # which may add to the list

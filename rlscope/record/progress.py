@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import sys
 
 TYPE_CHECKING = False  # as `typing` has it, whose import takes longer than that of rlscope
@@ -62,6 +61,8 @@ def _complain(line: str) -> None:
 
 
 def _whole(value: Count) -> int:
+    import operator
+
     try:
         count = operator.index(value)  # type: ignore[arg-type]  # that it may have none is what is found out
     except TypeError:

@@ -1,39 +1,36 @@
 """Starts and stops the recording of this process: boundaries, hooks, child processes, limits."""
 
+from __future__ import annotations
+
 import atexit
-import contextlib
-import functools
-import json
 import os
 import sys
-import threading
 import time
-from collections.abc import Callable
-from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
 
 from rlscope import _native
-from rlscope.boundaries import BOUNDARIES
+from rlscope.boundaries.blocking import WAITS
 from rlscope.errors import RecordingError, RLScopeError, UsageError
-from rlscope.integrations import HOOKS, PROFILERS
-from rlscope.integrations.single_file import SingleFileScripts
-from rlscope.model import Category
-from rlscope.record import progress
-from rlscope.record.boot import boot_id
-from rlscope.record.boundary import Boundary, intercept, intercept_container, native_functions, resolve
+from rlscope.record import progress, small_json
 from rlscope.record.config import HOW_TO_REPORT, ClockSource, RecordConfig
 from rlscope.record.cupti import NSIGHT_COMPUTE_VARIABLE, cupti_directories
-from rlscope.record.hooks import Hooks
 from rlscope.record.import_hooks import ImportHooks
-from rlscope.record.iteration_watch import IterationWatch
-from rlscope.record.named_operations import NamedOperations
+from rlscope.record.known_packages import KNOWN_PACKAGES
+from rlscope.record.native_names import intercept_named
+from rlscope.record.replacements import Replacements
 from rlscope.record.started_as import is_worker, known_properties
 from rlscope.record.unrecordable import UnrecordableChildren
-from rlscope.trace.manifest import note_unrecorded, read_manifest
 
+TYPE_CHECKING = False  # as `typing` has it, whose import takes longer than all of this
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from types import ModuleType
+    from typing import Any
+
+    from rlscope.model import Category
     from rlscope.record.clock_exchange import RemoteClock
+    from rlscope.record.iteration_watch import IterationWatch
+    from rlscope.record.libraries import Libraries
 
 END_STOPPED = 1
 END_LIMIT = 4
@@ -56,14 +53,13 @@ VERSIONED = (
 class Recorder:
     """The recording of this process."""
 
-    def __init__(self, directory: Path, config: RecordConfig, process_name: str | None = None) -> None:
-        self.directory = directory
+    def __init__(self, directory: str | Path, config: RecordConfig, process_name: str | None = None) -> None:
+        self.directory = str(directory)
         self.config = config
         self._process_name = process_name
         self._imports = ImportHooks()
-        self._hooks = Hooks()
-        self._named_operations = NamedOperations(config.operations, self._hooks, self._imports)
-        self._single_file_scripts = SingleFileScripts()
+        self._replacements = Replacements()
+        self._libraries: Libraries | None = None
         self._iterations_seen = 0
         self._iterations_recorded = 0
         self._started_ns = 0
@@ -83,19 +79,13 @@ class Recorder:
         progress.listener = self.on_progress
         self._imports.after_import("multiprocessing.process", self._follow_multiprocessing)
         self._follow_unrecordable_children()
-        for boundary in self._boundaries():
-            self._follow(boundary)
-        if self.config.auto:
-            for hook in HOOKS:
-                self._imports.after_import(hook.module, functools.partial(self._hooks.apply, hook))
-            self._imports.after_import("torch", self._single_file_scripts.install)
-        self._named_operations.install()
-        if "cuda" in self.config.layers:
-            for profiler in PROFILERS:
-                for module in profiler.modules:
-                    self._imports.after_import(module, functools.partial(self._hooks.lend_cupti, hook=profiler))
+        self._imports.before_packages(KNOWN_PACKAGES, self._follow_libraries)
+        if self.config.operations:
+            self._follow_libraries()
         options = self.config.iteration_options
         if options and not self._is_worker:
+            from rlscope.record.iteration_watch import IterationWatch
+
             self._watch = IterationWatch(options)
             if self.config.auto:
                 self._imports.after_import("torch", self._watch.follow_optimizers)
@@ -111,15 +101,15 @@ class Recorder:
         self._note_delay()
         self._stop_writing(END_STOPPED)
         self._imports.remove()
-        self._named_operations.remove()
-        self._hooks.restore()
-        self._single_file_scripts.remove()
+        if self._libraries is not None:
+            self._libraries.remove()
+        self._replacements.restore()
 
     def on_progress(self, timesteps: int, total_timesteps: int, is_baseline: bool) -> None:
         """Records an iteration, and starts or ends the recording where a limit says so."""
         self._end_watch()
-        if is_baseline:  # from a library that knows its operations: nothing needs to be guessed
-            self._single_file_scripts.remove()
+        if is_baseline and self._libraries is not None:  # it knows its operations: nothing needs to be guessed
+            self._libraries.single_file_scripts.remove()
         self._iterations_seen += not is_baseline
         if not _native.is_recording():
             if self._is_delayed() and not self._is_writing and self._iterations_seen == self.config.delay_iterations:
@@ -147,9 +137,10 @@ class Recorder:
 
     def wrap(self, module: ModuleType | type, category: Category) -> int:
         """Intercepts the native functions of a module or type, once something records. Returns how many were found."""
+        from rlscope.record.boundary import intercept_container, native_functions
+
         if self._is_writing:
-            name = module.__name__ if isinstance(module, ModuleType) else f"{module.__module__}.{module.__qualname__}"
-            return intercept_container(name, module, category, frozenset())
+            return intercept_container(_name_of(module), module, category, frozenset())
         self._wrapped.append((module, category))
         return sum(1 for _ in native_functions(module))
 
@@ -166,7 +157,7 @@ class Recorder:
         """Gives this process another name in tables and figures."""
         self._process_name = process_name
         if _native.is_recording():
-            _native.write_properties(json.dumps({"process_name": process_name}))
+            _native.write_properties(small_json.written({"process_name": process_name}))
 
     def _end_watch(self) -> None:
         if self._watch is not None:
@@ -178,7 +169,9 @@ class Recorder:
         if not self._is_delayed() or self._started_ns > 0:
             return
         wanted, seen = self.config.delay_iterations, self._iterations_seen
-        with contextlib.suppress(OSError, RLScopeError):
+        from rlscope.trace.manifest import note_unrecorded, read_manifest
+
+        try:
             if read_manifest(self.directory).get("main_pid") != os.getpid():
                 return
             note_unrecorded(
@@ -186,6 +179,8 @@ class Recorder:
                 f"recording was to start after {wanted} iteration{'s' * (wanted > 1)}, but {seen} "
                 f"{'was' if seen == 1 else 'were'} reported; {HOW_TO_REPORT}",
             )
+        except (OSError, RLScopeError):
+            return
 
     def _is_delayed(self) -> bool:
         """Only a process that reports iterations can count them: workers record from their start."""
@@ -197,34 +192,28 @@ class Recorder:
             return True
         return config.max_seconds is not None and time.monotonic_ns() - self._started_ns >= config.max_seconds * 1e9
 
-    def _boundaries(self) -> list[Boundary]:
-        return [boundary for boundary in BOUNDARIES if boundary.category.label in self.config.layers]
-
-    def _follow(self, boundary: Boundary) -> None:
+    def _follow_libraries(self) -> None:
         """From the start, even of a delayed recording: callbacks are given, and functions compiled, at import."""
-        for name, owner, method in boundary.callbacks:
-            self._imports.after_import(name, functools.partial(self._hooks.mark_callback, owner=owner, name=method))
-        for name, given, taker in boundary.registered:
-            self._imports.after_import(name, functools.partial(self._hooks.mark_registered, name=given, taker=taker))
-        for name, *path in boundary.callback_takers:
-            self._imports.after_import(name, functools.partial(self._hooks.mark_given_callbacks, path=tuple(path)))
-        for maker in boundary.makers:
-            intercept_made = functools.partial(self._hooks.intercept_made, maker=maker, category=boundary.category)
-            self._imports.after_import(maker.module, intercept_made)
-        for loader in boundary.loaders:
-            intercept_loaded = functools.partial(
-                self._hooks.intercept_loaded, loader=loader, category=boundary.category
-            )
-            self._imports.after_import(loader.module, intercept_loaded)
+        if self._libraries is None:
+            from rlscope.record.libraries import Libraries  # which most processes that a program starts do not need
+
+            self._libraries = Libraries(self.config, self._imports)
+            self._libraries.install()
+            if self._is_writing:
+                self._libraries.intercept()
 
     def _start_writing(self) -> None:
         self._remote_clock = _clock_elsewhere(self.config.clock)
         if self._remote_clock is not None:
             self._remote_clock.ask()  # before anything is recorded, so that the trace holds nothing of it
-        for boundary in self._boundaries():
-            self._imports.after_import(boundary.library, functools.partial(self._intercept, boundary))
+        if "wait" in self.config.layers:
+            for library, functions in WAITS.items():
+                self._imports.after_import(library, _intercepting(functions))
+        if self._libraries is not None:
+            self._libraries.intercept()
         # Ends a process without ending the interpreter: what was recorded must be completed before.
-        _native.intercept(os._exit, "posix._exit", Category.WAIT)
+        _native.intercept(os._exit, "posix._exit", _native.WAIT)
+        _native.note_ended_processes(os.kill)
         self._write_file()
         for module, category in self._wrapped:
             self.wrap(module, category)
@@ -246,75 +235,80 @@ class Recorder:
             properties["clock"] = self._remote_clock.as_property()
         if self._process_name is not None:
             properties["process_name"] = self._process_name
-        _native.write_properties(json.dumps(properties))
-        self._named_operations.write()
+        _native.write_properties(small_json.written(properties))
+        if self._libraries is not None:
+            self._libraries.named_operations.write()
 
     def _stop_writing(self, reason: int) -> None:
         if _native.is_recording():
             if self._remote_clock is not None:
                 _native.restore_all()  # the trace holds nothing of asking
                 self._remote_clock.ask()
-                _native.write_properties(json.dumps({"clock": self._remote_clock.as_property()}))
+                _native.write_properties(small_json.written({"clock": self._remote_clock.as_property()}))
             versions = {name: sys.modules[name].__version__ for name in VERSIONED if _has_version(name)}
-            threads = {str(thread.native_id): thread.name for thread in threading.enumerate()}
-            _native.write_properties(json.dumps({"versions": versions, "threads": threads}))
+            _native.write_properties(small_json.written({"versions": versions, "threads": _thread_names()}))
         self._is_writing = False
         _native.stop(reason)  # with the records that CUPTI still has
         _native.restore_all()
 
-    def _intercept(self, boundary: Boundary, module: ModuleType) -> None:
-        intercept(boundary)
-        for dotted in boundary.indexed:
-            indexed = resolve(dotted)
-            if isinstance(indexed, type):
-                self._intercept_indexing(indexed, dotted, boundary.category)
-
-    def _intercept_indexing(self, base: type, name: str, category: Category) -> None:
-        """Each subclass has slots of its own, filled when it is made, from the base's original function."""
-        _native.intercept_indexing(base, name, category)
-        owners: list[type] = type.__subclasses__(base)
-        for owner in owners:
-            self._hooks.on_subclasses(owner, lambda cls: _intercept_slots(cls, name, category))
-
     def _follow_multiprocessing(self, module: ModuleType) -> None:
         """A child of multiprocessing knows its name when it begins to run, however it was started."""
-        self._hooks.replace(module.BaseProcess, "_bootstrap", self._naming)
+        self._replacements.replace(module.BaseProcess, "_bootstrap", self._naming)
 
     def _follow_unrecordable_children(self) -> None:
-        children = UnrecordableChildren(self.directory, self._hooks.replace)
+        children = UnrecordableChildren(self.directory, self._replacements.replace)
         self._imports.after_import("os", children.watch_os)
         for module, name in (("_posixsubprocess", "fork_exec"), ("subprocess", "_fork_exec")):
-            self._imports.after_import(module, functools.partial(children.watch_fork_exec, name=name))
+            self._imports.after_import(module, children.watching_fork_exec(name))
 
     def _naming(self, bootstrap: Callable[..., Any]) -> Callable[..., Any]:
+        import functools  # the module that has this method has imported it too
+
         @functools.wraps(bootstrap)
         def naming(process: Any, *args: Any, **kwargs: Any) -> Any:
             self._process_name = process.name
             if _native.is_recording():
-                _native.write_properties(json.dumps({"process_name": process.name, "role": "worker"}))
+                _native.write_properties(small_json.written({"process_name": process.name, "role": "worker"}))
             return bootstrap(process, *args, **kwargs)
 
         return naming
 
 
-def _clock_elsewhere(source: ClockSource | None) -> "RemoteClock | None":
+def _clock_elsewhere(source: ClockSource | None) -> RemoteClock | None:
     """The clock to place this process by; None where that is this machine's own, or nobody tells the time."""
-    if source is None or source.boot_id == boot_id():
+    if source is None:
+        return None
+    from rlscope.record.boot import boot_id
+
+    if source.boot_id == boot_id():
         return None
     from rlscope.record.clock_exchange import RemoteClock  # costs milliseconds that most processes need not spend
 
     return RemoteClock(source)
 
 
-def _intercept_slots(owner: type, name: str, category: Category) -> None:
-    _native.intercept_indexing(owner, name, category)
+def _intercepting(functions: tuple[str, ...]) -> Callable[[ModuleType], None]:
+    def intercept(_: ModuleType) -> None:
+        intercept_named(functions, _native.WAIT)
+
+    return intercept
+
+
+def _name_of(container: ModuleType | type) -> str:
+    return f"{container.__module__}.{container.__qualname__}" if isinstance(container, type) else container.__name__
+
+
+def _thread_names() -> dict[str, str]:
+    """Of the threads that run, by the system's id; none in a program that knows no threads."""
+    threading = sys.modules.get("threading")
+    return {str(thread.native_id): thread.name for thread in threading.enumerate()} if threading is not None else {}
 
 
 #: The recording of this process, None where there is none.
 active: Recorder | None = None
 
 
-def activate(directory: Path, config: RecordConfig, process_name: str | None = None) -> Recorder:
+def activate(directory: str | Path, config: RecordConfig, process_name: str | None = None) -> Recorder:
     """Starts recording this process.
 
     Raises:
@@ -368,11 +362,15 @@ def _after_fork_in_child() -> None:
         give_up(active.directory, error)
 
 
-def give_up(directory: Path, error: Exception) -> None:
+def give_up(directory: str | Path, error: Exception) -> None:
     """Says, on stderr and in the trace if that is possible, that this process is not recorded."""
     print(f"rlscope: process {os.getpid()} is not recorded: {error}", file=sys.stderr)
-    with contextlib.suppress(OSError):
+    from rlscope.trace.manifest import note_unrecorded
+
+    try:
         note_unrecorded(directory, str(error))
+    except OSError:
+        return
 
 
 def _has_version(name: str) -> bool:

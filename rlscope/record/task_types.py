@@ -1,6 +1,10 @@
 """Types of Python that drive coroutines and asynchronous generators and have no name."""
 
-from collections.abc import AsyncGenerator
+from __future__ import annotations
+
+TYPE_CHECKING = False  # as `typing` has it, whose import takes longer than all of this
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
 
 
 async def _coroutine() -> None: ...

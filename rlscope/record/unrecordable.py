@@ -1,17 +1,20 @@
 """Pythons that cannot be recorded, because they are told not to read the variables that recording starts by."""
 
-import contextlib
-import functools
+from __future__ import annotations
+
 import os
-import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from types import ModuleType
-from typing import Any
 
-from rlscope.trace.manifest import note_unrecorded
+TYPE_CHECKING = False  # as `typing` has it, whose import takes longer than all of this
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from types import ModuleType
+    from typing import Any, TypeAlias
 
-_PYTHON = re.compile(r"(python|pypy)[\d.]*")
+    Text: TypeAlias = str | bytes | os.PathLike[Any]
+    Replace: TypeAlias = Callable[[Any, str, Callable[[Any], Any]], None]
+
+_PYTHONS = ("python", "pypy")
 #: What each option keeps a Python from.
 _OPTIONS = {
     "E": "it ignores PYTHONPATH",
@@ -20,9 +23,6 @@ _OPTIONS = {
 }
 _WITH_ARGUMENT = "WX"
 _LAST = "cm"  # what follows is the program's
-
-Text = str | bytes | os.PathLike[Any]
-Replace = Callable[[Any, str, Callable[[Any], Any]], None]
 
 
 def why_unrecordable(words: Sequence[Text], executables: Iterable[Text] = ()) -> str | None:
@@ -44,8 +44,8 @@ def why_unrecordable(words: Sequence[Text], executables: Iterable[Text] = ()) ->
 
 
 def _is_python(path: str) -> bool:
-    is_named_so = _PYTHON.fullmatch(os.path.basename(path)) is not None
-    return is_named_so or (bool(sys.executable) and os.path.realpath(path) == os.path.realpath(sys.executable))
+    name = os.path.basename(path).rstrip("0123456789.")
+    return name in _PYTHONS or (bool(sys.executable) and os.path.realpath(path) == os.path.realpath(sys.executable))
 
 
 def _option_in_the_way(arguments: Iterable[str]) -> str | None:
@@ -84,47 +84,58 @@ class UnrecordableChildren:
         for name in ("posix_spawn", "posix_spawnp"):
             self._replace(module, name, self._noting_spawn)
 
-    def watch_fork_exec(self, module: ModuleType, name: str) -> None:
-        """`_posixsubprocess.fork_exec`, under the name that `module` knows it by."""
-        function = getattr(module, name, None)
-        if function is None:
-            return
-        # A module that imports the name from another one may have been given what stands in its place there.
-        setattr(module, name, getattr(function, "__wrapped__", function))
-        self._replace(module, name, self._noting_fork_exec)
+    def watching_fork_exec(self, name: str) -> Callable[[ModuleType], None]:
+        """Watches `_posixsubprocess.fork_exec` in the modules that it is given, which know it by `name`."""
+
+        def watch(module: ModuleType) -> None:
+            function = getattr(module, name, None)
+            if function is None:
+                return
+            # A module that imports the name from another one may have been given what stands in its place there.
+            setattr(module, name, getattr(function, "__wrapped__", function))
+            self._replace(module, name, self._noting_fork_exec)
+
+        return watch
 
     def _noting_exec(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(original)
         def exec_program(path: Any, argv: Any, *rest: Any, **options: Any) -> Any:
-            with contextlib.suppress(Exception):  # what is wrong with the arguments is the original's to say
-                if os.access(path, os.X_OK):
-                    self._note(os.getpid(), argv, [path])
+            self._note(os.getpid(), argv, [path])
             return original(path, argv, *rest, **options)
 
-        return exec_program
+        return _as(original, exec_program)
 
     def _noting_spawn(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(original)
         def spawn(path: Any, argv: Any, *rest: Any, **options: Any) -> Any:
             pid = original(path, argv, *rest, **options)
-            self._note(pid, argv, [path])
+            self._note(pid, argv, [path], is_started=True)
             return pid
 
-        return spawn
+        return _as(original, spawn)
 
     def _noting_fork_exec(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(original)
         def fork_exec(argv: Any, executables: Any, *rest: Any) -> Any:
             pid = original(argv, executables, *rest)
-            with contextlib.suppress(Exception):
-                if any(os.access(path, os.X_OK) for path in executables):  # else there was nothing to start
-                    self._note(pid, argv, executables)
+            self._note(pid, argv, executables)
             return pid
 
-        return fork_exec
+        return _as(original, fork_exec)
 
-    def _note(self, pid: int, argv: Sequence[Text], executables: Iterable[Text]) -> None:
-        with contextlib.suppress(Exception):  # the program goes on, whatever its arguments are
+    def _note(self, pid: int, argv: Sequence[Text], executables: Sequence[Text], is_started: bool = False) -> None:
+        try:
+            if not is_started and not any(os.access(path, os.X_OK) for path in executables):
+                return  # there is nothing to start
             reason = why_unrecordable(argv, executables)
             if reason is not None:
+                from rlscope.trace.manifest import note_unrecorded
+
                 note_unrecorded(self._directory, reason, pid)
+        except Exception:  # what is wrong with the arguments is the original's to say
+            return
+
+
+def _as(original: Callable[..., Any], replacement: Callable[..., Any]) -> Callable[..., Any]:
+    """`replacement`, which looks like `original`, as by functools.wraps."""
+    for name in ("__module__", "__name__", "__qualname__", "__doc__"):
+        setattr(replacement, name, getattr(original, name))
+    vars(replacement)["__wrapped__"] = original
+    return replacement

@@ -41,20 +41,24 @@ int allocate_pages(int fd, uint64_t offset, uint32_t bytes) {
   return 0;
 }
 
+// Which machine this is, read once: a child that is forked off when no descriptor is left could not ask again.
 void read_boot_id(uint8_t (&boot_id)[16]) {
+  static uint8_t known[16];
+  static bool is_known = false;
   char text[37] = {};
-  int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return;
-  ssize_t size = read(fd, text, 36);
-  close(fd);
-  if (size != 36) return;
+  int fd = is_known ? -1 : open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+  if (fd >= 0) {
+    is_known = read(fd, text, 36) == 36;
+    close(fd);
+  }
   size_t nibble = 0;
   for (char c : text) {
     int value = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
     if (value < 0 || nibble >= 32) continue;
-    boot_id[nibble / 2] = static_cast<uint8_t>(boot_id[nibble / 2] << 4 | value);
+    known[nibble / 2] = static_cast<uint8_t>(known[nibble / 2] << 4 | value);
     nibble++;
   }
+  std::memcpy(boot_id, known, sizeof known);
 }
 
 // Nobody may remove a file that is locked: `rlscope record --force` asks. Some file systems know no locks.

@@ -7,6 +7,8 @@
 #include "built_classes.h"
 #include "collector.h"
 #include "compiled_calls.h"
+#include "ended_processes.h"
+#include "hooked.h"
 #include "interception.h"
 #include "network_calls.h"
 #include "scope.h"
@@ -62,6 +64,10 @@ PyObject* amplify(PyObject*, PyObject* value) {
   }
   Session::amplify(static_cast<uint32_t>(times));
   Py_RETURN_NONE;
+}
+
+PyObject* is_main_interpreter(PyObject*, PyObject*) {
+  return PyBool_FromLong(PyInterpreterState_Get() == PyInterpreterState_Main());
 }
 
 PyObject* is_recording(PyObject*, PyObject*) { return PyBool_FromLong(Session::is_recording()); }
@@ -137,6 +143,8 @@ PyMethodDef functions[] = {
     {"stop", stop, METH_VARARGS, "stop(reason=1)\n--\n\nComplete the file; `reason` as in trace_format.h."},
     {"amplify", amplify, METH_O,
      "amplify(times)\n--\n\nMake each record cost as much as so many, to measure what one costs; 1 is the usual."},
+    {"is_main_interpreter", is_main_interpreter, METH_NOARGS,
+     "is_main_interpreter()\n--\n\nWhether the caller is in the process's first interpreter: a process has one recording."},
     {"is_recording", is_recording, METH_NOARGS, "is_recording()\n--\n\nWhether this process records now."},
     {"trace_path", trace_path, METH_NOARGS, "trace_path()\n--\n\nThe file being written, '' if none."},
     {"write_properties", write_properties, METH_O, "write_properties(json)\n--\n\nAdd facts about this process."},
@@ -164,7 +172,9 @@ PyMODINIT_FUNC PyInit__native() {
   PyObject* module = PyModule_Create(&rlscope::definition);
   if (module && (!rlscope::add_scopes(module) || !rlscope::add_interception(module) ||
                  !rlscope::add_compiled_calls(module) || !rlscope::add_network_calls(module) ||
-                 !rlscope::add_built_classes(module))) {
+                 PyModule_AddIntConstant(module, "WAIT", static_cast<long>(rlscope::Category::kWait)) != 0 ||
+                 !rlscope::add_built_classes(module) || !rlscope::add_hooked(module) ||
+                 !rlscope::add_ended_processes(module))) {
     Py_CLEAR(module);
   }
   return module;

@@ -337,7 +337,7 @@ PyObject* default_operation(PyObject*, PyObject* name) {
 }
 
 PyObject* is_open(PyObject*, PyObject* scope) {
-  if (PyObject_TypeCheck(scope, scope_type)) return PyBool_FromLong(is_open_guess(scope));
+  if (is_scope(scope)) return PyBool_FromLong(is_open_guess(scope));
   return PyErr_Format(PyExc_TypeError, "is_open() takes a guessed stage; it was given %R", scope);
 }
 
@@ -347,7 +347,7 @@ PyObject* callback(PyObject*, PyObject* name) { return scope_named(callbacks, Na
 // operation around it; so it is found again by how deep it lies, and closes nothing but itself.
 PyObject* begin_range(PyObject*, PyObject* object) {
   Scope* scope = as_scope(object);
-  if (Py_TYPE(object) != scope_type) return PyErr_Format(PyExc_TypeError, "a scope was expected, not %R", object);
+  if (!is_scope(object)) return PyErr_Format(PyExc_TypeError, "a scope was expected, not %R", object);
   StreamWriter* writer = Session::writer();
   if (!writer) return PyLong_FromLong(0);
   if (scope->id.id == 0 && !intern(scope)) return nullptr;
@@ -415,6 +415,8 @@ bool enter_scope(PyObject* scope) {
 }
 
 void leave_scope(PyObject* scope) { Py_DECREF(exit_block(scope, nullptr, 0)); }
+
+bool is_scope(PyObject* object) { return Py_TYPE(object) == scope_type; }
 
 bool is_open_guess(PyObject* scope) {
   StreamWriter* writer = t_writer;

@@ -8,6 +8,8 @@ namespace rlscope {
 bool enter_scope(PyObject* scope);
 void leave_scope(PyObject* scope);
 
+bool is_scope(PyObject* object);
+
 // Whether a guessed stage is the innermost operation of this thread.
 bool is_open_guess(PyObject* scope);
 

@@ -74,10 +74,25 @@ void write(StreamWriter* writer, uint32_t name, const Operation& operation, uint
 // What a process has forked off has none of its parent's tasks.
 void after_fork_in_child() { suspended().clear(); }
 
-PyObject* contextlib_file;  // the file name in the code of contextlib's functions
+PyObject* contextlib_file;  // the file name in the code of contextlib's functions, once something has imported it
+
+void find_contextlib() {
+  PyObject* name = PyUnicode_FromString("contextlib");
+  PyObject* module = name ? PyImport_GetModule(name) : nullptr;
+  PyObject* function = module ? PyObject_GetAttrString(module, "contextmanager") : nullptr;  // not while it is imported
+  if (function) {
+    auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
+    contextlib_file = Py_NewRef(code->co_filename);
+  }
+  Py_XDECREF(function);
+  Py_XDECREF(module);
+  Py_XDECREF(name);
+  if (PyErr_Occurred()) PyErr_Clear();
+}
 
 bool is_contextlibs(PyCodeObject* code) {
-  return code->co_filename == contextlib_file || PyUnicode_Compare(code->co_filename, contextlib_file) == 0;
+  return contextlib_file &&
+         (code->co_filename == contextlib_file || PyUnicode_Compare(code->co_filename, contextlib_file) == 0);
 }
 
 // Whether the function runs a generator up to its yield and then something inside what the generator has opened: contextlib
@@ -89,7 +104,7 @@ bool runs_inside_of_generators(PyCodeObject* code) {
 }  // namespace
 
 PythonFrame* task_frame(PythonFrame* frame) {
-  if (!contextlib_file) return nullptr;  // nothing has ever recorded
+  if (!contextlib_file) find_contextlib();
   PythonFrame* found = nullptr;
   for (; frame; frame = caller_of(frame)) {
     PyCodeObject* code = code_of(frame);
@@ -105,8 +120,9 @@ PythonFrame* task_frame(PythonFrame* frame) {
 }
 
 PythonFrame* frame_outside_contextlib() {
+  if (!contextlib_file) find_contextlib();
   PythonFrame* frame = current_frame();
-  while (frame && contextlib_file && is_contextlibs(code_of(frame))) frame = caller_of(frame);
+  while (frame && is_contextlibs(code_of(frame))) frame = caller_of(frame);
   return frame;
 }
 
@@ -186,16 +202,8 @@ bool are_tasks_suspended() { return !suspended().empty(); }
 bool are_tasks_running() { return t_has_tasks; }
 
 bool start_tasks() {
-  if (!contextlib_file) {
-    PyObject* module = PyImport_ImportModule("contextlib");
-    PyObject* function = module ? PyObject_GetAttrString(module, "contextmanager") : nullptr;
-    Py_XDECREF(module);
-    if (!function) return false;
-    auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
-    contextlib_file = Py_NewRef(code->co_filename);
-    Py_DECREF(function);
-    pthread_atfork(nullptr, nullptr, after_fork_in_child);
-  }
+  static const bool is_installed = pthread_atfork(nullptr, nullptr, after_fork_in_child) == 0;
+  (void)is_installed;
   return start_task_events();
 }
 

@@ -70,6 +70,7 @@ def test_too_many_open_files_cost_nothing(tmp_path: Path) -> None:
     assert own_lines(recorded.stderr) == plain.stderr.splitlines()
     # A process has its file from the start; a child gives the one it inherited back before it opens its own.
     assert [swept["events"]["operation"] for swept in recorded.sweeps()] == [200, 100]
+    assert len(recorded.analysis["machines"]) == 1  # although the child could not ask which one that is
 
 
 def test_a_trace_directory_that_vanishes_is_one_clear_line(tmp_path: Path) -> None:

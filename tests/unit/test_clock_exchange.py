@@ -4,8 +4,8 @@ import resource
 import socket
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -24,11 +24,15 @@ from rlscope.record.clock_exchange import (
     exchange,
 )
 from rlscope.record.clock_server import ClockServer
-from rlscope.record.config import RecordConfig
+from rlscope.record.config import ClockSource, RecordConfig
 
 S = 1_000_000_000
 TIMES = st.integers(0, 1 << 60)
 DELAYS = st.integers(0, 1 << 40)
+
+
+def changed(source: ClockSource, **values: Any) -> ClockSource:
+    return ClockSource(**{**vars(source), **values})
 
 
 @pytest.fixture(scope="module")
@@ -74,12 +78,12 @@ def test_own_clock_is_no_offset(server: ClockServer) -> None:
 @pytest.mark.usefixtures("patience")
 def test_any_of_the_addresses_may_answer(server: ClockServer) -> None:
     # The first is for documentation only: nobody is there.
-    source = replace(server.source, addresses=("198.51.100.1", *server.source.addresses))
+    source = changed(server.source, addresses=("198.51.100.1", *server.source.addresses))
     assert best_exchange(source) is not None
 
 
 def test_nobody_answers_without_the_token(server: ClockServer) -> None:
-    clock = RemoteClock(replace(server.source, token="00" * 16))
+    clock = RemoteClock(changed(server.source, token="00" * 16))
     clock.ask()
     clock.ask()
     assert clock.as_property() == {"exchanges": [], "unanswered": 1}
@@ -135,7 +139,7 @@ def test_who_answers_must_have_got_the_question(server: ClockServer) -> None:
 
         answering = threading.Thread(target=answer_without_reading)
         answering.start()
-        assert best_exchange(replace(server.source, addresses=("127.0.0.1",), port=other.getsockname()[1])) is None
+        assert best_exchange(changed(server.source, addresses=("127.0.0.1",), port=other.getsockname()[1])) is None
         answering.join()
 
 

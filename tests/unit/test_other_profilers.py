@@ -10,7 +10,8 @@ import pytest
 import torch
 
 from rlscope import _native
-from rlscope.integrations import PROFILERS, jax_profiler, torch_profiler
+from rlscope.integrations import jax_profiler, torch_profiler
+from rlscope.integrations.libraries import PROFILERS
 from rlscope.record.hooks import Hooks
 
 TORCH = sys.modules["torch.autograd.profiler"]

@@ -202,9 +202,9 @@ def test_decorated_functions(in_process: Callable[[], Path]) -> None:
     }  # fmt: skip
 
 
-def test_a_hook_of_two_operations_takes_a_coroutine_function(in_process: Callable[[], Path]) -> None:
+def test_a_named_coroutine_function_may_be_two_operations(in_process: Callable[[], Path]) -> None:
     async def step() -> int:
-        """One that an environment has in the place of `step`."""
+        """One that a user has named."""
         work("step")
         await asyncio.sleep(PAUSE_S)
         return 3

@@ -18,16 +18,27 @@ def _start_recording():
     if not any(os.path.exists(_PACKAGE + "/_native" + suffix) for suffix in suffixes):
         _leave_note()
         return
-    if "rlscope" not in sys.modules:  # from where this file lies, without a change to sys.path
-        spec = importlib.util.spec_from_file_location(
-            "rlscope", _PACKAGE + "/__init__.py", submodule_search_locations=[_PACKAGE]
-        )
-        module = importlib.util.module_from_spec(spec)
-        sys.modules["rlscope"] = module
-        spec.loader.exec_module(module)
-    from rlscope.record.child import start_in_child
+    try:
+        if "rlscope" not in sys.modules:  # from where this file lies, without a change to sys.path
+            _load("rlscope", [os.path.dirname(_PACKAGE)])
+        from rlscope import _native
+    except ImportError as error:
+        if "subinterpreter" in str(error):  # as Python says since 3.12; the process is recorded all the same
+            return
+        raise
+    if _native.is_main_interpreter():
+        from rlscope.record.child import start_in_child
 
-    start_in_child()
+        start_in_child()
+
+
+def _load(name, paths):
+    """Imports a module that is not loaded yet from one of the folders; does nothing where none has it."""
+    spec = importlib.machinery.PathFinder.find_spec(name, paths)
+    if spec is not None and spec.loader is not None:
+        module = importlib._bootstrap.module_from_spec(spec)  # importlib.util takes as long as all of this
+        sys.modules[name] = module
+        spec.loader.exec_module(module)
 
 
 def _leave_note():
@@ -45,11 +56,7 @@ def _leave_note():
 def _run_hidden_sitecustomize():
     """Runs the sitecustomize that would have been found without this one."""
     paths = [path for path in sys.path if os.path.abspath(path or ".") != _HERE]
-    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", paths)
-    if spec is not None and spec.loader is not None:
-        module = importlib.util.module_from_spec(spec)
-        sys.modules["sitecustomize"] = module
-        spec.loader.exec_module(module)
+    _load("sitecustomize", paths)
 
 
 if sys.version_info < (3, 5):
@@ -57,8 +64,9 @@ if sys.version_info < (3, 5):
         _leave_note()
 else:
     import importlib.machinery
-    import importlib.util
 
-    if "RLSCOPE_TRACE" in os.environ:
-        _start_recording()
-    _run_hidden_sitecustomize()
+    try:
+        if "RLSCOPE_TRACE" in os.environ:
+            _start_recording()
+    finally:
+        _run_hidden_sitecustomize()

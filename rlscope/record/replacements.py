@@ -1,0 +1,40 @@
+"""Attributes that were replaced, so that they can be put back."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # as `typing` has it, whose import takes longer than all of this
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+
+class Replacements:
+    """What has been replaced in modules and classes."""
+
+    def __init__(self) -> None:
+        self._replaced: list[tuple[Any, str, Any, Any]] = []
+
+    def put(self, target: Any, name: str, original: Any, replacement: Any) -> None:
+        """Puts `replacement` in the place of `original`, which is None where the target itself had none."""
+        setattr(target, name, replacement)
+        self._replaced.append((target, name, original, replacement))
+
+    def replace(self, target: Any, name: str, wrap: Callable[[Any], Any]) -> None:
+        """Puts `wrap(original)` in the place of an attribute of a module's or class's own."""
+        original = vars(target)[name]
+        self.put(target, name, original, wrap(original))
+
+    def original_of(self, replacement: Any) -> Any | None:
+        """What it stands for; None if it is no replacement."""
+        return next((original for _, _, original, each in self._replaced if each is replacement), None)
+
+    def restore(self) -> None:
+        """Puts everything back, unless somebody else has replaced it since."""
+        for target, name, original, replacement in reversed(self._replaced):
+            if vars(target).get(name) is not replacement:
+                continue
+            if original is None:
+                delattr(target, name)
+            else:
+                setattr(target, name, original)
+        self._replaced.clear()

@@ -1,0 +1,35 @@
+"""Workers that their parent ends have lost nothing; of others that were killed nobody knows."""
+
+import json
+from pathlib import Path
+
+import pytest
+from recording import record, rlscope
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_workers_that_nobody_closed_are_complete(method: str, tmp_path: Path) -> None:
+    recording = record(tmp_path / "trace", "ended_workers.py", method, "closed")
+    assert (recording.returncode, recording.stdout) == (0, "done\n"), recording.stderr
+    analysis = recording.analysis
+    assert analysis["complete"], recording.stderr
+    assert "ncomplete" not in recording.stderr
+    main = next(process for process in analysis["processes"] if process["role"] == "main")
+    workers = [process for process in analysis["processes"] if "Process-" in process["process"]]
+    assert len(workers) == 2
+    for worker in workers:
+        assert worker["complete"]
+        assert recording.sweep_of(worker["process"])["events"]["operation"] == 5
+        assert recording.sweep_of(worker["process"])["why"]  # its own file does not know
+    inspected = json.loads(rlscope("inspect", recording.trace, "--json").stdout)
+    said = [process["ended"] for process in inspected["processes"] if process["process"] != main["process"]]
+    assert said.count(f"ended by process {main['pid']} (SIGTERM)") == 2
+    assert (inspected["complete"], inspected["why"]) == (True, [])
+
+
+@pytest.mark.parametrize(("how", "missing"), [("unknown", 2), ("survived", 1)])
+def test_who_was_killed_otherwise_is_not_complete(how: str, missing: int, tmp_path: Path) -> None:
+    recording = record(tmp_path / "trace", "ended_workers.py", "fork", how)
+    assert (recording.returncode, recording.stdout) == (0, "done\n"), recording.stderr
+    assert not recording.analysis["complete"]
+    assert sum(not process["complete"] for process in recording.analysis["processes"]) == missing
