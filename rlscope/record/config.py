@@ -5,6 +5,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from rlscope.trace.files import MOST_JSON_BYTES, read_regular
 from rlscope.trace.manifest import write_in_one_step
 
 CONFIG_NAME = "config.json"
@@ -69,8 +70,14 @@ class RecordConfig:
 
     @classmethod
     def load(cls, directory: Path) -> "RecordConfig":
-        """Reads config.json of the trace in `directory`."""
-        values = json.loads((directory / CONFIG_NAME).read_text())
+        """Reads config.json of the trace in `directory`.
+
+        Raises:
+            OSError: it cannot be read.
+            TraceFormatError: it is no regular file.
+            ValueError: it is not JSON.
+        """
+        values = json.loads(read_regular(directory / CONFIG_NAME, MOST_JSON_BYTES))
         values["layers"] = tuple(values["layers"])
         values["counters"] = tuple(values.get("counters", ()))
         values["operations"] = tuple(values.get("operations", ()))
