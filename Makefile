@@ -10,6 +10,10 @@ RUNS ?= 1000000
 # Files of Python tests that run at the same time.
 JOBS ?= 2
 OUTPUT ?= output/artifacts
+# Found here, not after minutes of installing.
+ifeq ($(filter smoke quick paper,$(BUDGET)),)
+$(error expected BUDGET=smoke, quick or paper, found "$(BUDGET)")
+endif
 # Where pip finds PyTorch besides its usual index: empty for the usual build, or the address of an index of CPU builds.
 TORCH_INDEX ?=
 # The lock fits Python 3.11 to 3.13; PyBullet is ready built for 3.11 only.
@@ -92,7 +96,7 @@ fuzz: setup ## give the trace reader RUNS damaged files; needs clang
 		-print_final_stats=1
 
 artifacts: build simulators install-experiments ## record every case study, draw its figures, judge its claims
-	$(BIN)/python scripts/artifacts.py --budget $(BUDGET) --output $(OUTPUT)
+	$(BIN)/python scripts/artifacts.py --budget $(BUDGET) --output "$(OUTPUT)"
 
 bench: $(BENCH_PACKAGE) ## compare costs with other profilers' (12 to 22 minutes); ONLY=name,… for some
 	$(BENCH_VENV)/bin/python -m benchmarks.run $(if $(ONLY),--only $(ONLY))

@@ -259,7 +259,7 @@ def plan(action: str, request: Request, command: Sequence[str]) -> str:
         "reload": [compose.down(), compose.build(), compose.up(), compose.shell()],
     }[action]
     environment = os.environ | compose.variables
-    text = COMPOSE_FILE.read_text()
+    text = COMPOSE_FILE.read_text(encoding="utf-8")
     resolved = re.sub(r"\$\{(\w+):-([^}]*)\}", lambda found: environment.get(found[1]) or found[2], text)
     return "\n".join(
         [

@@ -66,7 +66,7 @@ def make_parser(description: str | None, output: Path) -> argparse.ArgumentParse
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--budget", choices=BUDGETS, default="quick", help="how much to run (default: quick)")
     parser.add_argument("--repetitions", type=positive, metavar="N", help="of each workload (default: the budget's)")
-    parser.add_argument("--output", type=Path, default=output, metavar="DIR", help=f"default: {output}")
+    parser.add_argument("--output", type=folder, default=output, metavar="DIR", help=f"default: {output}")
     parser.add_argument("--dry-run", action="store_true", help="print the commands and their minutes, run nothing")
     return parser
 
@@ -77,6 +77,13 @@ def positive(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"expected 1 or more, found {number}")
     return number
+
+
+def folder(text: str) -> Path:
+    """A folder for results; an empty name would be the working directory."""
+    if not text:
+        raise argparse.ArgumentTypeError("expected a folder, found an empty name")
+    return Path(text)
 
 
 def run_study(study: CaseStudy, run: Callable[[CaseStudy], Outcome]) -> Outcome:

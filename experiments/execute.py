@@ -274,6 +274,8 @@ def environment_of(run: Run) -> dict[str, str]:
         "OPENBLAS_NUM_THREADS": threads,
         "PYTHONHASHSEED": "0",
         "PYTHONUNBUFFERED": "1",
+        # Else Stable-Baselines3 makes a folder in /tmp for each model.
+        "SB3_LOGDIR": ".",
         # XLA takes its threads from the number of cores, whatever OMP_NUM_THREADS says.
         "XLA_FLAGS": f"--xla_cpu_multi_thread_eigen={int(run.threads > 1)} intra_op_parallelism_threads={threads}",
         # A run on the CPU must not find a device by itself.

@@ -1,5 +1,5 @@
 """`python -m rlscope` is the command `rlscope`."""
 
-from rlscope.cli.main import main
+from rlscope.cli.start import main
 
 main()

@@ -50,13 +50,16 @@ def busy_parts(swept: TraceSweep, devices: list[Device], recover: bool) -> dict[
 def device_timeline_table(swept: TraceSweep, devices: list[Device], parts: Mapping[int, BusyParts]) -> pd.DataFrame:
     """One row per device and part of the run; empty without devices."""
     origin_ns = min(process.start_ns for process in swept.processes)
+    if not devices:
+        return pd.DataFrame(columns=list(DEVICE_TIMELINE_COLUMNS))
     samples = read_utilization(swept.trace.directory)
     offset_ns = swept.main.file.clock.realtime_offset_ns
     tables = []
     for device in devices:
         borders_ns = np.array(parts[device.number].borders_ns, dtype=np.int64)
         lengths_ns = np.diff(borders_ns)
-        reported = utilization_in_parts(samples, borders_ns - offset_ns).get(device.uuid or "")
+        own = samples[samples["source"] == device.uuid]
+        reported = utilization_in_parts(own, borders_ns - offset_ns).get(device.uuid or "")
         borders_s = (borders_ns - origin_ns) / NS_PER_S
         tables.append(
             pd.DataFrame(
@@ -70,7 +73,7 @@ def device_timeline_table(swept: TraceSweep, devices: list[Device], parts: Mappi
                 }
             )
         )
-    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=list(DEVICE_TIMELINE_COLUMNS))
+    return pd.concat(tables, ignore_index=True)
 
 
 def _union(swept: TraceSweep, devices: list[Device], recover: bool) -> dict[int, BusyParts]:

@@ -9,6 +9,8 @@ from rlscope.model import STAGES
 STEMS = {"simul": "simulation", "infer": "inference", "backp": "backpropagation", "backw": "backpropagation"}
 #: A stage's name with two letters swapped or one left out is at least as like it as this; other words are not.
 LIKENESS = 0.8
+#: A name such as `step 17` makes millions of operations; comparing each would take hours, and no line be read.
+MOST_NAMES = 100
 
 
 def stage_meant(operation: str) -> str | None:
@@ -21,9 +23,10 @@ def stage_meant(operation: str) -> str | None:
 
 
 def stage_name_lines(analysis: Analysis) -> list[str]:
-    """One line for each operation outside all stages that has nearly a stage's name."""
+    """One line for each of the longest operations outside all stages that has nearly a stage's name."""
     table = analysis.breakdown
-    outside = sorted(table.loc[~table["stage"].isin(STAGES), "operation"].unique())
+    seconds = table[~table["stage"].isin(STAGES)].groupby("operation")["seconds"].sum()
+    outside = sorted(seconds.nlargest(MOST_NAMES).index)
     return [
         f"operation `{name}` belongs to no stage: the stages are called {', '.join(STAGES)}; "
         f"was `{stage}` meant? Then name it so"

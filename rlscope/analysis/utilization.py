@@ -1,21 +1,39 @@
 """What the machine reported while a run was recorded: `utilization.csv`, sampled beside the trace."""
 
-import csv
-import io
-import stat
+import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv
 
-from rlscope.errors import TraceError
+from rlscope.errors import TraceError, TraceFormatError
+from rlscope.trace.files import open_regular
 from rlscope.trace.utilization_file import HEADER, UTILIZATION_NAME
 from rlscope.trace.utilization_file import PROCESSES as PROCESSES
 
 BIN_COLUMNS = ("source", "seconds", "utilization", "memory_bytes")
 #: Later times and larger values than any machine has are damage.
 LIMIT = 1 << 62
+#: Eight devices write less in a week.
+MOST_BYTES, MOST_SAMPLES = 1 << 32, 1 << 26
+#: No machine has as many devices; samples of further ones are damage.
+MOST_SOURCES = 1000
+#: A file with more damaged lines is none of samples.
+MOST_DAMAGED = 1000
+#: So much is read at once, and on to the end of the line if that is not further than so many bytes.
+BLOCK_BYTES, LINE_BYTES = 1 << 20, 1 << 12
+_SAMPLE = re.compile(rb"[0-9]{1,18},[^,\r]+,[0-9]{1,18}(?:\.[0-9]{1,18})?(?:e[+-]?[0-9]{1,3})?,[0-9]{0,18}")
+_COLUMNS = HEADER.split(",")
+_TYPES = (pa.int64(), pa.binary(), pa.float64(), pa.float64())
+_READ = csv.ReadOptions(column_names=_COLUMNS, use_threads=False, block_size=2 * BLOCK_BYTES)
+_PARSE = csv.ParseOptions(quote_char=False)
+_CONVERT = csv.ConvertOptions(column_types=dict(zip(_COLUMNS, _TYPES, strict=True)), null_values=[""])
 
 
 def read_utilization(directory: Path) -> pd.DataFrame:
@@ -29,32 +47,105 @@ def read_utilization(directory: Path) -> pd.DataFrame:
 
     Raises:
         TraceError: the file may not be read.
+        TraceFormatError: it is no regular file, or too large or too damaged to be one of samples.
     """
-    lines = [line for line in _text(directory / UTILIZATION_NAME).split("\n") if line]
-    rows = lines[1:] if lines[:1] == [HEADER] else lines
-    whole = [row for row in rows if row.count(",") == HEADER.count(",")]
-    fields = pd.read_csv(
-        io.StringIO("\n".join([HEADER, *whole])),
-        dtype=str,
-        keep_default_na=False,
-        quoting=csv.QUOTE_NONE,
-        lineterminator="\n",
-    )
-    memory = pd.to_numeric(fields["memory_bytes"], errors="coerce")
-    table = pd.DataFrame(
-        {
-            "monotonic_ns": pd.to_numeric(fields["monotonic_ns"], errors="coerce"),
-            "source": fields["source"],
-            "utilization": pd.to_numeric(fields["utilization"], errors="coerce"),
-            "memory_bytes": memory.astype(float),
-        }
-    )
-    is_sample = table["monotonic_ns"].between(0, LIMIT) & table["utilization"].between(0, LIMIT)
-    is_sample &= (fields["source"] != "") & (memory.between(0, LIMIT) | (fields["memory_bytes"] == ""))
-    table = table[is_sample].astype({"monotonic_ns": np.int64, "utilization": float})
-    table = table.sort_values(["source", "monotonic_ns"], kind="stable", ignore_index=True)
-    table.attrs["damaged_lines"] = len(rows) - len(table)
-    return table
+    path = directory / UTILIZATION_NAME
+    samples = _Samples()
+    try:
+        with open_regular(path, MOST_BYTES) as file:
+            for block in _blocks(file):
+                samples.add(block)
+                if samples.damaged_lines > MOST_DAMAGED or samples.count > MOST_SAMPLES:
+                    raise TraceFormatError(
+                        f"at most {MOST_SAMPLES:,} samples and {MOST_DAMAGED:,} damaged lines were expected in {path}, "
+                        "but it has more; delete it and analyze again"
+                    )
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise TraceError(f"the samples of utilisation could not be read: {error}; make them readable") from error
+    return samples.table()
+
+
+def _blocks(file: BinaryIO) -> Iterator[bytes]:
+    """The file in parts of whole lines, without its header. A line that is too long, or cut off, ends a part."""
+    first = file.readline(LINE_BYTES)
+    if first.rstrip(b"\n") != HEADER.encode():
+        yield first
+    while block := file.read(BLOCK_BYTES) + file.readline(LINE_BYTES):
+        yield block
+
+
+class _Samples:
+    """The samples of a file, in memory that goes with their number.
+
+    Attributes:
+        count: how many there are.
+        damaged_lines: how many other lines there are.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.damaged_lines = 0
+        self._sources: dict[bytes, int] = {}
+        self._parts: list[tuple[npt.NDArray[np.generic], ...]] = []
+
+    def add(self, block: bytes) -> None:
+        """Takes the samples out of some lines."""
+        lines, _, cut_off = block.rpartition(b"\n")  # within a number: what is left may look like one
+        rows = [row for row in lines.split(b"\n") if row]
+        before = self.count
+        if (table := None if b"\r" in lines else _converted(rows)) is None:
+            table = _converted([row for row in rows if _SAMPLE.fullmatch(row)])
+        if table is not None:
+            self._take(table)
+        self.damaged_lines += len(rows) - (self.count - before) + (cut_off != b"")
+
+    def _take(self, table: pa.Table) -> None:
+        times, names, utilization, memory = (column.combine_chunks() for column in table.columns)
+        is_known = memory.is_valid().to_numpy(zero_copy_only=False)
+        names = names.dictionary_encode()
+        codes = np.array([self._code(name) for name in names.dictionary.to_pylist()], dtype=np.int16)
+        part = (
+            pc.fill_null(times, -1).to_numpy(zero_copy_only=False),
+            codes[names.indices.to_numpy()],
+            pc.fill_null(utilization, -1.0).to_numpy(zero_copy_only=False),
+            memory.to_numpy(zero_copy_only=False),
+        )
+        kept = part[1] >= 0
+        for values in (part[0], part[2], np.where(is_known, part[3], 0.0)):
+            kept &= (values >= 0) & (values <= LIMIT)
+        self._parts.append(tuple(values[kept] for values in part))
+        self.count += int(kept.sum())
+
+    def _code(self, name: bytes) -> int:
+        """The number of a source; -1 where there are too many, or it has no name."""
+        if not name or (name not in self._sources and len(self._sources) == MOST_SOURCES):
+            return -1
+        return self._sources.setdefault(name, len(self._sources))
+
+    def table(self) -> pd.DataFrame:
+        """As `read_utilization` returns it."""
+        names = np.array([name.decode("utf-8", "replace") for name in self._sources], dtype=object)
+        columns = [np.concatenate(values) for values in zip(*self._parts, strict=True)] if self._parts else [
+            np.array([], dtype) for dtype in (np.int64, np.int16, float, float)
+        ]  # fmt: skip
+        ranks = np.argsort(np.argsort(names))
+        order = np.lexsort((columns[0], ranks[columns[1]]))
+        times, codes, utilization, memory = (values[order] for values in columns)
+        table = pd.DataFrame(dict(zip(_COLUMNS, (times, names[codes], utilization, memory), strict=True)))
+        table.attrs["damaged_lines"] = self.damaged_lines
+        return table
+
+
+def _converted(rows: Sequence[bytes]) -> pa.Table | None:
+    """None where one of them is none of four columns of the right kinds, or there is none."""
+    try:
+        return csv.read_csv(
+            pa.py_buffer(b"\n".join(rows)), read_options=_READ, parse_options=_PARSE, convert_options=_CONVERT
+        )
+    except pa.ArrowInvalid:
+        return None
 
 
 def mean_utilization(directory: Path, start_ns: int, end_ns: int) -> dict[str, float]:
@@ -116,18 +207,3 @@ def binned_utilization(table: pd.DataFrame, bins: int) -> pd.DataFrame:
     parts = table.assign(part=since_ns // width_ns)
     binned = parts.groupby(["source", "part"], as_index=False).agg({"utilization": "mean", "memory_bytes": "max"})
     return binned.assign(seconds=(binned["part"] + 0.5) * width_ns / 1e9)[list(BIN_COLUMNS)]
-
-
-def _text(path: Path) -> str:
-    """The file's whole lines; empty where there is no file."""
-    try:
-        if not stat.S_ISREG(path.lstat().st_mode):
-            raise TraceError(f"{path} is no regular file; delete it and analyze again")
-        text = path.read_bytes().decode("utf-8", "replace")
-    except FileNotFoundError:
-        return ""
-    except OSError as error:
-        raise TraceError(f"the samples of utilisation could not be read: {error}; make them readable") from error
-    if text and not text.endswith("\n"):
-        text += ",cut off"  # within a number: what is left may look like one
-    return text.replace("\0", "?")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
-import math
 import os
 import platform
+import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
@@ -13,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from rlscope.analysis.correction import Bounds, Correction, Cost
-from rlscope.errors import UsageError
+from rlscope.errors import TraceFormatError, UsageError
 from rlscope.record.trace_directory import machine
+from rlscope.trace.files import MOST_JSON_BYTES, read_regular
 from rlscope.trace.manifest import write_in_one_step
 from rlscope.version import __version__
 
@@ -22,6 +24,8 @@ from rlscope.version import __version__
 SCHEMA = 3
 FILE_NAME = "calibration.json"
 KINDS = ("operation", "boundary", "cuda")
+#: No event costs as many nanoseconds, nor have as many been seen.
+LIMIT = 1e18
 AGAIN = "run `rlscope calibrate`"
 
 
@@ -107,9 +111,36 @@ def environment_of_trace(manifest: Mapping[str, Any], clock: str) -> Environment
 
 
 def cache_path() -> Path:
-    """Where this user's calibration is kept, by the XDG rules."""
+    """Where this user's calibration is kept, by the XDG rules.
+
+    Raises:
+        UsageError: the user has no home directory.
+    """
     root = os.environ.get("XDG_CACHE_HOME", "")
-    return Path(root if os.path.isabs(root) else Path.home() / ".cache", "rlscope", FILE_NAME)
+    if not os.path.isabs(root):
+        root = os.path.expanduser("~/.cache")
+    if not os.path.isabs(root):
+        raise UsageError("a home directory was expected, but this user has none; set HOME, or name a file")
+    return Path(root, "rlscope", FILE_NAME)
+
+
+def check_writable(path: Path) -> None:
+    """That the result cannot be kept is better known before it is measured.
+
+    Raises:
+        UsageError: `save` could not write the file.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=path.parent).close()
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    except OSError as error:
+        raise _not_writable(error) from error
+
+
+def _not_writable(error: OSError) -> UsageError:
+    return UsageError(f"the calibration cannot be written: {error}; choose another file with -o")
 
 
 def save(calibration: Calibration, path: Path) -> None:
@@ -122,7 +153,7 @@ def save(calibration: Calibration, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_in_one_step(path, json.dumps(calibration.to_json_dict(), indent=2) + "\n")
     except OSError as error:
-        raise UsageError(f"the calibration cannot be written: {error}; choose another file with -o") from error
+        raise _not_writable(error) from error
 
 
 def load(path: Path) -> Calibration:
@@ -133,9 +164,11 @@ def load(path: Path) -> Calibration:
         UsageError: it cannot be read, or is no calibration.
     """
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(read_regular(os.path.realpath(path), MOST_JSON_BYTES))
     except FileNotFoundError:
         raise
+    except TraceFormatError as error:
+        raise UsageError(str(error)) from error
     except OSError as error:
         raise UsageError(f"the calibration cannot be read: {error}; make it readable, or {AGAIN}") from error
     except (ValueError, RecursionError) as error:
@@ -199,7 +232,7 @@ class _Fields:
     def get(self, name: str, kind: type) -> Any:
         value = self._values.get(name)
         if not isinstance(value, kind) or isinstance(value, bool):
-            raise self.wrong(name, f"a value of the kind {kind.__name__} was expected, {value!r} was found")
+            raise self.wrong(name, f"a value of the kind {kind.__name__} was expected, {_shown(value)} was found")
         return value
 
     def inner(self, name: str) -> _Fields:
@@ -207,9 +240,15 @@ class _Fields:
 
     def number(self, name: str) -> float:
         value = self._values.get(name)
-        if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < math.inf:
-            raise self.wrong(name, f"a number that is not negative was expected, {value!r} was found")
+        if not isinstance(value, int | float) or isinstance(value, bool) or not value >= 0:
+            raise self.wrong(name, f"a number that is not negative was expected, {_shown(value)} was found")
+        if value >= LIMIT:
+            raise self.wrong(name, f"a number below {LIMIT:.0e} was expected, {_shown(value)} was found")
         return float(value)
+
+
+def _shown(value: object) -> str:
+    return repr(value)[:80]
 
 
 def _parse_cost(costs: _Fields, key: str) -> Cost:
@@ -241,8 +280,8 @@ def to_record_with() -> dict[str, Any] | None:
 
 
 def _users_own(recorded_on: Environment) -> Correction | str:
-    path = cache_path()
     try:
+        path = cache_path()
         found = load(path)
     except FileNotFoundError:
         return f"there is no calibration in {path}; {AGAIN}"

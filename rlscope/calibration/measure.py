@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import subprocess
 import sys
 import tempfile
 from collections import Counter
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from rlscope.analysis.correction import ZERO, Bounds, Correction, Cost, versions_of
 from rlscope.analysis.sweep import sweep_trace
 from rlscope.calibration.calibration import Calibration, now, this_environment
+from rlscope.calibration.run_to_end import run_to_end
 from rlscope.calibration.twins import MEASURED
 from rlscope.calibration.workload import LOOPS, MANY, OFF, SETTLING, STABLE_BASELINES3, SWAPS, Measured
 from rlscope.errors import UsageError
@@ -214,7 +214,7 @@ def _run(name: str, seconds: float, directory: Path) -> Measured:
     command = [sys.executable, "-m", "rlscope.calibration.workload", name, str(seconds), str(directory)]
     package = str(Path(__file__).resolve().parents[2])
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([package, *sys.path[1:]])}
-    finished = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=directory, check=False)
+    finished = run_to_end(command, env=environment, cwd=directory)
     if finished.returncode != 0:
         said = (finished.stderr.strip().splitlines() or ["nothing was said"])[-1]
         raise UsageError(f"the costs of {name} were expected, but the process that measures them failed: {said}; "

@@ -6,7 +6,6 @@ from the one before by more than recording adds to it, and it tells nothing of w
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from typing import Any
 from rlscope.analysis.correction import ZERO, Bounds, Correction, Cost
 from rlscope.analysis.sweep import sweep_trace
 from rlscope.calibration.calibration import Calibration, environment_of_trace, now
+from rlscope.calibration.run_to_end import run_to_end
 from rlscope.errors import UsageError
 from rlscope.trace.reader import open_trace
 
@@ -81,7 +81,7 @@ def calibrate_whole_runs(
 
 def _record(command: Sequence[str], options: Sequence[str], trace: Path) -> None:
     recorder = [sys.executable, "-m", "rlscope", "record", "-o", str(trace), *options, "--", *command]
-    finished = subprocess.run(recorder, capture_output=True, text=True, errors="replace", check=False)
+    finished = run_to_end(recorder)
     if finished.returncode != 0:
         lines = [line for line in finished.stderr.splitlines() if line.strip() and not line.startswith("rlscope:")]
         said = (lines or ["nothing was said"])[-1]

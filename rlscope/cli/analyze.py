@@ -17,20 +17,21 @@ from rlscope.cli.correction import chosen, correct_option, correction_lines
 from rlscope.cli.counter_lines import counter_lines, counters_shown
 from rlscope.cli.counter_warning import warn_of_counters
 from rlscope.cli.machines import machine_lines
+from rlscope.cli.paths import NamedPath
 from rlscope.cli.processes import TOTALS, phases_shown, process_lines, process_tree, waited_for, waits_shown
 from rlscope.cli.progress import progress_bar
-from rlscope.cli.tables import rich_table, seconds_text
+from rlscope.cli.tables import most, rich_table, seconds_text
 from rlscope.cli.tasks import TASKS_TITLE, misnested_lines
 from rlscope.errors import UsageError
 from rlscope.model import NO_OPERATION, GpuAttribution
-from rlscope.text import printable
+from rlscope.text import encodable, printable
 from rlscope.trace.reader import open_trace
 
 EDGES_SHOWN = 20
 
 
 @click.command()
-@click.argument("directories", metavar="DIR...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("directories", metavar="DIR...", nargs=-1, required=True, type=NamedPath())
 @click.option(
     "--by",
     metavar="COLS",
@@ -38,10 +39,8 @@ EDGES_SHOWN = 20
     "with thread, each thread's own view.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document (a list of them for several DIRs).")
-@click.option("--csv", "csv_file", metavar="FILE", type=click.Path(path_type=Path), help="Write the breakdown as CSV.")
-@click.option(
-    "--parquet", "parquet_file", metavar="FILE", type=click.Path(path_type=Path), help="Write the breakdown as Parquet."
-)
+@click.option("--csv", "csv_file", metavar="FILE", type=NamedPath(), help="Write the breakdown as CSV.")
+@click.option("--parquet", "parquet_file", metavar="FILE", type=NamedPath(), help="Write the breakdown as Parquet.")
 @click.option(
     "--gpu-attribution",
     type=click.Choice([choice.value for choice in GpuAttribution]),
@@ -82,21 +81,16 @@ def analyze(
             for trace in traces
         ]
     breakdowns = [_breakdown(analysis, columns) for analysis in analyses]
-    try:
-        if as_json:
-            _print_json(analyses, breakdowns)
-        elif csv_file is not None:
-            warn_of_counters(analyses)
-            _joined(analyses, breakdowns).to_csv(csv_file, index=False, errors="backslashreplace")
-        elif parquet_file is not None:
-            warn_of_counters(analyses)
-            _joined(analyses, breakdowns).to_parquet(parquet_file, index=False)
-        else:
-            _print_tables(analyses, breakdowns, is_whole=not columns)
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise UsageError(f"the output could not be written: {error}; choose another file") from error
+    if as_json:
+        _print_json(analyses, breakdowns)
+    elif csv_file is not None:
+        warn_of_counters(analyses)
+        _joined(analyses, breakdowns).to_csv(csv_file, index=False, errors="backslashreplace")
+    elif parquet_file is not None:
+        warn_of_counters(analyses)
+        _joined(analyses, breakdowns).to_parquet(parquet_file, index=False)
+    else:
+        _print_tables(analyses, breakdowns, is_whole=not columns)
 
 
 def _breakdown(analysis: Analysis, columns: Sequence[str]) -> pd.DataFrame:
@@ -112,7 +106,7 @@ def _joined(analyses: Sequence[Analysis], tables: Sequence[pd.DataFrame]) -> pd.
     labelled = []
     for analysis, table in zip(analyses, tables, strict=True):
         labelled.append(table.copy())
-        labelled[-1].insert(0, "trace", str(analysis.directory))
+        labelled[-1].insert(0, "trace", encodable(str(analysis.directory)))
     return pd.concat(labelled, ignore_index=True)
 
 
@@ -136,20 +130,30 @@ def _print_tables(analyses: Sequence[Analysis], breakdowns: Sequence[pd.DataFram
     seconds = breakdown["seconds"]
     whole = seconds.groupby(breakdown["trace"]).transform("sum") if "trace" in breakdown else seconds.sum()
     breakdown = _with_intervals(breakdown).assign(percent=100 * seconds / whole)
-    console.print(rich_table("Breakdown", _without_trivial(breakdown) if is_whole else breakdown))
+    _print_most(console, "Breakdown", breakdown, "seconds", is_whole, "--csv FILE")
     transitions = _joined(analyses, [analysis.transitions for analysis in analyses])
     if is_whole and len(transitions):
-        console.print(rich_table("Transitions", _without_trivial(transitions)))
+        _print_most(console, "Transitions", transitions, "count", is_whole)
     tasks = _joined(analyses, [analysis.tasks for analysis in analyses])
     if is_whole and len(tasks):
-        console.print(rich_table(TASKS_TITLE, _without_trivial(tasks)))
+        _print_most(console, TASKS_TITLE, tasks, "elapsed_s", is_whole)
     if is_whole and any(len(analysis.gpu) for analysis in analyses):
         console.print(rich_table("GPUs", _joined(analyses, [_gpus(analysis) for analysis in analyses])))
         operations = _joined(analyses, [analysis.gpu_operations for analysis in analyses])
-        console.print(rich_table("GPU time by launching operation", _without_trivial(operations)))
+        _print_most(console, "GPU time by launching operation", operations, "busy_s", is_whole)
     counters = _joined(analyses, [counters_shown(analysis.counters) for analysis in analyses])
     if is_whole and len(counters):
-        console.print(rich_table("Hardware counters by launching operation", _without_trivial(counters)))
+        _print_most(console, "Hardware counters by launching operation", counters, "busy_s", is_whole)
+
+
+def _print_most(
+    console: Console, title: str, table: pd.DataFrame, column: str, is_whole: bool, option: str = "--json"
+) -> None:
+    """Prints a table, of a long one the rows with most of what is in a column; `option` shows all."""
+    shown, rest = most(table, column)
+    console.print(rich_table(title, _without_trivial(shown) if is_whole else shown))
+    if rest:
+        console.print(f"{rest} with {option}\n", highlight=False)
 
 
 def _print_advice(console: Console, analyses: Sequence[Analysis]) -> None:
@@ -167,7 +171,7 @@ def _print_processes(console: Console, analyses: Sequence[Analysis]) -> None:
         console.print(rich_table("Processes", table))
     phases = _joined(analyses, [phases_shown(analysis) for analysis in analyses])
     if len(phases):
-        console.print(rich_table("Phases", _without_trivial(phases)))
+        _print_most(console, "Phases", phases, "wall_s", is_whole=True)
     lines = [
         printable(f"{analysis.directory}: {line}" if len(analyses) > 1 else line)
         for analysis in analyses

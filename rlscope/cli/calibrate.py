@@ -1,5 +1,7 @@
 """`rlscope calibrate`: measures what recording costs on this machine, and keeps it for later analyses."""
 
+import signal
+import sys
 import tempfile
 from pathlib import Path
 
@@ -7,10 +9,11 @@ import click
 import pandas as pd
 from rich.console import Console
 
-from rlscope.calibration.calibration import Calibration, cache_path, save
+from rlscope.calibration.calibration import Calibration, cache_path, check_writable, save
 from rlscope.calibration.measure import calibrate as measure_costs
 from rlscope.calibration.whole_runs import CONFIGURATIONS, calibrate_whole_runs
 from rlscope.calibration.workload import LOOPS
+from rlscope.cli.paths import NamedPath
 from rlscope.cli.progress import progress_bar
 from rlscope.cli.tables import rich_table
 from rlscope.errors import UsageError
@@ -23,7 +26,7 @@ from rlscope.errors import UsageError
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=NamedPath(dir_okay=False),
     help="Write the calibration into this file.  [default: your cache, where analyses look for it]",
 )
 @click.option(
@@ -44,6 +47,9 @@ def calibrate(output: Path | None, whole_runs: bool, repetitions: int, command: 
             "with --whole-runs, -o FILE was expected: such a calibration is for comparison, not for your cache"
         )
     path = output if output is not None else cache_path()
+    check_writable(path)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _end)  # together with the process that measures
     if whole_runs:
         calibration, missing = _by_whole_runs(command, repetitions)
     else:
@@ -55,6 +61,10 @@ def calibrate(output: Path | None, whole_runs: bool, repetitions: int, command: 
     for loop, reason in missing.items():
         console.print(f"not measured: {loop}, because {reason}", highlight=False)
     click.echo(f"wrote {path}")
+
+
+def _end(number: int, frame: object) -> None:
+    sys.exit(128 + number)
 
 
 def _by_whole_runs(command: tuple[str, ...], repetitions: int) -> tuple[Calibration, dict[str, str]]:

@@ -1,5 +1,6 @@
 """What the command line of run_docker.py asks for, option by option."""
 
+import ipaddress
 import os
 import re
 from collections.abc import Sequence
@@ -72,7 +73,14 @@ def variable(text: str) -> tuple[str, str]:
 
 def port(text: str) -> str:
     """[ADDRESS:]HOST:CONTAINER, with this machine's own address where none is given."""
-    form = re.fullmatch(r"(?:(\d+\.\d+\.\d+\.\d+):)?(\d+):(\d+)", text)
-    if form is None or not all(0 < int(number) < 65536 for number in form.groups()[1:]):
+    form = re.fullmatch(r"(?:([0-9.]+):)?([0-9]{1,5}):([0-9]{1,5})", text)
+    if form is None or not all(0 < int(number) < 65536 for number in form.groups()[1:]) or not _is_address(form[1]):
         raise UsageError(f"expected --publish HOST:CONTAINER or ADDRESS:HOST:CONTAINER, found {text}; correct it")
     return ":".join([form[1] or "127.0.0.1", form[2], form[3]])
+
+
+def _is_address(text: str | None) -> bool:
+    try:
+        return text is None or bool(ipaddress.IPv4Address(text).packed)
+    except ValueError:
+        return False

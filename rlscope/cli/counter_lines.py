@@ -8,6 +8,7 @@ import pandas as pd
 
 from rlscope.analysis.breakdown import Analysis
 from rlscope.analysis.counters import COUNTER_KEYS, SampledDevice, counter_label, counter_values
+from rlscope.errors import RLScopeError
 from rlscope.record.config import RecordConfig
 from rlscope.trace.counters_file import counter_files
 
@@ -38,7 +39,7 @@ def inspect_lines(directory: Path, manifest: Mapping[str, Any]) -> list[str]:
     """Which counters were sampled, and how much; nothing of a run without."""
     try:
         names = RecordConfig.load(directory).counters
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):  # the trace is shown all the same
+    except (OSError, RLScopeError, ValueError, TypeError, KeyError, RecursionError):  # the trace is shown all the same
         names = ()
     facts = manifest.get("counters")
     files = counter_files(directory)

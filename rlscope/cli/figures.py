@@ -1,5 +1,6 @@
 """Analyzed traces as the workloads of a figure: one group of bars per process that took part in training."""
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from rlscope.cli.progress import progress_bar
 from rlscope.plots.breakdown import RECORDED_TIME, TRAINING_TIME
 from rlscope.plots.folding import SECONDS, drawn_times, fold_breakdown, fold_transitions
 from rlscope.plots.tables import breakdown_table, transitions_table
+from rlscope.text import encodable
 from rlscope.trace.reader import open_trace
 
 
@@ -46,7 +48,7 @@ def analyze_traces(directories: Sequence[Path], recover: bool, correct: str) -> 
 
 def names(directories: Sequence[Path]) -> list[str]:
     """The shortest ends of the paths that are all different; a directory given twice gets a number."""
-    paths = [directory.resolve() for directory in directories]
+    paths = [Path(encodable(os.path.realpath(directory))) for directory in directories]
     for length in range(1, max((len(path.parts) for path in paths), default=0) + 1):
         ends = ["/".join(path.parts[-length:]) for path in paths]
         if len(set(ends)) == len(ends):

@@ -16,6 +16,7 @@ from rlscope.analysis.contents import EVENT_KINDS, Contents, read_contents
 from rlscope.build import recorder_text
 from rlscope.cli.counter_lines import inspect_lines
 from rlscope.cli.machines import machine_lines
+from rlscope.cli.paths import NamedPath
 from rlscope.cli.progress import progress_bar
 from rlscope.cli.tables import rich_table
 from rlscope.text import cuda_version, printable
@@ -27,7 +28,7 @@ DEVICE_COLUMNS_SHOWN = ("process", "device", "uuid", "name", "kernels", "copies"
 
 
 @click.command()
-@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("directory", metavar="DIR", type=NamedPath())
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.option("--recover", is_flag=True, help="Step over damaged parts of the trace instead of stopping there.")
 def inspect(directory: Path, as_json: bool, recover: bool) -> None:

@@ -1,10 +1,11 @@
 """The command `rlscope VERB`: one error style and one exit status for what a user can cause."""
 
+import os
+import signal
 import sys
-from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from io import TextIOWrapper
-from typing import Any
 
 import click
 
@@ -12,6 +13,8 @@ from rlscope.errors import RLScopeError
 from rlscope.text import printable
 from rlscope.version import __version__
 
+#: As a shell says it of a program that wrote on after `| head` had enough.
+READER_IS_GONE = 128 + signal.SIGPIPE
 #: In the order of use. Each verb is a command of that name in rlscope/cli/NAME.py.
 VERBS = ("calibrate", "record", "inspect", "analyze", "report", "plot", "doctor")
 
@@ -42,37 +45,63 @@ def verbs() -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Runs the command line; user errors are one line and exit status 2, without a traceback."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a name may have characters that the locale lacks
+    """Runs the command line. An error is one line without a traceback.
+
+    The exit status is 2 where the request or the trace is wrong, 1 where the system refuses something.
+    """
+    _prepare_streams()
     try:
         status = verbs.main(arguments, prog_name="rlscope", standalone_mode=False)
+        sys.stdout.flush()
     except RLScopeError as error:
-        _fail(str(error))
+        status = _said(str(error), 2)
     except click.ClickException as error:
-        _fail(" ".join(error.format_message().split()))
+        status = _said(" ".join(error.format_message().split()), 2)
     except click.exceptions.Abort:
-        sys.exit(130)
+        status = 128 + signal.SIGINT
     except BrokenPipeError:
-        # The reader of our output has gone, as `| head` does.
-        sys.stderr.close()
-        sys.exit(141)
-    else:
-        sys.exit(status if isinstance(status, int) else 0)
+        status = READER_IS_GONE
+    except OSError as error:
+        status = _said(_what_was_refused(error), 1)
+    except SystemExit as ended:
+        status = READER_IS_GONE if ended.code == 1 else ended.code  # as click and rich say that the reader has gone
+    _give_up_output()
+    sys.exit(status if isinstance(status, int) else 0)
 
 
-def _fail(message: str) -> None:
-    click.echo(f"rlscope: error: {printable(message)}", err=True)
-    sys.exit(2)
+def _prepare_streams() -> None:
+    """Ctrl-C is an exception, names may have characters that the locale lacks, and closed streams lead nowhere."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # as rlscope.cli.start leaves it
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
+        elif isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
-def _alias(verb: str) -> Callable[[], Any]:
-    return lambda: main([verb, *sys.argv[1:]])
+def _said(message: str, status: int) -> int:
+    with suppress(OSError):
+        click.echo(f"rlscope: error: {printable(message)}", err=True)
+    return status
 
 
-# The names of 2021.
-rls_prof = _alias("record")
-rls_analyze = _alias("analyze")
-rls_calibrate = _alias("calibrate")
-rls_plot = _alias("plot")
+def _what_was_refused(error: OSError) -> str:
+    reason = error.strerror or str(error)
+    if error.filename is None:
+        try:
+            os.getcwd()
+        except OSError:
+            return "the working directory is gone; change into one that is there"
+        return f"the output could not be written: {reason}; write it elsewhere"
+    return f"{os.fsdecode(error.filename)}: {reason}; make that possible, or choose another place"
+
+
+def _give_up_output() -> None:
+    """What could not be written is not tried again when Python ends, which would be another error."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

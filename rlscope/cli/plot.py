@@ -7,6 +7,7 @@ import click
 from rlscope.cli.correction import correct_option, correction_lines
 from rlscope.cli.counter_warning import warn_of_counters
 from rlscope.cli.figures import analyze_traces, complete_view, published_view, transitions_view, workloads
+from rlscope.cli.paths import NamedPath
 from rlscope.errors import UsageError
 from rlscope.plots.breakdown import breakdown_figure
 from rlscope.plots.style import save_figure
@@ -22,8 +23,8 @@ NOTHING_TO_SHOW = (
 
 @click.command("plot", epilog="Example: rlscope plot breakdown trace -o breakdown.pdf")
 @click.argument("kind", type=click.Choice(["breakdown", "transitions"]))
-@click.argument("traces", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="DIR...")
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="PDF, PNG or SVG.")
+@click.argument("traces", nargs=-1, required=True, type=NamedPath(), metavar="DIR...")
+@click.option("-o", "--output", required=True, type=NamedPath(), metavar="FILE", help="PDF, PNG or SVG.")
 @click.option("--unit", type=click.Choice(["percent", "seconds"]), default="percent", help="Heights of a breakdown.")
 @click.option(
     "--view",
@@ -39,7 +40,7 @@ def plot(kind: str, traces: tuple[Path, ...], output: Path, unit: str, view: str
         raise UsageError(f"{output}: expected a name that ends in {', '.join(FORMATS)}")
     analyses = analyze_traces(traces, recover, correct)
     warn_of_counters(analyses.values())
-    shown = workloads(analyses)
+    shown, left_out_s = workloads(analyses), 0.0
     if kind == "transitions":
         table, value = transitions_view(shown)
         if table.empty:
@@ -53,9 +54,8 @@ def plot(kind: str, traces: tuple[Path, ...], output: Path, unit: str, view: str
         for name, analysis in analyses.items():
             for line in correction_lines(analysis):
                 click.echo(printable(f"{name}: {line}" if len(analyses) > 1 else line), err=True)
-        if drawn.left_out_s > 0:
-            click.echo(
-                f"left out: {drawn.left_out_s:.3g} s in no operation of training (see --view complete)", err=True
-            )
+        left_out_s = drawn.left_out_s
     output.parent.mkdir(parents=True, exist_ok=True)
     save_figure(figure, output)
+    if left_out_s > 0:
+        click.echo(f"left out: {left_out_s:.3g} s in no operation of training (see --view complete)", err=True)

@@ -1,8 +1,12 @@
 """`rlscope record`: runs a command recorded, and ends as the command ended."""
 
 import contextlib
+import errno
+import math
 import os
 import resource
+import shlex
+import shutil
 import signal
 import time
 from collections.abc import Iterator
@@ -13,6 +17,7 @@ import click
 from rlscope.calibration.calibration import to_record_with
 from rlscope.cli.counters import counted, list_counters
 from rlscope.cli.operations import named_operations
+from rlscope.cli.paths import NamedPath
 from rlscope.cli.utilization import sampled
 from rlscope.errors import RLScopeError, UsageError
 from rlscope.record.clock_server import ClockServer
@@ -30,7 +35,11 @@ from rlscope.trace.counter_metrics import parse_counters
 from rlscope.trace.format import PROCESS_FILE_SUFFIX
 from rlscope.trace.manifest import note_unrecorded, read_unrecorded
 
-FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+#: All that others send to end a program, or to tell it something.
+FORWARDED = (
+    signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGQUIT, signal.SIGALRM,
+    signal.SIGVTALRM, signal.SIGPROF, signal.SIGIO, signal.SIGPWR,
+)  # fmt: skip
 #: si_code of a signal that the terminal sent: the command got it as well.
 FROM_KERNEL = 0x80
 PATIENCE_S = 1.0
@@ -45,7 +54,7 @@ DEVICE_EVENTS = ("kernel", "copy", "memset")
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
+    type=NamedPath(),
     default=Path("trace"),
     show_default=True,
     help="Directory of the trace.",
@@ -119,7 +128,10 @@ def record(
         raise UsageError(
             f"this runs inside `rlscope record` already, into {os.environ[TRACE_VARIABLE]}; record once, outside"
         )
-    directory = output.resolve()
+    if max_seconds is not None and not math.isfinite(max_seconds):
+        raise UsageError(f"a number of seconds was expected after --max-seconds, but {max_seconds} was given")
+    _check_can_be_run(command[0])
+    directory = Path(os.path.realpath(output))
     named = named_operations(operations)
     clock = ClockServer(clock_port) if clock_port is not None else None
     config = RecordConfig(
@@ -157,6 +169,21 @@ def record(
     with _saying("what was recorded cannot be counted"), _interruptible():
         _say(_summary(directory, output, config))
     _end_as(status)
+
+
+def _check_can_be_run(program: str) -> None:
+    """Before a directory is made, or a trace in it replaced, for a command with a typing error.
+
+    Raises:
+        UsageError: there is no such program.
+    """
+    if shutil.which(program) is None:
+        is_there = os.path.dirname(program) and os.path.exists(program)
+        raise UsageError(_cannot_run(program, os.strerror(errno.EACCES if is_there else errno.ENOENT)))
+
+
+def _cannot_run(program: str, why: str) -> str:
+    return f"cannot run {program!r}: {why}; give a command that the shell would find"
 
 
 def _parse_layers(text: str) -> tuple[str, ...]:
@@ -212,7 +239,7 @@ def _run_recorded(
         with _saying("sampling did not end in order"):
             threads.close()
     if failure:
-        raise UsageError(f"cannot run {command[0]!r}: {failure}; give a command that the shell would find")
+        raise UsageError(_cannot_run(command[0], failure))
     with _saying("the trace does not say why nothing was recorded"):
         if reason := why_unrecordable(command):
             note_unrecorded(directory, reason, pid)
@@ -308,7 +335,7 @@ def _summary(directory: Path, shown: Path, config: RecordConfig) -> str:
         incomplete += f" No iteration was reported, so --max-iterations ended nothing: {HOW_TO_REPORT}."
     return (
         f"{events:,} events{gpu}{where}, {size / 1e6:.1f} MB, {dropped:,} dropped.{incomplete} "
-        f"Look at it: rlscope report {shown} -o report"
+        f"Look at it: rlscope report {shlex.quote(str(shown))} -o report"
     )
 
 

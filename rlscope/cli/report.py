@@ -9,14 +9,15 @@ from rlscope.cli.advice import advice_lines
 from rlscope.cli.correction import correct_option, correction_lines
 from rlscope.cli.counter_lines import counter_lines
 from rlscope.cli.figures import analyze_traces
+from rlscope.cli.paths import NamedPath
 from rlscope.cli.report_page import device_lines, write_report
 from rlscope.errors import UsageError
 from rlscope.text import printable
 
 
 @click.command("report", epilog="Example: rlscope report trace -o report; then open report/index.html")
-@click.argument("traces", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="DIR...")
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="OUT", help="A directory.")
+@click.argument("traces", nargs=-1, required=True, type=NamedPath(), metavar="DIR...")
+@click.option("-o", "--output", required=True, type=NamedPath(), metavar="OUT", help="A directory.")
 @correct_option
 @click.option("--recover", is_flag=True, help="Step over damaged parts of a trace instead of stopping there.")
 def report(traces: tuple[Path, ...], output: Path, correct: str, recover: bool) -> None:

@@ -24,6 +24,7 @@ from rlscope.cli.figures import (
 )
 from rlscope.cli.machines import machine_lines
 from rlscope.cli.processes import TOTALS, phases_shown, process_lines, process_tree, waited_for, waits_shown
+from rlscope.cli.tables import most
 from rlscope.cli.tasks import TASKS_CAPTION, misnested_lines
 from rlscope.plots.breakdown import breakdown_figure
 from rlscope.plots.counters import counter_bars, counters_figure
@@ -149,7 +150,10 @@ def add_trace(page: Page, name: str, analysis: Analysis) -> None:
         page.paragraph(f"{line[0].upper()}{line[1:]}.")
     processes = process_tree(analysis)
     page.table(processes[[name for name in PROCESS_COLUMNS if name in processes]])
-    page.table(analysis.breakdown.dropna(axis="columns", how="all"))
+    shown, rest = most(analysis.breakdown.dropna(axis="columns", how="all"), "seconds")
+    page.table(shown)
+    if rest:
+        page.paragraph(f"{rest} with `rlscope analyze --csv`.")
 
 
 def add_processes(page: Page, analysis: Analysis, output: Path, ending: str) -> None:

@@ -8,6 +8,9 @@ from rich.table import Table
 from rlscope.analysis.breakdown import records
 from rlscope.text import printable
 
+#: A table of more is not read; a name such as `step 17` makes millions.
+ROWS_SHOWN = 100
+
 
 def rich_table(title: str, table: pd.DataFrame) -> Table:
     """The rows of `table`; numbers to the right, long names folded."""
@@ -18,6 +21,15 @@ def rich_table(title: str, table: pd.DataFrame) -> Table:
     for row in records(table):
         shown.add_row(*(escape(printable(_cell(name, value))) for name, value in row.items()))
     return shown
+
+
+def most(table: pd.DataFrame, column: str) -> tuple[pd.DataFrame, str]:
+    """The rows with the largest values of a column, in their order, and what to say of how many others there are."""
+    rest = len(table) - ROWS_SHOWN
+    if rest <= 0:
+        return table, ""
+    kept = table[column].nlargest(ROWS_SHOWN).index.sort_values()
+    return table.loc[kept], f"The {ROWS_SHOWN} rows with most {column}, {rest:,} more"
 
 
 def seconds_text(value: float) -> str:

@@ -13,6 +13,8 @@ DRAWN = ["percent", "seconds", "training_s"]
 UNCORRECTED = [f"uncorrected_{name}" for name in DRAWN]
 BREAKDOWN_COLUMNS = ["workload", "stage", "category", "resource", *DRAWN, *UNCORRECTED, CORRECTED]
 TRANSITION_COLUMNS = ["workload", "stage", "category", "count", "per_iteration", "per_timestep"]
+#: With these a spreadsheet begins to calculate.
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def breakdown_table(
@@ -53,8 +55,18 @@ def in_stack_order(table: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def write_csv(table: pandas.DataFrame, path: Path) -> None:
-    """Write the table with six significant digits, which is more than any measurement here has."""
-    table.to_csv(path, index=False, float_format="%.6g", errors="backslashreplace")
+    """Write the table with six significant digits, which is more than any measurement here has.
+
+    People open it in a spreadsheet, which would take a name such as `=cmd|...` for a formula: it gets a `'` in front.
+    """
+    shown = table.copy(deep=False)
+    for column in table.columns[[not pandas.api.types.is_numeric_dtype(kind) for kind in table.dtypes]]:
+        shown[column] = [_as_text(value) for value in table[column]]
+    shown.to_csv(path, index=False, float_format="%.6g", errors="backslashreplace")
+
+
+def _as_text(cell: object) -> object:
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA_STARTS) else cell
 
 
 def markdown(table: pandas.DataFrame) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rlscope.record import small_json
+from rlscope.trace.files import MOST_JSON_BYTES, read_regular
 
 TYPE_CHECKING = False  # as `typing` has it, whose import takes longer than all of this
 if TYPE_CHECKING:
@@ -102,11 +103,11 @@ class RecordConfig(_Values):
 
         Raises:
             OSError: it cannot be read.
+            TraceFormatError: it is no regular file.
             ValueError: it is not what `save` wrote.
         """
         path = f"{directory}/{CONFIG_NAME}"
-        with open(path, encoding="utf-8") as file:
-            found = small_json.read(file.read())
+        found = small_json.read(read_regular(path, MOST_JSON_BYTES).decode())
         config = cls()
         try:
             for name, value in found.items():

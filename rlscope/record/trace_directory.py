@@ -51,7 +51,7 @@ def begin_trace(
         is_used = directory.is_dir() and any(directory.iterdir())
         if is_used:
             _refuse_unless_replaceable(directory, is_forced)
-        directory.mkdir(parents=True, exist_ok=True)
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)  # a command's words may hold secrets
         lock = lock_trace(directory)
         try:
             if is_used:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from rlscope.errors import UsageError
 from rlscope.record.config import CONFIG_NAME
+from rlscope.trace.files import MOST_JSON_BYTES
 from rlscope.trace.format import FILE_MAGIC, PROCESS_FILE_SUFFIX
 from rlscope.trace.manifest import MANIFEST_NAME, UNRECORDED_NAME
 from rlscope.trace.utilization_file import UTILIZATION_NAME
@@ -20,8 +21,6 @@ _OTHERS = re.compile(
     rf"|{CONFIG_NAME}|{UNRECORDED_NAME}|{UTILIZATION_NAME}"
 )
 _PROCESS_FILE = re.compile(rf"\d+-\d+\{PROCESS_FILE_SUFFIX}")
-#: No manifest is nearly as long.
-_LONGEST_MANIFEST = 1 << 26
 _NAMED = 5
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -83,7 +82,7 @@ def _is_of_a_trace(path: Path) -> bool:
     if not stat.S_ISREG(path.lstat().st_mode):
         return False
     if path.name == MANIFEST_NAME:
-        return _is_manifest(_start_of(path, _LONGEST_MANIFEST))
+        return _is_manifest(_start_of(path, MOST_JSON_BYTES))
     if _PROCESS_FILE.fullmatch(path.name):
         start = _start_of(path, len(FILE_MAGIC))
         return start == FILE_MAGIC or not any(start)  # zeroes: its process was killed as recording began

@@ -13,9 +13,12 @@ import pyarrow as pa
 from pyarrow import ipc
 
 from rlscope.errors import IncompleteTraceError, TraceError, TraceFormatError, UsageError
-from rlscope.trace.counter_metrics import CounterMetric, counter_metric, sampled_metrics
+from rlscope.trace.counter_metrics import ACTIVE_CYCLES, CounterMetric, counter_metric, sampled_metrics
+from rlscope.trace.files import read_regular
 
 PREFIX, SUFFIX = "counters-", ".arrows"
+#: Samples are read as a whole, and then are there twice.
+MOST_BYTES = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4
 #: What a stream that was closed ends with.
 END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"
 TIMES = ("start_ns", "end_ns")
@@ -23,6 +26,8 @@ LEAST_INTERVAL_NS = 1000
 #: Between the least and the most by which a device's clock may be ahead as sampling begins: starting takes no longer.
 MOST_UNCERTAINTY_NS = 10_000_000_000
 LIMIT_NS = 1 << 62
+#: Of a counter in a sample.
+LIMIT = float(1 << 62)
 
 Times = npt.NDArray[np.int64]
 Values = npt.NDArray[np.float64]
@@ -152,10 +157,10 @@ def read_counters(path: Path) -> CounterSamples:
     Raises:
         TraceError: the file cannot be read.
         IncompleteTraceError: it was cut off before its first sample.
-        TraceFormatError: it is damaged.
+        TraceFormatError: it is damaged, or larger than this machine can read.
     """
     try:
-        data = path.read_bytes()
+        data = read_regular(path, MOST_BYTES)
     except OSError as error:
         raise TraceError(f"the samples of counters could not be read: {error}; make the file readable") from error
     if not data:
@@ -201,6 +206,12 @@ def _samples(schema: pa.Schema, batches: list[pa.RecordBatch], is_cut_off: bool)
         raise ValueError("samples do not follow each other in time")
     if len(start_ns) and not (start_ns[0] >= 0 and end_ns[-1] < LIMIT_NS):
         raise ValueError("samples have times that no clock shows")
+    columns = dict(zip(list(kinds)[len(TIMES) :], values, strict=True))
+    for name in (ACTIVE_CYCLES, *(metric.weight for metric in metrics if metric.weight is not None)):
+        if not np.all((columns[name] >= 0) & (columns[name] < LIMIT)):
+            raise ValueError(f"{name} has values that no counter shows")
+    if any(np.any(np.abs(column) >= LIMIT) for column in columns.values()):  # a ratio of no cycles need not be a number
+        raise ValueError("there are values that no counter shows")
     interval_ns, low_ns, high_ns = (int(facts[key]) for key in ("interval_ns", "offset_low_ns", "offset_high_ns"))
     if not (interval_ns >= LEAST_INTERVAL_NS and -LIMIT_NS < low_ns <= high_ns < LIMIT_NS):
         raise ValueError(f"samples every {interval_ns} ns by a clock that is {low_ns} to {high_ns} ns ahead cannot be")
@@ -214,7 +225,7 @@ def _samples(schema: pa.Schema, batches: list[pa.RecordBatch], is_cut_off: bool)
         offset_high_ns=high_ns,
         start_ns=start_ns,
         end_ns=end_ns,
-        columns=dict(zip(list(kinds)[len(TIMES) :], values, strict=True)),
+        columns=columns,
         is_cut_off=is_cut_off,
     )
 

@@ -2,16 +2,24 @@
 
 import json
 import os
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from rlscope.errors import TraceError, TraceFormatError
+from rlscope.trace.files import MOST_JSON_BYTES, open_regular, read_regular
 
 MANIFEST_NAME = "manifest.json"
 #: One line per process of the run that has no file: its id and why.
 UNRECORDED_NAME = "unrecorded.txt"
 #: As many are listed; the rest is counted.
 LISTED_UNRECORDED = 100
+#: No run has nearly as many processes.
+MOST_UNRECORDED_BYTES = 1 << 26
+#: A longer line counts as several.
+MOST_LINE_BYTES = 1000
+#: Nothing is written into what a link leads to, and nobody waits for a reader of a pipe.
+_NO_OTHER_FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def read_manifest(directory: str | os.PathLike[str]) -> dict[str, Any]:
@@ -19,11 +27,11 @@ def read_manifest(directory: str | os.PathLike[str]) -> dict[str, Any]:
 
     Raises:
         TraceError: the file may not be read.
-        TraceFormatError: the file is not a JSON object.
+        TraceFormatError: the file is not a JSON object, or no regular file.
     """
     path = Path(directory, MANIFEST_NAME)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_regular(path, MOST_JSON_BYTES).decode()
     except FileNotFoundError:
         return {}
     except OSError as error:
@@ -60,7 +68,7 @@ def note_unrecorded(directory: str | os.PathLike[str], reason: str, pid: int | N
         OSError: the trace cannot be written at all.
     """
     path = Path(directory, UNRECORDED_NAME)
-    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _NO_OTHER_FILE, 0o644)
     with os.fdopen(descriptor, "a", encoding="utf-8", errors="backslashreplace") as file:
         file.write(f"{os.getpid() if pid is None else pid} {' '.join(reason.split())}\n")
 
@@ -70,11 +78,13 @@ def read_unrecorded(directory: str | os.PathLike[str]) -> list[str]:
 
     Raises:
         TraceError: the file may not be read.
+        TraceFormatError: it is no regular file, or longer than any run makes it.
     """
     try:
-        with Path(directory, UNRECORDED_NAME).open(encoding="utf-8", errors="replace") as file:
-            listed = [" ".join(file.readline(1000).split()) for _ in range(LISTED_UNRECORDED)]
-            rest = sum(1 for _ in file)
+        with open_regular(Path(directory, UNRECORDED_NAME), MOST_UNRECORDED_BYTES) as file:
+            lines = (line.decode(errors="replace") for line in iter(lambda: file.readline(MOST_LINE_BYTES), b""))
+            listed = [" ".join(line.split()) for line in islice(lines, LISTED_UNRECORDED)]
+            rest = sum(1 for _ in lines)
     except FileNotFoundError:
         return []
     except OSError as error:

@@ -8,6 +8,7 @@ from typing import Any
 
 from rlscope.errors import TraceError, TraceFormatError
 from rlscope.trace.clock import Clock, clock_id, make_clocks
+from rlscope.trace.files import open_regular
 from rlscope.trace.format import (
     FILE_HEADER,
     FILE_HEADER_BYTES,
@@ -21,6 +22,9 @@ from rlscope.trace.format import (
     read_version,
 )
 from rlscope.trace.manifest import read_manifest, read_unrecorded
+
+#: More than file systems hold; the file is read in parts.
+MOST_PROCESS_FILE_BYTES = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -77,7 +81,12 @@ def open_trace(directory: str | PathLike[str], recover: bool = False) -> Trace:
         paths = sorted(root / name for name in os.listdir(root) if name.endswith(PROCESS_FILE_SUFFIX))
     except OSError as error:
         raise TraceError(f"the trace could not be read: {error}; make it readable") from error
-    why = read_unrecorded(root)
+    try:
+        why = read_unrecorded(root)
+    except TraceFormatError as error:
+        if not recover:
+            raise
+        why = [str(error)]
     if not paths and why:
         raise TraceError(f"no process of {root} was recorded: {'; '.join(why)}")
     if not paths:
@@ -115,7 +124,7 @@ def open_trace(directory: str | PathLike[str], recover: bool = False) -> Trace:
 def _read_header(path: Path) -> FileHeader | None:
     """None for a file whose process was killed before it wrote a header."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path, MOST_PROCESS_FILE_BYTES) as file:
             data = file.read(FILE_HEADER.size)
     except OSError as error:
         raise TraceError(f"a process file could not be read: {error}; make it readable") from error

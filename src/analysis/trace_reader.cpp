@@ -54,7 +54,7 @@ size_t numbers_in_record(const uint64_t* numbers, size_t known) {
 }  // namespace
 
 TraceFile::TraceFile(std::string path, bool recovers) : path_(std::move(path)), recovers_(recovers) {
-  fd_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  fd_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // nobody waits for who writes into a pipe
   if (fd_ < 0) throw std::system_error(errno, std::generic_category(), path_);
   try {
     read_header();

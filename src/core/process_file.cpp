@@ -66,6 +66,17 @@ void show_that_it_is_written(int fd) {
   if (flock(fd, LOCK_SH | LOCK_NB) != 0) errno = 0;
 }
 
+// A program that closed its standard streams, or was started without them, expects to get their numbers itself.
+int open_above_standard(const std::string& path, int flags) {
+  int fd = open(path.c_str(), flags | O_CLOEXEC, 0644);
+  if (fd < 0 || fd > STDERR_FILENO) return fd;
+  int above = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  int error = errno;
+  close(fd);
+  errno = error;
+  return above;
+}
+
 // A chunk that holds nothing, but for its magic.
 ChunkHeader free_space(uint32_t bytes) {
   ChunkHeader header{};
@@ -87,7 +98,7 @@ ProcessFile* ProcessFile::create(const std::string& directory, int& error) {
   auto* file = new ProcessFile;  // leaked on purpose: threads may still use it while the process ends
   for (int n = 0; n < kMaxFilesPerPid && file->fd_ < 0; n++) {
     file->path_ = directory + "/" + std::to_string(getpid()) + "-" + std::to_string(n) + ".rlscope";
-    file->fd_ = open(file->path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    file->fd_ = open_above_standard(file->path_, O_RDWR | O_CREAT | O_EXCL);
     if (file->fd_ < 0 && errno != EEXIST) break;
   }
   struct stat status{};
@@ -133,12 +144,7 @@ bool ProcessFile::is_ours(int fd) const {
 // number: so before each use the file is compared. Opened again it goes on; the number stays the program's.
 int ProcessFile::find_descriptor() {
   if (is_ours(fd_)) return 0;
-  fd_ = open(path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (fd_ >= 0 && fd_ <= STDERR_FILENO) {  // a program that closed these expects to get them itself
-    int low = fd_;
-    fd_ = fcntl(low, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    close(low);
-  }
+  fd_ = open_above_standard(path_, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
   if (fd_ < 0) return errno;
   if (is_ours(fd_)) {
     show_that_it_is_written(fd_);

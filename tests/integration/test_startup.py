@@ -18,7 +18,7 @@ from rlscope.record.trace_directory import environment_of_children
 OURS = """
     __init__ _native boundaries boundaries.blocking errors record record.child record.config record.cupti
     record.import_hooks record.known_packages record.native_names record.progress record.recorder record.replacements
-    record.small_json record.started_as record.task_types record.unrecordable version
+    record.small_json record.started_as record.task_types record.unrecordable trace trace.files version
 """.split()
 OF_PYTHON = {"__future__", "_json", "atexit", "importlib", "importlib.machinery", "importlib._bootstrap"}
 OF_PYTHON |= {"importlib._bootstrap_external", "sitecustomize", "types", "warnings"}

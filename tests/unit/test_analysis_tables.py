@@ -282,14 +282,9 @@ def test_analyze_takes_one_output_format(trainer: Path) -> None:
         run(analyze_verb, trainer, "--json", "--csv", "x.csv")
 
 
-def test_output_that_cannot_be_written(trainer: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"the output could not be written: .*choose another file"):
-        run(analyze_verb, trainer, "--csv", tmp_path / "missing" / "x.csv")
-
-
 def test_process_file_that_cannot_be_read(trainer: Path) -> None:
     (trainer / "99-0.rlscope").mkdir()
-    with pytest.raises(TraceError, match=r"could not be read: .*99-0\.rlscope"):
+    with pytest.raises(TraceError, match=r"99-0\.rlscope is no regular file"):
         open_trace(trainer)
 
 

@@ -22,7 +22,7 @@ MAY_IMPORT = {
     "integrations": SHARED | {"rlscope.record", "rlscope._native"},
     "record": SHARED
     | {"rlscope._native", "rlscope.boundaries", "rlscope.integrations"}
-    | {f"rlscope.trace.{module}" for module in ("format", "manifest", "utilization_file")},
+    | {f"rlscope.trace.{module}" for module in ("files", "format", "manifest", "utilization_file")},
     "trace": SHARED,
     "analysis": SHARED | {"rlscope._analysis", "rlscope.trace"},
     "calibration": SHARED | {"rlscope.record", "rlscope.trace", "rlscope.analysis", "rlscope._native"},
@@ -35,6 +35,7 @@ STANDARD_LIBRARY_ONLY = (
     "integrations",
     "record",
     "trace/counter_metrics.py",
+    "trace/files.py",
     "trace/format.py",
     "trace/manifest.py",
     "trace/utilization_file.py",

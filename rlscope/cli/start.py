@@ -1,0 +1,35 @@
+"""Where the commands begin: until they are loaded, Ctrl-C ends them as it ends any program, without a traceback."""
+
+import signal
+import sys
+
+if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where it is to be ignored
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def main(*verb: str) -> None:
+    """Runs the command line, behind `verb` if there is one."""
+    from rlscope.cli.main import main as run
+
+    run([*verb, *sys.argv[1:]])
+
+
+# The names of 2021.
+def rls_prof() -> None:
+    """`rlscope record`."""
+    main("record")
+
+
+def rls_analyze() -> None:
+    """`rlscope analyze`."""
+    main("analyze")
+
+
+def rls_calibrate() -> None:
+    """`rlscope calibrate`."""
+    main("calibrate")
+
+
+def rls_plot() -> None:
+    """`rlscope plot`."""
+    main("plot")

@@ -1,0 +1,103 @@
+"""Signals at each step of the verbs: no traceback, nothing left running, the status of who was ended."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+from adversary_runs import small_trace
+from processes import is_alive
+from recording import RLSCOPE, environment
+
+
+def started(words: list[str], **options: object) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(),
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler), **options,
+    )  # fmt: skip
+
+
+def until(is_so: Callable[[], object], seconds: float = 100) -> None:
+    end_s = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < end_s
+        time.sleep(0.02)
+
+
+#: Stops where the command line begins to be loaded, and at each module behind it that is named.
+PAUSED = """
+import runpy, sys
+class Pause:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            print("here", flush=True)
+            sys.stdin.read()
+sys.meta_path.insert(0, Pause())
+sys.argv[:] = ["rlscope", {verb!r}, *{words!r}]
+runpy.run_module("rlscope", run_name="__main__")
+"""
+
+
+@pytest.mark.parametrize("module", ["rlscope.cli.main", "click", "rlscope.cli.analyze", "pandas", "rich.console"])
+def test_an_interrupt_while_a_verb_is_loaded_is_no_traceback(module: str, tmp_path: Path) -> None:
+    trace = small_trace(tmp_path / "trace")
+    code = PAUSED.format(module=module, verb="analyze", words=[str(trace)])
+    with started([sys.executable, "-c", code], stdin=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "here\n"
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert "Traceback" not in said and process.returncode in (130, -signal.SIGINT), said
+
+
+@pytest.mark.parametrize("name", ["SIGQUIT", "SIGALRM", "SIGPROF", "SIGVTALRM", "SIGIO", "SIGPWR"])
+def test_what_ends_record_ends_the_command(name: str, tmp_path: Path) -> None:
+    number = getattr(signal, name)
+    code = "import os, time; print(os.getpid(), flush=True); time.sleep(100)"
+    with started([*RLSCOPE, "record", "-o", str(tmp_path / "trace"), "--", sys.executable, "-c", code]) as process:
+        assert process.stdout is not None
+        command = int(process.stdout.readline())
+        process.send_signal(number)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == -number and not is_alive(command), said
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
+@pytest.mark.parametrize("how", ["loops", "whole runs"])
+def test_calibrate_leaves_nothing_running(how: str, name: str, tmp_path: Path) -> None:
+    code = f"import os, time; open({str(tmp_path / 'pid')!r}, 'w').write(f'{{os.getpid()}}.'); time.sleep(100)"
+    words = [*RLSCOPE, "calibrate", "-o", str(tmp_path / "calibration.json")]
+    if how == "whole runs":
+        words += ["--whole-runs", "--", sys.executable, "-c", code]
+    with started(words, cwd=tmp_path) as process:
+        own = psutil.Process(process.pid)
+        if how == "whole runs":
+            until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text().endswith("."))
+        else:
+            until(lambda: own.children())
+        below = own.children(recursive=True)
+        process.send_signal(getattr(signal, name))
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 128 + getattr(signal, name) and "Traceback" not in said
+    until(lambda: not any(is_alive(child.pid) for child in below))
+    assert not (tmp_path / "calibration.json").exists()
+
+
+@pytest.mark.parametrize("verb", ["analyze", "report"])
+def test_a_verb_that_is_ended_at_any_time_leaves_a_trace_as_it_was(verb: str, tmp_path: Path) -> None:
+    trace = small_trace(tmp_path / "trace")
+    before = {path.name: path.read_bytes() for path in trace.iterdir()}
+    for delay_s in (0.05, 0.6, 1.2):
+        words = [*RLSCOPE, verb, str(trace), *(["-o", str(tmp_path / "report")] if verb == "report" else [])]
+        with started(words) as process:
+            time.sleep(delay_s)
+            process.send_signal(signal.SIGTERM)
+            _, said = process.communicate(timeout=60)
+        assert process.returncode in (0, -signal.SIGTERM) and "Traceback" not in said
+    assert {path.name: path.read_bytes() for path in trace.iterdir()} == before
+    assert os.listdir(trace)

@@ -1,0 +1,97 @@
+"""Runs verbs of rlscope on hostile input: in this process, within limits of time and memory, or as a command."""
+
+import os
+import resource
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from io import StringIO
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from recording import RLSCOPE, environment
+
+from rlscope.cli.main import main
+from rlscope.model import Category
+from rlscope.trace.manifest import UNRECORDED_NAME
+from rlscope.trace.utilization_file import HEADER, UTILIZATION_NAME
+from rlscope.trace.writer import TraceWriter
+
+MS = 1_000_000
+MANIFEST = {"format_version": 3, "rlscope_version": "0.1.0", "complete": True, "command": ["python"], "main_pid": 41}
+
+
+class TooLongError(BaseException):
+    """Nothing in the program catches it."""
+
+
+@contextmanager
+def limits(seconds: float = 20, more_bytes: int = 1 << 30) -> Iterator[None]:
+    """So long, and so much more memory than now, may the block take."""
+
+    def too_long(number: int, frame: FrameType | None) -> None:
+        raise TooLongError
+
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + more_bytes, before[1]))
+    handler = signal.signal(signal.SIGALRM, too_long)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, handler)
+        resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+def call(*words: object) -> "subprocess.CompletedProcess[str]":
+    """What a verb does, in this process, because starting one for each of so many would take minutes."""
+    status: object = 0
+    arguments = [os.fspath(word) if isinstance(word, Path) else str(word) for word in words]
+    with redirect_stdout(StringIO()) as stdout, redirect_stderr(StringIO()) as stderr, limits():
+        try:
+            main(arguments)
+        except SystemExit as ended:
+            status = ended.code
+    assert isinstance(status, int)
+    return subprocess.CompletedProcess(arguments, status, stdout.getvalue(), stderr.getvalue())
+
+
+def start(*words: object, **options: Any) -> "subprocess.CompletedProcess[str]":
+    """The same as a command; `env` adds to the environment, None takes a variable out."""
+    changed = {**environment(), **options.pop("env", {})}
+    return subprocess.run(
+        [*RLSCOPE, *map(str, words)],
+        env={name: value for name, value in changed.items() if value is not None},
+        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "errors": "replace", "timeout": 120}
+        | options,
+    )
+
+
+def is_one_error(finished: "subprocess.CompletedProcess[str]", *statuses: int) -> bool:
+    """Whether all that is said is one line that begins as errors do."""
+    assert finished.returncode in (statuses or (1, 2)), (finished.returncode, finished.stderr)
+    assert finished.stderr.startswith("rlscope: error: ") and finished.stderr.count("\n") == 1, finished.stderr
+    return True
+
+
+def small_trace(directory: Path) -> Path:
+    """One process with a little of everything that a reader looks at, and the files beside it."""
+    process = (writer := TraceWriter(directory)).process(pid=41)
+    process.properties({"process_name": "sample", "devices": {"0": {"uuid": "GPU-1", "name": "H200"}}})
+    thread = process.thread()
+    thread.begin_phase(0, "training")
+    thread.begin_operation(0, "training_loop")
+    thread.begin_operation(1 * MS, "inference")
+    thread.begin_boundary(2 * MS, Category.BACKEND, "torch.linear")
+    for end in (5, 6, 9, 9):
+        thread.end(end * MS)
+    process.queue(0).record(1, 2 * MS, 4 * MS, "gemm", process.launch("inference", "inference", 0))
+    process.stop(10 * MS)
+    trace = writer.write(MANIFEST)
+    (trace / UTILIZATION_NAME).write_text(f"{HEADER}\n1,processes,1.5,100\n2,GPU-1,0.5,7\n9000000,GPU-1,0.7,\n")
+    (trace / UNRECORDED_NAME).write_text("77 Python was started with -S\n")
+    return trace
