@@ -30,6 +30,16 @@ BENCH_PACKAGE := $(BENCH_VENV)/.package
 # PyTorch with JAX, and TensorFlow: no process holds both. dm_control, which only tests use, needs an older MuJoCo.
 FRAMEWORKS := pytorch tensorflow
 STACKS := $(FRAMEWORKS) dm_control
+# Other people's tests and trainings: `ci` for the part that CI runs, `all`, or names in tests/others/suites.toml.
+SUITES ?= ci
+# The Pythons on which the recorder is tested, each on PATH as python3.X or one of pyenv's.
+PYTHONS ?= 3.10 3.11 3.12 3.13
+python_of = $(shell python$(1) -c '' 2>/dev/null && echo python$(1) || \
+	{ prefix="$$(pyenv prefix $(1) 2>/dev/null)" && echo "$$prefix/bin/python"; })
+# What tests of the recorder need no framework, and no simulator but Gymnasium's.
+RECORDER_TESTS := $(addprefix tests/unit/test_,hooks.py interception.py scopes.py tasks.py stage_names.py streams.py \
+	trace_format.py trace_reader.py trace_clock.py unrecordable.py compiled_calls.py) \
+	$(addprefix tests/integration/test_,faithful.py children.py nothing_lost.py wrap_module.py gymnasium.py)
 # What run_docker.py needs on a host that has nothing else of ours.
 DEPLOY := .venvs/deploy
 NATIVE := build/native
@@ -39,11 +49,11 @@ CARTPOLE := experiments/workloads/cartpole/libcartpole.so
 SOURCES := CMakeLists.txt pyproject.toml README.md LICENSE \
 	$(shell find src cmake rlscope -type f -not -name '*.pyc' -not -name '*.so')
 
-.PHONY: help setup build simulators install-experiments environments test test-py test-cpp test-frameworks test-container test-scale fuzz artifacts bench guard lint clean
+.PHONY: help setup build simulators install-experiments environments test test-py test-cpp test-frameworks test-others test-pythons test-container test-scale fuzz artifacts bench guard lint clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 28
-	@echo "  BUDGET=quick|paper, OUTPUT=DIR (artifacts); RUNS=1000000 (fuzz); JOBS=2 (tests); TORCH_INDEX=ADDRESS, PYTHON=python3.11 (setup)"
+	@echo "  BUDGET=quick|paper, OUTPUT=DIR (artifacts); RUNS=1000000 (fuzz); JOBS=2 (tests); SUITES=ci|all|NAME (test-others); TORCH_INDEX=ADDRESS, PYTHON=python3.11 (setup)"
 
 setup: $(ENVIRONMENT) ## make .venv with the locked packages
 
@@ -75,6 +85,21 @@ environments: $(ENVIRONMENT) $(STACKS:%=.venvs/%/.environment) ## make all envir
 test-frameworks: build $(STACKS:%=.venvs/%/.package) ## run the tests that need TensorFlow, JAX, compilers and dm_control (about 10 minutes)
 	$(BIN)/pytest $(TIMED_FRAMEWORKS)
 	$(AT_ONCE) tests/frameworks $(TIMED_FRAMEWORKS:%=--ignore=%)
+
+test-others: setup .venvs/others/.package ## run other people's tests and trainings plain and recorded; SUITES=all for the whole
+	$(BIN)/python tests/others --jobs $(JOBS) $(SUITES)
+
+test-pythons: ## run the tests of the recorder on each of PYTHONS that this machine has
+	missing="$(strip $(foreach version,$(PYTHONS),$(if $(call python_of,$(version)),,$(version))))"
+	for version in $(foreach version,$(PYTHONS),$(if $(call python_of,$(version)),$(version))); do
+		$(MAKE) --no-print-directory .venvs/python$$version/.package
+		# Elsewhere than in the checkout, where `python -m rlscope` would find the compiled parts of .venv's Python.
+		(cd .venvs && "python$$version/bin/pytest" --config-file ../pyproject.toml --numprocesses $(JOBS) --dist loadfile $(RECORDER_TESTS:%=../%))
+	done
+	if [[ -n $$missing ]]; then
+		echo "################ RLSCOPE WAS NOT TESTED ON PYTHON $$missing: this machine has none ################" >&2
+		[[ -z $${CI:-} ]]
+	fi
 
 test-container: build $(DEPLOY)/.environment ## build the container's image, and test it with run_docker.py (about 15 minutes)
 	$(BIN)/pytest tests/container
@@ -111,8 +136,13 @@ clean: ## remove what was built; .venv and output stay
 $(ENVIRONMENT): $(LOCK)
 $(BENCH_VENV)/.environment: $(BENCH_LOCK)
 $(DEPLOY)/.environment: requirements.deploy.txt
-$(STACKS:%=.venvs/%/.environment): .venvs/%/.environment: experiments/requirements/%.lock.txt
-$(ENVIRONMENT) $(BENCH_VENV)/.environment $(DEPLOY)/.environment $(STACKS:%=.venvs/%/.environment):
+$(STACKS:%=.venvs/%/.environment) .venvs/others/.environment: .venvs/%/.environment: experiments/requirements/%.lock.txt
+.venvs/python3.10/.environment: requirements/python3.10.lock.txt
+$(patsubst %,.venvs/python%/.environment,3.11 3.12 3.13): requirements/python.lock.txt
+.venvs/python3.%: PYTHON = $(call python_of,$(patsubst .venvs/python%/.environment,%,$@))
+ALL_ENVIRONMENTS := $(ENVIRONMENT) $(BENCH_VENV)/.environment $(DEPLOY)/.environment $(STACKS:%=.venvs/%/.environment) \
+	.venvs/others/.environment $(patsubst %,.venvs/python%/.environment,3.10 3.11 3.12 3.13)
+$(ALL_ENVIRONMENTS):
 	@[[ -n "$(PYTHON)" ]] || { echo "make: expected Python 3.11, 3.12 or 3.13 on PATH, found none; or give PYTHON=…" >&2; exit 1; }
 	@echo "setting up $(@D) with $$($(PYTHON) --version); the first time this takes some minutes"
 	$(PYTHON) -m venv $(@D)
@@ -121,7 +151,7 @@ $(ENVIRONMENT) $(BENCH_VENV)/.environment $(DEPLOY)/.environment $(STACKS:%=.ven
 	$(@D)/bin/pip install --quiet --no-deps --requirement $<
 	touch $@
 
-$(BENCH_PACKAGE) $(STACKS:%=.venvs/%/.package): %/.package: %/.environment $(SOURCES)
+$(BENCH_PACKAGE) $(patsubst %,.venvs/%/.package,$(STACKS) others python3.10 python3.11 python3.12 python3.13): %/.package: %/.environment $(SOURCES)
 	@echo "compiling rlscope into $(@D)"
 	$(@D)/bin/pip install --quiet --no-deps --no-build-isolation .
 	touch $@
