@@ -70,7 +70,7 @@ class RecordConfig:
     @classmethod
     def load(cls, directory: Path) -> "RecordConfig":
         """Reads config.json of the trace in `directory`."""
-        values = json.loads((directory / CONFIG_NAME).read_text())
+        values = json.loads((directory / CONFIG_NAME).read_text(encoding="utf-8"))
         values["layers"] = tuple(values["layers"])
         values["counters"] = tuple(values.get("counters", ()))
         values["operations"] = tuple(values.get("operations", ()))
