@@ -34,6 +34,8 @@ BENCH_PACKAGE := $(BENCH_VENV)/.package
 # PyTorch with JAX, and TensorFlow: no process holds both. dm_control, which only tests use, needs an older MuJoCo.
 FRAMEWORKS := pytorch tensorflow
 STACKS := $(FRAMEWORKS) dm_control
+# Other people's tests and trainings: `ci` for the part that CI runs, `all`, or names in tests/others/suites.toml.
+SUITES ?= ci
 # What run_docker.py needs on a host that has nothing else of ours.
 DEPLOY := .venvs/deploy
 NATIVE := build/native
@@ -43,11 +45,11 @@ CARTPOLE := experiments/workloads/cartpole/libcartpole.so
 SOURCES := CMakeLists.txt pyproject.toml README.md LICENSE \
 	$(shell find src cmake rlscope -type f -not -name '*.pyc' -not -name '*.so' -not -name built_from.json)
 
-.PHONY: help setup build simulators install-experiments environments test test-py test-cpp test-frameworks test-container test-scale fuzz artifacts bench guard lint clean
+.PHONY: help setup build simulators install-experiments environments test test-py test-cpp test-frameworks test-others test-container test-scale fuzz artifacts bench guard lint clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 28
-	@echo "  BUDGET=quick|paper, OUTPUT=DIR (artifacts); RUNS=1000000 (fuzz); JOBS=2 (tests); TORCH_INDEX=ADDRESS, PYTHON=python3.11 (setup)"
+	@echo "  BUDGET=quick|paper, OUTPUT=DIR (artifacts); RUNS=1000000 (fuzz); JOBS=2 (tests); SUITES=ci|all|NAME (test-others); TORCH_INDEX=ADDRESS, PYTHON=python3.11 (setup)"
 
 setup: $(ENVIRONMENT) ## make .venv with the locked packages
 
@@ -79,6 +81,9 @@ environments: $(ENVIRONMENT) $(STACKS:%=.venvs/%/.environment) ## make all envir
 test-frameworks: build $(STACKS:%=.venvs/%/.package) ## run the tests that need TensorFlow, JAX, compilers and dm_control (about 10 minutes)
 	$(BIN)/pytest $(TIMED_FRAMEWORKS)
 	$(AT_ONCE) tests/frameworks $(TIMED_FRAMEWORKS:%=--ignore=%)
+
+test-others: setup .venvs/others/.package ## run other people's tests and trainings plain and recorded; SUITES=all for the whole
+	$(BIN)/python tests/others --jobs $(JOBS) $(SUITES)
 
 test-container: build $(DEPLOY)/.environment ## build the container's image, and test it with run_docker.py (about 15 minutes)
 	$(BIN)/pytest tests/container
@@ -115,8 +120,8 @@ clean: ## remove what was built; .venv and output stay
 $(ENVIRONMENT): $(LOCK)
 $(BENCH_VENV)/.environment: $(BENCH_LOCK)
 $(DEPLOY)/.environment: requirements.deploy.txt
-$(STACKS:%=.venvs/%/.environment): .venvs/%/.environment: experiments/requirements/%.lock.txt
-$(ENVIRONMENT) $(BENCH_VENV)/.environment $(DEPLOY)/.environment $(STACKS:%=.venvs/%/.environment):
+$(STACKS:%=.venvs/%/.environment) .venvs/others/.environment: .venvs/%/.environment: experiments/requirements/%.lock.txt
+$(ENVIRONMENT) $(BENCH_VENV)/.environment $(DEPLOY)/.environment $(patsubst %,.venvs/%/.environment,$(STACKS) others):
 	@[[ -n "$(PYTHON)" ]] || { echo "make: expected Python 3.11, 3.12 or 3.13 on PATH, found none; or give PYTHON=…" >&2; exit 1; }
 	@echo "setting up $(@D) with $$($(PYTHON) --version); the first time this takes some minutes"
 	$(PYTHON) -m venv $(@D)
@@ -125,7 +130,7 @@ $(ENVIRONMENT) $(BENCH_VENV)/.environment $(DEPLOY)/.environment $(STACKS:%=.ven
 	$(@D)/bin/pip install --quiet --no-deps --requirement $<
 	touch $@
 
-$(BENCH_PACKAGE) $(STACKS:%=.venvs/%/.package): %/.package: %/.environment $(SOURCES)
+$(BENCH_PACKAGE) $(patsubst %,.venvs/%/.package,$(STACKS) others): %/.package: %/.environment $(SOURCES)
 	@echo "compiling rlscope into $(@D)"
 	$(@D)/bin/pip install --quiet --no-deps --no-build-isolation .
 	touch $@

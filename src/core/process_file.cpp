@@ -66,15 +66,19 @@ void show_that_it_is_written(int fd) {
   if (flock(fd, LOCK_SH | LOCK_NB) != 0) errno = 0;
 }
 
-// A program that closed its standard streams, or was started without them, expects to get their numbers itself.
-int open_above_standard(const std::string& path, int flags) {
+// Programs expect to get low numbers themselves: that of a standard stream which they closed, or the first one that is free.
+constexpr int kHighDescriptor = 512;
+
+int open_out_of_the_way(const std::string& path, int flags) {
   int fd = open(path.c_str(), flags | O_CLOEXEC, 0644);
-  if (fd < 0 || fd > STDERR_FILENO) return fd;
-  int above = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  if (fd < 0) return fd;
+  int moved = fcntl(fd, F_DUPFD_CLOEXEC, kHighDescriptor);
+  if (moved < 0 && fd > STDERR_FILENO) return fd;  // so many are not allowed
+  if (moved < 0) moved = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   int error = errno;
   close(fd);
   errno = error;
-  return above;
+  return moved;
 }
 
 // A chunk that holds nothing, but for its magic.
@@ -98,7 +102,7 @@ ProcessFile* ProcessFile::create(const std::string& directory, int& error) {
   auto* file = new ProcessFile;  // leaked on purpose: threads may still use it while the process ends
   for (int n = 0; n < kMaxFilesPerPid && file->fd_ < 0; n++) {
     file->path_ = directory + "/" + std::to_string(getpid()) + "-" + std::to_string(n) + ".rlscope";
-    file->fd_ = open_above_standard(file->path_, O_RDWR | O_CREAT | O_EXCL);
+    file->fd_ = open_out_of_the_way(file->path_, O_RDWR | O_CREAT | O_EXCL);
     if (file->fd_ < 0 && errno != EEXIST) break;
   }
   struct stat status{};
@@ -144,7 +148,7 @@ bool ProcessFile::is_ours(int fd) const {
 // number: so before each use the file is compared. Opened again it goes on; the number stays the program's.
 int ProcessFile::find_descriptor() {
   if (is_ours(fd_)) return 0;
-  fd_ = open_above_standard(path_, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
+  fd_ = open_out_of_the_way(path_, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
   if (fd_ < 0) return errno;
   if (is_ours(fd_)) {
     show_that_it_is_written(fd_);

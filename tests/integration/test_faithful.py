@@ -137,6 +137,7 @@ def test_recording_inside_a_recording_is_refused(tmp_path: Path) -> None:
         (("-m", "this"), ""),
         (("-",), "print('ran')"),
         (("-W", "error", "-c", "print('ran')"), ""),
+        (("-X", "warn_default_encoding", "-c", "print('ran')"), ""),
         (("-X", "dev", "-W", "error", "-c", "import threading, multiprocessing.util; print('ran')"), ""),
         (("-c", "import os, sys; os.chdir('/'); print(sys.stdin.read())"), "piped"),
     ],

@@ -149,7 +149,10 @@ def work():
 
 how = sys.argv[1]
 work()
-os.closerange(3, 256)
+links = {int(number): os.path.realpath("/proc/self/fd/" + number) for number in os.listdir("/proc/self/fd")}
+numbers = [number for number, path in links.items() if path.endswith(".rlscope")]
+assert numbers
+os.closerange(3, 1024)
 content = os.urandom(3_000_000)
 with open("model.bin", "wb") as file:
     file.write(content)
@@ -159,7 +162,10 @@ elif how == "pipe":
     mine = [os.fdopen(end, mode, 0) for _ in range(6) for end, mode in zip(os.pipe(), ("rb", "wb"))]
 else:
     mine = [socket.socket() for _ in range(12)]
-before = [(each.fileno(), os.fstat(each.fileno()).st_ino) for each in mine]
+for number in numbers:  # what the trace had is the program's now
+    os.dup2(mine[0].fileno(), number)
+numbers += [each.fileno() for each in mine]
+before = [os.fstat(number).st_ino for number in numbers]
 work()
 if how == "file" and os.fork() == 0:
     work()
@@ -168,11 +174,11 @@ if how == "file":
     os.wait()
 work()
 import atexit, _thread
-assert before == [(each.fileno(), os.fstat(each.fileno()).st_ino) for each in mine]
+assert before == [os.fstat(number).st_ino for number in numbers]
 assert open("model.bin", "rb").read() == content
 from rlscope.record import recorder
 recorder.deactivate()  # the trace is complete: what was closed for it is seen now
-assert before == [(each.fileno(), os.fstat(each.fileno()).st_ino) for each in mine]
+assert before == [os.fstat(number).st_ino for number in numbers]
 assert open("model.bin", "rb").read() == content
 print("all mine")
 """
@@ -191,7 +197,7 @@ def test_a_program_that_closes_all_descriptors_keeps_its_files_and_is_recorded(h
 
 
 def test_a_trace_that_cannot_be_found_again_stops_the_recording_and_says_so(tmp_path: Path) -> None:
-    text = DESCRIPTORS.replace("os.closerange(3, 256)", "os.rename('trace', 'moved'); os.closerange(3, 256)")
+    text = DESCRIPTORS.replace("os.closerange(3, 1024)", "os.rename('trace', 'moved'); os.closerange(3, 1024)")
     recorded = record(tmp_path / "trace", script(tmp_path, text), "pipe")
     assert (recorded.returncode, recorded.stdout) == (0, "all mine\n"), recorded.stderr
     assert "The program goes on; what is lost is counted." in recorded.stderr
