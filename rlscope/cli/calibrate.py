@@ -3,6 +3,8 @@
 import signal
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -48,13 +50,8 @@ def calibrate(output: Path | None, whole_runs: bool, repetitions: int, command: 
         )
     path = output if output is not None else cache_path()
     check_writable(path)
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _end)  # together with the process that measures
-    if whole_runs:
-        calibration, missing = _by_whole_runs(command, repetitions)
-    else:
-        with progress_bar("calibrating", len(LOOPS)) as advance:
-            calibration, missing = measure_costs(lambda loop: advance())
+    with _ended_by(signal.SIGTERM, signal.SIGHUP):
+        calibration, missing = _by_whole_runs(command, repetitions) if whole_runs else _by_loops()
     save(calibration, path)
     console = Console()
     console.print(rich_table("Costs of an event, in ns", _table(calibration)))
@@ -63,8 +60,24 @@ def calibrate(output: Path | None, whole_runs: bool, repetitions: int, command: 
     click.echo(f"wrote {path}")
 
 
+@contextmanager
+def _ended_by(*numbers: int) -> Iterator[None]:
+    """These signals end this process as an exit does: together with the process that measures."""
+    before = {number: signal.signal(number, _end) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 def _end(number: int, frame: object) -> None:
     sys.exit(128 + number)
+
+
+def _by_loops() -> tuple[Calibration, dict[str, str]]:
+    with progress_bar("calibrating", len(LOOPS)) as advance:
+        return measure_costs(lambda loop: advance())
 
 
 def _by_whole_runs(command: tuple[str, ...], repetitions: int) -> tuple[Calibration, dict[str, str]]:

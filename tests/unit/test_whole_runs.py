@@ -1,5 +1,6 @@
 """The published method of calibrating: differences of whole runs."""
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -68,8 +69,10 @@ def test_runs_for_real(tmp_path: Path) -> None:
         "time.sleep(2 if recorder.active.config.auto else 0.1)\n"
     )
     options = ["--whole-runs", "--repetitions", "2", "-o", str(file), "--", "python3", str(script)]
+    at_terminate = signal.getsignal(signal.SIGTERM)
     finished = CliRunner().invoke(calibrate, options, catch_exceptions=False)
     assert finished.exit_code == 0
+    assert signal.getsignal(signal.SIGTERM) == at_terminate, "who called it ends as before"
     assert "not measured: boundary, because the program has no such events" in " ".join(finished.output.split())
     found = load(file)
     assert set(found.costs) == {"operation"}
