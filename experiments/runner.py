@@ -60,6 +60,22 @@ def record_on_ray(runs: Sequence[StudyRun], address: str | None, output: Path) -
     return progress.recorded
 
 
+def import_ray() -> Any:
+    """Ray's module.
+
+    Raises:
+        UsageError: Ray is not installed.
+    """
+    try:
+        import ray
+    except ImportError as error:
+        raise UsageError(
+            f"expected Ray, which runs several studies, found: {error}. Install it with `make setup`, or run one study "
+            "by its own script, which needs no Ray"
+        ) from error
+    return ray
+
+
 @contextmanager
 def connected(address: str | None) -> Iterator[Any]:
     """Ray, connected to a cluster.
@@ -72,14 +88,9 @@ def connected(address: str | None) -> Iterator[Any]:
     if address is None:
         # A cluster of its own has a token of its own; else Ray would leave one in the home directory.
         os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32))
-    try:
-        import ray
-        from ray.job_config import JobConfig
-    except ImportError as error:
-        raise UsageError(
-            f"expected Ray, which runs several studies, found: {error}. Install it with `make setup`, or run one study "
-            "by its own script, which needs no Ray"
-        ) from error
+    ray = import_ray()
+    from ray.job_config import JobConfig
+
     common: dict[str, Any] = {
         "job_config": JobConfig(_py_driver_sys_path=[str(CHECKOUT)]),
         "log_to_driver": False,

@@ -22,7 +22,7 @@ from experiments.parallel_sampling import run as parallel_sampling
 from experiments.provenance import provenance, provenance_table
 from experiments.recording import StudyRun
 from experiments.RL_framework_comparison import run as framework_comparison
-from experiments.runner import record_on_ray, shuffled
+from experiments.runner import import_ray, record_on_ray, shuffled
 from experiments.scale_up import run as scale_up
 from experiments.simulator_choice import run as simulator_choice
 from experiments.slots import cores_needed, cores_of_machine, make_slots
@@ -74,6 +74,7 @@ def main() -> int:
 
 def artifacts(studies: Sequence[CaseStudy], runs: Sequence[StudyRun], address: str | None, output: Path) -> Outcome:
     """Record the runs of all studies, let each study make of them what it makes of its own, and sum them up."""
+    import_ray()  # what is missing is said before the minutes of a calibration
     calibrate_first(runs)
     recorded = record_on_ray(runs, address, output)
     budget = studies[0].budget
