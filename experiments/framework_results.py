@@ -17,10 +17,10 @@ from experiments.results import Result, by_workload, cuda_to_gpu, folded_result,
 from experiments.statistics import Estimate, estimated_mean
 from rlscope.analysis.correction import AppliedCorrection
 
-#: What of an analysis is kept: all that results need, and whether the recording was whole.
+#: What of an analysis is kept: all that results and advice need, and whether the recording was whole.
 KEPT_FIELDS = (
-    "schema", "complete", "dropped_events", "processes", "breakdown", "gpu", "iterations", "timesteps",
-    "total_timesteps", "correction", "uncorrected",
+    "schema", "complete", "dropped_events", "processes", "breakdown", "transitions", "gpu", "gpu_operations",
+    "iterations", "timesteps", "total_timesteps", "correction", "uncorrected",
 )  # fmt: skip
 #: The algorithm and the environment of all that is kept.
 SUBJECT = "TD3"

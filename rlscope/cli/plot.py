@@ -40,7 +40,8 @@ def plot(kind: str, traces: tuple[Path, ...], output: Path, unit: str, view: str
         raise UsageError(f"{output}: expected a name that ends in {', '.join(FORMATS)}")
     analyses = analyze_traces(traces, recover, correct)
     warn_of_counters(analyses.values())
-    shown, left_out_s = workloads(analyses), 0.0
+    shown = workloads(analyses)
+    lines: list[str] = []
     if kind == "transitions":
         table, value = transitions_view(shown)
         if table.empty:
@@ -52,10 +53,10 @@ def plot(kind: str, traces: tuple[Path, ...], output: Path, unit: str, view: str
             raise UsageError(NOTHING_TO_SHOW)
         figure = breakdown_figure(drawn.table, unit, time=drawn.time)
         for name, analysis in analyses.items():
-            for line in correction_lines(analysis):
-                click.echo(printable(f"{name}: {line}" if len(analyses) > 1 else line), err=True)
-        left_out_s = drawn.left_out_s
+            lines += [f"{name}: {line}" if len(analyses) > 1 else line for line in correction_lines(analysis)]
+        if drawn.left_out_s > 0:
+            lines.append(f"left out: {drawn.left_out_s:.3g} s in no operation of training (see --view complete)")
     output.parent.mkdir(parents=True, exist_ok=True)
     save_figure(figure, output)
-    if left_out_s > 0:
-        click.echo(f"left out: {left_out_s:.3g} s in no operation of training (see --view complete)", err=True)
+    for line in lines:
+        click.echo(printable(line), err=True)

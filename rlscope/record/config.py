@@ -112,7 +112,8 @@ class RecordConfig(_Values):
         try:
             for name, value in found.items():
                 if name in vars(config):
-                    setattr(config, name, tuple(value) if isinstance(value, list) else value)
+                    is_list = isinstance(getattr(config, name), tuple)
+                    setattr(config, name, tuple(value) if is_list else value)
             if config.clock is not None:
                 config.clock = ClockSource(**{**found["clock"], "addresses": tuple(found["clock"]["addresses"])})
         except (AttributeError, KeyError, TypeError) as error:

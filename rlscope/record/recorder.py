@@ -365,11 +365,11 @@ def _after_fork_in_child() -> None:
 def give_up(directory: str | Path, error: Exception) -> None:
     """Says, on stderr and in the trace if that is possible, that this process is not recorded."""
     print(f"rlscope: process {os.getpid()} is not recorded: {error}", file=sys.stderr)
-    from rlscope.trace.manifest import note_unrecorded
-
     try:
+        from rlscope.trace.manifest import note_unrecorded
+
         note_unrecorded(directory, str(error))
-    except OSError:
+    except (OSError, ImportError):  # no file can be opened, that of the module neither
         return
 
 

@@ -70,7 +70,7 @@ elif how == "memory":
     resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
     bytearray(2 << 30)
 elif how == "files":
-    resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (600, 600))
     try:
         while True:
             os.open(os.devnull, os.O_RDONLY)

@@ -27,7 +27,7 @@ from rlscope.trace.writer import TraceWriter
 
 MANIFEST: dict[str, Any] = {"main_pid": 1, "exit_status": 0, "complete": True}
 S = 1_000_000_000
-KEPT = Path(__file__).parents[1] / "gpu" / "results" / "frameworks"
+KEPT = Path(__file__).parents[1] / "gpu" / "results" / "frameworks" / "h200"
 
 
 class Piece(NamedTuple):
@@ -585,7 +585,7 @@ def test_no_change_saves_less_than_it_could(exchanges: list[Exchange]) -> None:
 
 def kept(name: str) -> Advice:
     """Of a run on an H200, by the tables that were kept of it."""
-    document = json.loads((KEPT / f"{name}.json").read_text())
+    document = json.loads((KEPT / f"{name}_0.json").read_text())
     breakdown = pd.DataFrame(document["breakdown"]).astype({"corrected_seconds": float})
     tables: Any = SimpleNamespace(
         processes=pd.DataFrame(document["processes"]).assign(iterations=0, threads_in_operations=1, beside_s=0.0),
@@ -609,7 +609,7 @@ def seconds_of(advice: Advice, cause: Cause) -> float:
 
 def test_an_eager_update_on_a_gpu() -> None:
     """TD3 in PyTorch keeps the CPU busy with many small calls: backend, Python and launches, hardly the device."""
-    eager, compiled = kept("td3_pytorch_eager"), kept("td3_pytorch_compiled")
+    eager, compiled = kept("pytorch_eager"), kept("pytorch_compiled")
     assert eager.cause is Cause.BACKEND
     assert seconds_of(eager, Cause.GPU) < 0.05 * eager.total_s
     # Of 15 us: far from what arithmetic would be worth.
@@ -621,7 +621,7 @@ def test_an_eager_update_on_a_gpu() -> None:
     assert 0 < eager.total_s - took_s < best.saving_s
 
 
-@pytest.mark.parametrize("name", ["td3_pytorch_compiled", "td3_jax_jit", "td3_jax_loop"])
+@pytest.mark.parametrize("name", ["pytorch_compiled", "jax_jit", "jax_loop"])
 def test_a_short_run_of_compiled_code_is_bound_by_compiling_it(name: str) -> None:
     assert kept(name).cause is Cause.COMPILATION
 
