@@ -44,6 +44,7 @@ class MethodHook:
     """A method of a class and of all its subclasses that have one of their own, later ones too.
 
     Plain functions are wrapped, also as static and class methods, and where a mixin that is no such class has them.
+    Where functions may be traced, so is what was compiled of one.
     What else may stand in their place is left alone: coroutine functions, generators, objects that can be called.
 
     Attributes:
@@ -337,7 +338,9 @@ class Hooks(Replacements):
         if type(method) in (staticmethod, classmethod):
             wrapper = self._wrapper(hook, method.__func__)
             return method if wrapper is method.__func__ else type(method)(wrapper)
-        if type(method) not in (types.FunctionType, Hooked) or (_runs_in_steps(method) and not hook.is_named):
+        is_plain = type(method) in (types.FunctionType, Hooked)
+        is_compiled = hook.is_traced and hasattr(type(method), "__get__")  # by jax.jit: it binds as functions do
+        if not (is_plain or is_compiled) or (_runs_in_steps(method) and not hook.is_named):
             return method
         made = self._made.get(method)
         if made is hook or (made is not None and not made.is_named and not hook.is_named):
