@@ -60,12 +60,20 @@ def record_on_ray(runs: Sequence[StudyRun], address: str | None, output: Path) -
     return progress.recorded
 
 
-def import_ray() -> Any:
-    """Ray's module.
+def import_ray(address: str | None) -> Any:
+    """Ray's module, which reads how it is configured when it is imported.
+
+    Args:
+        address: of the cluster; None for one of its own.
 
     Raises:
         UsageError: Ray is not installed.
     """
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_worker_niceness", "0")  # else runs give way to whatever else there is
+    if address is None:
+        # A cluster of its own has a token of its own; else Ray would leave one in the home directory.
+        os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32))
     try:
         import ray
     except ImportError as error:
@@ -83,12 +91,7 @@ def connected(address: str | None) -> Iterator[Any]:
     Raises:
         UsageError: Ray is not installed, or there is no cluster.
     """
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    os.environ.setdefault("RAY_worker_niceness", "0")  # else runs give way to whatever else there is
-    if address is None:
-        # A cluster of its own has a token of its own; else Ray would leave one in the home directory.
-        os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32))
-    ray = import_ray()
+    ray = import_ray(address)
     from ray.job_config import JobConfig
 
     common: dict[str, Any] = {

@@ -74,7 +74,7 @@ def main() -> int:
 
 def artifacts(studies: Sequence[CaseStudy], runs: Sequence[StudyRun], address: str | None, output: Path) -> Outcome:
     """Record the runs of all studies, let each study make of them what it makes of its own, and sum them up."""
-    import_ray()  # what is missing is said before the minutes of a calibration
+    import_ray(address)  # what is missing is said before the minutes of a calibration
     calibrate_first(runs)
     recorded = record_on_ray(runs, address, output)
     budget = studies[0].budget
