@@ -18,6 +18,8 @@ BLOCK_TIMESTEPS = {"ppo": 2048, "td3": 200}
 #: What a burst of some 30 ms holds: timesteps, and of PPO's update, which follows them, minibatches.
 BURST_TIMESTEPS = {"ppo": 64, "td3": 4}
 BURST_MINIBATCHES = 10
+#: More than is ever trained; a record of progress holds no larger one.
+WHOLE_TIMESTEPS = 10**12
 #: Bursts of a block.
 BLOCK_BURSTS = {"ppo": 2048 // 64 + 320 // 10, "td3": 200 // 4}
 
@@ -72,7 +74,7 @@ def train_in_bursts(algorithm: str, tick: Callable[[], None]) -> None:
 
         agent.policy.optimizer.register_step_post_hook(after_minibatch)
     callback = _EndBursts(tick, BURST_TIMESTEPS[algorithm])
-    agent.learn(sys.maxsize, callback=callback, reset_num_timesteps=False)
+    agent.learn(WHOLE_TIMESTEPS, callback=callback, reset_num_timesteps=False)
 
 
 def main() -> None:

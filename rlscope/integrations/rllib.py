@@ -4,7 +4,7 @@ from typing import Any
 
 from rlscope.integrations.ray import name_process
 from rlscope.record.hooks import FunctionHook, MethodHook
-from rlscope.record.progress import report_baseline, report_progress
+from rlscope.record.progress import report_iteration
 
 ALGORITHMS = "ray.rllib.algorithms"
 CONNECTORS = "ray.rllib.connectors"
@@ -28,11 +28,11 @@ def _timesteps(algorithm: Any) -> int:
 
 def _before_iteration(algorithm: Any) -> None:
     if algorithm._iterations_since_restore == 0:
-        report_baseline(timesteps=_timesteps(algorithm))
+        report_iteration(timesteps=_timesteps(algorithm), is_baseline=True)
 
 
 def _after_iteration(algorithm: Any) -> None:
-    report_progress(timesteps=_timesteps(algorithm))
+    report_iteration(timesteps=_timesteps(algorithm))
 
 
 def _name_runner(runner: Any) -> None:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from rlscope.record.hooks import FunctionHook, MethodHook
-from rlscope.record.progress import report_baseline, report_progress
+from rlscope.record.progress import report_iteration
 
 COMMON = "stable_baselines3.common"
 
@@ -11,14 +11,12 @@ COMMON = "stable_baselines3.common"
 def _at_iteration_start(algorithm: Any) -> None:
     """A rollout starts: the iteration before it is over, or training has just begun."""
     timesteps, total = algorithm.num_timesteps, algorithm._total_timesteps
-    if timesteps == algorithm._num_timesteps_at_start:
-        report_baseline(timesteps=timesteps, total_timesteps=total)
-    else:
-        report_progress(timesteps=timesteps, total_timesteps=total)
+    is_baseline = timesteps == algorithm._num_timesteps_at_start
+    report_iteration(timesteps=timesteps, total_timesteps=total, is_baseline=is_baseline)
 
 
 def _after_training(algorithm: Any) -> None:
-    report_progress(timesteps=algorithm.num_timesteps, total_timesteps=algorithm._total_timesteps)
+    report_iteration(timesteps=algorithm.num_timesteps, total_timesteps=algorithm._total_timesteps)
 
 
 HOOKS: tuple[FunctionHook | MethodHook, ...] = (

@@ -11,8 +11,9 @@ if TYPE_CHECKING:
 
     Count: TypeAlias = SupportsIndex | SupportsFloat
 
-#: Told of timesteps, total timesteps (0 if unknown) and whether this is where training begins. None: nothing records.
-listener: Callable[[int, int, bool], None] | None = None
+#: Told of timesteps, total timesteps (0 if unknown), whether this is where training begins, and whether a library that
+#: is known says so. None: nothing records.
+listener: Callable[[int, int, bool, bool], None] | None = None
 
 #: The most that a record of the trace can hold.
 MOST_TIMESTEPS = (1 << 56) - 2
@@ -30,16 +31,16 @@ def report_progress(*, timesteps: Count, total_timesteps: Count | None = None) -
         total_timesteps: Environment steps of the whole training, if known: lets the report extrapolate.
     """
     if listener is not None:
-        _tell(timesteps, total_timesteps, False)
+        _tell(timesteps, total_timesteps, False, False)
 
 
-def report_baseline(*, timesteps: Count, total_timesteps: Count | None = None) -> None:
-    """Says that training begins at `timesteps`: nothing is complete yet."""
+def report_iteration(*, timesteps: Count, total_timesteps: Count | None = None, is_baseline: bool = False) -> None:
+    """Says so for a library that is known; with `is_baseline` that training begins, and nothing is complete yet."""
     if listener is not None:
-        _tell(timesteps, total_timesteps, True)
+        _tell(timesteps, total_timesteps, is_baseline, True)
 
 
-def _tell(timesteps: Count, total_timesteps: Count | None, is_baseline: bool) -> None:
+def _tell(timesteps: Count, total_timesteps: Count | None, is_baseline: bool, is_of_library: bool) -> None:
     global _has_complained
     try:
         counts = _whole(timesteps), 0 if total_timesteps is None else _whole(total_timesteps)
@@ -49,7 +50,7 @@ def _tell(timesteps: Count, total_timesteps: Count | None, is_baseline: bool) ->
             _complain(f"rlscope: report_progress() was ignored: {error}. The program goes on.\n")
         return
     if listener is not None:
-        listener(*counts, is_baseline)
+        listener(*counts, is_baseline, is_of_library)
 
 
 def _complain(line: str) -> None:

@@ -105,10 +105,10 @@ class Recorder:
             self._libraries.remove()
         self._replacements.restore()
 
-    def on_progress(self, timesteps: int, total_timesteps: int, is_baseline: bool) -> None:
+    def on_progress(self, timesteps: int, total_timesteps: int, is_baseline: bool, is_of_library: bool) -> None:
         """Records an iteration, and starts or ends the recording where a limit says so."""
         self._end_watch()
-        if is_baseline and self._libraries is not None:  # it knows its operations: nothing needs to be guessed
+        if is_of_library and self._libraries is not None:  # its operations are known: nothing needs to be guessed
             self._libraries.single_file_scripts.remove()
         self._iterations_seen += not is_baseline
         if not _native.is_recording():

@@ -1,9 +1,11 @@
 """Unmodified Stable-Baselines3 scripts: every algorithm gets its stages, finer operations and progress."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from recording import record, run_plain
+from recording import environment, record, run_plain
 
 ON_POLICY = {"sample_action", "predict_values", "compute_advantage_estimates"}
 OFF_POLICY = {"sample_action", "replay_buffer_add", "sample_batch", "update_target_network"}
@@ -116,3 +118,33 @@ def test_iterations_can_be_skipped_and_limited(tmp_path: Path) -> None:
 def test_only_wanted_layers_are_recorded(tmp_path: Path) -> None:
     recording = record(tmp_path / "trace", "train.py", "A2C", "--timesteps", 40, options=("--layers", "simulator"))
     assert {row["category"] for row in recording.analysis["breakdown"]} == {"python", "simulator"}
+
+
+MID_TRAINING = """
+import gymnasium
+import rlscope
+from rlscope.record import recorder
+from stable_baselines3 import A2C
+from stable_baselines3.common.callbacks import BaseCallback
+
+class Record(BaseCallback):
+    def _on_step(self):
+        if self.n_calls == 7:
+            recording.__enter__()
+        if self.n_calls in (9, 12):
+            print(len(recorder.active._libraries.single_file_scripts._handles))
+        return True
+
+recording = rlscope.profile("trace")
+A2C("MlpPolicy", gymnasium.make("CartPole-v1"), n_steps=5, device="cpu").learn(20, callback=Record())
+recording.__exit__(None, None, None)
+"""
+
+
+def test_nothing_is_guessed_once_a_library_reports_where_recording_began_in_the_middle(tmp_path: Path) -> None:
+    """Recorded from step 7 on; at step 10 a rollout begins, and the library says so."""
+    (tmp_path / "script.py").write_text(MID_TRAINING)
+    finished = subprocess.run(
+        [sys.executable, "script.py"], cwd=tmp_path, env=environment(), capture_output=True, text=True
+    )
+    assert (finished.returncode, finished.stdout.split()) == (0, ["2", "0"]), finished.stderr
