@@ -34,7 +34,7 @@ BENCH_PACKAGE := $(BENCH_VENV)/.package
 # PyTorch with JAX, and TensorFlow: no process holds both. dm_control, which only tests use, needs an older MuJoCo.
 FRAMEWORKS := pytorch tensorflow
 STACKS := $(FRAMEWORKS) dm_control
-# Other people's tests and trainings: `ci` for the part that CI runs, `all`, or names in tests/others/suites.toml.
+# Other people's tests and trainings: `ci` for the part that is meant for CI, `all`, or names in tests/others/suites.toml.
 SUITES ?= ci
 # What run_docker.py needs on a host that has nothing else of ours.
 DEPLOY := .venvs/deploy

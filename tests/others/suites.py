@@ -30,7 +30,7 @@ class Suite:
         kind: "pytest", "cpython" or "script".
         words: files or names of tests, or the script with its arguments.
         saved: pattern of the files that a script leaves.
-        ci: whether CI runs it.
+        ci: whether it is of the small part that is meant for CI.
     """
 
     name: str
