@@ -20,8 +20,9 @@ BURST_TIMESTEPS = {"ppo": 64, "td3": 4}
 BURST_MINIBATCHES = 10
 #: More than is ever trained; a record of progress holds no larger one.
 WHOLE_TIMESTEPS = 10**12
-#: Bursts of a block.
-BLOCK_BURSTS = {"ppo": 2048 // 64 + 320 // 10, "td3": 200 // 4}
+#: Bursts of a block; PPO goes ten times through its timesteps, 64 at a time.
+BLOCK_BURSTS = {name: BLOCK_TIMESTEPS[name] // BURST_TIMESTEPS[name] for name in BLOCK_TIMESTEPS}
+BLOCK_BURSTS["ppo"] += 10 * BLOCK_TIMESTEPS["ppo"] // 64 // BURST_MINIBATCHES
 
 
 class _EndBursts(BaseCallback):

@@ -1,19 +1,16 @@
 """Runs verbs of rlscope on hostile input: in this process, within limits of time and memory, or as a command."""
 
-import os
 import resource
 import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from io import StringIO
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from recording import RLSCOPE, environment
+from recording import RLSCOPE, call_here, environment
 
-from rlscope.cli.main import main
 from rlscope.model import Category
 from rlscope.trace.manifest import UNRECORDED_NAME
 from rlscope.trace.utilization_file import HEADER, UTILIZATION_NAME
@@ -48,16 +45,9 @@ def limits(seconds: float = 20, more_bytes: int = 1 << 30) -> Iterator[None]:
 
 
 def call(*words: object) -> "subprocess.CompletedProcess[str]":
-    """What a verb does, in this process, because starting one for each of so many would take minutes."""
-    status: object = 0
-    arguments = [os.fspath(word) if isinstance(word, Path) else str(word) for word in words]
-    with redirect_stdout(StringIO()) as stdout, redirect_stderr(StringIO()) as stderr, limits():
-        try:
-            main(arguments)
-        except SystemExit as ended:
-            status = ended.code
-    assert isinstance(status, int)
-    return subprocess.CompletedProcess(arguments, status, stdout.getvalue(), stderr.getvalue())
+    """What a verb does, in this process and within limits."""
+    with limits():
+        return call_here(*words)
 
 
 def start(*words: object, **options: Any) -> "subprocess.CompletedProcess[str]":

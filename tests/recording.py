@@ -4,15 +4,31 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from functools import cached_property
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 from rlscope import _analysis
+from rlscope.cli.main import main
 
 SCRIPTS = Path(__file__).parent / "scripts"
 RLSCOPE = (sys.executable, "-m", "rlscope")
+
+
+def call_here(*words: object) -> "subprocess.CompletedProcess[str]":
+    """What a verb does, in this process, because starting one for each of so many would take minutes."""
+    status: object = 0
+    arguments = [os.fspath(word) if isinstance(word, Path) else str(word) for word in words]
+    with redirect_stdout(StringIO()) as stdout, redirect_stderr(StringIO()) as stderr:
+        try:
+            main(arguments)
+        except SystemExit as ended:
+            status = ended.code
+    assert isinstance(status, int)
+    return subprocess.CompletedProcess(arguments, status, stdout.getvalue(), stderr.getvalue())
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,9 @@ class SingleFileScripts:
         ]
 
     def remove(self) -> None:
-        """Puts everything back."""
+        """Puts everything back. A library says that it is known at every iteration, which may be a timestep."""
+        if not self._handles:
+            return
         _native.unfollow_networks()
         self._hooks.restore()
         for handle in self._handles:

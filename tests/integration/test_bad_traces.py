@@ -8,16 +8,14 @@ import struct
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import redirect_stderr, redirect_stdout, suppress
+from contextlib import suppress
 from dataclasses import replace
-from io import StringIO
 from pathlib import Path
 
 import pytest
-from recording import RLSCOPE, environment, rlscope
+from recording import RLSCOPE, call_here, environment, rlscope
 
 from rlscope.cli import report_page
-from rlscope.cli.main import main
 from rlscope.model import Category
 from rlscope.trace import format as fmt
 from rlscope.trace.writer import ProcessWriter, TraceWriter
@@ -35,16 +33,8 @@ def one_format(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(verb: str, trace: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """What the command does, in this process, because starting one for each of so many would take minutes."""
-    words = [verb, str(trace), *(("-o", str(trace.parent / "report")) if verb == "report" else ()), *options]
-    status: object = 0
-    with redirect_stdout(StringIO()) as stdout, redirect_stderr(StringIO()) as stderr:
-        try:
-            main(words)
-        except SystemExit as ended:
-            status = ended.code
-    assert isinstance(status, int)
-    return subprocess.CompletedProcess(words, status, stdout.getvalue(), stderr.getvalue())
+    """What the command does, in this process."""
+    return call_here(verb, trace, *(("-o", trace.parent / "report") if verb == "report" else ()), *options)
 
 
 def error_of(verb: str, trace: Path, *options: str, is_command: bool = False) -> str:
