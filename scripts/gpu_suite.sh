@@ -3,6 +3,7 @@
 #
 #   scripts/gpu_suite.sh OUTPUT [PART ...]      (all of them, in about an hour, unless some are named)
 #
+# calibrate                        what recording costs here, into the user's cache: parts after it are corrected by it
 # tests                            tests/gpu; needs nvcc and ncu
 # measure, slowdown, residue       what recording costs
 # counters                         counters of known kernels beside ncu's; needs ncu
@@ -12,7 +13,7 @@
 # cartpole                         tests of the ways to collect data on CartPole, and PPO on the fused kernel
 # data_collection, scale_up, gpu_utilization, algorithm_choice, simulator_choice, RL_framework_comparison,
 # overhead_correction              the studies; scale_up and gpu_utilization three times, for intervals
-# calibrate                        what overhead_correction would else begin with
+# whole_runs                       the published calibration, with which overhead_correction would else begin
 #
 # A part takes at most 9 minutes, RL_framework_comparison two calls of that; the first one takes a minute more, to build.
 # What a part leaves is in OUTPUT/PART. A study's runs are in output/STUDY_gpu, where a second call goes on with those that
@@ -53,8 +54,8 @@ study() {
 scripts/build_for_gpu "$output/build.log"
 make --silent simulators PYTHON="$python"
 
-parts="tests measure slowdown residue counters grpo frameworks processes cartpole data_collection scale_up gpu_utilization"
-for part in ${@:-$parts algorithm_choice simulator_choice RL_framework_comparison calibrate overhead_correction}; do
+parts="calibrate tests measure slowdown residue counters grpo frameworks processes cartpole data_collection scale_up"
+for part in ${@:-$parts gpu_utilization algorithm_choice simulator_choice RL_framework_comparison whole_runs overhead_correction}; do
     mkdir -p "$output/$part"
     case "$part" in
     tests)
@@ -72,16 +73,14 @@ for part in ${@:-$parts algorithm_choice simulator_choice RL_framework_compariso
         ;;
     scale_up | gpu_utilization) study --repetitions 3 ;;
     data_collection | algorithm_choice | simulator_choice | RL_framework_comparison | overhead_correction) study ;;
-    calibrate)
+    calibrate) OMP_NUM_THREADS=1 "$python" -m rlscope calibrate || status=1 ;;
+    whole_runs)
         folder=output/overhead_correction_gpu
         mkdir -p "$folder"
-        export OMP_NUM_THREADS=1
-        "$python" -m rlscope calibrate -o "$folder/calibration.json" || status=1
         # As published. Runs are as long as there is time for: the study's own would be four times as long.
-        "$python" -m rlscope calibrate --whole-runs --repetitions 2 -o "$folder/calibration_by_whole_runs.json" -- \
-            "$python" experiments/workloads/stable_baselines3_train.py --device cuda --algo a2c --env Pendulum-v1 \
-            --stop-after 5120 || status=1
-        unset OMP_NUM_THREADS
+        OMP_NUM_THREADS=1 "$python" -m rlscope calibrate --whole-runs --repetitions 2 \
+            -o "$folder/calibration_by_whole_runs.json" -- "$python" experiments/workloads/stable_baselines3_train.py \
+            --device cuda --algo a2c --env Pendulum-v1 --stop-after 5120 || status=1
         ;;
     frameworks)
         "$python" -m tests.gpu.frameworks "$output/frameworks" || status=1

@@ -1,8 +1,8 @@
-"""TD3 of Walker2d-v5 in PyTorch and JAX on this machine's GPU, analyzed without what recording adds.
+"""TD3 of Walker2d-v5 in PyTorch and JAX on this machine's GPU, corrected where `rlscope calibrate` was run before.
 
     python -m tests.gpu.frameworks OUTPUT
 
-Calibrates, records each stack three times, in about seven minutes, and leaves OUTPUT/kept, which goes to
+Records each stack three times, in about six minutes, and leaves OUTPUT/kept, which goes to
 tests/gpu/results/frameworks/NAME. A stack whose package is missing is skipped.
 """
 
@@ -25,7 +25,6 @@ from experiments.RL_framework_comparison.run import HERE, read_toml
 STACKS = ("pytorch_eager", "pytorch_compiled", "jax_jit", "jax_loop")
 TRAINING = ("--algo", "td3", "--env", "Walker2d-v5", "--warm-up", "1000", "--stop-after", "3000")
 REPETITIONS = 3
-CALIBRATION = "calibration.json"
 RLSCOPE = (sys.executable, "-m", "rlscope")
 
 
@@ -33,13 +32,11 @@ def main() -> None:
     """Measure on the GPU; the exit status says whether all went well."""
     output = Path(sys.argv[1]).resolve()
     output.mkdir(parents=True, exist_ok=True)
-    if run([*RLSCOPE, "calibrate", "-o", CALIBRATION], output) is None:
-        sys.exit(1)
     sys.exit(int(not measure(output, "cuda", TRAINING, REPETITIONS)))
 
 
 def measure(output: Path, device: str, training: Sequence[str], repetitions: int) -> bool:
-    """Record and analyze each stack that is installed, by the calibration in `output`.
+    """Record and analyze each stack that is installed.
 
     Repetitions are the outer loop, so that a machine that gets slower meanwhile slows all stacks alike.
 
@@ -80,7 +77,7 @@ def analysis_of(output: Path, entry: Mapping[str, Any], training: Sequence[str])
     script = [sys.executable, str(WORKLOADS / entry["script"]), *entry["arguments"], *training]
     if run([*RLSCOPE, "record", "--force", "-o", "trace", "--", *script], output) is None:
         return {}
-    printed = run([*RLSCOPE, "analyze", "trace", "--json", "--correct", CALIBRATION], output)
+    printed = run([*RLSCOPE, "analyze", "trace", "--json"], output)
     document: dict[str, Any] = json.loads(printed) if printed else {}
     return document
 
