@@ -55,7 +55,8 @@ scripts/build_for_gpu "$output/build.log"
 make --silent simulators PYTHON="$python"
 
 parts="calibrate tests measure slowdown residue counters grpo frameworks processes cartpole data_collection scale_up"
-for part in ${@:-$parts gpu_utilization algorithm_choice simulator_choice RL_framework_comparison whole_runs overhead_correction}; do
+parts="$parts gpu_utilization algorithm_choice simulator_choice RL_framework_comparison whole_runs overhead_correction"
+for part in ${@:-$parts}; do
     mkdir -p "$output/$part"
     case "$part" in
     tests)
