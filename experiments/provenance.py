@@ -111,7 +111,7 @@ def machine_text(machine: Mapping[str, Any]) -> str:
         *machine.get("gpus", []),
         *([f"driver {machine['driver']}"] if "driver" in machine else []),
     ]
-    return f"{', '.join(parts)} ({', '.join(machine['nodes'])})"
+    return ", ".join(parts) + (f" ({', '.join(machine['nodes'])})" if machine["nodes"] else "")
 
 
 def packages_text(packages: Mapping[str, str]) -> str:

@@ -27,7 +27,7 @@ from rlscope.trace.writer import TraceWriter
 
 MANIFEST: dict[str, Any] = {"main_pid": 1, "exit_status": 0, "complete": True}
 S = 1_000_000_000
-KEPT = Path(__file__).parents[1] / "gpu" / "results" / "frameworks" / "h200"
+KEPT = Path(__file__).parents[1] / "gpu" / "results" / "frameworks"
 
 
 class Piece(NamedTuple):
@@ -585,7 +585,7 @@ def test_no_change_saves_less_than_it_could(exchanges: list[Exchange]) -> None:
 
 def kept(name: str) -> Advice:
     """Of a run on an H200, by the tables that were kept of it."""
-    document = json.loads((KEPT / f"{name}_0.json").read_text())
+    document = json.loads(next(KEPT.glob(f"*/{name}_0.json")).read_text())
     breakdown = pd.DataFrame(document["breakdown"]).astype({"corrected_seconds": float})
     tables: Any = SimpleNamespace(
         processes=pd.DataFrame(document["processes"]).assign(iterations=0, threads_in_operations=1, beside_s=0.0),
@@ -612,8 +612,8 @@ def test_an_eager_update_on_a_gpu() -> None:
     eager, compiled = kept("pytorch_eager"), kept("pytorch_compiled")
     assert eager.cause is Cause.BACKEND
     assert seconds_of(eager, Cause.GPU) < 0.05 * eager.total_s
-    # Of 15 us: far from what arithmetic would be worth.
-    assert "4.12 s of it in backpropagation, " in eager.text and " entries of 15.7 us;" in eager.text
+    # Of 17 us: far from what arithmetic would be worth.
+    assert "4.4 s of it in backpropagation, " in eager.text and " entries of 16.8 us;" in eager.text
     best = eager.changes[0]
     assert best.name == "compile the update"
     # What compiling it saved, once compiled, is less than the bound.
