@@ -132,10 +132,10 @@ class _Piece:
         Nothing says it where offsets that are an interval apart are equally good.
         """
         step_ns = interval_ns / COARSE
-        steps = np.arange(-np.ceil(radius_ns / step_ns), np.ceil(radius_ns / step_ns) + 1)
-        if len(steps) > MOST_TRIED:
+        furthest = np.ceil(radius_ns / step_ns)
+        if 2 * furthest + 1 > MOST_TRIED:
             return None
-        offsets_ns = middle_ns + step_ns * steps
+        offsets_ns = middle_ns + step_ns * np.arange(-furthest, furthest + 1)
         low_ns, high_ns = self.start_ns[0] - offsets_ns[-1] - step_ns, self.end_ns[-1] - offsets_ns[0] + step_ns
         work = work.within(low_ns, high_ns)
         if self._is_alike(work, low_ns, high_ns):

@@ -210,7 +210,10 @@ def _samples(schema: pa.Schema, batches: list[pa.RecordBatch], is_cut_off: bool)
     for name in (ACTIVE_CYCLES, *(metric.weight for metric in metrics if metric.weight is not None)):
         if not np.all((columns[name] >= 0) & (columns[name] < LIMIT)):
             raise ValueError(f"{name} has values that no counter shows")
-    if any(np.any(np.abs(column) >= LIMIT) for column in columns.values()):  # a ratio of no cycles need not be a number
+    ratios = [(columns[metric.metric], columns[metric.weight]) for metric in metrics if metric.weight is not None]
+    if any(np.any(np.isnan(ratio[cycles > 0])) for ratio, cycles in ratios) or any(  # that of no cycles need not be one
+        np.any(np.abs(column) >= LIMIT) for column in columns.values()
+    ):
         raise ValueError("there are values that no counter shows")
     interval_ns, low_ns, high_ns = (int(facts[key]) for key in ("interval_ns", "offset_low_ns", "offset_high_ns"))
     if not (interval_ns >= LEAST_INTERVAL_NS and -LIMIT_NS < low_ns <= high_ns < LIMIT_NS):

@@ -114,3 +114,12 @@ def test_a_clock_of_which_nothing_is_known_is_not_searched_for(tried: Counter[in
     is_active = (np.arange(len(samples.start)) % 10 == 0).astype(float)
     clock = counter_clock(sampled(samples, is_active, 10**9), every(1000 * US, 1, 90 * US))
     assert not tried and clock.monotonic_ns(samples.start[:1]).tolist() == [-500_000 * US]
+
+
+def test_samples_a_lifetime_apart_take_no_memory(tried: Counter[int]) -> None:
+    """The clock may have drifted by 3 days until the last one, which are 1e10 offsets."""
+    samples = every(100 * US, 1, 100 * US)
+    samples.start[-1] = samples.end[-2]
+    samples.end[-1] = 1 << 61
+    clock = counter_clock(sampled(samples, np.ones(len(samples.start))), every(1000 * US, 1, 90 * US))
+    assert not tried and not len(clock.at_ns)

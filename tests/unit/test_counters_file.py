@@ -167,6 +167,19 @@ def test_samples_that_overlap_are_damage(tmp_path: Path) -> None:
             read_counters(path)
 
 
+def test_a_ratio_that_is_no_number_is_damage_where_there_were_cycles(tmp_path: Path) -> None:
+    """Cycles are 10, 0, 10 and 0: the second and the fourth sample may lack a ratio."""
+    with written(tmp_path).open("rb") as file:
+        table = ipc.open_stream(file).read_all()
+    for number, ratios in enumerate([[50.0, np.nan, 50.0, np.nan], [50.0, 25.0, np.nan, 25.0]]):
+        path = tmp_path / f"counters-{number}.arrows"
+        with ipc.new_stream(path, table.schema) as stream:
+            stream.write_table(table.set_column(table.schema.get_field_index(WARPS), WARPS, pa.array(ratios)))
+    assert np.isnan(read_counters(tmp_path / "counters-0.arrows").columns[WARPS][1])
+    with pytest.raises(TraceFormatError, match="values that no counter shows"):
+        read_counters(tmp_path / "counters-1.arrows")
+
+
 @pytest.mark.parametrize(
     ("key", "value"),
     [("interval_ns", 0), ("offset_low_ns", 701), ("offset_high_ns", 1 << 61), ("interval_ns", "often")],
