@@ -78,6 +78,8 @@ void SweepTables::learn_names(const std::vector<Name>& names) {
     if (name.kind == NameKind::kOperation) state.stage = stage_of_name(name.text);
   }
   scopes_.resize(labels_->operations.size() * kStages);
+  for (auto& counts : transitions_of_) counts.resize(scopes_.size());
+  counted_ = transitions_of_[evaluates_].data();
   phases_.resize(labels_->phases.size());
 }
 
@@ -241,7 +243,7 @@ void SweepTables::write(const std::vector<Name>& names, SweepResult& result) {
 std::vector<TransitionRow> SweepTables::transitions(bool of_evaluation) const {
   std::map<std::tuple<uint8_t, uint32_t, Category, Category>, uint64_t> counts;
   for (Scope scope = 0; scope < scopes_.size(); scope++) {
-    const TransitionCounts* found = scopes_[scope].transitions[of_evaluation];
+    const TransitionCounts* found = transitions_of_[of_evaluation][scope];
     if (!found) continue;
     for (size_t from = 0; from < kCategories; from++) {
       for (size_t to = 0; to < kCategories; to++) {

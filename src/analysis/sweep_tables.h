@@ -95,7 +95,10 @@ class SweepTables {
   void mark_loop(LoopMark mark);
 
   // The phase with this number, 0 for none, counts from here on.
-  void enter_phase(uint32_t number) { evaluates_ = number != 0 && number == evaluation_; }
+  void enter_phase(uint32_t number) {
+    evaluates_ = number != 0 && number == evaluation_;
+    counted_ = transitions_of_[evaluates_].data();
+  }
   bool evaluates() const { return evaluates_; }
 
   // A frame of the phase begins or ends at `now`.
@@ -103,8 +106,7 @@ class SweepTables {
   void end_phase(uint32_t number, uint64_t now);
 
   void count_transition(Scope scope, uint8_t from, uint8_t to) {
-    ScopeState& state = scopes_[scope];
-    TransitionCounts*& transitions = state.transitions[evaluates_];
+    TransitionCounts*& transitions = counted_[scope];
     if (__builtin_expect(!transitions, 0)) transitions = &transitions_.emplace_back();
     transitions->of[from][to]++;
   }
@@ -123,7 +125,6 @@ class SweepTables {
   struct ScopeState {
     Row* row = nullptr;  // of the phase below; another phase needs another row
     uint32_t phase = 0;
-    TransitionCounts* transitions[2] = {};  // of training, and of evaluation
   };
   struct WaitState {
     uint32_t id = 0;  // of the boundary's name; 0: none was open
@@ -190,6 +191,8 @@ class SweepTables {
   std::map<std::pair<uint32_t, Scope>, Row> rows_;                 // by phase, scope
   std::map<std::tuple<uint32_t, uint32_t, Scope>, Row> thread_rows_;
   std::deque<TransitionCounts> transitions_;
+  std::vector<TransitionCounts*> transitions_of_[2];  // by scope: outside evaluation, and in it
+  TransitionCounts** counted_ = nullptr;              // those of the two that count now
   std::vector<PhaseState> phases_;      // by number
   std::vector<uint32_t> begun_phases_;  // in the order in which they first began
   std::vector<WaitState> waits_{{}};    // by number; 0 is none
