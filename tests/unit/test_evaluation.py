@@ -8,7 +8,8 @@ from click.testing import CliRunner
 
 from rlscope.analysis.advice import advise
 from rlscope.analysis.breakdown import Analysis, analyze
-from rlscope.analysis.causes import Cause
+from rlscope.analysis.causes import Cause, times_of_processes
+from rlscope.analysis.counted_waits import CountedWaits
 from rlscope.cli.analyze import analyze as analyze_verb
 from rlscope.cli.figures import complete_view, published_view, transitions_view, workloads
 from rlscope.cli.plot import plot
@@ -198,3 +199,33 @@ def test_processes_are_told_apart_and_those_that_only_evaluate_are_not_left_out(
     trace = writer.write(MANIFEST)
     assert analyze(open_trace(trace)).evaluation_s == {"learner": pytest.approx(8)}
     assert f"  evaluation in learner: {SAID}\n" in CliRunner().invoke(analyze_verb, [str(trace)]).output
+
+
+def test_waits_for_the_workers_of_an_evaluation_are_not_followed(tmp_path: Path) -> None:
+    """The learner learns for 4 s, and evaluates for 6 s in a worker that simulates meanwhile."""
+    writer = TraceWriter(tmp_path / "trace")
+    learner, worker = writer.process(pid=1), writer.process(pid=2)
+    learner.properties({"process_name": "learner"})
+    main = Seconds(learner.thread())
+    main.operation("backpropagation", 2, Category.WAIT)
+    main.thread.begin_phase(main.now * S, "evaluation")
+    main.thread.begin_operation(main.now * S, "simulation")
+    main.thread.begin_boundary(main.now * S, Category.WAIT, "posix.read pipe:[1]")
+    main.now += 6
+    for _ in range(3):
+        main.thread.end(main.now * S)
+    main.operation("backpropagation", 2)
+    learner.stop(main.now * S)
+    worker.properties({"process_name": "worker"})
+    other = Seconds(worker.thread())
+    other.now = 2
+    other.operation("simulation", 6, Category.SIMULATOR)
+    other.thread.begin_boundary(other.now * S, Category.WAIT, "posix.write pipe:[1]")
+    other.thread.end(other.now * S + 1)
+    worker.stop(main.now * S)
+    analysis = analyze(open_trace(writer.write(MANIFEST)))
+    assert ["learner", "evaluation", "worker"] in analysis.dependencies[["process", "phase", "on"]].values.tolist()
+    times = times_of_processes(analysis.breakdown, analysis.outside)
+    assert CountedWaits(analysis, times).links["learner"] == {}
+    assert times["learner"].left_out == {"evaluation": pytest.approx(6)}
+    assert sum(times["learner"].mix.values()) == pytest.approx(4)
