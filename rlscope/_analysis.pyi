@@ -17,6 +17,7 @@ class _Progress(TypedDict):
     last_timesteps: int
     total_timesteps: int
     baseline_timesteps: int | None
+    evaluation_ticks: int  # from the first report to the last, in the phase `evaluation`
 
 class _Device(TypedDict):
     device: int  # CUDA's number in the process
@@ -72,8 +73,9 @@ class SweepDict(TypedDict, total=False):
     breakdown: list[tuple[str, str, str, str, str, int]]
     # Only by_thread: (thread, phase, stage, operation, category, resource, ticks).
     threads: list[tuple[int, str, str, str, str, str, int]]
-    # (stage, operation, from, to, count)
+    # (stage, operation, from, to, count): outside the phase `evaluation`, and in it.
     transitions: list[tuple[str, str, str, str, int]]
+    evaluation_transitions: list[tuple[str, str, str, str, int]]
     # Begun events by kind: operation, phase, python, simulator, backend, cuda, wait; device work: kernel, copy, memset.
     events: dict[str, int]
     # How often each boundary was entered, by name; of a wait without the stream that stands behind the first space.

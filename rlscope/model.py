@@ -7,6 +7,8 @@ NO_OPERATION = "(none)"
 NO_PHASE = "(none)"
 STAGES = ("simulation", "inference", "backpropagation")
 TRAINING_LOOP = "training_loop"
+#: The phase in which a policy is tested, which is no part of training.
+EVALUATION = "evaluation"
 #: The operation in which a framework traces and compiles a function.
 COMPILE = "compile"
 

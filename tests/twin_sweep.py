@@ -13,7 +13,7 @@ from typing import Any
 from trace_builder import Begin, Blocked, End, ProcessScript, Progress, Task, Work
 
 from rlscope.analysis.correction import Cost, corrected_parts
-from rlscope.model import NO_OPERATION, NO_PHASE, STAGES, TRAINING_LOOP, Category, DeviceWork, NameKind
+from rlscope.model import EVALUATION, NO_OPERATION, NO_PHASE, STAGES, TRAINING_LOOP, Category, DeviceWork, NameKind
 
 Stack = list[Begin]
 MAIN = 0
@@ -139,10 +139,12 @@ class Twin:
         self.beside = 0
         self.have_operated: set[int] = set()
         self.transitions: Counter[tuple[str, ...]] = Counter()
+        self.evaluation_transitions: Counter[tuple[str, ...]] = Counter()
+        self.evaluated = 0
         self.events: Counter[str] = Counter()
         self.crossings: Counter[str] = Counter()
         self.cuda_calls: Counter[tuple[str, bool]] = Counter()
-        self.progress: list[tuple[int, Progress]] = []
+        self.progress: list[tuple[int, Progress, int]] = []  # with the ticks of evaluation up to it
         self.tasks: dict[str, list[Task]] = {}
         self.start = script.start
         records = self._records(script)
@@ -168,7 +170,8 @@ class Twin:
             self.apply(stream, statement, now)
         self.account(now, self.end)
         for stack in self.stacks.values():
-            self.marks += [(self.end, name) for name in operations_of(stack)[:1]]
+            for name in operations_of(stack)[:1]:
+                self.mark(self.end, name)
         for frame in self.open_phases:
             self.phases[frame.name] = (self.phases[frame.name][0], self.end)
         for debt in self.debts.values():
@@ -239,6 +242,13 @@ class Twin:
         """Rule 6."""
         return self.open_phases[-1].name if self.open_phases else NO_PHASE
 
+    def evaluates(self) -> bool:
+        return self.phase() == EVALUATION
+
+    def mark(self, now: int, name: str) -> None:
+        if not self.evaluates() or name in ("", TRAINING_LOOP):
+            self.marks.append((now, name))
+
     def wait_name(self, stream: int) -> str:
         """Rule 9."""
         boundaries = boundaries_of(self.stacks[stream])
@@ -256,6 +266,7 @@ class Twin:
         ]
 
     def account(self, start: int, end: int) -> None:
+        self.evaluated += (end - start) * self.evaluates()
         edges = {edge for edge in self.edges if start < edge < end}
         for from_ticks, to_ticks in pairwise(sorted({start, end, *edges})):
             self.account_for_devices(from_ticks, to_ticks)
@@ -384,14 +395,14 @@ class Twin:
             case Blocked():
                 self.gaps.pop(stream, None)
             case Progress():
-                self.progress.append((now, statement))
-                self.marks.append((now, ""))
+                self.progress.append((now, statement, self.evaluated))
+                self.mark(now, "")
             case Task():
                 self.tasks.setdefault(statement.operation, []).append(statement)
             case End():
                 frame = stack.pop()
                 if frame.kind is NameKind.OPERATION and not operations_of(stack):
-                    self.marks.append((now, frame.name))
+                    self.mark(now, frame.name)
                 self.open_phases = [other for other in self.open_phases if other is not frame]
                 if frame.kind is NameKind.PHASE:
                     self.phases[frame.name] = (self.phases[frame.name][0], now)
@@ -403,7 +414,7 @@ class Twin:
                 if not boundaries_of(stack):
                     self.runs_python.add(stream)
                 if statement.kind is NameKind.OPERATION and not operations_of(stack):
-                    self.marks.append((now, statement.name))
+                    self.mark(now, statement.name)
                 frame = replace(statement)  # an object of its own, so that `is` tells equal frames apart
                 stack.append(frame)
                 if frame.kind is NameKind.PHASE:
@@ -426,7 +437,8 @@ class Twin:
             else:
                 self.runs_python.add(stream)
         if before.label != frame.category.label:
-            self.transitions[(*self.scope(stream), before.label, frame.category.label)] += 1
+            transitions = self.evaluation_transitions if self.evaluates() else self.transitions
+            transitions[(*self.scope(stream), before.label, frame.category.label)] += 1
         stack.append(frame)
 
 
@@ -488,6 +500,7 @@ def sweep_twin(script: ProcessScript) -> dict[str, Any]:
         },
         "tasks": {name: task_row(tasks) for name, tasks in twin.tasks.items()},
         "transitions": dict(twin.transitions),
+        "evaluation_transitions": dict(twin.evaluation_transitions),
         "events": {kind: twin.events[kind] for kind in kinds} | counts,
         "crossings": dict(twin.crossings),
         "cuda_calls": dict(twin.cuda_calls),
@@ -506,19 +519,20 @@ def task_row(tasks: list[Task]) -> tuple[int, ...]:
     return len(tasks), sum(task.running for task in tasks), sum(elapsed), *rounded, elapsed[-1]
 
 
-def progress_summary(records: list[tuple[int, Progress]]) -> dict[str, int | None] | None:
+def progress_summary(records: list[tuple[int, Progress, int]]) -> dict[str, int | None] | None:
     if not records:
         return None
-    baselines = [record.timesteps for _, record in records if record.is_baseline]
-    totals = [record.total_timesteps for _, record in records if record.total_timesteps]
+    baselines = [record.timesteps for _, record, _ in records if record.is_baseline]
+    totals = [record.total_timesteps for _, record, _ in records if record.total_timesteps]
     return {
-        "iterations": sum(not record.is_baseline for _, record in records),
+        "iterations": sum(not record.is_baseline for _, record, _ in records),
         "first_ticks": records[0][0],
         "first_timesteps": records[0][1].timesteps,
         "last_ticks": records[-1][0],
         "last_timesteps": records[-1][1].timesteps,
         "total_timesteps": totals[-1] if totals else 0,
         "baseline_timesteps": baselines[0] if baselines else None,
+        "evaluation_ticks": records[-1][2] - records[0][2],
     }
 
 
@@ -526,7 +540,7 @@ def as_dicts(found: dict[str, Any]) -> dict[str, Any]:
     """What the C++ sweep found, in the form of `sweep_twin`."""
     tables: dict[str, Any] = {
         name: {row[:-1]: row[-1] for row in found.get(name, [])}
-        for name in ("breakdown", "threads", "transitions", "cuda_calls", "outside")
+        for name in ("breakdown", "threads", "transitions", "evaluation_transitions", "cuda_calls", "outside")
     }
     tables["waits"] = {row[:2]: row[2:] for row in found["waits"]}
     tables["tasks"] = {row[0]: row[1:] for row in found["tasks"]}

@@ -9,7 +9,7 @@ from rlscope.analysis.changes import Change
 from rlscope.analysis.counted_waits import Wait
 from rlscope.analysis.loop import AFTER, BEFORE, NO_PHASE_PART, loop_breakdown
 from rlscope.analysis.owner_path import SAID, Followed, OwnerPath
-from rlscope.model import COMPILE, NO_OPERATION, STAGES, Category
+from rlscope.model import COMPILE, EVALUATION, NO_OPERATION, STAGES, Category
 from rlscope.text import printable
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ LEFT_OUT = {
     BEFORE: "before the training loop, as starting up",
     AFTER: "after it, as ending",
     NO_PHASE_PART: "in no phase",
+    EVALUATION: "of evaluation",
 }
 #: The category that is entered with each call.
 CALLS = {
@@ -239,7 +240,11 @@ def _left_out_sentences(path: OwnerPath) -> Iterator[str]:
         yield f"No operation or phase was recorded, so all seconds of {path.process} count, starting up too."
         return
     parts = path.time.left_out.items()
-    said = [f"{_s(seconds)} {LEFT_OUT[part]}" for part, seconds in parts if seconds >= SAID * path.total_s]
+    said = [
+        f"{_s(seconds)} {LEFT_OUT[part]}"
+        for part, seconds in parts
+        if part == EVALUATION or seconds >= SAID * path.total_s
+    ]
     if said:
         yield f"Left out of {path.process}: {', and '.join(said)}."
 

@@ -1,7 +1,7 @@
 """The breakdown and the transitions of a trace as tables."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from rlscope.analysis.dependencies import dependencies_table, waits_table
 from rlscope.analysis.device_timeline import busy_parts, device_timeline_table
 from rlscope.analysis.devices import devices_of
 from rlscope.analysis.gpu import GPU_COLUMNS, device_work_table, gpu_operations_table, gpu_table
-from rlscope.analysis.loop import outside_table
+from rlscope.analysis.loop import evaluation_seconds, outside_table
 from rlscope.analysis.machines_table import machines_table
 from rlscope.analysis.owner_path import owner_path
 from rlscope.analysis.processes import parents, phases_table
@@ -72,7 +72,7 @@ class Analysis:
         device_timeline: one row per `device` and part of the run from `start_s` to `end_s`: `busy`, the share in which
             it worked for any process, and `reported` utilization; both from 0 to 1, NaN where it was not sampled.
         transitions: one row per `process`, `stage`, `operation`, `from`, `to` (categories): `count`, and the count per
-            iteration and per timestep of the run.
+            iteration and per timestep of the run. Without those of evaluation, as in `evaluation_s`.
         machines: one row per `machine` (its name) and start of it: `boot_id`; `processes`, how many; how they were
             `placed` on the time line (`reference`: times are those of its clock; `measured`: moved by the offset that
             was measured; `own clock`: that is not known); how far its clock was `ahead_s`; `error_s`, the most by which
@@ -99,7 +99,7 @@ class Analysis:
         iterations: of the process that reported most of them; None without progress.
         timesteps: made during the recorded iterations; None without progress.
         total_timesteps: of the whole training; None if unknown.
-        extrapolated_s: time for `total_timesteps` at the recorded rate; None if unknown.
+        extrapolated_s: time for `total_timesteps` at the recorded rate, without evaluation; None if unknown.
         correction: how times were corrected; None if they were not.
         uncorrected: why they were not; empty if they were.
     """
@@ -132,6 +132,14 @@ class Analysis:
     correction: AppliedCorrection | None
     uncorrected: str
 
+    @property
+    def evaluation_s(self) -> dict[str, float]:
+        """How long each process was in the phase `evaluation`, which advice, figures, rates and transitions leave out.
+
+        Without processes of which nothing but evaluation is known: there it is left out of nothing.
+        """
+        return evaluation_seconds(self.breakdown, self.outside)
+
     def to_json_dict(self) -> dict[str, Any]:
         """The document of `analyze --json`, schema 1."""
         advice = advise(self)
@@ -158,6 +166,7 @@ class Analysis:
             "timesteps": self.timesteps,
             "total_timesteps": self.total_timesteps,
             "extrapolated_s": self.extrapolated_s,
+            "evaluation_s": self.evaluation_s,
             "correction": asdict(self.correction) if self.correction is not None else None,
             "uncorrected": self.uncorrected,
             "advice": advice.to_json_dict() if advice is not None else None,
@@ -200,6 +209,7 @@ def make_analysis(swept: TraceSweep, recover: bool = False, uncorrected: str = N
     parts = busy_parts(swept, devices, recover)
     corrected = _corrected(swept)
     breakdown = _breakdown(swept, corrected)
+    outside = outside_table(swept)
     waits = waits_table(swept)
     counters = counters_of(swept, devices, breakdown, recover)
     why = (*swept.why, *counters.why)
@@ -207,7 +217,7 @@ def make_analysis(swept: TraceSweep, recover: bool = False, uncorrected: str = N
         directory=swept.trace.directory,
         processes=_processes(swept, corrected),
         breakdown=breakdown,
-        outside=outside_table(swept),
+        outside=outside,
         threads=_threads(swept),
         phases=phases_table(swept, breakdown),
         waits=waits,
@@ -216,7 +226,7 @@ def make_analysis(swept: TraceSweep, recover: bool = False, uncorrected: str = N
             waits, {process.name: process.file.header.boot_id for process in swept.processes}
         ),
         device_timeline=device_timeline_table(swept, devices, parts),
-        transitions=_transitions(swept, progress),
+        transitions=_transitions(swept, progress, {*evaluation_seconds(breakdown, outside)}),
         machines=machines_table(swept.machines),
         gpu=gpu_table(swept, devices, parts),
         gpu_operations=gpu_operations_table(devices),
@@ -290,6 +300,7 @@ def _progress(swept: TraceSweep) -> _RunProgress:
     if total is not None and made > 0:
         clock = best.file.clock
         elapsed_ns = clock.monotonic_ns(found["last_ticks"]) - clock.monotonic_ns(found["first_ticks"])
+        elapsed_ns -= best.length_ns(found["evaluation_ticks"])
         extrapolated_s = elapsed_ns * total / made / NS_PER_S
     return _RunProgress(
         iterations=found["iterations"],
@@ -401,8 +412,14 @@ def _threads(swept: TraceSweep) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*THREAD_KEYS, "seconds"]).astype({"seconds": float})
 
 
-def _transitions(swept: TraceSweep, progress: _RunProgress) -> pd.DataFrame:
-    rows = [(process.name, *row) for process in swept.processes for row in process.found["transitions"]]
+def _transitions(swept: TraceSweep, progress: _RunProgress, evaluating: Set[str]) -> pd.DataFrame:
+    """Those of evaluation too, but for the processes that evaluate beside their training."""
+    rows = []
+    for process in swept.processes:
+        counts = Counter({row[:-1]: row[-1] for row in process.found["transitions"]})
+        if process.name not in evaluating:
+            counts.update({row[:-1]: row[-1] for row in process.found["evaluation_transitions"]})
+        rows += [(process.name, *key, count) for key, count in counts.items()]
     table = pd.DataFrame(rows, columns=[*TRANSITION_KEYS, "count"])
     return table.assign(
         per_iteration=table["count"] / (progress.iterations or float("nan")),

@@ -8,7 +8,7 @@ import pandas as pd
 
 from rlscope.analysis.causes import ProcessTime, waiting_s
 from rlscope.analysis.dependencies import sends
-from rlscope.model import NO_PHASE
+from rlscope.model import EVALUATION, NO_PHASE
 
 if TYPE_CHECKING:
     from rlscope.analysis.breakdown import Analysis
@@ -53,10 +53,10 @@ class CountedWaits:
 
     def __init__(self, analysis: "Analysis", times: Mapping[str, ProcessTime]) -> None:
         """Of the processes in `times`."""
-        edges = analysis.dependencies
-        self._edges = edges[edges["process"].isin(set(times)) & edges["on"].isin(set(times))]
+        edges, waits = (_of(table, times) for table in (analysis.dependencies, analysis.waits))
+        self._edges = edges[edges["on"].isin(set(times))]
         linked = set(zip(*(self._edges[name] for name in _STREAM), strict=True))
-        table = _counted(analysis.waits[analysis.waits["process"].isin(set(times))], times)
+        table = _counted(waits, times)
         keys = zip(*(table[name] for name in _STREAM), strict=True)
         self._table = table.assign(is_linked=[key in linked for key in keys])
         self.links = self._find_links(times)
@@ -92,6 +92,13 @@ class CountedWaits:
             if link_s > 0:
                 links[process][on] = links[process].get(on, 0.0) + link_s
         return links
+
+
+def _of(table: pd.DataFrame, times: Mapping[str, ProcessTime]) -> pd.DataFrame:
+    """The rows of these processes, but for their evaluation where that is left out."""
+    evaluating = {process for process, time in times.items() if EVALUATION in time.left_out}
+    is_left_out = (table["phase"] == EVALUATION) & table["process"].isin(evaluating)
+    return table[table["process"].isin(set(times)) & ~is_left_out]
 
 
 def _counted(waits: pd.DataFrame, times: Mapping[str, ProcessTime]) -> pd.DataFrame:

@@ -16,6 +16,7 @@ from rlscope.cli.advice import advice_lines
 from rlscope.cli.correction import chosen, correct_option, correction_lines
 from rlscope.cli.counter_lines import counter_lines, counters_shown
 from rlscope.cli.counter_warning import warn_of_counters
+from rlscope.cli.evaluation import evaluation_lines
 from rlscope.cli.machines import machine_lines
 from rlscope.cli.paths import NamedPath
 from rlscope.cli.processes import TOTALS, phases_shown, process_lines, process_tree, waited_for, waits_shown
@@ -240,8 +241,8 @@ def _summary(analysis: Analysis) -> str:
     lines = [f"{analysis.directory}: {', '.join(parts)}"]
     lines += [f"  incomplete: {reason}" for reason in analysis.why]
     facts = (
-        *machine_lines(analysis.machines), *counter_lines(analysis), *correction_lines(analysis),
-        *stage_name_lines(analysis), *misnested_lines(analysis),
+        *evaluation_lines(analysis), *machine_lines(analysis.machines), *counter_lines(analysis),
+        *correction_lines(analysis), *stage_name_lines(analysis), *misnested_lines(analysis),
     )  # fmt: skip
     lines += [f"  {line}" for line in facts]
     return "\n".join(printable(line) for line in lines)

@@ -76,11 +76,17 @@ def workloads(analyses: dict[str, Analysis]) -> list[Workload]:
 
 @dataclass(frozen=True)
 class BreakdownView:
-    """A table for `breakdown_figure`, what its seconds are, and the seconds that it leaves out."""
+    """A table for `breakdown_figure`, what its seconds are, and the seconds outside training that it leaves out."""
 
     table: pandas.DataFrame
     time: str
-    left_out_s: float
+    left_out_s: float = 0.0
+    evaluation_s: float = 0.0
+
+    @property
+    def evaluation_text(self) -> str:
+        """What is left out besides, to be put behind the other seconds; nothing without evaluation."""
+        return f", and {self.evaluation_s:.3g} s of evaluation" if self.evaluation_s > 0 else ""
 
 
 def published_view(shown: Iterable[Workload]) -> BreakdownView:
@@ -99,6 +105,7 @@ def published_view(shown: Iterable[Workload]) -> BreakdownView:
         pandas.concat(tables, ignore_index=True) if tables else pandas.DataFrame(),
         TRAINING_TIME if known else RECORDED_TIME,
         sum(fold.left_out_s for _, fold in folded),
+        sum(fold.evaluation_s for _, fold in folded),
     )
 
 
@@ -110,7 +117,7 @@ def complete_view(shown: Iterable[Workload]) -> BreakdownView:
             lengths_s = (rows[name].sum() for name in SECONDS)
             tables.append(breakdown_table(workload.name, rows, *lengths_s))
     table = pandas.concat(tables, ignore_index=True) if tables else pandas.DataFrame()
-    return BreakdownView(table, RECORDED_TIME, 0.0)
+    return BreakdownView(table, RECORDED_TIME)
 
 
 def correction_caption(analyses: Iterable[Analysis]) -> str:

@@ -54,8 +54,11 @@ def plot(kind: str, traces: tuple[Path, ...], output: Path, unit: str, view: str
         figure = breakdown_figure(drawn.table, unit, time=drawn.time)
         for name, analysis in analyses.items():
             lines += [f"{name}: {line}" if len(analyses) > 1 else line for line in correction_lines(analysis)]
-        if drawn.left_out_s > 0:
-            lines.append(f"left out: {drawn.left_out_s:.3g} s in no operation of training (see --view complete)")
+        if drawn.left_out_s + drawn.evaluation_s > 0:
+            lines.append(
+                f"left out: {drawn.left_out_s:.3g} s in no operation of training{drawn.evaluation_text} "
+                "(see --view complete)"
+            )
     output.parent.mkdir(parents=True, exist_ok=True)
     save_figure(figure, output)
     for line in lines:

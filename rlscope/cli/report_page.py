@@ -13,6 +13,7 @@ from rlscope.analysis.utilization import binned_utilization, read_utilization
 from rlscope.cli.advice import advice_lines
 from rlscope.cli.correction import correction_lines
 from rlscope.cli.counter_lines import counter_lines, counters_shown
+from rlscope.cli.evaluation import evaluation_lines
 from rlscope.cli.figures import (
     BreakdownView,
     Workload,
@@ -111,7 +112,7 @@ def training_text(view: BreakdownView, processes: int) -> str:
     else:
         folded += ", and time of a `training_loop` in no stage as backpropagation"
     whose = f", of all {processes} processes together" if processes > 1 else ""
-    return f"{folded}. Left out: {view.left_out_s:.3g} s before and after training{whose}."
+    return f"{folded}. Left out: {view.left_out_s:.3g} s before and after training{view.evaluation_text}{whose}."
 
 
 def add_everything(page: Page, shown: list[Workload], caption: str, output: Path) -> None:
@@ -146,7 +147,7 @@ def add_trace(page: Page, name: str, analysis: Analysis) -> None:
         "whole training, at the recorded speed (s)": analysis.extrapolated_s,
     }
     page.table(pandas.DataFrame([known]))
-    for line in correction_lines(analysis):
+    for line in [*evaluation_lines(analysis), *correction_lines(analysis)]:
         page.paragraph(f"{line[0].upper()}{line[1:]}.")
     processes = process_tree(analysis)
     page.table(processes[[name for name in PROCESS_COLUMNS if name in processes]])

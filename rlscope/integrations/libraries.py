@@ -2,6 +2,7 @@
 
 from rlscope.integrations import (
     ale,
+    cleanrl,
     cloudpickle,
     dm_control,
     gym,
@@ -30,6 +31,7 @@ HOOKS: tuple[FunctionHook | MethodHook | WrapperHook, ...] = (
     *pettingzoo.HOOKS,
     *pyflyt.HOOKS,
     *stable_baselines3.HOOKS,
+    *cleanrl.HOOKS,
     *torch_compile.HOOKS,
     *tensorflow.HOOKS,
     *tf_agents.HOOKS,

@@ -1,7 +1,11 @@
-"""Stable-Baselines3: the training loop, its three stages and finer operations under them, iterations and timesteps."""
+"""Stable-Baselines3: the training loop, its three stages and finer operations under them, iterations and timesteps.
+
+Testing a policy is the phase `evaluation`, also RL Baselines3 Zoo's: its callback is an `EvalCallback`.
+"""
 
 from typing import Any
 
+from rlscope.model import EVALUATION
 from rlscope.record.hooks import FunctionHook, MethodHook
 from rlscope.record.progress import report_iteration
 
@@ -33,6 +37,11 @@ HOOKS: tuple[FunctionHook | MethodHook, ...] = (
         f"{COMMON}.off_policy_algorithm", "OffPolicyAlgorithm", "_sample_action", ("inference", "sample_action")
     ),
     MethodHook(f"{COMMON}.off_policy_algorithm", "OffPolicyAlgorithm", "_store_transition", ("replay_buffer_add",)),
+    # Not the callback's `_on_step`, which runs at every step.
+    *(
+        FunctionHook(f"{COMMON}.{name}", "evaluate_policy", (), phase=EVALUATION)
+        for name in ("evaluation", "callbacks")
+    ),
     FunctionHook(f"{COMMON}.on_policy_algorithm", "obs_as_tensor", ("inference", "sample_action")),
     MethodHook(f"{COMMON}.policies", "ActorCriticPolicy", "__call__", ("inference", "sample_action")),
     MethodHook(f"{COMMON}.policies", "ActorCriticPolicy", "predict_values", ("inference", "predict_values")),

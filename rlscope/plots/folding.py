@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pandas
 
-from rlscope.analysis.loop import loop_breakdown
+from rlscope.analysis.loop import is_evaluation, loop_breakdown
 from rlscope.model import NO_OPERATION, STAGES, TRAINING_LOOP, Category, Resource
 from rlscope.plots.style import BETWEEN_STAGES, GPU_ONLY
 
@@ -24,10 +24,12 @@ class Folded:
     Attributes:
         rows: stage, category, resource, corrected, SECONDS; one row for each combination that took time.
         left_out_s: seconds outside training: starting up, building the model, ending.
+        evaluation_s: seconds of evaluation, which are left out too.
     """
 
     rows: pandas.DataFrame
     left_out_s: float
+    evaluation_s: float
 
     @property
     def share_left(self) -> float:
@@ -59,6 +61,7 @@ def fold_breakdown(breakdown: pandas.DataFrame, outside: pandas.DataFrame | None
     ============================  ====================
     stage training_loop           backpropagation
     stage (none)                  left out
+    phase evaluation              left out, of a process that trains too
     resource idle                 cpu
     category wait                 python
     any category, resource gpu    gpu (without a hatch)
@@ -74,6 +77,8 @@ def fold_breakdown(breakdown: pandas.DataFrame, outside: pandas.DataFrame | None
         outside: the analysis's table; None to leave out what is in no stage in any case.
     """
     rows = drawn_times(breakdown)
+    is_left_out = is_evaluation(rows, outside)
+    evaluation_s, rows = float(rows.loc[is_left_out, "seconds"].sum()), rows[~is_left_out]
     whole_s = float(rows["seconds"].sum())
     if outside is not None and TRAINING_LOOP not in set(rows["stage"]) and rows["stage"].isin(STAGES).any():
         rows = loop_breakdown(rows, outside)
@@ -87,7 +92,7 @@ def fold_breakdown(breakdown: pandas.DataFrame, outside: pandas.DataFrame | None
     rows["category"] = rows["category"].replace(Category.WAIT.label, Category.PYTHON.label)
     rows = pandas.concat([rows, between])
     folded = summed(rows)
-    return Folded(folded, max(0.0, whole_s - float(folded["seconds"].sum())))
+    return Folded(folded, max(0.0, whole_s - float(folded["seconds"].sum())), evaluation_s)
 
 
 def summed(rows: pandas.DataFrame) -> pandas.DataFrame:
@@ -103,7 +108,8 @@ def gpu_only(rows: pandas.DataFrame) -> pandas.DataFrame:
 def fold_transitions(transitions: pandas.DataFrame) -> pandas.DataFrame:
     """Fold transitions as the published figures do: entries into the backend, CUDA and the simulator, per stage.
 
-    Entries into the simulator outside simulation, and everything outside training, are left out.
+    Entries into the simulator outside simulation, and everything outside training, are left out; the analysis has left
+    out those of evaluation.
 
     Returns:
         stage, category (the one entered), count, per_iteration and per_timestep (empty without progress reports).

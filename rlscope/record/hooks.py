@@ -31,12 +31,14 @@ class FunctionHook:
         name: The function's name there.
         operations: One or two operations, outermost first. A stage that is open already is not opened again.
         is_traced: Whether a library may trace the function, to run what it compiled of it later.
+        phase: A phase around the operations; empty for none. The phase that was open goes on afterwards.
     """
 
     module: str
     name: str
     operations: tuple[str, ...]
     is_traced: bool = False
+    phase: str = ""
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,8 @@ def in_operations(function: Callable[..., Any], hook: FunctionHook | MethodHook,
     """Wraps `function` so that each call runs inside the hook's operations, and gives the notices that there are."""
     is_default = isinstance(hook, MethodHook) and hook.is_default
     scopes = tuple(map(_native.default_operation if is_default else scope_of, hook.operations))
+    if isinstance(hook, FunctionHook) and hook.phase:
+        scopes = (_native.phase(hook.phase), *scopes)
     if _runs_in_steps(function):
         return scoped(function, *scopes)
     recorded = Hooked(function, scopes, *notices)

@@ -107,10 +107,10 @@ Owned rows(const std::vector<BreakdownRow>& values, bool has_thread) {
   return list;
 }
 
-Owned transitions(const SweepResult& result) {
+Owned transitions(const std::vector<rlscope::TransitionRow>& rows) {
   LabelTexts label;
   Owned list = checked(PyList_New(0));
-  for (const rlscope::TransitionRow& row : result.transitions) {
+  for (const rlscope::TransitionRow& row : rows) {
     append(list.get(), tuple(label(row.stage), label(row.operation), text(rlscope::category_label(row.from)),
                              text(rlscope::category_label(row.to)), number(row.count)));
   }
@@ -250,6 +250,7 @@ Owned progress(const SweepResult& result) {
   put(dict.get(), "total_timesteps", number(summary.total_timesteps));
   put(dict.get(), "baseline_timesteps",
       summary.baseline_timesteps ? number(*summary.baseline_timesteps) : Owned(Py_NewRef(Py_None)));
+  put(dict.get(), "evaluation_ticks", number(summary.evaluation_ticks));
   return dict;
 }
 
@@ -329,7 +330,8 @@ Owned to_dict(const TraceFile& file, const SweepResult& result, bool by_thread) 
   put(dict.get(), "end_ticks", number(result.end_ticks));
   put(dict.get(), "breakdown", rows(result.breakdown, false));
   if (by_thread) put(dict.get(), "threads", rows(result.threads, true));
-  put(dict.get(), "transitions", transitions(result));
+  put(dict.get(), "transitions", transitions(result.transitions));
+  put(dict.get(), "evaluation_transitions", transitions(result.evaluation_transitions));
   put(dict.get(), "events", counts(result.events));
   put(dict.get(), "crossings", counts(result.crossings));
   put(dict.get(), "phases", phases(result));

@@ -126,6 +126,8 @@ class Sweep {
   void note_busy(Thread& thread);
   void set_scope(Thread& thread, Scope scope);
   void phases_changed();
+  // Ticks in the phase `evaluation` so far.
+  uint64_t evaluated() const { return evaluated_ + (tables_.evaluates() ? now_ - evaluated_until_ : 0); }
   void choose_owner();
   void charge(Thread& thread);
   void charge_all();
@@ -154,6 +156,8 @@ class Sweep {
   std::map<uint64_t, uint32_t> open_phases_;  // in the order in which they began
   uint64_t phases_opened_ = 0;
   uint32_t phase_ = 0;
+  uint64_t evaluated_ = 0, evaluated_until_ = 0;  // in the phase `evaluation`, up to the last change of phase
+  uint64_t evaluated_at_first_ = 0;               // report of progress
   bool device_works_ = false;
   uint64_t now_;
   uint64_t end_;
@@ -497,10 +501,12 @@ void Sweep::note_progress(const Progress& record) {
     progress_.emplace();
     progress_->first_ticks = now_;
     progress_->first_timesteps = record.timesteps;
+    evaluated_at_first_ = evaluated();
   }
   progress_->iterations += !record.is_baseline;
   progress_->last_ticks = now_;
   progress_->last_timesteps = record.timesteps;
+  progress_->evaluation_ticks = evaluated() - evaluated_at_first_;
   if (record.total_timesteps) progress_->total_timesteps = record.total_timesteps;
   if (record.is_baseline && !progress_->baseline_timesteps) progress_->baseline_timesteps = record.timesteps;
 }
@@ -677,6 +683,9 @@ void Sweep::set_scope(Thread& thread, Scope scope) {
 void Sweep::phases_changed() {
   if (options_.by_thread) charge_all();
   phase_ = open_phases_.empty() ? 0 : open_phases_.rbegin()->second;
+  evaluated_ = evaluated();
+  evaluated_until_ = now_;
+  tables_.enter_phase(phase_);
   set_cell();
 }
 

@@ -160,6 +160,7 @@ struct ProgressSummary {
   uint64_t last_timesteps = 0;
   uint64_t total_timesteps = 0;
   std::optional<uint64_t> baseline_timesteps;
+  uint64_t evaluation_ticks = 0;  // from the first report to the last, in the phase `evaluation`
 };
 
 struct SweepResult {
@@ -168,7 +169,8 @@ struct SweepResult {
   std::shared_ptr<const Labels> labels;  // what the rows refer to
   std::vector<BreakdownRow> breakdown;
   std::vector<BreakdownRow> threads;
-  std::vector<TransitionRow> transitions;
+  std::vector<TransitionRow> transitions;             // but for those of evaluation
+  std::vector<TransitionRow> evaluation_transitions;  // in the phase `evaluation`
   std::map<std::string, uint64_t> events;     // by kind: operation, phase, a boundary's category, or device work
   std::map<std::string, uint64_t> crossings;  // by boundary name, of a wait without the stream that it is for
   std::vector<PhaseRow> phases;               // in the order in which they first began

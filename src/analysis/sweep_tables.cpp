@@ -18,6 +18,9 @@ constexpr uint8_t kStageAtPlace[kStages] = {0, 4, 3, 2, 1};
 // A wait in code that nobody intercepts. Without a space, behind which a name has the stream that is waited for.
 constexpr std::string_view kBlockedInNoBoundary = "(blocked)";
 
+// The phase in which a policy is tested, which is no part of the training loop.
+constexpr std::string_view kEvaluation = "evaluation";
+
 constexpr auto kWait = static_cast<uint8_t>(Category::kWait);
 
 // The function's name, without the stream that it waits for.
@@ -71,9 +74,12 @@ void SweepTables::learn_names(const std::vector<Name>& names) {
       continue;
     }
     state.number = number_of(name.kind, name.text);
+    if (name.kind == NameKind::kPhase && name.text == kEvaluation) evaluation_ = state.number;
     if (name.kind == NameKind::kOperation) state.stage = stage_of_name(name.text);
   }
   scopes_.resize(labels_->operations.size() * kStages);
+  for (auto& counts : transitions_of_) counts.resize(scopes_.size());
+  counted_ = transitions_of_[evaluates_].data();
   phases_.resize(labels_->phases.size());
 }
 
@@ -121,9 +127,10 @@ void SweepTables::end_phase(uint32_t number, uint64_t now) {
 
 // ---- the training loop
 
-// One called training_loop says where it is, so marks of other operations count only without one.
+// One called training_loop says where it is, so marks of other operations count only without one; those within
+// evaluation never do.
 void SweepTables::mark_loop(LoopMark mark) {
-  if (mark == LoopMark::kOperation && has_training_loop_) return;
+  if (mark == LoopMark::kOperation && (has_training_loop_ || evaluates_)) return;
   bool is_first = marks_ == 0 || (mark == LoopMark::kTrainingLoop && !has_training_loop_);
   has_training_loop_ |= mark == LoopMark::kTrainingLoop;
   marks_++;
@@ -226,19 +233,21 @@ void SweepTables::write(const std::vector<Name>& names, SweepResult& result) {
   }
   thread_rows_.clear();
   result.threads = rows_of(std::move(cells));
-  write_transitions(result);
+  result.transitions = transitions(false);
+  result.evaluation_transitions = transitions(true);
   write_counts(names, result);
   write_phases(result);
   write_waits(names, result);
 }
 
-void SweepTables::write_transitions(SweepResult& result) const {
+std::vector<TransitionRow> SweepTables::transitions(bool of_evaluation) const {
   std::map<std::tuple<uint8_t, uint32_t, Category, Category>, uint64_t> counts;
   for (Scope scope = 0; scope < scopes_.size(); scope++) {
-    if (!scopes_[scope].transitions) continue;
+    const TransitionCounts* found = transitions_of_[of_evaluation][scope];
+    if (!found) continue;
     for (size_t from = 0; from < kCategories; from++) {
       for (size_t to = 0; to < kCategories; to++) {
-        uint64_t count = scopes_[scope].transitions->of[from][to];
+        uint64_t count = found->of[from][to];
         Category left = folded_category(static_cast<uint8_t>(from));
         Category entered = folded_category(static_cast<uint8_t>(to));
         if (!count || left == entered) continue;
@@ -246,12 +255,13 @@ void SweepTables::write_transitions(SweepResult& result) const {
       }
     }
   }
+  std::vector<TransitionRow> rows;
   for (const auto& [key, count] : counts) {
     const auto& [stage_place, operation_place, from, to] = key;
-    result.transitions.push_back({kStageLabels[kStageAtPlace[stage_place]],
-                                  labels_->operations[operation_order_.label_at[operation_place]],
-                                  from, to, count});
+    rows.push_back({kStageLabels[kStageAtPlace[stage_place]],
+                    labels_->operations[operation_order_.label_at[operation_place]], from, to, count});
   }
+  return rows;
 }
 
 void SweepTables::write_counts(const std::vector<Name>& names, SweepResult& result) const {

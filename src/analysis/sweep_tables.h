@@ -94,14 +94,21 @@ class SweepTables {
   // An operation that no other one of its thread encloses begins or ends, or an iteration is reported.
   void mark_loop(LoopMark mark);
 
+  // The phase with this number, 0 for none, counts from here on.
+  void enter_phase(uint32_t number) {
+    evaluates_ = number != 0 && number == evaluation_;
+    counted_ = transitions_of_[evaluates_].data();
+  }
+  bool evaluates() const { return evaluates_; }
+
   // A frame of the phase begins or ends at `now`.
   void begin_phase(uint32_t number, uint64_t now);
   void end_phase(uint32_t number, uint64_t now);
 
   void count_transition(Scope scope, uint8_t from, uint8_t to) {
-    ScopeState& state = scopes_[scope];
-    if (__builtin_expect(!state.transitions, 0)) state.transitions = &transitions_.emplace_back();
-    state.transitions->of[from][to]++;
+    TransitionCounts*& transitions = counted_[scope];
+    if (__builtin_expect(!transitions, 0)) transitions = &transitions_.emplace_back();
+    transitions->of[from][to]++;
   }
 
   // Moves the tables into `result`, with `names` as they were learned.
@@ -118,7 +125,6 @@ class SweepTables {
   struct ScopeState {
     Row* row = nullptr;  // of the phase below; another phase needs another row
     uint32_t phase = 0;
-    TransitionCounts* transitions = nullptr;
   };
   struct WaitState {
     uint32_t id = 0;  // of the boundary's name; 0: none was open
@@ -166,7 +172,7 @@ class SweepTables {
   static LabelOrder order_of(const std::vector<std::string>& labels);
   void add_cells(uint32_t thread, uint32_t phase, Scope scope, const Row& row, std::vector<Cell>& cells) const;
   std::vector<BreakdownRow> rows_of(std::vector<Cell> cells) const;
-  void write_transitions(SweepResult& result) const;
+  std::vector<TransitionRow> transitions(bool of_evaluation) const;
   void write_counts(const std::vector<Name>& names, SweepResult& result) const;
   void write_phases(SweepResult& result) const;
   void write_waits(const std::vector<Name>& names, SweepResult& result) const;
@@ -185,6 +191,8 @@ class SweepTables {
   std::map<std::pair<uint32_t, Scope>, Row> rows_;                 // by phase, scope
   std::map<std::tuple<uint32_t, uint32_t, Scope>, Row> thread_rows_;
   std::deque<TransitionCounts> transitions_;
+  std::vector<TransitionCounts*> transitions_of_[2];  // by scope: outside evaluation, and in it
+  TransitionCounts** counted_ = nullptr;              // those of the two that count now
   std::vector<PhaseState> phases_;      // by number
   std::vector<uint32_t> begun_phases_;  // in the order in which they first began
   std::vector<WaitState> waits_{{}};    // by number; 0 is none
@@ -195,6 +203,8 @@ class SweepTables {
   uint64_t marks_ = 0;
   uint64_t first_mark_ = 1;  // that counts
   bool has_training_loop_ = false;
+  uint32_t evaluation_ = 0;  // the number of this phase; 0: no name is it
+  bool evaluates_ = false;
 };
 
 }  // namespace rlscope

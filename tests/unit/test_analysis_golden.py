@@ -14,8 +14,8 @@ from trace_builder import parse_script, sweep_script, write_script
 from twin_sweep import as_dicts, sweep_twin
 
 TABLES = (
-    "breakdown", "threads", "transitions", "waits", "tasks", "cuda_calls", "gpu", "gpu_operations", "device_work",
-    "corrected", "outside",
+    "breakdown", "threads", "transitions", "evaluation_transitions", "waits", "tasks", "cuda_calls", "gpu",
+    "gpu_operations", "device_work", "corrected", "outside",
 )  # fmt: skip
 GOLDEN = Path(__file__).parent.parent / "golden"
 CASES = sorted(path.name.removesuffix(".trace.txt") for path in GOLDEN.glob("*.trace.txt"))

@@ -32,7 +32,7 @@ from rlscope.trace import format as fmt
 
 OPERATIONS = ("training_loop", "simulation", "inference", "backpropagation", "step", "(none)")
 CHOICES = (*("boundary",) * 3, *("end",) * 3, "operation", "phase", "chunk", "progress", "blocked", "task")
-PHASES = ("collect", "train")
+PHASES = ("collect", "evaluation")
 CALLS = {category: [f + category.label for f in "fg"] for category in Category}
 CALLS[Category.WAIT] = ["fwait", "gwait pipe:[1]", "gwait pipe:[2]", "_thread.lock.acquire"]
 LAUNCHES = (("(none)", "(none)"), ("inference", "inference"), ("inference", "step"), ("training_loop", "step"))

@@ -77,6 +77,7 @@ def test_document(analysis: Analysis) -> None:
         "gpu": [], "gpu_operations": [], "counters": [], "counter_runs": None,
         "device_timeline": [], "dependencies": [],
         "iterations": 2, "timesteps": 100, "total_timesteps": 1000, "extrapolated_s": pytest.approx(7e-6),
+            "evaluation_s": {},
         "correction": None, "uncorrected": "no calibration was given",
     }  # fmt: skip
     assert processes[0] == {

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import pytest
 
-from rlscope import _analysis
+from rlscope import _analysis, _native
 from rlscope.record.hooks import FunctionHook, Hooks, MethodHook
 from rlscope.record.import_hooks import ImportHooks
 
@@ -72,6 +72,34 @@ def test_a_function_is_hooked_where_it_is_named(hooks: Hooks, in_process: Callab
     hooks.restore()
     assert MODULE.helper is helper
     assert _analysis.sweep(str(in_process()))["events"]["operation"] == 1
+
+
+def test_a_function_in_a_phase_leaves_the_phase_that_was_open_as_it_was(
+    hooks: Hooks, in_process: Callable[[], Path]
+) -> None:
+    def failing() -> None:
+        with _native.operation("helped"):
+            raise KeyError("not found")
+
+    module = types.ModuleType("helpers")
+    module.__dict__.update(failing=failing, again=failing)
+    hooks.apply(FunctionHook("helpers", "failing", (), phase="evaluation"), module)
+    vars(module)["again"] = module.failing  # as a module that imports it has it
+    hooks.apply(FunctionHook("helpers", "again", (), phase="evaluation"), module)
+    with _native.phase("training"):
+        for name in ("failing", "again"):
+            with pytest.raises(KeyError) as raised:
+                vars(module)[name]()
+            assert [entry.name for entry in raised.traceback] == [sys._getframe().f_code.co_name, "failing"]
+            with _native.operation("trained"):
+                pass
+    with _native.operation("ended"):
+        pass
+    swept = _analysis.sweep(str(in_process()))
+    assert {row[0]: row[2] for row in swept["breakdown"] if row[2] != "(none)"} == {
+        "evaluation": "helped", "training": "trained", "(none)": "ended",
+    }  # fmt: skip
+    assert (swept["events"]["phase"], swept["misnested_operations"]) == (3, 0)
 
 
 def test_names_that_a_library_no_longer_has_are_left_out(hooks: Hooks) -> None:

@@ -1,0 +1,54 @@
+"""A training that is tested meanwhile and afterwards, as Stable-Baselines3 does it or as CleanRL does."""
+
+import sys
+from pathlib import Path
+
+import gymnasium
+
+import rlscope
+
+
+def baselines() -> None:
+    """Tested before the training, three times in a phase of its own, and in vain after it."""
+    from stable_baselines3 import A2C
+    from stable_baselines3.common.callbacks import EvalCallback
+    from stable_baselines3.common.evaluation import evaluate_policy
+
+    tested = gymnasium.make("CartPole-v1")
+    model = A2C("MlpPolicy", "CartPole-v1", n_steps=5, device="cpu", seed=1)
+    print(evaluate_policy(model, tested, n_eval_episodes=1, warn=False)[0] > 0)
+    with rlscope.phase("mine"):
+        model.learn(60, callback=EvalCallback(tested, eval_freq=20, n_eval_episodes=2, verbose=0, warn=False))
+    try:
+        evaluate_policy(model, None)
+    except ValueError as error:
+        print(Path(error.__traceback__.tb_next.tb_frame.f_code.co_filename).name)
+
+
+def cleanrl() -> None:
+    """Trains on steps of its own and tests with the function of CleanRL that is found first."""
+    import torch
+
+    environment = gymnasium.make("CartPole-v1")
+    environment.reset(seed=1)
+    network = torch.nn.Linear(4, 2)
+    optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
+    for _ in range(20):
+        observation, _, is_over, _, _ = environment.step(environment.action_space.sample())
+        if is_over:
+            environment.reset()
+        optimizer.zero_grad()
+        network(torch.from_numpy(observation)).sum().backward()
+        optimizer.step()
+    from cleanrl_utils.evals.dqn_eval import evaluate
+
+    torch.save(network.state_dict(), "model")
+    print(len(evaluate("model", make, "CartPole-v1", 2, "run", lambda environments: torch.nn.Linear(4, 2))))
+
+
+def make(name: str, *_: object) -> object:
+    """As CleanRL's scripts have it."""
+    return lambda: gymnasium.wrappers.RecordEpisodeStatistics(gymnasium.make(name))
+
+
+{"baselines": baselines, "cleanrl": cleanrl}[sys.argv[1]]()
