@@ -213,8 +213,13 @@ def _run_recorded(
     environment = environment_of_children(directory, config, dict(os.environ))
     signals = {*FORWARDED, signal.SIGCHLD}
     previous_mask = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
-    error_reader, error_writer = os.pipe()
-    pid = os.fork()
+    try:
+        error_reader, error_writer = os.pipe()
+        pid = os.fork()
+    except OSError as error:
+        raise UsageError(
+            f"cannot start {command[0]!r}: {error.strerror}; end other processes, or raise what `ulimit -a` limits"
+        ) from error
     if pid == 0:
         signal.pthread_sigmask(signal.SIG_SETMASK, previous_mask)
         try:

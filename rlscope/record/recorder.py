@@ -213,7 +213,7 @@ class Recorder:
             self._libraries.intercept()
         # Ends a process without ending the interpreter: what was recorded must be completed before.
         _native.intercept(os._exit, "posix._exit", _native.WAIT)
-        _native.note_ended_processes(os.kill)
+        _native.note_ended_processes(os.kill, os.killpg)
         self._write_file()
         for module, category in self._wrapped:
             self.wrap(module, category)

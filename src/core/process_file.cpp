@@ -108,7 +108,10 @@ ProcessFile* ProcessFile::create(const std::string& directory, int& error) {
   struct stat status{};
   error = file->fd_ < 0 || fstat(file->fd_, &status) != 0 ? errno : allocate_pages(file->fd_, 0, kFileHeaderBytes);
   if (error) {
-    if (file->fd_ >= 0) close(file->fd_);
+    if (file->fd_ >= 0) {
+      close(file->fd_);
+      unlink(file->path_.c_str());  // an empty one would be of a process that was killed
+    }
     delete file;
     return nullptr;
   }

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <new>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -138,7 +139,7 @@ void Session::amplify(uint32_t times) {
   if (t_writer && !t_writer->is_closed()) t_writer->set_end(t_writer->end_);
 }
 
-int Session::start(const std::string& directory) {
+int Session::start(const std::string& directory) try {
   install_handlers();
   State& s = state();
   std::vector<StreamWriter::Frame> inherited;
@@ -159,10 +160,10 @@ int Session::start(const std::string& directory) {
     inherited.swap(s.inherited);
     is_recording_ = true;
     is_armed_ = false;
-    for (StreamWriter* armed : s.writers) armed->go_live();
+    for (StreamWriter* armed : s.writers) armed->use_up_room();
   }
   StreamWriter* writer = Session::writer();
-  if (!writer || !writer->make_live()) return EIO;
+  if (!writer || !writer->make_live()) return static_cast<int>(s.file->header().stop_errno);
   // Making the file took time that is not the program's.
   s.file->header().start_ticks = writer->last_ticks();
   s.main_writer = writer;
@@ -171,6 +172,8 @@ int Session::start(const std::string& directory) {
   }
   if (const SessionListener* listener = s.listener) listener->on_start();
   return 0;
+} catch (const std::bad_alloc&) {
+  return ENOMEM;
 }
 
 void Session::stop(EndReason reason, int32_t exit_status) {
@@ -203,14 +206,17 @@ bool Session::assign_stream(ProcessFile*& file, uint32_t& stream) {
   return true;
 }
 
-StreamWriter* Session::attach() {
+bool Session::has_failed() {
   State& s = state();
-  {
-    std::lock_guard<std::mutex> lock(s.mutex);
-    if (s.has_failed) {
-      count_dropped();
-      return nullptr;
-    }
+  std::lock_guard<std::mutex> lock(s.mutex);
+  return s.has_failed;
+}
+
+StreamWriter* Session::attach() try {
+  State& s = state();
+  if (has_failed()) {
+    count_dropped();
+    return nullptr;
   }
   // Outside the lock: making the first chunk may fail, and failing takes the lock.
   auto* writer = new StreamWriter(static_cast<uint64_t>(syscall(SYS_gettid)));
@@ -224,6 +230,10 @@ StreamWriter* Session::attach() {
   t_writer = writer;
   pthread_setspecific(s.thread_exit, writer);
   return writer;
+} catch (const std::bad_alloc&) {
+  fail(ENOMEM);
+  count_dropped();
+  return nullptr;
 }
 
 void Session::on_thread_exit(void* pointer) {
@@ -253,13 +263,15 @@ void Session::on_thread_exit(void* pointer) {
 CodedId Session::intern(NameKind kind, Category category, std::string_view name) {
   State& s = state();
   int error = 0;
-  uint32_t id;
-  {
+  uint32_t id = 0;
+  try {
     std::lock_guard<std::mutex> lock(s.mutex);
     s.names.push_back({kind, category, std::string(name)});
     id = static_cast<uint32_t>(s.names.size());
     note_name(id, kind, category, name);
     if (s.file && !s.has_failed) error = s.file->write_name(id, kind, category, name);
+  } catch (const std::bad_alloc&) {
+    error = ENOMEM;
   }
   if (error) fail(error);
   return encode_id(id);
@@ -352,6 +364,7 @@ void Session::fail(int error) {
     s.has_failed = true;
     s.file->header().stop_errno = static_cast<uint32_t>(error);
     s.file->header().end_reason = EndReason::kFailed;
+    for (StreamWriter* writer : s.writers) writer->use_up_room();  // they may not use a name that the file has not
   }
   char message[256];
   int size = std::snprintf(message, sizeof message,
@@ -405,6 +418,7 @@ void Session::after_fork_in_child() {
   s.main_writer = nullptr;
   s.device_writers.clear();  // not deleted: the thread that writes them does not exist here
   pthread_setspecific(s.thread_exit, nullptr);
+  for (StreamWriter* writer : s.writers) writer->abandon();  // else each of a chain of children would have all before it
   s.retired_writers.insert(s.retired_writers.end(), s.writers.begin(), s.writers.end());
   s.writers.clear();
   if (s.file) {
@@ -414,6 +428,7 @@ void Session::after_fork_in_child() {
   }
   is_recording_ = false;
   is_armed_ = false;
+  s.has_failed = false;
   BlockedMeter::after_fork(/*is_child=*/true);
   s.mutex.unlock();
   if (const SessionListener* listener = s.listener) listener->on_fork_in_child();

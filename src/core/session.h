@@ -50,7 +50,8 @@ class RLSCOPE_API Session {
     return is_recording() || is_armed_.load(std::memory_order_relaxed) ? attach() : nullptr;
   }
 
-  // Gives `name` an id, good until the process ends, and makes it known to this and later recordings.
+  // Gives `name` an id, good until the process ends, and makes it known to this and later recordings. Where there is no
+  // memory left, recording stops and the id is 0, which stands for none.
   static CodedId intern(NameKind kind, Category category, std::string_view name);
   static NameKind kind_of(uint32_t id);
   // Whether calls of this name are waits. Takes no lock.
@@ -67,7 +68,9 @@ class RLSCOPE_API Session {
 
   // Makes a writer part of the recording; false while there is none.
   static bool assign_stream(ProcessFile*& file, uint32_t& stream);
+  // Stops the recording: what comes after is counted as dropped.
   static void fail(int error);
+  static bool has_failed();
   static void count_dropped();
   static void count_misnested(uint64_t operations);
   static void count_dropped_device_records(uint64_t records);

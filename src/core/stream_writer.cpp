@@ -64,6 +64,11 @@ void StreamWriter::rehearse(uint32_t times) {
 }
 
 bool StreamWriter::next_chunk() {
+  if (Session::has_failed()) {
+    close(false);
+    Session::count_dropped();
+    return false;
+  }
   uint64_t started = now_ticks();
   if (!file_ && !Session::assign_stream(file_, stream_)) {
     if (!scratch_) scratch_ = new uint8_t[kScratchBytes];
@@ -198,6 +203,14 @@ __attribute__((no_sanitize("thread"))) uint32_t StreamWriter::depth_seen_from_ou
 
 __attribute__((no_sanitize("thread"))) uint32_t StreamWriter::name_seen_from_outside(uint32_t index) const {
   return __atomic_load_n(&frames_[index].id, __ATOMIC_RELAXED);
+}
+
+void StreamWriter::abandon() {
+  if (chunk_.header) munmap(chunk_.header, chunk_.bytes);
+  munmap(frames_, kMaxDepth * sizeof(Frame));
+  chunk_ = {};
+  limit_ = end_ = nullptr;
+  is_closed_ = true;
 }
 
 void StreamWriter::release_frames() {

@@ -93,6 +93,8 @@ class RLSCOPE_API StreamWriter {
   int end_with_thread(uint64_t& misnested);
   // After close, when no frame of this thread can be open any more.
   void release_frames();
+  // In a forked child: lets go of what was mapped for the parent's thread, of which the address alone stays.
+  void abandon();
   uint32_t stream() const { return stream_; }
   // How many frames are open, and the name of one, as another thread sees them: it may be a frame late.
   uint32_t depth_seen_from_outside() const;
@@ -133,8 +135,8 @@ class RLSCOPE_API StreamWriter {
   bool next_chunk();
   int change_chunk(uint64_t started);
   void measure_gap(uint64_t now);
-  // From armed to recording: the next record finds no room and fetches a first chunk.
-  void go_live() { limit_ = end_ = nullptr; }
+  // The next record finds no room: from armed to recording it fetches a first chunk, after a failure it is dropped.
+  void use_up_room() { limit_ = end_ = nullptr; }
   bool make_live() { return end_ != nullptr || next_chunk(); }
   // What is written up to here needs no cold path, unless records are to cost more than they do.
   void set_end(uint8_t* end);

@@ -1,8 +1,14 @@
-// Stands in the place of `os.kill`, by which multiprocessing and subprocess end children too. What a process that was ended
-// so had recorded is in its file; that this is all, and when it ended, is known from the note alone.
+// Stands in the place of `os.kill`, by which multiprocessing and subprocess end children too, and of `os.killpg`. What a
+// process that was ended so had recorded is in its file; that this is all, and when it ended, is known from the note alone.
 #include "ended_processes.h"
 
+#include <dirent.h>
+#include <unistd.h>
+
 #include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
 #include <string>
 
 #include "clock.h"
@@ -13,34 +19,73 @@ namespace rlscope {
 namespace {
 
 using Kill = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t);
-Kill original;
+Kill original_kill;
+Kill original_killpg;
 
-void note(PyObject* process, PyObject* signal) {
-  long pid = PyLong_AsLong(process), number = PyLong_AsLong(signal);
-  PyErr_Clear();  // what the original takes for a number, this does not
-  if (pid <= 0 || (number != SIGTERM && number != SIGKILL)) return;
-  Session::write_properties("{\"ended " + std::to_string(pid) + "\": [" + std::to_string(number) + ", " +
+void note(pid_t process, long signal) {
+  Session::write_properties("{\"ended " + std::to_string(process) + "\": [" + std::to_string(signal) + ", " +
                             std::to_string(monotonic_ns()) + "]}");
 }
 
+// Those of the group that have a file beside this process's; what this one does to itself nobody is left to note.
+void note_group(pid_t group, long signal) {
+  DIR* directory = opendir(std::filesystem::path(Session::path()).parent_path().c_str());
+  if (!directory) return;
+  if (group == 0) group = getpgrp();
+  while (const dirent* entry = readdir(directory)) {
+    pid_t process = static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10));
+    bool is_recorded = process > 0 && std::strstr(entry->d_name, ".rlscope");
+    if (is_recorded && process != getpid() && getpgid(process) == group) note(process, signal);
+  }
+  closedir(directory);
+}
+
+bool is_noted(PyObject* const* arguments, Py_ssize_t count, long& target, long& signal) {
+  if (count != 2 || !Session::is_recording()) return false;
+  target = PyLong_AsLong(arguments[0]);
+  signal = PyLong_AsLong(arguments[1]);
+  bool is_number = !PyErr_Occurred();
+  PyErr_Clear();  // what the original takes for a number, this does not
+  return is_number && (signal == SIGTERM || signal == SIGKILL);
+}
+
 PyObject* kill_and_note(PyObject* module, PyObject* const* arguments, Py_ssize_t count) {
-  PyObject* result = original(module, arguments, count);
-  if (result && count == 2 && Session::is_recording()) note(arguments[0], arguments[1]);
+  long target, signal;
+  bool is_wanted = is_noted(arguments, count, target, signal);
+  bool is_group = target == 0 || target < -1;
+  if (is_wanted && is_group) note_group(static_cast<pid_t>(-target), signal);
+  PyObject* result = original_kill(module, arguments, count);
+  if (result && is_wanted && target > 0) note(static_cast<pid_t>(target), signal);
   return result;
 }
 
-PyObject* note_ended_processes(PyObject*, PyObject* kill) {
-  PyMethodDef* def = method_def_of(kill);
-  if (!def || def->ml_flags != METH_FASTCALL) Py_RETURN_NONE;
-  auto replacement = reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(kill_and_note));
-  if (def->ml_meth != replacement) original = reinterpret_cast<Kill>(reinterpret_cast<void (*)()>(def->ml_meth));
-  swap_for(reinterpret_cast<void**>(&def->ml_meth), reinterpret_cast<void*>(replacement), kill);
+// Noted before, while the members of the group can be found.
+PyObject* note_and_killpg(PyObject* module, PyObject* const* arguments, Py_ssize_t count) {
+  long target, signal;
+  if (is_noted(arguments, count, target, signal) && target >= 0) note_group(static_cast<pid_t>(target), signal);
+  return original_killpg(module, arguments, count);
+}
+
+void replace(PyObject* function, Kill replacement, Kill& original) {
+  PyMethodDef* def = method_def_of(function);
+  if (!def || def->ml_flags != METH_FASTCALL) return;
+  auto pointer = reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(replacement));
+  if (def->ml_meth != pointer) original = reinterpret_cast<Kill>(reinterpret_cast<void (*)()>(def->ml_meth));
+  swap_for(reinterpret_cast<void**>(&def->ml_meth), reinterpret_cast<void*>(pointer), function);
+}
+
+PyObject* note_ended_processes(PyObject*, PyObject* const* functions, Py_ssize_t count) {
+  if (count != 2) return PyErr_Format(PyExc_TypeError, "2 functions were expected, %zd were given", count);
+  replace(functions[0], kill_and_note, original_kill);
+  replace(functions[1], note_and_killpg, original_killpg);
   Py_RETURN_NONE;
 }
 
 PyMethodDef functions[] = {
-    {"note_ended_processes", note_ended_processes, METH_O,
-     "note_ended_processes(kill)\n--\n\nWrite into the properties whom this process ends by `kill`, which is `os.kill`."},
+    {"note_ended_processes", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(note_ended_processes)),
+     METH_FASTCALL,
+     "note_ended_processes(kill, killpg)\n--\n\nWrite into the properties whom this process ends by `os.kill` and "
+     "`os.killpg`, which are given."},
     {nullptr, nullptr, 0, nullptr},
 };
 

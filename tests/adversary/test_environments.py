@@ -8,10 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from adversary_runs import is_one_error, small_trace, start
+from adversary_runs import call, is_one_error, small_trace, start
 from recording import RLSCOPE, environment, record
 
 from rlscope.calibration.calibration import cache_path
+from rlscope.cli import report_page
 from rlscope.errors import UsageError
 from rlscope.plots.tables import FORMULA_STARTS
 from rlscope.trace.writer import TraceWriter
@@ -64,8 +65,9 @@ PATHS = ("sp ace", "-q'uo\"te", "$(dollar)`tick`", "new\nline", "\u00fc\u4e2d\U0
 
 
 @pytest.mark.parametrize("name", PATHS, ids=repr)
-def test_a_path_with_every_character(name: str | bytes, tmp_path: Path) -> None:
+def test_a_path_with_every_character(name: str | bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The report of a trace by that name, beside another one, names it as it can be shown."""
+    monkeypatch.setattr(report_page, "FIGURE_FORMATS", ("svg",))
     trace = tmp_path / os.fsdecode(name) / os.fsdecode(name)
     small_trace(trace)
     (tmp_path / "out").mkdir()
@@ -74,7 +76,7 @@ def test_a_path_with_every_character(name: str | bytes, tmp_path: Path) -> None:
         ("analyze", trace, trace, "--parquet", tmp_path / "rows.parquet"),
         ("report", trace, "-o", trace.parent / "report"),
     ):
-        finished = start(*map(os.fspath, words))
+        finished = call(*words)
         assert (finished.returncode, finished.stderr) == (0, "")
     assert (trace.parent / "report" / "index.html").exists()
     assert (tmp_path / "rows.csv").exists() and (tmp_path / "rows.parquet").exists()
@@ -138,7 +140,7 @@ def test_a_folder_that_may_not_be_written_is_named(tmp_path: Path) -> None:
         (tmp_path / "closed").chmod(0o700)
 
 
-def test_no_cell_of_the_pages_tables_is_a_formula(tmp_path: Path) -> None:
+def test_no_cell_of_the_pages_tables_is_a_formula(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A spreadsheet would run `=cmd|...`; `analyze --csv` is for programs, and exact."""
     process = (writer := TraceWriter(tmp_path / "trace")).process(pid=41)
     process.properties({"process_name": "=1+1"})
@@ -153,7 +155,8 @@ def test_no_cell_of_the_pages_tables_is_a_formula(tmp_path: Path) -> None:
         queue.record(1, 100 * number, 100 * number + 50, name, process.launch(name, "(none)", 0))
     process.stop(1000)
     trace = writer.write({"complete": True})
-    assert start("report", trace, "-o", tmp_path / "report").returncode == 0
+    monkeypatch.setattr(report_page, "FIGURE_FORMATS", ("svg",))
+    assert call("report", trace, "-o", tmp_path / "report").returncode == 0
     files = sorted((tmp_path / "report").glob("*.csv"))
     assert len(files) >= 4
     for file in files:

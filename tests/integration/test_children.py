@@ -1,6 +1,7 @@
 """Every way to start a process: 64 children are 64 processes of the trace, each with what it did."""
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -47,3 +48,24 @@ def test_no_child_is_lost(way: str, tmp_path: Path) -> None:
         # It reads what others tell it as long as they live, and does nothing else.
         tracker = processes["resource_tracker"]
         assert recording.seconds(process="resource_tracker", category="wait") > tracker["wall_s"] / 2
+
+
+#: A chain of forks, each of which says how much of trace files it has mapped, and records.
+CHAIN = """
+import os, rlscope
+for _ in range(20):
+    if pid := os.fork():
+        os.waitpid(pid, 0)
+        os._exit(0)
+    with rlscope.operation("child"):
+        lines = open("/proc/self/maps").read().splitlines()
+        print(sum(line.endswith(".rlscope") for line in lines), flush=True)
+"""
+
+
+def test_a_child_keeps_nothing_of_the_files_of_those_before_it(tmp_path: Path) -> None:
+    recording = record(tmp_path / "trace", sys.executable, "-c", CHAIN)
+    mapped = recording.stdout.split()
+    assert (len(mapped), len(set(mapped))) == (20, 1), recording.stderr
+    assert recording.analysis["complete"]
+    assert sum(swept["events"]["operation"] for swept in recording.sweeps()) == 20

@@ -27,6 +27,18 @@ def test_workers_that_nobody_closed_are_complete(method: str, tmp_path: Path) ->
     assert (inspected["complete"], inspected["why"]) == (True, [])
 
 
+@pytest.mark.parametrize(("how", "name"), [("killpg", "SIGTERM"), ("kill", "SIGKILL")])
+def test_a_group_that_is_ended_is_complete(how: str, name: str, tmp_path: Path) -> None:
+    """By `os.killpg`, and by `os.kill` of the group's number below zero."""
+    recording = record(tmp_path / "trace", "ended_workers.py", "fork", how)
+    assert (recording.returncode, recording.stdout) == (0, "done\n"), recording.stderr
+    inspected = json.loads(rlscope("inspect", recording.trace, "--json").stdout)
+    said = [process["ended"] for process in inspected["processes"]]
+    (main,) = [process for process in inspected["processes"] if process["role"] == "main"]
+    assert said.count(f"ended by process {main['pid']} ({name})") == 2
+    assert (inspected["complete"], inspected["why"]) == (True, [])
+
+
 @pytest.mark.parametrize(("how", "missing"), [("unknown", 2), ("survived", 1)])
 def test_who_was_killed_otherwise_is_not_complete(how: str, missing: int, tmp_path: Path) -> None:
     recording = record(tmp_path / "trace", "ended_workers.py", "fork", how)

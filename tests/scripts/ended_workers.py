@@ -34,6 +34,17 @@ def main():
         for child in multiprocessing.active_children():
             subprocess.run(["kill", "-9", str(child.pid)], check=True)
             child.join()
+    elif sys.argv[2] in ("killpg", "kill"):
+        children = multiprocessing.active_children()
+        group = children[0].pid
+        for child in children:
+            os.setpgid(child.pid, group)
+        if sys.argv[2] == "killpg":
+            os.killpg(group, signal.SIGTERM)
+        else:
+            os.kill(-group, signal.SIGKILL)
+        for child in children:
+            child.join()
     elif sys.argv[2] == "survived":
         child = subprocess.Popen([sys.executable, "-c", SURVIVE], stdout=subprocess.PIPE)
         child.stdout.readline()
