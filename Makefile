@@ -34,8 +34,14 @@ BENCH_PACKAGE := $(BENCH_VENV)/.package
 # PyTorch with JAX, and TensorFlow: no process holds both. dm_control, which only tests use, needs an older MuJoCo.
 FRAMEWORKS := pytorch tensorflow
 STACKS := $(FRAMEWORKS) dm_control
-# Other people's tests and trainings: `ci` for the part that is meant for CI, `all`, or names in tests/others/suites.toml.
+# Other people's tests and trainings: `ci` for the part that CI runs, `all`, or names in tests/others/suites.toml. Their
+# environment has what they need besides the packages of .venv.
 SUITES ?= ci
+OTHERS := .venvs/others
+# Versions of Python besides that of `make test`, and the tests of recorder and hooks that need no big library.
+PYTHONS ?= 3.10 3.12 3.13
+RECORDER_TESTS := $(foreach test,hooks scopes tasks tracing interception compiled_calls streams,tests/unit/test_$(test).py) \
+	$(foreach test,startup class_shapes children,tests/integration/test_$(test).py)
 # What run_docker.py needs on a host that has nothing else of ours.
 DEPLOY := .venvs/deploy
 NATIVE := build/native
@@ -45,11 +51,11 @@ CARTPOLE := experiments/workloads/cartpole/libcartpole.so
 SOURCES := CMakeLists.txt pyproject.toml README.md LICENSE \
 	$(shell find src cmake rlscope -type f -not -name '*.pyc' -not -name '*.so' -not -name built_from.json)
 
-.PHONY: help setup build simulators install-experiments environments test test-py test-cpp test-frameworks test-others test-container test-scale fuzz artifacts bench guard lint clean
+.PHONY: help setup build simulators install-experiments environments test test-py test-cpp test-frameworks test-others test-pythons test-container test-scale fuzz artifacts bench guard lint clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 28
-	@echo "  BUDGET=quick|paper, OUTPUT=DIR (artifacts); RUNS=1000000 (fuzz); JOBS=2 (tests); SUITES=ci|all|NAME (test-others); TORCH_INDEX=ADDRESS, PYTHON=python3.11 (setup)"
+	@echo "  BUDGET=quick|paper, OUTPUT=DIR (artifacts); RUNS=1000000 (fuzz); JOBS=2 (tests); SUITES=ci|all|NAME (test-others); PYTHONS="3.10 3.12" (test-pythons); TORCH_INDEX=ADDRESS, PYTHON=python3.11 (setup)"
 
 setup: $(ENVIRONMENT) ## make .venv with the locked packages
 
@@ -76,14 +82,26 @@ test-cpp: setup ## run the C++ tests under the address, undefined-behaviour and 
 	done
 
 # Packages are compiled one after the other, in one build folder.
-environments: $(ENVIRONMENT) $(STACKS:%=.venvs/%/.environment) ## make all environments of tests; with --jobs 2 two at a time
+environments: $(ENVIRONMENT) $(STACKS:%=.venvs/%/.environment) $(OTHERS)/.environment ## make all environments of tests; with --jobs 2 two at a time
 
 test-frameworks: build $(STACKS:%=.venvs/%/.package) ## run the tests that need TensorFlow, JAX, compilers and dm_control (about 10 minutes)
 	$(BIN)/pytest $(TIMED_FRAMEWORKS)
 	$(AT_ONCE) tests/frameworks $(TIMED_FRAMEWORKS:%=--ignore=%)
 
-test-others: setup .venvs/others/.package ## run other people's tests and trainings plain and recorded; SUITES=all for the whole
+test-others: build $(OTHERS)/.environment ## run other people's tests and trainings plain and recorded; SUITES=all for the whole
 	$(BIN)/python tests/others --jobs $(JOBS) $(SUITES)
+
+# In a folder outside of the checkout's root, where `python -m rlscope` would find the parts compiled for .venv's Python.
+test-pythons: ## test recorder and hooks on those of PYTHONS that are here (about 8 minutes)
+	mkdir -p build/pythons
+	for version in $(PYTHONS); do
+		prefix="$$(pyenv prefix $$version 2>/dev/null || true)"
+		python="$${prefix:+$$prefix/bin/}python$$version"
+		"$$python" -c '' 2>/dev/null || { echo "Python $$version is not tested: found none by pyenv or on PATH"; continue; }
+		$(MAKE) PYTHON="$$python" .venvs/python$$version/.package
+		(cd build/pythons && $(CURDIR)/.venvs/python$$version/bin/pytest -c $(CURDIR)/pyproject.toml --rootdir $(CURDIR) \
+			-p no:cacheprovider --numprocesses $(JOBS) --dist loadfile $(RECORDER_TESTS:%=$(CURDIR)/%))
+	done
 
 test-container: build $(DEPLOY)/.environment ## build the container's image, and test it with run_docker.py (about 15 minutes)
 	$(BIN)/pytest tests/container
@@ -120,8 +138,9 @@ clean: ## remove what was built; .venv and output stay
 $(ENVIRONMENT): $(LOCK)
 $(BENCH_VENV)/.environment: $(BENCH_LOCK)
 $(DEPLOY)/.environment: requirements.deploy.txt
-$(STACKS:%=.venvs/%/.environment) .venvs/others/.environment: .venvs/%/.environment: experiments/requirements/%.lock.txt
-$(ENVIRONMENT) $(BENCH_VENV)/.environment $(DEPLOY)/.environment $(patsubst %,.venvs/%/.environment,$(STACKS) others):
+$(PYTHONS:%=.venvs/python%/.environment): requirements/pythons.lock.txt
+$(STACKS:%=.venvs/%/.environment): .venvs/%/.environment: experiments/requirements/%.lock.txt
+$(ENVIRONMENT) $(BENCH_VENV)/.environment $(DEPLOY)/.environment $(patsubst %,.venvs/%/.environment,$(STACKS) $(PYTHONS:%=python%)):
 	@[[ -n "$(PYTHON)" ]] || { echo "make: expected Python 3.11, 3.12 or 3.13 on PATH, found none; or give PYTHON=…" >&2; exit 1; }
 	@echo "setting up $(@D) with $$($(PYTHON) --version); the first time this takes some minutes"
 	$(PYTHON) -m venv $(@D)
@@ -130,7 +149,14 @@ $(ENVIRONMENT) $(BENCH_VENV)/.environment $(DEPLOY)/.environment $(patsubst %,.v
 	$(@D)/bin/pip install --quiet --no-deps --requirement $<
 	touch $@
 
-$(BENCH_PACKAGE) $(patsubst %,.venvs/%/.package,$(STACKS) others): %/.package: %/.environment $(SOURCES)
+$(OTHERS)/.environment: experiments/requirements/others.lock.txt $(ENVIRONMENT)
+	$(BIN)/python -m venv $(@D)
+	packages='import sysconfig; print(sysconfig.get_path("purelib"))'
+	$(CURDIR)/$(BIN)/python -c "$$packages" > "$$($(@D)/bin/python -c "$$packages")/of_.venv.pth"
+	$(@D)/bin/pip install --quiet --no-deps --requirement $<
+	touch $@
+
+$(BENCH_PACKAGE) $(patsubst %,.venvs/%/.package,$(STACKS) $(PYTHONS:%=python%)): %/.package: %/.environment $(SOURCES)
 	@echo "compiling rlscope into $(@D)"
 	$(@D)/bin/pip install --quiet --no-deps --no-build-isolation .
 	touch $@

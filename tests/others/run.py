@@ -50,7 +50,7 @@ def run(suite: Suite, archive: Path | None, recorded: bool, work: Path) -> Run:
         unpack(archive, place)
     command = suite.command(report)
     if recorded:
-        command = [str(suite.python.with_name("rlscope")), "record", "-o", str(trace), "--", *command]
+        command = [str(suite.python), "-m", "rlscope", "record", "-o", str(trace), "--", *command]
     before = time.monotonic()
     status = status_of(command, place, log)
     seconds = time.monotonic() - before
