@@ -18,6 +18,8 @@ NOT_COMPLETED = "recording did not end in an orderly way: the process was killed
 #: What a process recorded later than this after the signal shows that it did not end by it.
 LONGEST_END_NS = 1_000_000_000
 _KEY = "ended "
+#: Ends its workers, and itself, when the process that has started it does not need them any more.
+RAY = "Ray"
 #: No machine runs for longer, so that times stay numbers of 64 bits.
 _LATEST_NS = 1 << 58
 
@@ -32,22 +34,24 @@ class End:
 
 
 def noted_ends(file: ProcessFile, properties: dict[str, object]) -> list[End]:
-    """The notes in the properties of a process, each of which is a signal's number and a time; others are ignored."""
+    """The notes in the properties of a process, each of which is how and when; others are ignored."""
     found = []
     for key, value in properties.items():
         pid = key.removeprefix(_KEY)
-        if pid == key or not pid.isdecimal() or not isinstance(value, list):
+        if pid == key or not pid.isdecimal() or not isinstance(value, list) or len(value) != 2:
             continue
-        if [type(each) for each in value] != [int] * 2:
-            continue
-        number, monotonic_ns = value
-        try:
-            name = signal.Signals(number).name
-        except ValueError:
-            continue
-        by = f"ended by process {file.header.pid} ({name})"
-        found.append(End((file.header.boot_id, int(pid)), monotonic_ns, by))
+        how, monotonic_ns = _how(value[0]), value[1]
+        if how and type(monotonic_ns) is int:
+            by = f"ended by process {file.header.pid} ({how})"
+            found.append(End((file.header.boot_id, int(pid)), monotonic_ns, by))
     return found
+
+
+def _how(noted: object) -> str:
+    """A signal's name, from its number, or what sends it in a process's place; empty for anything else."""
+    if noted == RAY:
+        return RAY
+    return signal.Signals(noted).name if type(noted) is int and noted in set(signal.Signals) else ""
 
 
 def end_of(file: ProcessFile, found: SweepDict, ends: Iterable[End]) -> End | None:

@@ -1,9 +1,12 @@
-"""Ray: an actor's process has the name of the actor's class, and its tasks are the program's own work."""
+"""Ray: actors have the name of their class, tasks are the program's own work, and who is ended with Ray is noted."""
 
 import functools
 import inspect
 import json
+import os
+import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 from rlscope import _native
@@ -67,7 +70,43 @@ def _in_turns(function: Callable[..., Iterator[Any]], scope: _native.Scope) -> C
     return taking_turns
 
 
+def _noting_ends(end: Callable[..., Any]) -> Callable[..., Any]:
+    """In the place of what ends workers, then Ray's own processes: of those that live until then nothing is lost."""
+
+    @functools.wraps(end)
+    def ending(*args: Any, **kwargs: Any) -> Any:
+        if _native.is_recording():
+            note_living()
+        return end(*args, **kwargs)
+
+    return ending
+
+
+def note_living() -> None:
+    """Notes in this process's properties that it ends all other processes of the trace that live now.
+
+    One that goes on recording shows by that that it was not meant, and one that ends by itself says so in its file.
+    """
+    files = Path(_native.trace_path()).parent.glob("*-*.rlscope")
+    others = {int(path.name.split("-")[0]) for path in files} - {os.getpid()}
+    now_ns = time.monotonic_ns()
+    ended = {f"ended {process}": ["Ray", now_ns] for process in others if _lives(process)}
+    if ended:
+        _native.write_properties(json.dumps(ended))
+
+
+def _lives(process: int) -> bool:
+    """Whether a process of this machine has not ended, waited for or not."""
+    try:
+        status = Path(f"/proc/{process}/stat").read_bytes()
+    except OSError:
+        return False
+    return status.rpartition(b") ")[2][:1] not in b"ZX"
+
+
 HOOKS: tuple[WrapperHook, ...] = (
     WrapperHook(MANAGER[0], (MANAGER[1], "load_actor_class"), _naming),
     WrapperHook(MANAGER[0], (MANAGER[1], "get_execution_info"), _marking),
+    WrapperHook("ray._private.worker", ("disconnect",), _noting_ends),
+    WrapperHook("ray._private.node", ("Node", "kill_all_processes"), _noting_ends),
 )

@@ -45,3 +45,16 @@ def test_who_was_killed_otherwise_is_not_complete(how: str, missing: int, tmp_pa
     assert (recording.returncode, recording.stdout) == (0, "done\n"), recording.stderr
     assert not recording.analysis["complete"]
     assert sum(not process["complete"] for process in recording.analysis["processes"]) == missing
+
+
+def test_actors_that_ray_ends_are_complete(tmp_path: Path) -> None:
+    """One of two was killed before, which is not mistaken for that; nor is what Ray itself consists of."""
+    pytest.importorskip("ray")
+    recording = record(tmp_path / "trace", "ray_actors.py")
+    assert recording.returncode == 0, recording.stderr
+    ended, killed = map(int, recording.stdout.split()[-2:])
+    inspected = json.loads(rlscope("inspect", recording.trace, "--json").stdout)
+    processes = {process["pid"]: process for process in inspected["processes"]}
+    (main,) = [process for process in inspected["processes"] if process["role"] == "main"]
+    assert processes[ended]["ended"] == f"ended by process {main['pid']} (Ray)"
+    assert [process["pid"] for process in inspected["processes"] if not process["complete"]] == [killed]
