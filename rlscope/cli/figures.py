@@ -10,11 +10,15 @@ import pandas
 from rlscope.analysis.breakdown import Analysis, analyze
 from rlscope.cli.correction import added_text, chosen
 from rlscope.cli.progress import progress_bar
+from rlscope.model import NO_OPERATION
 from rlscope.plots.breakdown import RECORDED_TIME, TRAINING_TIME
 from rlscope.plots.folding import SECONDS, drawn_times, fold_breakdown, fold_transitions
 from rlscope.plots.tables import breakdown_table, transitions_table
 from rlscope.text import encodable
 from rlscope.trace.reader import open_trace
+
+#: In a figure; more could not be read.
+MOST_GROUPS = 24
 
 
 @dataclass(frozen=True)
@@ -57,21 +61,40 @@ def names(directories: Sequence[Path]) -> list[str]:
 
 
 def workloads(analyses: dict[str, Analysis]) -> list[Workload]:
-    """The processes of the traces, in the order of the traces."""
-    found = []
-    for name, analysis in analyses.items():
-        processes = list(analysis.processes["process"])
-        for process in processes:
-            found.append(
-                Workload(
-                    name if len(processes) == 1 else f"{name}: {process}",
-                    analysis.breakdown[analysis.breakdown["process"] == process],
-                    analysis.outside[analysis.outside["process"] == process],
-                    analysis.transitions[analysis.transitions["process"] == process],
-                    analysis.extrapolated_s if len(processes) == 1 else None,
-                )
-            )
-    return found
+    """The processes of the traces, in the order of the traces: of more than MOST_GROUPS those most in operations."""
+    everyone = [(name, process) for name, analysis in analyses.items() for process in analysis.processes["process"]]
+    times_s = {name: process_times(analysis.breakdown) for name, analysis in analyses.items()}
+    by_time = sorted(everyone, key=lambda one: times_s[one[0]].get(one[1], (0.0, 0.0)), reverse=True)
+    drawn = set(by_time[:MOST_GROUPS])
+    return [workload_of(name, process, analyses[name]) for name, process in everyone if (name, process) in drawn]
+
+
+def not_drawn_text(analyses: dict[str, Analysis]) -> str:
+    """How many processes `workloads` leaves out; empty where it leaves out none."""
+    more = sum(len(analysis.processes) for analysis in analyses.values()) - MOST_GROUPS
+    if more <= 0:
+        return ""
+    return (
+        f"figures of stages show the {MOST_GROUPS} processes with most time in operations; of {more:,} more "
+        "`rlscope analyze --csv` has the numbers"
+    )
+
+
+def process_times(breakdown: pandas.DataFrame) -> dict[str, tuple[float, float]]:
+    """The seconds of each process in operations, and all of them."""
+    in_operations = breakdown["seconds"].where(breakdown["operation"] != NO_OPERATION, 0.0)
+    sums = breakdown[["process", "seconds"]].assign(in_operations=in_operations).groupby("process", sort=False).sum()
+    return dict(zip(sums.index, zip(sums["in_operations"], sums["seconds"], strict=True), strict=True))
+
+
+def workload_of(name: str, process: str, analysis: Analysis) -> Workload:
+    """A process of the trace that has this name."""
+    is_alone = len(analysis.processes) == 1
+    breakdown, outside, transitions = (
+        table[table["process"] == process] for table in (analysis.breakdown, analysis.outside, analysis.transitions)
+    )
+    extrapolated_s = analysis.extrapolated_s if is_alone else None
+    return Workload(name if is_alone else f"{name}: {process}", breakdown, outside, transitions, extrapolated_s)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,14 @@ import click
 
 from rlscope.cli.correction import correct_option, correction_lines
 from rlscope.cli.counter_warning import warn_of_counters
-from rlscope.cli.figures import analyze_traces, complete_view, published_view, transitions_view, workloads
+from rlscope.cli.figures import (
+    analyze_traces,
+    complete_view,
+    not_drawn_text,
+    published_view,
+    transitions_view,
+    workloads,
+)
 from rlscope.cli.paths import NamedPath
 from rlscope.errors import UsageError
 from rlscope.plots.breakdown import breakdown_figure
@@ -41,7 +48,7 @@ def plot(kind: str, traces: tuple[Path, ...], output: Path, unit: str, view: str
     analyses = analyze_traces(traces, recover, correct)
     warn_of_counters(analyses.values())
     shown = workloads(analyses)
-    lines: list[str] = []
+    lines = list(filter(None, [not_drawn_text(analyses)]))
     if kind == "transitions":
         table, value = transitions_view(shown)
         if table.empty:

@@ -19,6 +19,7 @@ from rlscope.cli.figures import (
     Workload,
     complete_view,
     correction_caption,
+    not_drawn_text,
     published_view,
     transitions_view,
     workloads,
@@ -60,6 +61,8 @@ def write_report(analyses: dict[str, Analysis], output: Path) -> None:
         for warning in warnings(name, analysis):
             page.warning(warning)
     shown = workloads(analyses)
+    if left_out := not_drawn_text(analyses):
+        page.paragraph(f"{left_out[0].upper()}{left_out[1:]}.")
     add_training(page, shown, caption, output)
     add_everything(page, shown, caption, output)
     add_transitions(page, shown, output)

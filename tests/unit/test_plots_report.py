@@ -18,7 +18,7 @@ from rlscope.analysis.loop import OUTSIDE_COLUMNS
 from rlscope.analysis.machines_table import MACHINE_COLUMNS
 from rlscope.analysis.processes import PHASE_COLUMNS
 from rlscope.analysis.tasks import TASK_COLUMNS
-from rlscope.cli.figures import complete_view, names, published_view, transitions_view, workloads
+from rlscope.cli.figures import complete_view, names, not_drawn_text, published_view, transitions_view, workloads
 from rlscope.cli.plot import plot
 from rlscope.cli.report import report
 from rlscope.cli.report_page import write_report
@@ -96,6 +96,17 @@ def analysis(
 def test_workloads_are_named_by_trace_and_where_needed_by_process() -> None:
     found = workloads({"a": analysis({"main": TRAINING}), "b": analysis({"main": TRAINING, "worker": TRAINING})})
     assert [workload.name for workload in found] == ["a", "b: main", "b: worker"]
+
+
+def test_of_many_processes_those_most_in_operations_are_drawn() -> None:
+    """23 have longer trainings than 300 others, of which the first is drawn; one is outside operations for longest."""
+    longer = [(stage, category, 2 * seconds) for stage, category, seconds in TRAINING]
+    processes = {f"p{number}": TRAINING for number in range(300)} | {f"busy_{n}": longer for n in range(23)}
+    idle = {"idle": [("(none)", "python", 1e6)]}
+    traces = {"a": analysis(idle | processes), "b": analysis({"main": TRAINING})}
+    assert [each.name for each in workloads(traces)] == ["a: p0", *(f"a: busy_{n}" for n in range(23))]
+    assert "the 24 processes with most time in operations; of 301 more" in not_drawn_text(traces)
+    assert not_drawn_text({"b": traces["b"]}) == ""
 
 
 def test_the_published_view_spreads_shares_over_the_whole_training() -> None:
