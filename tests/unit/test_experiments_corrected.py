@@ -244,10 +244,14 @@ def test_kept_frameworks_that_were_not_corrected_decide_nothing_about_cuda(tmp_p
 
 
 def test_what_is_kept_of_frameworks_can_be_judged() -> None:
+    """A machine without an eager stack says nothing of one of the five claims."""
+    judged = set()
     for kept in framework_comparison.kept_frameworks().values():
         metrics = framework_comparison.gpu_measurements(kept.results)
         verdicts = kept.verdicts_on(load_claims(framework_comparison.HERE / "claims.toml"), metrics)
-        assert len(verdicts) == len(metrics) == 5
+        assert len(verdicts) == len(metrics) >= 4
+        judged |= set(metrics)
+    assert len(judged) == 5
 
 
 def planned(study: str, tmp_path: Path) -> StudyRun:

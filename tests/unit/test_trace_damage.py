@@ -2,8 +2,6 @@
 
 import re
 import struct
-import threading
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -12,8 +10,8 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from recording import record
 
-import rlscope
 from rlscope._analysis import sweep
 from rlscope.errors import TraceFormatError
 from rlscope.model import Category, DeviceWork
@@ -246,17 +244,11 @@ def test_any_bytes(is_killed, edits, header_edit, cut) -> None:  # type: ignore[
                 assert sum(of_launches) == device["busy_ticks"]
 
 
-def recorded_bytes(finish: Callable[[], Path]) -> bytes:
-    """A file of the recorder itself, with chunks of two threads between each other."""
-    name = "step"
-    other = threading.Thread(target=lambda: [rlscope.operation(name).__enter__().__exit__() for _ in range(3_000)])
-    for number in range(6_000):
-        with rlscope.operation(f"outer {number % 7}"), rlscope.operation(name):
-            pass
-        if number == 2_000:
-            other.start()
-    other.join()
-    return finish().read_bytes()
+def recorded_bytes(place: Path) -> bytes:
+    """A file of the recorder itself: of a process of its own, since this one has the names of all tests before."""
+    recording = record(place / "trace", "two_streams.py", options=("--no-auto",))
+    (file,) = recording.files
+    return file.read_bytes()
 
 
 def is_complete_and_silent(data: bytes, directory: Path) -> bool:
@@ -269,9 +261,9 @@ def is_complete_and_silent(data: bytes, directory: Path) -> bool:
 
 
 @pytest.mark.parametrize("is_recorded", [False, True], ids=["written", "recorded"])
-def test_a_finished_file_that_lost_a_page_is_damaged(is_recorded, tmp_path, in_process) -> None:  # type: ignore[no-untyped-def]
+def test_a_finished_file_that_lost_a_page_is_damaged(is_recorded: bool, tmp_path: Path) -> None:
     """Cut at any page, or with zeroes in its place: without --recover an error, with it never complete."""
-    data = recorded_bytes(in_process) if is_recorded else sample_bytes()
+    data = recorded_bytes(tmp_path) if is_recorded else sample_bytes()
     pages = range(fmt.FILE_HEADER_BYTES, len(data), fmt.CHUNK_ALIGNMENT)
     whole = sweep_bytes(data, tmp_path)
     assert whole["complete"] and len(pages) >= 15
