@@ -68,6 +68,13 @@ class BlockedTimes : public Recording {
   }
 };
 
+// On a busy machine there may be others, of the moments in which this process did not have the CPU that it asked for.
+Blocked longest(const std::vector<Blocked>& found) {
+  EXPECT_FALSE(found.empty());
+  auto is_shorter = [](const Blocked& a, const Blocked& b) { return a.gap_ms < b.gap_ms; };
+  return found.empty() ? Blocked{} : *std::max_element(found.begin(), found.end(), is_shorter);
+}
+
 template <class Work>
 void call(const CodedId& id, Work work) {
   Session::writer()->begin(id);
@@ -77,10 +84,9 @@ void call(const CodedId& id, Work work) {
 
 TEST_F(BlockedTimes, ACallThatSleepsWasBlockedForItsLength) {
   call(call_of(Category::kBackend, "sleeps"), [] { sleep_ms(kGap_ms); });
-  std::vector<Blocked> found = stop_and_read();
-  ASSERT_EQ(found.size(), 1u);
-  EXPECT_GT(found[0].blocked_ms, 0.7 * kGap_ms);
-  EXPECT_LT(found[0].helped_ms, 0.2 * found[0].blocked_ms);
+  Blocked gap = longest(stop_and_read());
+  EXPECT_GT(gap.blocked_ms, 0.7 * kGap_ms);
+  EXPECT_LT(gap.helped_ms, 0.2 * gap.blocked_ms);
 }
 
 TEST_F(BlockedTimes, TimeBetweenCallsIsMeasuredToo) {
@@ -88,9 +94,8 @@ TEST_F(BlockedTimes, TimeBetweenCallsIsMeasuredToo) {
   call(id, [] {});
   sleep_ms(kGap_ms);
   call(id, [] {});
-  std::vector<Blocked> found = stop_and_read();
-  ASSERT_EQ(found.size(), 1u);
-  EXPECT_GT(found[0].blocked_ms, 0.7 * kGap_ms);
+  Blocked gap = longest(stop_and_read());
+  EXPECT_GT(gap.blocked_ms, 0.7 * kGap_ms);
 }
 
 TEST_F(BlockedTimes, ACallThatComputesWasNotBlockedAlsoWhereItHasNoCpu) {
@@ -134,9 +139,8 @@ TEST_F(BlockedTimes, APoolThatComputesMeanwhileHelps) {
     state = 1;
     pool.join();
   });
-  std::vector<Blocked> found = stop_and_read();
-  ASSERT_EQ(found.size(), 1u);
-  EXPECT_GT(found[0].helped_ms, 0.8 * kGap_ms);
+  Blocked gap = longest(stop_and_read());
+  EXPECT_GT(gap.helped_ms, 0.8 * kGap_ms);
 }
 
 TEST_F(BlockedTimes, ARecordedThreadThatComputesMeanwhileIsNoHelp) {
@@ -151,21 +155,17 @@ TEST_F(BlockedTimes, ARecordedThreadThatComputesMeanwhileIsNoHelp) {
   while (!has_begun) sleep_ms(1);
   call(id, [] { sleep_ms(kGap_ms); });
   spinner.join();
-  std::vector<Blocked> found = stop_and_read();
-  ASSERT_FALSE(found.empty());
-  const Blocked& longest = *std::max_element(found.begin(), found.end(),
-                                             [](const Blocked& a, const Blocked& b) { return a.gap_ms < b.gap_ms; });
-  EXPECT_LT(longest.helped_ms, 0.2 * longest.blocked_ms);
+  Blocked gap = longest(stop_and_read());
+  EXPECT_LT(gap.helped_ms, 0.2 * gap.blocked_ms);
 }
 
 TEST_F(BlockedTimes, AThreadThatHasEndedIsNoHelp) {
   CodedId id = call_of(Category::kBackend, "sleeps");
   call(id, [] {});
   call(id, [&] { std::thread([&] { call(id, [] { compute_ms(kGap_ms); }); }).join(); });
-  std::vector<Blocked> found = stop_and_read();
-  ASSERT_EQ(found.size(), 1u);
-  EXPECT_GT(found[0].blocked_ms, 0.5 * kGap_ms);
-  EXPECT_LT(found[0].helped_ms, 0.2 * found[0].blocked_ms);
+  Blocked gap = longest(stop_and_read());
+  EXPECT_GT(gap.blocked_ms, 0.5 * kGap_ms);
+  EXPECT_LT(gap.helped_ms, 0.2 * gap.blocked_ms);
 }
 
 TEST_F(BlockedTimes, AKnownWaitNeedsNone) {
@@ -190,24 +190,22 @@ TEST_F(BlockedTimes, AThreadThatIsBlockedWhenTheRecordingEnds) {
     changed.wait(lock, [&] { return is_blocked; });
   }
   sleep_ms(kGap_ms);
-  std::vector<Blocked> found = stop_and_read(1);
+  Blocked gap = longest(stop_and_read(1));
   {
     std::lock_guard<std::mutex> lock(mutex);
     is_over = true;
   }
   changed.notify_all();
   helper.join();
-  ASSERT_EQ(found.size(), 1u);
-  EXPECT_GT(found[0].blocked_ms, 0.7 * kGap_ms);
+  EXPECT_GT(gap.blocked_ms, 0.7 * kGap_ms);
 }
 
 TEST_F(BlockedTimes, AmplifiedRecordsHaveThemToo) {
   Session::amplify(8);
   call(call_of(Category::kBackend, "sleeps"), [] { sleep_ms(kGap_ms); });
   Session::amplify(1);
-  std::vector<Blocked> found = stop_and_read();
-  ASSERT_EQ(found.size(), 1u);
-  EXPECT_GT(found[0].blocked_ms, 0.7 * kGap_ms);
+  Blocked gap = longest(stop_and_read());
+  EXPECT_GT(gap.blocked_ms, 0.7 * kGap_ms);
 }
 
 TEST_F(BlockedTimes, AForkedChildMeasuresAnew) {
