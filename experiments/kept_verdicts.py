@@ -44,16 +44,17 @@ def broken_claims(verdicts: Sequence[Verdict], hardware: Sequence[Mapping[str, A
     return sentences
 
 
-def with_kept(verdicts: Sequence[Verdict], folder: Path) -> list[Verdict]:
+def with_kept(verdicts: Sequence[Verdict], folder: Path, others: Sequence[Verdict] = ()) -> list[Verdict]:
     """Verdicts of now; claims that take a GPU which this machine lacks are judged by what is kept of machines with one.
 
     Args:
         verdicts: of now.
         folder: of the study, with what is kept in MEASURED. The subject of a verdict from there names the GPU too.
+        others: verdicts on such machines that the study has made of measurements which it keeps itself.
     """
     lacking = [each for each in verdicts if each.verdict == NOT_TESTABLE and each.claim.hardware == "gpu"]
     claims = {(each.claim.id, each.claim.metric): each.claim for each in lacking}
-    found: list[Verdict] = []
+    found = list(others)
     for path in sorted((folder / MEASURED).glob("*/claims.json")):
         contents = read_kept(path)
         device = ", ".join(sorted({gpu for machine in contents["hardware"] for gpu in machine.get("gpus", [])}))

@@ -72,11 +72,12 @@ def run(study: CaseStudy) -> Outcome:
 
     claims = load_claims(HERE / "claims.toml")
     judged = judge(claims, measured, hardware(), study.is_provisional, bool(missing), uncorrected_of(results))
-    verdicts = with_kept(judged, study.folder)
     add_advice(page, results)
+    of_others = []
     for name, others in kept_frameworks().items():
         draw_kept(study, page, name, others)
-        verdicts += others.verdicts_on(claims, gpu_measurements(others.results))
+        of_others += others.verdicts_on(claims, gpu_measurements(others.results))
+    verdicts = with_kept(judged, study.folder, of_others)
     page.heading("Claims")
     add_claims(page, verdicts)
     page.write(study.output / "index.html")

@@ -188,6 +188,12 @@ def test_what_takes_a_gpu_is_judged_by_what_is_kept_of_one(tmp_path: Path) -> No
     assert with_kept(here, tmp_path / "cpu") == alone
 
 
+def test_what_a_study_keeps_itself_takes_the_place_of_what_is_not_testable(tmp_path: Path) -> None:
+    here = judge([CLAIM, ON_GPU], {"walker": {"ratio": HELD}}, "cpu", provisional=False)
+    (others,) = judge([ON_GPU], {"walker, NVIDIA H200": {"ratio": HELD}}, "gpu", provisional=False)
+    assert with_kept(here, tmp_path, [others]) == [here[0], others]
+
+
 def test_with_a_gpu_nothing_takes_the_place_of_what_was_measured(tmp_path: Path) -> None:
     keep(tmp_path, DIFFERED, GPU, ON_GPU)
     here = judge([ON_GPU], {"walker": {"ratio": HELD}}, "gpu", provisional=False)
