@@ -29,6 +29,7 @@ from rlscope.record.trace_directory import (
     name_main_process,
     other_cuda_profiler,
 )
+from rlscope.record.trace_files import running_processes
 from rlscope.record.unrecordable import why_unrecordable
 from rlscope.text import printable
 from rlscope.trace.counter_metrics import parse_counters
@@ -303,12 +304,13 @@ def _interrupt(number: int, frame: object) -> None:
 def _await_services(directory: Path) -> None:
     """Gives processes that end with the command, such as multiprocessing's forkserver, a moment to do so."""
     deadline = time.monotonic() + PATIENCE_S
-    while time.monotonic() < deadline and any(_is_running(path) for path in directory.glob("*.rlscope")):
+    while time.monotonic() < deadline and _running(directory):
         time.sleep(0.02)
 
 
-def _is_running(process_file: Path) -> bool:
-    return Path("/proc", process_file.name.split("-")[0]).exists()
+def _running(directory: Path) -> bool:
+    """Whether any process of the trace does; a directory that is gone shows none."""
+    return directory.is_dir() and bool(running_processes(directory))
 
 
 def _summary(directory: Path, shown: Path, config: RecordConfig) -> str:

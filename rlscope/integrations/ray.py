@@ -87,21 +87,12 @@ def note_living() -> None:
 
     One that goes on recording shows by that that it was not meant, and one that ends by itself says so in its file.
     """
-    files = Path(_native.trace_path()).parent.glob("*-*.rlscope")
-    others = {int(path.name.split("-")[0]) for path in files} - {os.getpid()}
+    from rlscope.record.trace_files import running_processes  # not needed before Ray ends
+
+    others = running_processes(Path(_native.trace_path()).parent) - {os.getpid()}
     now_ns = time.monotonic_ns()
-    ended = {f"ended {process}": ["Ray", now_ns] for process in others if _lives(process)}
-    if ended:
-        _native.write_properties(json.dumps(ended))
-
-
-def _lives(process: int) -> bool:
-    """Whether a process of this machine has not ended, waited for or not."""
-    try:
-        status = Path(f"/proc/{process}/stat").read_bytes()
-    except OSError:
-        return False
-    return status.rpartition(b") ")[2][:1] not in b"ZX"
+    if others:
+        _native.write_properties(json.dumps({f"ended {process}": ["Ray", now_ns] for process in others}))
 
 
 HOOKS: tuple[WrapperHook, ...] = (

@@ -25,6 +25,20 @@ _NAMED = 5
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
+def running_processes(directory: Path) -> set[int]:
+    """The processes of this machine with a file in the trace that run: one that ended does not, waited for or not."""
+    names = [name for name in os.listdir(directory) if _PROCESS_FILE.fullmatch(name)]
+    return {process for process in (int(name.split("-")[0]) for name in names) if _is_running(process)}
+
+
+def _is_running(process: int) -> bool:
+    try:
+        status = Path(f"/proc/{process}/stat").read_bytes()
+    except OSError:
+        return False
+    return status.rpartition(b") ")[2][:1] not in b"ZX"
+
+
 def lock_trace(directory: Path) -> int:
     """Has the trace in `directory` alone for as long as the descriptor that is returned is open.
 
