@@ -612,8 +612,8 @@ def test_an_eager_update_on_a_gpu() -> None:
     eager, compiled = kept("pytorch_eager"), kept("pytorch_compiled")
     assert eager.cause is Cause.BACKEND
     assert seconds_of(eager, Cause.GPU) < 0.05 * eager.total_s
-    # Of 17 us: far from what arithmetic would be worth.
-    assert "4.4 s of it in backpropagation, " in eager.text and " entries of 16.8 us;" in eager.text
+    # Of 20 us: far from what arithmetic would be worth.
+    assert "5.13 s of it in backpropagation, " in eager.text and " entries of 19.6 us;" in eager.text
     best = eager.changes[0]
     assert best.name == "compile the update"
     # What compiling it saved, once compiled, is less than the bound.
