@@ -1,6 +1,6 @@
 """Stable-Baselines3: the training loop, its three stages and finer operations under them, iterations and timesteps.
 
-Testing a policy is the phase `evaluation`, also RL Baselines3 Zoo's: its callback is an `EvalCallback`.
+Testing a policy is the phase `evaluation`, also as RL Baselines3 Zoo does it, by an `EvalCallback`, and sb3-contrib.
 """
 
 from typing import Any
@@ -10,6 +10,8 @@ from rlscope.record.hooks import FunctionHook, MethodHook
 from rlscope.record.progress import report_iteration
 
 COMMON = "stable_baselines3.common"
+#: That of policies with action masks, which sb3-contrib has functions of its own for.
+MASKABLE = "sb3_contrib.common.maskable"
 
 
 def _at_iteration_start(algorithm: Any) -> None:
@@ -39,7 +41,8 @@ HOOKS: tuple[FunctionHook | MethodHook, ...] = (
     MethodHook(f"{COMMON}.off_policy_algorithm", "OffPolicyAlgorithm", "_store_transition", ("replay_buffer_add",)),
     # Not the callback's `_on_step`, which runs at every step.
     *(
-        FunctionHook(f"{COMMON}.{name}", "evaluate_policy", (), phase=EVALUATION)
+        FunctionHook(f"{package}.{name}", "evaluate_policy", (), phase=EVALUATION)
+        for package in (COMMON, MASKABLE)
         for name in ("evaluation", "callbacks")
     ),
     FunctionHook(f"{COMMON}.on_policy_algorithm", "obs_as_tensor", ("inference", "sample_action")),

@@ -55,6 +55,15 @@ def test_a_callback_that_evaluates_a_policy(tmp_path: Path) -> None:
     assert analysis["advice"]["total_s"] <= by_phase["mine"] * 1.001
 
 
+def test_a_callback_that_evaluates_a_policy_with_masks_of_actions(tmp_path: Path) -> None:
+    recording = record(tmp_path / "trace", "evaluated.py", "contrib")
+    assert (recording.returncode, recording.stdout.strip()) == (0, "True"), recording.stderr
+    assert set(seconds_by_phase(recording)) == {"(none)", "evaluation"}
+    assert recording.main_sweep()["events"]["phase"] == 1 + 2  # before, and by the callback
+    assert {"inference", "simulation"} <= operations(recording, "evaluation")
+    assert "backpropagation" in operations(recording, "(none)") - operations(recording, "evaluation")
+
+
 def test_the_function_with_which_cleanrl_evaluates(tmp_path: Path) -> None:
     package = tmp_path / "cleanrl_utils" / "evals"
     package.mkdir(parents=True)

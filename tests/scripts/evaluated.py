@@ -1,4 +1,4 @@
-"""A training that is tested meanwhile and afterwards, as Stable-Baselines3 does it or as CleanRL does."""
+"""A training that is tested meanwhile and afterwards, as Stable-Baselines3, sb3-contrib or CleanRL does it."""
 
 import sys
 from pathlib import Path
@@ -23,6 +23,26 @@ def baselines() -> None:
         evaluate_policy(model, None)
     except ValueError as error:
         print(Path(error.__traceback__.tb_next.tb_frame.f_code.co_filename).name)
+
+
+def contrib() -> None:
+    """Tested before the training and twice in it, with masks of actions."""
+    from sb3_contrib import MaskablePPO
+    from sb3_contrib.common.envs import InvalidActionEnvDiscrete
+    from sb3_contrib.common.maskable.callbacks import MaskableEvalCallback
+    from sb3_contrib.common.maskable.evaluation import evaluate_policy
+
+    tested = InvalidActionEnvDiscrete(dim=20, n_invalid_actions=10)
+    model = MaskablePPO(
+        "MlpPolicy",
+        InvalidActionEnvDiscrete(dim=20, n_invalid_actions=10),
+        n_steps=16,
+        batch_size=16,
+        device="cpu",
+        seed=1,
+    )
+    print(evaluate_policy(model, tested, n_eval_episodes=1, warn=False)[0] > 0)
+    model.learn(32, callback=MaskableEvalCallback(tested, eval_freq=16, n_eval_episodes=1, verbose=0, warn=False))
 
 
 def cleanrl() -> None:
@@ -51,4 +71,4 @@ def make(name: str, *_: object) -> object:
     return lambda: gymnasium.wrappers.RecordEpisodeStatistics(gymnasium.make(name))
 
 
-{"baselines": baselines, "cleanrl": cleanrl}[sys.argv[1]]()
+{"baselines": baselines, "contrib": contrib, "cleanrl": cleanrl}[sys.argv[1]]()
