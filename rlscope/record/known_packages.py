@@ -3,6 +3,6 @@
 KNOWN_PACKAGES = frozenset(
     """
     ale_py Box2D brax cleanrl_utils cloudpickle dm_control dm_env flax gym gymnasium gymnax jax jaxlib mujoco nvtx
-    pettingzoo pgx pybullet PyFlyt pyspiel ray sbx stable_baselines3 tensorflow tf_agents torch
+    pettingzoo pgx pybullet PyFlyt pyspiel ray sb3_contrib sbx stable_baselines3 tensorflow tf_agents torch
     """.split()
 )
