@@ -91,7 +91,7 @@ class ProcessTree:
                 continue
             # With the children that it has waited for: what a process used up is not lost with it.
             cpu_s += times.user + times.system + times.children_user + times.children_system
-        if not self._members:
+        if not memory_bytes:  # all have ended: one that nobody has waited for yet is still there, but holds no memory
             return []
         now_s = time.monotonic()
         busy = max(cpu_s - self._cpu_s, 0.0) / max(now_s - self._sampled_s, 1e-9)

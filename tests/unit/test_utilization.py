@@ -155,6 +155,17 @@ def test_time_of_children_that_have_ended_is_not_lost() -> None:
     assert busy * elapsed_s > 0.1
 
 
+def test_a_command_that_has_ended_is_not_sampled_before_it_is_waited_for() -> None:
+    with subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE) as command:
+        assert command.stdin is not None
+        tree = ProcessTree(command.pid, time.monotonic())
+        ((_, _, memory_bytes),) = tree.sample()
+        assert memory_bytes
+        command.stdin.close()
+        os.waitid(os.P_PID, command.pid, os.WEXITED | os.WNOWAIT)
+        assert tree.sample() == []
+
+
 def test_a_command_that_has_ended_has_no_samples() -> None:
     with subprocess.Popen([sys.executable, "-c", ""]) as command:
         command.wait()
