@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import types
-from importlib import import_module
+import sys
 
 from rlscope import _native
 
 TYPE_CHECKING = False  # as `typing` has it, whose import takes longer than all of this
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from types import ModuleType
     from typing import Any
 
 
@@ -18,27 +18,42 @@ def resolve(dotted: str) -> Any | None:
 
     A part that ends in `()` stands for the type of what calling it returns, where the type itself has no public name.
     """
-    parts = dotted.split(".")
-    for split in range(len(parts), 0, -1):
-        try:
-            found: Any = import_module(".".join(parts[:split]))
-        except ImportError:
+    first, *attributes = dotted.split(".")
+    found: Any = _imported(first)
+    for depth, attribute in enumerate(attributes, start=1):
+        name = attribute.removesuffix("()")
+        # Only a package has modules inside: for any other, an attempt to import one would cost more than all the rest.
+        inside = _imported(".".join((first, *attributes[:depth]))) if hasattr(found, "__path__") else None
+        if inside is not None:
+            found = inside
             continue
-        for attribute in parts[split:]:
-            name = attribute.removesuffix("()")
-            # From the type's own dictionary, so that methods come as descriptors and nothing is bound.
-            found = vars(found).get(name) if isinstance(found, type) else getattr(found, name, None)
-            if found is None:
-                return None
-            if name != attribute:
-                found = type(found())
-        return unwrapped(found)
-    return None
+        # From the type's own dictionary, so that methods come as descriptors and nothing is bound.
+        found = vars(found).get(name) if isinstance(found, type) else getattr(found, name, None)
+        if found is None:
+            return None
+        if name != attribute:
+            found = type(found())
+    return unwrapped(found)
+
+
+def _imported(name: str) -> ModuleType | None:
+    try:
+        __import__(name)
+    except ImportError:
+        return None
+    return sys.modules[name]
 
 
 def unwrapped(function: Any) -> Any:
     """The function inside a staticmethod, classmethod or instancemethod object."""
-    return getattr(function, "__func__", function) if not isinstance(function, types.MethodType) else function
+    return getattr(function, "__func__", function) if not isinstance(function, _MethodType) else function
+
+
+class _AnyMethod:
+    def method(self) -> None: ...
+
+
+_MethodType = type(_AnyMethod().method)  # as `types` has it, whose import takes longer than all of this
 
 
 def full_name(dotted: str, function: Any) -> str:

@@ -14,8 +14,7 @@ _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
 
 def _start_recording():
     """Records this process if the extension was built for this Python."""
-    suffixes = importlib.machinery.EXTENSION_SUFFIXES
-    if not any(os.path.exists(_PACKAGE + "/_native" + suffix) for suffix in suffixes):
+    if not any(os.path.exists(_PACKAGE + "/_native" + suffix) for suffix in _imp.extension_suffixes()):
         _leave_note()
         return
     try:
@@ -34,9 +33,9 @@ def _start_recording():
 
 def _load(name, paths):
     """Imports a module that is not loaded yet from one of the folders; does nothing where none has it."""
-    spec = importlib.machinery.PathFinder.find_spec(name, paths)
+    spec = _frozen_importlib_external.PathFinder.find_spec(name, paths)
     if spec is not None and spec.loader is not None:
-        module = importlib._bootstrap.module_from_spec(spec)  # importlib.util takes as long as all of this
+        module = _frozen_importlib.module_from_spec(spec)
         sys.modules[name] = module
         spec.loader.exec_module(module)
 
@@ -63,7 +62,10 @@ if sys.version_info < (3, 5):
     if "RLSCOPE_TRACE" in os.environ:
         _leave_note()
 else:
-    import importlib.machinery
+    # What importlib is made of: importing importlib itself takes as long as all of this.
+    import _frozen_importlib
+    import _frozen_importlib_external
+    import _imp
 
     try:
         if "RLSCOPE_TRACE" in os.environ:
