@@ -12,8 +12,8 @@ import pandas
 
 from experiments.fusion import ACCURATE, FUSED_STEPS, complexity_metrics, spread
 from experiments.layers import shares
-from experiments.statistics import TIMINGS, Estimate, estimated, estimated_mean
 from experiments.throughput import CARTPOLE, COLLECT, COPY, SIMULATE, Line, Series, Throughputs, plateau
+from experiments.verdicts.statistics import TIMINGS, Estimate, estimated, estimated_mean
 from rlscope.model import Category, Resource
 
 #: Published averages are over environments up to so many.

@@ -8,9 +8,9 @@ from typing import Any
 
 import pandas
 
-from experiments import kept
-from experiments.kept import Measured
 from experiments.throughput import Throughputs, read_rows, throughputs_of, write_rows
+from experiments.verdicts import other_machines
+from experiments.verdicts.other_machines import Measured
 from rlscope.plots.tables import write_csv
 
 ROWS, LAYERS, CROSSINGS = FILES = ("rows.jsonl", "layers.csv", "crossings.csv")
@@ -55,4 +55,4 @@ def load(directory: Path) -> Results:
         tables = [pandas.read_csv(path) for path in (layers, crossings)]
         return Results(**origin, rows=read_rows(rows), layers=tables[0], crossings=tables[1])
 
-    return kept.load(directory, FILES, make)
+    return other_machines.load(directory, FILES, make)

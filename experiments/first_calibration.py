@@ -3,8 +3,8 @@
 import sys
 from collections.abc import Sequence
 
+from experiments.harness.progress import StudyRun
 from experiments.overhead_correction.run import HERE, calibrate
-from experiments.recording import StudyRun
 from rlscope.calibration.calibration import cache_path, to_record_with
 from rlscope.errors import UsageError
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import pandas
 
-from experiments import kept
-from experiments.claims import Claim, Verdict, judge
-from experiments.corrected import uncorrected_of
-from experiments.kept import Measured
-from experiments.recording import Workload
-from experiments.results import Result, by_workload, cuda_to_gpu, folded_result, gpu_percent, over_calibration
-from experiments.statistics import Estimate, estimated_mean
+from experiments.harness.progress import Workload
+from experiments.verdicts import other_machines
+from experiments.verdicts.claims import Claim, Verdict, judge
+from experiments.verdicts.corrected import uncorrected_of
+from experiments.verdicts.other_machines import Measured
+from experiments.verdicts.results import Result, by_workload, cuda_to_gpu, folded_result, gpu_percent, over_calibration
+from experiments.verdicts.statistics import Estimate, estimated_mean
 from rlscope.analysis.correction import AppliedCorrection
 
 #: What of an analysis is kept: all that results and advice need, and whether the recording was whole.
@@ -86,7 +86,7 @@ def load(directory: Path, entries: Sequence[Mapping[str, Any]]) -> Results:
             **origin, results=[result_in(path, entry) for path, entry in zip(paths, found.values(), strict=True)]
         )
 
-    return kept.load(directory, [path.name for path in found], make)
+    return other_machines.load(directory, [path.name for path in found], make)
 
 
 def result_in(path: Path, entry: Mapping[str, Any]) -> Result:

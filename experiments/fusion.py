@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import pandas
 
-from experiments.statistics import TIMINGS, Estimate, estimated
 from experiments.throughput import SIMULATE, Series, Throughputs
+from experiments.verdicts.statistics import TIMINGS, Estimate, estimated
 
 FUSED_STEPS = 1000
 #: The variant of the kernel that computes as the others do.

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Sequence
 import numpy
 import pandas
 
-from experiments.corrected import analyzed, corrected_text
-from experiments.execute import Execution
-from experiments.recording import StudyRun
-from experiments.statistics import estimated_mean
+from experiments.harness.execute import Execution
+from experiments.harness.progress import StudyRun
+from experiments.verdicts.corrected import analyzed, corrected_text
+from experiments.verdicts.statistics import estimated_mean
 from rlscope.analysis.breakdown import Analysis
 from rlscope.errors import IncompleteTraceError
 from rlscope.model import Category, Resource

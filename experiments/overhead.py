@@ -11,8 +11,8 @@ import numpy
 from numpy.typing import NDArray
 from scipy import stats
 
-from experiments.recording import Workload
-from experiments.statistics import CONFIDENCE_PERCENT, FEWEST, ITERATIONS, RUNS, Estimate
+from experiments.harness.progress import Workload
+from experiments.verdicts.statistics import CONFIDENCE_PERCENT, FEWEST, ITERATIONS, RUNS, Estimate
 from rlscope.analysis.breakdown import make_analysis
 from rlscope.analysis.correction import Z95, ZERO, Bounds, Correction
 from rlscope.analysis.sweep import own_correction, sweep_trace

@@ -8,7 +8,7 @@ import pandas
 from experiments.lock_step import PRESETS
 from experiments.sampling_model import BATCHED, LOCK_STEP, TIMESTEPS, hours_row
 from experiments.sampling_results import TIMED, Sampled
-from experiments.statistics import ITERATIONS, RUNS, Estimate, estimated, estimated_mean
+from experiments.verdicts.statistics import ITERATIONS, RUNS, Estimate, estimated, estimated_mean
 
 TALK = PRESETS["talk"]
 MEASURED = "Measured rates"

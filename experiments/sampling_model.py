@@ -8,7 +8,7 @@ import numpy
 import pandas
 
 from experiments.lock_step import BATCHED_INFERENCE_S, PRESETS, Sampling, Simulated, grid_mean_s, simulate
-from experiments.statistics import Estimate, estimated_mean, exact
+from experiments.verdicts.statistics import Estimate, estimated_mean, exact
 
 #: Of the talk's training, and what an iteration of it simulates.
 TIMESTEPS = 20_000_000

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy
 
-from experiments.execute import LOG, Execution, Run
+from experiments.harness.execute import LOG, Execution, Run
+from experiments.harness.progress import StudyRun
+from experiments.harness.workload_output import figures_in
 from experiments.lock_step import Resets, Sampling, Simulated, replay
-from experiments.printed import figures_in
-from experiments.recording import StudyRun
 from experiments.workloads.timed_environment import Timing, draw_resets
 
 TIMED = "timed"

@@ -6,7 +6,7 @@ import numpy
 import pandas
 
 from experiments.self_play_results import Tables
-from experiments.statistics import Estimate, estimated, estimated_mean
+from experiments.verdicts.statistics import Estimate, estimated, estimated_mean
 from rlscope.model import NO_PHASE
 
 #: Phases of the workload, and the process that trains.

@@ -8,11 +8,11 @@ from typing import Any
 import numpy
 import pandas
 
-from experiments import kept
-from experiments.execute import LOG, Execution, read_manifest
-from experiments.kept import Measured
-from experiments.printed import figures_in
-from experiments.recording import StudyRun
+from experiments.harness.execute import LOG, Execution, read_manifest
+from experiments.harness.progress import StudyRun
+from experiments.harness.workload_output import figures_in
+from experiments.verdicts import other_machines
+from experiments.verdicts.other_machines import Measured
 from rlscope.analysis.breakdown import analyze
 from rlscope.analysis.utilization import PROCESSES, read_utilization, utilization_in_parts
 from rlscope.plots.tables import write_csv
@@ -85,7 +85,7 @@ def load(directory: Path) -> Results:
             raise ValueError(f"{damaged[0]}.csv does not begin with the columns {', '.join(KEY)}")
         return Results(**origin, tables=Tables(**tables))
 
-    return kept.load(directory, FILES, make)
+    return other_machines.load(directory, FILES, make)
 
 
 def tables_of(executed: Iterable[tuple[StudyRun, Execution]]) -> Tables:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 import pandas
 
-from experiments.statistics import TIMINGS, estimated_mean
+from experiments.verdicts.statistics import TIMINGS, estimated_mean
 from rlscope.errors import UsageError
 
 COLLECT, SIMULATE = "collect", "simulate"

@@ -5,7 +5,7 @@ from collections import defaultdict
 import numpy
 import pandas
 
-from experiments.statistics import Estimate, estimated_mean
+from experiments.verdicts.statistics import Estimate, estimated_mean
 from rlscope.plots.reported_utilization import LINES
 
 #: The device is reported as fully used from the first on, is idle for most of the time up to the second, and is used

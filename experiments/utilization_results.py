@@ -7,11 +7,11 @@ from typing import Any
 
 import pandas
 
-from experiments import kept
-from experiments.execute import LOG, Execution
-from experiments.kept import Measured
-from experiments.printed import figures_in
-from experiments.recording import StudyRun
+from experiments.harness.execute import LOG, Execution
+from experiments.harness.progress import StudyRun
+from experiments.harness.workload_output import figures_in
+from experiments.verdicts import other_machines
+from experiments.verdicts.other_machines import Measured
 from rlscope.analysis.breakdown import Analysis, analyze, records
 from rlscope.analysis.utilization import mean_utilization
 from rlscope.errors import IncompleteTraceError
@@ -61,7 +61,7 @@ def load(directory: Path) -> Results:
             raise ValueError(f"the columns of {FILE} are not {', '.join(COLUMNS)}")
         return Results(**origin, points=points)
 
-    return kept.load(directory, [FILE], make)
+    return other_machines.load(directory, [FILE], make)
 
 
 def points_of(executed: Iterable[tuple[StudyRun, Execution]]) -> pandas.DataFrame:

@@ -11,15 +11,15 @@ from statistics import geometric_mean
 from scipy import stats
 
 from experiments import CHECKOUT
-from experiments.case_study import CaseStudy, hardware, read_toml
-from experiments.claims import add_claims, judge, load_claims
 from experiments.command_line import Outcome, command_line
-from experiments.corrected import add_correction, uncorrected_of
 from experiments.framework_results import Results, load
-from experiments.intervals import caption_of, readable
-from experiments.kept import kept_results
-from experiments.kept_verdicts import with_kept
-from experiments.results import (
+from experiments.harness.case_study import CaseStudy, hardware, read_toml
+from experiments.verdicts.claims import add_claims, judge, load_claims
+from experiments.verdicts.corrected import add_correction, uncorrected_of
+from experiments.verdicts.intervals import caption_of, readable
+from experiments.verdicts.kept_verdicts import with_kept
+from experiments.verdicts.other_machines import kept_results
+from experiments.verdicts.results import (
     Result,
     add_advice,
     by_workload,
@@ -30,7 +30,7 @@ from experiments.results import (
     over_calibration,
     results_of,
 )
-from experiments.statistics import Estimate, estimated
+from experiments.verdicts.statistics import Estimate, estimated
 from rlscope.plots.breakdown import RECORDED_TIME, breakdown_figure
 from rlscope.plots.page import Page
 from rlscope.plots.transitions import transitions_figure

@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import geometric_mean
 
-from experiments.case_study import CaseStudy, hardware
-from experiments.claims import add_claims, judge, load_claims
 from experiments.command_line import Outcome, command_line
-from experiments.corrected import add_correction, uncorrected_of
-from experiments.intervals import readable
-from experiments.kept_verdicts import with_kept
-from experiments.results import (
+from experiments.harness.case_study import CaseStudy, hardware
+from experiments.verdicts.claims import add_claims, judge, load_claims
+from experiments.verdicts.corrected import add_correction, uncorrected_of
+from experiments.verdicts.intervals import readable
+from experiments.verdicts.kept_verdicts import with_kept
+from experiments.verdicts.results import (
     ON_GPU,
     Result,
     add_advice,
@@ -26,7 +26,7 @@ from experiments.results import (
     python_to_simulator,
     results_of,
 )
-from experiments.statistics import Estimate, estimated, estimated_mean
+from experiments.verdicts.statistics import Estimate, estimated, estimated_mean
 from rlscope.model import Resource
 from rlscope.plots.breakdown import breakdown_figure
 from rlscope.plots.page import Page

@@ -12,7 +12,6 @@ import pandas
 from matplotlib.figure import Figure
 
 from experiments import CHECKOUT
-from experiments.case_study import CaseStudy, device
 from experiments.collection_metrics import metrics_of
 from experiments.collection_results import Results, load
 from experiments.collection_tables import (
@@ -24,17 +23,18 @@ from experiments.collection_tables import (
     simulators_table,
 )
 from experiments.command_line import Outcome, command_line
-from experiments.corrected import add_correction, analyzed
-from experiments.execute import Execution
 from experiments.fusion import speedup_table
-from experiments.intervals import caption_of
-from experiments.kept import draw_and_judge, kept_results, origin_of
+from experiments.harness.case_study import CaseStudy, device
+from experiments.harness.execute import Execution
+from experiments.harness.progress import StudyRun
+from experiments.harness.provenance import provenance
 from experiments.layers import crossing_table, layers_of, share_table
-from experiments.provenance import provenance
-from experiments.recording import StudyRun
-from experiments.results import add_advice_on, executed_of
-from experiments.statistics import Estimate
 from experiments.throughput import left_out_table, read_rows
+from experiments.verdicts.corrected import add_correction, analyzed
+from experiments.verdicts.intervals import caption_of
+from experiments.verdicts.other_machines import draw_and_judge, kept_results, origin_of
+from experiments.verdicts.results import add_advice_on, executed_of
+from experiments.verdicts.statistics import Estimate
 from rlscope.plots.complexity import complexity_figure
 from rlscope.plots.layers import crossings_figure, layers_figure
 from rlscope.plots.page import Page

@@ -9,17 +9,17 @@ from dataclasses import replace
 from pathlib import Path
 
 from experiments import CHECKOUT
-from experiments.case_study import CaseStudy, device
 from experiments.command_line import Outcome, command_line
-from experiments.execute import Execution
-from experiments.kept import draw_and_judge, kept_results, origin_of
-from experiments.machine import machine
-from experiments.provenance import provenance
-from experiments.recording import StudyRun
-from experiments.results import executed_of
-from experiments.statistics import Estimate
+from experiments.harness.case_study import CaseStudy, device
+from experiments.harness.execute import Execution
+from experiments.harness.machine import machine
+from experiments.harness.progress import StudyRun
+from experiments.harness.provenance import provenance
 from experiments.utilization_metrics import metrics_of, percent_table
 from experiments.utilization_results import Results, load, points_of
+from experiments.verdicts.other_machines import draw_and_judge, kept_results, origin_of
+from experiments.verdicts.results import executed_of
+from experiments.verdicts.statistics import Estimate
 from rlscope.plots.page import Page
 from rlscope.plots.reported_utilization import reported_utilization_figure
 

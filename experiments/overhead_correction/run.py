@@ -13,8 +13,12 @@ from pathlib import Path
 import numpy
 import pandas
 
-from experiments.case_study import WORKLOADS, CaseStudy, hardware
-from experiments.claims import (
+from experiments.command_line import Outcome, command_line
+from experiments.harness.case_study import WORKLOADS, CaseStudy, hardware
+from experiments.harness.execute import Run, environment_of
+from experiments.harness.progress import Workload
+from experiments.overhead import AMPLIFIED, ON, SOURCES, Draws, Overhead, draws_of, estimate_of, overhead_of
+from experiments.verdicts.claims import (
     HOLDS,
     NOT_TESTABLE,
     UNDECIDED,
@@ -25,13 +29,9 @@ from experiments.claims import (
     load_claims,
     measured_text,
 )
-from experiments.command_line import Outcome, command_line
-from experiments.execute import Run, environment_of
-from experiments.intervals import caption_of, readable
-from experiments.overhead import AMPLIFIED, ON, SOURCES, Draws, Overhead, draws_of, estimate_of, overhead_of
-from experiments.recording import Workload
-from experiments.results import add_advice_on, executed_of
-from experiments.statistics import EVENTS, Estimate
+from experiments.verdicts.intervals import caption_of, readable
+from experiments.verdicts.results import add_advice_on, executed_of
+from experiments.verdicts.statistics import EVENTS, Estimate
 from rlscope.analysis.correction import Correction
 from rlscope.cli.correction import AUTO, chosen
 from rlscope.errors import UsageError

@@ -8,17 +8,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from experiments import CHECKOUT
-from experiments.case_study import CaseStudy, device, read_toml
 from experiments.command_line import Outcome, command_line
-from experiments.corrected import add_what_stays, analyzed
-from experiments.execute import Execution
-from experiments.kept import draw_and_judge, kept_results, origin_of
-from experiments.provenance import provenance
-from experiments.recording import StudyRun
-from experiments.results import add_advice_on, executed_of
+from experiments.harness.case_study import CaseStudy, device, read_toml
+from experiments.harness.execute import Execution
+from experiments.harness.progress import StudyRun
+from experiments.harness.provenance import provenance
 from experiments.self_play_metrics import busy_table, metrics_of
 from experiments.self_play_results import KEY, Results, Tables, load, tables_of
-from experiments.statistics import Estimate
+from experiments.verdicts.corrected import add_what_stays, analyzed
+from experiments.verdicts.other_machines import draw_and_judge, kept_results, origin_of
+from experiments.verdicts.results import add_advice_on, executed_of
+from experiments.verdicts.statistics import Estimate
 from rlscope.analysis.processes import phase_groups
 from rlscope.model import NO_PHASE
 from rlscope.plots.page import Page

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from experiments import CHECKOUT
-from experiments.case_study import CaseStudy
-from experiments.claims import HOLDS, IN_CUDA, NOT_TESTABLE, UNCORRECTED, UNDECIDED, Claim, judge, load_claims
-from experiments.corrected import CORRECTED, Uncorrected, add_correction, analyzed, uncorrected_of
 from experiments.first_calibration import calibrate_first
 from experiments.framework_results import load
-from experiments.recording import StudyRun, Workload
-from experiments.results import Result, cuda_to_gpu, folded_result, mean_table, over_calibration
+from experiments.harness.case_study import CaseStudy
+from experiments.harness.progress import StudyRun, Workload
 from experiments.RL_framework_comparison import run as framework_comparison
-from experiments.statistics import Estimate, estimated_mean, widened
+from experiments.verdicts.claims import HOLDS, IN_CUDA, NOT_TESTABLE, UNCORRECTED, UNDECIDED, Claim, judge, load_claims
+from experiments.verdicts.corrected import CORRECTED, Uncorrected, add_correction, analyzed, uncorrected_of
+from experiments.verdicts.results import Result, cuda_to_gpu, folded_result, mean_table, over_calibration
+from experiments.verdicts.statistics import Estimate, estimated_mean, widened
 from rlscope.analysis.correction import AppliedCorrection, Bounds, Cost
 from rlscope.calibration.calibration import Calibration, Environment, cache_path, save, this_environment
 from rlscope.model import Category

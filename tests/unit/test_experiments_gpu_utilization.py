@@ -9,15 +9,15 @@ from pathlib import Path
 import pandas
 import pytest
 
-from experiments import case_study
-from experiments.case_study import WORKLOADS, CaseStudy
-from experiments.claims import HOLDS, NOT_TESTABLE, UNDECIDED, load_claims
-from experiments.execute import Execution, command_of, describe
 from experiments.gpu_utilization import run as study
-from experiments.kept import THIS_MACHINE, kept_results
-from experiments.recording import Recorded, StudyRun
+from experiments.harness import case_study
+from experiments.harness.case_study import WORKLOADS, CaseStudy
+from experiments.harness.execute import Execution, command_of, describe
+from experiments.harness.progress import Recorded, StudyRun
 from experiments.utilization_metrics import metrics_of, percent_table
 from experiments.utilization_results import COLUMNS, Results, counters_of, load, points_of
+from experiments.verdicts.claims import HOLDS, NOT_TESTABLE, UNDECIDED, load_claims
+from experiments.verdicts.other_machines import THIS_MACHINE, kept_results
 from experiments.workloads.tiny_kernels import drive, points
 from rlscope.build import built_from
 from rlscope.errors import IncompleteTraceError, UsageError

@@ -7,12 +7,12 @@ import numpy
 import pytest
 
 from experiments import overhead as overhead_module
-from experiments.case_study import CaseStudy, read_toml
-from experiments.claims import DIFFERS, HOLDS, NOT_TESTABLE, UNDECIDED, Verdict, load_claims
-from experiments.execute import command_of
+from experiments.harness.case_study import CaseStudy, read_toml
+from experiments.harness.execute import command_of
+from experiments.harness.progress import Workload
 from experiments.overhead import ON, RECORDED, Draws, Overhead, draws_of, sources_of
 from experiments.overhead_correction import run as study
-from experiments.recording import Workload
+from experiments.verdicts.claims import DIFFERS, HOLDS, NOT_TESTABLE, UNDECIDED, Verdict, load_claims
 from rlscope.analysis.correction import Bounds, Correction, Cost
 
 NO_COST = Bounds(0.0, 0.0, 0.0)

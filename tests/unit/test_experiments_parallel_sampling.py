@@ -10,19 +10,20 @@ import pandas
 import pytest
 from executed_runs import leave_run
 
-from experiments import case_study, sampling_model
-from experiments.case_study import CaseStudy
-from experiments.claims import HOLDS, NOT_TESTABLE, load_claims, measured_text
-from experiments.corrected import CORRECTED
-from experiments.execute import Execution, command_of
+from experiments import sampling_model
+from experiments.harness import case_study
+from experiments.harness.case_study import CaseStudy
+from experiments.harness.execute import Execution, command_of
+from experiments.harness.progress import Recorded, StudyRun
 from experiments.lock_step import PRESETS
 from experiments.parallel_sampling import run as study
-from experiments.recording import Recorded, StudyRun
 from experiments.sampling_diagnostic import parts_ms, parts_table
 from experiments.sampling_metrics import comparison_table, measured_hours, metrics_of
 from experiments.sampling_model import BATCHED, LOCK_STEP, common_metrics, model_hours, preset_metrics
 from experiments.sampling_results import Sampled, options_of
-from experiments.statistics import exact
+from experiments.verdicts.claims import HOLDS, NOT_TESTABLE, load_claims, measured_text
+from experiments.verdicts.corrected import CORRECTED
+from experiments.verdicts.statistics import exact
 from rlscope.trace.writer import TraceWriter
 
 CLAIMS = load_claims(study.HERE / "claims.toml")

@@ -8,16 +8,16 @@ import pandas
 import pytest
 from executed_runs import leave_run
 
-from experiments import case_study
-from experiments.case_study import CaseStudy, read_toml
-from experiments.claims import DIFFERS, HOLDS, NOT_TESTABLE, load_claims
-from experiments.execute import Execution, command_of
-from experiments.kept import THIS_MACHINE, kept_results, verdicts_of
-from experiments.printed import figures_in
-from experiments.recording import Recorded, StudyRun
+from experiments.harness import case_study
+from experiments.harness.case_study import CaseStudy, read_toml
+from experiments.harness.execute import Execution, command_of
+from experiments.harness.progress import Recorded, StudyRun
+from experiments.harness.workload_output import figures_in
 from experiments.scale_up import run as study
 from experiments.self_play_metrics import busy_table, metrics_of
 from experiments.self_play_results import KEY, RUN_COLUMNS, Results, Tables, load, tables_of
+from experiments.verdicts.claims import DIFFERS, HOLDS, NOT_TESTABLE, load_claims
+from experiments.verdicts.other_machines import THIS_MACHINE, kept_results, verdicts_of
 from rlscope.build import built_from
 from rlscope.errors import IncompleteTraceError, UsageError
 from rlscope.model import Category

@@ -9,16 +9,17 @@ from typing import Any
 import pandas
 import pytest
 
-from experiments import CHECKOUT, environments, recording
+from experiments import CHECKOUT
 from experiments.algorithm_choice import run as algorithm_choice
-from experiments.case_study import BUDGETS, WORKLOADS, CaseStudy, read_toml
-from experiments.claims import load_claims
-from experiments.execute import Execution, Run, RunFailedError
-from experiments.intervals import caption_of, readable
-from experiments.recording import Workload
-from experiments.results import Result, add_advice, add_advice_on, mean_table, mean_transitions
+from experiments.harness import interpreters, progress
+from experiments.harness.case_study import BUDGETS, WORKLOADS, CaseStudy, read_toml
+from experiments.harness.execute import Execution, Run, RunFailedError
+from experiments.harness.progress import Workload
 from experiments.RL_framework_comparison import run as framework_comparison
 from experiments.simulator_choice import run as simulator_choice
+from experiments.verdicts.claims import load_claims
+from experiments.verdicts.intervals import caption_of, readable
+from experiments.verdicts.results import Result, add_advice, add_advice_on, mean_table, mean_transitions
 from rlscope.analysis.correction import AppliedCorrection, Corrected
 from rlscope.errors import IncompleteTraceError
 from rlscope.model import Category
@@ -191,9 +192,9 @@ def test_metrics_that_need_a_gpu() -> None:
 
 def test_an_environment_whose_package_is_missing_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     study = CaseStudy(CHECKOUT / "experiments" / "algorithm_choice", "smoke", tmp_path)
-    has = environments.has_package
+    has = interpreters.has_package
     monkeypatch.setattr(
-        environments, "has_package", lambda python, package: "pybullet" not in package and has(python, package)
+        interpreters, "has_package", lambda python, package: "pybullet" not in package and has(python, package)
     )
     assert [entry["id"] for entry in study.environments] == ["Walker2d-v5"]
     assert study.left_out == ["Walker2DBulletEnv-v0 is left out: the package pybullet_envs_gymnasium is not installed."]
@@ -204,7 +205,7 @@ def framework_study(output: Path, budget: str = "quick") -> CaseStudy:
 
 
 def test_a_framework_that_is_missing_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(environments, "has_package", lambda python, package: package != "tf_agents")
+    monkeypatch.setattr(interpreters, "has_package", lambda python, package: package != "tf_agents")
     study = framework_study(tmp_path)
     assert {run.workload.name.split("_")[0] for run in study.runs()} == {"pytorch", "jax", "host", "callbacks"}
     assert len(study.left_out) == 3
@@ -228,14 +229,14 @@ def test_a_framework_that_is_missing_is_left_out(tmp_path: Path, monkeypatch: py
 def test_mujoco_takes_the_place_of_pybullet(
     is_there: bool, walker: str, left_out: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(environments, "has_package", lambda python, package: is_there or "pybullet" not in package)
+    monkeypatch.setattr(interpreters, "has_package", lambda python, package: is_there or "pybullet" not in package)
     study = framework_study(tmp_path)
     assert [(entry["name"], entry["id"]) for entry in study.environments] == [("TD3", walker), ("DDPG", walker)]
     assert study.left_out == left_out
 
 
 def test_a_workload_may_be_of_one_environment_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(environments, "has_package", lambda python, package: True)
+    monkeypatch.setattr(interpreters, "has_package", lambda python, package: True)
     places = {(run.workload.name, run.workload.environment) for run in framework_study(tmp_path).runs()}
     assert {place for place in places if place[0] in ("host_adam", "callbacks_100")} == {
         ("host_adam", "DDPG"),
@@ -244,7 +245,7 @@ def test_a_workload_may_be_of_one_environment_only(tmp_path: Path, monkeypatch: 
 
 
 def test_a_workload_goes_on_after_the_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(environments, "has_package", lambda python, package: True)
+    monkeypatch.setattr(interpreters, "has_package", lambda python, package: True)
     runs = {run.run.name: run.run for run in framework_study(tmp_path, "paper").runs()}
     arguments = runs["TD3/jax_jit/repetition_0"].arguments
     assert arguments[arguments.index("--stop-after") + 1] == str((11 + 5 + 2) * 1000)
@@ -262,7 +263,7 @@ def test_a_run_that_fails_is_told_and_the_rest_goes_on(tmp_path: Path, monkeypat
             raise RunFailedError(f"run {run.name} exited with status 1")
         return Execution(run, directory / "trace", 1.0, was_complete=False)
 
-    monkeypatch.setattr(recording, "execute", execute)
+    monkeypatch.setattr(progress, "execute", execute)
     runs = study.runs()
     executed, failures = study.record(runs)
     environments_tried = {run.workload.environment for run in runs}
@@ -470,7 +471,7 @@ def ppo_settings(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]:
 def test_a_simulators_iterations_are_its_rollouts(
     budget: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ppo_settings: Callable[[str], Any]
 ) -> None:
-    monkeypatch.setattr(environments, "has_package", lambda python, package: True)
+    monkeypatch.setattr(interpreters, "has_package", lambda python, package: True)
     study = simulator_study(tmp_path, budget)
     runs = {run.workload.name: run.run for run in study.runs()}
     assert set(runs) == {entry["name"] for entry in study.matrix["workload"]}
@@ -484,7 +485,7 @@ def test_a_simulators_iterations_are_its_rollouts(
 
 
 def test_a_simulator_has_an_id_and_a_length_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(environments, "has_package", lambda python, package: True)
+    monkeypatch.setattr(interpreters, "has_package", lambda python, package: True)
     given = {
         run.workload.name: dict(zip(run.run.arguments[::2], run.run.arguments[1::2], strict=True))
         for run in simulator_study(tmp_path).runs()
@@ -514,7 +515,7 @@ def test_rollouts_of_other_algorithms_have_no_length(
 
 
 def test_a_simulator_that_is_missing_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(environments, "has_package", lambda python, package: package not in ("PyFlyt", "cv2"))
+    monkeypatch.setattr(interpreters, "has_package", lambda python, package: package not in ("PyFlyt", "cv2"))
     assert simulator_study(tmp_path).left_out == [
         f"{simulator} is left out: {package} is not in .venvs/pytorch, which `scripts/install_experiments` makes."
         for simulator, package in (("PyFlyt drone (stand-in)", "PyFlyt"), ("Pong", "cv2"))

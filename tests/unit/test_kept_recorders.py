@@ -5,7 +5,7 @@ import warnings
 from pathlib import Path
 
 from experiments import CHECKOUT
-from experiments.kept_recorders import recorders_of_kept
+from experiments.verdicts.kept_recorders import recorders_of_kept
 from rlscope.build import built_from
 
 

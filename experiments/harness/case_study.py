@@ -11,15 +11,16 @@ import pandas
 import tomllib
 from matplotlib.figure import Figure
 
-from experiments.environments import how_to_install, python_of
-from experiments.execute import Execution, Run
-from experiments.recording import Recorded, StudyRun, Workload, record_in_turn
+from experiments import CHECKOUT
+from experiments.harness.execute import Execution, Run
+from experiments.harness.interpreters import how_to_install, python_of
+from experiments.harness.progress import Recorded, StudyRun, Workload, record_in_turn
 from rlscope.errors import UsageError
 from rlscope.plots.page import FIGURE_FORMATS
 from rlscope.plots.style import save_figure
 from rlscope.plots.tables import write_csv
 
-WORKLOADS = Path(__file__).parent / "workloads"
+WORKLOADS = CHECKOUT / "experiments" / "workloads"
 # smoke: does it run at all; quick: verdicts are provisional; paper: the published schedule.
 BUDGETS = ("smoke", "quick", "paper")
 

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from experiments import CHECKOUT
-from experiments.kept import MACHINE
-from experiments.kept_verdicts import MEASURED
-from experiments.provenance import of_another_recorder
+from experiments.harness.provenance import of_another_recorder
+from experiments.verdicts.kept_verdicts import MEASURED
+from experiments.verdicts.other_machines import MACHINE
 
 #: In the checkout: folders of machines, and of the studies' verdicts.
 KEPT = ("tests/gpu/results", f"experiments/*/{MEASURED}")

@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from experiments import CHECKOUT
-from experiments.execute import Execution, RunFailedError, execute
-from experiments.leash import SECONDS_TO_END_IN
-from experiments.lock import LOCK
-from experiments.recording import Progress, Recorded, StudyRun
-from experiments.slots import cores_needed, cores_of_machine, make_slots
+from experiments.harness.execute import Execution, RunFailedError, execute
+from experiments.harness.lock import LOCK
+from experiments.harness.progress import Progress, Recorded, StudyRun
+from experiments.harness.slots import cores_needed, cores_of_machine, make_slots
+from experiments.harness.supervisor import SECONDS_TO_END_IN
 from rlscope.errors import RLScopeError, UsageError
 
 #: Of the order of runs, so that it is the same each time: a machine that gets slower slows all workloads alike.

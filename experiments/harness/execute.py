@@ -18,9 +18,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from experiments.environments import built_from_of, version_of
-from experiments.machine import machine
-from experiments.sources import hash_of_sources
+from experiments.harness.interpreters import built_from_of, version_of
+from experiments.harness.machine import machine
+from experiments.harness.sources import hash_of_sources
 from rlscope.errors import RLScopeError, UsageError
 
 # Nothing else is taken over from the caller's environment: a run is the same in every shell.
@@ -38,7 +38,7 @@ LOG_TAIL_LINES = 20
 ATTEMPTS = 2
 #: With less, a recorder may find no room for its next chunk, which costs the rest of the trace.
 BYTES_NEEDED = 32 << 20
-LEASH = Path(__file__).with_name("leash.py")
+SUPERVISOR = Path(__file__).with_name("supervisor.py")
 
 
 class RunFailedError(RLScopeError):
@@ -293,7 +293,7 @@ def run_limited(
 ) -> int:
     """Run the command and everything that it starts, for a limited time. Returns its exit status."""
     process = subprocess.Popen(
-        [sys.executable, "-I", str(LEASH), ",".join(map(str, cores)), *command],
+        [sys.executable, "-I", str(SUPERVISOR), ",".join(map(str, cores)), *command],
         env=environment,
         cwd=directory,
         stdin=subprocess.PIPE,
@@ -311,7 +311,7 @@ def run_limited(
 
 
 def release(process: subprocess.Popen[bytes]) -> int:
-    """Let the leash end the command and its children. Returns its exit status."""
+    """Let the supervisor end the command and its children, and return its exit status."""
     assert process.stdin
     process.stdin.close()
     return process.wait()

@@ -1,6 +1,6 @@
 """Run a command that ends with its caller: once standard input closes, all that the command has started is ended.
 
-python -I leash.py CORES COMMAND…    CORES: numbers with commas between them, "" for all
+python -I supervisor.py CORES COMMAND…    CORES: numbers with commas between them, "" for all
 
 The caller holds the other end of a pipe, which the kernel closes however the caller ends. Nothing is left behind
 either when the command ends by itself. A run that went on after its caller would disturb the next one.

@@ -11,7 +11,7 @@ from typing import Any
 import pandas
 
 from experiments import CHECKOUT
-from experiments.execute import Execution, read_manifest
+from experiments.harness.execute import Execution, read_manifest
 from rlscope.build import built_from, recorder_text
 
 

@@ -2,7 +2,7 @@
 
 import pandas
 
-from experiments.statistics import FEWEST
+from experiments.verdicts.statistics import FEWEST
 
 ENDS = ("_low", "_high", "_low_s", "_high_s")
 

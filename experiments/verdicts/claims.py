@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pandas
 
-from experiments.case_study import read_toml
-from experiments.corrected import CORRECTED, Uncorrected
-from experiments.provenance import Provenance, provenance_table
-from experiments.statistics import Estimate
+from experiments.harness.case_study import read_toml
+from experiments.harness.provenance import Provenance, provenance_table
+from experiments.verdicts.corrected import CORRECTED, Uncorrected
+from experiments.verdicts.statistics import Estimate
 from rlscope.errors import UsageError
 from rlscope.plots.page import Page
 from rlscope.plots.tables import markdown

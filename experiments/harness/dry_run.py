@@ -3,9 +3,9 @@
 import shlex
 from collections.abc import Sequence
 
-from experiments.execute import command_of, environment_of
-from experiments.recording import Progress, StudyRun, minutes_text
-from experiments.slots import cores_text
+from experiments.harness.execute import command_of, environment_of
+from experiments.harness.progress import Progress, StudyRun, minutes_text
+from experiments.harness.slots import cores_text
 
 
 def print_runs(runs: Sequence[StudyRun], slots: Sequence[tuple[int, ...]], left_out: Sequence[str]) -> None:

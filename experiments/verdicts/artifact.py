@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from experiments import CHECKOUT
-from experiments.case_study import CaseStudy
-from experiments.claims import Verdict, judge, load_claims
-from experiments.kept import MACHINE
-from experiments.machine import machine
-from experiments.statistics import Estimate, count_of
+from experiments.harness.case_study import CaseStudy
+from experiments.harness.machine import machine
+from experiments.verdicts.claims import Verdict, judge, load_claims
+from experiments.verdicts.other_machines import MACHINE
+from experiments.verdicts.statistics import Estimate, count_of
 from rlscope.plots.page import FIGURE_FORMATS
 
 CLAIMS = Path(__file__).with_name("artifact_claims.toml")

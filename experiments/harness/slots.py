@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from experiments.recording import StudyRun
+from experiments.harness.progress import StudyRun
 
 CPUS = Path("/sys/devices/system/cpu")
 

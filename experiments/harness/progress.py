@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.status import Status
 
-from experiments.execute import DamagedManifestError, Execution, Run, RunFailedError, completed, execute
+from experiments.harness.execute import DamagedManifestError, Execution, Run, RunFailedError, completed, execute
 
 
 @dataclass(frozen=True)

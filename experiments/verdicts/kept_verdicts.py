@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from experiments.claims import DIFFERS, HOLDS, NOT_TESTABLE, Verdict, judge_one, measured_text
-from experiments.provenance import remark_on
-from experiments.statistics import Estimate
+from experiments.harness.provenance import remark_on
+from experiments.verdicts.claims import DIFFERS, HOLDS, NOT_TESTABLE, Verdict, judge_one, measured_text
+from experiments.verdicts.statistics import Estimate
 from rlscope.errors import UsageError
 
 #: In the folder of a study: for each machine the claims.json that its runs have left, in a folder of its own.

@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 
 import pandas
 
-from experiments.case_study import CaseStudy
-from experiments.claims import Claim, Verdict, add_claims, judge, load_claims
-from experiments.provenance import Provenance, of_another_recorder, packages_text, remark_on
-from experiments.statistics import Estimate
+from experiments.harness.case_study import CaseStudy
+from experiments.harness.provenance import Provenance, of_another_recorder, packages_text, remark_on
+from experiments.verdicts.claims import Claim, Verdict, add_claims, judge, load_claims
+from experiments.verdicts.statistics import Estimate
 from rlscope.errors import UsageError
 from rlscope.plots.page import Page
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pandas
 
-from experiments.case_study import CaseStudy
-from experiments.corrected import analyzed, corrected_text
-from experiments.execute import Execution
-from experiments.recording import StudyRun, Workload
-from experiments.statistics import Estimate, estimated_mean, widened
+from experiments.harness.case_study import CaseStudy
+from experiments.harness.execute import Execution
+from experiments.harness.progress import StudyRun, Workload
+from experiments.verdicts.corrected import analyzed, corrected_text
+from experiments.verdicts.statistics import Estimate, estimated_mean, widened
 from rlscope.analysis.advice import advise
 from rlscope.analysis.breakdown import CORRECTED as CORRECTED_TIMES
 from rlscope.analysis.correction import AppliedCorrection, Corrected
