@@ -10,7 +10,6 @@ sys.path.append(str(Path(__file__).resolve().parent.parent))
 from experiments.algorithm_choice import run as algorithm_choice
 from experiments.command_line import ARTIFACTS, Outcome, exit_status, make_parser, run_study
 from experiments.data_collection import run as data_collection
-from experiments.first_calibration import calibrate_first
 from experiments.gpu_utilization import run as gpu_utilization
 from experiments.harness.case_study import CaseStudy
 from experiments.harness.dry_run import print_runs
@@ -20,6 +19,7 @@ from experiments.harness.provenance import provenance, provenance_table
 from experiments.harness.ray_scheduler import import_ray, record_on_ray, shuffled
 from experiments.harness.slots import cores_needed, cores_of_machine, make_slots
 from experiments.overhead_correction import run as overhead_correction
+from experiments.overhead_correction.first_calibration import calibrate_first
 from experiments.parallel_sampling import run as parallel_sampling
 from experiments.RL_framework_comparison import run as framework_comparison
 from experiments.scale_up import run as scale_up

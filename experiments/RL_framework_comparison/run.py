@@ -12,8 +12,8 @@ from scipy import stats
 
 from experiments import CHECKOUT
 from experiments.command_line import Outcome, command_line
-from experiments.framework_results import Results, load
 from experiments.harness.case_study import CaseStudy, hardware, read_toml
+from experiments.RL_framework_comparison.measurements import Results, load
 from experiments.verdicts.claims import add_claims, judge, load_claims
 from experiments.verdicts.corrected import add_correction, uncorrected_of
 from experiments.verdicts.intervals import caption_of, readable

@@ -12,9 +12,12 @@ import pandas
 from matplotlib.figure import Figure
 
 from experiments import CHECKOUT
-from experiments.collection_metrics import metrics_of
-from experiments.collection_results import Results, load
-from experiments.collection_tables import (
+from experiments.command_line import Outcome, command_line
+from experiments.data_collection.layers import crossing_table, layers_of, share_table
+from experiments.data_collection.measurements import Results, load
+from experiments.data_collection.metrics import metrics_of
+from experiments.data_collection.speedups import speedup_table
+from experiments.data_collection.tables import (
     collection_table,
     copy_limit,
     distance_table,
@@ -22,14 +25,11 @@ from experiments.collection_tables import (
     simulation_table,
     simulators_table,
 )
-from experiments.command_line import Outcome, command_line
-from experiments.fusion import speedup_table
+from experiments.data_collection.throughput import left_out_table, read_rows
 from experiments.harness.case_study import CaseStudy, device
 from experiments.harness.execute import Execution
 from experiments.harness.progress import StudyRun
 from experiments.harness.provenance import provenance
-from experiments.layers import crossing_table, layers_of, share_table
-from experiments.throughput import left_out_table, read_rows
 from experiments.verdicts.corrected import add_correction, analyzed
 from experiments.verdicts.intervals import caption_of
 from experiments.verdicts.other_machines import draw_and_judge, kept_results, origin_of

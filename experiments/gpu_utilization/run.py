@@ -10,13 +10,13 @@ from pathlib import Path
 
 from experiments import CHECKOUT
 from experiments.command_line import Outcome, command_line
+from experiments.gpu_utilization.measurements import Results, load, points_of
+from experiments.gpu_utilization.metrics import metrics_of, percent_table
 from experiments.harness.case_study import CaseStudy, device
 from experiments.harness.execute import Execution
 from experiments.harness.machine import machine
 from experiments.harness.progress import StudyRun
 from experiments.harness.provenance import provenance
-from experiments.utilization_metrics import metrics_of, percent_table
-from experiments.utilization_results import Results, load, points_of
 from experiments.verdicts.other_machines import draw_and_judge, kept_results, origin_of
 from experiments.verdicts.results import executed_of
 from experiments.verdicts.statistics import Estimate

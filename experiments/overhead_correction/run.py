@@ -17,7 +17,16 @@ from experiments.command_line import Outcome, command_line
 from experiments.harness.case_study import WORKLOADS, CaseStudy, hardware
 from experiments.harness.execute import Run, environment_of
 from experiments.harness.progress import Workload
-from experiments.overhead import AMPLIFIED, ON, SOURCES, Draws, Overhead, draws_of, estimate_of, overhead_of
+from experiments.overhead_correction.measurements import (
+    AMPLIFIED,
+    ON,
+    SOURCES,
+    Draws,
+    Overhead,
+    draws_of,
+    estimate_of,
+    overhead_of,
+)
 from experiments.verdicts.claims import (
     HOLDS,
     NOT_TESTABLE,

@@ -11,10 +11,11 @@ import pandas
 
 from experiments.command_line import Outcome, command_line
 from experiments.harness.case_study import CaseStudy, hardware
-from experiments.lock_step import PRESETS
-from experiments.sampling_diagnostic import parts_table
-from experiments.sampling_metrics import comparison_table, measured_hours, metrics_of
-from experiments.sampling_model import (
+from experiments.parallel_sampling.diagnostic import parts_table
+from experiments.parallel_sampling.lock_step import PRESETS
+from experiments.parallel_sampling.measurements import TIMED, Sampled, sampled_runs
+from experiments.parallel_sampling.metrics import comparison_table, measured_hours, metrics_of
+from experiments.parallel_sampling.model import (
     SOURCES,
     common_metrics,
     grids_table,
@@ -22,7 +23,6 @@ from experiments.sampling_model import (
     preset_metrics,
     published_hours,
 )
-from experiments.sampling_results import TIMED, Sampled, sampled_runs
 from experiments.verdicts.claims import Verdict, add_claims, judge, load_claims
 from experiments.verdicts.corrected import Uncorrected, add_correction, analyzed, uncorrected_of
 from experiments.verdicts.intervals import caption_of, readable

@@ -13,8 +13,8 @@ from experiments.harness.case_study import CaseStudy, device, read_toml
 from experiments.harness.execute import Execution
 from experiments.harness.progress import StudyRun
 from experiments.harness.provenance import provenance
-from experiments.self_play_metrics import busy_table, metrics_of
-from experiments.self_play_results import KEY, Results, Tables, load, tables_of
+from experiments.scale_up.measurements import KEY, Results, Tables, load, tables_of
+from experiments.scale_up.metrics import busy_table, metrics_of
 from experiments.verdicts.corrected import add_what_stays, analyzed
 from experiments.verdicts.other_machines import draw_and_judge, kept_results, origin_of
 from experiments.verdicts.results import add_advice_on, executed_of

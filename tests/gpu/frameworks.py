@@ -15,11 +15,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from experiments.framework_results import KEPT_FIELDS, Results, file_of
 from experiments.harness.case_study import WORKLOADS
 from experiments.harness.execute import versions
 from experiments.harness.interpreters import built_from_of
 from experiments.harness.machine import machine
+from experiments.RL_framework_comparison.measurements import KEPT_FIELDS, Results, file_of
 from experiments.RL_framework_comparison.run import HERE, read_toml
 
 STACKS = ("pytorch_eager", "pytorch_compiled", "jax_jit", "jax_loop")

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from experiments import CHECKOUT
-from experiments.first_calibration import calibrate_first
-from experiments.framework_results import load
 from experiments.harness.case_study import CaseStudy
 from experiments.harness.progress import StudyRun, Workload
+from experiments.overhead_correction.first_calibration import calibrate_first
 from experiments.RL_framework_comparison import run as framework_comparison
+from experiments.RL_framework_comparison.measurements import load
 from experiments.verdicts.claims import HOLDS, IN_CUDA, NOT_TESTABLE, UNCORRECTED, UNDECIDED, Claim, judge, load_claims
 from experiments.verdicts.corrected import CORRECTED, Uncorrected, add_correction, analyzed, uncorrected_of
 from experiments.verdicts.results import Result, cuda_to_gpu, folded_result, mean_table, over_calibration

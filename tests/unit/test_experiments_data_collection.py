@@ -13,19 +13,27 @@ import pandas
 import pytest
 from executed_runs import leave_run
 
-from experiments.collection_metrics import metrics_of
-from experiments.collection_results import Results, load
-from experiments.collection_tables import collection_table, distance_table, simulation_table, simulators_table
 from experiments.data_collection import run as study
-from experiments.device_limits import FLOATING_POINT_OPERATIONS, TANHS, inference_limits
-from experiments.fusion import speedup_table
+from experiments.data_collection.device_limits import FLOATING_POINT_OPERATIONS, TANHS, inference_limits
+from experiments.data_collection.layers import CROSSING_COLUMNS, LAYER_COLUMNS, OPERATION, crossing_table, share_table
+from experiments.data_collection.measurements import Results, load
+from experiments.data_collection.metrics import metrics_of
+from experiments.data_collection.speedups import speedup_table
+from experiments.data_collection.tables import collection_table, distance_table, simulation_table, simulators_table
+from experiments.data_collection.throughput import (
+    COLLECT,
+    SIMULATE,
+    Series,
+    left_out_table,
+    plateau,
+    read_rows,
+    throughputs_of,
+)
 from experiments.harness import case_study
 from experiments.harness.case_study import CaseStudy, read_toml
 from experiments.harness.execute import Execution, command_of
 from experiments.harness.progress import Recorded, StudyRun
 from experiments.harness.provenance import Provenance
-from experiments.layers import CROSSING_COLUMNS, LAYER_COLUMNS, OPERATION, crossing_table, share_table
-from experiments.throughput import COLLECT, SIMULATE, Series, left_out_table, plateau, read_rows, throughputs_of
 from experiments.verdicts.claims import DIFFERS, HOLDS, NOT_TESTABLE, Verdict, load_claims
 from experiments.verdicts.other_machines import THIS_MACHINE, kept_results, origin_of, verdicts_of
 from rlscope.build import built_from

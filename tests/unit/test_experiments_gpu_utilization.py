@@ -10,12 +10,12 @@ import pandas
 import pytest
 
 from experiments.gpu_utilization import run as study
+from experiments.gpu_utilization.measurements import COLUMNS, Results, counters_of, load, points_of
+from experiments.gpu_utilization.metrics import metrics_of, percent_table
 from experiments.harness import case_study
 from experiments.harness.case_study import WORKLOADS, CaseStudy
 from experiments.harness.execute import Execution, command_of, describe
 from experiments.harness.progress import Recorded, StudyRun
-from experiments.utilization_metrics import metrics_of, percent_table
-from experiments.utilization_results import COLUMNS, Results, counters_of, load, points_of
 from experiments.verdicts.claims import HOLDS, NOT_TESTABLE, UNDECIDED, load_claims
 from experiments.verdicts.other_machines import THIS_MACHINE, kept_results
 from experiments.workloads.tiny_kernels import drive, points

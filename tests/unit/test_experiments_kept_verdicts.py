@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from experiments import CHECKOUT
-from experiments.collection_results import load
 from experiments.command_line import Outcome, command_line, exit_status
 from experiments.data_collection import run as data_collection
+from experiments.data_collection.measurements import load
 from experiments.harness.case_study import CaseStudy
 from experiments.harness.provenance import Provenance
 from experiments.verdicts.claims import DIFFERS, HOLDS, NOT_TESTABLE, Claim, Verdict, judge, load_claims, write_claims

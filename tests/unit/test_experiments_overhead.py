@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy
 import pytest
 
-from experiments import overhead as overhead_module
 from experiments.harness.case_study import CaseStudy, read_toml
 from experiments.harness.execute import command_of
 from experiments.harness.progress import Workload
-from experiments.overhead import ON, RECORDED, Draws, Overhead, draws_of, sources_of
+from experiments.overhead_correction import measurements
 from experiments.overhead_correction import run as study
+from experiments.overhead_correction.measurements import ON, RECORDED, Draws, Overhead, draws_of, sources_of
 from experiments.verdicts.claims import DIFFERS, HOLDS, NOT_TESTABLE, UNDECIDED, Verdict, load_claims
 from rlscope.analysis.correction import Bounds, Correction, Cost
 
@@ -145,7 +145,7 @@ def test_repetitions_that_differ_make_the_interval_wider() -> None:
 
 @pytest.mark.parametrize("number", [3, 5, 10])
 def test_intervals_of_runs_hold_what_they_state(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(overhead_module, "RESAMPLES", 300)
+    monkeypatch.setattr(measurements, "RESAMPLES", 300)
     generator, covered = numpy.random.default_rng(number), 0
     for _ in range(200):
         added_s = generator.normal(0.04, 0.01, number)

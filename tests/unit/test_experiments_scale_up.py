@@ -14,8 +14,8 @@ from experiments.harness.execute import Execution, command_of
 from experiments.harness.progress import Recorded, StudyRun
 from experiments.harness.workload_output import figures_in
 from experiments.scale_up import run as study
-from experiments.self_play_metrics import busy_table, metrics_of
-from experiments.self_play_results import KEY, RUN_COLUMNS, Results, Tables, load, tables_of
+from experiments.scale_up.measurements import KEY, RUN_COLUMNS, Results, Tables, load, tables_of
+from experiments.scale_up.metrics import busy_table, metrics_of
 from experiments.verdicts.claims import DIFFERS, HOLDS, NOT_TESTABLE, load_claims
 from experiments.verdicts.other_machines import THIS_MACHINE, kept_results, verdicts_of
 from rlscope.build import built_from

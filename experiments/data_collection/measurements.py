@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas
 
-from experiments.throughput import Throughputs, read_rows, throughputs_of, write_rows
+from experiments.data_collection.throughput import Throughputs, read_rows, throughputs_of, write_rows
 from experiments.verdicts import other_machines
 from experiments.verdicts.other_machines import Measured
 from rlscope.plots.tables import write_csv
@@ -22,7 +22,7 @@ class Results(Measured):
 
     Attributes:
         rows: as the measuring command writes them.
-        layers: as from `experiments.layers.layers_of`.
+        layers: as from `experiments.data_collection.layers.layers_of`.
         crossings: likewise.
     """
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pandas
 
-from experiments.throughput import SIMULATE, Series, Throughputs
+from experiments.data_collection.throughput import SIMULATE, Series, Throughputs
 from experiments.verdicts.statistics import TIMINGS, Estimate, estimated
 
 FUSED_STEPS = 1000

@@ -7,7 +7,14 @@ from statistics import fmean
 import numpy
 import pandas
 
-from experiments.lock_step import BATCHED_INFERENCE_S, PRESETS, Sampling, Simulated, grid_mean_s, simulate
+from experiments.parallel_sampling.lock_step import (
+    BATCHED_INFERENCE_S,
+    PRESETS,
+    Sampling,
+    Simulated,
+    grid_mean_s,
+    simulate,
+)
 from experiments.verdicts.statistics import Estimate, estimated_mean, exact
 
 #: Of the talk's training, and what an iteration of it simulates.

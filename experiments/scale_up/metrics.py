@@ -5,7 +5,7 @@ from collections import defaultdict
 import numpy
 import pandas
 
-from experiments.self_play_results import Tables
+from experiments.scale_up.measurements import Tables
 from experiments.verdicts.statistics import Estimate, estimated, estimated_mean
 from rlscope.model import NO_PHASE
 

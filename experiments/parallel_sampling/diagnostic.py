@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import pandas
 
-from experiments.sampling_results import Sampled
+from experiments.parallel_sampling.measurements import Sampled
 from rlscope.model import Category
 from rlscope.plots.folding import CORRECTED, drawn_times
 

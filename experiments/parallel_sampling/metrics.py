@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy
 import pandas
 
-from experiments.lock_step import PRESETS
-from experiments.sampling_model import BATCHED, LOCK_STEP, TIMESTEPS, hours_row
-from experiments.sampling_results import TIMED, Sampled
+from experiments.parallel_sampling.lock_step import PRESETS
+from experiments.parallel_sampling.measurements import TIMED, Sampled
+from experiments.parallel_sampling.model import BATCHED, LOCK_STEP, TIMESTEPS, hours_row
 from experiments.verdicts.statistics import ITERATIONS, RUNS, Estimate, estimated, estimated_mean
 
 TALK = PRESETS["talk"]
@@ -138,7 +138,7 @@ def sampling_hours(run: Sampled) -> list[float]:
 
 
 def measured_hours(sampled: Sequence[Sampled]) -> pandas.DataFrame:
-    """Hours of training at the measured rates, in the columns of `experiments.sampling_model.model_hours`."""
+    """Hours of training at the measured rates, in the columns of `experiments.parallel_sampling.model.model_hours`."""
     runs = by_name(sampled)
     shown = {"subproc": LOCK_STEP, "batched": BATCHED}
     rows = [

@@ -11,7 +11,7 @@ import numpy
 from experiments.harness.execute import LOG, Execution, Run
 from experiments.harness.progress import StudyRun
 from experiments.harness.workload_output import figures_in
-from experiments.lock_step import Resets, Sampling, Simulated, replay
+from experiments.parallel_sampling.lock_step import Resets, Sampling, Simulated, replay
 from experiments.workloads.timed_environment import Timing, draw_resets
 
 TIMED = "timed"

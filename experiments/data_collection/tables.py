@@ -4,10 +4,18 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pandas
 
-from experiments.collection_results import Results
-from experiments.device_limits import inference_limits
-from experiments.fusion import ACCURATE, FUSED_STEPS
-from experiments.throughput import CARTPOLE, COLLECT, COPY, SIMULATE, Series, Throughputs, throughput_table
+from experiments.data_collection.device_limits import inference_limits
+from experiments.data_collection.measurements import Results
+from experiments.data_collection.speedups import ACCURATE, FUSED_STEPS
+from experiments.data_collection.throughput import (
+    CARTPOLE,
+    COLLECT,
+    COPY,
+    SIMULATE,
+    Series,
+    Throughputs,
+    throughput_table,
+)
 
 #: From the loop in Python to the fused kernel.
 IMPLEMENTATIONS = ("Gymnasium", "C++ threads", "PyTorch", "PyTorch compiled", "CUDA graph", "XLA", "CUDA")

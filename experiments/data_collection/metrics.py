@@ -10,9 +10,9 @@ from itertools import pairwise
 import numpy
 import pandas
 
-from experiments.fusion import ACCURATE, FUSED_STEPS, complexity_metrics, spread
-from experiments.layers import shares
-from experiments.throughput import CARTPOLE, COLLECT, COPY, SIMULATE, Line, Series, Throughputs, plateau
+from experiments.data_collection.layers import shares
+from experiments.data_collection.speedups import ACCURATE, FUSED_STEPS, complexity_metrics, spread
+from experiments.data_collection.throughput import CARTPOLE, COLLECT, COPY, SIMULATE, Line, Series, Throughputs, plateau
 from experiments.verdicts.statistics import TIMINGS, Estimate, estimated, estimated_mean
 from rlscope.model import Category, Resource
 
