@@ -13,7 +13,9 @@ from matplotlib.figure import Figure
 
 from experiments import CHECKOUT
 from experiments.command_line import Outcome, command_line
+from experiments.data_collection.complexity_figure import complexity_figure
 from experiments.data_collection.layers import crossing_table, layers_of, share_table
+from experiments.data_collection.layers_figures import crossings_figure, layers_figure
 from experiments.data_collection.measurements import Results, load
 from experiments.data_collection.metrics import metrics_of
 from experiments.data_collection.speedups import speedup_table
@@ -26,6 +28,7 @@ from experiments.data_collection.tables import (
     simulators_table,
 )
 from experiments.data_collection.throughput import left_out_table, read_rows
+from experiments.data_collection.throughput_figure import throughput_figure
 from experiments.harness.case_study import CaseStudy, device
 from experiments.harness.execute import Execution
 from experiments.harness.progress import StudyRun
@@ -35,10 +38,7 @@ from experiments.verdicts.intervals import caption_of
 from experiments.verdicts.other_machines import draw_and_judge, kept_results, origin_of
 from experiments.verdicts.results import add_advice_on, executed_of
 from experiments.verdicts.statistics import Estimate
-from rlscope.plots.complexity import complexity_figure
-from rlscope.plots.layers import crossings_figure, layers_figure
 from rlscope.plots.page import Page
-from rlscope.plots.throughput import throughput_figure
 
 HERE = Path(__file__).parent
 #: What was measured on machines with a GPU, for those without: scripts/gpu_suite.sh makes it.

@@ -5,8 +5,8 @@ from collections import defaultdict
 import numpy
 import pandas
 
+from experiments.gpu_utilization.figures import LINES
 from experiments.verdicts.statistics import Estimate, estimated_mean
-from rlscope.plots.reported_utilization import LINES
 
 #: The device is reported as fully used from the first on, is idle for most of the time up to the second, and is used
 #: enough for what is reported, whole percents, to be compared from the third on; of 1.

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from experiments import CHECKOUT
 from experiments.command_line import Outcome, command_line
+from experiments.gpu_utilization.figures import reported_utilization_figure
 from experiments.gpu_utilization.measurements import Results, load, points_of
 from experiments.gpu_utilization.metrics import metrics_of, percent_table
 from experiments.harness.case_study import CaseStudy, device
@@ -21,7 +22,6 @@ from experiments.verdicts.other_machines import draw_and_judge, kept_results, or
 from experiments.verdicts.results import executed_of
 from experiments.verdicts.statistics import Estimate
 from rlscope.plots.page import Page
-from rlscope.plots.reported_utilization import reported_utilization_figure
 
 HERE = Path(__file__).parent
 #: What was measured on machines with a GPU, for those without: scripts/gpu_suite.sh makes it.

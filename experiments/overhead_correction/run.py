@@ -17,6 +17,7 @@ from experiments.command_line import Outcome, command_line
 from experiments.harness.case_study import WORKLOADS, CaseStudy, hardware
 from experiments.harness.execute import Run, environment_of
 from experiments.harness.progress import Workload
+from experiments.overhead_correction.figures import overhead_figure
 from experiments.overhead_correction.measurements import (
     AMPLIFIED,
     ON,
@@ -44,7 +45,6 @@ from experiments.verdicts.statistics import EVENTS, Estimate
 from rlscope.analysis.correction import Correction
 from rlscope.cli.correction import AUTO, chosen
 from rlscope.errors import UsageError
-from rlscope.plots.overhead import overhead_figure
 from rlscope.plots.page import Page
 from rlscope.trace.reader import Trace, open_trace
 

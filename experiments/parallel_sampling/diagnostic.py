@@ -18,7 +18,7 @@ GROUPS = {"timed": "Timed environments", "real": "A drone"}
 
 
 def parts_ms(breakdown: pandas.DataFrame, sampled: Sampled) -> dict[str, float]:
-    """Milliseconds of the parts of a vector step, by their names in `rlscope.plots.sampling`; they sum to the whole.
+    """Milliseconds of the parts of a vector step, by their names in PART_LOOKS of `figures.py`; they sum to the whole.
 
     There are none where no process was seen to ask the policy.
 

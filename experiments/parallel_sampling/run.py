@@ -12,6 +12,7 @@ import pandas
 from experiments.command_line import Outcome, command_line
 from experiments.harness.case_study import CaseStudy, hardware
 from experiments.parallel_sampling.diagnostic import parts_table
+from experiments.parallel_sampling.figures import sampling_diagnostic_figure, train_time_figure
 from experiments.parallel_sampling.lock_step import PRESETS
 from experiments.parallel_sampling.measurements import TIMED, Sampled, sampled_runs
 from experiments.parallel_sampling.metrics import comparison_table, measured_hours, metrics_of
@@ -23,14 +24,13 @@ from experiments.parallel_sampling.model import (
     preset_metrics,
     published_hours,
 )
+from experiments.parallel_sampling.step_grids import step_grids_figure
 from experiments.verdicts.claims import Verdict, add_claims, judge, load_claims
 from experiments.verdicts.corrected import Uncorrected, add_correction, analyzed, uncorrected_of
 from experiments.verdicts.intervals import caption_of, readable
 from experiments.verdicts.results import add_advice_on, executed_of
 from experiments.verdicts.statistics import Estimate
 from rlscope.plots.page import Page
-from rlscope.plots.sampling import sampling_diagnostic_figure, train_time_figure
-from rlscope.plots.step_grids import step_grids_figure
 
 HERE = Path(__file__).parent
 #: The subjects of claims: the model, by its presets where these matter, and what was measured.

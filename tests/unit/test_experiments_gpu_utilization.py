@@ -10,6 +10,7 @@ import pandas
 import pytest
 
 from experiments.gpu_utilization import run as study
+from experiments.gpu_utilization.figures import LOWEST_PERCENT, duration_text, reported_utilization_figure
 from experiments.gpu_utilization.measurements import COLUMNS, Results, counters_of, load, points_of
 from experiments.gpu_utilization.metrics import metrics_of, percent_table
 from experiments.harness import case_study
@@ -22,7 +23,6 @@ from experiments.workloads.tiny_kernels import drive, points
 from rlscope.build import built_from
 from rlscope.errors import IncompleteTraceError, UsageError
 from rlscope.model import DeviceWork
-from rlscope.plots.reported_utilization import LOWEST_PERCENT, duration_text, reported_utilization_figure
 from rlscope.trace.utilization_file import HEADER, UTILIZATION_NAME
 from rlscope.trace.writer import TraceWriter
 
