@@ -10,14 +10,13 @@ from statistics import geometric_mean
 
 from scipy import stats
 
-from experiments import CHECKOUT
 from experiments.command_line import Outcome, command_line
 from experiments.harness.case_study import CaseStudy, hardware, read_toml
 from experiments.RL_framework_comparison.measurements import Results, load
 from experiments.verdicts.claims import add_claims, judge, load_claims
 from experiments.verdicts.corrected import add_correction, uncorrected_of
 from experiments.verdicts.intervals import caption_of, readable
-from experiments.verdicts.kept_verdicts import with_kept
+from experiments.verdicts.kept_verdicts import MEASURED, with_kept
 from experiments.verdicts.other_machines import kept_results
 from experiments.verdicts.results import (
     Result,
@@ -37,7 +36,7 @@ from rlscope.plots.transitions import transitions_figure
 
 HERE = Path(__file__).parent
 #: What was measured on machines with a GPU, for those without: `scripts/gpu_suite.sh OUTPUT frameworks` makes it.
-KEPT = CHECKOUT / "tests" / "gpu" / "results" / "frameworks"
+KEPT = HERE / MEASURED
 METHOD = (
     "Colour is the hardware at work, hatch the layer of the stack. Black bars are the whole training of 2 million "
     "timesteps, at the speed of iterations that were not recorded; the bars below share it out as the recorded "

@@ -11,7 +11,6 @@ from typing import Any
 import pandas
 from matplotlib.figure import Figure
 
-from experiments import CHECKOUT
 from experiments.command_line import Outcome, command_line
 from experiments.data_collection.complexity_figure import complexity_figure
 from experiments.data_collection.layers import crossing_table, layers_of, share_table
@@ -35,6 +34,7 @@ from experiments.harness.progress import StudyRun
 from experiments.harness.provenance import provenance
 from experiments.verdicts.corrected import add_correction, analyzed
 from experiments.verdicts.intervals import caption_of
+from experiments.verdicts.kept_verdicts import MEASURED
 from experiments.verdicts.other_machines import draw_and_judge, kept_results, origin_of
 from experiments.verdicts.results import add_advice_on, executed_of
 from experiments.verdicts.statistics import Estimate
@@ -42,7 +42,7 @@ from rlscope.plots.page import Page
 
 HERE = Path(__file__).parent
 #: What was measured on machines with a GPU, for those without: scripts/gpu_suite.sh makes it.
-KEPT = CHECKOUT / "tests" / "gpu" / "results" / "data_collection"
+KEPT = HERE / MEASURED
 #: In the output: what was measured here, in the same form.
 MEASUREMENTS = "measurements"
 #: The environment of runs.toml whose runs are recorded by RL-Scope.

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from experiments import CHECKOUT
 from experiments.command_line import Outcome, command_line
 from experiments.gpu_utilization.figures import reported_utilization_figure
 from experiments.gpu_utilization.measurements import Results, load, points_of
@@ -18,6 +17,7 @@ from experiments.harness.execute import Execution
 from experiments.harness.machine import machine
 from experiments.harness.progress import StudyRun
 from experiments.harness.provenance import provenance
+from experiments.verdicts.kept_verdicts import MEASURED
 from experiments.verdicts.other_machines import draw_and_judge, kept_results, origin_of
 from experiments.verdicts.results import executed_of
 from experiments.verdicts.statistics import Estimate
@@ -25,7 +25,7 @@ from rlscope.plots.page import Page
 
 HERE = Path(__file__).parent
 #: What was measured on machines with a GPU, for those without: scripts/gpu_suite.sh makes it.
-KEPT = CHECKOUT / "tests" / "gpu" / "results" / "gpu_utilization"
+KEPT = HERE / MEASURED
 #: In the output: what was measured here, in the same form.
 MEASUREMENTS = "measurements"
 FIGURE = "fig_gpu_utilization"

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from experiments import CHECKOUT
 from experiments.command_line import Outcome, command_line
 from experiments.harness.case_study import CaseStudy, device, read_toml
 from experiments.harness.execute import Execution
@@ -16,6 +15,7 @@ from experiments.harness.provenance import provenance
 from experiments.scale_up.measurements import KEY, Results, Tables, load, tables_of
 from experiments.scale_up.metrics import busy_table, metrics_of
 from experiments.verdicts.corrected import add_what_stays, analyzed
+from experiments.verdicts.kept_verdicts import MEASURED
 from experiments.verdicts.other_machines import draw_and_judge, kept_results, origin_of
 from experiments.verdicts.results import add_advice_on, executed_of
 from experiments.verdicts.statistics import Estimate
@@ -26,7 +26,7 @@ from rlscope.plots.processes import process_view
 
 HERE = Path(__file__).parent
 #: What was measured on machines with a GPU, for those without: scripts/gpu_suite.sh makes it.
-KEPT = CHECKOUT / "tests" / "gpu" / "results" / "scale_up"
+KEPT = HERE / MEASURED
 #: In the output: what was measured here, in the same form.
 MEASUREMENTS = "measurements"
 #: By who evaluates positions.

@@ -11,6 +11,7 @@ from experiments import CHECKOUT
 from experiments.harness.case_study import CaseStudy
 from experiments.harness.machine import machine
 from experiments.verdicts.claims import Verdict, judge, load_claims
+from experiments.verdicts.kept_verdicts import MEASURED
 from experiments.verdicts.other_machines import MACHINE
 from experiments.verdicts.statistics import Estimate, count_of
 from rlscope.plots.page import FIGURE_FORMATS
@@ -27,7 +28,6 @@ PUBLISHED = (
     ("fig_simulator_choice", "fig_simulator_choice_mujoco"),
 )
 OTHER = (("fig_scale_up",), ("fig_overhead_correction",))
-KEPT = CHECKOUT / "tests" / "gpu" / "results"
 #: Records a trace with what rlscope brings along, and analyzes it; prints how many frameworks are loaded by then.
 WITHOUT_A_FRAMEWORK = """
 import sys, tempfile
@@ -69,7 +69,7 @@ def is_drawn(names: Sequence[str], outputs: Sequence[Path]) -> bool:
 
 def devices() -> set[str]:
     """The kinds of device of which there are results: this machine's, and those that are kept."""
-    kept = [json.loads(path.read_text())["machine"] for path in KEPT.glob(f"*/*/{MACHINE}")]
+    kept = [json.loads(path.read_text())["machine"] for path in CHECKOUT.glob(f"experiments/*/{MEASURED}/*/{MACHINE}")]
     return {name for found in [machine(), *kept] for name in names_of(found)}
 
 

@@ -9,7 +9,7 @@ from experiments.harness.provenance import of_another_recorder
 from experiments.verdicts.kept_verdicts import MEASURED
 from experiments.verdicts.other_machines import MACHINE
 
-#: In the checkout: folders of machines, and of the studies' verdicts.
+#: In the checkout: what tests and documents use, and what studies have measured.
 KEPT = ("tests/gpu/results", f"experiments/*/{MEASURED}")
 
 
@@ -20,7 +20,7 @@ def recorders_of_kept(root: Path = CHECKOUT) -> dict[Path, str]:
     """
     kept = [folder for pattern in KEPT for folder in root.glob(pattern)]
     folders = [folder for top in kept for folder in [top, *top.rglob("*")] if holds_results(folder)]
-    return {folder: of_another_recorder(origin_of(folder, root).get("recorders", [])) for folder in sorted(folders)}
+    return {folder: " and ".join(filter(None, reasons_of(folder, root))) for folder in sorted(folders)}
 
 
 def holds_results(folder: Path) -> bool:
@@ -28,13 +28,18 @@ def holds_results(folder: Path) -> bool:
     return folder.is_dir() and any(path.is_file() and path.suffix != ".md" for path in folder.iterdir())
 
 
-def origin_of(folder: Path, root: Path) -> dict[str, Any]:
-    """Where the results in a folder come from, as far as that is known."""
+def reasons_of(folder: Path, root: Path) -> list[str]:
+    """Why the results in a folder are not of the recorder of now, as each file says that names recorders there."""
     for place in [folder, *folder.parents]:
-        for name in (MACHINE, "claims.json"):
-            if (place / name).exists():
-                found = json.loads((place / name).read_text())
-                return found if isinstance(found, dict) else {}
+        found = [place / name for name in (MACHINE, "claims.json") if (place / name).exists()]
+        if found:
+            return list(dict.fromkeys(of_another_recorder(recorders_in(path)) for path in found))
         if place == root:
             break
-    return {}
+    return [of_another_recorder([])]
+
+
+def recorders_in(path: Path) -> list[dict[str, Any]]:
+    """The recorders that a file of kept results names; none if it is older than that."""
+    found = json.loads(path.read_text())
+    return found.get("recorders", []) if isinstance(found, dict) else []

@@ -11,7 +11,8 @@ from experiments.verdicts.claims import DIFFERS, HOLDS, NOT_TESTABLE, Verdict, j
 from experiments.verdicts.statistics import Estimate
 from rlscope.errors import UsageError
 
-#: In the folder of a study: for each machine the claims.json that its runs have left, in a folder of its own.
+#: In the folder of a study: for each machine a folder with the claims.json that its runs have left, or with what they
+#: have measured, beside a machine.json.
 MEASURED = "measured"
 
 NONE_KEPT = "no such runs of another machine are kept"

@@ -3,7 +3,7 @@
     python -m tests.gpu.frameworks OUTPUT
 
 Records each stack three times, in about six minutes, and leaves OUTPUT/kept, which goes to
-tests/gpu/results/frameworks/NAME. A stack whose package is missing is skipped.
+experiments/RL_framework_comparison/measured/NAME. A stack whose package is missing is skipped.
 """
 
 import json
