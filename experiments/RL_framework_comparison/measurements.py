@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas
 
+from experiments.harness.matrix import Entry
 from experiments.harness.progress import Workload
 from experiments.verdicts import other_machines
 from experiments.verdicts.claims import Claim, Verdict, judge
@@ -22,7 +23,7 @@ KEPT_FIELDS = (
     "schema", "complete", "dropped_events", "processes", "breakdown", "transitions", "gpu", "gpu_operations",
     "iterations", "timesteps", "total_timesteps", "correction", "uncorrected",
 )  # fmt: skip
-#: The algorithm and the environment of all that is kept.
+#: The algorithm of all that is kept, and its group in runs.toml.
 SUBJECT = "TD3"
 #: The operation of compiling, which is no part of training at length.
 COMPILE = "compile"
@@ -69,7 +70,7 @@ def file_of(workload: str, repetition: int | str) -> str:
     return f"{workload}_{repetition}.json"
 
 
-def load(directory: Path, entries: Sequence[Mapping[str, Any]]) -> Results:
+def load(directory: Path, entries: Sequence[Entry]) -> Results:
     """The analyses that a machine has left.
 
     Args:
@@ -79,7 +80,7 @@ def load(directory: Path, entries: Sequence[Mapping[str, Any]]) -> Results:
     Raises:
         UsageError: One is damaged.
     """
-    found = {path: entry for entry in entries for path in sorted(directory.glob(file_of(entry["name"], "?")))}
+    found = {path: entry for entry in entries for path in sorted(directory.glob(file_of(entry.name, "?")))}
 
     def make(paths: Sequence[Path], origin: dict[str, Any]) -> Results:
         return Results(
@@ -89,14 +90,14 @@ def load(directory: Path, entries: Sequence[Mapping[str, Any]]) -> Results:
     return other_machines.load(directory, [path.name for path in found], make)
 
 
-def result_in(path: Path, entry: Mapping[str, Any]) -> Result:
+def result_in(path: Path, entry: Entry) -> Result:
     """The result that a file holds: of the main process, without compiling."""
     document = json.loads(path.read_text())
     main = {process["process"] for process in document["processes"] if process["role"] == "main"}
     rows = [row for row in document["breakdown"] if row["process"] in main and row["operation"] != COMPILE]
     correction = document["correction"]
     return folded_result(
-        Workload(entry["name"], entry["label"], SUBJECT, entry["group"]),
+        Workload(entry.name, entry.label, SUBJECT, entry.kind),
         pandas.DataFrame(rows),
         AppliedCorrection(**correction) if correction else None,
         document["uncorrected"],

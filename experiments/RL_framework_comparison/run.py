@@ -11,7 +11,8 @@ from statistics import geometric_mean
 from scipy import stats
 
 from experiments.command_line import Outcome, command_line
-from experiments.harness.case_study import CaseStudy, hardware, read_toml
+from experiments.harness.case_study import CaseStudy, hardware
+from experiments.harness.matrix import load_matrix
 from experiments.RL_framework_comparison.measurements import Results, load
 from experiments.verdicts.claims import add_claims, judge, load_claims
 from experiments.verdicts.corrected import add_correction, uncorrected_of
@@ -64,10 +65,10 @@ def run(study: CaseStudy) -> Outcome:
         page.paragraph(sentence)
     add_correction(page, results)
     measured = {}
-    for environment in study.environments:
-        chosen = [result for result in results if result.workload.environment == environment["name"]]
-        draw(study, page, environment["figure"], f"{environment['name']} on {environment['id']}", chosen)
-        measured[environment["name"]] = measurements(chosen) | (gpu_measurements(chosen) if hardware() == "gpu" else {})
+    for group in study.groups:
+        chosen = [result for result in results if result.workload.group == group.name]
+        draw(study, page, group.figure, f"{group.name} on {group.id}", chosen)
+        measured[group.name] = measurements(chosen) | (gpu_measurements(chosen) if hardware() == "gpu" else {})
 
     claims = load_claims(HERE / "claims.toml")
     judged = judge(claims, measured, hardware(), study.is_provisional, bool(missing), uncorrected_of(results))
@@ -85,7 +86,7 @@ def run(study: CaseStudy) -> Outcome:
 
 def kept_frameworks() -> dict[str, Results]:
     """The results of machines with a GPU, by the name of the folder that each has in KEPT."""
-    entries = read_toml(HERE / "runs.toml")["workload"]
+    entries = load_matrix(HERE / "runs.toml").entries
     return kept_results(KEPT, lambda directory: load(directory, entries))
 
 
@@ -106,8 +107,8 @@ def draw_kept(study: CaseStudy, page: Page, name: str, others: Results) -> None:
 def draw(study: CaseStudy, page: Page, figure: str, title: str, results: Sequence[Result]) -> None:
     """The two figures of an algorithm, and the numbers of what is in no figure."""
     page.heading(title)
-    shown = [result for result in results if result.workload.group != "extra"]
-    extra = [result for result in results if result.workload.group == "extra"]
+    shown = [result for result in results if result.workload.kind != "extra"]
+    extra = [result for result in results if result.workload.kind == "extra"]
     labels = {result.workload.name: result.workload.label for result in results}
     if shown:
         table = mean_table(shown)
@@ -129,7 +130,7 @@ def draw(study: CaseStudy, page: Page, figure: str, title: str, results: Sequenc
 def measurements(results: Sequence[Result]) -> dict[str, Estimate]:
     """The metrics of claims.toml for one algorithm, as far as their workloads have run."""
     repetitions = {workload.name: runs for workload, runs in by_workload(results).items()}
-    shown = [workload.name for workload in by_workload(results) if workload.group != "extra"]
+    shown = [workload.name for workload in by_workload(results) if workload.kind != "extra"]
     graph, autograph = "tensorflow_graph", "tensorflow_autograph"
     metrics: dict[str, tuple[Sequence[str], Callable[[Result], Numbers], Callable[[Numbers], float]]] = {
         "eager_to_compiled": (
@@ -209,9 +210,9 @@ def measurements(results: Sequence[Result]) -> dict[str, Estimate]:
 
 def gpu_measurements(results: Sequence[Result]) -> dict[str, Estimate]:
     """The metrics of claims.toml that exist for runs on a GPU, as far as their workloads have run."""
-    groups = {workload: runs for workload, runs in by_workload(results).items() if workload.group != "extra"}
+    groups = {workload: runs for workload, runs in by_workload(results).items() if workload.kind != "extra"}
     repetitions = {workload.name: runs for workload, runs in groups.items()}
-    eager = [workload.name for workload in groups if workload.group == "eager"]
+    eager = [workload.name for workload in groups if workload.kind == "eager"]
 
     def of(names: Sequence[str], number: Callable[[Result], float], value: Callable[[list[float]], float]) -> Estimate:
         return estimate(

@@ -49,16 +49,16 @@ def run(study: CaseStudy) -> Outcome:
         page.paragraph(sentence)
     add_correction(page, results)
     measured = {}
-    for environment in study.environments:
-        chosen = [result for result in results if result.workload.environment == environment["name"]]
+    for group in study.groups:
+        chosen = [result for result in results if result.workload.group == group.name]
         if not chosen:
             continue
         table = mean_table(chosen)
         labels = {result.workload.name: result.workload.label for result in chosen}
-        study.save_figure(environment["figure"], breakdown_figure(table, "percent", labels, "RL algorithm"), table)
-        measured[environment["name"]] = measurements(chosen) | (gpu_measurements(chosen) if hardware() == "gpu" else {})
-        page.heading(environment["name"])
-        page.figure(environment["figure"], environment["caption"])
+        study.save_figure(group.figure, breakdown_figure(table, "percent", labels, "RL algorithm"), table)
+        measured[group.name] = measurements(chosen) | (gpu_measurements(chosen) if hardware() == "gpu" else {})
+        page.heading(group.name)
+        page.figure(group.figure, group.caption)
         left_out_s = sum(result.left_out_s for result in chosen) / len(chosen)
         page.paragraph(f"Recorded outside training and left out: {left_out_s:.2g} s of an average run.")
         page.table(readable(table))
@@ -74,9 +74,9 @@ def run(study: CaseStudy) -> Outcome:
 
 
 def measurements(results: Sequence[Result]) -> dict[str, Estimate]:
-    """The metrics of claims.toml for one environment."""
+    """The metrics of claims.toml for one group."""
     repetitions = {workload.name: runs for workload, runs in by_workload(results).items()}
-    on_policy = [result.workload.name for result in results if result.workload.group == "on-policy"]
+    on_policy = [result.workload.name for result in results if result.workload.kind == "on-policy"]
     simulation = each(repetitions, lambda result: result.percent("simulation"))
     ratio = each(repetitions, python_to_simulator)
 

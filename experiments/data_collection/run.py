@@ -45,7 +45,7 @@ HERE = Path(__file__).parent
 KEPT = HERE / MEASURED
 #: In the output: what was measured here, in the same form.
 MEASUREMENTS = "measurements"
-#: The environment of runs.toml whose runs are recorded by RL-Scope.
+#: The group of runs.toml whose runs are recorded by RL-Scope.
 RECORDED = "layers"
 METHOD = (
     "Each way to collect data steps the same CartPole-v1 and asks the same policy, a network of 4-64-64-2 with tanh; a "
@@ -148,14 +148,14 @@ def run(study: CaseStudy) -> Outcome:
 
 def recorded_of(executed: Sequence[tuple[StudyRun, Execution]]) -> list[tuple[StudyRun, Execution]]:
     """The runs that leave a trace."""
-    return [one for one in executed if one[0].workload.environment == RECORDED]
+    return [one for one in executed if one[0].workload.group == RECORDED]
 
 
 def measured_here(study: CaseStudy, executed: Sequence[tuple[StudyRun, Execution]]) -> Results:
     """What the runs of this machine have left."""
     rows: list[Mapping[str, Any]] = []
     for study_run, execution in executed:
-        if study_run.workload.environment != RECORDED:
+        if study_run.workload.group != RECORDED:
             rows += read_rows(execution.trace.parent / "rows" / "rows.jsonl")
     layers, crossings = layers_of(recorded_of(executed))
     repetitions = {study.folder.name: study.repetitions_of_each}

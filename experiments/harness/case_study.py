@@ -5,24 +5,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pandas
-import tomllib
 from matplotlib.figure import Figure
 
 from experiments import CHECKOUT
 from experiments.harness.execute import Execution, Run
 from experiments.harness.interpreters import how_to_install, python_of
+from experiments.harness.matrix import Cell, Entry, Group, Matrix, cell_of, load_matrix
 from experiments.harness.progress import Recorded, StudyRun, Workload, record_in_turn
-from rlscope.errors import UsageError
 from rlscope.plots.page import FIGURE_FORMATS
 from rlscope.plots.style import save_figure
 from rlscope.plots.tables import write_csv
 
 WORKLOADS = CHECKOUT / "experiments" / "workloads"
-# smoke: does it run at all; quick: verdicts are provisional; paper: the published schedule.
-BUDGETS = ("smoke", "quick", "paper")
 
 
 @dataclass(frozen=True)
@@ -49,71 +45,68 @@ class CaseStudy:
         return self.budget != "paper"
 
     @property
-    def matrix(self) -> dict[str, Any]:
+    def matrix(self) -> Matrix:
         """The contents of runs.toml."""
-        return read_toml(self.folder / "runs.toml")
+        return load_matrix(self.folder / "runs.toml")
 
     @property
     def repetitions_of_each(self) -> int:
-        """Of each workload."""
-        return self.repetitions or int(self.matrix["budget"][self.budget]["repetitions"])
+        """How often each workload is run."""
+        return self.repetitions or self.matrix.budget(self.budget).repetitions
 
     @property
-    def environments(self) -> list[dict[str, Any]]:
-        """The entries of runs.toml that can be run: not every package exists for every Python.
+    def groups(self) -> list[Group]:
+        """The groups of runs.toml that can be run: not every package exists for every Python.
 
         One that is there `instead_of` a package is left aside where that package is.
         """
-        own = [entry for entry in self.matrix["environment"] if python_of(entry.get("python"), entry["package"])]
-        return [entry for entry in own if "instead_of" not in entry or not python_of(None, entry["instead_of"])]
+        own = [group for group in self.matrix.groups if python_of(group.python or None, group.package)]
+        return [group for group in own if not group.instead_of or not python_of(None, group.instead_of)]
 
     @property
-    def workloads(self) -> list[dict[str, Any]]:
-        """The entries of runs.toml for the hardware of this machine whose framework is installed."""
+    def workloads(self) -> list[Entry]:
+        """The workloads of runs.toml for the hardware of this machine whose framework is installed."""
         return [
             entry
-            for entry in self.matrix["workload"]
-            if entry.get("hardware") in (None, hardware())
-            and ("package" not in entry or python_of(entry.get("python"), entry["package"]))
+            for entry in self.matrix.entries
+            if is_for(entry, hardware()) and (not entry.package or python_of(entry.python or None, entry.package))
         ]
 
     @property
     def left_out(self) -> list[str]:
         """What is not recorded here, and why; sentences for the page."""
-        environments = [entry for entry in self.matrix["environment"] if "instead_of" not in entry]
-        named = [(entry.get("id", entry["name"]), entry) for entry in environments]
-        named += [
-            (one_line(entry), entry)
-            for entry in self.matrix["workload"]
-            if "package" in entry and entry.get("hardware") in (None, hardware())
+        matrix = self.matrix
+        named: list[tuple[str, Group | Entry]] = [
+            (group.id or group.name, group) for group in matrix.groups if not group.instead_of
         ]
+        named += [(entry.one_line, entry) for entry in matrix.entries if entry.package and is_for(entry, hardware())]
         sentences = [
-            f"{name} is left out: {how_to_install(entry.get('python'), entry['package'])}."
-            for name, entry in named
-            if not python_of(entry.get("python"), entry["package"])
+            f"{name} is left out: {how_to_install(needing.python or None, needing.package)}."
+            for name, needing in named
+            if not python_of(needing.python or None, needing.package)
         ]
         return list(dict.fromkeys(sentences))
 
     def runs(self) -> list[StudyRun]:
-        """Every repetition of every workload in every environment.
+        """Every repetition of every workload in each of its groups.
 
         Repetitions are the outer loop, so that a machine that gets slower meanwhile slows all workloads alike.
         """
         matrix = self.matrix
-        budget = matrix["budget"][self.budget]
+        budget = matrix.budget(self.budget)
         cells = [
-            (environment, entry)
-            for environment in self.environments
+            cell_of(matrix, group, entry, self.budget)
+            for group in self.groups
             for entry in self.workloads
-            if environment["name"] in entry.get("environments", [environment["name"]])
+            if not entry.groups or group.name in entry.groups
         ]
         runs = [
-            (Workload(entry["name"], entry["label"], environment["name"], entry["group"]), repetition, run)
+            (Workload(cell.entry.name, cell.entry.label, cell.group.name, cell.entry.kind), repetition, run)
             for repetition in range(self.repetitions_of_each)
-            for environment, entry in cells
-            for run in [run_of(matrix, environment, entry, self.budget, repetition)]
+            for cell in cells
+            for run in [run_of(matrix, cell, repetition)]
         ]
-        minutes = budget["minutes"] / max(1, budget["repetitions"] * len(cells))
+        minutes = budget.minutes / max(1, budget.repetitions * len(cells))
         return [
             StudyRun(
                 self.folder.name, workload, repetition, run, self.output / "runs" / run.name, minutes, self._cores(run)
@@ -142,59 +135,43 @@ class CaseStudy:
         write_csv(table, self.output / f"{name}.csv")
 
 
-def run_of(
-    matrix: dict[str, Any], environment: dict[str, Any], entry: dict[str, Any], budget: str, repetition: int
-) -> Run:
-    """One repetition. What an entry does not say of its iterations, its environment does; of its length, the matrix.
+def run_of(matrix: Matrix, cell: Cell, repetition: int) -> Run:
+    """Return one repetition of a workload.
 
     The script ends with the last iteration that is recorded, or with so many later ones as the window asks for: their
     times are those of a program that is not recorded. One whose window has no iterations records itself, and ends when
     it has what it wants; so does one that does not train, in a matrix without timesteps. That takes a seed where the
-    matrix is `seeded`. One whose window is `whole` is recorded from its start to its end. A matrix may name the
-    `device` of all its runs, which have no option for it then; an entry may name the device's `counters` to be sampled.
+    matrix is `seeded`. A matrix may name the `device` of all its runs, which have no option for it then.
     """
-    window = entry.get(budget) or environment[budget]
-    recorded = None if window.get("whole") else window.get("max_iterations", 0)
-    last: tuple[str, ...] = ()
-    trains = "total_timesteps" in matrix
-    if recorded and trains:
-        timesteps = window.get("timesteps_per_iteration") or entry["timesteps_per_iteration"]
-        iterations = window["delay_iterations"] + recorded + window.get("later_iterations", 0)
-        last = ("--stop-after", str(iterations * timesteps))
-    python = python_of(entry.get("python"), entry.get("package", environment["package"]))
-    assert python, f"{entry['name']} is not among the workloads that can be run"
+    window = cell.window
+    python = python_of(cell.python or None, cell.package)
+    assert python, f"{cell.entry.name} is not among the workloads that can be run"
     training: tuple[str, ...] = ()
-    if trains:
-        total = str(entry.get("total_timesteps", matrix["total_timesteps"]))
-        named = entry.get("id") or environment["id"]
-        training = ("--env", named, "--seed", str(repetition), "--total-timesteps", total, *last)
-    elif matrix.get("seeded"):
+    if cell.total_timesteps:
+        training = ("--env", cell.id, "--seed", str(repetition), "--total-timesteps", str(cell.total_timesteps))
+        if window.max_iterations and not window.whole:
+            iterations = window.delay_iterations + window.max_iterations + window.later_iterations
+            training += ("--stop-after", str(iterations * cell.timesteps_per_iteration))
+    elif matrix.seeded:
         training = ("--seed", str(repetition))
-    computes_on = matrix["device"] if "device" in matrix else device()
-    arguments = [
-        *environment.get("arguments", []),
-        *entry["arguments"],
-        *window.get("arguments", []),
-        *training,
-        *(("--device", computes_on) if "device" not in matrix else ()),
-    ]
+    computes_on = matrix.device or device()
     return Run(
-        name=f"{environment['name']}/{entry['name']}/repetition_{repetition}",
+        name=f"{cell.group.name}/{cell.entry.name}/repetition_{repetition}",
         python=python,
-        script=WORKLOADS / (entry.get("script") or matrix["script"]),
-        arguments=tuple(arguments),
-        delay_iterations=window.get("delay_iterations", 0),
-        max_iterations=recorded,
-        threads=min(entry.get("threads", matrix["threads"]), len(os.sched_getaffinity(0))),
+        script=WORKLOADS / cell.script,
+        arguments=(*cell.arguments, *training, *(() if matrix.device else ("--device", computes_on))),
+        delay_iterations=window.delay_iterations,
+        max_iterations=None if window.whole else window.max_iterations,
+        threads=min(cell.threads, len(os.sched_getaffinity(0))),
         device=computes_on,
-        time_limit_s=matrix["time_limit_s"],
-        counters=tuple(entry.get("counters", ())),
+        time_limit_s=matrix.time_limit_s,
+        counters=cell.entry.counters,
     )
 
 
-def one_line(entry: dict[str, Any]) -> str:
-    """The label of a workload, as a name in a sentence."""
-    return " ".join(entry["label"].split())
+def is_for(entry: Entry, hardware: str) -> bool:
+    """Return whether a workload is for machines with this hardware."""
+    return entry.hardware in ("", hardware)
 
 
 @cache
@@ -208,12 +185,3 @@ def device() -> str:
 def hardware() -> str:
     """What the runs use, in the words of claims.toml."""
     return "gpu" if device() == "cuda" else "cpu"
-
-
-def read_toml(path: Path) -> dict[str, Any]:
-    """The contents of a TOML file."""
-    try:
-        contents: dict[str, Any] = tomllib.loads(path.read_text())
-    except (OSError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"{path}: expected a readable TOML file: {error}") from error
-    return contents

@@ -13,19 +13,19 @@ from experiments.harness.execute import DamagedManifestError, Execution, Run, Ru
 
 @dataclass(frozen=True)
 class Workload:
-    """What a group of bars stands for: a training script with arguments, in one environment.
+    """What some bars stand for: a training script with arguments, as it is run in one group of runs.toml.
 
     Attributes:
-        name: names the group, in tables too.
-        label: the text under the group.
-        environment: name of the environment; a figure holds the workloads of one.
-        group: what the study compares by, such as "on-policy"; "extra" for what is in no figure.
+        name: of the workload, in tables too.
+        label: the text under its bars.
+        group: name of the group; a figure holds the workloads of one.
+        kind: what the study compares by, such as "on-policy"; "extra" for what is in no figure.
     """
 
     name: str
     label: str
-    environment: str
     group: str
+    kind: str
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class StudyRun:
         return f"{self.study}/{self.run.name}"
 
     @property
-    def group(self) -> tuple[str, Workload]:
+    def study_workload(self) -> tuple[str, Workload]:
         """What all repetitions of the run have in common."""
         return self.study, self.workload
 
@@ -77,11 +77,11 @@ class Recorded:
 
     def failures_of(self, runs: Sequence[StudyRun]) -> list[str]:
         """What there is to say of the workloads among these that failed."""
-        return [self.failures[group] for group in dict.fromkeys(run.group for run in runs) if group in self.failures]
+        return [self.failures[key] for key in dict.fromkeys(run.study_workload for run in runs) if key in self.failures]
 
     def is_open(self, run: StudyRun) -> bool:
         """Whether it is still to be executed."""
-        return run.directory not in self.executed and run.group not in self.failures
+        return run.directory not in self.executed and run.study_workload not in self.failures
 
 
 class Progress:
@@ -136,7 +136,7 @@ class Progress:
 
     def failed(self, run: StudyRun, error: RunFailedError) -> None:
         """A run has failed for good."""
-        self.recorded.failures.setdefault(run.group, str(error))
+        self.recorded.failures.setdefault(run.study_workload, str(error))
         self._ended(run, f"{run.study}: {error}")
 
     def lost(self, run: StudyRun, reason: str) -> None:

@@ -91,23 +91,21 @@ def run(study: CaseStudy) -> Outcome:
         for of_method in (found, by_whole_runs)
     )
     workloads = {name_of(workload): workload for workload in found}
-    panels = {environment["name"]: environment["panel"] for environment in study.environments}
+    panels = {group.name: group.panel for group in study.groups}
 
     page = Page("Case study: overhead correction")
     for sentence in [METHOD, *missing]:
         page.paragraph(sentence)
     for source in corrections:
         page.paragraph(f"Calibration: {source}.")
-    table = overhead_table(
-        draws, published, {name: panels[workload.environment] for name, workload in workloads.items()}
-    )
+    table = overhead_table(draws, published, {name: panels[workload.group] for name, workload in workloads.items()})
     labels = {name: workload.label for name, workload in workloads.items()}
     study.save_figure(FIGURE, overhead_figure(table, labels, PANELS), table)
     page.figure(FIGURE, caption_of(CAPTION, table))
     page.table(readable(table))
     add_advice_on(page, [(study_run.workload, execution.trace / ON) for study_run, execution in executed])
 
-    groups = {name: workload.group for name, workload in workloads.items()}
+    groups = {name: workload.kind for name, workload in workloads.items()}
     measured = measurements(draws, groups) | {"operation_us": operation_us(next(iter(corrections.values())))}
     uncorrected = measurements({name: found.uncorrected for name, found in draws.items()}, groups)
     claims = load_claims(HERE / "claims.toml")
@@ -120,7 +118,7 @@ def run(study: CaseStudy) -> Outcome:
 
 def name_of(workload: Workload) -> str:
     """The workload's name in tables: "PPO Walker2D"."""
-    return f"{workload.name} {workload.environment}"
+    return f"{workload.name} {workload.group}"
 
 
 def correction_of(trace: Trace, recorded: Run, output: Path) -> Correction:
@@ -131,10 +129,10 @@ def correction_of(trace: Trace, recorded: Run, output: Path) -> Correction:
 
 def published_correction(trace: Trace, recorded: Run, study: CaseStudy) -> Correction:
     """By whole runs, as published: of a program that is none of the workloads."""
-    budget = study.matrix["budget"][study.budget]
-    script = [str(recorded.python), str(WORKLOADS / "stable_baselines3_train.py"), *budget["whole_runs_of"]]
+    budget = study.matrix.budget(study.budget)
+    script = [str(recorded.python), str(WORKLOADS / "stable_baselines3_train.py"), *budget.whole_runs_of]
     command = [*script, "--device", recorded.device]
-    options = ["--whole-runs", "--repetitions", str(budget["whole_runs"]), "--", *command]
+    options = ["--whole-runs", "--repetitions", str(budget.whole_runs), "--", *command]
     return kept_correction(trace, recorded, study.output / "calibration_by_whole_runs.json", options)
 
 

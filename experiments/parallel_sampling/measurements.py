@@ -150,7 +150,7 @@ def sampled_runs(executed: Iterable[tuple[StudyRun, Execution]]) -> list[Sampled
         Sampled(
             study_run.workload.name,
             study_run.workload.label,
-            study_run.workload.environment,
+            study_run.workload.group,
             study_run.repetition,
             options_of(execution.run),
             figures_in(execution.trace.parent / LOG, execution.run.script.name),

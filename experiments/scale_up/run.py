@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from experiments.command_line import Outcome, command_line
-from experiments.harness.case_study import CaseStudy, device, read_toml
+from experiments.harness.case_study import CaseStudy, device
 from experiments.harness.execute import Execution
 from experiments.harness.progress import StudyRun
 from experiments.harness.provenance import provenance
@@ -92,7 +92,7 @@ def draw_run(study: CaseStudy, page: Page, inference: str, suffix: str, run: Tab
     name = f"{FIGURES[inference]}{suffix}"
     figure = process_view(run.phases, run.dependencies, run.utilization.dropna(), run.device_timeline)
     study.save_figure(name, figure, run.phases)
-    labels = {entry["name"]: entry["label"] for entry in read_toml(HERE / "runs.toml")["workload"]}
+    labels = {entry.name: entry.label for entry in study.matrix.entries}
     page.figure(name, f"{labels[inference]}: a column of bars for each process.")
     page.paragraph("How long processes took for each phase, and which one ended it last:")
     page.table(phase_groups(run.phases))

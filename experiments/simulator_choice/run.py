@@ -6,10 +6,10 @@ python -m experiments.simulator_choice.run --budget quick --output output/artifa
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from experiments.command_line import Outcome, command_line
 from experiments.harness.case_study import CaseStudy, hardware
+from experiments.harness.matrix import Group, Matrix
 from experiments.verdicts.claims import add_claims, judge, load_claims
 from experiments.verdicts.corrected import add_correction, uncorrected_of
 from experiments.verdicts.intervals import readable
@@ -66,8 +66,8 @@ def run(study: CaseStudy) -> Outcome:
     for sentence in [METHOD, STAND_INS, *missing]:
         page.paragraph(sentence)
     add_correction(page, results)
-    for environment in study.environments:
-        draw(study, page, environment, shown_in(environment, study.matrix, results))
+    for group in study.groups:
+        draw(study, page, group, shown_in(group, study.matrix, results))
 
     claims = load_claims(HERE / "claims.toml")
     judged = [
@@ -90,27 +90,25 @@ def run(study: CaseStudy) -> Outcome:
     return Outcome(verdicts, missing, executions)
 
 
-def shown_in(environment: Mapping[str, Any], matrix: Mapping[str, Any], results: Sequence[Result]) -> list[Result]:
+def shown_in(group: Group, matrix: Matrix, results: Sequence[Result]) -> list[Result]:
     """What a figure shows, in the order of runs.toml: simulators recorded for it, and some of other figures."""
-    order = [entry["name"] for entry in matrix["workload"]]
+    order = [entry.name for entry in matrix.entries]
     chosen = [
-        result
-        for result in results
-        if result.workload.environment == environment["name"] or result.workload.name in environment.get("shows", [])
+        result for result in results if result.workload.group == group.name or result.workload.name in group.shows
     ]
     return sorted(chosen, key=lambda result: order.index(result.workload.name))
 
 
-def draw(study: CaseStudy, page: Page, environment: Mapping[str, Any], results: Sequence[Result]) -> None:
+def draw(study: CaseStudy, page: Page, group: Group, results: Sequence[Result]) -> None:
     """A figure with its numbers, if any of its simulators could be recorded."""
     if not results:
         return
     table = mean_table(results)
     labels = {result.workload.name: result.workload.label for result in results}
     figure = breakdown_figure(table, "percent", labels, "Simulator", log_totals=True)
-    study.save_figure(environment["figure"], figure, table)
-    page.heading(environment["title"])
-    page.figure(environment["figure"], environment["caption"])
+    study.save_figure(group.figure, figure, table)
+    page.heading(group.title)
+    page.figure(group.figure, group.caption)
     left_out_s = sum(result.left_out_s for result in results) / len(results)
     page.paragraph(f"Recorded outside training and left out: {left_out_s:.2g} s of an average run.")
     shares = table[table["stage"] == "simulation"].groupby("workload")["percent"].sum()
@@ -118,16 +116,16 @@ def draw(study: CaseStudy, page: Page, environment: Mapping[str, Any], results: 
     page.table(readable(table))
 
 
-def measurements(matrix: Mapping[str, Any], results: Sequence[Result]) -> dict[str, dict[str, dict[str, Estimate]]]:
+def measurements(matrix: Matrix, results: Sequence[Result]) -> dict[str, dict[str, dict[str, Estimate]]]:
     """The metrics of claims.toml of every figure and simulator, by kind; none of those that could not be recorded."""
     found = {workload.name: runs for workload, runs in by_workload(results).items()}
     measured: dict[str, dict[str, dict[str, Estimate]]] = {"figure": {}, "wrapped": {}, "native": {}}
-    timesteps = {entry["name"]: entry.get("total_timesteps", matrix["total_timesteps"]) for entry in matrix["workload"]}
-    for environment in matrix["environment"]:
-        measured["figure"][environment["name"]] = of_a_figure(shown_in(environment, matrix, results), timesteps)
-    for entry in matrix["workload"]:
-        runs = found.get(entry["name"], [])
-        measured[entry["group"]][entry["name"]] = of_a_simulator(runs, entry["group"]) if runs else {}
+    timesteps = {entry.name: entry.total_timesteps or matrix.total_timesteps for entry in matrix.entries}
+    for group in matrix.groups:
+        measured["figure"][group.name] = of_a_figure(shown_in(group, matrix, results), timesteps)
+    for entry in matrix.entries:
+        runs = found.get(entry.name, [])
+        measured[entry.kind][entry.name] = of_a_simulator(runs, entry.kind) if runs else {}
     return measured
 
 

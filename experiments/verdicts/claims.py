@@ -4,13 +4,13 @@ import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import pandas
 
-from experiments.harness.case_study import read_toml
 from experiments.harness.provenance import Provenance, provenance_table
+from experiments.harness.typed_toml import KEY, parsed, read_toml
 from experiments.verdicts.corrected import CORRECTED, Uncorrected
 from experiments.verdicts.statistics import Estimate
 from rlscope.errors import UsageError
@@ -126,9 +126,20 @@ class Verdict:
         return f"{self.verdict} (provisional)" if is_provisional else self.verdict
 
 
+@dataclass(frozen=True)
+class Claims:
+    """The contents of a claims.toml."""
+
+    claims: tuple[Claim, ...] = field(metadata={KEY: "claim"})
+
+
 def load_claims(path: Path) -> list[Claim]:
-    """The claims of a study."""
-    return [Claim(**entry) for entry in read_toml(path)["claim"]]
+    """Return the claims of a study.
+
+    Raises:
+        UsageError: The file cannot be read, or one of its keys is not known.
+    """
+    return list(parsed(Claims, read_toml(path), str(path)).claims)
 
 
 def judge(

@@ -235,7 +235,7 @@ def add_advice_texts(page: Page, texts: Mapping[Workload, str]) -> None:
     """What bounds a run of each workload, if there are any, as a table."""
     if texts:
         page.heading("What bounds each run")
-        rows = [(workload.environment, workload.name, text) for workload, text in texts.items()]
+        rows = [(workload.group, workload.name, text) for workload, text in texts.items()]
         page.table(pandas.DataFrame(rows, columns=["environment", "workload", "advice"]))
 
 
@@ -269,7 +269,7 @@ def python_to_simulator(result: Result) -> float:
     simulator_s = result.seconds("simulation", "simulator")
     if simulator_s == 0:
         raise IncompleteTraceError(
-            f"{result.workload.name} in {result.workload.environment}: expected time in the simulator, found none; "
+            f"{result.workload.name} in {result.workload.group}: expected time in the simulator, found none; "
             "its boundaries were not recorded. Look at a trace below runs/ with `rlscope inspect`"
         )
     return result.seconds("simulation", "python") / simulator_s

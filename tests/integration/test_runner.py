@@ -43,7 +43,7 @@ time_limit_s = 20
 [budget.quick]
 repetitions = {repetitions}
 minutes = 1
-[[environment]]
+[[group]]
 name = "E"
 id = "E"
 package = "numpy"
@@ -54,7 +54,7 @@ WORKLOAD = """
 name = "{name}"
 script = "{script}"
 label = "{name}"
-group = "all"
+kind = "all"
 arguments = []
 """
 

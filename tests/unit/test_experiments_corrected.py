@@ -9,6 +9,7 @@ import pytest
 
 from experiments import CHECKOUT
 from experiments.harness.case_study import CaseStudy
+from experiments.harness.matrix import Entry
 from experiments.harness.progress import StudyRun, Workload
 from experiments.overhead_correction.first_calibration import calibrate_first
 from experiments.RL_framework_comparison import run as framework_comparison
@@ -214,7 +215,7 @@ def kept_machine(directory: Path, correction: AppliedCorrection | None) -> Path:
     return directory
 
 
-ENTRIES = [{"name": name, "label": name, "group": "eager"} for name in ("pytorch_eager", "jax_jit", "jax_loop")]
+ENTRIES = [Entry(name=name, label=name, kind="eager") for name in ("pytorch_eager", "jax_jit", "jax_loop")]
 
 
 def test_kept_frameworks_are_judged_without_what_recording_added(tmp_path: Path) -> None:

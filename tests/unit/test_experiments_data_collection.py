@@ -30,8 +30,9 @@ from experiments.data_collection.throughput import (
     throughputs_of,
 )
 from experiments.harness import case_study
-from experiments.harness.case_study import CaseStudy, read_toml
+from experiments.harness.case_study import CaseStudy
 from experiments.harness.execute import Execution, command_of
+from experiments.harness.matrix import load_matrix
 from experiments.harness.progress import Recorded, StudyRun
 from experiments.harness.provenance import Provenance
 from experiments.verdicts.claims import DIFFERS, HOLDS, NOT_TESTABLE, Verdict, load_claims
@@ -562,8 +563,8 @@ def test_runs_are_those_for_the_hardware(
         arguments = run.run.arguments
         assert arguments[arguments.index("--device") + 1] == device
         assert not {"--env", "--seed", "--total-timesteps", "--stop-after"} & set(arguments)
-        assert (run.workload.environment == study.RECORDED) == ("record" in command_of(run.run))
-    recorded = [run for run in runs if run.workload.environment == study.RECORDED]
+        assert (run.workload.group == study.RECORDED) == ("record" in command_of(run.run))
+    recorded = [run for run in runs if run.workload.group == study.RECORDED]
     steps = [run.run.arguments[run.run.arguments.index("--steps-per-call") + 1] for run in recorded]
     assert sorted(set(steps), key=int) == ["1", "10", "100", "1000"]
 
@@ -620,8 +621,8 @@ def test_the_study_draws_and_judges_this_machine_and_those_that_are_kept(
         for planned in runs:
             if planned.workload.name == "K = 1":
                 recorded.executed[planned.directory] = leave_recorded(planned)
-            elif planned.workload.environment == study.RECORDED:
-                recorded.failures[planned.group] = f"run {planned.run.name} exited with status 1"
+            elif planned.workload.group == study.RECORDED:
+                recorded.failures[planned.study_workload] = f"run {planned.run.name} exited with status 1"
             else:
                 rows = [each for each in collected() if each["implementation"] == planned.workload.name]
                 recorded.executed[planned.directory] = leave(planned, rows)
@@ -648,12 +649,10 @@ def test_the_study_draws_and_judges_this_machine_and_those_that_are_kept(
     }
 
 
-def test_both_kinds_of_hardware_have_all_environments_of_the_figures() -> None:
-    matrix = read_toml(study.HERE / "runs.toml")
-    places = {(entry["hardware"], name) for entry in matrix["workload"] for name in entry["environments"]}
-    assert {place for hardware, place in places if hardware == "gpu"} == {
-        environment["name"] for environment in matrix["environment"]
-    }
+def test_both_kinds_of_hardware_have_all_groups_of_the_figures() -> None:
+    matrix = load_matrix(study.HERE / "runs.toml")
+    places = {(entry.hardware, name) for entry in matrix.entries for name in entry.groups}
+    assert {place for hardware, place in places if hardware == "gpu"} == {group.name for group in matrix.groups}
     assert {place for hardware, place in places if hardware == "cpu"} == {"collect", "simulate", "simulators", "layers"}
 
 

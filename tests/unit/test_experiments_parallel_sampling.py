@@ -13,6 +13,7 @@ from executed_runs import leave_run
 from experiments.harness import case_study
 from experiments.harness.case_study import CaseStudy
 from experiments.harness.execute import Execution, command_of
+from experiments.harness.matrix import BUDGETS
 from experiments.harness.progress import Recorded, StudyRun
 from experiments.parallel_sampling import model
 from experiments.parallel_sampling import run as study
@@ -284,7 +285,7 @@ def planned(budget: str, output: Path, monkeypatch: pytest.MonkeyPatch) -> list[
     return CaseStudy(study.HERE, budget, output, repetitions=2).runs()
 
 
-@pytest.mark.parametrize("budget", case_study.BUDGETS)
+@pytest.mark.parametrize("budget", BUDGETS)
 def test_samplers_meet_the_same_ends_of_episodes(budget: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     runs = planned(budget, tmp_path, monkeypatch)
     assert {run.workload.name for run in runs} >= set(SAMPLERS)

@@ -9,8 +9,9 @@ import pytest
 from executed_runs import leave_run
 
 from experiments.harness import case_study
-from experiments.harness.case_study import CaseStudy, read_toml
+from experiments.harness.case_study import CaseStudy
 from experiments.harness.execute import Execution, command_of
+from experiments.harness.matrix import load_matrix
 from experiments.harness.progress import Recorded, StudyRun
 from experiments.harness.workload_output import figures_in
 from experiments.scale_up import run as study
@@ -275,7 +276,7 @@ def test_the_study_draws_and_judges_this_machine_and_those_that_are_kept(
     def recorder(runs: Sequence[StudyRun]) -> Recorded:
         worker, server = runs
         recorded = Recorded({worker.directory: leave(worker)})
-        recorded.failures[server.group] = f"run {server.run.name} exited with status 1"
+        recorded.failures[server.study_workload] = f"run {server.run.name} exited with status 1"
         return recorded
 
     outcome = study.run(CaseStudy(study.HERE, "smoke", tmp_path / "output", recorder=recorder))
@@ -293,5 +294,5 @@ def test_the_study_draws_and_judges_this_machine_and_those_that_are_kept(
 
 
 def test_every_way_has_a_figure_and_is_on_both_kinds_of_hardware() -> None:
-    entries = [(entry["hardware"], entry["name"]) for entry in read_toml(study.HERE / "runs.toml")["workload"]]
+    entries = [(entry.hardware, entry.name) for entry in load_matrix(study.HERE / "runs.toml").entries]
     assert entries == [(hardware, name) for hardware in ("cpu", "gpu") for name in study.FIGURES]
