@@ -50,8 +50,14 @@ PAIRS = (
     ("tensorflow_eager", "tensorflow_autograph"),
 )
 
+#: The key of what is the whole training's, among the names of stages.
+TRAINING = "training"
+
 Repetitions = Mapping[str, Sequence[Result]]
-Numbers = Mapping[str, float]
+#: Numbers of one result, by stage and quantity: `("inference", "calls")`.
+Numbers = Mapping[tuple[str, str], float]
+#: The same of several workloads, by the name of the workload too.
+WorkloadNumbers = Mapping[tuple[str, str, str], float]
 
 
 def run(study: CaseStudy) -> Outcome:
@@ -132,72 +138,86 @@ def measurements(results: Sequence[Result]) -> dict[str, Estimate]:
     repetitions = {workload.name: runs for workload, runs in by_workload(results).items()}
     shown = [workload.name for workload in by_workload(results) if workload.kind != "extra"]
     graph, autograph = "tensorflow_graph", "tensorflow_autograph"
-    metrics: dict[str, tuple[Sequence[str], Callable[[Result], Numbers], Callable[[Numbers], float]]] = {
+    metrics: dict[str, tuple[Sequence[str], Callable[[Result], Numbers], Callable[[WorkloadNumbers], float]]] = {
         "eager_to_compiled": (
             sorted({name for pair in PAIRS for name in pair}),
             training,
-            lambda found: min(found[f"{eager} time"] / found[f"{compiled} time"] for eager, compiled in PAIRS),
+            lambda found: min(
+                found[eager, TRAINING, "time"] / found[compiled, TRAINING, "time"] for eager, compiled in PAIRS
+            ),
         ),
         "calls_to_time_correlation": (
             shown,
             training,
             lambda found: float(
-                stats.spearmanr([found[f"{name} calls"] for name in shown], [found[f"{name} time"] for name in shown])[
-                    0
-                ]
+                stats.spearmanr(
+                    [found[name, TRAINING, "calls"] for name in shown],
+                    [found[name, TRAINING, "time"] for name in shown],
+                )[0]
             ),
         ),
         "tensorflow_to_pytorch_eager": (
             ("pytorch_eager", "tensorflow_eager"),
             training,
             lambda found: min(
-                found[f"tensorflow_eager {number}"] / found[f"pytorch_eager {number}"] for number in ("time", "calls")
+                found["tensorflow_eager", TRAINING, quantity] / found["pytorch_eager", TRAINING, quantity]
+                for quantity in ("time", "calls")
             ),
         ),
         "python_share_graph_to_autograph": (
             (graph, autograph),
             stages,
             lambda found: min(
-                found[f"{graph} {stage} python"] / found[f"{autograph} {stage} python"]
+                found[graph, stage, "python"] / found[autograph, stage, "python"]
                 for stage in ("inference", "backpropagation")
             ),
         ),
         "host_adam_time": (
             ("host_adam", "pytorch_eager"),
             stages,
-            lambda found: found["host_adam backpropagation time"] / found["pytorch_eager backpropagation time"],
+            lambda found: (
+                found["host_adam", "backpropagation", "time"] / found["pytorch_eager", "backpropagation", "time"]
+            ),
         ),
         "host_adam_calls": (
             ("host_adam", "pytorch_eager"),
             stages,
-            lambda found: found["host_adam backpropagation calls"] / found["pytorch_eager backpropagation calls"],
+            lambda found: (
+                found["host_adam", "backpropagation", "calls"] / found["pytorch_eager", "backpropagation", "calls"]
+            ),
         ),
         "graph_to_autograph_backpropagation": (
             (graph, autograph),
             stages,
-            lambda found: found[f"{graph} backpropagation time"] / found[f"{autograph} backpropagation time"],
+            lambda found: found[graph, "backpropagation", "time"] / found[autograph, "backpropagation", "time"],
         ),
         "graph_to_autograph": (
             (graph, autograph),
             training,
-            lambda found: found[f"{graph} time"] / found[f"{autograph} time"],
+            lambda found: found[graph, TRAINING, "time"] / found[autograph, TRAINING, "time"],
         ),
         "pytorch_eager_to_tensorflow_compiled": (
             ("pytorch_eager", graph, autograph),
             training,
-            lambda found: found["pytorch_eager time"] / min(found[f"{graph} time"], found[f"{autograph} time"]),
+            lambda found: (
+                found["pytorch_eager", TRAINING, "time"]
+                / min(found[graph, TRAINING, "time"], found[autograph, TRAINING, "time"])
+            ),
         ),
         "inference_backend_autograph_to_graph": (
             (graph, autograph),
             stages,
-            lambda found: found[f"{autograph} inference backend"] / found[f"{graph} inference backend"],
+            lambda found: found[autograph, "inference", "backend"] / found[graph, "inference", "backend"],
         ),
         "callbacks_100_minus_1000": (
             ("callbacks_100", "callbacks_1000", "jax_jit"),
             stages,
             lambda found: (
-                (found["callbacks_100 simulation python time"] - found["callbacks_1000 simulation python time"])
-                / found["jax_jit simulation python time"]
+                (
+                    found["callbacks_100", "simulation", "python time"]
+                    - found["callbacks_1000", "simulation", "python time"]
+                )
+                / found["jax_jit", "simulation", "python time"]
             ),
         ),
     }
@@ -216,7 +236,10 @@ def gpu_measurements(results: Sequence[Result]) -> dict[str, Estimate]:
 
     def of(names: Sequence[str], number: Callable[[Result], float], value: Callable[[list[float]], float]) -> Estimate:
         return estimate(
-            repetitions, names, lambda result: {"it": number(result)}, lambda found: value(list(found.values()))
+            repetitions,
+            names,
+            lambda result: {(TRAINING, "number"): number(result)},
+            lambda found: value(list(found.values())),
         )
 
     def ratio(end: str) -> Callable[[Result], float]:
@@ -242,33 +265,33 @@ def estimate(
     repetitions: Repetitions,
     names: Sequence[str],
     numbers: Callable[[Result], Numbers],
-    value: Callable[[Numbers], float],
+    value: Callable[[WorkloadNumbers], float],
 ) -> Estimate:
-    """A value made of several numbers of several workloads; `value` finds each under "workload number"."""
-    groups: dict[str, list[float]] = {}
+    """Estimate a value that is made of several numbers of several workloads."""
+    groups: dict[tuple[str, str, str], list[float]] = {}
     for name in names:
         for result in repetitions[name]:
-            for number, found in numbers(result).items():
-                groups.setdefault(f"{name} {number}", []).append(found)
+            for (stage, quantity), found in numbers(result).items():
+                groups.setdefault((name, stage, quantity), []).append(found)
     return estimated(groups, value)
 
 
 def training(result: Result) -> Numbers:
     """Seconds of the whole training, and calls into the backend per timestep."""
     calls = result.entries("inference", "backend") + result.entries("backpropagation", "backend")
-    return {"time": result.training_s, "calls": calls}
+    return {(TRAINING, "time"): result.training_s, (TRAINING, "calls"): calls}
 
 
 def stages(result: Result) -> Numbers:
     """Of each stage: seconds, seconds in Python and in the backend, share of Python, calls into the backend."""
-    found = {}
+    found: dict[tuple[str, str], float] = {}
     for stage in ("inference", "backpropagation", "simulation"):
         seconds = result.stage_seconds(stage)
-        found[f"{stage} time"] = seconds
-        found[f"{stage} python time"] = result.seconds(stage, "python")
-        found[f"{stage} python"] = result.seconds(stage, "python") / seconds
-        found[f"{stage} backend"] = result.seconds(stage, "backend")
-        found[f"{stage} calls"] = result.entries(stage, "backend")
+        found[stage, "time"] = seconds
+        found[stage, "python time"] = result.seconds(stage, "python")
+        found[stage, "python"] = result.seconds(stage, "python") / seconds
+        found[stage, "backend"] = result.seconds(stage, "backend")
+        found[stage, "calls"] = result.entries(stage, "backend")
     return found
 
 

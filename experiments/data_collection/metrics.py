@@ -24,6 +24,8 @@ COMPARED_TO = 2**12
 ROBOT_SIMULATORS = ("Brax", "MJX")
 
 Ratios = Mapping[int, float]
+#: A cell of a line: what kind of line it is, which of them, and for how many environments.
+CellKey = tuple[str, int, int]
 
 
 def metrics_of(measured: Throughputs, layers: pandas.DataFrame, crossings: pandas.DataFrame) -> dict[str, Estimate]:
@@ -133,14 +135,13 @@ def simulator_metrics(measured: Throughputs) -> dict[str, Estimate | None]:
     if not robots or not cartpole:
         return {}
     near = [{n: values for n, values in line.items() if n <= COMPARED_TO} for line in cartpole]
-    groups = numbered("cartpole", near)
-    for number, line in enumerate(robots.values()):
-        groups |= numbered(f"robot {number}", [{n: values for n, values in line.items() if n <= COMPARED_TO}])
+    near_robots = [{n: values for n, values in line.items() if n <= COMPARED_TO} for line in robots.values()]
+    groups = numbered("cartpole", near) | numbered("robot", near_robots)
 
-    def farthest(means: Mapping[str, float]) -> float:
-        best = max(value for name, value in means.items() if name.startswith("cartpole"))
+    def farthest(means: Mapping[CellKey, float]) -> float:
+        best = max(value for (kind, _, _), value in means.items() if kind == "cartpole")
         slowest = min(
-            max(value for name, value in means.items() if name.startswith(f"robot {number} "))
+            max(value for (kind, line, _), value in means.items() if (kind, line) == ("robot", number))
             for number in range(len(robots))
         )
         return best / slowest
@@ -152,12 +153,11 @@ def simulator_metrics(measured: Throughputs) -> dict[str, Estimate | None]:
     }
 
 
-def plateau_ratio(means: Mapping[str, float]) -> float:
+def plateau_ratio(means: Mapping[CellKey, float]) -> float:
     """The environments with which CartPole's last plateau begins, over those of the robots'."""
-    lines: dict[str, dict[str, dict[int, list[float]]]] = {"cartpole": {}, "robot": {}}
-    for name, mean in means.items():
-        kind, number, environments = name.split()
-        lines[kind].setdefault(number, {})[int(environments)] = [mean]
+    lines: dict[str, dict[int, dict[int, list[float]]]] = {"cartpole": {}, "robot": {}}
+    for (kind, number, environments), mean in means.items():
+        lines[kind].setdefault(number, {})[environments] = [mean]
     cartpole, robot = (max(plateau(line)[0] for line in lines[kind].values()) for kind in ("cartpole", "robot"))
     return cartpole / robot
 
@@ -180,14 +180,12 @@ def layer_metrics(layers: pandas.DataFrame) -> dict[str, Estimate | None]:
 def crossing_metrics(crossings: pandas.DataFrame) -> dict[str, Estimate | None]:
     """How calls, launches and kernels depend on the steps per call."""
 
-    def counts(name: str, least_steps: int = 1) -> dict[str, list[float]]:
+    def counts(name: str, least_steps: int = 1) -> dict[int, list[float]]:
         rows = crossings[(crossings["steps_per_call"] >= least_steps) & (crossings[name] > 0)]
-        return {str(steps): list(values) for steps, values in rows.groupby("steps_per_call")[name]}
+        return {int(steps): list(values) for steps, values in rows.groupby("steps_per_call")[name]}
 
-    def estimate(groups: Mapping[str, Sequence[float]], metric: Callable[[Ratios], float]) -> Estimate | None:
-        if len(groups) < 2:
-            return None
-        return estimated(groups, lambda means: metric({int(steps): mean for steps, mean in means.items()}))
+    def estimate(groups: Mapping[int, Sequence[float]], metric: Callable[[Ratios], float]) -> Estimate | None:
+        return estimated(groups, metric) if len(groups) > 1 else None
 
     def per_step(means: Ratios) -> Ratios:
         return {steps: count / steps for steps, count in means.items()}
@@ -201,16 +199,16 @@ def crossing_metrics(crossings: pandas.DataFrame) -> dict[str, Estimate | None]:
     }
 
 
-def numbered(name: str, lines: Iterable[Line]) -> dict[str, Sequence[float]]:
-    """The repetitions of every cell of some lines, as groups of an estimate."""
+def numbered(kind: str, lines: Iterable[Line]) -> dict[CellKey, Sequence[float]]:
+    """Return the repetitions of every cell of some lines, as groups of an estimate."""
     return {
-        f"{name} {number} {environments}": values
+        (kind, number, environments): values
         for number, line in enumerate(lines)
         for environments, values in line.items()
     }
 
 
-def largest(means: Mapping[str, float]) -> float:
+def largest(means: Mapping[CellKey, float]) -> float:
     """The best cell."""
     return max(means.values())
 
@@ -220,9 +218,9 @@ def ratio_of_bests(upper: Sequence[Line], lower: Sequence[Line]) -> Estimate | N
     if not upper or not lower:
         return None
 
-    def metric(means: Mapping[str, float]) -> float:
+    def metric(means: Mapping[CellKey, float]) -> float:
         best = {
-            side: max(value for name, value in means.items() if name.startswith(side)) for side in ("upper", "lower")
+            side: max(value for (kind, _, _), value in means.items() if kind == side) for side in ("upper", "lower")
         }
         return best["upper"] / best["lower"]
 
@@ -244,20 +242,20 @@ def mean_ratio(
     if not common:
         return None
 
-    def metric(means: Mapping[str, float]) -> float:
-        return mean({n: means[f"upper 0 {n}"] / means[f"lower 0 {n}"] for n in common})
+    def metric(means: Mapping[CellKey, float]) -> float:
+        return mean({n: means["upper", 0, n] / means["lower", 0, n] for n in common})
 
     groups = numbered("upper", [{n: upper[n] for n in common}]) | numbered("lower", [{n: lower[n] for n in common}])
     return estimated(groups, metric, TIMINGS)
 
 
 def geometric_mean(ratios: Ratios) -> float:
-    """Of the ratios."""
+    """Return the geometric mean of the ratios."""
     return math.exp(sum(map(math.log, ratios.values())) / len(ratios))
 
 
 def arithmetic_mean(ratios: Ratios) -> float:
-    """Of the ratios."""
+    """Return the arithmetic mean of the ratios."""
     return sum(ratios.values()) / len(ratios)
 
 
@@ -276,8 +274,8 @@ def largest_rise(percents: Mapping[int, Sequence[float]]) -> Estimate | None:
     if len(percents) < 2:
         return None
 
-    def metric(means: Mapping[str, float]) -> float:
-        ordered = [means[str(steps)] for steps in sorted(percents)]
+    def metric(means: Ratios) -> float:
+        ordered = [means[steps] for steps in sorted(percents)]
         return max(after - before for before, after in pairwise(ordered))
 
-    return estimated({str(steps): values for steps, values in percents.items()}, metric)
+    return estimated(percents, metric)

@@ -60,21 +60,24 @@ def kernel(steps_per_call: int, state_factor: int, compute_factor: int) -> Serie
     return Series(SIMULATE, "CUDA", steps_per_call, ACCURATE, state_factor=state_factor, compute_factor=compute_factor)
 
 
-def speedup_groups(measured: Throughputs, places: Sequence[Place]) -> dict[str, Sequence[float]]:
-    """The repetitions from which the speedups at these places follow."""
-    groups = {}
-    for environments, steps, state, compute in places:
-        groups[f"{environments} {steps} {state} {compute}"] = measured.line(kernel(steps, state, compute))[environments]
-        groups[f"{environments} 1 {state} {compute}"] = measured.line(kernel(1, state, compute))[environments]
-    return groups
-
-
-def speedups(means: Mapping[str, float], places: Sequence[Place]) -> dict[Place, float]:
-    """Throughput with the steps of a call fused over that with one step per call."""
+def speedup_groups(measured: Throughputs, places: Sequence[Place]) -> dict[Place, Sequence[float]]:
+    """Return the repetitions from which the speedups at these places follow, there and with one step per call."""
     return {
-        place: means[f"{place[0]} {place[1]} {place[2]} {place[3]}"] / means[f"{place[0]} 1 {place[2]} {place[3]}"]
+        (environments, steps, state, compute): measured.line(kernel(steps, state, compute))[environments]
         for place in places
+        for environments, steps, state, compute in (place, unfused(place))
     }
+
+
+def unfused(place: Place) -> Place:
+    """Return the same place with one step per call."""
+    environments, _, state, compute = place
+    return environments, 1, state, compute
+
+
+def speedups(means: Mapping[Place, float], places: Sequence[Place]) -> dict[Place, float]:
+    """Throughput with the steps of a call fused over that with one step per call."""
+    return {place: means[place] / means[unfused(place)] for place in places}
 
 
 def over_speedups(

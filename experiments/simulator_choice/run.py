@@ -153,15 +153,15 @@ def smallest_is_single_or_cheapest(
     repetitions: Mapping[str, Sequence[Result]], timesteps: Mapping[str, int]
 ) -> Estimate:
     """The smallest share of simulation of a single environment or the cheapest simulator, less that of the others."""
-    groups: dict[str, list[float]] = {}
+    groups: dict[tuple[str, str], list[float]] = {}
     for name, runs in repetitions.items():
-        groups[f"{name} share"] = [result.percent("simulation") for result in runs]
-        groups[f"{name} cost"] = [result.stage_seconds("simulation") / timesteps[name] for result in runs]
+        groups[name, "share"] = [result.percent("simulation") for result in runs]
+        groups[name, "cost"] = [result.stage_seconds("simulation") / timesteps[name] for result in runs]
 
-    def difference(means: Mapping[str, float]) -> float:
-        cheapest = min(repetitions, key=lambda name: means[f"{name} cost"])
+    def difference(means: Mapping[tuple[str, str], float]) -> float:
+        cheapest = min(repetitions, key=lambda name: means[name, "cost"])
         expected, others = (
-            [means[f"{name} share"] for name in repetitions if (name in (*SINGLE, cheapest)) is is_expected]
+            [means[name, "share"] for name in repetitions if (name in (*SINGLE, cheapest)) is is_expected]
             for is_expected in (True, False)
         )
         return min(expected) - min(others)

@@ -1,9 +1,10 @@
 """Repetitions to a value with its interval, which holds the truth as often as it says."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, stdev
+from typing import TypeVar
 
 from scipy import stats
 
@@ -13,7 +14,8 @@ FEWEST = 3
 #: What repetitions may be.
 RUNS, ITERATIONS, TIMINGS, EVENTS, COUNTS = "runs", "iterations", "timings", "events", "counts"
 
-Metric = Callable[[Mapping[str, float]], float]
+#: What names a group: a text, or a tuple of what tells it from others.
+Key = TypeVar("Key", bound=Hashable)
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,9 @@ def group_of(values: Sequence[float]) -> Group:
     return Group(mean, stdev(values) / math.sqrt(len(values)), len(values) - 1, min(values) >= 0 < mean)
 
 
-def estimated(groups: Mapping[str, Sequence[float]], metric: Metric, unit: str = RUNS) -> Estimate:
+def estimated(
+    groups: Mapping[Key, Sequence[float]], metric: Callable[[Mapping[Key, float]], float], unit: str = RUNS
+) -> Estimate:
     """Estimate a metric of the groups' means.
 
     The interval is a t-interval with Welch's and Satterthwaite's degrees of freedom. How far an error of a group's mean
@@ -96,7 +100,7 @@ def estimated(groups: Mapping[str, Sequence[float]], metric: Metric, unit: str =
     means = {name: fmean(values) for name, values in groups.items()}
     value = metric(means)
 
-    def matters(name: str) -> bool:
+    def matters(name: Key) -> bool:
         mean = means[name]
         return mean == 0 or any(metric({**means, name: factor * mean}) != value for factor in (0.5, 2.0))
 
