@@ -283,7 +283,7 @@ def training(result: Result) -> Numbers:
 
 
 def stages(result: Result) -> Numbers:
-    """Of each stage: seconds, seconds in Python and in the backend, share of Python, calls into the backend."""
+    """Return of each stage: seconds, those in Python and in the backend, share of Python, and backend calls."""
     found: dict[tuple[str, str], float] = {}
     for stage in ("inference", "backpropagation", "simulation"):
         seconds = result.stage_seconds(stage)

@@ -127,7 +127,7 @@ def gpu_measurements(results: Sequence[Result]) -> dict[str, Estimate]:
 
 
 def smallest(values: Mapping[str, float]) -> float:
-    """Of the algorithms."""
+    """Return the value of the algorithm that has the smallest."""
     return min(values.values())
 
 

@@ -1,4 +1,4 @@
-"""Where the time of a compiled collection goes, and how often it crosses layers, by the steps that one call makes."""
+"""Figures of where a compiled collection spends its time and how often it crosses layers, by the steps of one call."""
 
 import pandas
 from matplotlib.figure import Figure

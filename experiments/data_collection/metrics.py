@@ -265,12 +265,12 @@ def last_to_first(ratios: Ratios) -> float:
 
 
 def slope(means: Ratios) -> float:
-    """Of the line through the points, both scales logarithmic."""
+    """Return the slope of the line through the points, both scales logarithmic."""
     return float(numpy.polyfit(numpy.log(list(means)), numpy.log(list(means.values())), 1)[0])
 
 
 def largest_rise(percents: Mapping[int, Sequence[float]]) -> Estimate | None:
-    """From one number of steps per call to the next, in percentage points; negative where it falls each time."""
+    """Return the largest rise from one number of steps per call to the next, in percentage points."""
     if len(percents) < 2:
         return None
 

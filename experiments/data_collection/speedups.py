@@ -40,7 +40,7 @@ def complexity_metrics(measured: Throughputs) -> dict[str, Estimate | None]:
 
 
 def places_of(measured: Throughputs) -> list[Place]:
-    """Where fused and unfused throughput of the hand-written kernel were measured."""
+    """Return the places where the throughput of the hand-written kernel was measured fused and unfused."""
     return [
         (environments, series.steps_per_call, series.state_factor, series.compute_factor)
         for series, line in measured.lines.items()
@@ -90,12 +90,12 @@ def over_speedups(
 
 
 def series_over_state(places: Sequence[Place]) -> list[Place]:
-    """With all steps fused and one step's computation, in the order of state."""
+    """Return the places with all steps fused and one step's computation, in the order of state."""
     return longest_line([place for place in places if place[1] == FUSED_STEPS and place[3] == 1], by=2)
 
 
 def series_over_compute(places: Sequence[Place]) -> list[Place]:
-    """With all steps fused and one step's state, in the order of computation."""
+    """Return the places with all steps fused and one step's state, in the order of computation."""
     return longest_line([place for place in places if place[1] == FUSED_STEPS and place[2] == 1], by=3)
 
 
@@ -109,19 +109,19 @@ def longest_line(places: Sequence[Place], by: int) -> list[Place]:
 
 
 def all_steps(places: Sequence[Place]) -> list[Place]:
-    """With one step's computation."""
+    """Return the places with one step's computation."""
     return [place for place in places if place[3] == 1]
 
 
 def saturated(places: Sequence[Place]) -> list[Place]:
-    """Those whose state no cache holds, where several numbers of environments are left."""
+    """Return the places whose state no cache holds, where they are left of several numbers of environments."""
     large = [place for place in places if place[0] * place[2] * BYTES_OF_STATE > SATURATING_BYTES]
     alike = [place[1:] for place in large]
     return [place for place in large if alike.count(place[1:]) > 1]
 
 
 def growths(found: Mapping[Place, float]) -> list[float]:
-    """From each place to the next."""
+    """Return the factors by which the speedup grows from each place to the next."""
     values = list(found.values())
     return [after / before for before, after in pairwise(values)]
 
@@ -137,12 +137,12 @@ def smallest_growth(found: Mapping[Place, float]) -> float:
 
 
 def largest_growth(found: Mapping[Place, float]) -> float:
-    """The most."""
+    """Return the most that the speedup grows from one place to the next, as a factor."""
     return max(growths(found))
 
 
 def best_to_steps(found: Mapping[Place, float]) -> dict[int, float]:
-    """For each number of fused steps, the best speedup in parts of that number."""
+    """Return, for each number of fused steps, the best speedup in parts of that number."""
     best: dict[int, float] = {}
     for (_, steps, _, _), speedup in found.items():
         best[steps] = max(best.get(steps, 0.0), speedup / steps)

@@ -77,7 +77,7 @@ def named(
 
 
 def place(series: Series) -> tuple[int, bool, int, int]:
-    """Where a series stands in a legend."""
+    """Return the place of a series in a legend."""
     variant = series.variant.removesuffix(WRITES_DATA)
     writes = series.variant != variant
     return IMPLEMENTATIONS.index(series.implementation), writes, VARIANTS.index(variant), series.steps_per_call
@@ -137,5 +137,5 @@ def distance_table(results: Results) -> pandas.DataFrame:
 
 
 def best_of(table: pandas.DataFrame) -> pandas.DataFrame:
-    """Of each series the row with the highest throughput."""
+    """Return, of each series, the row with the highest throughput."""
     return table.loc[table.groupby("series", sort=False)["steps_per_s"].idxmax()] if len(table) else table

@@ -65,7 +65,7 @@ class Throughputs:
     left_out: Mapping[tuple[Series, int], str]
 
     def line(self, series: Series) -> Line:
-        """Of a series; empty where it was not measured."""
+        """Return the line of a series; it is empty where the series was not measured."""
         return self.lines.get(series, {})
 
     def of(self, quantity: str, implementation: str) -> list[Series]:

@@ -105,7 +105,7 @@ def points_of_run(repetition: int, execution: Execution) -> list[dict[str, Any]]
 
 
 def uuid_of(analysis: Analysis) -> str:
-    """Of the one device that worked."""
+    """Return the UUID of the one device that worked."""
     uuids = list(analysis.gpu["uuid"])
     if len(uuids) != 1 or not uuids[0]:
         raise IncompleteTraceError(

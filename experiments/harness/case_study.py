@@ -88,7 +88,7 @@ class CaseStudy:
         return list(dict.fromkeys(sentences))
 
     def runs(self) -> list[StudyRun]:
-        """Every repetition of every workload in each of its groups.
+        """Return every repetition of every workload in each of its groups.
 
         Repetitions are the outer loop, so that a machine that gets slower meanwhile slows all workloads alike.
         """
@@ -115,7 +115,7 @@ class CaseStudy:
         ]
 
     def _cores(self, run: Run) -> int:
-        """For training, and one for what records beside it; whether a run works at all shows on one."""
+        """Return how many cores a run needs: its own, and one for what records beside it; one at the smoke budget."""
         return 1 if self.budget == "smoke" else run.threads + 1
 
     def record(self, runs: Sequence[StudyRun]) -> tuple[list[tuple[StudyRun, Execution]], list[str]]:
@@ -176,7 +176,7 @@ def is_for(entry: Entry, hardware: str) -> bool:
 
 @cache
 def device() -> str:
-    """Where runs of this machine compute: on its GPU if PyTorch can use one."""
+    """Return where runs of this machine compute: on its GPU if PyTorch can use one."""
     import torch  # slow, and not needed to look at a matrix
 
     return "cuda" if torch.cuda.is_available() else "cpu"

@@ -31,7 +31,7 @@ def print_runs(runs: Sequence[StudyRun], slots: Sequence[tuple[int, ...]], left_
 
 
 def shell_command(run: StudyRun, slot: Sequence[int]) -> str:
-    """One line that does what recording the run does, but for its log, its manifest and its time limit."""
+    """Return a line that does what recording the run does, but for its log, its manifest and its time limit."""
     variables = [f"{name}={value}" for name, value in environment_of(run.run).items()]
     pinned = ["taskset", "--cpu-list", cores_text(slot)] if slot else []
     command = shlex.join(["env", "-i", *variables, *pinned, *command_of(run.run)])

@@ -49,7 +49,7 @@ def built_from_of(python: Path) -> dict[str, Any]:
 
 @cache
 def paths_of(python: Path) -> list[str]:
-    """Where a Python looks for packages."""
+    """Return the directories in which a Python looks for packages."""
     if python == Path(sys.executable):
         return sys.path
     return [str(path) for path in (python.parent.parent / "lib").glob("python*/site-packages")]

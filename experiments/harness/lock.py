@@ -1,4 +1,4 @@
-"""One at a time in a directory of results."""
+"""A lock that lets one command at a time record into a directory of results."""
 
 import fcntl
 import os

@@ -9,7 +9,7 @@ import psutil
 
 
 def machine() -> dict[str, object]:
-    """Its processor, memory, kernel and GPUs."""
+    """Return the processor, memory, kernel and GPUs of this machine."""
     models = [
         line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line
     ]

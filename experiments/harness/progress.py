@@ -52,7 +52,7 @@ class StudyRun:
 
     @property
     def name(self) -> str:
-        """For people, over all studies."""
+        """The name of the run for people, over all studies."""
         return f"{self.study}/{self.run.name}"
 
     @property
@@ -72,7 +72,7 @@ class Recorded:
     failures: dict[tuple[str, Workload], str] = field(default_factory=dict)
 
     def executed_of(self, runs: Sequence[StudyRun]) -> list[tuple[StudyRun, Execution]]:
-        """Those of these runs that ended well."""
+        """Return those of these runs that ended well."""
         return [(run, self.executed[run.directory]) for run in runs if run.directory in self.executed]
 
     def failures_of(self, runs: Sequence[StudyRun]) -> list[str]:

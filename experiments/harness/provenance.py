@@ -96,7 +96,7 @@ def of_another_recorder(recorders: Sequence[Mapping[str, Any]]) -> str:
 
 
 def remark_on(device_name: str, date: str, command: str, recorders: Sequence[Mapping[str, Any]]) -> str:
-    """Where a kept measurement comes from, as the remark of a verdict."""
+    """Return where a kept measurement comes from, as the remark of a verdict."""
     another = of_another_recorder(recorders)
     return f"measured on {device_name}, {date}, by `{command}`" + (f", {another}" if another else "")
 

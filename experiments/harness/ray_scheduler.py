@@ -174,7 +174,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Slot:
-    """Where one run at a time is executed.
+    """A place where one run at a time is executed.
 
     Attributes:
         node: Ray's id of the node.
@@ -192,7 +192,7 @@ class Slot:
 
 
 def look_around(request: Request) -> list[tuple[int, ...]] | str:
-    """On a node: the slots in its cores, or why no run can be executed there."""
+    """Return, on a node, the slots in its cores, or why no run can be executed there."""
     try:
         if request.lock.read_text() != request.holder:
             return f"expected the output of this command at {request.lock.parent}, found another one's. {SHARED}"
@@ -210,7 +210,7 @@ def look_around(request: Request) -> list[tuple[int, ...]] | str:
 
 
 def execute_there(run: StudyRun, cores: tuple[int, ...], node: str) -> Execution | RLScopeError:
-    """On a node: execute a run. That it failed is a result; what is raised is what nobody has foreseen."""
+    """Execute a run on a node. That it failed is a result; what is raised is what nobody has foreseen."""
     try:
         return execute(run.run, run.directory, cores, node)
     except RLScopeError as error:

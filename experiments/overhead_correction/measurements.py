@@ -1,4 +1,4 @@
-"""From the bursts of twins to what recording added to a workload, and what correction took off again."""
+"""Twins become tables: what recording added to a workload by their bursts, and what correction took off again."""
 
 import json
 import math
@@ -186,7 +186,7 @@ class Draws:
         return added.low > 0 and (added.high - added.low) / 2 < added.value / 5
 
     def percent(self, seconds: Numbers) -> Numbers:
-        """Of the time without recording."""
+        """Return seconds as percent of the time without recording."""
         return 100 * seconds / self.off_s
 
     def estimate(self, values: Numbers) -> Estimate:
@@ -223,7 +223,7 @@ def draws_of(repetitions: Mapping[str, Sequence[Overhead]]) -> dict[str, Draws]:
 
 
 def draw(runs: Sequence[Overhead], deviates: Mapping[str, Numbers], generator: numpy.random.Generator) -> Draws:
-    """Of one workload.
+    """Resample the repetitions of one workload.
 
     Args:
         runs: its repetitions.

@@ -122,13 +122,13 @@ def name_of(workload: Workload) -> str:
 
 
 def correction_of(trace: Trace, recorded: Run, output: Path) -> Correction:
-    """With what a user's analysis of this trace would correct it; without a calibration there, with one made here."""
+    """Return what a user's analysis of this trace would correct it with; without a calibration there, one made here."""
     found = chosen(trace, AUTO)
     return found if isinstance(found, Correction) else kept_correction(trace, recorded, output / "calibration.json", [])
 
 
 def published_correction(trace: Trace, recorded: Run, study: CaseStudy) -> Correction:
-    """By whole runs, as published: of a program that is none of the workloads."""
+    """Return the published correction, which calibrates on whole runs of a program that is none of the workloads."""
     budget = study.matrix.budget(study.budget)
     script = [str(recorded.python), str(WORKLOADS / "stable_baselines3_train.py"), *budget.whole_runs_of]
     command = [*script, "--device", recorded.device]

@@ -87,7 +87,7 @@ class Sampling:
 
     @property
     def samples(self) -> int:
-        """Of one iteration."""
+        """The samples of one iteration."""
         return self.environments * self.steps
 
     @property

@@ -41,48 +41,48 @@ class Sampled:
 
     @property
     def label(self) -> str:
-        """Under a bar: the sampler, how many environments it has, and how many of them a worker has."""
+        """The text under a bar: the sampler, how many environments it has, and how many of them a worker has."""
         return f"{self.title}\nN = {self.environments}\nE = {self.figures['environments_per_worker']}"
 
     @property
     def environments(self) -> int:
-        """N."""
+        """The number of environments, N."""
         return int(self.figures["environments"])
 
     @property
     def steps(self) -> int:
-        """T."""
+        """The steps of each environment in an iteration, T."""
         return int(self.figures["steps"])
 
     @property
     def iterations(self) -> Sequence[Mapping[str, Any]]:
-        """In the order in which they were measured."""
+        """The iterations, in the order in which they were measured."""
         found: Sequence[Mapping[str, Any]] = self.figures["iterations"]
         return found
 
     @property
     def sampling_s(self) -> list[float]:
-        """Of each iteration, until the last worker is done."""
+        """The seconds of sampling of each iteration, until the last worker is done."""
         return [float(iteration["sampling_s"]) for iteration in self.iterations]
 
     @property
     def optimize_s(self) -> list[float]:
-        """Of each iteration."""
+        """The seconds of the update of each iteration."""
         return [float(iteration["optimize_s"]) for iteration in self.iterations]
 
     @property
     def samples_per_s(self) -> list[float]:
-        """Of each iteration, while it samples."""
+        """The samples per second of each iteration, while it samples."""
         return [float(iteration["samples"]) / float(iteration["sampling_s"]) for iteration in self.iterations]
 
     @property
     def resets(self) -> int:
-        """Of all iterations."""
+        """The number of resets of all iterations."""
         return sum(int(iteration["resets"]) for iteration in self.iterations)
 
     @property
     def vector_step_s(self) -> list[float]:
-        """Of each iteration: seconds of a vector step with its inference, the mean of the workers.
+        """The seconds of a vector step with its inference in each iteration, the mean of the workers.
 
         Workers that do not wait for each other end at different times. A long rollout evens that out, a short one
         does not, so this is what to compare with rollouts of another length.
@@ -92,7 +92,7 @@ class Sampled:
 
     @property
     def inference_s(self) -> float:
-        """Of a vector step."""
+        """The seconds of inference of a vector step."""
         return float(self.figures["inference_s"])
 
     @property
@@ -102,7 +102,7 @@ class Sampled:
 
     @property
     def step_s(self) -> float:
-        """Of one timed environment."""
+        """The seconds of a step of one timed environment."""
         return float(self.options["step-ms"]) / 1000
 
     @cached_property
@@ -136,7 +136,7 @@ class Sampled:
 
     @property
     def to_model(self) -> list[float]:
-        """Of each iteration: seconds of sampling over those that the model has for it."""
+        """The seconds of sampling of each iteration, over those that the model has for it."""
         return list(numpy.divide(self.sampling_s, self.replayed.sampling_s))
 
 

@@ -32,7 +32,7 @@ def of_iterations(runs: Sequence[Sampled], numbers: Numbers) -> list[float]:
 
 
 def hours(run: Sampled) -> list[float]:
-    """Of the talk's training at the measured rates, by each iteration, with environments as fast as the talk's.
+    """Return the hours of the talk's training by the rates of each iteration, with environments as fast as the talk's.
 
     Timed environments are slower than those by a factor, and so is the update; inference is what it is.
     """
@@ -43,7 +43,7 @@ def hours(run: Sampled) -> list[float]:
 
 
 def metrics_of(sampled: Sequence[Sampled], parts: pandas.DataFrame) -> dict[str, Estimate]:
-    """Those whose workloads have run.
+    """Return the metrics whose workloads have run.
 
     Args:
         sampled: the runs.
@@ -114,24 +114,24 @@ def of_waiting(parts: pandas.DataFrame) -> dict[str, Estimate]:
 
 
 def ratio(runs: Runs, over: str, under: str, numbers: Numbers, unit: str = ITERATIONS) -> Estimate:
-    """Of the means of two workloads."""
+    """Return the ratio of the means of two workloads."""
     pair = {name: of_iterations(runs[name], numbers) for name in (over, under)}
     return estimated(pair, lambda mean: mean[over] / mean[under], unit)
 
 
 def sampling_percent(run: Sampled) -> list[float]:
-    """Of each iteration: what sampling is of it."""
+    """Return the share that sampling has of each iteration, in percent."""
     sampling_s = numpy.array(run.sampling_s)
     return list(100 * sampling_s / (sampling_s + run.optimize_s))
 
 
 def step_to_own(run: Sampled) -> list[float]:
-    """Of each iteration: a vector step without its inference, over the step of one environment."""
+    """Return each iteration's vector step without inference, over the step of one environment."""
     return list((numpy.array(run.vector_step_s) - run.inference_s) / run.step_s)
 
 
 def sampling_hours(run: Sampled) -> list[float]:
-    """As `hours`, without the update."""
+    """Return the same as `hours`, without the update."""
     factor = run.step_s / TALK.step_s
     update_s = numpy.array(run.optimize_s) / factor / run.steps
     return list(numpy.array(hours(run)) - update_s * TIMESTEPS / run.environments / 3600)

@@ -63,13 +63,13 @@ def scenarios(talk: Sampling) -> dict[str, Sampling]:
 
 
 def simulated_scenarios(talk: Sampling) -> dict[str, Simulated]:
-    """Iterations of each."""
+    """Return simulated iterations of each scenario."""
     generator = numpy.random.default_rng(0)
     return {name: simulate(sampling, generator, ITERATIONS) for name, sampling in scenarios(talk).items()}
 
 
 def hours(simulated: Simulated) -> list[float]:
-    """Of the whole training, by each iteration."""
+    """Return the hours of the whole training, by each iteration."""
     return list(simulated.iteration_s * TIMESTEPS / simulated.samples / 3600)
 
 

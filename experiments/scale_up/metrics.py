@@ -40,7 +40,7 @@ def of_phases(run: Tables) -> dict[str, float]:
 
 
 def of_dependencies(run: Tables) -> dict[str, float]:
-    """Of how many workers the training received games, and how much of the workers' waits were for the server."""
+    """Return which part of the workers the training had games of, and which of their waits was for the server."""
     workers, edges = processes_in(run, SELF_PLAY), run.dependencies
     received = edges[edges["process"].isin(processes_in(run, TRAINING)) & edges["on"].isin(workers)]
     found = {"percent_of_workers_trained_on": 100 * received["on"].nunique() / max(1, len(workers))}

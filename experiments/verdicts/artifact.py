@@ -74,7 +74,7 @@ def devices() -> set[str]:
 
 
 def names_of(found: Mapping[str, object]) -> list[str]:
-    """Of a machine's GPUs; of its processor, where it has none."""
+    """Return the names of a machine's GPUs, or of its processor where it has none."""
     gpus = found.get("gpus")
     return list(gpus) if isinstance(gpus, list) else [str(found["cpu"])]
 

@@ -121,7 +121,7 @@ class Verdict:
 
     @property
     def text(self) -> str:
-        """For people: "holds (provisional)"."""
+        """The verdict for people: "holds (provisional)"."""
         is_provisional = self.provisional and self.measured and not self.is_calculated
         return f"{self.verdict} (provisional)" if is_provisional else self.verdict
 
@@ -236,7 +236,7 @@ def counts_text(verdicts: Sequence[Verdict]) -> str:
 
 
 def split(verdicts: Sequence[Verdict]) -> tuple[list[Verdict], list[Verdict]]:
-    """Those about what was measured, or cannot be; and those about what was calculated."""
+    """Return the verdicts on what was measured, or cannot be, and those on what was calculated."""
     calculated = [verdict for verdict in verdicts if verdict.is_calculated]
     return [verdict for verdict in verdicts if not verdict.is_calculated], calculated
 

@@ -1,4 +1,4 @@
-"""Of which recorder each folder of kept results is, so that results which the present code has not seen are known."""
+"""Kept results and their recorders, so that results which the present code has not seen are known."""
 
 import json
 from pathlib import Path

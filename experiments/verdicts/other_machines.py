@@ -53,7 +53,7 @@ class Measured:
 
     @property
     def device_name(self) -> str:
-        """Of the GPU that computed; of the processor, where none did."""
+        """The name of the GPU that computed, or of the processor where none did."""
         return str(self.machine["gpus"][0] if self.device == "cuda" else self.machine["cpu"])
 
     @property

@@ -47,7 +47,7 @@ class Estimate:
         return self.low is not None
 
     def columns(self, name: str) -> dict[str, float]:
-        """For tables of numbers: the value under this name, the ends of its interval beside it; NaN for none."""
+        """Return columns for tables: the value under this name, the ends of its interval beside it; NaN for none."""
         low, high = (math.nan if end is None else end for end in (self.low, self.high))
         return {name: self.value, f"{name}_low": low, f"{name}_high": high}
 
@@ -74,7 +74,7 @@ class Group:
 
 
 def group_of(values: Sequence[float]) -> Group:
-    """Of at least two values."""
+    """Return the group that at least two values make."""
     mean = fmean(values)
     return Group(mean, stdev(values) / math.sqrt(len(values)), len(values) - 1, min(values) >= 0 < mean)
 
@@ -111,7 +111,7 @@ def estimated(
     of_groups = {name: group_of(values) for name, values in mattering.items()}
 
     def variances(errors: float) -> list[float]:
-        """By group: what the metric changes by if the group's mean is that many standard errors off, squared."""
+        """Return, by group, the square of what the metric changes by if the group's mean is off by that many errors."""
         return [
             max((metric({**means, name: group.moved(sign * errors)}) - value) ** 2 for sign in (-1, 1))
             if group.error
