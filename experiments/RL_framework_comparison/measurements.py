@@ -60,9 +60,13 @@ class Results(Measured):
             row |= estimated_mean([run.training_s for run in runs]).columns("training_s")
             row["uncorrected_training_s"] = sum(run.table["uncorrected_seconds"].sum() for run in runs) / len(runs)
             row |= estimated_mean([gpu_percent(run) for run in runs]).columns("gpu_percent")
-            ratio = over_calibration(lambda end, runs=runs: estimated_mean([cuda_to_gpu(run, end) for run in runs]))
-            rows.append(row | ratio.columns("cuda_to_gpu") | {"repetitions": len(runs)})
+            rows.append(row | mean_cuda_to_gpu(runs).columns("cuda_to_gpu") | {"repetitions": len(runs)})
         return pandas.DataFrame(rows)
+
+
+def mean_cuda_to_gpu(runs: Sequence[Result]) -> Estimate:
+    """Return the mean ratio of seconds inside CUDA calls to those with a GPU busy."""
+    return over_calibration(lambda end: estimated_mean([cuda_to_gpu(run, end) for run in runs]))
 
 
 def file_of(workload: str, repetition: int | str) -> str:

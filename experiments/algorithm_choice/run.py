@@ -150,7 +150,7 @@ def largest_gpu_percent(result: Result) -> float:
     for stage in ("inference", "backpropagation"):
         rows = result.table[result.table["stage"] == stage]
         on_gpu = rows["resource"].isin(ON_GPU)
-        shares.append(100 * rows.loc[on_gpu, "seconds"].sum() / rows["seconds"].sum())
+        shares.append(float(100 * rows.loc[on_gpu, "seconds"].sum() / rows["seconds"].sum()))
     return max(shares)
 
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 
 import pandas
@@ -78,6 +79,11 @@ def unfused(place: Place) -> Place:
 def speedups(means: Mapping[Place, float], places: Sequence[Place]) -> dict[Place, float]:
     """Throughput with the steps of a call fused over that with one step per call."""
     return {place: means[place] / means[unfused(place)] for place in places}
+
+
+def speedup_at(place: Place, means: Mapping[Place, float]) -> float:
+    """Return the speedup at one place."""
+    return speedups(means, [place])[place]
 
 
 def over_speedups(
@@ -188,7 +194,7 @@ def speedup_table(measured: Throughputs) -> pandas.DataFrame:
     rows = []
     for place in sorted(places_of(measured)):
         groups = speedup_groups(measured, [place])
-        found = estimated(groups, lambda means, at=place: speedups(means, [at])[at], TIMINGS)
+        found = estimated(groups, partial(speedup_at, place), TIMINGS)
         names = ("environments", "steps_per_call", "state_factor", "compute_factor")
         row: dict[str, float] = dict(zip(names, place, strict=True))
         rows.append({**row, **found.columns("speedup"), "repetitions": found.repetitions})

@@ -148,7 +148,7 @@ def replay(resets: Resets, sampling: Sampling) -> Simulated:
     fits = resets.ndim == 2 and resets.shape[1] == sampling.environments and len(resets) > 0
     expect(fits and len(resets) % sampling.steps == 0, "resets", f"an array of {shape}", list(resets.shape))
     expect(sampling.step_cv == 0, "step_cv", "0 in a replay", sampling.step_cv)
-    costs: Floats = sampling.step_s + sampling.reset_s * resets
+    costs = sampling.step_s + sampling.reset_s * resets.astype(numpy.float64)
     return simulated(sampling, costs)
 
 
@@ -168,7 +168,7 @@ def cost_s(sampling: Sampling, resets: Resets, generator: numpy.random.Generator
     step_s: float | Floats = sampling.step_s
     if sampling.step_cv > 0:
         step_s = numpy.maximum(generator.normal(sampling.step_s, sampling.step_cv * sampling.step_s, resets.shape), 0)
-    costs: Floats = step_s + sampling.reset_s * resets
+    costs: Floats = step_s + sampling.reset_s * resets.astype(numpy.float64)
     return costs
 
 

@@ -125,7 +125,8 @@ def result_of(study_run: StudyRun, execution: Execution) -> Result:
     main = analysis.processes.loc[analysis.processes["role"] == "main", "process"]
     breakdown = analysis.breakdown[analysis.breakdown["process"].isin(main)]
     trains = (breakdown["stage"] != NO_OPERATION).any()
-    if not trains or analysis.extrapolated_s is None:
+    iterations, timesteps, total_timesteps = analysis.iterations, analysis.timesteps, analysis.total_timesteps
+    if not trains or analysis.extrapolated_s is None or not (iterations and timesteps and total_timesteps):
         raise IncompleteTraceError(
             f"{execution.trace}: expected training with progress reports, found "
             f"{'some' if trains else 'no'} training and {analysis.iterations} iterations. "
@@ -138,11 +139,9 @@ def result_of(study_run: StudyRun, execution: Execution) -> Result:
         breakdown,
         analysis.correction,
         analysis.uncorrected,
-        analysis.timesteps,
+        timesteps,
         recorded_training_s=analysis.extrapolated_s,
-        unrecorded_training_s=unrecorded_training_s(
-            execution, analysis.timesteps / analysis.iterations, analysis.total_timesteps
-        ),
+        unrecorded_training_s=unrecorded_training_s(execution, timesteps / iterations, total_timesteps),
         transitions=transitions_table(study_run.workload.name, fold_transitions(found)),
         advice=advice.text if advice is not None else "",
     )
