@@ -30,7 +30,7 @@ COMPILE = "compile"
 
 
 @dataclass(frozen=True)
-class Results(Measured):
+class Measurements(Measured):
     """The frameworks of a machine, and where they come from; seconds are of the recorded training without compiling."""
 
     results: Sequence[Result]
@@ -74,7 +74,7 @@ def file_of(workload: str, repetition: int | str) -> str:
     return f"{workload}_{repetition}.json"
 
 
-def load(directory: Path, entries: Sequence[Entry]) -> Results:
+def load(directory: Path, entries: Sequence[Entry]) -> Measurements:
     """The analyses that a machine has left.
 
     Args:
@@ -86,8 +86,8 @@ def load(directory: Path, entries: Sequence[Entry]) -> Results:
     """
     found = {path: entry for entry in entries for path in sorted(directory.glob(file_of(entry.name, "?")))}
 
-    def make(paths: Sequence[Path], origin: dict[str, Any]) -> Results:
-        return Results(
+    def make(paths: Sequence[Path], origin: dict[str, Any]) -> Measurements:
+        return Measurements(
             **origin, results=[result_in(path, entry) for path, entry in zip(paths, found.values(), strict=True)]
         )
 

@@ -13,7 +13,7 @@ from scipy import stats
 from experiments.command_line import Outcome, command_line
 from experiments.harness.case_study import CaseStudy, hardware
 from experiments.harness.matrix import load_matrix
-from experiments.RL_framework_comparison.measurements import Results, load
+from experiments.RL_framework_comparison.measurements import Measurements, load
 from experiments.verdicts.claims import add_claims, judge, load_claims
 from experiments.verdicts.corrected import add_correction, uncorrected_of
 from experiments.verdicts.intervals import caption_of, readable
@@ -90,13 +90,13 @@ def run(study: CaseStudy) -> Outcome:
     return Outcome(verdicts, missing, executions)
 
 
-def kept_frameworks() -> dict[str, Results]:
+def kept_frameworks() -> dict[str, Measurements]:
     """The results of machines with a GPU, by the name of the folder that each has in KEPT."""
     entries = load_matrix(HERE / "runs.toml").entries
     return kept_results(KEPT, lambda directory: load(directory, entries))
 
 
-def draw_kept(study: CaseStudy, page: Page, name: str, others: Results) -> None:
+def draw_kept(study: CaseStudy, page: Page, name: str, others: Measurements) -> None:
     """What another machine has recorded: a figure, and the numbers that claims are about."""
     page.heading(f"TD3 on {others.device_name}")
     page.paragraph(others.source)

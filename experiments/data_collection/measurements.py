@@ -17,7 +17,7 @@ ROWS, LAYERS, CROSSINGS = FILES = ("rows.jsonl", "layers.csv", "crossings.csv")
 
 
 @dataclass(frozen=True)
-class Results(Measured):
+class Measurements(Measured):
     """The measurements of a machine, and where they come from.
 
     Attributes:
@@ -43,16 +43,16 @@ class Results(Measured):
         write_csv(self.crossings, directory / CROSSINGS)
 
 
-def load(directory: Path) -> Results:
+def load(directory: Path) -> Measurements:
     """What `save` has written.
 
     Raises:
         UsageError: It is damaged.
     """
 
-    def make(paths: Sequence[Path], origin: dict[str, Any]) -> Results:
+    def make(paths: Sequence[Path], origin: dict[str, Any]) -> Measurements:
         rows, layers, crossings = paths
         tables = [pandas.read_csv(path) for path in (layers, crossings)]
-        return Results(**origin, rows=read_rows(rows), layers=tables[0], crossings=tables[1])
+        return Measurements(**origin, rows=read_rows(rows), layers=tables[0], crossings=tables[1])
 
     return other_machines.load(directory, FILES, make)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 import pandas
 
 from experiments.data_collection.device_limits import inference_limits
-from experiments.data_collection.measurements import Results
+from experiments.data_collection.measurements import Measurements
 from experiments.data_collection.speedups import ACCURATE, FUSED_STEPS
 from experiments.data_collection.throughput import (
     CARTPOLE,
@@ -91,7 +91,7 @@ def name_of(series: Series, among: Sequence[Series]) -> str:
     return ", ".join(filter(None, parts))
 
 
-def inference_limits_of(results: Results) -> Mapping[str, float]:
+def inference_limits_of(results: Measurements) -> Mapping[str, float]:
     """What simulation and inference cannot exceed on the machine's device, where its rates are known."""
     return inference_limits(results.device_name)
 
@@ -105,7 +105,7 @@ def copy_limit(measured: Throughputs) -> Mapping[str, float]:
     return {"environments are copied, K = 1": sum(values) / len(values)}
 
 
-def distance_table(results: Results) -> pandas.DataFrame:
+def distance_table(results: Measurements) -> pandas.DataFrame:
     """How far the best of each implementation is from the limit; empty where no limit is known.
 
     Returns:

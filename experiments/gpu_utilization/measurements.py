@@ -30,7 +30,7 @@ SETTLING = 0.5
 
 
 @dataclass(frozen=True)
-class Results(Measured):
+class Measurements(Measured):
     """The points of a machine, and where they come from.
 
     Attributes:
@@ -48,18 +48,18 @@ class Results(Measured):
         write_csv(self.points, directory / FILE)
 
 
-def load(directory: Path) -> Results:
+def load(directory: Path) -> Measurements:
     """What `save` has written.
 
     Raises:
         UsageError: It is damaged.
     """
 
-    def make(paths: Sequence[Path], origin: dict[str, Any]) -> Results:
+    def make(paths: Sequence[Path], origin: dict[str, Any]) -> Measurements:
         points = pandas.read_csv(paths[0])
         if list(points.columns) != COLUMNS:
             raise ValueError(f"the columns of {FILE} are not {', '.join(COLUMNS)}")
-        return Results(**origin, points=points)
+        return Measurements(**origin, points=points)
 
     return other_machines.load(directory, [FILE], make)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from experiments.command_line import Outcome, command_line
 from experiments.gpu_utilization.figures import reported_utilization_figure
-from experiments.gpu_utilization.measurements import Results, load, points_of
+from experiments.gpu_utilization.measurements import Measurements, load, points_of
 from experiments.gpu_utilization.metrics import metrics_of, percent_table
 from experiments.harness.case_study import CaseStudy, device
 from experiments.harness.execute import Execution
@@ -54,21 +54,21 @@ def run(study: CaseStudy) -> Outcome:
     return Outcome(verdicts, missing, [execution for _, execution in executed])
 
 
-def measured_here(study: CaseStudy, executed: Sequence[tuple[StudyRun, Execution]]) -> Results:
+def measured_here(study: CaseStudy, executed: Sequence[tuple[StudyRun, Execution]]) -> Measurements:
     """What the runs of this machine have left, which is nothing without a GPU."""
     repetitions = {study.folder.name: study.repetitions_of_each}
     found = provenance(study.budget, repetitions, [execution for _, execution in executed])
     if not executed:
         found = replace(found, hardware=[machine()])
-    return Results(**origin_of(device(), found), points=points_of(executed))
+    return Measurements(**origin_of(device(), found), points=points_of(executed))
 
 
-def measured_metrics(results: Results) -> Mapping[str, Estimate]:
+def measured_metrics(results: Measurements) -> Mapping[str, Estimate]:
     """The metrics of claims.toml."""
     return metrics_of(results.points)
 
 
-def draw(study: CaseStudy, page: Page, title: str, suffix: str, results: Results) -> None:
+def draw(study: CaseStudy, page: Page, title: str, suffix: str, results: Measurements) -> None:
     """A machine's figure and the numbers in it."""
     page.heading(title[0].upper() + title[1:])
     if results.points.empty:

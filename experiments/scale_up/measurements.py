@@ -59,7 +59,7 @@ FILES = tuple(f"{name}.csv" for name in NAMES)
 
 
 @dataclass(frozen=True)
-class Results(Measured):
+class Measurements(Measured):
     """The tables of a machine, and where they come from."""
 
     tables: Tables
@@ -71,19 +71,19 @@ class Results(Measured):
             write_csv(getattr(self.tables, name), directory / file)
 
 
-def load(directory: Path) -> Results:
+def load(directory: Path) -> Measurements:
     """What `save` has written.
 
     Raises:
         UsageError: It is damaged.
     """
 
-    def make(paths: Sequence[Path], origin: dict[str, Any]) -> Results:
+    def make(paths: Sequence[Path], origin: dict[str, Any]) -> Measurements:
         tables = {name: pandas.read_csv(path) for name, path in zip(NAMES, paths, strict=True)}
         damaged = [name for name, table in tables.items() if list(table.columns[: len(KEY)]) != KEY]
         if damaged:
             raise ValueError(f"{damaged[0]}.csv does not begin with the columns {', '.join(KEY)}")
-        return Results(**origin, tables=Tables(**tables))
+        return Measurements(**origin, tables=Tables(**tables))
 
     return other_machines.load(directory, FILES, make)
 

@@ -12,7 +12,7 @@ from experiments.harness.case_study import CaseStudy, device
 from experiments.harness.execute import Execution
 from experiments.harness.progress import StudyRun
 from experiments.harness.provenance import provenance
-from experiments.scale_up.measurements import KEY, Results, Tables, load, tables_of
+from experiments.scale_up.measurements import KEY, Measurements, Tables, load, tables_of
 from experiments.scale_up.metrics import busy_table, metrics_of
 from experiments.verdicts.corrected import add_what_stays, analyzed
 from experiments.verdicts.kept_verdicts import MEASURED
@@ -59,19 +59,19 @@ def run(study: CaseStudy) -> Outcome:
     return Outcome(verdicts, missing, [execution for _, execution in executed])
 
 
-def measured_here(study: CaseStudy, executed: Sequence[tuple[StudyRun, Execution]]) -> Results:
+def measured_here(study: CaseStudy, executed: Sequence[tuple[StudyRun, Execution]]) -> Measurements:
     """What the runs of this machine have left."""
     repetitions = {study.folder.name: study.repetitions_of_each}
     found = provenance(study.budget, repetitions, [execution for _, execution in executed])
-    return Results(**origin_of(device(), found), tables=tables_of(executed))
+    return Measurements(**origin_of(device(), found), tables=tables_of(executed))
 
 
-def measured_metrics(results: Results) -> Mapping[str, Estimate]:
+def measured_metrics(results: Measurements) -> Mapping[str, Estimate]:
     """The metrics of claims.toml."""
     return metrics_of(results.tables)
 
 
-def draw(study: CaseStudy, page: Page, title: str, suffix: str, results: Results) -> None:
+def draw(study: CaseStudy, page: Page, title: str, suffix: str, results: Measurements) -> None:
     """A machine's figures, of the first repetition, and what is known of all."""
     page.heading(title[0].upper() + title[1:])
     page.paragraph(results.source)

@@ -20,7 +20,7 @@ from experiments.harness.execute import versions
 from experiments.harness.interpreters import built_from_of
 from experiments.harness.machine import machine
 from experiments.harness.matrix import Entry, load_matrix
-from experiments.RL_framework_comparison.measurements import KEPT_FIELDS, Results, file_of
+from experiments.RL_framework_comparison.measurements import KEPT_FIELDS, Measurements, file_of
 from experiments.RL_framework_comparison.run import HERE
 
 STACKS = ("pytorch_eager", "pytorch_compiled", "jax_jit", "jax_loop")
@@ -50,7 +50,7 @@ def measure(output: Path, device: str, training: Sequence[str], repetitions: int
         if not find_spec(entry.package):
             print(f"{entry.name} is skipped: the package {entry.package} is not installed", flush=True)
     python = Path(sys.executable)
-    Results(
+    Measurements(
         device=device,
         budget="quick",
         command="scripts/gpu_suite.sh OUTPUT frameworks",

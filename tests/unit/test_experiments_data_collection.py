@@ -16,7 +16,7 @@ from executed_runs import leave_run
 from experiments.data_collection import run as study
 from experiments.data_collection.device_limits import FLOATING_POINT_OPERATIONS, TANHS, inference_limits
 from experiments.data_collection.layers import CROSSING_COLUMNS, LAYER_COLUMNS, OPERATION, crossing_table, share_table
-from experiments.data_collection.measurements import Results, load
+from experiments.data_collection.measurements import Measurements, load
 from experiments.data_collection.metrics import metrics_of
 from experiments.data_collection.speedups import speedup_table
 from experiments.data_collection.tables import collection_table, distance_table, simulation_table, simulators_table
@@ -173,7 +173,7 @@ CROSSINGS = pandas.DataFrame(
 )
 
 
-def results(rows: list[Row], device: str = "cuda", budget: str = "quick") -> Results:
+def results(rows: list[Row], device: str = "cuda", budget: str = "quick") -> Measurements:
     machine = {"cpu": "a processor", "cores": 2, **({"gpus": ["NVIDIA H200"]} if device == "cuda" else {})}
     where = (
         device,
@@ -188,7 +188,7 @@ def results(rows: list[Row], device: str = "cuda", budget: str = "quick") -> Res
         pandas.concat([table.assign(repetition=repetition) for repetition in range(3)], ignore_index=True)
         for table in (LAYERS, CROSSINGS)
     )
-    return Results(*where, rows, layers, crossings)
+    return Measurements(*where, rows, layers, crossings)
 
 
 def test_a_row_is_throughput() -> None:

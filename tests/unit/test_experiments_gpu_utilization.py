@@ -11,7 +11,7 @@ import pytest
 
 from experiments.gpu_utilization import run as study
 from experiments.gpu_utilization.figures import LOWEST_PERCENT, duration_text, reported_utilization_figure
-from experiments.gpu_utilization.measurements import COLUMNS, Results, counters_of, load, points_of
+from experiments.gpu_utilization.measurements import COLUMNS, Measurements, counters_of, load, points_of
 from experiments.gpu_utilization.metrics import metrics_of, percent_table
 from experiments.harness import case_study
 from experiments.harness.case_study import WORKLOADS, CaseStudy
@@ -47,10 +47,10 @@ def measured(repetitions: int = 1) -> pandas.DataFrame:
     return pandas.DataFrame(rows, columns=COLUMNS)
 
 
-def results(device: str = "cuda") -> Results:
+def results(device: str = "cuda") -> Measurements:
     machine = {"cpu": "a processor", "cores": 2, "gpus": ["NVIDIA H200"]}
     where = (device, "quick", "scripts/gpu_suite.sh OUTPUT", "2026-11-22", machine, {"torch": "2"}, [built_from()])
-    return Results(*where, measured(repetitions=3))
+    return Measurements(*where, measured(repetitions=3))
 
 
 def test_each_length_is_launched_with_each_gap_and_the_wide_kernel_once() -> None:

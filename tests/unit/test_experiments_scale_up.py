@@ -15,7 +15,7 @@ from experiments.harness.matrix import load_matrix
 from experiments.harness.progress import Recorded, StudyRun
 from experiments.harness.workload_output import figures_in
 from experiments.scale_up import run as study
-from experiments.scale_up.measurements import KEY, RUN_COLUMNS, Results, Tables, load, tables_of
+from experiments.scale_up.measurements import KEY, RUN_COLUMNS, Measurements, Tables, load, tables_of
 from experiments.scale_up.metrics import busy_table, metrics_of
 from experiments.verdicts.claims import DIFFERS, HOLDS, NOT_TESTABLE, load_claims
 from experiments.verdicts.other_machines import THIS_MACHINE, kept_results, verdicts_of
@@ -76,10 +76,10 @@ def tables_with(device: bool = True, repetitions: int = 1) -> Tables:
     )
 
 
-def results(device: str = "cuda", budget: str = "quick") -> Results:
+def results(device: str = "cuda", budget: str = "quick") -> Measurements:
     machine = {"cpu": "a processor", "cores": 2, **({"gpus": ["NVIDIA H200"]} if device == "cuda" else {})}
     where = (device, budget, "scripts/gpu_suite.sh", "2026-11-22", machine, {"torch": "2.11"}, [built_from()])
-    return Results(*where, tables_with(device == "cuda", repetitions=3))
+    return Measurements(*where, tables_with(device == "cuda", repetitions=3))
 
 
 def test_metrics_of_self_play() -> None:
