@@ -20,7 +20,7 @@ from rich.console import Console
 
 from benchmarks import CHECKOUT, OUTPUT
 from benchmarks.result import as_table
-from experiments.machine import machine as machine_facts
+from experiments.harness.machine import machine as machine_facts
 from rlscope.cli.tables import rich_table
 from rlscope.plots.tables import markdown
 

@@ -10,13 +10,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from experiments import CHECKOUT
-from experiments.case_study import BUDGETS, CaseStudy
-from experiments.claims import DIFFERS, Verdict, write_claims
-from experiments.dry_run import print_runs
-from experiments.execute import Execution
-from experiments.kept_verdicts import broken_claims
-from experiments.lock import locked
-from experiments.provenance import provenance
+from experiments.harness.case_study import CaseStudy
+from experiments.harness.dry_run import print_runs
+from experiments.harness.execute import Execution
+from experiments.harness.lock import locked
+from experiments.harness.matrix import BUDGETS
+from experiments.harness.provenance import provenance
+from experiments.verdicts.claims import DIFFERS, Verdict, write_claims
+from experiments.verdicts.kept_verdicts import broken_claims
 from rlscope.errors import RLScopeError, UsageError
 
 ARTIFACTS = CHECKOUT / "output" / "artifacts"

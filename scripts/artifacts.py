@@ -8,24 +8,24 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 
 from experiments.algorithm_choice import run as algorithm_choice
-from experiments.artifact import verdicts_on_artifact
-from experiments.case_study import CaseStudy
-from experiments.claims import Verdict, add_claims, write_claims
 from experiments.command_line import ARTIFACTS, Outcome, exit_status, make_parser, run_study
 from experiments.data_collection import run as data_collection
-from experiments.dry_run import print_runs
-from experiments.execute import Execution
-from experiments.first_calibration import calibrate_first
 from experiments.gpu_utilization import run as gpu_utilization
+from experiments.harness.case_study import CaseStudy
+from experiments.harness.dry_run import print_runs
+from experiments.harness.execute import Execution
+from experiments.harness.progress import StudyRun
+from experiments.harness.provenance import provenance, provenance_table
+from experiments.harness.ray_scheduler import import_ray, record_on_ray, shuffled
+from experiments.harness.slots import cores_needed, cores_of_machine, make_slots
 from experiments.overhead_correction import run as overhead_correction
+from experiments.overhead_correction.first_calibration import calibrate_first
 from experiments.parallel_sampling import run as parallel_sampling
-from experiments.provenance import provenance, provenance_table
-from experiments.recording import StudyRun
 from experiments.RL_framework_comparison import run as framework_comparison
-from experiments.runner import import_ray, record_on_ray, shuffled
 from experiments.scale_up import run as scale_up
 from experiments.simulator_choice import run as simulator_choice
-from experiments.slots import cores_needed, cores_of_machine, make_slots
+from experiments.verdicts.artifact import verdicts_on_artifact
+from experiments.verdicts.claims import Verdict, add_claims, write_claims
 from rlscope.errors import RLScopeError
 from rlscope.plots.page import Page
 

@@ -17,10 +17,10 @@
 #
 # A part takes at most 9 minutes, RL_framework_comparison two calls of that; the first one takes a minute more, to build.
 # What a part leaves is in OUTPUT/PART. A study's runs are in output/STUDY_gpu, where a second call goes on with those that
-# the first has not completed; its verdicts (claims.json, claims.md) go to experiments/STUDY/measured/NAME, and the folder
-# kept/, where there is one, to tests/gpu/results/STUDY/NAME. Needs Python with PyTorch for CUDA, pytest, scipy and
-# rlscope's own requirements, CMake, Ninja, a C++ compiler; for the studies Stable-Baselines3, OpenSpiel, JAX for CUDA,
-# CuPy, gymnax, Brax, MJX: what is missing is left out, and said.
+# the first has not completed; its verdicts (claims.json, claims.md) and what is in the folder kept/, where there is one,
+# go to experiments/STUDY/measured/NAME; that of frameworks is the RL_framework_comparison's. Needs Python with PyTorch for
+# CUDA, pytest, scipy and rlscope's own requirements, CMake, Ninja, a C++ compiler; for the studies Stable-Baselines3,
+# OpenSpiel, JAX for CUDA, CuPy, gymnax, Brax, MJX: what is missing is left out, and said.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 output="$(realpath -m "${1:?usage: scripts/gpu_suite.sh OUTPUT [PART ...]}")"

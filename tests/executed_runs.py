@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from experiments.execute import LOG, MANIFEST, Execution
-from experiments.recording import StudyRun
+from experiments.harness.execute import LOG, MANIFEST, Execution
+from experiments.harness.progress import StudyRun
 from rlscope.build import built_from
 
 VERSIONS = {"torch": "2.11"}

@@ -10,16 +10,16 @@ from statistics import geometric_mean
 
 from scipy import stats
 
-from experiments import CHECKOUT
-from experiments.case_study import CaseStudy, hardware, read_toml
-from experiments.claims import add_claims, judge, load_claims
 from experiments.command_line import Outcome, command_line
-from experiments.corrected import add_correction, uncorrected_of
-from experiments.framework_results import Results, load
-from experiments.intervals import caption_of, readable
-from experiments.kept import kept_results
-from experiments.kept_verdicts import with_kept
-from experiments.results import (
+from experiments.harness.case_study import CaseStudy, hardware
+from experiments.harness.matrix import load_matrix
+from experiments.RL_framework_comparison.measurements import Measurements, load
+from experiments.verdicts.claims import add_claims, judge, load_claims
+from experiments.verdicts.corrected import add_correction, uncorrected_of
+from experiments.verdicts.intervals import caption_of, readable
+from experiments.verdicts.kept_verdicts import MEASURED, with_kept
+from experiments.verdicts.other_machines import kept_results
+from experiments.verdicts.results import (
     Result,
     add_advice,
     by_workload,
@@ -30,14 +30,14 @@ from experiments.results import (
     over_calibration,
     results_of,
 )
-from experiments.statistics import Estimate, estimated
+from experiments.verdicts.statistics import Estimate, estimated
 from rlscope.plots.breakdown import RECORDED_TIME, breakdown_figure
 from rlscope.plots.page import Page
 from rlscope.plots.transitions import transitions_figure
 
 HERE = Path(__file__).parent
 #: What was measured on machines with a GPU, for those without: `scripts/gpu_suite.sh OUTPUT frameworks` makes it.
-KEPT = CHECKOUT / "tests" / "gpu" / "results" / "frameworks"
+KEPT = HERE / MEASURED
 METHOD = (
     "Colour is the hardware at work, hatch the layer of the stack. Black bars are the whole training of 2 million "
     "timesteps, at the speed of iterations that were not recorded; the bars below share it out as the recorded "
@@ -50,8 +50,14 @@ PAIRS = (
     ("tensorflow_eager", "tensorflow_autograph"),
 )
 
+#: The key of what is the whole training's, among the names of stages.
+TRAINING = "training"
+
 Repetitions = Mapping[str, Sequence[Result]]
-Numbers = Mapping[str, float]
+#: Numbers of one result, by stage and quantity: `("inference", "calls")`.
+Numbers = Mapping[tuple[str, str], float]
+#: The same of several workloads, by the name of the workload too.
+WorkloadNumbers = Mapping[tuple[str, str, str], float]
 
 
 def run(study: CaseStudy) -> Outcome:
@@ -65,10 +71,10 @@ def run(study: CaseStudy) -> Outcome:
         page.paragraph(sentence)
     add_correction(page, results)
     measured = {}
-    for environment in study.environments:
-        chosen = [result for result in results if result.workload.environment == environment["name"]]
-        draw(study, page, environment["figure"], f"{environment['name']} on {environment['id']}", chosen)
-        measured[environment["name"]] = measurements(chosen) | (gpu_measurements(chosen) if hardware() == "gpu" else {})
+    for group in study.groups:
+        chosen = [result for result in results if result.workload.group == group.name]
+        draw(study, page, group.figure, f"{group.name} on {group.id}", chosen)
+        measured[group.name] = measurements(chosen) | (gpu_measurements(chosen) if hardware() == "gpu" else {})
 
     claims = load_claims(HERE / "claims.toml")
     judged = judge(claims, measured, hardware(), study.is_provisional, bool(missing), uncorrected_of(results))
@@ -84,13 +90,13 @@ def run(study: CaseStudy) -> Outcome:
     return Outcome(verdicts, missing, executions)
 
 
-def kept_frameworks() -> dict[str, Results]:
+def kept_frameworks() -> dict[str, Measurements]:
     """The results of machines with a GPU, by the name of the folder that each has in KEPT."""
-    entries = read_toml(HERE / "runs.toml")["workload"]
+    entries = load_matrix(HERE / "runs.toml").entries
     return kept_results(KEPT, lambda directory: load(directory, entries))
 
 
-def draw_kept(study: CaseStudy, page: Page, name: str, others: Results) -> None:
+def draw_kept(study: CaseStudy, page: Page, name: str, others: Measurements) -> None:
     """What another machine has recorded: a figure, and the numbers that claims are about."""
     page.heading(f"TD3 on {others.device_name}")
     page.paragraph(others.source)
@@ -107,8 +113,8 @@ def draw_kept(study: CaseStudy, page: Page, name: str, others: Results) -> None:
 def draw(study: CaseStudy, page: Page, figure: str, title: str, results: Sequence[Result]) -> None:
     """The two figures of an algorithm, and the numbers of what is in no figure."""
     page.heading(title)
-    shown = [result for result in results if result.workload.group != "extra"]
-    extra = [result for result in results if result.workload.group == "extra"]
+    shown = [result for result in results if result.workload.kind != "extra"]
+    extra = [result for result in results if result.workload.kind == "extra"]
     labels = {result.workload.name: result.workload.label for result in results}
     if shown:
         table = mean_table(shown)
@@ -130,74 +136,88 @@ def draw(study: CaseStudy, page: Page, figure: str, title: str, results: Sequenc
 def measurements(results: Sequence[Result]) -> dict[str, Estimate]:
     """The metrics of claims.toml for one algorithm, as far as their workloads have run."""
     repetitions = {workload.name: runs for workload, runs in by_workload(results).items()}
-    shown = [workload.name for workload in by_workload(results) if workload.group != "extra"]
+    shown = [workload.name for workload in by_workload(results) if workload.kind != "extra"]
     graph, autograph = "tensorflow_graph", "tensorflow_autograph"
-    metrics: dict[str, tuple[Sequence[str], Callable[[Result], Numbers], Callable[[Numbers], float]]] = {
+    metrics: dict[str, tuple[Sequence[str], Callable[[Result], Numbers], Callable[[WorkloadNumbers], float]]] = {
         "eager_to_compiled": (
             sorted({name for pair in PAIRS for name in pair}),
             training,
-            lambda found: min(found[f"{eager} time"] / found[f"{compiled} time"] for eager, compiled in PAIRS),
+            lambda found: min(
+                found[eager, TRAINING, "time"] / found[compiled, TRAINING, "time"] for eager, compiled in PAIRS
+            ),
         ),
         "calls_to_time_correlation": (
             shown,
             training,
             lambda found: float(
-                stats.spearmanr([found[f"{name} calls"] for name in shown], [found[f"{name} time"] for name in shown])[
-                    0
-                ]
+                stats.spearmanr(
+                    [found[name, TRAINING, "calls"] for name in shown],
+                    [found[name, TRAINING, "time"] for name in shown],
+                )[0]
             ),
         ),
         "tensorflow_to_pytorch_eager": (
             ("pytorch_eager", "tensorflow_eager"),
             training,
             lambda found: min(
-                found[f"tensorflow_eager {number}"] / found[f"pytorch_eager {number}"] for number in ("time", "calls")
+                found["tensorflow_eager", TRAINING, quantity] / found["pytorch_eager", TRAINING, quantity]
+                for quantity in ("time", "calls")
             ),
         ),
         "python_share_graph_to_autograph": (
             (graph, autograph),
             stages,
             lambda found: min(
-                found[f"{graph} {stage} python"] / found[f"{autograph} {stage} python"]
+                found[graph, stage, "python"] / found[autograph, stage, "python"]
                 for stage in ("inference", "backpropagation")
             ),
         ),
         "host_adam_time": (
             ("host_adam", "pytorch_eager"),
             stages,
-            lambda found: found["host_adam backpropagation time"] / found["pytorch_eager backpropagation time"],
+            lambda found: (
+                found["host_adam", "backpropagation", "time"] / found["pytorch_eager", "backpropagation", "time"]
+            ),
         ),
         "host_adam_calls": (
             ("host_adam", "pytorch_eager"),
             stages,
-            lambda found: found["host_adam backpropagation calls"] / found["pytorch_eager backpropagation calls"],
+            lambda found: (
+                found["host_adam", "backpropagation", "calls"] / found["pytorch_eager", "backpropagation", "calls"]
+            ),
         ),
         "graph_to_autograph_backpropagation": (
             (graph, autograph),
             stages,
-            lambda found: found[f"{graph} backpropagation time"] / found[f"{autograph} backpropagation time"],
+            lambda found: found[graph, "backpropagation", "time"] / found[autograph, "backpropagation", "time"],
         ),
         "graph_to_autograph": (
             (graph, autograph),
             training,
-            lambda found: found[f"{graph} time"] / found[f"{autograph} time"],
+            lambda found: found[graph, TRAINING, "time"] / found[autograph, TRAINING, "time"],
         ),
         "pytorch_eager_to_tensorflow_compiled": (
             ("pytorch_eager", graph, autograph),
             training,
-            lambda found: found["pytorch_eager time"] / min(found[f"{graph} time"], found[f"{autograph} time"]),
+            lambda found: (
+                found["pytorch_eager", TRAINING, "time"]
+                / min(found[graph, TRAINING, "time"], found[autograph, TRAINING, "time"])
+            ),
         ),
         "inference_backend_autograph_to_graph": (
             (graph, autograph),
             stages,
-            lambda found: found[f"{autograph} inference backend"] / found[f"{graph} inference backend"],
+            lambda found: found[autograph, "inference", "backend"] / found[graph, "inference", "backend"],
         ),
         "callbacks_100_minus_1000": (
             ("callbacks_100", "callbacks_1000", "jax_jit"),
             stages,
             lambda found: (
-                (found["callbacks_100 simulation python time"] - found["callbacks_1000 simulation python time"])
-                / found["jax_jit simulation python time"]
+                (
+                    found["callbacks_100", "simulation", "python time"]
+                    - found["callbacks_1000", "simulation", "python time"]
+                )
+                / found["jax_jit", "simulation", "python time"]
             ),
         ),
     }
@@ -210,13 +230,16 @@ def measurements(results: Sequence[Result]) -> dict[str, Estimate]:
 
 def gpu_measurements(results: Sequence[Result]) -> dict[str, Estimate]:
     """The metrics of claims.toml that exist for runs on a GPU, as far as their workloads have run."""
-    groups = {workload: runs for workload, runs in by_workload(results).items() if workload.group != "extra"}
+    groups = {workload: runs for workload, runs in by_workload(results).items() if workload.kind != "extra"}
     repetitions = {workload.name: runs for workload, runs in groups.items()}
-    eager = [workload.name for workload in groups if workload.group == "eager"]
+    eager = [workload.name for workload in groups if workload.kind == "eager"]
 
     def of(names: Sequence[str], number: Callable[[Result], float], value: Callable[[list[float]], float]) -> Estimate:
         return estimate(
-            repetitions, names, lambda result: {"it": number(result)}, lambda found: value(list(found.values()))
+            repetitions,
+            names,
+            lambda result: {(TRAINING, "number"): number(result)},
+            lambda found: value(list(found.values())),
         )
 
     def ratio(end: str) -> Callable[[Result], float]:
@@ -242,33 +265,33 @@ def estimate(
     repetitions: Repetitions,
     names: Sequence[str],
     numbers: Callable[[Result], Numbers],
-    value: Callable[[Numbers], float],
+    value: Callable[[WorkloadNumbers], float],
 ) -> Estimate:
-    """A value made of several numbers of several workloads; `value` finds each under "workload number"."""
-    groups: dict[str, list[float]] = {}
+    """Estimate a value that is made of several numbers of several workloads."""
+    groups: dict[tuple[str, str, str], list[float]] = {}
     for name in names:
         for result in repetitions[name]:
-            for number, found in numbers(result).items():
-                groups.setdefault(f"{name} {number}", []).append(found)
+            for (stage, quantity), found in numbers(result).items():
+                groups.setdefault((name, stage, quantity), []).append(found)
     return estimated(groups, value)
 
 
 def training(result: Result) -> Numbers:
     """Seconds of the whole training, and calls into the backend per timestep."""
     calls = result.entries("inference", "backend") + result.entries("backpropagation", "backend")
-    return {"time": result.training_s, "calls": calls}
+    return {(TRAINING, "time"): result.training_s, (TRAINING, "calls"): calls}
 
 
 def stages(result: Result) -> Numbers:
-    """Of each stage: seconds, seconds in Python and in the backend, share of Python, calls into the backend."""
-    found = {}
+    """Return of each stage: seconds, those in Python and in the backend, share of Python, and backend calls."""
+    found: dict[tuple[str, str], float] = {}
     for stage in ("inference", "backpropagation", "simulation"):
         seconds = result.stage_seconds(stage)
-        found[f"{stage} time"] = seconds
-        found[f"{stage} python time"] = result.seconds(stage, "python")
-        found[f"{stage} python"] = result.seconds(stage, "python") / seconds
-        found[f"{stage} backend"] = result.seconds(stage, "backend")
-        found[f"{stage} calls"] = result.entries(stage, "backend")
+        found[stage, "time"] = seconds
+        found[stage, "python time"] = result.seconds(stage, "python")
+        found[stage, "python"] = result.seconds(stage, "python") / seconds
+        found[stage, "backend"] = result.seconds(stage, "backend")
+        found[stage, "calls"] = result.entries(stage, "backend")
     return found
 
 

@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import geometric_mean
 
-from experiments.case_study import CaseStudy, hardware
-from experiments.claims import add_claims, judge, load_claims
 from experiments.command_line import Outcome, command_line
-from experiments.corrected import add_correction, uncorrected_of
-from experiments.intervals import readable
-from experiments.kept_verdicts import with_kept
-from experiments.results import (
+from experiments.harness.case_study import CaseStudy, hardware
+from experiments.verdicts.claims import add_claims, judge, load_claims
+from experiments.verdicts.corrected import add_correction, uncorrected_of
+from experiments.verdicts.intervals import readable
+from experiments.verdicts.kept_verdicts import with_kept
+from experiments.verdicts.results import (
     ON_GPU,
     Result,
     add_advice,
@@ -26,7 +26,7 @@ from experiments.results import (
     python_to_simulator,
     results_of,
 )
-from experiments.statistics import Estimate, estimated, estimated_mean
+from experiments.verdicts.statistics import Estimate, estimated, estimated_mean
 from rlscope.model import Resource
 from rlscope.plots.breakdown import breakdown_figure
 from rlscope.plots.page import Page
@@ -49,16 +49,16 @@ def run(study: CaseStudy) -> Outcome:
         page.paragraph(sentence)
     add_correction(page, results)
     measured = {}
-    for environment in study.environments:
-        chosen = [result for result in results if result.workload.environment == environment["name"]]
+    for group in study.groups:
+        chosen = [result for result in results if result.workload.group == group.name]
         if not chosen:
             continue
         table = mean_table(chosen)
         labels = {result.workload.name: result.workload.label for result in chosen}
-        study.save_figure(environment["figure"], breakdown_figure(table, "percent", labels, "RL algorithm"), table)
-        measured[environment["name"]] = measurements(chosen) | (gpu_measurements(chosen) if hardware() == "gpu" else {})
-        page.heading(environment["name"])
-        page.figure(environment["figure"], environment["caption"])
+        study.save_figure(group.figure, breakdown_figure(table, "percent", labels, "RL algorithm"), table)
+        measured[group.name] = measurements(chosen) | (gpu_measurements(chosen) if hardware() == "gpu" else {})
+        page.heading(group.name)
+        page.figure(group.figure, group.caption)
         left_out_s = sum(result.left_out_s for result in chosen) / len(chosen)
         page.paragraph(f"Recorded outside training and left out: {left_out_s:.2g} s of an average run.")
         page.table(readable(table))
@@ -74,9 +74,9 @@ def run(study: CaseStudy) -> Outcome:
 
 
 def measurements(results: Sequence[Result]) -> dict[str, Estimate]:
-    """The metrics of claims.toml for one environment."""
+    """The metrics of claims.toml for one group."""
     repetitions = {workload.name: runs for workload, runs in by_workload(results).items()}
-    on_policy = [result.workload.name for result in results if result.workload.group == "on-policy"]
+    on_policy = [result.workload.name for result in results if result.workload.kind == "on-policy"]
     simulation = each(repetitions, lambda result: result.percent("simulation"))
     ratio = each(repetitions, python_to_simulator)
 
@@ -127,7 +127,7 @@ def gpu_measurements(results: Sequence[Result]) -> dict[str, Estimate]:
 
 
 def smallest(values: Mapping[str, float]) -> float:
-    """Of the algorithms."""
+    """Return the value of the algorithm that has the smallest."""
     return min(values.values())
 
 
@@ -150,7 +150,7 @@ def largest_gpu_percent(result: Result) -> float:
     for stage in ("inference", "backpropagation"):
         rows = result.table[result.table["stage"] == stage]
         on_gpu = rows["resource"].isin(ON_GPU)
-        shares.append(100 * rows.loc[on_gpu, "seconds"].sum() / rows["seconds"].sum())
+        shares.append(float(100 * rows.loc[on_gpu, "seconds"].sum() / rows["seconds"].sum()))
     return max(shares)
 
 

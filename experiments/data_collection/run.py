@@ -11,11 +11,14 @@ from typing import Any
 import pandas
 from matplotlib.figure import Figure
 
-from experiments import CHECKOUT
-from experiments.case_study import CaseStudy, device
-from experiments.collection_metrics import metrics_of
-from experiments.collection_results import Results, load
-from experiments.collection_tables import (
+from experiments.command_line import Outcome, command_line
+from experiments.data_collection.complexity_figure import complexity_figure
+from experiments.data_collection.layers import crossing_table, layers_of, share_table
+from experiments.data_collection.layers_figures import crossings_figure, layers_figure
+from experiments.data_collection.measurements import Measurements, load
+from experiments.data_collection.metrics import metrics_of
+from experiments.data_collection.speedups import speedup_table
+from experiments.data_collection.tables import (
     collection_table,
     copy_limit,
     distance_table,
@@ -23,29 +26,26 @@ from experiments.collection_tables import (
     simulation_table,
     simulators_table,
 )
-from experiments.command_line import Outcome, command_line
-from experiments.corrected import add_correction, analyzed
-from experiments.execute import Execution
-from experiments.fusion import speedup_table
-from experiments.intervals import caption_of
-from experiments.kept import draw_and_judge, kept_results, origin_of
-from experiments.layers import crossing_table, layers_of, share_table
-from experiments.provenance import provenance
-from experiments.recording import StudyRun
-from experiments.results import add_advice_on, executed_of
-from experiments.statistics import Estimate
-from experiments.throughput import left_out_table, read_rows
-from rlscope.plots.complexity import complexity_figure
-from rlscope.plots.layers import crossings_figure, layers_figure
+from experiments.data_collection.throughput import left_out_table, read_rows
+from experiments.data_collection.throughput_figure import throughput_figure
+from experiments.harness.case_study import CaseStudy, device
+from experiments.harness.execute import Execution
+from experiments.harness.progress import StudyRun
+from experiments.harness.provenance import provenance
+from experiments.verdicts.corrected import add_correction, analyzed
+from experiments.verdicts.intervals import caption_of
+from experiments.verdicts.kept_verdicts import MEASURED
+from experiments.verdicts.other_machines import draw_and_judge, kept_results, origin_of
+from experiments.verdicts.results import add_advice_on, executed_of
+from experiments.verdicts.statistics import Estimate
 from rlscope.plots.page import Page
-from rlscope.plots.throughput import throughput_figure
 
 HERE = Path(__file__).parent
 #: What was measured on machines with a GPU, for those without: scripts/gpu_suite.sh makes it.
-KEPT = CHECKOUT / "tests" / "gpu" / "results" / "data_collection"
+KEPT = HERE / MEASURED
 #: In the output: what was measured here, in the same form.
 MEASUREMENTS = "measurements"
-#: The environment of runs.toml whose runs are recorded by RL-Scope.
+#: The group of runs.toml whose runs are recorded by RL-Scope.
 RECORDED = "layers"
 METHOD = (
     "Each way to collect data steps the same CartPole-v1 and asks the same policy, a network of 4-64-64-2 with tanh; a "
@@ -59,19 +59,19 @@ SIMULATED = "Simulation (steps/s)"
 Drawn = tuple[Figure, pandas.DataFrame]
 
 
-def simulators(results: Results) -> Drawn | None:
+def simulators(results: Measurements) -> Drawn | None:
     """Figure 2: simulators on XLA."""
     table = simulators_table(results.measured)
     return (throughput_figure(table, {}, SIMULATED), table) if len(table) else None
 
 
-def data_collection(results: Results) -> Drawn | None:
+def data_collection(results: Measurements) -> Drawn | None:
     """Figure 4: simulation and inference."""
     table = collection_table(results.measured)
     return (throughput_figure(table, inference_limits_of(results), COLLECTED), table) if len(table) else None
 
 
-def xla_breakdown(results: Results) -> Drawn | None:
+def xla_breakdown(results: Measurements) -> Drawn | None:
     """Figure 5: where the time of XLA's collection goes."""
     if results.layers.empty:
         return None
@@ -79,7 +79,7 @@ def xla_breakdown(results: Results) -> Drawn | None:
     return layers_figure(table), table
 
 
-def xla_transitions(results: Results) -> Drawn | None:
+def xla_transitions(results: Measurements) -> Drawn | None:
     """Figure 6: how often it crosses layers."""
     if results.crossings.empty:
         return None
@@ -87,13 +87,13 @@ def xla_transitions(results: Results) -> Drawn | None:
     return crossings_figure(table), table
 
 
-def kernel_fusion(results: Results) -> Drawn | None:
+def kernel_fusion(results: Measurements) -> Drawn | None:
     """Figure 8: simulation alone."""
     table = simulation_table(results.measured)
     return (throughput_figure(table, copy_limit(results.measured), SIMULATED), table) if len(table) else None
 
 
-def simulator_complexity(results: Results) -> Drawn | None:
+def simulator_complexity(results: Measurements) -> Drawn | None:
     """Figure 9: what fusion brings simulators that move or compute more."""
     table = speedup_table(results.measured)
     table = table[table["environments"].isin(environments_of_grid(table))] if len(table) else table
@@ -101,7 +101,7 @@ def simulator_complexity(results: Results) -> Drawn | None:
 
 
 #: Name, what draws it, and its caption.
-FIGURES: Sequence[tuple[str, Callable[[Results], Drawn | None], str]] = (
+FIGURES: Sequence[tuple[str, Callable[[Measurements], Drawn | None], str]] = (
     ("fig_simulators", simulators, "Simulators on XLA, without a policy."),
     ("fig_data_collection", data_collection, "Data collection: simulation and inference."),
     (
@@ -148,22 +148,22 @@ def run(study: CaseStudy) -> Outcome:
 
 def recorded_of(executed: Sequence[tuple[StudyRun, Execution]]) -> list[tuple[StudyRun, Execution]]:
     """The runs that leave a trace."""
-    return [one for one in executed if one[0].workload.environment == RECORDED]
+    return [one for one in executed if one[0].workload.group == RECORDED]
 
 
-def measured_here(study: CaseStudy, executed: Sequence[tuple[StudyRun, Execution]]) -> Results:
+def measured_here(study: CaseStudy, executed: Sequence[tuple[StudyRun, Execution]]) -> Measurements:
     """What the runs of this machine have left."""
     rows: list[Mapping[str, Any]] = []
     for study_run, execution in executed:
-        if study_run.workload.environment != RECORDED:
+        if study_run.workload.group != RECORDED:
             rows += read_rows(execution.trace.parent / "rows" / "rows.jsonl")
     layers, crossings = layers_of(recorded_of(executed))
     repetitions = {study.folder.name: study.repetitions_of_each}
     found = provenance(study.budget, repetitions, [execution for _, execution in executed])
-    return Results(**origin_of(device(), found), rows=rows, layers=layers, crossings=crossings)
+    return Measurements(**origin_of(device(), found), rows=rows, layers=layers, crossings=crossings)
 
 
-def draw(study: CaseStudy, page: Page, title: str, suffix: str, results: Results) -> None:
+def draw(study: CaseStudy, page: Page, title: str, suffix: str, results: Measurements) -> None:
     """The figures of a machine, those for which it has measured something."""
     page.heading(title[0].upper() + title[1:])
     page.paragraph(results.source)
@@ -184,7 +184,7 @@ def draw(study: CaseStudy, page: Page, title: str, suffix: str, results: Results
         page.table(left_out)
 
 
-def measured_metrics(results: Results) -> Mapping[str, Estimate]:
+def measured_metrics(results: Measurements) -> Mapping[str, Estimate]:
     """The metrics of claims.toml; those whose cells were left out are missing."""
     return metrics_of(results.measured, results.layers, results.crossings)
 

@@ -8,24 +8,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from experiments import CHECKOUT
-from experiments.case_study import CaseStudy, device
 from experiments.command_line import Outcome, command_line
-from experiments.execute import Execution
-from experiments.kept import draw_and_judge, kept_results, origin_of
-from experiments.machine import machine
-from experiments.provenance import provenance
-from experiments.recording import StudyRun
-from experiments.results import executed_of
-from experiments.statistics import Estimate
-from experiments.utilization_metrics import metrics_of, percent_table
-from experiments.utilization_results import Results, load, points_of
+from experiments.gpu_utilization.figures import reported_utilization_figure
+from experiments.gpu_utilization.measurements import Measurements, load, points_of
+from experiments.gpu_utilization.metrics import metrics_of, percent_table
+from experiments.harness.case_study import CaseStudy, device
+from experiments.harness.execute import Execution
+from experiments.harness.machine import machine
+from experiments.harness.progress import StudyRun
+from experiments.harness.provenance import provenance
+from experiments.verdicts.kept_verdicts import MEASURED
+from experiments.verdicts.other_machines import draw_and_judge, kept_results, origin_of
+from experiments.verdicts.results import executed_of
+from experiments.verdicts.statistics import Estimate
 from rlscope.plots.page import Page
-from rlscope.plots.reported_utilization import reported_utilization_figure
 
 HERE = Path(__file__).parent
 #: What was measured on machines with a GPU, for those without: scripts/gpu_suite.sh makes it.
-KEPT = CHECKOUT / "tests" / "gpu" / "results" / "gpu_utilization"
+KEPT = HERE / MEASURED
 #: In the output: what was measured here, in the same form.
 MEASUREMENTS = "measurements"
 FIGURE = "fig_gpu_utilization"
@@ -54,21 +54,21 @@ def run(study: CaseStudy) -> Outcome:
     return Outcome(verdicts, missing, [execution for _, execution in executed])
 
 
-def measured_here(study: CaseStudy, executed: Sequence[tuple[StudyRun, Execution]]) -> Results:
+def measured_here(study: CaseStudy, executed: Sequence[tuple[StudyRun, Execution]]) -> Measurements:
     """What the runs of this machine have left, which is nothing without a GPU."""
     repetitions = {study.folder.name: study.repetitions_of_each}
     found = provenance(study.budget, repetitions, [execution for _, execution in executed])
     if not executed:
         found = replace(found, hardware=[machine()])
-    return Results(**origin_of(device(), found), points=points_of(executed))
+    return Measurements(**origin_of(device(), found), points=points_of(executed))
 
 
-def measured_metrics(results: Results) -> Mapping[str, Estimate]:
+def measured_metrics(results: Measurements) -> Mapping[str, Estimate]:
     """The metrics of claims.toml."""
     return metrics_of(results.points)
 
 
-def draw(study: CaseStudy, page: Page, title: str, suffix: str, results: Results) -> None:
+def draw(study: CaseStudy, page: Page, title: str, suffix: str, results: Measurements) -> None:
     """A machine's figure and the numbers in it."""
     page.heading(title[0].upper() + title[1:])
     if results.points.empty:

@@ -13,8 +13,22 @@ from pathlib import Path
 import numpy
 import pandas
 
-from experiments.case_study import WORKLOADS, CaseStudy, hardware
-from experiments.claims import (
+from experiments.command_line import Outcome, command_line
+from experiments.harness.case_study import WORKLOADS, CaseStudy, hardware
+from experiments.harness.execute import Run, environment_of
+from experiments.harness.progress import Workload
+from experiments.overhead_correction.figures import overhead_figure
+from experiments.overhead_correction.measurements import (
+    AMPLIFIED,
+    ON,
+    SOURCES,
+    Draws,
+    Overhead,
+    draws_of,
+    estimate_of,
+    overhead_of,
+)
+from experiments.verdicts.claims import (
     HOLDS,
     NOT_TESTABLE,
     UNDECIDED,
@@ -25,17 +39,12 @@ from experiments.claims import (
     load_claims,
     measured_text,
 )
-from experiments.command_line import Outcome, command_line
-from experiments.execute import Run, environment_of
-from experiments.intervals import caption_of, readable
-from experiments.overhead import AMPLIFIED, ON, SOURCES, Draws, Overhead, draws_of, estimate_of, overhead_of
-from experiments.recording import Workload
-from experiments.results import add_advice_on, executed_of
-from experiments.statistics import EVENTS, Estimate
+from experiments.verdicts.intervals import caption_of, readable
+from experiments.verdicts.results import add_advice_on, executed_of
+from experiments.verdicts.statistics import EVENTS, Estimate
 from rlscope.analysis.correction import Correction
 from rlscope.cli.correction import AUTO, chosen
 from rlscope.errors import UsageError
-from rlscope.plots.overhead import overhead_figure
 from rlscope.plots.page import Page
 from rlscope.trace.reader import Trace, open_trace
 
@@ -82,23 +91,21 @@ def run(study: CaseStudy) -> Outcome:
         for of_method in (found, by_whole_runs)
     )
     workloads = {name_of(workload): workload for workload in found}
-    panels = {environment["name"]: environment["panel"] for environment in study.environments}
+    panels = {group.name: group.panel for group in study.groups}
 
     page = Page("Case study: overhead correction")
     for sentence in [METHOD, *missing]:
         page.paragraph(sentence)
     for source in corrections:
         page.paragraph(f"Calibration: {source}.")
-    table = overhead_table(
-        draws, published, {name: panels[workload.environment] for name, workload in workloads.items()}
-    )
+    table = overhead_table(draws, published, {name: panels[workload.group] for name, workload in workloads.items()})
     labels = {name: workload.label for name, workload in workloads.items()}
     study.save_figure(FIGURE, overhead_figure(table, labels, PANELS), table)
     page.figure(FIGURE, caption_of(CAPTION, table))
     page.table(readable(table))
     add_advice_on(page, [(study_run.workload, execution.trace / ON) for study_run, execution in executed])
 
-    groups = {name: workload.group for name, workload in workloads.items()}
+    groups = {name: workload.kind for name, workload in workloads.items()}
     measured = measurements(draws, groups) | {"operation_us": operation_us(next(iter(corrections.values())))}
     uncorrected = measurements({name: found.uncorrected for name, found in draws.items()}, groups)
     claims = load_claims(HERE / "claims.toml")
@@ -111,21 +118,21 @@ def run(study: CaseStudy) -> Outcome:
 
 def name_of(workload: Workload) -> str:
     """The workload's name in tables: "PPO Walker2D"."""
-    return f"{workload.name} {workload.environment}"
+    return f"{workload.name} {workload.group}"
 
 
 def correction_of(trace: Trace, recorded: Run, output: Path) -> Correction:
-    """With what a user's analysis of this trace would correct it; without a calibration there, with one made here."""
+    """Return what a user's analysis of this trace would correct it with; without a calibration there, one made here."""
     found = chosen(trace, AUTO)
     return found if isinstance(found, Correction) else kept_correction(trace, recorded, output / "calibration.json", [])
 
 
 def published_correction(trace: Trace, recorded: Run, study: CaseStudy) -> Correction:
-    """By whole runs, as published: of a program that is none of the workloads."""
-    budget = study.matrix["budget"][study.budget]
-    script = [str(recorded.python), str(WORKLOADS / "stable_baselines3_train.py"), *budget["whole_runs_of"]]
+    """Return the published correction, which calibrates on whole runs of a program that is none of the workloads."""
+    budget = study.matrix.budget(study.budget)
+    script = [str(recorded.python), str(WORKLOADS / "stable_baselines3_train.py"), *budget.whole_runs_of]
     command = [*script, "--device", recorded.device]
-    options = ["--whole-runs", "--repetitions", str(budget["whole_runs"]), "--", *command]
+    options = ["--whole-runs", "--repetitions", str(budget.whole_runs), "--", *command]
     return kept_correction(trace, recorded, study.output / "calibration_by_whole_runs.json", options)
 
 

@@ -9,16 +9,14 @@ from pathlib import Path
 
 import pandas
 
-from experiments.case_study import CaseStudy, hardware
-from experiments.claims import Verdict, add_claims, judge, load_claims
 from experiments.command_line import Outcome, command_line
-from experiments.corrected import Uncorrected, add_correction, analyzed, uncorrected_of
-from experiments.intervals import caption_of, readable
-from experiments.lock_step import PRESETS
-from experiments.results import add_advice_on, executed_of
-from experiments.sampling_diagnostic import parts_table
-from experiments.sampling_metrics import comparison_table, measured_hours, metrics_of
-from experiments.sampling_model import (
+from experiments.harness.case_study import CaseStudy, hardware
+from experiments.parallel_sampling.diagnostic import parts_table
+from experiments.parallel_sampling.figures import sampling_diagnostic_figure, train_time_figure
+from experiments.parallel_sampling.lock_step import PRESETS
+from experiments.parallel_sampling.measurements import TIMED, Sampled, sampled_runs
+from experiments.parallel_sampling.metrics import comparison_table, measured_hours, metrics_of
+from experiments.parallel_sampling.model import (
     SOURCES,
     common_metrics,
     grids_table,
@@ -26,11 +24,13 @@ from experiments.sampling_model import (
     preset_metrics,
     published_hours,
 )
-from experiments.sampling_results import TIMED, Sampled, sampled_runs
-from experiments.statistics import Estimate
+from experiments.parallel_sampling.step_grids import step_grids_figure
+from experiments.verdicts.claims import Verdict, add_claims, judge, load_claims
+from experiments.verdicts.corrected import Uncorrected, add_correction, analyzed, uncorrected_of
+from experiments.verdicts.intervals import caption_of, readable
+from experiments.verdicts.results import add_advice_on, executed_of
+from experiments.verdicts.statistics import Estimate
 from rlscope.plots.page import Page
-from rlscope.plots.sampling import sampling_diagnostic_figure, train_time_figure
-from rlscope.plots.step_grids import step_grids_figure
 
 HERE = Path(__file__).parent
 #: The subjects of claims: the model, by its presets where these matter, and what was measured.

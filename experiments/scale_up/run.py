@@ -7,18 +7,18 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from experiments import CHECKOUT
-from experiments.case_study import CaseStudy, device, read_toml
 from experiments.command_line import Outcome, command_line
-from experiments.corrected import add_what_stays, analyzed
-from experiments.execute import Execution
-from experiments.kept import draw_and_judge, kept_results, origin_of
-from experiments.provenance import provenance
-from experiments.recording import StudyRun
-from experiments.results import add_advice_on, executed_of
-from experiments.self_play_metrics import busy_table, metrics_of
-from experiments.self_play_results import KEY, Results, Tables, load, tables_of
-from experiments.statistics import Estimate
+from experiments.harness.case_study import CaseStudy, device
+from experiments.harness.execute import Execution
+from experiments.harness.progress import StudyRun
+from experiments.harness.provenance import provenance
+from experiments.scale_up.measurements import KEY, Measurements, Tables, load, tables_of
+from experiments.scale_up.metrics import busy_table, metrics_of
+from experiments.verdicts.corrected import add_what_stays, analyzed
+from experiments.verdicts.kept_verdicts import MEASURED
+from experiments.verdicts.other_machines import draw_and_judge, kept_results, origin_of
+from experiments.verdicts.results import add_advice_on, executed_of
+from experiments.verdicts.statistics import Estimate
 from rlscope.analysis.processes import phase_groups
 from rlscope.model import NO_PHASE
 from rlscope.plots.page import Page
@@ -26,7 +26,7 @@ from rlscope.plots.processes import process_view
 
 HERE = Path(__file__).parent
 #: What was measured on machines with a GPU, for those without: scripts/gpu_suite.sh makes it.
-KEPT = CHECKOUT / "tests" / "gpu" / "results" / "scale_up"
+KEPT = HERE / MEASURED
 #: In the output: what was measured here, in the same form.
 MEASUREMENTS = "measurements"
 #: By who evaluates positions.
@@ -59,19 +59,19 @@ def run(study: CaseStudy) -> Outcome:
     return Outcome(verdicts, missing, [execution for _, execution in executed])
 
 
-def measured_here(study: CaseStudy, executed: Sequence[tuple[StudyRun, Execution]]) -> Results:
+def measured_here(study: CaseStudy, executed: Sequence[tuple[StudyRun, Execution]]) -> Measurements:
     """What the runs of this machine have left."""
     repetitions = {study.folder.name: study.repetitions_of_each}
     found = provenance(study.budget, repetitions, [execution for _, execution in executed])
-    return Results(**origin_of(device(), found), tables=tables_of(executed))
+    return Measurements(**origin_of(device(), found), tables=tables_of(executed))
 
 
-def measured_metrics(results: Results) -> Mapping[str, Estimate]:
+def measured_metrics(results: Measurements) -> Mapping[str, Estimate]:
     """The metrics of claims.toml."""
     return metrics_of(results.tables)
 
 
-def draw(study: CaseStudy, page: Page, title: str, suffix: str, results: Results) -> None:
+def draw(study: CaseStudy, page: Page, title: str, suffix: str, results: Measurements) -> None:
     """A machine's figures, of the first repetition, and what is known of all."""
     page.heading(title[0].upper() + title[1:])
     page.paragraph(results.source)
@@ -92,7 +92,7 @@ def draw_run(study: CaseStudy, page: Page, inference: str, suffix: str, run: Tab
     name = f"{FIGURES[inference]}{suffix}"
     figure = process_view(run.phases, run.dependencies, run.utilization.dropna(), run.device_timeline)
     study.save_figure(name, figure, run.phases)
-    labels = {entry["name"]: entry["label"] for entry in read_toml(HERE / "runs.toml")["workload"]}
+    labels = {entry.name: entry.label for entry in study.matrix.entries}
     page.figure(name, f"{labels[inference]}: a column of bars for each process.")
     page.paragraph("How long processes took for each phase, and which one ended it last:")
     page.table(phase_groups(run.phases))

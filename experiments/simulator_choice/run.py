@@ -6,15 +6,15 @@ python -m experiments.simulator_choice.run --budget quick --output output/artifa
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-from experiments.case_study import CaseStudy, hardware
-from experiments.claims import add_claims, judge, load_claims
 from experiments.command_line import Outcome, command_line
-from experiments.corrected import add_correction, uncorrected_of
-from experiments.intervals import readable
-from experiments.kept_verdicts import with_kept
-from experiments.results import (
+from experiments.harness.case_study import CaseStudy, hardware
+from experiments.harness.matrix import Group, Matrix
+from experiments.verdicts.claims import add_claims, judge, load_claims
+from experiments.verdicts.corrected import add_correction, uncorrected_of
+from experiments.verdicts.intervals import readable
+from experiments.verdicts.kept_verdicts import with_kept
+from experiments.verdicts.results import (
     Result,
     add_advice,
     by_workload,
@@ -25,7 +25,7 @@ from experiments.results import (
     python_to_simulator,
     results_of,
 )
-from experiments.statistics import Estimate, estimated, estimated_mean
+from experiments.verdicts.statistics import Estimate, estimated, estimated_mean
 from rlscope.model import Resource
 from rlscope.plots.breakdown import breakdown_figure
 from rlscope.plots.page import Page
@@ -66,8 +66,8 @@ def run(study: CaseStudy) -> Outcome:
     for sentence in [METHOD, STAND_INS, *missing]:
         page.paragraph(sentence)
     add_correction(page, results)
-    for environment in study.environments:
-        draw(study, page, environment, shown_in(environment, study.matrix, results))
+    for group in study.groups:
+        draw(study, page, group, shown_in(group, study.matrix, results))
 
     claims = load_claims(HERE / "claims.toml")
     judged = [
@@ -90,27 +90,25 @@ def run(study: CaseStudy) -> Outcome:
     return Outcome(verdicts, missing, executions)
 
 
-def shown_in(environment: Mapping[str, Any], matrix: Mapping[str, Any], results: Sequence[Result]) -> list[Result]:
+def shown_in(group: Group, matrix: Matrix, results: Sequence[Result]) -> list[Result]:
     """What a figure shows, in the order of runs.toml: simulators recorded for it, and some of other figures."""
-    order = [entry["name"] for entry in matrix["workload"]]
+    order = [entry.name for entry in matrix.entries]
     chosen = [
-        result
-        for result in results
-        if result.workload.environment == environment["name"] or result.workload.name in environment.get("shows", [])
+        result for result in results if result.workload.group == group.name or result.workload.name in group.shows
     ]
     return sorted(chosen, key=lambda result: order.index(result.workload.name))
 
 
-def draw(study: CaseStudy, page: Page, environment: Mapping[str, Any], results: Sequence[Result]) -> None:
+def draw(study: CaseStudy, page: Page, group: Group, results: Sequence[Result]) -> None:
     """A figure with its numbers, if any of its simulators could be recorded."""
     if not results:
         return
     table = mean_table(results)
     labels = {result.workload.name: result.workload.label for result in results}
     figure = breakdown_figure(table, "percent", labels, "Simulator", log_totals=True)
-    study.save_figure(environment["figure"], figure, table)
-    page.heading(environment["title"])
-    page.figure(environment["figure"], environment["caption"])
+    study.save_figure(group.figure, figure, table)
+    page.heading(group.title)
+    page.figure(group.figure, group.caption)
     left_out_s = sum(result.left_out_s for result in results) / len(results)
     page.paragraph(f"Recorded outside training and left out: {left_out_s:.2g} s of an average run.")
     shares = table[table["stage"] == "simulation"].groupby("workload")["percent"].sum()
@@ -118,16 +116,16 @@ def draw(study: CaseStudy, page: Page, environment: Mapping[str, Any], results: 
     page.table(readable(table))
 
 
-def measurements(matrix: Mapping[str, Any], results: Sequence[Result]) -> dict[str, dict[str, dict[str, Estimate]]]:
+def measurements(matrix: Matrix, results: Sequence[Result]) -> dict[str, dict[str, dict[str, Estimate]]]:
     """The metrics of claims.toml of every figure and simulator, by kind; none of those that could not be recorded."""
     found = {workload.name: runs for workload, runs in by_workload(results).items()}
     measured: dict[str, dict[str, dict[str, Estimate]]] = {"figure": {}, "wrapped": {}, "native": {}}
-    timesteps = {entry["name"]: entry.get("total_timesteps", matrix["total_timesteps"]) for entry in matrix["workload"]}
-    for environment in matrix["environment"]:
-        measured["figure"][environment["name"]] = of_a_figure(shown_in(environment, matrix, results), timesteps)
-    for entry in matrix["workload"]:
-        runs = found.get(entry["name"], [])
-        measured[entry["group"]][entry["name"]] = of_a_simulator(runs, entry["group"]) if runs else {}
+    timesteps = {entry.name: entry.total_timesteps or matrix.total_timesteps for entry in matrix.entries}
+    for group in matrix.groups:
+        measured["figure"][group.name] = of_a_figure(shown_in(group, matrix, results), timesteps)
+    for entry in matrix.entries:
+        runs = found.get(entry.name, [])
+        measured[entry.kind][entry.name] = of_a_simulator(runs, entry.kind) if runs else {}
     return measured
 
 
@@ -155,15 +153,15 @@ def smallest_is_single_or_cheapest(
     repetitions: Mapping[str, Sequence[Result]], timesteps: Mapping[str, int]
 ) -> Estimate:
     """The smallest share of simulation of a single environment or the cheapest simulator, less that of the others."""
-    groups: dict[str, list[float]] = {}
+    groups: dict[tuple[str, str], list[float]] = {}
     for name, runs in repetitions.items():
-        groups[f"{name} share"] = [result.percent("simulation") for result in runs]
-        groups[f"{name} cost"] = [result.stage_seconds("simulation") / timesteps[name] for result in runs]
+        groups[name, "share"] = [result.percent("simulation") for result in runs]
+        groups[name, "cost"] = [result.stage_seconds("simulation") / timesteps[name] for result in runs]
 
-    def difference(means: Mapping[str, float]) -> float:
-        cheapest = min(repetitions, key=lambda name: means[f"{name} cost"])
+    def difference(means: Mapping[tuple[str, str], float]) -> float:
+        cheapest = min(repetitions, key=lambda name: means[name, "cost"])
         expected, others = (
-            [means[f"{name} share"] for name in repetitions if (name in (*SINGLE, cheapest)) is is_expected]
+            [means[name, "share"] for name in repetitions if (name in (*SINGLE, cheapest)) is is_expected]
             for is_expected in (True, False)
         )
         return min(expected) - min(others)

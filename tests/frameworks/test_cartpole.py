@@ -11,7 +11,7 @@ import pytest
 from framework_runs import PROGRAMS, WORKLOADS
 from numpy.typing import NDArray
 
-from experiments.environments import python_of
+from experiments.harness.interpreters import python_of
 
 MOST_STEPS = 500
 ENVIRONMENTS, STEPS_PER_CALL = 1027, 64  # no multiple of a block of a GPU

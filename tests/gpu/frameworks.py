@@ -3,24 +3,25 @@
     python -m tests.gpu.frameworks OUTPUT
 
 Records each stack three times, in about six minutes, and leaves OUTPUT/kept, which goes to
-tests/gpu/results/frameworks/NAME. A stack whose package is missing is skipped.
+experiments/RL_framework_comparison/measured/NAME. A stack whose package is missing is skipped.
 """
 
 import json
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from experiments.case_study import WORKLOADS
-from experiments.environments import built_from_of
-from experiments.execute import versions
-from experiments.framework_results import KEPT_FIELDS, Results, file_of
-from experiments.machine import machine
-from experiments.RL_framework_comparison.run import HERE, read_toml
+from experiments.harness.case_study import WORKLOADS
+from experiments.harness.execute import versions
+from experiments.harness.interpreters import built_from_of
+from experiments.harness.machine import machine
+from experiments.harness.matrix import Entry, load_matrix
+from experiments.RL_framework_comparison.measurements import KEPT_FIELDS, Measurements, file_of
+from experiments.RL_framework_comparison.run import HERE
 
 STACKS = ("pytorch_eager", "pytorch_compiled", "jax_jit", "jax_loop")
 TRAINING = ("--algo", "td3", "--env", "Walker2d-v5", "--warm-up", "1000", "--stop-after", "3000")
@@ -44,12 +45,12 @@ def measure(output: Path, device: str, training: Sequence[str], repetitions: int
         Whether all of these runs have ended well.
     """
     kept = output / "kept"
-    entries = [entry for entry in read_toml(HERE / "runs.toml")["workload"] if entry["name"] in STACKS]
+    entries = [entry for entry in load_matrix(HERE / "runs.toml").entries if entry.name in STACKS]
     for entry in entries:
-        if not find_spec(entry["package"]):
-            print(f"{entry['name']} is skipped: the package {entry['package']} is not installed", flush=True)
+        if not find_spec(entry.package):
+            print(f"{entry.name} is skipped: the package {entry.package} is not installed", flush=True)
     python = Path(sys.executable)
-    Results(
+    Measurements(
         device=device,
         budget="quick",
         command="scripts/gpu_suite.sh OUTPUT frameworks",
@@ -62,8 +63,8 @@ def measure(output: Path, device: str, training: Sequence[str], repetitions: int
     ended = True
     for repetition in range(repetitions):
         for entry in entries:
-            if find_spec(entry["package"]):
-                name = file_of(entry["name"], repetition)
+            if find_spec(entry.package):
+                name = file_of(entry.name, repetition)
                 document = analysis_of(output, entry, [*training, "--device", device, "--seed", str(repetition)])
                 if document:
                     (kept / name).write_text(json.dumps({key: document[key] for key in KEPT_FIELDS}, indent=1) + "\n")
@@ -72,9 +73,9 @@ def measure(output: Path, device: str, training: Sequence[str], repetitions: int
     return ended
 
 
-def analysis_of(output: Path, entry: Mapping[str, Any], training: Sequence[str]) -> dict[str, Any]:
+def analysis_of(output: Path, entry: Entry, training: Sequence[str]) -> dict[str, Any]:
     """The analysis of one run; empty if the run failed."""
-    script = [sys.executable, str(WORKLOADS / entry["script"]), *entry["arguments"], *training]
+    script = [sys.executable, str(WORKLOADS / entry.script), *entry.arguments, *training]
     if run([*RLSCOPE, "record", "--force", "-o", "trace", "--", *script], output) is None:
         return {}
     printed = run([*RLSCOPE, "analyze", "trace", "--json"], output)

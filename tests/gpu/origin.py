@@ -8,9 +8,9 @@ import sys
 from datetime import datetime, timezone
 from pathlib import Path
 
-from experiments.environments import built_from_of
-from experiments.execute import versions
-from experiments.machine import machine
+from experiments.harness.execute import versions
+from experiments.harness.interpreters import built_from_of
+from experiments.harness.machine import machine
 
 
 def main() -> None:

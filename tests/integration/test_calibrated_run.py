@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.overhead import removed_s
+from experiments.overhead_correction.measurements import removed_s
 from rlscope import _native
 from rlscope.analysis.correction import Correction
 from rlscope.calibration import measure

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from recording import environment
 
-from experiments.case_study import WORKLOADS
-from experiments.execute import Run
-from experiments.overhead import AMPLIFIED, OFF, ON, RECORDED, SOURCES, overhead_of
+from experiments.harness.case_study import WORKLOADS
+from experiments.harness.execute import Run
+from experiments.harness.progress import Workload
 from experiments.overhead_correction import run as study
-from experiments.recording import Workload
+from experiments.overhead_correction.measurements import AMPLIFIED, OFF, ON, RECORDED, SOURCES, overhead_of
 from rlscope.analysis.correction import Bounds, Correction, Cost
 from rlscope.analysis.sweep import sweep_trace
 from rlscope.calibration.calibration import Calibration, environment_of_trace, now, save

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments.execute import Run, completed, execute
-from experiments.provenance import of_another_recorder
+from experiments.harness.execute import Run, completed, execute
+from experiments.harness.provenance import of_another_recorder
 from rlscope.build import BUILT_FROM, built_from
 
 ROOT = Path(__file__).resolve().parents[2]

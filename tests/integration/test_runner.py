@@ -43,7 +43,7 @@ time_limit_s = 20
 [budget.quick]
 repetitions = {repetitions}
 minutes = 1
-[[environment]]
+[[group]]
 name = "E"
 id = "E"
 package = "numpy"
@@ -54,7 +54,7 @@ WORKLOAD = """
 name = "{name}"
 script = "{script}"
 label = "{name}"
-group = "all"
+kind = "all"
 arguments = []
 """
 
@@ -159,8 +159,8 @@ def two_nodes() -> Iterator[tuple[str, dict[str, str], psutil.Process]]:
 def kill_node(node: psutil.Process) -> None:
     """Ends everything that Ray has started there at once; what runs on the node by then is left to itself."""
     family = [node, *node.children(recursive=True)]
-    leashes = [process for process in family if any("leash.py" in word for word in process.cmdline())]
-    runs = {process for leash in leashes for process in [leash, *leash.children(recursive=True)]}
+    supervisors = [process for process in family if any("supervisor.py" in word for word in process.cmdline())]
+    runs = {process for supervisor in supervisors for process in [supervisor, *supervisor.children(recursive=True)]}
     for process in family:
         if process not in runs:
             process.kill()

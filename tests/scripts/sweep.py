@@ -5,10 +5,10 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
-from experiments.case_study import CaseStudy
 from experiments.command_line import Outcome, exit_status
-from experiments.recording import record_in_turn
-from experiments.runner import record_on_ray
+from experiments.harness.case_study import CaseStudy
+from experiments.harness.progress import record_in_turn
+from experiments.harness.ray_scheduler import record_on_ray
 
 folder, output, how = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 runs = CaseStudy(folder, "quick", output).runs()

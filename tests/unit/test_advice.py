@@ -27,7 +27,7 @@ from rlscope.trace.writer import TraceWriter
 
 MANIFEST: dict[str, Any] = {"main_pid": 1, "exit_status": 0, "complete": True}
 S = 1_000_000_000
-KEPT = Path(__file__).parents[1] / "gpu" / "results" / "frameworks"
+KEPT = Path(__file__).parents[2] / "experiments" / "RL_framework_comparison" / "measured"
 
 
 class Piece(NamedTuple):

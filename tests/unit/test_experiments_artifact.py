@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from experiments import artifact, scale_up
-from experiments.artifact import OTHER, PUBLISHED, verdicts_on_artifact
-from experiments.case_study import CaseStudy
-from experiments.claims import DIFFERS, HOLDS, NOT_TESTABLE
+from experiments import scale_up
+from experiments.harness.case_study import CaseStudy
+from experiments.verdicts import artifact
+from experiments.verdicts.artifact import OTHER, PUBLISHED, verdicts_on_artifact
+from experiments.verdicts.claims import DIFFERS, HOLDS, NOT_TESTABLE
 from rlscope.plots.page import FIGURE_FORMATS
 
 

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from experiments import CHECKOUT
-from experiments.claims import (
+from experiments.harness.execute import Execution, Run
+from experiments.harness.provenance import provenance
+from experiments.verdicts.claims import (
     ACROSS,
     DIFFERS,
     HOLDS,
@@ -22,9 +24,7 @@ from experiments.claims import (
     measured_text,
     write_claims,
 )
-from experiments.execute import Execution, Run
-from experiments.provenance import provenance
-from experiments.statistics import ITERATIONS, RUNS, Estimate, exact
+from experiments.verdicts.statistics import ITERATIONS, RUNS, Estimate, exact
 from rlscope.build import built_from, recorder_text
 from rlscope.errors import UsageError
 from rlscope.plots.page import Page

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from experiments import CHECKOUT
-from experiments.case_study import CaseStudy
 from experiments.command_line import Outcome, command_line, exit_status
-from experiments.lock import LOCK, locked
+from experiments.harness.case_study import CaseStudy
+from experiments.harness.lock import LOCK, locked
 
 FOLDER = CHECKOUT / "experiments" / "algorithm_choice"
 
@@ -52,7 +52,7 @@ def test_two_commands_into_one_directory(tmp_path: Path, capsys: pytest.CaptureF
 import sys, time
 sys.path.append({str(CHECKOUT)!r})
 from pathlib import Path
-from experiments.lock import locked
+from experiments.harness.lock import locked
 with locked(Path({str(tmp_path)!r})):
     print("locked", flush=True)
     sys.stdin.read()

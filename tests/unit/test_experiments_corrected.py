@@ -8,15 +8,16 @@ from typing import Any
 import pytest
 
 from experiments import CHECKOUT
-from experiments.case_study import CaseStudy
-from experiments.claims import HOLDS, IN_CUDA, NOT_TESTABLE, UNCORRECTED, UNDECIDED, Claim, judge, load_claims
-from experiments.corrected import CORRECTED, Uncorrected, add_correction, analyzed, uncorrected_of
-from experiments.first_calibration import calibrate_first
-from experiments.framework_results import load
-from experiments.recording import StudyRun, Workload
-from experiments.results import Result, cuda_to_gpu, folded_result, mean_table, over_calibration
+from experiments.harness.case_study import CaseStudy
+from experiments.harness.matrix import Entry
+from experiments.harness.progress import StudyRun, Workload
+from experiments.overhead_correction.first_calibration import calibrate_first
 from experiments.RL_framework_comparison import run as framework_comparison
-from experiments.statistics import Estimate, estimated_mean, widened
+from experiments.RL_framework_comparison.measurements import load
+from experiments.verdicts.claims import HOLDS, IN_CUDA, NOT_TESTABLE, UNCORRECTED, UNDECIDED, Claim, judge, load_claims
+from experiments.verdicts.corrected import CORRECTED, Uncorrected, add_correction, analyzed, uncorrected_of
+from experiments.verdicts.results import Result, cuda_to_gpu, folded_result, mean_table, over_calibration
+from experiments.verdicts.statistics import Estimate, estimated_mean, widened
 from rlscope.analysis.correction import AppliedCorrection, Bounds, Cost
 from rlscope.calibration.calibration import Calibration, Environment, cache_path, save, this_environment
 from rlscope.model import Category
@@ -214,7 +215,7 @@ def kept_machine(directory: Path, correction: AppliedCorrection | None) -> Path:
     return directory
 
 
-ENTRIES = [{"name": name, "label": name, "group": "eager"} for name in ("pytorch_eager", "jax_jit", "jax_loop")]
+ENTRIES = [Entry(name=name, label=name, kind="eager") for name in ("pytorch_eager", "jax_jit", "jax_loop")]
 
 
 def test_kept_frameworks_are_judged_without_what_recording_added(tmp_path: Path) -> None:

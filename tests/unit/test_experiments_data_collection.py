@@ -13,21 +13,30 @@ import pandas
 import pytest
 from executed_runs import leave_run
 
-from experiments import case_study
-from experiments.case_study import CaseStudy, read_toml
-from experiments.claims import DIFFERS, HOLDS, NOT_TESTABLE, Verdict, load_claims
-from experiments.collection_metrics import metrics_of
-from experiments.collection_results import Results, load
-from experiments.collection_tables import collection_table, distance_table, simulation_table, simulators_table
 from experiments.data_collection import run as study
-from experiments.device_limits import FLOATING_POINT_OPERATIONS, TANHS, inference_limits
-from experiments.execute import Execution, command_of
-from experiments.fusion import speedup_table
-from experiments.kept import THIS_MACHINE, kept_results, origin_of, verdicts_of
-from experiments.layers import CROSSING_COLUMNS, LAYER_COLUMNS, OPERATION, crossing_table, share_table
-from experiments.provenance import Provenance
-from experiments.recording import Recorded, StudyRun
-from experiments.throughput import COLLECT, SIMULATE, Series, left_out_table, plateau, read_rows, throughputs_of
+from experiments.data_collection.device_limits import FLOATING_POINT_OPERATIONS, TANHS, inference_limits
+from experiments.data_collection.layers import CROSSING_COLUMNS, LAYER_COLUMNS, OPERATION, crossing_table, share_table
+from experiments.data_collection.measurements import Measurements, load
+from experiments.data_collection.metrics import metrics_of
+from experiments.data_collection.speedups import speedup_table
+from experiments.data_collection.tables import collection_table, distance_table, simulation_table, simulators_table
+from experiments.data_collection.throughput import (
+    COLLECT,
+    SIMULATE,
+    Series,
+    left_out_table,
+    plateau,
+    read_rows,
+    throughputs_of,
+)
+from experiments.harness import case_study
+from experiments.harness.case_study import CaseStudy
+from experiments.harness.execute import Execution, command_of
+from experiments.harness.matrix import load_matrix
+from experiments.harness.progress import Recorded, StudyRun
+from experiments.harness.provenance import Provenance
+from experiments.verdicts.claims import DIFFERS, HOLDS, NOT_TESTABLE, Verdict, load_claims
+from experiments.verdicts.other_machines import THIS_MACHINE, kept_results, origin_of, verdicts_of
 from rlscope.build import built_from
 from rlscope.errors import UsageError
 from rlscope.model import Category
@@ -164,7 +173,7 @@ CROSSINGS = pandas.DataFrame(
 )
 
 
-def results(rows: list[Row], device: str = "cuda", budget: str = "quick") -> Results:
+def results(rows: list[Row], device: str = "cuda", budget: str = "quick") -> Measurements:
     machine = {"cpu": "a processor", "cores": 2, **({"gpus": ["NVIDIA H200"]} if device == "cuda" else {})}
     where = (
         device,
@@ -179,7 +188,7 @@ def results(rows: list[Row], device: str = "cuda", budget: str = "quick") -> Res
         pandas.concat([table.assign(repetition=repetition) for repetition in range(3)], ignore_index=True)
         for table in (LAYERS, CROSSINGS)
     )
-    return Results(*where, rows, layers, crossings)
+    return Measurements(*where, rows, layers, crossings)
 
 
 def test_a_row_is_throughput() -> None:
@@ -554,8 +563,8 @@ def test_runs_are_those_for_the_hardware(
         arguments = run.run.arguments
         assert arguments[arguments.index("--device") + 1] == device
         assert not {"--env", "--seed", "--total-timesteps", "--stop-after"} & set(arguments)
-        assert (run.workload.environment == study.RECORDED) == ("record" in command_of(run.run))
-    recorded = [run for run in runs if run.workload.environment == study.RECORDED]
+        assert (run.workload.group == study.RECORDED) == ("record" in command_of(run.run))
+    recorded = [run for run in runs if run.workload.group == study.RECORDED]
     steps = [run.run.arguments[run.run.arguments.index("--steps-per-call") + 1] for run in recorded]
     assert sorted(set(steps), key=int) == ["1", "10", "100", "1000"]
 
@@ -612,8 +621,8 @@ def test_the_study_draws_and_judges_this_machine_and_those_that_are_kept(
         for planned in runs:
             if planned.workload.name == "K = 1":
                 recorded.executed[planned.directory] = leave_recorded(planned)
-            elif planned.workload.environment == study.RECORDED:
-                recorded.failures[planned.group] = f"run {planned.run.name} exited with status 1"
+            elif planned.workload.group == study.RECORDED:
+                recorded.failures[planned.study_workload] = f"run {planned.run.name} exited with status 1"
             else:
                 rows = [each for each in collected() if each["implementation"] == planned.workload.name]
                 recorded.executed[planned.directory] = leave(planned, rows)
@@ -640,12 +649,10 @@ def test_the_study_draws_and_judges_this_machine_and_those_that_are_kept(
     }
 
 
-def test_both_kinds_of_hardware_have_all_environments_of_the_figures() -> None:
-    matrix = read_toml(study.HERE / "runs.toml")
-    places = {(entry["hardware"], name) for entry in matrix["workload"] for name in entry["environments"]}
-    assert {place for hardware, place in places if hardware == "gpu"} == {
-        environment["name"] for environment in matrix["environment"]
-    }
+def test_both_kinds_of_hardware_have_all_groups_of_the_figures() -> None:
+    matrix = load_matrix(study.HERE / "runs.toml")
+    places = {(entry.hardware, name) for entry in matrix.entries for name in entry.groups}
+    assert {place for hardware, place in places if hardware == "gpu"} == {group.name for group in matrix.groups}
     assert {place for hardware, place in places if hardware == "cpu"} == {"collect", "simulate", "simulators", "layers"}
 
 

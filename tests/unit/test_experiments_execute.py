@@ -13,8 +13,8 @@ import psutil
 import pytest
 from processes import is_alive
 
-from experiments import execute as module
-from experiments.execute import (
+from experiments.harness import execute as module
+from experiments.harness.execute import (
     DamagedManifestError,
     Run,
     RunFailedError,
@@ -158,24 +158,24 @@ def test_nothing_that_a_run_has_started_outlives_it(tmp_path: Path, run: Run) ->
     assert not is_alive(int(Path(run.arguments[0]).read_text()))
 
 
-@pytest.mark.parametrize("ended", ["caller", "leash"])
+@pytest.mark.parametrize("ended", ["caller", "supervisor"])
 def test_a_run_ends_with_who_started_it(tmp_path: Path, ended: str) -> None:
     written = tmp_path / "pid"
     sleeper = [sys.executable, "-c", "import os, time; print(os.getpid(), flush=True); time.sleep(600)"]
-    command = [sys.executable, "-I", str(module.LEASH), "", *sleeper]
+    command = [sys.executable, "-I", str(module.SUPERVISOR), "", *sleeper]
     # Ray ends the children of a worker, and then it, with SIGKILL.
     popen = f"Popen({command}, stdin=PIPE, stdout=open({str(written)!r}, 'w'))"
     code = f"from subprocess import PIPE, Popen; {popen}.wait()"
     caller = subprocess.Popen([sys.executable, "-c", code], start_new_session=True)
     process = pid_in(written)
-    (leash,) = psutil.Process(caller.pid).children()
+    (supervisor,) = psutil.Process(caller.pid).children()
     if ended == "caller":
         caller.kill()
     else:
-        leash.kill()
+        supervisor.kill()
     caller.wait()
     assert_ends(process)
-    assert_ends(leash.pid)
+    assert_ends(supervisor.pid)
 
 
 def test_a_run_uses_the_cores_that_it_is_given(tmp_path: Path, run: Run) -> None:
@@ -198,10 +198,10 @@ def test_a_run_gets_the_signals_that_its_caller_blocks(tmp_path: Path, run: Run)
 
 
 @pytest.mark.parametrize("status", [0, 3, -signal.SIGSEGV, -signal.SIGKILL])
-def test_a_leash_ends_as_the_command_ended(status: int) -> None:
+def test_a_supervisor_ends_as_the_command_ended(status: int) -> None:
     end = f"sys.exit({status})" if status >= 0 else f"os.kill(os.getpid(), {-status})"
     command = [sys.executable, "-c", f"import os, sys; {end}"]
-    process = subprocess.Popen([sys.executable, "-I", str(module.LEASH), "", *command], stdin=subprocess.PIPE)
+    process = subprocess.Popen([sys.executable, "-I", str(module.SUPERVISOR), "", *command], stdin=subprocess.PIPE)
     assert process.wait() == status
     assert process.stdin
     process.stdin.close()

@@ -9,20 +9,20 @@ from pathlib import Path
 import pandas
 import pytest
 
-from experiments import case_study
-from experiments.case_study import WORKLOADS, CaseStudy
-from experiments.claims import HOLDS, NOT_TESTABLE, UNDECIDED, load_claims
-from experiments.execute import Execution, command_of, describe
 from experiments.gpu_utilization import run as study
-from experiments.kept import THIS_MACHINE, kept_results
-from experiments.recording import Recorded, StudyRun
-from experiments.utilization_metrics import metrics_of, percent_table
-from experiments.utilization_results import COLUMNS, Results, counters_of, load, points_of
+from experiments.gpu_utilization.figures import LOWEST_PERCENT, duration_text, reported_utilization_figure
+from experiments.gpu_utilization.measurements import COLUMNS, Measurements, counters_of, load, points_of
+from experiments.gpu_utilization.metrics import metrics_of, percent_table
+from experiments.harness import case_study
+from experiments.harness.case_study import WORKLOADS, CaseStudy
+from experiments.harness.execute import Execution, command_of, describe
+from experiments.harness.progress import Recorded, StudyRun
+from experiments.verdicts.claims import HOLDS, NOT_TESTABLE, UNDECIDED, load_claims
+from experiments.verdicts.other_machines import THIS_MACHINE, kept_results
 from experiments.workloads.tiny_kernels import drive, points
 from rlscope.build import built_from
 from rlscope.errors import IncompleteTraceError, UsageError
 from rlscope.model import DeviceWork
-from rlscope.plots.reported_utilization import LOWEST_PERCENT, duration_text, reported_utilization_figure
 from rlscope.trace.utilization_file import HEADER, UTILIZATION_NAME
 from rlscope.trace.writer import TraceWriter
 
@@ -47,10 +47,10 @@ def measured(repetitions: int = 1) -> pandas.DataFrame:
     return pandas.DataFrame(rows, columns=COLUMNS)
 
 
-def results(device: str = "cuda") -> Results:
+def results(device: str = "cuda") -> Measurements:
     machine = {"cpu": "a processor", "cores": 2, "gpus": ["NVIDIA H200"]}
     where = (device, "quick", "scripts/gpu_suite.sh OUTPUT", "2026-11-22", machine, {"torch": "2"}, [built_from()])
-    return Results(*where, measured(repetitions=3))
+    return Measurements(*where, measured(repetitions=3))
 
 
 def test_each_length_is_launched_with_each_gap_and_the_wide_kernel_once() -> None:

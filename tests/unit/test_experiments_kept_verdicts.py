@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from experiments import CHECKOUT
-from experiments.case_study import CaseStudy
-from experiments.claims import DIFFERS, HOLDS, NOT_TESTABLE, Claim, Verdict, judge, load_claims, write_claims
-from experiments.collection_results import load
 from experiments.command_line import Outcome, command_line, exit_status
 from experiments.data_collection import run as data_collection
-from experiments.kept import verdicts_of
-from experiments.kept_verdicts import MEASURED, broken_claims, with_kept
-from experiments.provenance import Provenance
-from experiments.statistics import Estimate, exact
+from experiments.data_collection.measurements import load
+from experiments.harness.case_study import CaseStudy
+from experiments.harness.provenance import Provenance
+from experiments.verdicts.claims import DIFFERS, HOLDS, NOT_TESTABLE, Claim, Verdict, judge, load_claims, write_claims
+from experiments.verdicts.kept_verdicts import MEASURED, broken_claims, with_kept
+from experiments.verdicts.other_machines import verdicts_of
+from experiments.verdicts.statistics import Estimate, exact
 from rlscope.errors import UsageError
 
 CLAIM = Claim(

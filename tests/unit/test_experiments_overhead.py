@@ -6,13 +6,14 @@ from pathlib import Path
 import numpy
 import pytest
 
-from experiments import overhead as overhead_module
-from experiments.case_study import CaseStudy, read_toml
-from experiments.claims import DIFFERS, HOLDS, NOT_TESTABLE, UNDECIDED, Verdict, load_claims
-from experiments.execute import command_of
-from experiments.overhead import ON, RECORDED, Draws, Overhead, draws_of, sources_of
+from experiments.harness.case_study import CaseStudy
+from experiments.harness.execute import command_of
+from experiments.harness.matrix import load_matrix
+from experiments.harness.progress import Workload
+from experiments.overhead_correction import measurements
 from experiments.overhead_correction import run as study
-from experiments.recording import Workload
+from experiments.overhead_correction.measurements import ON, RECORDED, Draws, Overhead, draws_of, sources_of
+from experiments.verdicts.claims import DIFFERS, HOLDS, NOT_TESTABLE, UNDECIDED, Verdict, load_claims
 from rlscope.analysis.correction import Bounds, Correction, Cost
 
 NO_COST = Bounds(0.0, 0.0, 0.0)
@@ -37,14 +38,14 @@ def overhead(
     added_s: float = 0.04,
     removed_s: float = 0.03,
     noise_s: float = 0.0,
-    group: str = "on-policy",
+    kind: str = "on-policy",
     simulator: float = 0.5,
 ) -> Overhead:
     """Two bursts in an iteration of a second; the amplified twins are corrected exactly."""
     noise = numpy.random.default_rng(1).normal(0, noise_s, size=(ITERATIONS, 2)) if noise_s else 0.0
     amplified = {twin: numpy.full((ITERATIONS, 2), 0.25) for twin in RECORDED if twin != ON}
     return Overhead(
-        Workload(name, name, "Walker2D", group),
+        Workload(name, name, "Walker2D", kind),
         numpy.tile([0.2, 0.8], (ITERATIONS, 1)),
         {ON: numpy.tile([0.25 * added_s, 0.75 * added_s], (ITERATIONS, 1)) + noise, **amplified},
         {ON: exact(removed_s), **{twin: exact(0.5) for twin in amplified}},
@@ -145,7 +146,7 @@ def test_repetitions_that_differ_make_the_interval_wider() -> None:
 
 @pytest.mark.parametrize("number", [3, 5, 10])
 def test_intervals_of_runs_hold_what_they_state(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(overhead_module, "RESAMPLES", 300)
+    monkeypatch.setattr(measurements, "RESAMPLES", 300)
     generator, covered = numpy.random.default_rng(number), 0
     for _ in range(200):
         added_s = generator.normal(0.04, 0.01, number)
@@ -218,7 +219,7 @@ def test_no_correction_at_all_passes_no_claim(added: float, noise_s: float) -> N
     draws = draws_of(
         {
             "PPO Walker2D": [nothing_removed(overhead(added_s=added, noise_s=noise_s))],
-            "SAC Walker2D": [nothing_removed(overhead("SAC", added_s=2 * added, noise_s=noise_s, group="off-policy"))],
+            "SAC Walker2D": [nothing_removed(overhead("SAC", added_s=2 * added, noise_s=noise_s, kind="off-policy"))],
         }
     )
     verdicts = judged(draws, of_nothing)
@@ -232,7 +233,7 @@ def test_what_holds_without_correction_says_nothing_of_it() -> None:
     draws = draws_of(
         {
             "PPO Walker2D": [overhead(added_s=0.04, removed_s=0.035)],
-            "SAC Walker2D": [overhead("SAC", 0.004, 0.0035, group="off-policy")],
+            "SAC Walker2D": [overhead("SAC", 0.004, 0.0035, kind="off-policy")],
         }
     )
     verdicts = judged(draws)
@@ -274,8 +275,8 @@ def test_scripts_that_record_themselves_are_run_as_they_are(tmp_path: Path) -> N
 
 
 def test_eight_workloads_are_those_of_the_paper() -> None:
-    matrix = read_toml(study.HERE / "runs.toml")
-    cells = {(entry["name"], *entry["environments"]) for entry in matrix["workload"]}
+    matrix = load_matrix(study.HERE / "runs.toml")
+    cells = {(entry.name, *entry.groups) for entry in matrix.entries}
     robots = {("PPO", robot) for robot in ("Walker2D", "Hopper", "Ant", "HalfCheetah", "Pong")}
     assert cells == robots | {(algorithm, "Walker2D") for algorithm in ("A2C", "SAC", "DDPG")}
 
@@ -283,8 +284,8 @@ def test_eight_workloads_are_those_of_the_paper() -> None:
 @pytest.mark.parametrize("budget", ["smoke", "quick", "paper"])
 def test_bursts_make_up_iterations(budget: str) -> None:
     steps = {"a2c": 32, "sac": 1, "ddpg": 100}
-    for entry in read_toml(study.HERE / "runs.toml")["workload"]:
-        words = [*entry["arguments"], *entry[budget]["arguments"]]
+    for entry in load_matrix(study.HERE / "runs.toml").entries:
+        words = [*entry.arguments, *entry.window(budget).arguments]
         given = dict(zip(words[::2], words[1::2], strict=True))
         iteration = int(given.get("--rollout-steps", steps.get(given["--algo"], 0)))
         assert int(given["--burst-steps"]) * int(given["--bursts"]) % iteration == 0

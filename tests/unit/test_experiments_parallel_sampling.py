@@ -10,19 +10,21 @@ import pandas
 import pytest
 from executed_runs import leave_run
 
-from experiments import case_study, sampling_model
-from experiments.case_study import CaseStudy
-from experiments.claims import HOLDS, NOT_TESTABLE, load_claims, measured_text
-from experiments.corrected import CORRECTED
-from experiments.execute import Execution, command_of
-from experiments.lock_step import PRESETS
+from experiments.harness import case_study
+from experiments.harness.case_study import CaseStudy
+from experiments.harness.execute import Execution, command_of
+from experiments.harness.matrix import BUDGETS
+from experiments.harness.progress import Recorded, StudyRun
+from experiments.parallel_sampling import model
 from experiments.parallel_sampling import run as study
-from experiments.recording import Recorded, StudyRun
-from experiments.sampling_diagnostic import parts_ms, parts_table
-from experiments.sampling_metrics import comparison_table, measured_hours, metrics_of
-from experiments.sampling_model import BATCHED, LOCK_STEP, common_metrics, model_hours, preset_metrics
-from experiments.sampling_results import Sampled, options_of
-from experiments.statistics import exact
+from experiments.parallel_sampling.diagnostic import parts_ms, parts_table
+from experiments.parallel_sampling.lock_step import PRESETS
+from experiments.parallel_sampling.measurements import Sampled, options_of
+from experiments.parallel_sampling.metrics import comparison_table, measured_hours, metrics_of
+from experiments.parallel_sampling.model import BATCHED, LOCK_STEP, common_metrics, model_hours, preset_metrics
+from experiments.verdicts.claims import HOLDS, NOT_TESTABLE, load_claims, measured_text
+from experiments.verdicts.corrected import CORRECTED
+from experiments.verdicts.statistics import exact
 from rlscope.trace.writer import TraceWriter
 
 CLAIMS = load_claims(study.HERE / "claims.toml")
@@ -73,7 +75,7 @@ def as_the_model_says(name: str, longer: float = 1.0, environment: str = "timed"
 
 def in_little_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lets the model simulate little, figures be PNG, and PyTorch unasked for a GPU."""
-    monkeypatch.setattr(sampling_model, "ITERATIONS", 2)
+    monkeypatch.setattr(model, "ITERATIONS", 2)
     monkeypatch.setattr(case_study, "device", lambda: "cpu")
     monkeypatch.setattr(case_study, "FIGURE_FORMATS", ("png",))
 
@@ -153,7 +155,7 @@ def test_the_model_of_the_talk_has_its_known_verdicts(monkeypatch: pytest.Monkey
         ("model_cluster_speedup_short_update", "> 4 and < 8", True),
         ("model_batched_sampling_s", "< 24", False),
     ):
-        for source in sampling_model.SOURCES.values():
+        for source in model.SOURCES.values():
             assert (verdicts[metric, condition, source].verdict == HOLDS) is holds, metric
     assert {each.verdict for each in verdicts.values() if each.subject == study.MEASURED} == {NOT_TESTABLE}
 
@@ -172,7 +174,7 @@ def test_what_is_measured_of_iterations_says_so(measured: list[Sampled]) -> None
 
 
 def test_the_model_without_resets_gains_what_steps_vary(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sampling_model, "ITERATIONS", 20)
+    monkeypatch.setattr(model, "ITERATIONS", 20)
     found = common_metrics()
     assert found["model_gaussian_gain_5_percent"].value == pytest.approx(9, abs=1)
     assert found["model_gaussian_gain_25_percent"].value == pytest.approx(43, abs=1)
@@ -183,7 +185,7 @@ def test_hours_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
     hours = model_hours().set_index(["sampler", "source"])["hours"]
     assert hours[LOCK_STEP, "Model, sampling of 150 s"] == pytest.approx(7.6, rel=0.01)
     assert hours[BATCHED, "Model, sampling of 150 s"] == pytest.approx(1.9, rel=0.01)
-    assert hours[sampling_model.OVERLAPPED, "Model, step of 24 ms"] == pytest.approx(0.6, rel=0.01)
+    assert hours[model.OVERLAPPED, "Model, step of 24 ms"] == pytest.approx(0.6, rel=0.01)
 
 
 def test_samplers_stand_beside_the_model(measured: list[Sampled]) -> None:
@@ -283,7 +285,7 @@ def planned(budget: str, output: Path, monkeypatch: pytest.MonkeyPatch) -> list[
     return CaseStudy(study.HERE, budget, output, repetitions=2).runs()
 
 
-@pytest.mark.parametrize("budget", case_study.BUDGETS)
+@pytest.mark.parametrize("budget", BUDGETS)
 def test_samplers_meet_the_same_ends_of_episodes(budget: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     runs = planned(budget, tmp_path, monkeypatch)
     assert {run.workload.name for run in runs} >= set(SAMPLERS)
@@ -339,7 +341,7 @@ def test_the_study_draws_and_judges(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "What the slides leave out" in page
     assert "What bounds each run" in page and page.count("Bound by ") == 2
     hours = pandas.read_csv(tmp_path / "fig_train_time.csv")
-    assert set(hours["source"]) == {*sampling_model.SOURCES.values(), "Measured rates"}
+    assert set(hours["source"]) == {*model.SOURCES.values(), "Measured rates"}
     verdicts = {(each.claim.metric, each.subject): each.verdict for each in outcome.verdicts}
     assert verdicts["measured_penalty_to_model", "Measured"] == HOLDS
     assert verdicts["measured_rllib_to_model", "Measured"] == NOT_TESTABLE

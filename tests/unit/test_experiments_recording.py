@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from experiments.execute import Execution, Run, RunFailedError
-from experiments.recording import Progress, StudyRun, Workload
-from experiments.runner import Request, check_answers, look_around, shuffled
+from experiments.harness.execute import Execution, Run, RunFailedError
+from experiments.harness.progress import Progress, StudyRun, Workload
+from experiments.harness.ray_scheduler import Request, check_answers, look_around, shuffled
 from rlscope.errors import UsageError
 
 

@@ -8,16 +8,17 @@ import pandas
 import pytest
 from executed_runs import leave_run
 
-from experiments import case_study
-from experiments.case_study import CaseStudy, read_toml
-from experiments.claims import DIFFERS, HOLDS, NOT_TESTABLE, load_claims
-from experiments.execute import Execution, command_of
-from experiments.kept import THIS_MACHINE, kept_results, verdicts_of
-from experiments.printed import figures_in
-from experiments.recording import Recorded, StudyRun
+from experiments.harness import case_study
+from experiments.harness.case_study import CaseStudy
+from experiments.harness.execute import Execution, command_of
+from experiments.harness.matrix import load_matrix
+from experiments.harness.progress import Recorded, StudyRun
+from experiments.harness.workload_output import figures_in
 from experiments.scale_up import run as study
-from experiments.self_play_metrics import busy_table, metrics_of
-from experiments.self_play_results import KEY, RUN_COLUMNS, Results, Tables, load, tables_of
+from experiments.scale_up.measurements import KEY, RUN_COLUMNS, Measurements, Tables, load, tables_of
+from experiments.scale_up.metrics import busy_table, metrics_of
+from experiments.verdicts.claims import DIFFERS, HOLDS, NOT_TESTABLE, load_claims
+from experiments.verdicts.other_machines import THIS_MACHINE, kept_results, verdicts_of
 from rlscope.build import built_from
 from rlscope.errors import IncompleteTraceError, UsageError
 from rlscope.model import Category
@@ -75,10 +76,10 @@ def tables_with(device: bool = True, repetitions: int = 1) -> Tables:
     )
 
 
-def results(device: str = "cuda", budget: str = "quick") -> Results:
+def results(device: str = "cuda", budget: str = "quick") -> Measurements:
     machine = {"cpu": "a processor", "cores": 2, **({"gpus": ["NVIDIA H200"]} if device == "cuda" else {})}
     where = (device, budget, "scripts/gpu_suite.sh", "2026-11-22", machine, {"torch": "2.11"}, [built_from()])
-    return Results(*where, tables_with(device == "cuda", repetitions=3))
+    return Measurements(*where, tables_with(device == "cuda", repetitions=3))
 
 
 def test_metrics_of_self_play() -> None:
@@ -275,7 +276,7 @@ def test_the_study_draws_and_judges_this_machine_and_those_that_are_kept(
     def recorder(runs: Sequence[StudyRun]) -> Recorded:
         worker, server = runs
         recorded = Recorded({worker.directory: leave(worker)})
-        recorded.failures[server.group] = f"run {server.run.name} exited with status 1"
+        recorded.failures[server.study_workload] = f"run {server.run.name} exited with status 1"
         return recorded
 
     outcome = study.run(CaseStudy(study.HERE, "smoke", tmp_path / "output", recorder=recorder))
@@ -293,5 +294,5 @@ def test_the_study_draws_and_judges_this_machine_and_those_that_are_kept(
 
 
 def test_every_way_has_a_figure_and_is_on_both_kinds_of_hardware() -> None:
-    entries = [(entry["hardware"], entry["name"]) for entry in read_toml(study.HERE / "runs.toml")["workload"]]
+    entries = [(entry.hardware, entry.name) for entry in load_matrix(study.HERE / "runs.toml").entries]
     assert entries == [(hardware, name) for hardware in ("cpu", "gpu") for name in study.FIGURES]

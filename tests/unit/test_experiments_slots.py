@@ -2,8 +2,8 @@
 
 import pytest
 
-from experiments.runner import slots_of
-from experiments.slots import cores_of_machine, make_slots, numbers
+from experiments.harness.ray_scheduler import slots_of
+from experiments.harness.slots import cores_of_machine, make_slots, numbers
 
 
 @pytest.mark.parametrize(

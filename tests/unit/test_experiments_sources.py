@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments.case_study import WORKLOADS
-from experiments.sources import hash_of_sources, sources_of
+from experiments.harness.case_study import WORKLOADS
+from experiments.harness.sources import hash_of_sources, sources_of
 
 
 @pytest.fixture

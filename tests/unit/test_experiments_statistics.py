@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 import numpy
 import pytest
 
-from experiments.statistics import ITERATIONS, RUNS, Estimate, estimated, estimated_mean, exact
+from experiments.verdicts.statistics import ITERATIONS, RUNS, Estimate, estimated, estimated_mean, exact
 
 TRIALS = 400
 #: How repetitions scatter around their mean, by a tenth of it: evenly, and with a tail of long ones.

@@ -9,16 +9,18 @@ from typing import Any
 import pandas
 import pytest
 
-from experiments import CHECKOUT, environments, recording
+from experiments import CHECKOUT
 from experiments.algorithm_choice import run as algorithm_choice
-from experiments.case_study import BUDGETS, WORKLOADS, CaseStudy, read_toml
-from experiments.claims import load_claims
-from experiments.execute import Execution, Run, RunFailedError
-from experiments.intervals import caption_of, readable
-from experiments.recording import Workload
-from experiments.results import Result, add_advice, add_advice_on, mean_table, mean_transitions
+from experiments.harness import interpreters, progress
+from experiments.harness.case_study import WORKLOADS, CaseStudy
+from experiments.harness.execute import Execution, Run, RunFailedError
+from experiments.harness.matrix import BUDGETS, load_matrix
+from experiments.harness.progress import Workload
 from experiments.RL_framework_comparison import run as framework_comparison
 from experiments.simulator_choice import run as simulator_choice
+from experiments.verdicts.claims import load_claims
+from experiments.verdicts.intervals import caption_of, readable
+from experiments.verdicts.results import Result, add_advice, add_advice_on, mean_table, mean_transitions
 from rlscope.analysis.correction import AppliedCorrection, Corrected
 from rlscope.errors import IncompleteTraceError
 from rlscope.model import Category
@@ -41,7 +43,7 @@ def test_every_budget_makes_runs_with_names_of_their_own(folder: Path, budget: s
     if not runs and study.left_out:
         pytest.skip(study.left_out[0])
     assert len({study_run.run.name for study_run in runs}) == len(runs) > 0
-    assert {study_run.repetition for study_run in runs} == set(range(study.matrix["budget"][budget]["repetitions"]))
+    assert {study_run.repetition for study_run in runs} == set(range(study.matrix.budget(budget).repetitions))
     assert all(study_run.run.script.is_file() for study_run in runs)
 
 
@@ -84,12 +86,12 @@ def test_sac_is_recorded_after_it_has_begun_to_learn(tmp_path: Path, budget: str
 
 def result(
     name: str,
-    group: str,
+    kind: str,
     python_s: float,
     simulator_s: float,
     training_s: float = 100.0,
     transitions: pandas.DataFrame = NONE,
-    environment: str = "walker",
+    group: str = "walker",
 ) -> Result:
     rows = pandas.DataFrame(
         [
@@ -100,7 +102,7 @@ def result(
         columns=["stage", "category", "resource", "seconds"],
     )
     table = breakdown_table(name, rows[rows["seconds"] > 0], training_s)
-    return made(Workload(name, name, environment, group), table, transitions=transitions)
+    return made(Workload(name, name, group, kind), table, transitions=transitions)
 
 
 def made(
@@ -155,7 +157,7 @@ def trace_in(category: Category, directory: Path) -> Path:
 
 
 def test_a_page_says_what_bounds_recorded_runs(tmp_path: Path) -> None:
-    walker, hopper = (Workload("PPO", "PPO", environment, "on-policy") for environment in ("Walker2D", "Hopper"))
+    walker, hopper = (Workload("PPO", "PPO", group, "on-policy") for group in ("Walker2D", "Hopper"))
     traces = [
         (workload, trace_in(category, tmp_path / name))
         for name, workload, category in (
@@ -189,13 +191,13 @@ def test_metrics_that_need_a_gpu() -> None:
     assert needed == {*measured, "fewest_layers"}  # which needs no GPU to be counted
 
 
-def test_an_environment_whose_package_is_missing_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_group_whose_package_is_missing_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     study = CaseStudy(CHECKOUT / "experiments" / "algorithm_choice", "smoke", tmp_path)
-    has = environments.has_package
+    has = interpreters.has_package
     monkeypatch.setattr(
-        environments, "has_package", lambda python, package: "pybullet" not in package and has(python, package)
+        interpreters, "has_package", lambda python, package: "pybullet" not in package and has(python, package)
     )
-    assert [entry["id"] for entry in study.environments] == ["Walker2d-v5"]
+    assert [group.id for group in study.groups] == ["Walker2d-v5"]
     assert study.left_out == ["Walker2DBulletEnv-v0 is left out: the package pybullet_envs_gymnasium is not installed."]
 
 
@@ -204,7 +206,7 @@ def framework_study(output: Path, budget: str = "quick") -> CaseStudy:
 
 
 def test_a_framework_that_is_missing_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(environments, "has_package", lambda python, package: package != "tf_agents")
+    monkeypatch.setattr(interpreters, "has_package", lambda python, package: package != "tf_agents")
     study = framework_study(tmp_path)
     assert {run.workload.name.split("_")[0] for run in study.runs()} == {"pytorch", "jax", "host", "callbacks"}
     assert len(study.left_out) == 3
@@ -228,15 +230,15 @@ def test_a_framework_that_is_missing_is_left_out(tmp_path: Path, monkeypatch: py
 def test_mujoco_takes_the_place_of_pybullet(
     is_there: bool, walker: str, left_out: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(environments, "has_package", lambda python, package: is_there or "pybullet" not in package)
+    monkeypatch.setattr(interpreters, "has_package", lambda python, package: is_there or "pybullet" not in package)
     study = framework_study(tmp_path)
-    assert [(entry["name"], entry["id"]) for entry in study.environments] == [("TD3", walker), ("DDPG", walker)]
+    assert [(group.name, group.id) for group in study.groups] == [("TD3", walker), ("DDPG", walker)]
     assert study.left_out == left_out
 
 
-def test_a_workload_may_be_of_one_environment_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(environments, "has_package", lambda python, package: True)
-    places = {(run.workload.name, run.workload.environment) for run in framework_study(tmp_path).runs()}
+def test_a_workload_may_be_of_one_group_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interpreters, "has_package", lambda python, package: True)
+    places = {(run.workload.name, run.workload.group) for run in framework_study(tmp_path).runs()}
     assert {place for place in places if place[0] in ("host_adam", "callbacks_100")} == {
         ("host_adam", "DDPG"),
         ("callbacks_100", "TD3"),
@@ -244,7 +246,7 @@ def test_a_workload_may_be_of_one_environment_only(tmp_path: Path, monkeypatch: 
 
 
 def test_a_workload_goes_on_after_the_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(environments, "has_package", lambda python, package: True)
+    monkeypatch.setattr(interpreters, "has_package", lambda python, package: True)
     runs = {run.run.name: run.run for run in framework_study(tmp_path, "paper").runs()}
     arguments = runs["TD3/jax_jit/repetition_0"].arguments
     assert arguments[arguments.index("--stop-after") + 1] == str((11 + 5 + 2) * 1000)
@@ -262,11 +264,11 @@ def test_a_run_that_fails_is_told_and_the_rest_goes_on(tmp_path: Path, monkeypat
             raise RunFailedError(f"run {run.name} exited with status 1")
         return Execution(run, directory / "trace", 1.0, was_complete=False)
 
-    monkeypatch.setattr(recording, "execute", execute)
+    monkeypatch.setattr(progress, "execute", execute)
     runs = study.runs()
     executed, failures = study.record(runs)
-    environments_tried = {run.workload.environment for run in runs}
-    assert len(failures) == len(environments_tried)
+    groups_tried = {run.workload.group for run in runs}
+    assert len(failures) == len(groups_tried)
     assert all("/SAC/repetition_0 exited with status 1" in failure for failure in failures)
     assert len(tried) == len(executed) + len(failures)
     assert len(executed) == len(runs) - sum("/SAC/" in run.run.name for run in runs)
@@ -369,7 +371,7 @@ def test_workloads_keep_the_order_of_the_study() -> None:
     assert list(dict.fromkeys(table["workload"])) == ["SAC", "A2C"]
 
 
-def framework_result(name: str, training_s: float, python: float, calls: float, group: str = "eager") -> Result:
+def framework_result(name: str, training_s: float, python: float, calls: float, kind: str = "eager") -> Result:
     """A third of the time in each stage; `python` is the share of Python in each."""
     rows = pandas.DataFrame(
         [
@@ -384,7 +386,7 @@ def framework_result(name: str, training_s: float, python: float, calls: float, 
         columns=NONE.columns,
     )
     table = breakdown_table(name, rows, training_s)
-    return made(Workload(name, name, "TD3", group), table, transitions=transitions)
+    return made(Workload(name, name, "TD3", kind), table, transitions=transitions)
 
 
 def test_metrics_of_the_framework_comparison() -> None:
@@ -395,7 +397,7 @@ def test_metrics_of_the_framework_comparison() -> None:
             framework_result("tensorflow_eager", 600, 0.5, 80),
             framework_result("tensorflow_graph", 120, 0.4, 8),
             framework_result("tensorflow_autograph", 150, 0.1, 10),
-            framework_result("host_adam", 500, 0.5, 120, group="extra"),
+            framework_result("host_adam", 500, 0.5, 120, kind="extra"),
         ]
     )
     values = {metric: estimate.value for metric, estimate in measured.items()}
@@ -413,11 +415,11 @@ def test_metrics_of_the_framework_comparison() -> None:
 
 def test_metrics_of_frameworks_on_a_gpu() -> None:
     results = [gpu_result("pytorch_eager", 20, 5), gpu_result("jax_jit", 45, 5), gpu_result("jax_loop", 10, 10)]
-    groups = {"pytorch_eager": "eager", "jax_jit": "compiled", "jax_loop": "compiled"}
+    kinds = {"pytorch_eager": "eager", "jax_jit": "compiled", "jax_loop": "compiled"}
     results = [
         replace(
             found,
-            workload=replace(found.workload, group=groups[found.workload.name]),
+            workload=replace(found.workload, kind=kinds[found.workload.name]),
             table=found.table.assign(training_s=100.0 * (number + 1)),
         )
         for number, found in enumerate(results)
@@ -439,7 +441,7 @@ def test_metrics_of_frameworks_on_a_gpu() -> None:
 def test_a_gpu_without_eager_frameworks_says_nothing_of_them() -> None:
     compiled = gpu_result("jax_jit", 45, 5)
     found = framework_comparison.gpu_measurements(
-        [replace(compiled, workload=replace(compiled.workload, group="compiled"))]
+        [replace(compiled, workload=replace(compiled.workload, kind="compiled"))]
     )
     assert "mean_cuda_to_gpu" in found and "smallest_cuda_to_gpu" not in found
     assert framework_comparison.gpu_measurements([]) == {}
@@ -470,10 +472,10 @@ def ppo_settings(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]:
 def test_a_simulators_iterations_are_its_rollouts(
     budget: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ppo_settings: Callable[[str], Any]
 ) -> None:
-    monkeypatch.setattr(environments, "has_package", lambda python, package: True)
+    monkeypatch.setattr(interpreters, "has_package", lambda python, package: True)
     study = simulator_study(tmp_path, budget)
     runs = {run.workload.name: run.run for run in study.runs()}
-    assert set(runs) == {entry["name"] for entry in study.matrix["workload"]}
+    assert set(runs) == {entry.name for entry in study.matrix.entries}
     for run in runs.values():
         given = dict(zip(run.arguments[::2], run.arguments[1::2], strict=True))
         setting = ppo_settings(given["--env"])
@@ -484,7 +486,7 @@ def test_a_simulators_iterations_are_its_rollouts(
 
 
 def test_a_simulator_has_an_id_and_a_length_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(environments, "has_package", lambda python, package: True)
+    monkeypatch.setattr(interpreters, "has_package", lambda python, package: True)
     given = {
         run.workload.name: dict(zip(run.run.arguments[::2], run.run.arguments[1::2], strict=True))
         for run in simulator_study(tmp_path).runs()
@@ -514,27 +516,27 @@ def test_rollouts_of_other_algorithms_have_no_length(
 
 
 def test_a_simulator_that_is_missing_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(environments, "has_package", lambda python, package: package not in ("PyFlyt", "cv2"))
+    monkeypatch.setattr(interpreters, "has_package", lambda python, package: package not in ("PyFlyt", "cv2"))
     assert simulator_study(tmp_path).left_out == [
         f"{simulator} is left out: {package} is not in .venvs/pytorch, which `scripts/install_experiments` makes."
         for simulator, package in (("PyFlyt drone (stand-in)", "PyFlyt"), ("Pong", "cv2"))
     ]
 
 
-SIMULATORS = read_toml(simulator_choice.HERE / "runs.toml")
+SIMULATORS = load_matrix(simulator_choice.HERE / "runs.toml")
 
 
 def simulator_result(name: str, python_s: float, simulator_s: float) -> Result:
-    entry = next(entry for entry in SIMULATORS["workload"] if entry["name"] == name)
-    return result(name, entry["group"], python_s, simulator_s, environment=entry["environments"][0])
+    entry = next(entry for entry in SIMULATORS.entries if entry.name == name)
+    return result(name, entry.kind, python_s, simulator_s, group=entry.groups[0])
 
 
 def test_a_figure_may_show_a_simulator_of_another_one() -> None:
     names = ["PongNoFrameskip-v4", "AntBulletEnv-v0", "Walker2d-v5", "Ant-v5"]
     results = [simulator_result(name, 10, 10) for name in names]
     published, mujoco = (
-        [found.workload.name for found in simulator_choice.shown_in(environment, SIMULATORS, results)]
-        for environment in SIMULATORS["environment"]
+        [found.workload.name for found in simulator_choice.shown_in(group, SIMULATORS, results)]
+        for group in SIMULATORS.groups
     )
     assert published == ["AntBulletEnv-v0", "PongNoFrameskip-v4"]
     assert mujoco == ["Ant-v5", "PongNoFrameskip-v4", "Walker2d-v5"]
@@ -602,7 +604,7 @@ def test_metrics_of_simulators_on_a_gpu() -> None:
 
 
 def test_every_claim_about_simulators_is_measured() -> None:
-    results = [simulator_result(entry["name"], 20, 30) for entry in SIMULATORS["workload"]]
+    results = [simulator_result(entry.name, 20, 30) for entry in SIMULATORS.entries]
     measured = simulator_choice.measurements(SIMULATORS, results)
     for kind, subjects in measured.items():
         assert all(set(metrics) == set(simulator_choice.METRICS[kind]) for metrics in subjects.values())

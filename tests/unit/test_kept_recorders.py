@@ -5,7 +5,7 @@ import warnings
 from pathlib import Path
 
 from experiments import CHECKOUT
-from experiments.kept_recorders import recorders_of_kept
+from experiments.verdicts.kept_recorders import recorders_of_kept
 from rlscope.build import built_from
 
 
@@ -23,6 +23,8 @@ def test_results_of_another_recorder_are_known(tmp_path: Path) -> None:
     keep(results / "unknown", "machine.json", None)
     keep(results / "scale_up" / "h200", "machine.json", [built_from() | {"commit": "another one"}])
     keep(study / "measured" / "h200", "claims.json", [other])
+    keep(study / "measured" / "two_files", "machine.json", [built_from()])
+    keep(study / "measured" / "two_files", "claims.json", None)
     (results / "beside").mkdir()
     (results / "beside" / "rows.csv").write_text("of the folder around it\n")
     (results / "empty").mkdir()
@@ -31,6 +33,7 @@ def test_results_of_another_recorder_are_known(tmp_path: Path) -> None:
     both = ", ".join(sorted(["0123456789ab", now]))
     assert {str(folder.relative_to(tmp_path)): why for folder, why in recorders_of_kept(tmp_path).items()} == {
         "experiments/a_study/measured/h200": f"of another recorder (0123456789ab) than today's ({now})",
+        "experiments/a_study/measured/two_files": "of a recorder before hashes were kept",
         "tests/gpu/results": f"of another recorder (0123456789ab) than today's ({now})",
         "tests/gpu/results/beside": f"of another recorder (0123456789ab) than today's ({now})",
         "tests/gpu/results/both": f"of another recorder ({both}) than today's ({now})",
@@ -43,7 +46,7 @@ def test_results_of_another_recorder_are_known(tmp_path: Path) -> None:
 def test_what_is_kept_in_the_checkout_is_listed() -> None:
     """It does not fail where results are of another recorder: measuring them anew takes a GPU."""
     found = recorders_of_kept()
-    assert {"tests/gpu/results/scale_up/h200", "experiments/data_collection/measured/h200"} <= {
+    assert {"tests/gpu/results/processes", "experiments/data_collection/measured/h200"} <= {
         str(folder.relative_to(CHECKOUT)) for folder in found
     }
     others = [f"{folder.relative_to(CHECKOUT)}: {why}" for folder, why in found.items() if why]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from experiments.lock_step import (
+from experiments.parallel_sampling.lock_step import (
     BATCHED_INFERENCE_S,
     PRESETS,
     RANDOM,

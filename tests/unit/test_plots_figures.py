@@ -9,10 +9,10 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from experiments.overhead_correction.figures import overhead_figure
 from rlscope.model import Category, Resource
 from rlscope.plots import style
 from rlscope.plots.breakdown import RECORDED_TIME, breakdown_figure
-from rlscope.plots.overhead import overhead_figure
 from rlscope.plots.style import save_figure
 from rlscope.plots.tables import breakdown_table, transitions_table
 from rlscope.plots.transitions import transitions_figure

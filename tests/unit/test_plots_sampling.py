@@ -9,8 +9,8 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from rlscope.plots.sampling import PART_LOOKS, sampling_diagnostic_figure, train_time_figure
-from rlscope.plots.step_grids import LONGEST, step_grids_figure
+from experiments.parallel_sampling.figures import PART_LOOKS, sampling_diagnostic_figure, train_time_figure
+from experiments.parallel_sampling.step_grids import LONGEST, step_grids_figure
 from rlscope.plots.style import save_figure
 
 HOURS = pandas.DataFrame(

@@ -142,6 +142,52 @@ def test_what_documents_name_exists(document: Path) -> None:
     assert not [link for link in links if not (document.parent / link).exists()]
 
 
+STUDIES = sorted(file.parent.name for file in ROOT.glob("experiments/*/run.py"))
+# What each part of the experiments may import of them; every part may import itself.
+PARTS_OF_EXPERIMENTS = {
+    "workloads": set[str](),
+    "harness": {"experiments.CHECKOUT"},
+    "verdicts": {"experiments.CHECKOUT", "experiments.harness"},
+    "command_line.py": {"experiments.CHECKOUT", "experiments.harness", "experiments.verdicts"},
+} | {
+    study: {"experiments.CHECKOUT"}
+    | {f"experiments.{part}" for part in ("harness", "verdicts", "command_line", "workloads")}
+    for study in STUDIES
+}
+# What they take from the command line for as long as it has no other home.
+OF_THE_COMMAND_LINE = {"rlscope.cli.correction"}
+MOST_FILES_IN_A_FOLDER, MOST_MODULES_IN_THE_ROOT = 16, 3
+
+
+def files_of_experiments(part: str) -> list[Path]:
+    place = ROOT / "experiments" / part
+    return [place] if place.is_file() else sorted(place.rglob("*.py"))
+
+
+@pytest.mark.parametrize("part", PARTS_OF_EXPERIMENTS)
+def test_a_study_owns_its_code(part: str) -> None:
+    """No study imports another, the harness imports none, and nothing imports the command line of rlscope."""
+    allowed = PARTS_OF_EXPERIMENTS[part] | {f"experiments.{part}"}
+    wrong = [
+        f"{file.relative_to(ROOT)} imports {module}"
+        for file in files_of_experiments(part)
+        for module in imports(file)
+        if (within(module, {"experiments"}) and not within(module, allowed))
+        or (within(module, {"rlscope.cli"}) and not within(module, OF_THE_COMMAND_LINE))
+    ]
+    assert files_of_experiments(part) and not wrong
+
+
+def test_a_folder_of_the_experiments_can_be_seen_at_a_glance() -> None:
+    root = ROOT / "experiments"
+    assert len(list(root.glob("*.py"))) <= MOST_MODULES_IN_THE_ROOT
+    folders = {file.parent for file in root.rglob("*.py") if not file.is_relative_to(root / "workloads")}
+    assert not [folder.name for folder in folders if len(list(folder.glob("*.py"))) > MOST_FILES_IN_A_FOLDER]
+    assert {folder.relative_to(root).parts[0] for folder in folders - {root}} | {"workloads"} == {
+        part for part in PARTS_OF_EXPERIMENTS if not part.endswith(".py")
+    }
+
+
 def test_every_case_study_has_a_script_and_is_listed() -> None:
     for study in ROOT.glob("experiments/*/run.py"):
         script = f"scripts/experiment_{study.parent.name}.sh"

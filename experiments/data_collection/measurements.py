@@ -1,0 +1,58 @@
+"""What one machine has measured of data collection: as files that can be kept, and read without that machine."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas
+
+from experiments.data_collection.throughput import Throughputs, read_rows, throughputs_of, write_rows
+from experiments.verdicts import other_machines
+from experiments.verdicts.other_machines import Measured
+from rlscope.plots.tables import write_csv
+
+ROWS, LAYERS, CROSSINGS = FILES = ("rows.jsonl", "layers.csv", "crossings.csv")
+
+
+@dataclass(frozen=True)
+class Measurements(Measured):
+    """The measurements of a machine, and where they come from.
+
+    Attributes:
+        rows: as the measuring command writes them.
+        layers: as from `experiments.data_collection.layers.layers_of`.
+        crossings: likewise.
+    """
+
+    rows: Sequence[Mapping[str, Any]]
+    layers: pandas.DataFrame
+    crossings: pandas.DataFrame
+
+    @cached_property
+    def measured(self) -> Throughputs:
+        """The rows as lines."""
+        return throughputs_of(self.rows)
+
+    def save(self, directory: Path) -> None:
+        """Write the files that `load` reads."""
+        self.save_origin(directory)
+        write_rows(self.rows, directory / ROWS)
+        write_csv(self.layers, directory / LAYERS)
+        write_csv(self.crossings, directory / CROSSINGS)
+
+
+def load(directory: Path) -> Measurements:
+    """What `save` has written.
+
+    Raises:
+        UsageError: It is damaged.
+    """
+
+    def make(paths: Sequence[Path], origin: dict[str, Any]) -> Measurements:
+        rows, layers, crossings = paths
+        tables = [pandas.read_csv(path) for path in (layers, crossings)]
+        return Measurements(**origin, rows=read_rows(rows), layers=tables[0], crossings=tables[1])
+
+    return other_machines.load(directory, FILES, make)

@@ -1,0 +1,27 @@
+"""What recording costs on this machine, measured before the first study: then all studies are corrected."""
+
+import sys
+from collections.abc import Sequence
+
+from experiments.harness.progress import StudyRun
+from experiments.overhead_correction.run import HERE, calibrate
+from rlscope.calibration.calibration import cache_path, to_record_with
+from rlscope.errors import UsageError
+
+
+def calibrate_first(runs: Sequence[StudyRun]) -> None:
+    """Calibrate as `rlscope calibrate` does, into the user's cache, unless there is a calibration of this machine.
+
+    The study of correction would make one in any case, and takes this one.
+
+    Args:
+        runs: of all studies. Without any of the study of correction nothing is measured.
+    """
+    of_correction = [planned.run for planned in runs if planned.study == HERE.name]
+    if not of_correction or to_record_with() is not None:
+        return
+    cache_path().parent.mkdir(parents=True, exist_ok=True)
+    try:
+        calibrate(of_correction[0], cache_path(), [])
+    except UsageError as error:
+        print(f"rlscope: studies go on with uncorrected times: {error}", file=sys.stderr)

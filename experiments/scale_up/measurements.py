@@ -1,0 +1,138 @@
+"""Recorded self-play to the tables of its processes, which can be kept, and read without the machine that ran it."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pandas
+
+from experiments.harness.execute import LOG, Execution, read_manifest
+from experiments.harness.progress import StudyRun
+from experiments.harness.workload_output import figures_in
+from experiments.verdicts import other_machines
+from experiments.verdicts.other_machines import Measured
+from rlscope.analysis.breakdown import analyze
+from rlscope.analysis.utilization import PROCESSES, read_utilization, utilization_in_parts
+from rlscope.plots.tables import write_csv
+from rlscope.trace.reader import Trace, open_trace
+
+#: Who evaluated positions, and which repetition: the first columns of every table.
+KEY = ["inference", "repetition"]
+RUN_COLUMNS = ["workers", "games", "moves", "moves_per_second", "evaluations_per_second", "mean_batch"]
+EDGE = ["process", "phase", "on"]
+#: Parts of a run's time, for the utilization of processor cores.
+PARTS = 200
+
+
+@dataclass(frozen=True)
+class Tables:
+    """What is known of recorded self-play; the rows of a run begin with KEY.
+
+    Attributes:
+        runs: what the workload printed: RUN_COLUMNS.
+        phases: as in an analysis.
+        dependencies: likewise; streams between two processes are summed up.
+        utilization: of all processor cores by the processes: `start_s`, `end_s`, `utilization` (0 to 1).
+        device_timeline: as in an analysis.
+    """
+
+    runs: pandas.DataFrame
+    phases: pandas.DataFrame
+    dependencies: pandas.DataFrame
+    utilization: pandas.DataFrame
+    device_timeline: pandas.DataFrame
+
+    def of_each_run(self) -> Iterator[tuple[str, "Tables"]]:
+        """Every run by itself, with who evaluated positions in it."""
+        for inference, repetition in self.runs[KEY].itertuples(index=False):
+            parts = {
+                name: table[(table["inference"] == inference) & (table["repetition"] == repetition)]
+                for name, table in vars(self).items()
+            }
+            yield str(inference), Tables(**parts)
+
+
+NAMES = tuple(field.name for field in fields(Tables))
+FILES = tuple(f"{name}.csv" for name in NAMES)
+
+
+@dataclass(frozen=True)
+class Measurements(Measured):
+    """The tables of a machine, and where they come from."""
+
+    tables: Tables
+
+    def save(self, directory: Path) -> None:
+        """Write the files that `load` reads."""
+        self.save_origin(directory)
+        for name, file in zip(NAMES, FILES, strict=True):
+            write_csv(getattr(self.tables, name), directory / file)
+
+
+def load(directory: Path) -> Measurements:
+    """What `save` has written.
+
+    Raises:
+        UsageError: It is damaged.
+    """
+
+    def make(paths: Sequence[Path], origin: dict[str, Any]) -> Measurements:
+        tables = {name: pandas.read_csv(path) for name, path in zip(NAMES, paths, strict=True)}
+        damaged = [name for name, table in tables.items() if list(table.columns[: len(KEY)]) != KEY]
+        if damaged:
+            raise ValueError(f"{damaged[0]}.csv does not begin with the columns {', '.join(KEY)}")
+        return Measurements(**origin, tables=Tables(**tables))
+
+    return other_machines.load(directory, FILES, make)
+
+
+def tables_of(executed: Iterable[tuple[StudyRun, Execution]]) -> Tables:
+    """Analyze recorded self-play.
+
+    Raises:
+        IncompleteTraceError: A run has left no line about itself.
+    """
+    parts = [tables_of_run(study_run, execution) for study_run, execution in executed]
+    return Tables(**{name: pandas.concat([part[name] for part in parts], ignore_index=True) for name in NAMES})
+
+
+def tables_of_run(study_run: StudyRun, execution: Execution) -> dict[str, pandas.DataFrame]:
+    """The tables of one run, by name."""
+    trace = open_trace(execution.trace)
+    analysis = analyze(trace)
+    figures = figures_in(execution.trace.parent / LOG, execution.run.script.name)
+    ends_s = float(analysis.processes["end_s"].max())
+    tables = {
+        "runs": pandas.DataFrame([{name: figures[name] for name in RUN_COLUMNS}]),
+        "phases": analysis.phases,
+        "dependencies": analysis.dependencies.groupby(EDGE, sort=False, as_index=False)[["count", "wait_s"]].sum(),
+        "utilization": cores_in_use(trace, ends_s, cores_of(execution)),
+        "device_timeline": analysis.device_timeline,
+    }
+    about = dict(zip(KEY, (study_run.workload.name, study_run.repetition), strict=True))
+    return {name: with_key(table, about) for name, table in tables.items()}
+
+
+def with_key(table: pandas.DataFrame, about: Mapping[str, object]) -> pandas.DataFrame:
+    """The table, with whose rows they are in front."""
+    found = table.assign(**about)
+    return found[[*KEY, *table.columns]]
+
+
+def cores_of(execution: Execution) -> int:
+    """How many processor cores the run's machine has."""
+    cores: int = read_manifest(execution.trace.parent)["machine"]["cores"]
+    return cores
+
+
+def cores_in_use(trace: Trace, ends_s: float, cores: int) -> pandas.DataFrame:
+    """The share of the machine's cores that the processes kept busy, in parts of the run; NaN without a sample."""
+    first = trace.processes[0]
+    starts_ns = first.clock.monotonic_ns(first.header.start_ticks)
+    borders_s = numpy.linspace(0, ends_s, PARTS + 1)
+    borders_ns = starts_ns + (1e9 * borders_s).astype(numpy.int64)
+    found = utilization_in_parts(read_utilization(trace.directory), borders_ns).get(PROCESSES)
+    busy = numpy.full(PARTS, numpy.nan) if found is None else numpy.minimum(found / cores, 1)
+    return pandas.DataFrame({"start_s": borders_s[:-1], "end_s": borders_s[1:], "utilization": busy})

@@ -1,0 +1,1 @@
+"""What all studies share to judge: recorded runs become tables, tables metrics with intervals, and these verdicts."""

@@ -1,0 +1,264 @@
+"""Judge published claims by what was measured: holds, differs, undecided, or not testable here."""
+
+import json
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import pandas
+
+from experiments.harness.provenance import Provenance, provenance_table
+from experiments.harness.typed_toml import KEY, parsed, read_toml
+from experiments.verdicts.corrected import CORRECTED, Uncorrected
+from experiments.verdicts.statistics import Estimate
+from rlscope.errors import UsageError
+from rlscope.plots.page import Page
+from rlscope.plots.tables import markdown
+
+HOLDS, DIFFERS, UNDECIDED, NOT_TESTABLE = "holds", "differs", "undecided", "not testable here"
+IN_CUDA = "time inside CUDA calls is judged only without what recording adds to it"
+UNCORRECTED = "times include what recording added"
+ACROSS = "the interval reaches across the limit"
+BY_CALCULATION = (
+    "By calculation, from published numbers alone: nothing was measured for these, so they are the same on every "
+    "machine, and they are not among the verdicts above."
+)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement with a number that a re-run can test; an entry of claims.toml.
+
+    Attributes:
+        id: of the claim; several entries may test one claim.
+        statement: what was claimed.
+        metric: name of the measurement.
+        definition: how the measurement is made.
+        published: the published numbers, for people.
+        hardware: what the measurement needs: gpu, or cpu for what any run shows.
+        may_differ: why a re-run may legitimately find something else.
+        above: the claim holds if the measurement exceeds this; this or `below` is given, or both.
+        below: the claim holds if the measurement is less than this.
+        subject: the one that the claim is about; empty if it is about each.
+        corrected: it is about time inside CUDA calls, to which recording adds much: judged without that, or not at all.
+        untested: why nothing is measured for it, where that is so: one sentence.
+    """
+
+    id: str
+    statement: str
+    metric: str
+    definition: str
+    published: str
+    hardware: str
+    may_differ: str
+    above: float | None = None
+    below: float | None = None
+    subject: str = ""
+    corrected: bool = False
+    untested: str = ""
+
+    def __post_init__(self) -> None:
+        if self.above is None and self.below is None and not self.untested:
+            raise UsageError(f"claims.toml: {self.id}, {self.metric}: expected a limit, `above` or `below` or both")
+        if self.lowest >= self.highest:
+            raise UsageError(
+                f"claims.toml: {self.id}, {self.metric}: expected `above` to be less than `below`, "
+                f"found {self.above:g} and {self.below:g}"
+            )
+
+    @property
+    def lowest(self) -> float:
+        """What the measurement has to exceed."""
+        return -math.inf if self.above is None else self.above
+
+    @property
+    def highest(self) -> float:
+        """What the measurement has to be less than."""
+        return math.inf if self.below is None else self.below
+
+    @property
+    def condition(self) -> str:
+        """The limits for people: "> 7 and < 10"."""
+        limits = ((">", self.above), ("<", self.below))
+        return " and ".join(f"{sign} {limit:g}" for sign, limit in limits if limit is not None)
+
+    def verdict_on(self, estimate: Estimate) -> str:
+        """What the whole interval of a measurement says."""
+        if estimate.low is None or estimate.high is None:
+            return UNDECIDED
+        if self.lowest < estimate.low and estimate.high < self.highest:
+            return HOLDS
+        return DIFFERS if estimate.high <= self.lowest or estimate.low >= self.highest else UNDECIDED
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a claim for one subject (an environment, say).
+
+    Attributes:
+        claim: what was judged.
+        subject: for what.
+        verdict: HOLDS or DIFFERS where the whole interval says so; UNDECIDED where it reaches across a limit, or where
+            there is none; NOT_TESTABLE where nothing was measured.
+        measured: the measurement; None where the claim is not testable.
+        provisional: whether the budget was too small to rely on it.
+        remark: why it may differ, why it is undecided, or why it was not tested.
+    """
+
+    claim: Claim
+    subject: str
+    verdict: str
+    measured: Estimate | None
+    provisional: bool
+    remark: str
+
+    @property
+    def is_calculated(self) -> bool:
+        """Whether it is about a number that follows from published ones."""
+        return self.measured is not None and self.measured.is_calculated
+
+    @property
+    def text(self) -> str:
+        """The verdict for people: "holds (provisional)"."""
+        is_provisional = self.provisional and self.measured and not self.is_calculated
+        return f"{self.verdict} (provisional)" if is_provisional else self.verdict
+
+
+@dataclass(frozen=True)
+class Claims:
+    """The contents of a claims.toml."""
+
+    claims: tuple[Claim, ...] = field(metadata={KEY: "claim"})
+
+
+def load_claims(path: Path) -> list[Claim]:
+    """Return the claims of a study.
+
+    Raises:
+        UsageError: The file cannot be read, or one of its keys is not known.
+    """
+    return list(parsed(Claims, read_toml(path), str(path)).claims)
+
+
+def judge(
+    claims: Sequence[Claim],
+    measured: Mapping[str, Mapping[str, Estimate]],
+    hardware: str,
+    provisional: bool,
+    left_out: bool = False,
+    uncorrected: Uncorrected = CORRECTED,
+) -> list[Verdict]:
+    """Judge every claim for every subject that it is about.
+
+    Args:
+        claims: what to judge.
+        measured: subject to metric to estimate.
+        hardware: what the runs used.
+        provisional: whether the budget was too small to rely on the verdicts.
+        left_out: whether workloads are missing, and with them the metrics that need them.
+        uncorrected: why times include what recording added, if they do.
+    """
+    return [
+        judge_one(claim, subject, estimates, hardware, provisional, left_out, uncorrected)
+        for claim in claims
+        for subject, estimates in measured.items()
+        if claim.subject in ("", subject)
+    ]
+
+
+def judge_one(
+    claim: Claim,
+    subject: str,
+    estimates: Mapping[str, Estimate],
+    hardware: str,
+    provisional: bool,
+    left_out: bool = False,
+    uncorrected: Uncorrected = CORRECTED,
+) -> Verdict:
+    """Judge one claim for one subject by the interval of its measurement."""
+    if claim.untested and claim.metric not in estimates:
+        return Verdict(claim, subject, NOT_TESTABLE, None, provisional, claim.untested)
+    if claim.hardware == "gpu" and hardware != "gpu":
+        remark = f"needs {claim.hardware.upper()} runs, these used the {hardware.upper()}"
+        return Verdict(claim, subject, NOT_TESTABLE, None, provisional, remark)
+    if claim.metric not in estimates and left_out:
+        return Verdict(claim, subject, NOT_TESTABLE, None, provisional, "needs a workload that was left out")
+    if claim.metric not in estimates:
+        raise UsageError(
+            f"claims.toml: {claim.id} expects the metric {claim.metric}, this study measures {', '.join(estimates)}"
+        )
+    if claim.corrected and uncorrected.cuda:
+        remark = f"{IN_CUDA}: {uncorrected.cuda}"
+        return Verdict(claim, subject, NOT_TESTABLE, None, provisional, remark)
+    estimate = estimates[claim.metric]
+    verdict = claim.verdict_on(estimate)
+    undecided = ACROSS if estimate.has_interval else f"no interval ({estimate.counted})"
+    remark = {HOLDS: "", DIFFERS: claim.may_differ, UNDECIDED: undecided}[verdict]
+    includes = UNCORRECTED if uncorrected.times else ""
+    return Verdict(claim, subject, verdict, estimate, provisional, "; ".join(filter(None, [remark, includes])))
+
+
+def claims_table(verdicts: Sequence[Verdict]) -> pandas.DataFrame:
+    """The verdicts for people: one row each."""
+    value = "calculated" if all(verdict.is_calculated for verdict in verdicts) else "measured"
+    return pandas.DataFrame(
+        {
+            "claim": verdict.claim.id,
+            "statement": verdict.claim.statement,
+            "subject": verdict.subject,
+            "published": verdict.claim.published,
+            "holds if": verdict.claim.condition,
+            value: measured_text(verdict.measured),
+            "verdict": verdict.text,
+            "remark": verdict.remark,
+        }
+        for verdict in verdicts
+    )
+
+
+def measured_text(estimate: Estimate | None) -> str:
+    """A value with its interval, and how many repetitions of what are behind it."""
+    if estimate is None:
+        return ""
+    if estimate.is_calculated:
+        return f"{estimate.value:.3g}"
+    interval = f"{estimate.low:.3g} to {estimate.high:.3g}" if estimate.has_interval else "no interval"
+    return f"{estimate.value:.3g} ({interval}, {estimate.counted})"
+
+
+def counts_text(verdicts: Sequence[Verdict]) -> str:
+    """How many verdicts there are of each kind: "3 holds, 1 undecided"."""
+    found = Counter(verdict.verdict for verdict in verdicts if not verdict.is_calculated)
+    kinds = (HOLDS, DIFFERS, UNDECIDED, NOT_TESTABLE)
+    return "Verdicts: " + (", ".join(f"{found[kind]} {kind}" for kind in kinds if found[kind]) or "none") + "."
+
+
+def split(verdicts: Sequence[Verdict]) -> tuple[list[Verdict], list[Verdict]]:
+    """Return the verdicts on what was measured, or cannot be, and those on what was calculated."""
+    calculated = [verdict for verdict in verdicts if verdict.is_calculated]
+    return [verdict for verdict in verdicts if not verdict.is_calculated], calculated
+
+
+def add_claims(page: Page, verdicts: Sequence[Verdict]) -> None:
+    """The verdicts on a page, what was calculated apart."""
+    judged, calculated = split(verdicts)
+    page.paragraph(counts_text(judged))
+    page.table(claims_table(judged))
+    if calculated:
+        page.paragraph(BY_CALCULATION)
+        page.table(claims_table(calculated))
+
+
+def write_claims(verdicts: Sequence[Verdict], provenance: Provenance, directory: Path) -> None:
+    """Write claims.md for people and claims.json for programs."""
+    judged, calculated = split(verdicts)
+    parts = ["# Claims", counts_text(judged), markdown(claims_table(judged))]
+    parts += [BY_CALCULATION, markdown(claims_table(calculated))] if calculated else []
+    (directory / "claims.md").write_text("\n\n".join([*parts, markdown(provenance_table(provenance))]))
+    contents = asdict(provenance) | {
+        "claims": [asdict(verdict) for verdict in judged],
+        "calculated": [asdict(verdict) for verdict in calculated],
+    }
+    (directory / "claims.json").write_text(json.dumps(contents, indent=2) + "\n")

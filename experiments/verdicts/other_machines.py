@@ -1,0 +1,190 @@
+"""What one machine has measured, as files that are kept and read elsewhere, and claims judged by several machines."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pandas
+
+from experiments.harness.case_study import CaseStudy
+from experiments.harness.provenance import Provenance, of_another_recorder, packages_text, remark_on
+from experiments.verdicts.claims import Claim, Verdict, add_claims, judge, load_claims
+from experiments.verdicts.statistics import Estimate
+from rlscope.errors import UsageError
+from rlscope.plots.page import Page
+
+MACHINE = "machine.json"
+THIS_MACHINE = "this machine"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Measurements of a machine, by where they come from; a study adds the measurements themselves.
+
+    Attributes:
+        device: where its runs computed: cpu or cuda.
+        budget: how much was run.
+        command: that measured.
+        date: the days of its runs, as of a `Provenance`.
+        machine: its processor, memory, kernel and GPUs.
+        versions: of Python and the packages that ran.
+        recorders: that recorded the runs, as of a `Provenance`.
+    """
+
+    device: str
+    budget: str
+    command: str
+    date: str
+    machine: Mapping[str, Any]
+    versions: Mapping[str, str]
+    recorders: Sequence[Mapping[str, Any]]
+
+    @property
+    def hardware(self) -> str:
+        """The same as `device`, in the words of claims.toml."""
+        return "gpu" if self.device == "cuda" else "cpu"
+
+    @property
+    def is_provisional(self) -> bool:
+        """Whether too little was run to rely on it."""
+        return self.budget != "paper"
+
+    @property
+    def device_name(self) -> str:
+        """The name of the GPU that computed, or of the processor where none did."""
+        return str(self.machine["gpus"][0] if self.device == "cuda" else self.machine["cpu"])
+
+    @property
+    def source(self) -> str:
+        """A sentence about where this comes from."""
+        beside = f"{self.machine['cores']} cores" + (f" of {self.machine['cpu']}" if self.device == "cuda" else "")
+        another = of_another_recorder(self.recorders)
+        return (
+            f"Measured on {self.device_name} ({beside}), "
+            f"{self.date}, {self.budget} budget, by `{self.command}`, with {packages_text(self.versions)}."
+        ) + (f" The results are {another}." if another else "")
+
+    @property
+    def remark(self) -> str:
+        """The same, short, for a verdict."""
+        return remark_on(self.device_name, self.date, self.command, self.recorders)
+
+    def save_origin(self, directory: Path) -> None:
+        """Write the file that `origin_in` reads, into a new directory if need be."""
+        directory.mkdir(parents=True, exist_ok=True)
+        about = {field.name: getattr(self, field.name) for field in fields(Measured)}
+        (directory / MACHINE).write_text(json.dumps(about, indent=2) + "\n")
+
+
+SomeMeasured = TypeVar("SomeMeasured", bound=Measured)
+
+
+def origin_of(device: str, found: Provenance) -> dict[str, Any]:
+    """What `Measured` has of runs on this machine, by name; the machine's own name on the network is left out.
+
+    Raises:
+        UsageError: The runs were executed on machines of different kinds.
+    """
+    if len(found.hardware) != 1:
+        raise UsageError(
+            f"expected runs of one kind of machine, found {len(found.hardware)}: their times are not comparable. "
+            "Use another --output"
+        )
+    return {
+        "device": device,
+        "budget": found.budget,
+        "command": found.command,
+        "date": found.date,
+        "machine": {name: value for name, value in found.hardware[0].items() if name != "nodes"},
+        "versions": {name: version for packages in found.versions.values() for name, version in packages.items()},
+        "recorders": found.recorders,
+    }
+
+
+def load(
+    directory: Path, names: Sequence[str], make: Callable[[Sequence[Path], dict[str, Any]], SomeMeasured]
+) -> SomeMeasured:
+    """What a study has saved.
+
+    Args:
+        directory: where.
+        names: of its files besides that of the machine.
+        make: from their paths, and what `origin_of` found, to what was saved.
+
+    Raises:
+        UsageError: It is damaged.
+    """
+    try:
+        return make([directory / name for name in names], json.loads((directory / MACHINE).read_text()))
+    except (OSError, ValueError, TypeError, KeyError, pandas.errors.EmptyDataError) as error:
+        raise UsageError(
+            f"{directory}: expected {', '.join(names)} and {MACHINE} of a measured machine, found: {error}. "
+            "Restore the directory, or remove it"
+        ) from error
+
+
+def kept_results(directory: Path, load_one: Callable[[Path], SomeMeasured]) -> dict[str, SomeMeasured]:
+    """The results of other machines, by the name of the folder that each has here; none without the directory."""
+    return {path.parent.name: load_one(path.parent) for path in sorted(directory.glob(f"*/{MACHINE}"))}
+
+
+def draw_and_judge(
+    study: CaseStudy,
+    page: Page,
+    here: SomeMeasured,
+    kept: Mapping[str, SomeMeasured],
+    draw: Callable[[CaseStudy, Page, str, str, SomeMeasured], None],
+    metrics_of: Callable[[SomeMeasured], Mapping[str, Estimate]],
+) -> list[Verdict]:
+    """Write the study's page: the figures of each machine, then the claims.
+
+    Args:
+        study: with claims.toml in its folder.
+        page: with what comes first.
+        here: what this machine has measured.
+        kept: what others have, by name.
+        draw: makes the figures of one: with what to call the machine, and the end of their names.
+        metrics_of: the metrics that a machine has measured.
+    """
+    draw(study, page, THIS_MACHINE, "", here)
+    for name, results in kept.items():
+        draw(study, page, results.device_name, f"_{name}", results)
+    verdicts = verdicts_of(load_claims(study.folder / "claims.toml"), here, list(kept.values()), metrics_of)
+    page.heading("Claims")
+    add_claims(page, verdicts)
+    page.write(study.output / "index.html")
+    return verdicts
+
+
+def verdicts_of(
+    claims: Sequence[Claim],
+    here: SomeMeasured,
+    kept: Sequence[SomeMeasured],
+    metrics_of: Callable[[SomeMeasured], Mapping[str, Estimate]],
+) -> list[Verdict]:
+    """Judge each machine by the claims for its hardware; where none has a GPU, those that need one are not testable.
+
+    Args:
+        claims: all.
+        here: what this machine has measured.
+        kept: what others have; a remark says which one, when and by which command.
+        metrics_of: the metrics that a machine has measured; the others are left out.
+    """
+
+    def judged(subject: str, measured: SomeMeasured) -> list[Verdict]:
+        own = [claim for claim in claims if claim.hardware == measured.hardware]
+        found = {subject: metrics_of(measured)}
+        return judge(own, found, measured.hardware, measured.is_provisional, left_out=True)
+
+    verdicts = judged(THIS_MACHINE, here)
+    for measured in kept:
+        verdicts += [
+            replace(verdict, remark="; ".join(filter(None, [verdict.remark, measured.remark])))
+            for verdict in judged(measured.device_name, measured)
+        ]
+    if not any(measured.hardware == "gpu" for measured in [here, *kept]):
+        needing = [claim for claim in claims if claim.hardware == "gpu"]
+        verdicts += judge(needing, {THIS_MACHINE: {}}, here.hardware, here.is_provisional)
+    return verdicts
