@@ -6,14 +6,13 @@ import platform
 import shutil
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 
 import click
 
 from rlscope.build import built_from, recorder_text
 from rlscope.cli.checks import Check, exit_status, print_checks
-from rlscope.cli.container_host import KERNEL_DRIVER, check_host
 from rlscope.cli.cupti_check import check_cuda
 
 
@@ -73,14 +72,6 @@ def check_disk() -> Check:
     )
 
 
-def check_container() -> list[Check]:
-    """The host of `run_docker.py`, as notes: a container is one way to use rlscope, not the only one."""
-    if os.environ.get("RLSCOPE_IS_DOCKER"):
-        return []
-    flavour = "cuda" if KERNEL_DRIVER.exists() else "cpu"
-    return [replace(check, is_ready=check.is_ready or None) for check in check_host(flavour, needs_counters=True)]
-
-
 CHECKS: tuple[Callable[[], Check], ...] = (
     check_platform,
     check_python,
@@ -102,7 +93,7 @@ def _processor_flags() -> set[str]:
 @click.option("--json", "as_json", is_flag=True, help="Print the checks as JSON.")
 def doctor(as_json: bool) -> int:
     """Check whether this machine is ready to record. Exit status 1 where something must be fixed."""
-    checks = [*(check() for check in CHECKS), *check_cuda(), *check_container()]
+    checks = [*(check() for check in CHECKS), *check_cuda()]
     if as_json:
         click.echo(json.dumps({"checks": [asdict(check) for check in checks]}, indent=2))
     else:

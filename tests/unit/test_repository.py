@@ -84,8 +84,18 @@ def test_imports_go_one_way(part: str) -> None:
     assert not wrong
 
 
-def test_nothing_in_the_package_imports_the_experiments() -> None:
-    assert not [file for file in python_files("") for module in imports(file) if within(module, {"experiments"})]
+def test_nothing_in_the_package_imports_what_stands_beside_it() -> None:
+    beside = {"container", "experiments", "run_docker"}
+    assert not [file for file in python_files("") for module in imports(file) if within(module, beside)]
+
+
+@pytest.mark.parametrize(
+    "file", [ROOT / "run_docker.py", *sorted(ROOT.glob("container/*.py"))], ids=lambda file: file.name
+)
+def test_the_container_needs_two_packages_only(file: Path) -> None:
+    """Hosts that have nothing but a container engine have what requirements.deploy.txt names, and no rlscope."""
+    known = sys.stdlib_module_names | {"container", "click", "docker", "requests"}
+    assert not [module for module in imports(file) if module.split(".")[0] not in known]
 
 
 @pytest.mark.parametrize("file", python_files(*STANDARD_LIBRARY_ONLY), ids=lambda file: str(file.relative_to(PACKAGE)))
