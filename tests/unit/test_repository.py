@@ -27,7 +27,10 @@ MAY_IMPORT = {
     "analysis": SHARED | {"rlscope._analysis", "rlscope.trace"},
     "calibration": SHARED | {"rlscope.record", "rlscope.trace", "rlscope.analysis", "rlscope._native"},
     "plots": SHARED | {"rlscope.analysis"},
-    "cli": SHARED | {f"rlscope.{part}" for part in ("record", "trace", "analysis", "calibration", "plots", "_native")},
+    "monitor": SHARED | {"rlscope.record", "rlscope.trace", "rlscope.analysis.counter_clock", "rlscope._native"},
+    "checks": SHARED | {f"rlscope.{part}" for part in ("trace", "analysis", "monitor", "_native")},
+    "cli": SHARED
+    | {f"rlscope.{part}" for part in ("record", "trace", "analysis", "calibration", "plots", "monitor", "checks")},
 }
 # Parts that live inside the measured program, or that one wants to use without installing figures and tables.
 STANDARD_LIBRARY_ONLY = (

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from rlscope.analysis.utilization import binned_utilization, mean_utilization, read_utilization
-from rlscope.cli import utilization as sampling
-from rlscope.cli.utilization import Devices, ProcessTree, UtilizationSampler, sampled
 from rlscope.errors import TraceError
+from rlscope.monitor import utilization_sampler as sampling
+from rlscope.monitor.utilization_sampler import Devices, ProcessTree, UtilizationSampler, sampled
 from rlscope.trace.utilization_file import HEADER, PROCESSES, UTILIZATION_NAME
 
 S = 1_000_000_000
