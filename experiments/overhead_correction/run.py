@@ -33,7 +33,7 @@ from experiments.recording import Workload
 from experiments.results import add_advice_on, executed_of
 from experiments.statistics import EVENTS, Estimate
 from rlscope.analysis.correction import Correction
-from rlscope.cli.correction import AUTO, chosen
+from rlscope.calibration.choice import AUTO, chosen
 from rlscope.errors import UsageError
 from rlscope.plots.overhead import overhead_figure
 from rlscope.plots.page import Page

@@ -16,7 +16,7 @@ import click
 
 from rlscope.calibration.calibration import to_record_with
 from rlscope.cli.operations import named_operations
-from rlscope.cli.paths import NamedPath
+from rlscope.cli.options import NamedPath
 from rlscope.errors import RLScopeError, UsageError
 from rlscope.monitor.clock_server import ClockServer
 from rlscope.monitor.counter_process import counted, list_counters

@@ -10,7 +10,7 @@ from adversary_runs import call, is_one_error, small_trace, start
 
 from container.errors import UsageError
 from container.request import port
-from rlscope.cli import report_page
+from rlscope.report import report_page
 
 ROOT = Path(__file__).resolve().parents[2]
 LONG = "x" * 300

@@ -11,11 +11,11 @@ from click.testing import CliRunner
 from rlscope.analysis.utilization import binned_utilization, read_utilization
 from rlscope.cli.record import _summary
 from rlscope.cli.report import report
-from rlscope.cli.report_page import add_devices, add_utilization, device_lines
 from rlscope.model import Category, DeviceWork
 from rlscope.plots.page import Page
 from rlscope.plots.utilization import utilization_figure
 from rlscope.record.config import RecordConfig
+from rlscope.report.report_page import add_devices, add_utilization, device_lines
 from rlscope.trace.utilization_file import HEADER, PROCESSES, UTILIZATION_NAME
 from rlscope.trace.writer import TraceWriter
 

@@ -29,8 +29,10 @@ MAY_IMPORT = {
     "plots": SHARED | {"rlscope.analysis"},
     "monitor": SHARED | {"rlscope.record", "rlscope.trace", "rlscope.analysis.counter_clock", "rlscope._native"},
     "checks": SHARED | {f"rlscope.{part}" for part in ("trace", "analysis", "monitor", "_native")},
+    "report": SHARED | {f"rlscope.{part}" for part in ("trace", "analysis", "plots")} | {"rlscope.record.config"},
     "cli": SHARED
-    | {f"rlscope.{part}" for part in ("record", "trace", "analysis", "calibration", "plots", "monitor", "checks")},
+    | {f"rlscope.{part}" for part in ("record", "trace", "analysis", "calibration", "report", "monitor", "checks")},
+    "cli/plot.py": SHARED | {"rlscope.cli", "rlscope.report", "rlscope.plots"},
 }
 # Parts that live inside the measured program, or that one wants to use without installing figures and tables.
 STANDARD_LIBRARY_ONLY = (
@@ -78,13 +80,21 @@ def within(module: str, allowed: set[str]) -> bool:
 @pytest.mark.parametrize("part", MAY_IMPORT)
 def test_imports_go_one_way(part: str) -> None:
     allowed = MAY_IMPORT[part] | {f"rlscope.{part}"}
+    own_rules = {PACKAGE / other for other in MAY_IMPORT if other != part}
     wrong = [
         f"{file.relative_to(ROOT)} imports {module}"
         for file in python_files(part)
+        if file not in own_rules
         for module in imports(file)
         if within(module, {"rlscope"}) and not within(module, allowed)
     ]
     assert not wrong
+
+
+def test_the_command_line_holds_verbs_and_little_else() -> None:
+    files = {file.stem for file in python_files("cli")}
+    assert set(VERBS) <= files
+    assert len(files) <= 16
 
 
 def test_nothing_in_the_package_imports_what_stands_beside_it() -> None:
