@@ -154,7 +154,7 @@ def targets(place: Path, chance: random.Random) -> dict[str, Target]:
     def read_samples(data: bytes) -> None:
         (traces["utilization"] / UTILIZATION_NAME).write_bytes(data)
         binned_utilization(read_utilization(traces["utilization"]), 100)
-        mean_utilization(traces["utilization"], 0, 1 << 62)
+        mean_utilization(read_utilization(traces["utilization"]), 0, 1 << 62)
 
     def read_counter_samples(data: bytes) -> None:
         (traces["counters"] / "counters-GPU-1.arrows").write_bytes(data)

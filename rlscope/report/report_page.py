@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from rlscope.analysis.breakdown import CORRECTED_WALL, UNCORRECTABLE, Analysis
 from rlscope.analysis.stage_names import stage_name_lines
-from rlscope.analysis.utilization import binned_utilization, read_utilization
+from rlscope.analysis.utilization import binned_utilization
 from rlscope.plots.breakdown import breakdown_figure
 from rlscope.plots.counters import counter_bars, counters_figure
 from rlscope.plots.device_timeline import device_timeline_figure
@@ -261,7 +261,7 @@ def add_device_timeline(page: Page, analysis: Analysis, output: Path, ending: st
 
 def add_utilization(page: Page, analysis: Analysis, output: Path, ending: str) -> None:
     """What the machine reported over time; nothing where it was not sampled for long enough. Files get the `ending`."""
-    samples = read_utilization(analysis.directory)
+    samples = analysis.utilization.samples
     if samples.attrs["damaged_lines"]:
         page.warning(f"{samples.attrs['damaged_lines']} lines of utilization.csv are damaged and were left out.")
     table = binned_utilization(samples, UTILIZATION_BINS)

@@ -18,6 +18,7 @@ from rlscope.analysis.loop import OUTSIDE_COLUMNS
 from rlscope.analysis.machines_table import MACHINE_COLUMNS
 from rlscope.analysis.processes import PHASE_COLUMNS
 from rlscope.analysis.tasks import TASK_COLUMNS
+from rlscope.analysis.utilization import Utilization
 from rlscope.cli.plot import plot
 from rlscope.cli.report import report
 from rlscope.cli.traces import names
@@ -91,6 +92,7 @@ def analysis(
         extrapolated_s=extrapolated_s,
         correction=None,
         uncorrected="there is no calibration",
+        utilization=Utilization(Path("trace")),
     )
 
 

@@ -52,14 +52,14 @@ def test_samples_are_read_by_source_and_time(tmp_path: Path) -> None:
     ],
 )
 def test_the_mean_is_weighted_by_time(tmp_path: Path, start_ns: int, end_ns: int, expected: dict[str, float]) -> None:
-    assert mean_utilization(write(tmp_path, *SAMPLES), start_ns, end_ns) == pytest.approx(expected)
+    assert mean_utilization(read_utilization(write(tmp_path, *SAMPLES)), start_ns, end_ns) == pytest.approx(expected)
 
 
 def test_nothing_sampled(tmp_path: Path) -> None:
-    assert mean_utilization(tmp_path, 0, 9 * S) == {}
+    assert mean_utilization(read_utilization(tmp_path), 0, 9 * S) == {}
     assert read_utilization(tmp_path).empty
     assert binned_utilization(read_utilization(tmp_path), 10).empty
-    assert mean_utilization(write(tmp_path), 0, 9 * S) == {}
+    assert mean_utilization(read_utilization(write(tmp_path)), 0, 9 * S) == {}
 
 
 @pytest.mark.parametrize(
