@@ -14,7 +14,6 @@ import socket
 import sys
 import tempfile
 import time
-import types
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,27 +25,13 @@ except ImportError:
     print("run_docker.py: error: expected click, found none; pip install -r requirements.deploy.txt", file=sys.stderr)
     sys.exit(2)
 
-CHECKOUT = Path(__file__).resolve().parent
-# rlscope's own __init__ wants its compiled module, which a bare host has not: a bare package leads to the other files.
-if "rlscope" not in sys.modules:
-    sys.modules["rlscope"] = types.ModuleType("rlscope")
-    sys.modules["rlscope"].__path__ = [str(CHECKOUT / "rlscope")]
-
-from rlscope.cli import container_host  # noqa: E402
-from rlscope.cli.container_build import build, environment_hash, why_build  # noqa: E402
-from rlscope.cli.container_compose import COMPOSE_FILE, Compose, override, variables  # noqa: E402
-from rlscope.cli.container_engine import (  # noqa: E402
-    ENGINE_FAILED,
-    PROJECT,
-    ContainerError,
-    Engine,
-    checkout_of,
-    engine_errors,
-    what_to_do,
-)
-from rlscope.cli.container_request import Request, port, variable, volume  # noqa: E402
-from rlscope.errors import RLScopeError, UsageError  # noqa: E402
-from rlscope.text import printable  # noqa: E402
+from container import host
+from container.build import build, environment_hash, why_build
+from container.compose import CHECKOUT, COMPOSE_FILE, Compose, override, variables
+from container.engine import PROJECT, Engine, checkout_of, engine_errors, what_to_do
+from container.errors import ENGINE_FAILED, ContainerError, RunDockerError, UsageError
+from container.request import Request, port, variable, volume
+from container.text import printable
 
 OUTPUT = CHECKOUT / "output"
 BUILD_LOG = OUTPUT / "docker" / "build.log"
@@ -200,9 +185,20 @@ def check_user(is_rootless: bool) -> None:
     say("you are root: what the container writes to output/ is root's")
 
 
+def show_host(request: Request) -> int:
+    """Prints what was found of this host, and returns 2 where something of it must change."""
+    checks = host.check_host(request.flavour, request.counters)
+    for check in checks:
+        mark = {True: "ok  ", False: "FIX ", None: "note"}[check.is_ready]
+        click.echo(f"{mark}  {check.name:<10} {check.found}")
+        if check.is_ready is not True and check.fix:
+            click.echo(f"      {'':<10} {check.fix}")
+    return 2 if any(check.is_ready is False for check in checks) else 0
+
+
 def check_host(request: Request, is_built: bool) -> None:
     """Says what this host lacks."""
-    checks = container_host.check_host(request.flavour, request.counters, is_built)
+    checks = host.check_host(request.flavour, request.counters, is_built)
     wrong = [f"{check.found}; {check.fix}" for check in checks if check.is_ready is False]
     for sentence in wrong[:-1]:
         complain(sentence)
@@ -212,7 +208,7 @@ def check_host(request: Request, is_built: bool) -> None:
 
 def counters_as_root(request: Request, is_rootless: bool) -> bool:
     """Whether the container starts as root for the sake of GPU counters; a rootless engine's root would not do."""
-    return request.counters and not is_rootless and container_host.are_counters_restricted()
+    return request.counters and not is_rootless and host.are_counters_restricted()
 
 
 @contextmanager
@@ -275,7 +271,7 @@ def plan(action: str, request: Request, command: Sequence[str]) -> str:
 
 def request_of(options: dict[str, Any]) -> Request:
     """The options of the command line, checked."""
-    flavour = options["flavour"] or ("cuda" if container_host.KERNEL_DRIVER.exists() else "cpu")
+    flavour = options["flavour"] or ("cuda" if host.KERNEL_DRIVER.exists() else "cpu")
     gpus, counters, wheels = options["gpus"], options["counters"], options["wheels"]
     if flavour == "cpu" and (gpus or counters):
         raise UsageError("expected --flavour cuda with --gpus or --counters, found cpu; leave these out or add it")
@@ -298,10 +294,10 @@ def request_of(options: dict[str, Any]) -> Request:
 
 def action_of(options: dict[str, Any], command: Sequence[str]) -> str:
     """The one verb that is asked for."""
-    chosen = [name for name in ("build", "run", "stop", "reload") if options[name]]
+    chosen = [name for name in ("check", "build", "run", "stop", "reload") if options[name]]
     if len(chosen) > 1:
         raise UsageError(
-            f"expected one of --build, --run, --stop and --reload, found --{' --'.join(chosen)}; choose one"
+            f"expected one of --check, --build, --run, --stop and --reload, found --{' --'.join(chosen)}; choose one"
         )
     if bool(command) != (chosen == ["run"]):
         found = f"{command[0]} without --run" if command else "none"
@@ -314,13 +310,12 @@ def action_of(options: dict[str, Any], command: Sequence[str]) -> str:
     context_settings={"help_option_names": ["-h", "--help"], "allow_interspersed_args": False},
     epilog="Example: python run_docker.py --flavour cpu --run experiment_algorithm_choice.sh --budget smoke",
 )
+@click.option("--check", is_flag=True, help="Show what this host has and lacks for the container, and no more.")
 @click.option("--build", is_flag=True, help="Build the image, and no more.")
 @click.option("--run", is_flag=True, help="Run COMMAND in a container of its own. The exit status is the command's.")
 @click.option("--stop", is_flag=True, help="End the container.")
 @click.option("--reload", is_flag=True, help="End it, build what changed, and open a shell in a new one.")
-@click.option(
-    "--flavour", type=click.Choice(container_host.FLAVOURS), help="Default: cuda with NVIDIA's driver, else cpu."
-)
+@click.option("--flavour", type=click.Choice(host.FLAVOURS), help="Default: cuda with NVIDIA's driver, else cpu.")
 @click.option("--base-image", metavar="NAME", help="Build on this image: Debian 12, Ubuntu 24.04 or the like.")
 @click.option("--gpus", metavar="all|0,1", help="The GPUs that the container sees. Default: all.")
 @click.option("--counters", is_flag=True, help="Make GPU counters readable; starts as root where the host asks for it.")
@@ -334,10 +329,12 @@ def action_of(options: dict[str, Any], command: Sequence[str]) -> str:
 def cli(command: tuple[str, ...], dry_run: bool, **options: Any) -> int:
     """Build, start and enter the container in which every figure can be made.
 
-    Without --build, --run, --stop or --reload: checks this host, builds what is missing, starts the container and opens
-    a shell in it. docs/docker.md begins at a bare machine.
+    Without --check, --build, --run, --stop or --reload: checks this host, builds what is missing, starts the container
+    and opens a shell in it. docs/docker.md begins at a bare machine.
     """
     action, request = action_of(options, command), request_of(options)
+    if action == "check":
+        return show_host(request)
     if dry_run:
         click.echo(plan(action, request, command))
         return 0
@@ -377,9 +374,9 @@ def main() -> None:
             signal.signal(number, interrupt)
     try:
         status = cli.main(prog_name="run_docker.py", standalone_mode=False)
-    except RLScopeError as error:
+    except RunDockerError as error:
         complain(str(error))
-        status = getattr(error, "status", 2)
+        status = error.status
     except click.ClickException as error:
         complain(" ".join(error.format_message().split()))
         status = 2

@@ -21,8 +21,8 @@ from rich.console import Console
 from benchmarks import CHECKOUT, OUTPUT
 from benchmarks.result import as_table
 from experiments.harness.machine import machine as machine_facts
-from rlscope.cli.tables import rich_table
 from rlscope.plots.tables import markdown
+from rlscope.report.tables import rich_table
 
 PACKAGES = (
     "rlscope", "torch", "stable-baselines3", "gymnasium", "mujoco", "numpy", "pandas", "viztracer", "nvtx",

@@ -60,7 +60,7 @@ for part in ${@:-$parts}; do
     mkdir -p "$output/$part"
     case "$part" in
     tests)
-        "$python" -m rlscope.cli.cupti_check || status=1
+        "$python" -m rlscope.checks.cupti_check || status=1
         OMP_NUM_THREADS=1 "$python" -m pytest tests/gpu -q -p no:cacheprovider \
             --junitxml="$output/$part/tests.xml" || status=1
         ;;

@@ -26,9 +26,9 @@ from rlscope.analysis.devices import devices_of
 from rlscope.analysis.sweep import sweep_trace
 from rlscope.analysis.utilization import binned_utilization, mean_utilization, read_utilization
 from rlscope.calibration.calibration import load, of_trace
-from rlscope.cli.counter_lines import inspect_lines
 from rlscope.errors import RLScopeError
 from rlscope.record.config import RecordConfig
+from rlscope.report.counter_lines import inspect_lines
 from rlscope.trace.counter_metrics import parse_counters, sampled_metrics
 from rlscope.trace.counters_file import CounterWriter
 from rlscope.trace.manifest import UNRECORDED_NAME, read_unrecorded
@@ -154,7 +154,7 @@ def targets(place: Path, chance: random.Random) -> dict[str, Target]:
     def read_samples(data: bytes) -> None:
         (traces["utilization"] / UTILIZATION_NAME).write_bytes(data)
         binned_utilization(read_utilization(traces["utilization"]), 100)
-        mean_utilization(traces["utilization"], 0, 1 << 62)
+        mean_utilization(read_utilization(traces["utilization"]), 0, 1 << 62)
 
     def read_counter_samples(data: bytes) -> None:
         (traces["counters"] / "counters-GPU-1.arrows").write_bytes(data)

@@ -5,4 +5,4 @@ set -euo pipefail
 checkout="$(dirname "$(dirname "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")")")"
 python="$checkout/.venv/bin/python"
 [[ -x "$python" ]] || python=python3
-exec "$python" -m rlscope.cli.cupti_check
+exec "$python" -m rlscope.checks.cupti_check

@@ -96,7 +96,7 @@ def points_of_run(repetition: int, execution: Execution) -> list[dict[str, Any]]
                 "launches": point["launches"],
                 "seconds": seconds,
                 "mean_kernel_us": 1e6 * busy / point["launches"],
-                "reported": mean_utilization(execution.trace, settled_ns, end_ns).get(uuid),
+                "reported": mean_utilization(analysis.utilization.samples, settled_ns, end_ns).get(uuid),
                 "busy": busy / seconds,
                 **{name: counters.get((point["operation"], name)) for name in COUNTERS},
             }

@@ -43,7 +43,7 @@ from experiments.verdicts.intervals import caption_of, readable
 from experiments.verdicts.results import add_advice_on, executed_of
 from experiments.verdicts.statistics import EVENTS, Estimate
 from rlscope.analysis.correction import Correction
-from rlscope.cli.correction import AUTO, chosen
+from rlscope.calibration.choice import AUTO, chosen
 from rlscope.errors import UsageError
 from rlscope.plots.page import Page
 from rlscope.trace.reader import Trace, open_trace

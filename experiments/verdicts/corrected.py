@@ -7,9 +7,10 @@ from typing import Protocol
 
 from rlscope.analysis.breakdown import Analysis, analyze
 from rlscope.analysis.correction import AppliedCorrection
-from rlscope.cli.correction import AUTO, added_text, chosen
+from rlscope.calibration.choice import AUTO, chosen
 from rlscope.errors import UsageError
 from rlscope.plots.page import Page
+from rlscope.report.sentences import added_text
 from rlscope.trace.reader import open_trace
 
 

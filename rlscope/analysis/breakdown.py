@@ -21,6 +21,7 @@ from rlscope.analysis.owner_path import owner_path
 from rlscope.analysis.processes import parents, phases_table
 from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep, own_correction, sweep_trace
 from rlscope.analysis.tasks import misnested_operations, tasks_table
+from rlscope.analysis.utilization import Utilization
 from rlscope.errors import UsageError
 from rlscope.model import GpuAttribution
 from rlscope.trace.reader import Trace
@@ -102,6 +103,7 @@ class Analysis:
         extrapolated_s: time for `total_timesteps` at the recorded rate, without evaluation; None if unknown.
         correction: how times were corrected; None if they were not.
         uncorrected: why they were not; empty if they were.
+        utilization: what the machine reported of devices and processes. Not in the JSON document.
     """
 
     directory: Path
@@ -131,6 +133,7 @@ class Analysis:
     extrapolated_s: float | None
     correction: AppliedCorrection | None
     uncorrected: str
+    utilization: Utilization
 
     @property
     def evaluation_s(self) -> dict[str, float]:
@@ -205,6 +208,7 @@ def analyze(
 def make_analysis(swept: TraceSweep, recover: bool = False, uncorrected: str = NO_CALIBRATION) -> Analysis:
     """The tables of a trace that was swept; `uncorrected` says why without costs, if it was."""
     progress = _progress(swept)
+    utilization = Utilization(swept.trace.directory)
     devices = devices_of(swept)
     parts = busy_parts(swept, devices, recover)
     corrected = _corrected(swept)
@@ -225,10 +229,10 @@ def make_analysis(swept: TraceSweep, recover: bool = False, uncorrected: str = N
         dependencies=dependencies_table(
             waits, {process.name: process.file.header.boot_id for process in swept.processes}
         ),
-        device_timeline=device_timeline_table(swept, devices, parts),
+        device_timeline=device_timeline_table(swept, devices, parts, utilization),
         transitions=_transitions(swept, progress, {*evaluation_seconds(breakdown, outside)}),
         machines=machines_table(swept.machines),
-        gpu=gpu_table(swept, devices, parts),
+        gpu=gpu_table(swept, devices, parts, utilization),
         gpu_operations=gpu_operations_table(devices),
         device_work=device_work_table(devices),
         counters=counters.table,
@@ -245,6 +249,7 @@ def make_analysis(swept: TraceSweep, recover: bool = False, uncorrected: str = N
         extrapolated_s=progress.extrapolated_s,
         correction=None,
         uncorrected=uncorrected if corrected is None else "",
+        utilization=utilization,
     )
     return analysis if corrected is None else replace(analysis, correction=_applied(swept, corrected, analysis))
 

@@ -9,7 +9,7 @@ import pandas as pd
 from rlscope._analysis import device_union
 from rlscope.analysis.devices import Device
 from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep
-from rlscope.analysis.utilization import LIMIT, read_utilization, utilization_in_parts
+from rlscope.analysis.utilization import LIMIT, Utilization, utilization_in_parts
 from rlscope.errors import TraceError
 from rlscope.trace.clock import Clock, clock_id
 
@@ -47,12 +47,14 @@ def busy_parts(swept: TraceSweep, devices: list[Device], recover: bool) -> dict[
     return found
 
 
-def device_timeline_table(swept: TraceSweep, devices: list[Device], parts: Mapping[int, BusyParts]) -> pd.DataFrame:
+def device_timeline_table(
+    swept: TraceSweep, devices: list[Device], parts: Mapping[int, BusyParts], utilization: Utilization
+) -> pd.DataFrame:
     """One row per device and part of the run; empty without devices."""
     origin_ns = min(process.start_ns for process in swept.processes)
     if not devices:
         return pd.DataFrame(columns=list(DEVICE_TIMELINE_COLUMNS))
-    samples = read_utilization(swept.trace.directory)
+    samples = utilization.samples
     offset_ns = swept.main.file.clock.realtime_offset_ns
     tables = []
     for device in devices:

@@ -8,16 +8,18 @@ import pandas as pd
 from rlscope.analysis.device_timeline import BusyParts
 from rlscope.analysis.devices import Device
 from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep
-from rlscope.analysis.utilization import mean_utilization
+from rlscope.analysis.utilization import Utilization, mean_utilization
 
 GPU_COLUMNS = ("device", "uuid", "busy_s", "kernel_s", "reported_utilization")
 GPU_OPERATION_COLUMNS = ("process", "device", "operation", "busy_s", "kernels")
 DEVICE_WORK_COLUMNS = ("process", "device", "stage", "operation", "name", "count", "seconds", "bytes")
 
 
-def gpu_table(swept: TraceSweep, devices: list[Device], parts: Mapping[int, BusyParts]) -> pd.DataFrame:
+def gpu_table(
+    swept: TraceSweep, devices: list[Device], parts: Mapping[int, BusyParts], utilization: Utilization
+) -> pd.DataFrame:
     """One row per device; the columns of `GPU_COLUMNS` and the device's `name`."""
-    reported = mean_utilization(swept.trace.directory, *_run_ns(swept)) if devices else {}
+    reported = mean_utilization(utilization.samples, *_run_ns(swept)) if devices else {}
     rows = [
         (
             device.number,

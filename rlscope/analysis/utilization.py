@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO
 
@@ -76,6 +77,18 @@ def _blocks(file: BinaryIO) -> Iterator[bytes]:
         yield block
 
 
+class Utilization:
+    """The samples beside a trace, which are read when somebody first asks for them, and then kept."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    @cached_property
+    def samples(self) -> pd.DataFrame:
+        """The samples as `read_utilization` returns them, which may raise what that does."""
+        return read_utilization(self._directory)
+
+
 class _Samples:
     """The samples of a file, in memory that goes with their number.
 
@@ -148,16 +161,17 @@ def _converted(rows: Sequence[bytes]) -> pa.Table | None:
         return None
 
 
-def mean_utilization(directory: Path, start_ns: int, end_ns: int) -> dict[str, float]:
-    """The mean reported utilisation of each device, by uuid, between two times of CLOCK_MONOTONIC.
+def mean_utilization(table: pd.DataFrame, start_ns: int, end_ns: int) -> dict[str, float]:
+    """Returns the mean reported utilisation of each device, by uuid, between two times of CLOCK_MONOTONIC.
 
     Each sample counts for the time since the one before it. Of a device's samples at 0 s, 1 s and 4 s with 0.5, 0.2 and
     0.6 the mean from 0 s to 4 s is (1 * 0.2 + 3 * 0.6) / 4 = 0.5. Devices without a sample there are left out.
 
-    Raises:
-        TraceError: the file may not be read.
+    Args:
+        table: as from `read_utilization`.
+        start_ns: the first of the times.
+        end_ns: the second.
     """
-    table = read_utilization(directory)
     means = {}
     devices = table[table["source"] != PROCESSES]
     for source, (share,) in utilization_in_parts(devices, np.array([start_ns, end_ns])).items():

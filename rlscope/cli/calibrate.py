@@ -15,10 +15,10 @@ from rlscope.calibration.calibration import Calibration, cache_path, check_writa
 from rlscope.calibration.measure import calibrate as measure_costs
 from rlscope.calibration.whole_runs import CONFIGURATIONS, calibrate_whole_runs
 from rlscope.calibration.workload import LOOPS
-from rlscope.cli.paths import NamedPath
+from rlscope.cli.options import NamedPath
 from rlscope.cli.progress import progress_bar
-from rlscope.cli.tables import rich_table
 from rlscope.errors import UsageError
+from rlscope.report.tables import rich_table
 
 
 @click.command(

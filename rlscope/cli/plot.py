@@ -1,24 +1,17 @@
-"""`rlscope plot`: one figure from one or more traces."""
+"""The verb `plot`: one figure from one or more traces."""
 
 from pathlib import Path
 
 import click
 
-from rlscope.cli.correction import correct_option, correction_lines
-from rlscope.cli.counter_warning import warn_of_counters
-from rlscope.cli.figures import (
-    analyze_traces,
-    complete_view,
-    not_drawn_text,
-    published_view,
-    transitions_view,
-    workloads,
-)
-from rlscope.cli.paths import NamedPath
+from rlscope.cli.options import NamedPath, correct_option
+from rlscope.cli.traces import analyze_traces, warn_of_counters
 from rlscope.errors import UsageError
 from rlscope.plots.breakdown import breakdown_figure
 from rlscope.plots.style import save_figure
 from rlscope.plots.transitions import transitions_figure
+from rlscope.report.sentences import correction_lines
+from rlscope.report.workloads import complete_view, not_drawn_text, published_view, transitions_view, workloads
 from rlscope.text import printable
 
 FORMATS = (".pdf", ".png", ".svg")

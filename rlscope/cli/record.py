@@ -15,12 +15,12 @@ from pathlib import Path
 import click
 
 from rlscope.calibration.calibration import to_record_with
-from rlscope.cli.counters import counted, list_counters
 from rlscope.cli.operations import named_operations
-from rlscope.cli.paths import NamedPath
-from rlscope.cli.utilization import sampled
+from rlscope.cli.options import NamedPath
 from rlscope.errors import RLScopeError, UsageError
-from rlscope.record.clock_server import ClockServer
+from rlscope.monitor.clock_server import ClockServer
+from rlscope.monitor.counter_process import counted, list_counters
+from rlscope.monitor.utilization_sampler import sampled
 from rlscope.record.config import HOW_TO_REPORT, LAYERS, TRACE_VARIABLE, RecordConfig
 from rlscope.record.trace_directory import (
     begin_trace,
@@ -304,13 +304,8 @@ def _interrupt(number: int, frame: object) -> None:
 def _await_services(directory: Path) -> None:
     """Gives processes that end with the command, such as multiprocessing's forkserver, a moment to do so."""
     deadline = time.monotonic() + PATIENCE_S
-    while time.monotonic() < deadline and _running(directory):
+    while time.monotonic() < deadline and running_processes(directory):
         time.sleep(0.02)
-
-
-def _running(directory: Path) -> bool:
-    """Whether any process of the trace does; a directory that is gone shows none."""
-    return directory.is_dir() and bool(running_processes(directory))
 
 
 def _summary(directory: Path, shown: Path, config: RecordConfig) -> str:

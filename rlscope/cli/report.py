@@ -1,17 +1,13 @@
-"""`rlscope report`: figures, tables and a readable page from one or more traces."""
+"""The verb `report`: figures, tables and a readable page from one or more traces."""
 
 from pathlib import Path
 
 import click
 
-from rlscope.analysis.stage_names import stage_name_lines
-from rlscope.cli.advice import advice_lines
-from rlscope.cli.correction import correct_option, correction_lines
-from rlscope.cli.counter_lines import counter_lines
-from rlscope.cli.figures import analyze_traces
-from rlscope.cli.paths import NamedPath
-from rlscope.cli.report_page import device_lines, write_report
+from rlscope.cli.options import NamedPath, correct_option
+from rlscope.cli.traces import analyze_traces
 from rlscope.errors import UsageError
+from rlscope.report.report_page import write_report
 from rlscope.text import printable
 
 
@@ -26,9 +22,6 @@ def report(traces: tuple[Path, ...], output: Path, correct: str, recover: bool) 
         raise UsageError(f"{output}: expected a directory or nothing, found a file. Give another -o")
     analyses = analyze_traces(traces, recover, correct)
     output.mkdir(parents=True, exist_ok=True)
-    write_report(analyses, output)
-    for lines in (advice_lines, device_lines, counter_lines, correction_lines, stage_name_lines):
-        for name, analysis in analyses.items():
-            for line in lines(analysis):
-                click.echo(printable(f"{name}: {line}" if len(analyses) > 1 else line))
+    for line in write_report(analyses, output):
+        click.echo(printable(line))
     click.echo(f"wrote {output / 'index.html'}")

@@ -26,7 +26,12 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def running_processes(directory: Path) -> set[int]:
-    """The processes of this machine with a file in the trace that run: one that ended does not, waited for or not."""
+    """Returns the processes of this machine that have a file in the trace and still run.
+
+    A process that has ended does not run, whether or not somebody has waited for it. A directory that is gone has none.
+    """
+    if not directory.is_dir():
+        return set()
     names = [name for name in os.listdir(directory) if _PROCESS_FILE.fullmatch(name)]
     return {process for process in (int(name.split("-")[0]) for name in names) if _is_running(process)}
 

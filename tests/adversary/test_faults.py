@@ -11,7 +11,7 @@ import pytest
 from adversary_runs import call, is_one_error
 from recording import RLSCOPE, Recording, environment
 
-from rlscope.cli import report_page
+from rlscope.report import report_page
 
 OPERATIONS = 60_000
 STATUS = 7

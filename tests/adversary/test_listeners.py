@@ -6,8 +6,8 @@ import socket
 import threading
 import time
 
+from rlscope.monitor.clock_server import ClockServer
 from rlscope.record.clock_exchange import MAGIC, QUESTION, best_exchange
-from rlscope.record.clock_server import ClockServer
 
 
 def asked(server: ClockServer, number: bytes) -> bytes:

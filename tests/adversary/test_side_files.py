@@ -11,8 +11,8 @@ from adversary_runs import call, small_trace
 
 from rlscope.analysis import utilization
 from rlscope.analysis.utilization import read_utilization
-from rlscope.cli.tables import ROWS_SHOWN
 from rlscope.errors import TraceFormatError
+from rlscope.report.tables import ROWS_SHOWN
 from rlscope.trace.counter_metrics import ACTIVE_CYCLES, parse_counters, sampled_metrics
 from rlscope.trace.counters_file import CounterWriter, counters_path
 from rlscope.trace.utilization_file import HEADER, UTILIZATION_NAME

@@ -11,7 +11,7 @@ import pytest
 from adversary_runs import call, is_one_error, small_trace
 from recording import record
 
-from rlscope.cli import report_page
+from rlscope.report import report_page
 from rlscope.trace.manifest import note_unrecorded, read_unrecorded
 
 FILES = (

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from adversary_runs import call, is_one_error, small_trace, start
 
-from rlscope.cli import report_page
-from rlscope.cli.container_request import port
-from rlscope.errors import UsageError
+from container.errors import UsageError
+from container.request import port
+from rlscope.report import report_page
 
 ROOT = Path(__file__).resolve().parents[2]
 LONG = "x" * 300

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 from recording import RLSCOPE, call_here, environment, rlscope
 
-from rlscope.cli import report_page
 from rlscope.model import Category
+from rlscope.report import report_page
 from rlscope.trace import format as fmt
 from rlscope.trace.writer import ProcessWriter, TraceWriter
 

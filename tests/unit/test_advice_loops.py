@@ -15,11 +15,11 @@ from rlscope.analysis.breakdown import Analysis, analyze
 from rlscope.analysis.causes import Cause
 from rlscope.analysis.correction import AppliedCorrection
 from rlscope.cli.analyze import analyze as analyze_verb
-from rlscope.cli.correction import correction_lines
-from rlscope.cli.figures import published_view, workloads
-from rlscope.cli.processes import waits_shown
-from rlscope.cli.report_page import write_report
 from rlscope.model import STAGES, Category
+from rlscope.report.process_tables import waits_shown
+from rlscope.report.report_page import write_report
+from rlscope.report.sentences import correction_lines
+from rlscope.report.workloads import published_view, workloads
 from rlscope.trace.reader import open_trace
 from rlscope.trace.writer import ThreadWriter, TraceWriter
 

@@ -9,7 +9,7 @@ import pytest
 
 from rlscope.analysis.breakdown import Analysis, analyze
 from rlscope.analysis.contents import read_contents
-from rlscope.cli.machines import machine_lines
+from rlscope.report.sentences import machine_lines
 from rlscope.trace.format import ClockPair
 from rlscope.trace.reader import open_trace
 from rlscope.trace.writer import ProcessWriter, TraceWriter

@@ -31,10 +31,10 @@ from rlscope.calibration.twins import MEASURED
 from rlscope.calibration.workload import LOOPS, Measured
 from rlscope.cli.analyze import analyze as analyze_verb
 from rlscope.cli.calibrate import calibrate as calibrate_verb
-from rlscope.cli.correction import correction_lines
 from rlscope.cli.report import report as report_verb
 from rlscope.errors import UsageError
 from rlscope.model import Category
+from rlscope.report.sentences import correction_lines
 from rlscope.trace.reader import open_trace
 from rlscope.trace.writer import TraceWriter
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from rlscope.errors import UsageError
 from rlscope.model import ClockExchange
+from rlscope.monitor.clock_server import ClockServer
 from rlscope.record import clock_exchange
 from rlscope.record.boot import boot_id
 from rlscope.record.clock_exchange import (
@@ -23,7 +24,6 @@ from rlscope.record.clock_exchange import (
     best_exchange,
     exchange,
 )
-from rlscope.record.clock_server import ClockServer
 from rlscope.record.config import ClockSource, RecordConfig
 
 S = 1_000_000_000

@@ -20,10 +20,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from rlscope.cli import container_host, cupti_check
-from rlscope.cli import doctor as doctor_module
-from rlscope.cli.checks import Check
-from rlscope.cli.container_host import check_host, engine_address, is_rootless
+import run_docker
+from container import host as container_host
+from container.host import Check, check_host, engine_address, is_rootless
 
 NOBODY = 65534
 #: A file system on which nothing is ever free.
@@ -468,25 +467,24 @@ def test_gpu_counters_that_everybody_may_read(host: Host, driver: None) -> None:
     assert the("counters", check_host("cuda", needs_counters=True)).is_ready
 
 
-def test_the_doctor_shows_them_as_notes(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("RLSCOPE_IS_DOCKER", raising=False)
-    monkeypatch.setattr(doctor_module, "check_cuda", lambda: [Check("driver", None, cupti_check.CPU_ONLY)])
-    monkeypatch.setattr(doctor_module, "CHECKS", ())
-    result = CliRunner().invoke(doctor_module.doctor, standalone_mode=False)
+def test_run_docker_shows_what_it_finds(host: Host) -> None:
+    result = CliRunner().invoke(run_docker.cli, ["--flavour", "cpu", "--check"], standalone_mode=False)
+    assert (result.exception, result.return_value) == (None, 2)
+    assert result.output.startswith("FIX   engine     expected Docker's command `docker` on PATH, found none\n")
+    assert container_host.INSTALL_ENGINE in result.output
+    host.docker(DockerRootDir="/no/such/folder")
+    result = CliRunner().invoke(run_docker.cli, ["--flavour", "cpu", "--check"], standalone_mode=False)
     assert (result.exception, result.return_value) == (None, 0)
-    assert "note  engine     expected Docker's command `docker` on PATH, found none\n" in result.output
-    monkeypatch.setenv("RLSCOPE_IS_DOCKER", "yes")
-    assert "engine" not in CliRunner().invoke(doctor_module.doctor, standalone_mode=False).output
+    assert [line[:10] for line in result.output.splitlines()[:3]] == ["ok    engi", "ok    comp", "note  stor"]
 
 
 def test_a_host_without_the_package_can_be_checked(host: Host) -> None:
-    """`run_docker.py` imports the checks from sources that nobody has compiled."""
+    """A bare host has click and docker, and nobody has compiled rlscope there."""
     code = (
-        "import sys, types; package = types.ModuleType('rlscope'); package.__path__ = [sys.argv[1]]; "
-        "sys.modules['rlscope'] = package; before = set(sys.modules); from rlscope.cli import container_host; "
-        "known = sys.stdlib_module_names; loaded = {name.split('.')[0] for name in set(sys.modules) - before}; "
-        "print(*sorted(loaded - known), 'rlscope._native' in sys.modules, container_host.check_host('cpu')[0].name)"
+        "import sys; sys.path.insert(0, sys.argv[1]); before = set(sys.modules); import run_docker; "
+        "loaded = {name.split('.')[0] for name in set(sys.modules) - before}; "
+        "print(*sorted(loaded - sys.stdlib_module_names), run_docker.host.check_host('cpu')[0].name)"
     )
-    package = str(Path(container_host.__file__).parents[1])
-    finished = subprocess.run([sys.executable, "-c", code, package], capture_output=True, text=True, check=True)
-    assert finished.stdout.split() == ["click", "rlscope", "False", "engine"]
+    checkout = str(Path(run_docker.__file__).parent)
+    finished = subprocess.run([sys.executable, "-c", code, checkout], capture_output=True, text=True, check=True)
+    assert finished.stdout.split() == ["click", "container", "run_docker", "engine"]

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rlscope.cli import cuda_driver
-from rlscope.cli.counter_sampler import ENDING_TAKES, CountersError, DeviceSampler, begin
-from rlscope.cli.cuda_driver import Driver
-from rlscope.cli.cupti_profiler import OUT_OF_MEMORY, Cupti
+from rlscope.monitor import cuda_driver
+from rlscope.monitor.counter_sampler import ENDING_TAKES, CountersError, DeviceSampler, begin
+from rlscope.monitor.cuda_driver import Driver
+from rlscope.monitor.cupti_profiler import OUT_OF_MEMORY, Cupti
 from rlscope.trace.counter_metrics import parse_counters
 from rlscope.trace.counters_file import CounterSamples, counter_files, counters_path, read_counters
 
@@ -347,7 +347,7 @@ def test_a_machine_without_a_driver(fakes: Path, tmp_path: Path) -> None:
 
 def test_a_sampler_whose_recording_was_killed_says_nothing(fakes: Path, tmp_path: Path) -> None:
     environment = os.environ | {"LD_LIBRARY_PATH": str(fakes), "LD_PRELOAD": str(fakes / "libcupti.so.13")}
-    command = [sys.executable, "-m", "rlscope.cli.counter_sampler", str(tmp_path), COUNTERS]
+    command = [sys.executable, "-m", "rlscope.monitor.counter_sampler", str(tmp_path), COUNTERS]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, env=environment) as sampler:
         assert sampler.stdin and sampler.stdout and sampler.stderr
@@ -392,9 +392,9 @@ def test_counters_need_the_work_of_gpus(tmp_path: Path) -> None:
 
 
 CHECK = """
-from rlscope.cli.checks import print_checks
-from rlscope.cli.counter_check import check_counters
-from rlscope.cli.cuda_driver import Driver
+from rlscope.checks.check import print_checks
+from rlscope.checks.counter_check import check_counters
+from rlscope.monitor.cuda_driver import Driver
 driver = Driver()
 print_checks(check_counters(driver, driver.devices(), PATH))
 """

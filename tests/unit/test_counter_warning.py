@@ -7,8 +7,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from rlscope.cli.analyze import analyze
-from rlscope.cli.counter_lines import NOT_COMPARABLE
 from rlscope.cli.plot import plot
+from rlscope.report.counter_lines import NOT_COMPARABLE
 from rlscope.trace.counter_metrics import ACTIVE_CYCLES, parse_counters
 from rlscope.trace.counters_file import CounterWriter, counters_path
 from rlscope.trace.writer import TraceWriter

@@ -18,12 +18,12 @@ from rlscope.analysis.breakdown import Analysis, analyze
 from rlscope.analysis.counter_join import UNATTRIBUTED
 from rlscope.cli.analyze import analyze as analyze_verb
 from rlscope.cli.inspect import inspect as inspect_verb
-from rlscope.cli.report_page import add_counters, warnings
 from rlscope.errors import TraceFormatError
 from rlscope.model import NO_OPERATION, DeviceWork
 from rlscope.plots.counters import counter_bars, counters_figure
 from rlscope.plots.page import Page
 from rlscope.record.config import RecordConfig
+from rlscope.report.report_page import add_counters, warnings
 from rlscope.trace.counter_metrics import ACTIVE_CYCLES, FRIENDLY, parse_counters, sampled_metrics
 from rlscope.trace.counters_file import CounterWriter, counters_path
 from rlscope.trace.reader import open_trace

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from rlscope.cli import cuda_driver, cupti_check
-from rlscope.cli.checks import Check, exit_status
-from rlscope.cli.cupti_check import Found, check_cuda, check_devices, check_libcupti, check_tracing, missing_work
-from rlscope.cli.cupti_probe import KERNEL, OPERATION
+from rlscope.checks import cupti_check
+from rlscope.checks.check import Check, exit_status
+from rlscope.checks.cupti_check import Found, check_cuda, check_devices, check_libcupti, check_tracing, missing_work
+from rlscope.checks.cupti_probe import KERNEL, OPERATION
 from rlscope.model import Category, DeviceWork
+from rlscope.monitor import cuda_driver
 from rlscope.trace.writer import TraceWriter
 
 SCRIPT = Path(__file__).resolve().parents[2] / "dockerfiles" / "sh" / "test_cupti_profiler_api.sh"
@@ -46,7 +47,7 @@ def install_driver(libraries: Path, status: int, devices: int = 1) -> None:
 
 def run_script() -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "rlscope.cli.cupti_check"], capture_output=True, text=True, timeout=200, check=False
+        [sys.executable, "-m", "rlscope.checks.cupti_check"], capture_output=True, text=True, timeout=200, check=False
     )
 
 

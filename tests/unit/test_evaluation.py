@@ -11,10 +11,10 @@ from rlscope.analysis.breakdown import Analysis, analyze
 from rlscope.analysis.causes import Cause, times_of_processes
 from rlscope.analysis.counted_waits import CountedWaits
 from rlscope.cli.analyze import analyze as analyze_verb
-from rlscope.cli.figures import complete_view, published_view, transitions_view, workloads
 from rlscope.cli.plot import plot
-from rlscope.cli.report_page import write_report
 from rlscope.model import Category
+from rlscope.report.report_page import write_report
+from rlscope.report.workloads import complete_view, published_view, transitions_view, workloads
 from rlscope.trace.reader import open_trace
 from rlscope.trace.writer import ThreadWriter, TraceWriter
 

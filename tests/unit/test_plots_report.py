@@ -18,13 +18,15 @@ from rlscope.analysis.loop import OUTSIDE_COLUMNS
 from rlscope.analysis.machines_table import MACHINE_COLUMNS
 from rlscope.analysis.processes import PHASE_COLUMNS
 from rlscope.analysis.tasks import TASK_COLUMNS
-from rlscope.cli.figures import complete_view, names, not_drawn_text, published_view, transitions_view, workloads
+from rlscope.analysis.utilization import Utilization
 from rlscope.cli.plot import plot
 from rlscope.cli.report import report
-from rlscope.cli.report_page import write_report
+from rlscope.cli.traces import names
 from rlscope.errors import UsageError
 from rlscope.plots.breakdown import RECORDED_TIME, TRAINING_TIME
 from rlscope.plots.page import Page
+from rlscope.report.report_page import write_report
+from rlscope.report.workloads import complete_view, not_drawn_text, published_view, transitions_view, workloads
 
 TRAINING = [("simulation", "simulator", 2.0), ("backpropagation", "backend", 6.0), ("(none)", "python", 1.0)]
 IDLE = [("(none)", "python", 3.0)]
@@ -90,6 +92,7 @@ def analysis(
         extrapolated_s=extrapolated_s,
         correction=None,
         uncorrected="there is no calibration",
+        utilization=Utilization(Path("trace")),
     )
 
 

@@ -9,12 +9,12 @@ import pytest
 from click.testing import CliRunner
 
 from rlscope.analysis.breakdown import analyze
-from rlscope.cli.analyze import EDGES_SHOWN
 from rlscope.cli.analyze import analyze as analyze_verb
-from rlscope.cli.processes import SHARED_GPUS, phases_shown, process_tree, waited_for
 from rlscope.cli.report import report
 from rlscope.model import Category, DeviceWork
 from rlscope.plots.device_timeline import device_timeline_figure
+from rlscope.report.analysis_tables import EDGES_SHOWN
+from rlscope.report.process_tables import SHARED_GPUS, phases_shown, process_tree, waited_for
 from rlscope.trace.reader import open_trace
 from rlscope.trace.writer import TraceWriter
 

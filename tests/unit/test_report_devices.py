@@ -8,14 +8,16 @@ import pandas
 import pytest
 from click.testing import CliRunner
 
-from rlscope.analysis.utilization import binned_utilization, read_utilization
+from rlscope.analysis.breakdown import analyze
+from rlscope.analysis.utilization import Utilization, binned_utilization, read_utilization
 from rlscope.cli.record import _summary
 from rlscope.cli.report import report
-from rlscope.cli.report_page import add_devices, add_utilization, device_lines
 from rlscope.model import Category, DeviceWork
 from rlscope.plots.page import Page
 from rlscope.plots.utilization import utilization_figure
 from rlscope.record.config import RecordConfig
+from rlscope.report.report_page import add_devices, add_utilization, device_lines, write_report
+from rlscope.trace.reader import open_trace
 from rlscope.trace.utilization_file import HEADER, PROCESSES, UTILIZATION_NAME
 from rlscope.trace.writer import TraceWriter
 
@@ -35,6 +37,7 @@ def analysis(directory: Path, reported: float | None = 1.0, has_gpu: bool = True
         device_work=pandas.DataFrame(
             WORK, columns=["process", "device", "stage", "operation", "name", "count", "seconds", "bytes"]
         ),
+        utilization=Utilization(directory),
     )
 
 
@@ -150,3 +153,12 @@ def test_lines_of_several_traces_are_told_apart(trace: Path, tmp_path: Path) -> 
 def test_the_line_that_recording_ends_with_counts_device_work(trace: Path) -> None:
     said = _summary(trace, Path("trace"), RecordConfig())
     assert said.startswith("3 events, 1 of them on GPUs, 0.0 MB, 0 dropped.")
+
+
+def test_a_report_needs_the_samples_no_second_time(trace: Path, tmp_path: Path) -> None:
+    analyses = {"trace": analyze(open_trace(trace))}
+    (trace / UTILIZATION_NAME).unlink()
+    output = tmp_path / "report"
+    output.mkdir()
+    write_report(analyses, output)
+    assert 'src="utilization.png"' in (output / "index.html").read_text()

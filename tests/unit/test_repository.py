@@ -27,7 +27,12 @@ MAY_IMPORT = {
     "analysis": SHARED | {"rlscope._analysis", "rlscope.trace"},
     "calibration": SHARED | {"rlscope.record", "rlscope.trace", "rlscope.analysis", "rlscope._native"},
     "plots": SHARED | {"rlscope.analysis"},
-    "cli": SHARED | {f"rlscope.{part}" for part in ("record", "trace", "analysis", "calibration", "plots", "_native")},
+    "monitor": SHARED | {"rlscope.record", "rlscope.trace", "rlscope.analysis.counter_clock", "rlscope._native"},
+    "checks": SHARED | {f"rlscope.{part}" for part in ("trace", "analysis", "monitor", "_native")},
+    "report": SHARED | {f"rlscope.{part}" for part in ("trace", "analysis", "plots")} | {"rlscope.record.config"},
+    "cli": SHARED
+    | {f"rlscope.{part}" for part in ("record", "trace", "analysis", "calibration", "report", "monitor", "checks")},
+    "cli/plot.py": SHARED | {"rlscope.cli", "rlscope.report", "rlscope.plots"},
 }
 # Parts that live inside the measured program, or that one wants to use without installing figures and tables.
 STANDARD_LIBRARY_ONLY = (
@@ -75,17 +80,35 @@ def within(module: str, allowed: set[str]) -> bool:
 @pytest.mark.parametrize("part", MAY_IMPORT)
 def test_imports_go_one_way(part: str) -> None:
     allowed = MAY_IMPORT[part] | {f"rlscope.{part}"}
+    own_rules = {PACKAGE / other for other in MAY_IMPORT if other != part}
     wrong = [
         f"{file.relative_to(ROOT)} imports {module}"
         for file in python_files(part)
+        if file not in own_rules
         for module in imports(file)
         if within(module, {"rlscope"}) and not within(module, allowed)
     ]
     assert not wrong
 
 
-def test_nothing_in_the_package_imports_the_experiments() -> None:
-    assert not [file for file in python_files("") for module in imports(file) if within(module, {"experiments"})]
+def test_the_command_line_holds_verbs_and_little_else() -> None:
+    files = {file.stem for file in python_files("cli")}
+    assert set(VERBS) <= files
+    assert len(files) <= 16
+
+
+def test_nothing_in_the_package_imports_what_stands_beside_it() -> None:
+    beside = {"container", "experiments", "run_docker"}
+    assert not [file for file in python_files("") for module in imports(file) if within(module, beside)]
+
+
+@pytest.mark.parametrize(
+    "file", [ROOT / "run_docker.py", *sorted(ROOT.glob("container/*.py"))], ids=lambda file: file.name
+)
+def test_the_container_needs_two_packages_only(file: Path) -> None:
+    """Hosts that have nothing but a container engine have what requirements.deploy.txt names, and no rlscope."""
+    known = sys.stdlib_module_names | {"container", "click", "docker", "requests"}
+    assert not [module for module in imports(file) if module.split(".")[0] not in known]
 
 
 @pytest.mark.parametrize("file", python_files(*STANDARD_LIBRARY_ONLY), ids=lambda file: str(file.relative_to(PACKAGE)))

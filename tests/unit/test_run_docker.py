@@ -12,11 +12,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from rlscope.cli.container_build import Steps, environment_hash, failure, why_build
-from rlscope.cli.container_compose import override, variables
-from rlscope.cli.container_engine import BASE_IMAGE_LABEL, ENVIRONMENT_LABEL, engine_errors, what_to_do
-from rlscope.cli.container_request import Request, port, variable, volume
-from rlscope.errors import UsageError
+from container.build import Steps, environment_hash, failure, why_build
+from container.compose import override, variables
+from container.engine import BASE_IMAGE_LABEL, ENVIRONMENT_LABEL, engine_errors, what_to_do
+from container.errors import UsageError
+from container.request import Request, port, variable, volume
 
 ROOT = Path(__file__).resolve().parents[2]
 LOG = """\
@@ -235,7 +235,7 @@ def test_a_rootless_engine_s_user_0_is_the_caller(monkeypatch: pytest.MonkeyPatc
 
 
 def test_only_what_an_image_is_made_of_builds_it_anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("rlscope.cli.container_build.CHECKOUT", tmp_path)
+    monkeypatch.setattr("container.build.CHECKOUT", tmp_path)
     lock = tmp_path / "requirements" / "torch.lock.txt"
     lock.parent.mkdir()
     lock.write_text("torch==1\n")

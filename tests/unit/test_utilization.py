@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from rlscope.analysis.utilization import binned_utilization, mean_utilization, read_utilization
-from rlscope.cli import utilization as sampling
-from rlscope.cli.utilization import Devices, ProcessTree, UtilizationSampler, sampled
 from rlscope.errors import TraceError
+from rlscope.monitor import utilization_sampler as sampling
+from rlscope.monitor.utilization_sampler import Devices, ProcessTree, UtilizationSampler, sampled
 from rlscope.trace.utilization_file import HEADER, PROCESSES, UTILIZATION_NAME
 
 S = 1_000_000_000
@@ -52,14 +52,14 @@ def test_samples_are_read_by_source_and_time(tmp_path: Path) -> None:
     ],
 )
 def test_the_mean_is_weighted_by_time(tmp_path: Path, start_ns: int, end_ns: int, expected: dict[str, float]) -> None:
-    assert mean_utilization(write(tmp_path, *SAMPLES), start_ns, end_ns) == pytest.approx(expected)
+    assert mean_utilization(read_utilization(write(tmp_path, *SAMPLES)), start_ns, end_ns) == pytest.approx(expected)
 
 
 def test_nothing_sampled(tmp_path: Path) -> None:
-    assert mean_utilization(tmp_path, 0, 9 * S) == {}
+    assert mean_utilization(read_utilization(tmp_path), 0, 9 * S) == {}
     assert read_utilization(tmp_path).empty
     assert binned_utilization(read_utilization(tmp_path), 10).empty
-    assert mean_utilization(write(tmp_path), 0, 9 * S) == {}
+    assert mean_utilization(read_utilization(write(tmp_path)), 0, 9 * S) == {}
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 import run_docker
-from rlscope.cli import container_host
+from container import host
 
 driver = Path(sys.argv.pop(1))
-container_host.KERNEL_DRIVER = driver / "version"
-container_host.DRIVER_PARAMETERS = driver / "params"
+host.KERNEL_DRIVER = driver / "version"
+host.DRIVER_PARAMETERS = driver / "params"
 run_docker.main()

@@ -1,21 +1,16 @@
 """Analyzed traces as the workloads of a figure: one group of bars per process that took part in training."""
 
-import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 import pandas
 
-from rlscope.analysis.breakdown import Analysis, analyze
-from rlscope.cli.correction import added_text, chosen
-from rlscope.cli.progress import progress_bar
+from rlscope.analysis.breakdown import Analysis
 from rlscope.model import NO_OPERATION
 from rlscope.plots.breakdown import RECORDED_TIME, TRAINING_TIME
 from rlscope.plots.folding import SECONDS, drawn_times, fold_breakdown, fold_transitions
 from rlscope.plots.tables import breakdown_table, transitions_table
-from rlscope.text import encodable
-from rlscope.trace.reader import open_trace
+from rlscope.report.sentences import added_text
 
 #: In a figure; more could not be read.
 MOST_GROUPS = 24
@@ -38,26 +33,6 @@ class Workload:
     outside: pandas.DataFrame
     transitions: pandas.DataFrame
     extrapolated_s: float | None
-
-
-def analyze_traces(directories: Sequence[Path], recover: bool, correct: str) -> dict[str, Analysis]:
-    """Analyze the traces, each under the shortest end of its path that tells it from the others."""
-    traces = {name: open_trace(path, recover) for name, path in zip(names(directories), directories, strict=True)}
-    with progress_bar("analyzing", sum(len(trace.processes) for trace in traces.values())) as on_process:
-        return {
-            name: analyze(trace, recover, on_process=on_process, correction=chosen(trace, correct))
-            for name, trace in traces.items()
-        }
-
-
-def names(directories: Sequence[Path]) -> list[str]:
-    """The shortest ends of the paths that are all different; a directory given twice gets a number."""
-    paths = [Path(encodable(os.path.realpath(directory))) for directory in directories]
-    for length in range(1, max((len(path.parts) for path in paths), default=0) + 1):
-        ends = ["/".join(path.parts[-length:]) for path in paths]
-        if len(set(ends)) == len(ends):
-            return ends
-    return [f"{path.name} ({number})" for number, path in enumerate(paths, start=1)]
 
 
 def workloads(analyses: dict[str, Analysis]) -> list[Workload]:

@@ -1,9 +1,20 @@
-"""The type of options and arguments that name a file or a directory."""
+"""The options that several verbs take, and the type of those that name a file or a directory."""
 
 from pathlib import Path
 from typing import Any
 
 import click
+
+from rlscope.calibration.choice import AUTO
+
+correct_option = click.option(
+    "--correct",
+    metavar="auto|none|FILE",
+    default=AUTO,
+    show_default=True,
+    help="Subtract what recording added: by the calibration that the trace was recorded with or your own, not at all, "
+    "or by that of a FILE which `rlscope calibrate -o FILE` wrote.",
+)
 
 
 class NamedPath(click.Path):
@@ -13,7 +24,7 @@ class NamedPath(click.Path):
         super().__init__(dir_okay=dir_okay, path_type=Path)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The path."""
+        """Returns the path, or fails where it is empty."""
         if not value:
             self.fail("a path was expected, but it is empty; . is the working directory", param, ctx)
         return super().convert(value, param, ctx)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rlscope.cli.cupti_profiler import (
+from rlscope.monitor.cupti_profiler import (
     GPU_CLOCK_INTERVAL,
     GPU_TIME_INTERVAL,
     IMAGE_IS_FULL,

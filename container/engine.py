@@ -7,13 +7,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from rlscope.cli.container_host import engine_address, is_rootless
-from rlscope.errors import RLScopeError, UsageError
+from container.errors import ContainerError, UsageError
+from container.host import engine_address, is_rootless
 
 #: Compose's name for all that it makes here.
 PROJECT = "rlscope"
-#: As `docker run` ends where the engine fails and not the command.
-ENGINE_FAILED = 125
 #: On every image built here: what it was built from.
 ENVIRONMENT_LABEL = "rlscope.environment"
 BASE_IMAGE_LABEL = "rlscope.base_image"
@@ -30,14 +28,6 @@ KNOWN_FAULTS = (
         "look whether this machine reaches the package servers and the image registry, or name another --base-image",
     ),
 )
-
-
-class ContainerError(RLScopeError):
-    """The engine, a build or a container failed."""
-
-    def __init__(self, message: str, status: int = ENGINE_FAILED) -> None:
-        super().__init__(message)
-        self.status = status
 
 
 def what_to_do(said: str) -> str:

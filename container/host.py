@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rlscope.cli.checks import Check
-
 FLAVOURS = ("cpu", "cuda")
 #: What building an image takes, with the layers of its build.
 ROOM_GB = {"cpu": 8, "cuda": 25}
@@ -74,6 +72,23 @@ FREE_COUNTERS = (
     "echo 'options nvidia NVreg_RestrictProfilingToAdminUsers=0' | sudo tee /etc/modprobe.d/nvidia-counters.conf && "
     "sudo update-initramfs -u, then restart the machine"
 )
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that building and running the container needs of this host.
+
+    Attributes:
+        name: What was looked at.
+        is_ready: Whether it is as the container needs it; None where that cannot be told, or need not be.
+        found: What was found.
+        fix: What to do if it is not ready.
+    """
+
+    name: str
+    is_ready: bool | None
+    found: str
+    fix: str = ""
 
 
 @dataclass(frozen=True)

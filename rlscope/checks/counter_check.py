@@ -1,9 +1,9 @@
 """Can hardware counters be read on this machine? Asked of CUPTI, then tried."""
 
-from rlscope.cli.checks import Check
-from rlscope.cli.counter_device import CounterDevice, CounterHost, explain
-from rlscope.cli.cuda_driver import Driver
-from rlscope.cli.cupti_profiler import PM_SAMPLING_API, Cupti, CuptiError
+from rlscope.checks.check import Check
+from rlscope.monitor.counter_device import CounterDevice, CounterHost, explain
+from rlscope.monitor.cuda_driver import Driver
+from rlscope.monitor.cupti_profiler import PM_SAMPLING_API, Cupti, CuptiError
 from rlscope.trace.counter_metrics import ACTIVE_CYCLES
 
 #: CUPTI's ways to profile, by its number of them.

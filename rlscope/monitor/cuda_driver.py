@@ -3,9 +3,10 @@
 import ctypes
 import os
 import uuid
+from pathlib import Path
 
-from rlscope.cli.container_host import KERNEL_DRIVER
-
+#: The kernel's part of NVIDIA's driver, which can be seen in containers that have no libcuda.
+KERNEL_DRIVER = Path("/proc/driver/nvidia/version")
 NO_DEVICE = 100
 LIBRARY = "libcuda.so.1"
 #: What is not there where cuInit gives NO_DEVICE, and what to do.

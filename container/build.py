@@ -10,10 +10,11 @@ from typing import TextIO
 
 import click
 
-from rlscope.cli.container_compose import CHECKOUT, Compose
-from rlscope.cli.container_engine import BASE_IMAGE_LABEL, ENVIRONMENT_LABEL, ContainerError, what_to_do
-from rlscope.cli.container_request import Request
-from rlscope.text import printable
+from container.compose import CHECKOUT, Compose
+from container.engine import BASE_IMAGE_LABEL, ENVIRONMENT_LABEL, what_to_do
+from container.errors import ContainerError
+from container.request import Request
+from container.text import printable
 
 #: What an image is made of besides the sources, which a container takes over when it starts.
 ENVIRONMENT_FILES = ("dockerfiles/Dockerfile", "dockerfiles/sh/*", "requirements/torch.lock.txt")

@@ -10,10 +10,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from rlscope.cli.container_engine import BASE_IMAGE_LABEL, ENVIRONMENT_LABEL, PROJECT, ContainerError, what_to_do
-from rlscope.cli.container_request import Request
+from container.engine import BASE_IMAGE_LABEL, ENVIRONMENT_LABEL, PROJECT, what_to_do
+from container.errors import ContainerError
+from container.request import Request
 
-CHECKOUT = Path(__file__).resolve().parents[2]
+CHECKOUT = Path(__file__).resolve().parents[1]
 COMPOSE_FILE = CHECKOUT / "dockerfiles" / "compose.yaml"
 #: Root without capabilities may not write into a folder of somebody else, such as the caller's output/.
 COUNTER_CAPABILITIES = ["SYS_ADMIN", "DAC_OVERRIDE"]

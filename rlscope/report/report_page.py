@@ -1,6 +1,6 @@
-"""The report: what `rlscope report` writes into its directory."""
+"""Writes the page of `rlscope report`, with its figures and the tables behind them, into a directory."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,25 +9,7 @@ from matplotlib.figure import Figure
 
 from rlscope.analysis.breakdown import CORRECTED_WALL, UNCORRECTABLE, Analysis
 from rlscope.analysis.stage_names import stage_name_lines
-from rlscope.analysis.utilization import binned_utilization, read_utilization
-from rlscope.cli.advice import advice_lines
-from rlscope.cli.correction import correction_lines
-from rlscope.cli.counter_lines import counter_lines, counters_shown
-from rlscope.cli.evaluation import evaluation_lines
-from rlscope.cli.figures import (
-    BreakdownView,
-    Workload,
-    complete_view,
-    correction_caption,
-    not_drawn_text,
-    published_view,
-    transitions_view,
-    workloads,
-)
-from rlscope.cli.machines import machine_lines
-from rlscope.cli.processes import TOTALS, phases_shown, process_lines, process_tree, waited_for, waits_shown
-from rlscope.cli.tables import most
-from rlscope.cli.tasks import TASKS_CAPTION, misnested_lines
+from rlscope.analysis.utilization import binned_utilization
 from rlscope.plots.breakdown import breakdown_figure
 from rlscope.plots.counters import counter_bars, counters_figure
 from rlscope.plots.device_timeline import device_timeline_figure
@@ -37,6 +19,27 @@ from rlscope.plots.style import BETWEEN_STAGES, save_figure
 from rlscope.plots.tables import write_csv
 from rlscope.plots.transitions import transitions_figure
 from rlscope.plots.utilization import utilization_figure
+from rlscope.report.counter_lines import counter_lines, counters_shown
+from rlscope.report.process_tables import TOTALS, phases_shown, process_lines, process_tree, waited_for, waits_shown
+from rlscope.report.sentences import (
+    TASKS_CAPTION,
+    advice_lines,
+    correction_lines,
+    evaluation_lines,
+    machine_lines,
+    misnested_lines,
+)
+from rlscope.report.tables import most
+from rlscope.report.workloads import (
+    BreakdownView,
+    Workload,
+    complete_view,
+    correction_caption,
+    not_drawn_text,
+    published_view,
+    transitions_view,
+    workloads,
+)
 
 PROCESS_COLUMNS = [
     "process", "pid", "role", "exit_status", "complete", "start_s", "wall_s", *TOTALS, *CORRECTED_WALL, UNCORRECTABLE,
@@ -50,14 +53,15 @@ NO_CORES = pandas.DataFrame(columns=["start_s", "end_s", "utilization"])
 RECORDED = "Figures over time, of processes, of devices and of counters are as recorded."
 
 
-def write_report(analyses: dict[str, Analysis], output: Path) -> None:
-    """Write the page and everything on it into `output`."""
+def write_report(analyses: dict[str, Analysis], output: Path) -> list[str]:
+    """Write the page and everything on it into `output`, and return what is to be said of it in a terminal."""
     page = Page("RL-Scope report")
+    advice = _named(analyses, advice_lines)
     caption = correction_caption(analyses.values())
     page.paragraph(f"Where the time went in {', '.join(analyses)}. {caption} {RECORDED}")
     for name, analysis in analyses.items():
-        for line in advice_lines(analysis):
-            page.paragraph(f"{name}: {line}" if len(analyses) > 1 else line)
+        for line in advice[name]:
+            page.paragraph(line)
         for warning in warnings(name, analysis):
             page.warning(warning)
     shown = workloads(analyses)
@@ -76,6 +80,18 @@ def write_report(analyses: dict[str, Analysis], output: Path) -> None:
         add_device_timeline(page, analysis, output, ending)
         add_utilization(page, analysis, output, ending)
     page.write(output / "index.html")
+    others = (device_lines, counter_lines, correction_lines, stage_name_lines)
+    said = [advice, *(_named(analyses, lines) for lines in others)]
+    return [line for by_name in said for lines in by_name.values() for line in lines]
+
+
+def _named(analyses: dict[str, Analysis], lines: Callable[[Analysis], list[str]]) -> dict[str, list[str]]:
+    """Returns the lines of each trace, which begin with its name where there are several traces."""
+    several = len(analyses) > 1
+    return {
+        name: [f"{name}: {line}" if several else line for line in lines(analysis)]
+        for name, analysis in analyses.items()
+    }
 
 
 def warnings(name: str, analysis: Analysis) -> list[str]:
@@ -245,7 +261,7 @@ def add_device_timeline(page: Page, analysis: Analysis, output: Path, ending: st
 
 def add_utilization(page: Page, analysis: Analysis, output: Path, ending: str) -> None:
     """What the machine reported over time; nothing where it was not sampled for long enough. Files get the `ending`."""
-    samples = read_utilization(analysis.directory)
+    samples = analysis.utilization.samples
     if samples.attrs["damaged_lines"]:
         page.warning(f"{samples.attrs['damaged_lines']} lines of utilization.csv are damaged and were left out.")
     table = binned_utilization(samples, UTILIZATION_BINS)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rlscope.cli.container_engine import PROJECT
-from rlscope.errors import UsageError
+from container.engine import PROJECT
+from container.errors import UsageError
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rlscope.cli.checks import Check, exit_status, print_checks
-from rlscope.cli.counter_check import check_counters
-from rlscope.cli.cuda_driver import NO_DEVICE, NO_USABLE_DEVICE, CudaError, Driver, no_library
-from rlscope.cli.cupti_probe import KERNEL, OPERATION
+from rlscope.checks.check import Check, exit_status, print_checks
+from rlscope.checks.counter_check import check_counters
+from rlscope.checks.cupti_probe import KERNEL, OPERATION
 from rlscope.errors import RLScopeError
+from rlscope.monitor.cuda_driver import NO_DEVICE, NO_USABLE_DEVICE, CudaError, Driver, no_library
 from rlscope.text import cuda_version
 
 CPU_ONLY = "CPU-only mode: everything but GPUs is recorded"
@@ -119,7 +119,7 @@ def check_tracing(found: Found) -> Check:
             "tracing",
             False,
             f"recorded without {', '.join(found.missing)}",
-            "run `rlscope record -o trace -- python -m rlscope.cli.cupti_probe` and report what "
+            "run `rlscope record -o trace -- python -m rlscope.checks.cupti_probe` and report what "
             "`rlscope inspect trace` shows",
         )
     return Check("tracing", True, "a kernel, a memset, a copy and their launching calls were recorded on each device")
@@ -130,7 +130,7 @@ def record_probe(devices: int) -> Found | Check:
     with tempfile.TemporaryDirectory(prefix="rlscope-check-") as directory:
         trace = Path(directory, "trace")
         command = [sys.executable, "-m", "rlscope", "record", "--no-auto", "--layers", "cuda", "-o", str(trace), "--"]
-        command += [sys.executable, "-m", "rlscope.cli.cupti_probe"]
+        command += [sys.executable, "-m", "rlscope.checks.cupti_probe"]
         try:
             finished = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
         except subprocess.TimeoutExpired:

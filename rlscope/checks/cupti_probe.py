@@ -1,11 +1,11 @@
-"""A program that uses every GPU a little; `rlscope.cli.cupti_check` records it and looks for what it did."""
+"""A program that uses every GPU a little; `rlscope.checks.cupti_check` records it and looks for what it did."""
 
 import ctypes
 import json
 import sys
 
 from rlscope import _native
-from rlscope.cli.cuda_driver import CudaError, Driver
+from rlscope.monitor.cuda_driver import CudaError, Driver
 
 OPERATION = "cupti_check"
 KERNEL = "rlscope_check"

@@ -15,10 +15,10 @@ import numpy as np
 
 from rlscope import _native
 from rlscope.analysis.counter_clock import MOST_DRIFT
-from rlscope.cli.counter_device import CounterDevice, CounterHost, Samples, explain
-from rlscope.cli.cuda_driver import NO_DEVICE, NO_USABLE_DEVICE, CudaError, Driver, no_library
-from rlscope.cli.cupti_profiler import Cupti, CuptiError
 from rlscope.errors import UsageError
+from rlscope.monitor.counter_device import CounterDevice, CounterHost, Samples, explain
+from rlscope.monitor.cuda_driver import NO_DEVICE, NO_USABLE_DEVICE, CudaError, Driver, no_library
+from rlscope.monitor.cupti_profiler import Cupti, CuptiError
 from rlscope.record.cupti import cupti_directories
 from rlscope.trace.counter_metrics import FRIENDLY, CounterMetric, parse_counters, sampled_metrics
 from rlscope.trace.counters_file import CounterWriter, counters_path

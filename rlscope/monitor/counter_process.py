@@ -13,7 +13,7 @@ from typing import Any
 from rlscope.errors import RecordingError
 from rlscope.record.trace_directory import INJECTION_VARIABLE
 
-SAMPLER = "rlscope.cli.counter_sampler"
+SAMPLER = "rlscope.monitor.counter_sampler"
 #: For decoding what is left; the device's buffer holds some seconds.
 PATIENCE_S = 30.0
 

@@ -1,0 +1,48 @@
+"""Opens and analyzes the traces that a verb is given, behind a progress bar."""
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import click
+
+from rlscope.analysis.breakdown import Analysis, analyze
+from rlscope.calibration.choice import chosen
+from rlscope.cli.progress import progress_bar
+from rlscope.model import GpuAttribution
+from rlscope.report.counter_lines import NOT_COMPARABLE
+from rlscope.text import encodable, printable
+from rlscope.trace.reader import open_trace
+
+
+def analyze_traces(
+    directories: Sequence[Path],
+    recover: bool,
+    correct: str,
+    by_thread: bool = False,
+    gpu_attribution: GpuAttribution = GpuAttribution.LAUNCH,
+) -> dict[str, Analysis]:
+    """Analyzes the traces, each under the shortest end of its path that tells it from the others."""
+    traces = {name: open_trace(path, recover) for name, path in zip(names(directories), directories, strict=True)}
+    with progress_bar("analyzing", sum(len(trace.processes) for trace in traces.values())) as on_process:
+        return {
+            name: analyze(trace, recover, by_thread, on_process, gpu_attribution, chosen(trace, correct))
+            for name, trace in traces.items()
+        }
+
+
+def names(directories: Sequence[Path]) -> list[str]:
+    """Returns the shortest ends of the paths that are all different; a directory given twice gets a number."""
+    paths = [Path(encodable(os.path.realpath(directory))) for directory in directories]
+    for length in range(1, max((len(path.parts) for path in paths), default=0) + 1):
+        ends = ["/".join(path.parts[-length:]) for path in paths]
+        if len(set(ends)) == len(ends):
+            return ends
+    return [f"{path.name} ({number})" for number, path in enumerate(paths, start=1)]
+
+
+def warn_of_counters(analyses: Iterable[Analysis]) -> None:
+    """Says on standard error which runs have counters, for verbs whose output has no place for it."""
+    for analysis in analyses:
+        if analysis.counter_runs is not None:
+            click.echo(printable(f"{analysis.directory}: {NOT_COMPARABLE}"), err=True)

@@ -1,0 +1,1 @@
+"""Analyses put into words, tables of a terminal, and a page with figures."""

@@ -1,0 +1,106 @@
+"""Prints in a terminal what a trace holds and what it lost."""
+
+from collections.abc import Hashable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from rich.console import Console
+from rich.markup import escape
+from rich.tree import Tree
+
+from rlscope.analysis.contents import EVENT_KINDS, Contents
+from rlscope.build import recorder_text
+from rlscope.report.counter_lines import inspect_lines
+from rlscope.report.sentences import machine_lines
+from rlscope.report.tables import rich_table
+from rlscope.text import cuda_version, printable
+
+CROSSINGS_SHOWN = 15
+THREADS_SHOWN = 20
+DEVICE_COLUMNS_SHOWN = ("process", "device", "uuid", "name", "kernels", "copies", "memsets")
+
+
+def print_contents(directory: Path, contents: Contents) -> None:
+    """Prints the facts of the trace in `directory`, its processes, devices, events, threads and crossings."""
+    console = Console()
+    console.print(_summary(directory, contents), soft_wrap=True, highlight=False, markup=False)
+    console.print(_process_tree(contents))
+    for row in contents.cuda.to_dict("records"):
+        console.print(printable(_cuda_line(row)), soft_wrap=True, highlight=False, markup=False)
+    if len(contents.devices):
+        console.print(rich_table("Devices", contents.devices[list(DEVICE_COLUMNS_SHOWN)]))
+    counts = contents.processes[list(EVENT_KINDS)].sum()
+    console.print(rich_table("Events", pd.DataFrame({"kind": counts.index, "events": counts.to_numpy()})))
+    console.print(rich_table("Threads", contents.threads.head(THREADS_SHOWN)))
+    _print_rest(console, "threads", len(contents.threads) - THREADS_SHOWN)
+    if len(contents.crossings):
+        console.print(rich_table("Crossings", contents.crossings.head(CROSSINGS_SHOWN)))
+        _print_rest(console, "boundaries", len(contents.crossings) - CROSSINGS_SHOWN)
+    if len(contents.cuda_calls):
+        console.print(rich_table("CUDA calls", contents.cuda_calls.head(CROSSINGS_SHOWN)))
+        _print_rest(console, "CUDA calls", len(contents.cuda_calls) - CROSSINGS_SHOWN)
+
+
+def _print_rest(console: Console, what: str, rest: int) -> None:
+    if rest > 0:
+        console.print(f"and {rest} more {what}: see --json", highlight=False)
+
+
+def _summary(directory: Path, contents: Contents) -> str:
+    per_event = contents.bytes_per_event
+    size = f"{contents.bytes:,} bytes" + (f", {per_event:.2f} bytes per event" if per_event is not None else "")
+    lines = [f"{directory}: {contents.events:,} events, {size}"]
+    lines += [f"incomplete: {reason}" for reason in contents.why] or ["complete: nothing is known to be missing"]
+    lines += contents.unmet
+    lines += machine_lines(contents.machines)
+    manifest = contents.manifest
+    lines += inspect_lines(directory, manifest)
+    command, machine = manifest.get("command"), manifest.get("machine")
+    if isinstance(command, list):
+        lines.append(f"command: {' '.join(map(str, command))}")
+    if isinstance(machine, dict):
+        known = [f"{key} {value}" for key, value in machine.items() if value is not None and key != "boot_id"]
+        lines.append(f"machine: {', '.join(known)}")
+    versions = {"rlscope": manifest.get("rlscope_version"), "python": manifest.get("python")} | contents.versions
+    known = [f"{library} {version}" for library, version in versions.items() if isinstance(version, str)]
+    if known:
+        lines.append(f"versions: {', '.join(known)}")
+    if isinstance(manifest.get("built_from"), dict):  # older traces have none
+        lines.append(recorder_text(manifest["built_from"]))
+    return "\n".join(printable(line) for line in lines)
+
+
+def _cuda_line(row: Mapping[Hashable, Any]) -> str:
+    """How the device work of a process was recorded."""
+    facts = [str(row[fact]) for fact in ("state", "error") if not pd.isna(row[fact])]
+    if not pd.isna(row["driver_version"]):
+        facts.append(f"driver for CUDA {cuda_version(row['driver_version'])}")
+    if not pd.isna(row["cupti_version"]):
+        facts.append(f"CUPTI {_cupti_version(row['cupti_version'])} from {row['cupti_path']}")
+    for what, seconds in (("not recorded", row["gap_s"]), ("CUPTI's own work", row["overhead_s"])):
+        if seconds > 0:
+            facts.append(f"{what} {seconds:.3g} s")
+    return f"GPU work of {row['process']}: {', '.join(facts)}"
+
+
+def _cupti_version(number: int) -> str:
+    """Small numbers up to CUDA 12.9, since then such as 130001."""
+    return f"{number // 10_000}.{number // 100 % 100}.{number % 100}" if number >= 10_000 else str(number)
+
+
+def _process_tree(contents: Contents) -> Tree:
+    root = Tree("Processes")
+    branches: dict[str, Tree] = {}
+    for row in contents.processes.to_dict("records"):  # by start, so a parent comes before its children
+        where = f" on {row['machine']}" if len(contents.machines) > 1 else ""
+        text = (
+            f"{row['process']}: pid {row['pid']}{where}, {row['role']}, {row['start_s']:.3f} - {row['end_s']:.3f} s, "
+            f"{row['events']:,} events, {row['ended']}"
+        )
+        for loss in ("dropped_records", "dropped_device_records", "misnested_operations", "unresolved_launches"):
+            if row[loss]:
+                text += f", {row[loss]:,} {loss.replace('_', ' ')}"
+        parent = branches.get(row["parent"], root)
+        branches[row["process"]] = parent.add(escape(printable(text)))
+    return root

@@ -1,0 +1,87 @@
+"""The sentences that `inspect`, `analyze`, `plot` and `report` say of a trace, one line each."""
+
+import pandas as pd
+
+from rlscope.analysis.advice import advise
+from rlscope.analysis.breakdown import Analysis
+from rlscope.analysis.correction import AppliedCorrection
+from rlscope.analysis.machines import MEASURED
+from rlscope.report.tables import seconds_text
+
+#: A smaller share of the overhead that stays is not worth a line.
+LEAST_SAID = 0.01
+TASKS_TITLE = "Operations of coroutines and generators"
+TASKS_CAPTION = (
+    f"{TASKS_TITLE}: the seconds in which they ran, and the time from their beginning to their end, waiting included"
+)
+
+
+def advice_lines(analysis: Analysis) -> list[str]:
+    """Says in one paragraph what bounds a run; returns no line if no process took time."""
+    advice = advise(analysis)
+    return [advice.text] if advice is not None else []
+
+
+def added_text(found: AppliedCorrection) -> str:
+    """Says what recording added, with its interval: "1.4 % (1.0-1.9)"."""
+    added, low, high = (f"{percent:.2g}" if percent < 10 else f"{percent:.0f}" for percent in (
+        found.added_percent, found.added_low_percent, found.added_high_percent
+    ))  # fmt: skip
+    return f"{added} % ({low}-{high})"
+
+
+def correction_lines(analysis: Analysis) -> list[str]:
+    """Says what recording added, and what of it is not removed; or why times are as they were recorded."""
+    found = analysis.correction
+    if found is None:
+        return [f"times include what recording added: {analysis.uncorrected}"]
+    to = f" to {found.process}" if len(analysis.processes) > 1 else ""
+    lines = [f"recording added {added_text(found)}{to}, removed; calibration: {found.source}"]
+    uncorrectable_s = analysis.processes["uncorrectable_s"].sum()
+    overhead_s = (analysis.processes["wall_s"] - analysis.processes["corrected_wall_s"]).sum() + uncorrectable_s
+    if uncorrectable_s > LEAST_SAID * overhead_s:
+        lines.append(f"{uncorrectable_s:.3g} s of it passed beside other threads' work or in waits, and stay")
+    return [*lines, *found.notes]
+
+
+def evaluation_lines(analysis: Analysis) -> list[str]:
+    """Says how long each process that evaluated beside its training did so, and that this time is left out."""
+    several = len(analysis.processes) > 1
+    return [
+        f"evaluation{f' in {process}' if several else ''}: {seconds_text(seconds)} s, left out of advice, figures, "
+        "transitions and the time for all timesteps"
+        for process, seconds in analysis.evaluation_s.items()
+    ]
+
+
+def machine_lines(machines: pd.DataFrame) -> list[str]:
+    """Says how far the clock of each machine was off, where that was measured.
+
+    What it means where it was not is said where losses are listed.
+
+    Args:
+        machines: the table of an analysis.
+    """
+    lines = []
+    for row in machines[machines["placed"] == MEASURED].to_dict("records"):
+        side = "ahead of" if row["ahead_s"] >= 0 else "behind"
+        rate = "faster" if row["drift_ppm"] > 0 else "slower"
+        drift = f" and runs {abs(row['drift_ppm']):.3g} ppm {rate}" if row["drift_ppm"] else ""
+        ahead = f"{abs(row['ahead_s']):.6f} s {side}"
+        lines.append(
+            f"machine {row['machine']}: its clock is {ahead} that of `rlscope record`{drift}, "
+            f"and that is taken out of its times; what is left is at most {row['error_s']:.3g} s"
+        )
+    return lines
+
+
+def misnested_lines(analysis: Analysis) -> list[str]:
+    """Says in one line how many operations were closed before their own end, if any were."""
+    count = analysis.misnested_operations
+    if not count:
+        return []
+    what = "operation was" if count == 1 else "operations were"
+    return [
+        f"{count:,} {what} closed by the end of another operation that had begun earlier, before their own end; the "
+        "time from there on is not in their figures"
+    ]
