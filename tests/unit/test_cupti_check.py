@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.trace_writer import TraceWriter
 from rlscope.cli import cuda_driver, cupti_check
 from rlscope.cli.checks import Check, exit_status
 from rlscope.cli.cupti_check import Found, check_cuda, check_devices, check_libcupti, check_tracing, missing_work
 from rlscope.cli.cupti_probe import KERNEL, OPERATION
 from rlscope.model import Category, DeviceWork
-from rlscope.trace.writer import TraceWriter
 
 SCRIPT = Path(__file__).resolve().parents[2] / "dockerfiles" / "sh" / "test_cupti_profiler_api.sh"
 

@@ -13,6 +13,7 @@ import pandas
 import pytest
 from executed_runs import leave_run
 
+from benchmarks.trace_writer import TraceWriter
 from experiments import case_study
 from experiments.case_study import CaseStudy, read_toml
 from experiments.claims import DIFFERS, HOLDS, NOT_TESTABLE, Verdict, load_claims
@@ -32,7 +33,6 @@ from rlscope.build import built_from
 from rlscope.errors import UsageError
 from rlscope.model import Category
 from rlscope.plots.style import save_figure
-from rlscope.trace.writer import TraceWriter
 
 Row = dict[str, Any]
 NO_LAYERS = pandas.DataFrame(columns=LAYER_COLUMNS)

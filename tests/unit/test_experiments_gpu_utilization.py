@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas
 import pytest
 
+from benchmarks.trace_writer import TraceWriter
 from experiments import case_study
 from experiments.case_study import WORKLOADS, CaseStudy
 from experiments.claims import HOLDS, NOT_TESTABLE, UNDECIDED, load_claims
@@ -24,7 +25,6 @@ from rlscope.errors import IncompleteTraceError, UsageError
 from rlscope.model import DeviceWork
 from rlscope.plots.reported_utilization import LOWEST_PERCENT, duration_text, reported_utilization_figure
 from rlscope.trace.utilization_file import HEADER, UTILIZATION_NAME
-from rlscope.trace.writer import TraceWriter
 
 CLAIMS = load_claims(study.HERE / "claims.toml")
 GAPS_US = (0, 20, 200, 2000, 20_000, 200_000)

@@ -10,6 +10,7 @@ import pandas
 import pytest
 from executed_runs import leave_run
 
+from benchmarks.trace_writer import TraceWriter
 from experiments import case_study, sampling_model
 from experiments.case_study import CaseStudy
 from experiments.claims import HOLDS, NOT_TESTABLE, load_claims, measured_text
@@ -23,7 +24,6 @@ from experiments.sampling_metrics import comparison_table, measured_hours, metri
 from experiments.sampling_model import BATCHED, LOCK_STEP, common_metrics, model_hours, preset_metrics
 from experiments.sampling_results import Sampled, options_of
 from experiments.statistics import exact
-from rlscope.trace.writer import TraceWriter
 
 CLAIMS = load_claims(study.HERE / "claims.toml")
 OPTIONS = {"step-ms": "15", "reset-ms": "500", "reset-probability": "0.0098", "seed": "0"}
