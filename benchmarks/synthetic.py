@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy
 
+from benchmarks.trace_writer import ProcessWriter, TraceWriter
 from rlscope.model import Category, NameKind
 from rlscope.trace import format as fmt
 from rlscope.trace.manifest import write_manifest
-from rlscope.trace.writer import ProcessWriter, TraceWriter
 
 CROSSINGS = 40  # per operation
 EVENTS_PER_OPERATION = CROSSINGS + 1
@@ -285,11 +285,13 @@ def _chunk_bytes(chunk: _Chunk, sequence: int, ticks: int) -> Iterator[bytes]:
     frames += bytes(-len(frames) % 8)
     offset = fmt.CHUNK_HEADER.size + len(frames)
     padding = -(offset + len(chunk.payload)) % fmt.CHUNK_ALIGNMENT
-    yield fmt.CHUNK_HEADER.pack(
-        fmt.CHUNK_MAGIC, fmt.ChunkKind.EVENTS, fmt.CHUNK_CLOSED, offset + len(chunk.payload) + padding, offset,
-        len(chunk.payload), chunk.crc32c, chunk.stream, chunk.sequence + sequence, chunk.base_ticks + ticks, 0,
-        len(chunk.frames), 0, chunk.stream + 1,
+    header = fmt.ChunkHeader(
+        kind=fmt.ChunkKind.EVENTS, flags=fmt.CHUNK_CLOSED, chunk_bytes=offset + len(chunk.payload) + padding,
+        payload_offset=offset, payload_bytes=len(chunk.payload), payload_crc32c=chunk.crc32c, stream=chunk.stream,
+        sequence=chunk.sequence + sequence, base_ticks=chunk.base_ticks + ticks, switch_ticks=0,
+        depth=len(chunk.frames), thread_id=chunk.stream + 1,
     )  # fmt: skip
+    yield fmt.pack(header)
     yield frames
     yield chunk.payload
     yield bytes(padding)

@@ -22,6 +22,8 @@ class Scope:
     def __call__(self, function: _Function) -> _Function: ...
 
 WAIT: int
+END_STOPPED: int
+END_LIMIT: int
 
 class Hooked:
     def __init__(

@@ -11,10 +11,10 @@ from typing import Any
 
 from recording import RLSCOPE, call_here, environment
 
+from benchmarks.trace_writer import TraceWriter
 from rlscope.model import Category
 from rlscope.trace.manifest import UNRECORDED_NAME
 from rlscope.trace.utilization_file import HEADER, UTILIZATION_NAME
-from rlscope.trace.writer import TraceWriter
 
 MS = 1_000_000
 MANIFEST = {"format_version": 3, "rlscope_version": "0.1.0", "complete": True, "command": ["python"], "main_pid": 41}

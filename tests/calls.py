@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rlscope.trace.format import (
-    BLOCKED_TAG,
     CHUNK_HEADER,
     CHUNK_MAGIC,
     FILE_HEADER_BYTES,
     NAME_ENTRY,
     ChunkKind,
     EntryType,
+    OtherTag,
     RecordKind,
     decode_varint,
 )
@@ -50,7 +50,7 @@ def blocked_gaps(path: Path) -> list[BlockedGap]:
         for chunk_kind, stream, payload in _chunks(path.read_bytes())
         if chunk_kind == ChunkKind.EVENTS
         for kind, ticks, numbers in _records(payload)
-        if kind == RecordKind.OTHER and numbers[0] == BLOCKED_TAG
+        if kind == RecordKind.OTHER and numbers[0] == OtherTag.BLOCKED
     ]
 
 
@@ -88,7 +88,7 @@ def _records(payload: bytes) -> Iterator[tuple[int, int, list[int]]]:
             number, at = decode_varint(payload, at)
             numbers.append(number)
         if word & 3 == RecordKind.OTHER:
-            for _ in range(2 if numbers[0] == BLOCKED_TAG else 3):
+            for _ in range(2 if numbers[0] == OtherTag.BLOCKED else 3):
                 number, at = decode_varint(payload, at)
                 numbers.append(number)
         yield word & 3, word >> 2, numbers

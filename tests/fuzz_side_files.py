@@ -1,4 +1,6 @@
-"""Gives the readers of all files of a trace but the events damaged ones: fuzz_side_files.py --runs 1000000 --seed 1.
+"""Gives the readers of all files of a trace but the events damaged ones.
+
+To be run from the checkout: `PYTHONPATH=. .venv/bin/python tests/fuzz_side_files.py --runs 1000000 --seed 1`.
 
 Each input must be read, or refused by an error of rlscope's own, within time and memory; another one is kept and told.
 """
@@ -19,6 +21,7 @@ from pathlib import Path
 import numpy as np
 from adversary_runs import MANIFEST, TooLongError, limits, small_trace
 
+from benchmarks.trace_writer import ProcessWriter, TraceWriter
 from rlscope.analysis.breakdown import make_analysis
 from rlscope.analysis.contents import read_contents
 from rlscope.analysis.counters import counters_of
@@ -34,7 +37,6 @@ from rlscope.trace.counters_file import CounterWriter
 from rlscope.trace.manifest import UNRECORDED_NAME, read_unrecorded
 from rlscope.trace.reader import open_trace
 from rlscope.trace.utilization_file import UTILIZATION_NAME
-from rlscope.trace.writer import ProcessWriter, TraceWriter
 
 SECONDS, BYTES = 5.0, 1 << 29
 ODD = (

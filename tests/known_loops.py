@@ -5,12 +5,12 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.trace_writer import TraceWriter
 from rlscope.calibration.measure import LoopFound
 from rlscope.calibration.twins import MEASURED, SETTLING
 from rlscope.calibration.workload import SETTLING as SETTLING_BURSTS
 from rlscope.calibration.workload import SWAPS, Measured
 from rlscope.model import Category
-from rlscope.trace.writer import TraceWriter
 
 EVENTS = 1000  # of a burst
 #: Of a twin: events by name in a burst, and the ticks inside and outside of each.

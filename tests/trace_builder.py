@@ -25,13 +25,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.trace_writer import TraceWriter
 from rlscope._analysis import properties, sweep
 from rlscope.analysis.correction import Bounds, Correction, Cost
 from rlscope.analysis.sweep import own_correction
 from rlscope.model import NO_OPERATION, Category, DeviceWork, NameKind
 from rlscope.trace import format as fmt
 from rlscope.trace.reader import open_trace
-from rlscope.trace.writer import TraceWriter
 
 if TYPE_CHECKING:
     from rlscope._analysis import SweepDict

@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from rlscope.record.iteration_watch import IterationWatch
     from rlscope.record.libraries import Libraries
 
-END_STOPPED = 1
-END_LIMIT = 4
-
 #: Libraries whose versions go into the trace, if the program has imported them.
 VERSIONED = (
     "torch",
@@ -99,7 +96,7 @@ class Recorder:
         progress.listener = None
         self._end_watch()
         self._note_delay()
-        self._stop_writing(END_STOPPED)
+        self._stop_writing(_native.END_STOPPED)
         self._imports.remove()
         if self._libraries is not None:
             self._libraries.remove()
@@ -118,7 +115,7 @@ class Recorder:
         _native.record_progress(is_baseline, timesteps, total_timesteps)
         self._iterations_recorded += not is_baseline
         if self._is_limit_reached():
-            self._stop_writing(END_LIMIT)
+            self._stop_writing(_native.END_LIMIT)
             _native.disable_cuda()
 
     def _start_late(self, timesteps: int, total_timesteps: int) -> None:

@@ -1,12 +1,15 @@
 """The bytes of a process file, mirrored from `src/core/trace_format.h`; `docs/trace-format.md` explains them."""
 
 import struct
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields, replace
 from enum import IntEnum
 from typing import Any
 
+from rlscope.model import NO_OPERATION, STAGES, TRAINING_LOOP
+from rlscope.version import FORMAT_VERSION
+
 FILE_MAGIC = b"RLSCOPE\0"
-FORMAT_VERSION = 3
 #: Its headers end after `last_pair` and have no checksum.
 OLDEST_READABLE_VERSION = 2
 FILE_HEADER_BYTES = 4096
@@ -17,18 +20,9 @@ NO_STREAM = 0xFFFFFFFF
 HOST = 0xFFFFFFFF  # the device of the queue with what happens beside the devices
 MAX_VARINT_BYTES = 8
 MAX_VARINT_VALUE = (1 << 56) - 1
-PROGRESS_TAG = 1
-BLOCKED_TAG = 2
-TASK_TAG = 3
 PROCESS_FILE_SUFFIX = ".rlscope"
-
-FILE_HEADER = struct.Struct("<8s6I2Q2IiI4Q16s3Q3Q2Q")
-CHUNK_HEADER = struct.Struct("<I2H6I2Q2IQ")
-NAME_ENTRY = struct.Struct("<I2BH")
-QUEUE_ENTRY = struct.Struct("<4I")
-LAUNCH_ENTRY = struct.Struct("<3IB3x")
 #: A launch's stage is a place in this list.
-STAGES = ("(none)", "training_loop", "simulation", "inference", "backpropagation")
+LAUNCH_STAGES = (NO_OPERATION, TRAINING_LOOP, *STAGES)
 
 
 class ClockKind(IntEnum):
@@ -65,6 +59,14 @@ class RecordKind(IntEnum):
     OTHER = 3
 
 
+class OtherTag(IntEnum):
+    """The second number of a record that is neither a begin nor an end."""
+
+    PROGRESS = 1
+    BLOCKED = 2
+    TASK = 3
+
+
 class EntryType(IntEnum):
     """The kinds of entry in the catalog."""
 
@@ -74,38 +76,85 @@ class EntryType(IntEnum):
     LAUNCH = 4
 
 
+def stored(code: str, **options: Any) -> Any:
+    """Declares a field of a stored dataclass: one of which the layout, packing and unpacking follow from its fields.
+
+    Args:
+        code: how `struct` packs it. The code of a field that is a stored dataclass itself is that class.
+        options: what `dataclasses.field` takes.
+    """
+    return field(metadata={"code": code}, **options)
+
+
+def layout(stored_class: Any) -> struct.Struct:
+    """Returns the bytes of a stored dataclass: its fields, one after the other in the order in which they stand."""
+    return struct.Struct("<" + _codes(stored_class))
+
+
+def _codes(stored_class: Any) -> str:
+    codes = (part.metadata["code"] for part in fields(stored_class))
+    return "".join(code if isinstance(code, str) else _codes(code) for code in codes)
+
+
+def numbers_of(record: Any) -> Iterator[Any]:
+    """Yields the values of a stored dataclass as its layout packs them."""
+    for part in fields(record):
+        value = getattr(record, part.name)
+        if isinstance(part.metadata["code"], str):
+            yield value
+        else:
+            yield from numbers_of(value)
+
+
+def pack(record: Any) -> bytes:
+    """Returns a stored dataclass as it is in the file."""
+    return layout(type(record)).pack(*numbers_of(record))
+
+
+def from_numbers(stored_class: Any, numbers: Iterator[Any]) -> Any:
+    """Makes a stored dataclass from the values that its layout unpacks."""
+    values = {}
+    for part in fields(stored_class):
+        code = part.metadata["code"]
+        values[part.name] = next(numbers) if isinstance(code, str) else from_numbers(code, numbers)
+    return stored_class(**values)
+
+
 @dataclass(frozen=True)
 class ClockPair:
     """The three clocks, read together."""
 
-    ticks: int
-    monotonic_ns: int
-    realtime_ns: int
+    ticks: int = stored("Q")
+    monotonic_ns: int = stored("Q")
+    realtime_ns: int = stored("Q")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class FileHeader:
-    """The first 176 bytes of a process file, but for the checksum."""
+    """The first bytes of a process file. `docs/trace-format.md` says what the fields mean."""
 
-    clock: int
-    tick_shift: int
-    pid: int
-    parent_pid: int
-    start_ticks: int
-    stop_ticks: int
-    end_reason: int
-    stop_errno: int
-    exit_status: int
-    dropped_records: int
-    misnested_operations: int
-    dropped_device_records: int
-    unresolved_launches: int
-    boot_id: bytes
-    first_pair: ClockPair
-    last_pair: ClockPair
-    file_bytes: int = 0
-    chunks: int = 0  # that are closed
-    format_version: int = FORMAT_VERSION
+    magic: bytes = stored("8s", default=FILE_MAGIC)
+    format_version: int = stored("I", default=FORMAT_VERSION)
+    header_bytes: int = stored("I", default=FILE_HEADER_BYTES)
+    clock: int = stored("I")
+    tick_shift: int = stored("I")
+    pid: int = stored("I")
+    parent_pid: int = stored("I")
+    start_ticks: int = stored("Q")
+    stop_ticks: int = stored("Q", default=0)
+    end_reason: int = stored("I", default=EndReason.NONE)
+    stop_errno: int = stored("I", default=0)
+    exit_status: int = stored("i", default=0)
+    header_crc32c: int = stored("I", default=0, compare=False)  # `pack` finds it
+    dropped_records: int = stored("Q", default=0)
+    misnested_operations: int = stored("Q", default=0)
+    dropped_device_records: int = stored("Q", default=0)
+    unresolved_launches: int = stored("Q", default=0)
+    boot_id: bytes = stored("16s")
+    first_pair: ClockPair = field(metadata={"code": ClockPair})
+    last_pair: ClockPair = field(metadata={"code": ClockPair})
+    file_bytes: int = stored("Q", default=0)
+    chunks: int = stored("Q", default=0)
 
     @property
     def has_extent(self) -> bool:
@@ -113,37 +162,84 @@ class FileHeader:
         return self.stop_ticks != 0 and self.format_version > OLDEST_READABLE_VERSION
 
     def pack(self) -> bytes:
-        """The header as it is in the file, without the zeroes that fill its page."""
-        return self._packed(crc32c(self._packed(0)) if self.has_extent else 0)
-
-    def _packed(self, checksum: int) -> bytes:
-        first, last = self.first_pair, self.last_pair
-        return FILE_HEADER.pack(
-            FILE_MAGIC, self.format_version, FILE_HEADER_BYTES, self.clock, self.tick_shift, self.pid, self.parent_pid,
-            self.start_ticks, self.stop_ticks, self.end_reason, self.stop_errno, self.exit_status, checksum,
-            self.dropped_records, self.misnested_operations, self.dropped_device_records, self.unresolved_launches,
-            self.boot_id,
-            first.ticks, first.monotonic_ns, first.realtime_ns, last.ticks, last.monotonic_ns, last.realtime_ns,
-            self.file_bytes, self.chunks,
-        )  # fmt: skip
+        """Returns the header as it is in the file, without the zeroes that fill its page."""
+        unsummed = pack(replace(self, header_crc32c=0))
+        return pack(replace(self, header_crc32c=crc32c(unsummed))) if self.has_extent else unsummed
 
     @classmethod
     def unpack(cls, data: bytes) -> "FileHeader":
-        """The header from its bytes. The magic and the version are the caller's to check (`read_version`)."""
-        fields: tuple[Any, ...] = FILE_HEADER.unpack_from(data)
-        pairs = ClockPair(*fields[18:21]), ClockPair(*fields[21:24])
-        return cls(*(*fields[3:12], *fields[13:18], *pairs, *fields[24:26], fields[1]))
+        """Reads the header from its bytes. The magic and the version are the caller's to check (`read_version`)."""
+        header: FileHeader = from_numbers(cls, iter(FILE_HEADER.unpack_from(data)))
+        return header
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChunkHeader:
+    """The first bytes of a chunk."""
+
+    magic: int = stored("I", default=CHUNK_MAGIC)
+    kind: int = stored("H")
+    flags: int = stored("H")
+    chunk_bytes: int = stored("I")
+    payload_offset: int = stored("I")
+    payload_bytes: int = stored("I")
+    payload_crc32c: int = stored("I")
+    stream: int = stored("I")
+    sequence: int = stored("I")
+    base_ticks: int = stored("Q")
+    switch_ticks: int = stored("Q")
+    depth: int = stored("I")
+    reserved: int = stored("I", default=0)
+    thread_id: int = stored("Q")
+
+
+@dataclass(frozen=True)
+class NameEntry:
+    """A name in the catalog; its text follows."""
+
+    id: int = stored("I")
+    kind: int = stored("B")
+    category: int = stored("B")
+    name_bytes: int = stored("H")
+
+
+@dataclass(frozen=True)
+class QueueEntry:
+    """A queue in the catalog."""
+
+    stream: int = stored("I")
+    device: int = stored("I")
+    context: int = stored("I")
+    cuda_stream: int = stored("I")
+
+
+@dataclass(frozen=True)
+class LaunchEntry:
+    """A place in the catalog that device work is launched from."""
+
+    id: int = stored("I")
+    stream: int = stored("I")
+    operation: int = stored("I")
+    stage: int = stored("B")
+    reserved: bytes = stored("3s", default=bytes(3))
+
+
+FILE_HEADER = layout(FileHeader)
+CHUNK_HEADER = layout(ChunkHeader)
+NAME_ENTRY = layout(NameEntry)
+QUEUE_ENTRY = layout(QueueEntry)
+LAUNCH_ENTRY = layout(LaunchEntry)
 
 
 def read_version(data: bytes) -> int | None:
-    """The format version that `data`, the start of a file, says; None if this is not a process file."""
+    """Returns the format version that `data`, the start of a file, says; None if this is not a process file."""
     if len(data) < FILE_HEADER.size or not data.startswith(FILE_MAGIC):
         return None
-    return int(FILE_HEADER.unpack_from(data)[1])
+    return FileHeader.unpack(data).format_version
 
 
 def encode_varint(value: int) -> bytes:
-    """A prefix varint: n bytes are n-1 one bits, a zero bit, 7n bits of value, as a little-endian word."""
+    """Codes a prefix varint: n bytes are n-1 one bits, a zero bit, 7n bits of value, as a little-endian word."""
     if not 1 <= value <= MAX_VARINT_VALUE:
         raise ValueError(f"a varint holds 1 to {MAX_VARINT_VALUE}, not {value}")
     size = (value.bit_length() + 6) // 7
@@ -151,7 +247,7 @@ def encode_varint(value: int) -> bytes:
 
 
 def decode_varint(data: bytes, offset: int) -> tuple[int, int]:
-    """The number at `offset` and the offset behind it."""
+    """Returns the number at `offset` and the offset behind it."""
     size = (~data[offset] & data[offset] + 1).bit_length()
     word = int.from_bytes(data[offset : offset + size], "little")
     return word >> size, offset + size
@@ -171,7 +267,7 @@ _CRC32C_TABLE = _crc32c_table()
 
 
 def crc32c(data: bytes | bytearray) -> int:
-    """The CRC-32C (Castagnoli) of `data`."""
+    """Returns the CRC-32C (Castagnoli) of `data`."""
     crc = 0xFFFFFFFF
     for byte in data:
         crc = crc >> 8 ^ _CRC32C_TABLE[(crc ^ byte) & 0xFF]

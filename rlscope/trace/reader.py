@@ -13,7 +13,6 @@ from rlscope.trace.format import (
     FILE_HEADER,
     FILE_HEADER_BYTES,
     FILE_MAGIC,
-    FORMAT_VERSION,
     OLDEST_READABLE_VERSION,
     PROCESS_FILE_SUFFIX,
     ClockKind,
@@ -22,6 +21,7 @@ from rlscope.trace.format import (
     read_version,
 )
 from rlscope.trace.manifest import read_manifest, read_unrecorded
+from rlscope.version import FORMAT_VERSION
 
 #: More than file systems hold; the file is read in parts.
 MOST_PROCESS_FILE_BYTES = 1 << 62

@@ -5,10 +5,11 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <tuple>
 #include <vector>
 
-#include "sweep_tables.h"
+#include "breakdown_cells.h"
+#include "event_costs.h"
+#include "trace_file.h"
 
 namespace rlscope {
 
@@ -16,16 +17,6 @@ namespace rlscope {
 struct Debt {
   OverheadParts owed{};
   uint64_t run_down_until = 0;
-};
-
-// Where time counts: a cell of a row of the breakdown.
-struct BreakdownPlace {
-  uint32_t phase;
-  Scope scope;
-  uint8_t cell;  // of Row::ticks
-
-  auto key() const { return std::tie(phase, scope, cell); }
-  bool operator<(const BreakdownPlace& other) const { return key() < other.key(); }
 };
 
 class Correction {

@@ -1,3 +1,4 @@
+// Asks the C++ runtime for the name, and refuses texts that would be out of all proportion.
 #include "demangle.h"
 
 #include <cstddef>

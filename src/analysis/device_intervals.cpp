@@ -1,3 +1,4 @@
+// Clips what the merged chunks of a process hold to its life.
 #include "device_intervals.h"
 
 #include <algorithm>

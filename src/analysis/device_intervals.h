@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "trace_reader.h"
+#include "trace_file.h"
 
 namespace rlscope {
 

@@ -1,3 +1,4 @@
+// Merges several processes' device work by one clock and adds up when any of it runs.
 #include "device_union.h"
 
 #include <algorithm>

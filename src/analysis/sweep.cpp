@@ -3,35 +3,18 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
 #include <tuple>
 
-#include "correction.h"
-#include "sweep_tables.h"
-#include "sweep_thread.h"
+#include "process_sweep.h"
 
 namespace rlscope {
 namespace {
-
-// Who owns an instant: the lower the sooner. By whether the thread is outside any operation, and by its category.
-constexpr uint64_t kOwnerRank[2][kCategories] = {{0, 1, 3, 2, 9, 8}, {4, 5, 7, 6, 11, 10}};
-constexpr auto kPython = static_cast<uint8_t>(Category::kPython);
-constexpr auto kSimulator = static_cast<uint8_t>(Category::kSimulator);
-constexpr auto kBackend = static_cast<uint8_t>(Category::kBackend);
-constexpr auto kCuda = static_cast<uint8_t>(Category::kCuda);
-constexpr auto kCudaWait = static_cast<uint8_t>(Category::kCudaWait);
-constexpr auto kWait = static_cast<uint8_t>(Category::kWait);
 
 // All threads' windows together; each gets a share of it within these bounds.
 constexpr size_t kWindowBudget = 32 << 20;
 constexpr size_t kLargestWindow = 256 << 10;
 constexpr size_t kSmallestWindow = 8 << 10;
-
-// A boundary's category and, above it, the wait's number.
-constexpr unsigned kWaitShift = 8;
-constexpr uint64_t kFirstWait = 1 << kWaitShift;
-
-constexpr size_t kFewThreads = 8;
-constexpr uint64_t kNever = DeviceTimeline::kNever;
 
 // The view by thread has a row per thread, phase and operation, and there is one per phase and wait: a small file can have
 // them without end.
@@ -56,129 +39,7 @@ inline size_t smallest(const std::vector<uint64_t>& values, uint64_t& second) {
   return place;
 }
 
-class Sweep {
- public:
-  Sweep(TraceFile& file, const SweepOptions& options);
-  SweepResult run();
-
- private:
-  void merge();
-  void activate(const StreamIndex& stream);
-  void run_thread(Thread& thread, uint64_t limit);
-  bool read_next(Thread& thread) { return thread.reader->next_quickly() || read_next_slowly(thread); }
-  bool read_next_slowly(Thread& thread);
-  void learn_names();
-  bool learn_name(uint64_t id);
-  bool accepts_chunk(Thread& thread);
-  void insert(size_t slot, uint32_t stream);
-  void finish(size_t slot);
-  void renumber();
-  void skip_chunk(size_t slot);
-  void step_devices();
-
-  void apply(Thread& thread, StreamReader& reader);
-  void open(Thread& thread, uint32_t id, bool is_recorded);
-  void open_boundary(Thread& thread, const SweepTables::NameState& name, bool is_recorded);
-  void close(Thread& thread);
-  static size_t frames_in_common(const Thread& thread);
-  void match_open_frames(Thread& thread);
-  void note_progress(const Progress& record);
-  void note_task(StreamReader& reader);
-  uint64_t waiting_ticks(const Thread& thread, const BlockedGap& gap) const;
-  void begin_gap(Thread& thread);
-  void end_gap(Thread& thread);
-  uint32_t innermost_boundary(const Thread& thread);
-
-  void advance(uint64_t ticks) {
-    if (ticks > end_) ticks = end_;
-    if (ticks > now_) {
-      *cell_ += ticks - now_;
-      now_ = ticks;
-    }
-  }
-  // To a record of the thread. `closes`: the record ends the innermost frame; else it begins `id`, or is another with 0.
-  void advance(Thread& thread, uint64_t ticks, bool closes, uint32_t id) {
-    if (__builtin_expect(is_observed_, 0)) return advance_observed(thread, ticks, closes, id);
-    advance(ticks);
-  }
-  void advance_observed(Thread& thread, uint64_t ticks, bool closes, uint32_t id);
-  void advance_slowly(uint64_t ticks);
-  void give(Thread& thread, uint8_t category, uint64_t ticks);
-
-  Scope scope_of(const Thread& thread) const { return thread.scope ? thread.scope : main_->scope; }
-  uint64_t key_of(const Thread& thread, uint8_t category) const {
-    return kOwnerRank[scope_of(thread) == 0][category] << 32 | thread.slot;
-  }
-  uint64_t owner_key(const Thread& thread) const;
-  void sort_sharing();
-  BreakdownPlace place_of(const Thread& thread, uint8_t category) const;
-  void set_cell() {
-    uint64_t boundary = owner_->boundary;
-    if (__builtin_expect((boundary | cell_is_rare_) >= kFirstWait, 0)) return set_rare_cell();
-    cell_ = &tables_.row(phase_, scope_of(*owner_)).ticks[static_cast<uint8_t>(boundary)];
-  }
-  bool is_launchs() const { return device_works_ && options_.gpu_attribution == GpuAttribution::kLaunch; }
-  void set_rare_cell();
-  WaitSum& wait_sum(uint32_t number);
-  void wait_changed();
-  void thread_changed(Thread& thread);
-  void mark_loop(LoopMark mark);
-  void note_busy(Thread& thread);
-  void set_scope(Thread& thread, Scope scope);
-  void phases_changed();
-  // Ticks in the phase `evaluation` so far.
-  uint64_t evaluated() const { return evaluated_ + (tables_.evaluates() ? now_ - evaluated_until_ : 0); }
-  void choose_owner();
-  void charge(Thread& thread);
-  void charge_all();
-
-  SweepResult result();
-
-  TraceFile& file_;
-  SweepOptions options_;
-  std::optional<Correction> correction_;
-  bool is_always_observed_;  // something is to be done at each record besides adding up
-  bool is_observed_;         // the same, or the time is shared
-  size_t window_bytes_;
-  size_t most_rows_;  // of threads, and of waits
-  uint64_t latest_;  // a record after it can only be damage
-  bool catalog_is_final_ = false;
-  SweepTables tables_;
-
-  std::vector<const StreamIndex*> pending_;       // not yet begun, the latest first
-  std::vector<std::unique_ptr<Thread>> threads_;  // by stream number, so that a tie goes to the lower one
-  std::vector<uint64_t> next_ticks_;              // of threads_; kNever: no more records
-  std::vector<uint64_t> owner_keys_;              // of threads_; the smallest is the owner's; kNever: takes no part
-  Thread* main_;
-  Thread* owner_;                 // of what the threads below leave
-  std::vector<Thread*> sharing_;  // those that run for a part of a gap, in the order in which they own
-  bool has_native_threads_ = false;  // a thread that runs no Python has called CUDA, or back into Python
-  std::map<uint64_t, uint32_t> open_phases_;  // in the order in which they began
-  uint64_t phases_opened_ = 0;
-  uint32_t phase_ = 0;
-  uint64_t evaluated_ = 0, evaluated_until_ = 0;  // in the phase `evaluation`, up to the last change of phase
-  uint64_t evaluated_at_first_ = 0;               // report of progress
-  bool device_works_ = false;
-  uint64_t now_;
-  uint64_t end_;
-  uint64_t last_ticks_;
-  uint64_t* cell_;
-  WaitSum* wait_sum_ = nullptr;  // to which the time since wait_since_ belongs, while the process waits
-  uint64_t wait_since_ = 0;
-  bool waits_in_operation_ = false;  // since then
-  size_t busy_ = 0;  // threads, while there are several
-  uint64_t beside_ticks_ = 0;
-  uint64_t beside_since_ = 0;  // while more than one is busy
-  uint64_t threads_in_operations_ = 0;
-  uint64_t cell_is_rare_ = 0;  // kFirstWait while a device works or a wait is to be added up, so that one look finds all
-  std::map<uint32_t, StreamSummary> streams_;
-  std::optional<ProgressSummary> progress_;
-  TaskTable tasks_;
-
-  std::optional<DeviceTimeline> devices_;
-  uint64_t device_ticks_ = kNever;  // when something starts or ends on a device
-  Scope launch_scope_ = 0;          // of the earliest started work, while a device works
-};
+}  // namespace
 
 Sweep::Sweep(TraceFile& file, const SweepOptions& options)
     : file_(file),
@@ -520,86 +381,7 @@ void Sweep::note_task(StreamReader& reader) {
   }
 }
 
-// ---- gaps in which a thread was blocked
-
-// A backend or a simulator may compute in other threads while the one that called it is blocked. What threads did that have
-// no stream is known; what those did between their records that have one and run no Python is not.
-uint64_t Sweep::waiting_ticks(const Thread& thread, const BlockedGap& gap) const {
-  uint8_t category = thread.category();
-  if (category == kPython) return gap.blocked_ticks;
-  bool may_be_helped = category == kSimulator || category == kBackend;
-  return may_be_helped && !has_native_threads_ ? gap.blocked_ticks - gap.helped_ticks : 0;
-}
-
-// The name of the boundary; 0: the thread is in none.
-uint32_t Sweep::innermost_boundary(const Thread& thread) {
-  for (size_t i = thread.frames.depth(); i > 0; i--) {
-    uint32_t id = thread.frames[i - 1].id;
-    if (tables_.name(id).kind == NameKind::kBoundary) return id;
-  }
-  return 0;
-}
-
-// To all but those that ask how much of it the thread ran, the gap is a wait.
-void Sweep::begin_gap(Thread& thread) {
-  const BlockedGap& gap = thread.reader->blocked_gap();
-  uint64_t waiting = waiting_ticks(thread, gap);
-  if (waiting == 0 || !thread.takes_part()) return;
-  thread.gap = {gap.start_ticks, gap.ticks, waiting, thread.boundary};
-  uint32_t number = tables_.wait_number(innermost_boundary(thread));
-  wait_sum(number).count++;
-  thread.boundary = kWait | uint64_t{number} << kWaitShift;
-  if (thread.gap->runs()) {
-    sharing_.push_back(&thread);
-    sort_sharing();
-    is_observed_ = true;
-  }
-  thread_changed(thread);
-}
-
-void Sweep::end_gap(Thread& thread) {
-  thread.boundary = thread.gap->boundary;
-  thread.gap.reset();
-  sharing_.erase(std::remove(sharing_.begin(), sharing_.end(), &thread), sharing_.end());
-  is_observed_ = is_always_observed_ || !sharing_.empty();
-  thread_changed(thread);
-}
-
-void Sweep::sort_sharing() {
-  std::sort(sharing_.begin(), sharing_.end(), [this](const Thread* a, const Thread* b) {
-    return key_of(*a, a->gap->category()) < key_of(*b, b->gap->category());
-  });
-}
-
 // ---- who owns the instant
-
-inline uint64_t Sweep::owner_key(const Thread& thread) const {
-  uint64_t key = key_of(thread, thread.category());
-  return thread.takes_part() ? key : kNever;
-}
-
-// While there is only one thread its key is not needed, so not kept.
-[[gnu::always_inline]] inline void Sweep::thread_changed(Thread& thread) {
-  if (owner_keys_.size() > 1) {
-    uint64_t before = owner_keys_[thread.slot];
-    uint64_t key = owner_key(thread);
-    owner_keys_[thread.slot] = key;
-    note_busy(thread);
-    // Among few, looking at all is cheaper than branches that depend on how the threads interleave.
-    if (owner_keys_.size() <= kFewThreads || (&thread == owner_ && key > before)) {
-      choose_owner();
-    } else if (key < owner_keys_[owner_->slot]) {
-      owner_ = &thread;
-    }
-  }
-  set_cell();
-}
-
-// Where a device works and the process waits, the time can be that of the operation which launched the work.
-BreakdownPlace Sweep::place_of(const Thread& thread, uint8_t category) const {
-  Scope scope = is_launchs() && is_blocked(category) ? launch_scope_ : scope_of(thread);
-  return {phase_, scope, static_cast<uint8_t>(category + (device_works_ ? kDeviceWorks : 0))};
-}
 
 void Sweep::set_rare_cell() {
   wait_changed();
@@ -628,30 +410,10 @@ void Sweep::wait_changed() {
   waits_in_operation_ = scope_of(*owner_) != 0;
 }
 
-inline void Sweep::choose_owner() {
-  uint64_t best = owner_keys_[0];
-  for (size_t slot = 1; slot < owner_keys_.size(); slot++) best = std::min(best, owner_keys_[slot]);
-  owner_ = threads_[static_cast<uint32_t>(best)].get();
-}
-
 // All time up to now is to be added up before.
 void Sweep::mark_loop(LoopMark mark) {
   if (wait_sum_) wait_changed();
   tables_.mark_loop(mark);
-}
-
-// To be called whenever a thread may have become busy or ceased to be.
-inline void Sweep::note_busy(Thread& thread) {
-  bool is_busy = thread.scope != 0 && !tables_.is_for_thread(thread.boundary >> kWaitShift);
-  if (is_busy == thread.is_busy) return;
-  if (busy_ > 1) beside_ticks_ += now_ - beside_since_;
-  beside_since_ = now_;
-  thread.is_busy = is_busy;
-  if (is_busy) {
-    busy_++;
-  } else {
-    busy_--;
-  }
 }
 
 void Sweep::set_scope(Thread& thread, Scope scope) {
@@ -689,63 +451,6 @@ void Sweep::phases_changed() {
   set_cell();
 }
 
-// Adds the time since a thread's last change to the thread's own view. To be called before each change.
-void Sweep::charge(Thread& thread) {
-  if (thread.takes_part() && now_ > thread.charged_until) {
-    Row& row = tables_.thread_row(thread.stream, phase_, scope_of(thread));
-    size_t first = device_works_ ? kDeviceWorks : 0;
-    uint64_t ran = thread.gap ? thread.gap->ran_between(thread.charged_until, now_) : 0;
-    row.ticks[first + thread.category()] += now_ - thread.charged_until - ran;
-    if (thread.gap) row.ticks[first + thread.gap->category()] += ran;
-    if (tables_.thread_rows() > most_rows_) {
-      file_.refuse("by thread it has more than " + std::to_string(most_rows_) +
-                   " rows, which cannot be for a file of its size; analyze it without --by thread");
-    }
-  }
-  thread.charged_until = now_;
-}
-
-void Sweep::advance_observed(Thread& thread, uint64_t ticks, bool closes, uint32_t id) {
-  advance_slowly(ticks);
-  if (options_.by_thread) charge(thread);
-  if (!correction_ || now_ != ticks) return;  // the record lies outside the process's time
-  if (closes) {
-    correction_->charge_end(thread.debt, thread.frames[thread.frames.depth() - 1].id, now_);
-  } else if (id != 0) {
-    correction_->charge_begin(thread.debt, id, now_);
-  }
-}
-
-// Of threads that run for a part of the time, each takes that part, in the order in which they own, while there is time
-// left; the rest is the owner's.
-void Sweep::advance_slowly(uint64_t ticks) {
-  uint64_t until = std::min(ticks, end_);
-  if (until <= now_) return;
-  uint64_t left = until - now_;
-  for (Thread* thread : sharing_) {
-    if (left == 0 || key_of(*thread, thread->gap->category()) > owner_key(*owner_)) break;
-    uint64_t taken = std::min(left, thread->gap->ran_between(now_, until));
-    give(*thread, thread->gap->category(), taken);
-    left -= taken;
-  }
-  give(*owner_, owner_->category(), left);
-  wait_since_ += until - now_ - left;
-  now_ = until;
-}
-
-void Sweep::give(Thread& thread, uint8_t category, uint64_t ticks) {
-  if (ticks == 0) return;
-  BreakdownPlace place = place_of(thread, category);
-  tables_.row(place.phase, place.scope).ticks[place.cell] += ticks;
-  // What a thread waits for would not have come earlier without its overhead.
-  if (!correction_ || category == kWait) return;
-  correction_->run_down(thread.debt, now_, now_ + ticks, place, is_launchs() ? launch_scope_ : scope_of(thread));
-}
-
-void Sweep::charge_all() {
-  for (const auto& thread : threads_) charge(*thread);
-}
-
 SweepResult Sweep::result() {
   SweepResult result;
   result.start_ticks = file_.header().start_ticks;
@@ -769,8 +474,6 @@ SweepResult Sweep::result() {
   }
   return result;
 }
-
-}  // namespace
 
 SweepResult sweep(TraceFile& file, const SweepOptions& options) { return Sweep(file, options).run(); }
 

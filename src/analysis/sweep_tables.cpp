@@ -9,9 +9,6 @@
 namespace rlscope {
 namespace {
 
-constexpr const char* kCategoryLabels[kCategories] = {"python", "simulator", "backend", "cuda", "wait", "cuda"};
-constexpr const char* kResourceLabels[] = {"cpu", "cpu+gpu", "gpu", "idle"};
-constexpr const char* kPartLabels[] = {"before", "in", "after"};
 constexpr uint8_t kStagePlaces[kStages] = {0, 4, 3, 2, 1};  // in alphabetical order
 constexpr uint8_t kStageAtPlace[kStages] = {0, 4, 3, 2, 1};
 
@@ -45,12 +42,6 @@ Resource resource_of(uint8_t category, bool device_works) {
 }
 
 }  // namespace
-
-const char* category_label(Category category) { return kCategoryLabels[static_cast<size_t>(category)]; }
-
-const char* resource_label(Resource resource) { return kResourceLabels[static_cast<size_t>(resource)]; }
-
-const char* part_label(LoopPart part) { return kPartLabels[static_cast<size_t>(part)]; }
 
 uint32_t SweepTables::number_of(NameKind kind, const std::string& name) {
   std::vector<std::string>& labels = kind == NameKind::kPhase ? labels_->phases : labels_->operations;
@@ -266,11 +257,13 @@ std::vector<TransitionRow> SweepTables::transitions(bool of_evaluation) const {
 
 void SweepTables::write_counts(const std::vector<Name>& names, SweepResult& result) const {
   for (const char* kind : {"operation", "phase", "kernel", "copy", "memset"}) result.events[kind] = 0;
-  for (const char* label : kCategoryLabels) result.events[label] = 0;
+  for (size_t category = 0; category < kCategories; category++) {
+    result.events[category_label(static_cast<Category>(category))] = 0;
+  }
   for (size_t id = 0; id < names_.size(); id++) {
     const NameState& state = names_[id];
     if (state.kind == NameKind::kBoundary) {
-      result.events[kCategoryLabels[state.category]] += state.count;
+      result.events[category_label(static_cast<Category>(state.category))] += state.count;
       if (state.count) result.crossings[function_of(names[id])] += state.count;
       bool waits = state.category == static_cast<uint8_t>(Category::kCudaWait);
       bool is_cuda = waits || state.category == static_cast<uint8_t>(Category::kCuda);

@@ -10,27 +10,13 @@
 #include <utility>
 #include <vector>
 
+#include "breakdown_cells.h"
 #include "device_timeline.h"
 #include "stages.h"
-#include "sweep.h"
+#include "sweep_result.h"
+#include "trace_file.h"
 
 namespace rlscope {
-
-constexpr size_t kCategories = 6;
-
-// A leaf operation together with the stage it belongs to, as one number. 0: in no operation.
-using Scope = uint32_t;
-
-// Ticks by category: first those in which no device worked, then those in which one did.
-constexpr size_t kDeviceWorks = kCategories;
-struct Row {
-  uint64_t ticks[2 * kCategories] = {};
-};
-
-// Categories in which the CPU only waits.
-constexpr bool is_blocked(uint8_t category) {
-  return category == static_cast<uint8_t>(Category::kWait) || category == static_cast<uint8_t>(Category::kCudaWait);
-}
 
 // What the process did in one boundary that waits.
 struct WaitSum {

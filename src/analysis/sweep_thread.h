@@ -5,7 +5,9 @@
 #include <optional>
 #include <vector>
 
+#include "breakdown_cells.h"
 #include "correction.h"
+#include "sweep_tables.h"
 #include "trace_reader.h"
 
 namespace rlscope {

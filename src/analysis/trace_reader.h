@@ -1,120 +1,13 @@
-// Reads one process's trace file: its header and catalog, and the records of each stream in order.
+// Reads the records of one process's trace file, each stream's in order.
 #pragma once
 #include <cstdint>
-#include <map>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "trace_format.h"
+#include "trace_file.h"
 #include "varint.h"
 
 namespace rlscope {
-
-// The file is not what it should be. The message names the file, the byte, what was expected and what was found.
-struct TraceDamage : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-struct Name {
-  NameKind kind{};  // 0: no name has this id
-  Category category{};
-  std::string text;
-};
-
-struct ChunkPlace {
-  uint64_t offset;
-  uint64_t end;  // the chunk's, or where the next one starts if this one claims more than the file has
-  uint32_t sequence;
-};
-
-// A chunk of device work. Chunks of one queue may overlap in time, so each is read by itself.
-struct DeviceChunk {
-  ChunkPlace place;
-  uint32_t stream;
-  uint64_t base_ticks;  // no record of the chunk starts earlier
-};
-
-struct StreamIndex {
-  uint32_t stream;
-  uint64_t thread_id;
-  uint64_t first_ticks;  // base_ticks of the first chunk
-  std::vector<ChunkPlace> chunks;  // by sequence
-};
-
-// The whole file but for its records. Reads with pread and never maps: a file that another process cuts short while it
-// is being read is an error here, not a SIGBUS.
-class TraceFile {
- public:
-  // With `recovers`, damage is noted in damage() and stepped over; without, it is thrown.
-  TraceFile(std::string path, bool recovers);
-  ~TraceFile();
-  TraceFile(const TraceFile&) = delete;
-  TraceFile& operator=(const TraceFile&) = delete;
-
-  const FileHeader& header() const { return header_; }
-  bool is_finished() const { return is_finished_; }  // recording ended in an orderly way
-  uint64_t bytes() const { return bytes_; }
-  const std::map<uint32_t, StreamIndex>& streams() const { return streams_; }  // by number
-  const std::vector<DeviceChunk>& device_chunks() const { return device_chunks_; }  // by time, then stream and sequence
-  const std::vector<Name>& names() const { return names_; }                    // by id
-  const std::vector<LaunchEntry>& launches() const { return launches_; }       // by id; one with id 0 is not known
-  const QueueEntry* queue(uint32_t stream) const;                              // null: not in the catalog
-  const std::vector<std::string>& properties() const { return properties_; }
-  const std::vector<std::string>& damage() const { return damage_; }
-  uint64_t damage_count() const { return damage_count_; }
-  uint64_t switch_ticks() const { return switch_ticks_; }
-  // A time after this one can only be damage.
-  uint64_t latest_ticks() const { return header_.start_ticks + kLongestRun; }
-
-  // A process that still records adds names: reads the catalog again.
-  void reload_catalog();
-
-  void report_damage(uint64_t offset, const std::string& what);
-  // For what no recovering helps against.
-  [[noreturn]] void refuse(const std::string& what) const;
-  // As many of `size` bytes as the file has.
-  size_t read(uint64_t offset, void* buffer, size_t size) const;
-  // An empty text, or what is wrong with a chunk header. A chunk that reaches past the end of the file is not wrong here.
-  std::string check_chunk(const ChunkHeader& chunk) const;
-
- private:
-  void read_header();
-  void check_finished_header();
-  void check_extent();
-  template <typename OnChunk>
-  void walk_chunks(OnChunk on_chunk);
-  void index_chunk(const ChunkPlace& place, const ChunkHeader& chunk);
-  void order_chunks();
-  void read_catalog();
-  void read_catalog_chunk(const ChunkPlace& place);
-  void read_name(uint64_t offset, const uint8_t* entry, size_t size);
-  void read_properties(uint64_t offset, const uint8_t* entry, size_t size);
-  void read_queue(uint64_t offset, const uint8_t* entry, size_t size);
-  void read_launch(uint64_t offset, const uint8_t* entry, size_t size);
-  bool is_operation(uint32_t id) const { return id < names_.size() && names_[id].kind == NameKind::kOperation; }
-
-  static constexpr uint64_t kLongestRun = 1ull << 56;  // ticks
-
-  std::string path_;
-  bool recovers_;
-  int fd_ = -1;
-  uint64_t bytes_ = 0;
-  uint64_t reported_bytes_ = 0;  // damage before here has been reported
-  FileHeader header_{};
-  bool is_finished_ = false;
-  uint64_t closed_chunks_ = 0;
-  std::map<uint32_t, StreamIndex> streams_;
-  std::vector<DeviceChunk> device_chunks_;
-  std::vector<ChunkPlace> catalog_;
-  std::vector<Name> names_;
-  std::map<uint32_t, QueueEntry> queues_;  // by stream
-  std::vector<LaunchEntry> launches_;
-  std::vector<std::string> properties_;
-  std::vector<std::string> damage_;
-  uint64_t damage_count_ = 0;
-  uint64_t switch_ticks_ = 0;
-};
 
 enum class RecordType : uint32_t {
   kBegin = 1,

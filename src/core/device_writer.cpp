@@ -5,7 +5,6 @@
 #include <atomic>
 
 #include "coded_record.h"
-#include "session.h"
 
 namespace rlscope {
 namespace {
@@ -21,7 +20,7 @@ bool DeviceWriter::next_chunk(uint64_t start_ticks) {
   chunk_bytes_ = sequence_ == 0 ? kFirstChunkBytes : std::min(chunk_bytes_ * kChunkGrowth, kLargestChunkBytes);
   if (int error = file_->take_chunk(chunk_bytes_, chunk_)) {
     has_failed_ = true;
-    Session::fail(error);
+    file_->fail(error);
     return false;
   }
   ChunkHeader* header = chunk_.header;
@@ -38,7 +37,7 @@ bool DeviceWriter::next_chunk(uint64_t start_ticks) {
 bool DeviceWriter::write(const DeviceRecord& record) {
   bool has_room = cursor_ && cursor_ + CodedRecord::kRoom <= limit_ && record.start_ticks >= last_start_;
   if (has_failed_ || (!has_room && !next_chunk(record.start_ticks))) {
-    Session::count_dropped_device_records(1);
+    file_->losses().count_dropped_device_records(1);
     return false;
   }
   CodedRecord coded;

@@ -98,8 +98,9 @@ void commit_magic(ChunkHeader* header) {
 
 }  // namespace
 
-ProcessFile* ProcessFile::create(const std::string& directory, int& error) {
+ProcessFile* ProcessFile::create(const std::string& directory, OnFailure on_failure, int& error) {
   auto* file = new ProcessFile;  // leaked on purpose: threads may still use it while the process ends
+  file->on_failure_ = on_failure;
   for (int n = 0; n < kMaxFilesPerPid && file->fd_ < 0; n++) {
     file->path_ = directory + "/" + std::to_string(getpid()) + "-" + std::to_string(n) + ".rlscope";
     file->fd_ = open_out_of_the_way(file->path_, O_RDWR | O_CREAT | O_EXCL);
@@ -138,8 +139,15 @@ ProcessFile* ProcessFile::create(const std::string& directory, int& error) {
   header.start_ticks = header.first_pair.ticks;
   file->header_ = static_cast<FileHeader*>(page);
   *file->header_ = header;
+  file->losses_.count_in(file->header_);
   error = 0;
   return file;
+}
+
+void ProcessFile::mark_failed(int error) {
+  has_failed_ = true;
+  header_->stop_errno = static_cast<uint32_t>(error);
+  header_->end_reason = EndReason::kFailed;
 }
 
 bool ProcessFile::is_ours(int fd) const {
@@ -278,6 +286,8 @@ int ProcessFile::write_launch(const LaunchEntry& launch) {
 }
 
 void ProcessFile::finish(EndReason reason, int32_t exit_status) {
+  losses_.count_in(nullptr);
+  if (has_failed_) reason = EndReason::kFailed;
   if (catalog_.header) close_chunk(catalog_, catalog_used_, true);
   cut_unused_end();
   if (reason != EndReason::kFailed) header_->exit_status = exit_status;
@@ -304,6 +314,7 @@ void ProcessFile::cut_unused_end() {
 }
 
 void ProcessFile::abandon() {
+  losses_.count_in(nullptr);
   close_descriptor();
   munmap(header_, kFileHeaderBytes);
   header_ = nullptr;

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "losses.h"
 #include "trace_format.h"
 
 namespace rlscope {
@@ -23,11 +24,21 @@ struct MappedChunk {
 
 class ProcessFile {
  public:
+  // Called when the file cannot be written further; `error` is an errno. May be called again, by any thread.
+  using OnFailure = void (*)(int error);
+
   // Creates `directory`/PID-N.rlscope. Returns nullptr and sets `error` (an errno) where that cannot be done.
-  static ProcessFile* create(const std::string& directory, int& error);
+  static ProcessFile* create(const std::string& directory, OnFailure on_failure, int& error);
 
   FileHeader& header() { return *header_; }
   const std::string& path() const { return path_; }
+  Losses& losses() { return losses_; }
+
+  // Who could not write says so to who made the file. No lock of either may be held.
+  void fail(int error) { on_failure_(error); }
+  // From here on nothing is written, and the header says why.
+  void mark_failed(int error);
+  bool has_failed() const { return has_failed_; }
 
   // Takes a chunk of about `bytes` (a rest that another thread left may be smaller). An errno, 0 for success.
   int take_chunk(uint32_t bytes, MappedChunk& chunk);
@@ -40,7 +51,8 @@ class ProcessFile {
   int write_queue(const QueueEntry& queue);
   int write_launch(const LaunchEntry& launch);
 
-  // Closes the catalog, cuts the unused end off and records why the file ends. The header stays mapped.
+  // Closes the catalog, cuts the unused end off and records why the file ends: for `reason`, unless it has failed. The
+  // header stays mapped.
   void finish(EndReason reason, int32_t exit_status);
   // In a forked child: lets go of the parent's file without touching its content.
   void abandon();
@@ -63,6 +75,9 @@ class ProcessFile {
   int fd_ = -1;  // the program may have closed it, or have a file of its own by this number: see find_descriptor()
   dev_t device_ = 0;
   ino_t inode_ = 0;
+  OnFailure on_failure_ = nullptr;
+  std::atomic<bool> has_failed_{false};
+  Losses losses_;
   std::atomic<uint64_t> closed_chunks_{0};
   FileHeader* header_ = nullptr;
   std::mutex mutex_;  // guards what follows; never held while a record is written

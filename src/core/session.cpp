@@ -2,7 +2,6 @@
 #include "session.h"
 
 #include <pthread.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "name_facts.h"
 #include "stages.h"
 
 namespace rlscope {
@@ -24,8 +24,6 @@ namespace rlscope {
 __thread StreamWriter* t_writer = nullptr;
 std::atomic<bool> Session::is_recording_{false};
 std::atomic<bool> Session::is_armed_{false};
-std::atomic<uint32_t> Session::amplification_{1};
-std::atomic<bool> Session::measures_waits_{true};
 
 namespace {
 
@@ -35,29 +33,16 @@ struct Name {
   std::string text;
 };
 
-// What a launch and a gap need to know of a name, read without a lock: a name's id is the place.
-struct NameInfo {
-  uint8_t is_operation : 1;
-  uint8_t is_wait : 1;
-  uint8_t stage : 6;
-};
-constexpr uint32_t kMostNameInfos = 1 << 26;
-NameInfo* name_infos() {
-  static NameInfo* infos = static_cast<NameInfo*>(
-      mmap(nullptr, kMostNameInfos, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-  return infos == MAP_FAILED ? nullptr : infos;
-}
-
 // Where a thread is: its innermost operation and the stage that this belongs to.
 struct Place {
   uint32_t operation = 0;
   Stage stage = Stage::kNone;
 
   void enter(uint32_t id) {
-    const NameInfo* infos = name_infos();
-    if (!infos || id >= kMostNameInfos || !infos[id].is_operation) return;
+    NameFacts facts = name_facts(id);
+    if (!facts.is_operation) return;
     operation = id;
-    stage = inner_stage(stage, static_cast<Stage>(infos[id].stage));
+    stage = inner_stage(stage, static_cast<Stage>(facts.stage));
   }
 };
 
@@ -78,7 +63,6 @@ struct State {
   uint32_t next_stream = 0;
   std::vector<Name> names;            // a name's id is its position + 1
   std::vector<StreamWriter::Frame> inherited;  // operations open where this process was forked off, outermost first
-  bool has_failed = false;
   // Of earlier recordings: never freed, because a call that began then compares its writer's address when it returns.
   std::vector<StreamWriter*> retired_writers;
   std::vector<ProcessFile*> retired_files;
@@ -92,15 +76,6 @@ struct State {
 State& state() {
   static State* state = new State;
   return *state;
-}
-
-void note_name(uint32_t id, NameKind kind, Category category, std::string_view name) {
-  NameInfo* infos = name_infos();
-  if (!infos || id >= kMostNameInfos) return;
-  bool is_operation = kind == NameKind::kOperation;
-  infos[id].is_operation = is_operation;
-  infos[id].is_wait = category == Category::kWait || category == Category::kCudaWait;
-  infos[id].stage = static_cast<uint8_t>(is_operation ? stage_of_name(name) : Stage::kNone) & 0x3F;
 }
 
 Place place_of(StreamWriter& writer) {
@@ -135,7 +110,7 @@ void Session::arm() {
 }
 
 void Session::amplify(uint32_t times) {
-  amplification_ = times;
+  StreamWriter::amplification = times;
   if (t_writer && !t_writer->is_closed()) t_writer->set_end(t_writer->end_);
 }
 
@@ -147,7 +122,7 @@ int Session::start(const std::string& directory) try {
     std::lock_guard<std::mutex> lock(s.mutex);
     if (is_recording_) return EALREADY;
     int error = 0;
-    ProcessFile* file = ProcessFile::create(directory, error);
+    ProcessFile* file = ProcessFile::create(directory, fail, error);
     if (!file) return error;
     for (size_t i = 0; i < s.names.size() && !error; i++) {
       error = file->write_name(static_cast<uint32_t>(i + 1), s.names[i].kind, s.names[i].category, s.names[i].text);
@@ -163,7 +138,7 @@ int Session::start(const std::string& directory) try {
     for (StreamWriter* armed : s.writers) armed->use_up_room();
   }
   StreamWriter* writer = Session::writer();
-  if (!writer || !writer->make_live()) return static_cast<int>(s.file->header().stop_errno);
+  if (!writer || !writer->begin_recording()) return static_cast<int>(s.file->header().stop_errno);
   // Making the file took time that is not the program's.
   s.file->header().start_ticks = writer->last_ticks();
   s.main_writer = writer;
@@ -193,11 +168,11 @@ void Session::stop(EndReason reason, int32_t exit_status) {
   s.device_writers.clear();
   is_recording_ = false;
   s.retired_files.push_back(std::exchange(s.file, nullptr));  // nothing is counted in a header that has its checksum
-  s.retired_files.back()->finish(s.has_failed ? EndReason::kFailed : reason, exit_status);
-  s.has_failed = false;
+  s.retired_files.back()->finish(reason, exit_status);
 }
 
-bool Session::assign_stream(ProcessFile*& file, uint32_t& stream) {
+// Makes a writer part of the recording; false while there is none.
+bool Session::join(ProcessFile*& file, uint32_t& stream) {
   State& s = state();
   std::lock_guard<std::mutex> lock(s.mutex);
   if (!s.file) return false;
@@ -209,17 +184,18 @@ bool Session::assign_stream(ProcessFile*& file, uint32_t& stream) {
 bool Session::has_failed() {
   State& s = state();
   std::lock_guard<std::mutex> lock(s.mutex);
-  return s.has_failed;
+  return s.file && s.file->has_failed();
 }
 
 StreamWriter* Session::attach() try {
   State& s = state();
   if (has_failed()) {
-    count_dropped();
+    losses().count_dropped_records(1);
     return nullptr;
   }
   // Outside the lock: making the first chunk may fail, and failing takes the lock.
-  auto* writer = new StreamWriter(static_cast<uint64_t>(syscall(SYS_gettid)));
+  auto* writer = new StreamWriter(static_cast<uint64_t>(syscall(SYS_gettid)), join);
+  if (!writer->frames_) fail(errno);
   if (writer->is_closed()) return nullptr;
   std::lock_guard<std::mutex> lock(s.mutex);
   s.writers.push_back(writer);
@@ -232,7 +208,7 @@ StreamWriter* Session::attach() try {
   return writer;
 } catch (const std::bad_alloc&) {
   fail(ENOMEM);
-  count_dropped();
+  losses().count_dropped_records(1);
   return nullptr;
 }
 
@@ -241,12 +217,11 @@ void Session::on_thread_exit(void* pointer) {
   t_writer = nullptr;
   State& s = state();
   int error = 0;
-  uint64_t misnested = 0;
   std::unique_lock<std::mutex> lock(s.mutex);
   auto found = std::find(s.writers.begin(), s.writers.end(), writer);
   if (found != s.writers.end()) {  // else the recording ended before the thread
     s.writers.erase(found);
-    error = writer->end_with_thread(misnested);
+    error = writer->end_with_thread();
     writer->close(true);
   }
   writer->release_frames();
@@ -255,7 +230,6 @@ void Session::on_thread_exit(void* pointer) {
   } else {
     delete writer;
   }
-  if (misnested > 0) count_misnested(misnested);
   lock.unlock();
   if (error) fail(error);
 }
@@ -269,7 +243,7 @@ CodedId Session::intern(NameKind kind, Category category, std::string_view name)
     s.names.push_back({kind, category, std::string(name)});
     id = static_cast<uint32_t>(s.names.size());
     note_name(id, kind, category, name);
-    if (s.file && !s.has_failed) error = s.file->write_name(id, kind, category, name);
+    if (s.file && !s.file->has_failed()) error = s.file->write_name(id, kind, category, name);
   } catch (const std::bad_alloc&) {
     error = ENOMEM;
   }
@@ -281,11 +255,6 @@ NameKind Session::kind_of(uint32_t id) {
   State& s = state();
   std::lock_guard<std::mutex> lock(s.mutex);
   return s.names[id - 1].kind;
-}
-
-bool Session::is_wait(uint32_t id) {
-  const NameInfo* infos = name_infos();
-  return infos && id < kMostNameInfos && infos[id].is_wait;
 }
 
 uint32_t Session::launch() {
@@ -312,7 +281,7 @@ uint32_t Session::intern_launch(uint32_t stream, uint32_t operation, Stage stage
   uint32_t id;
   {
     std::lock_guard<std::mutex> lock(s.mutex);
-    if (!s.file || s.has_failed) return 0;
+    if (!s.file || s.file->has_failed()) return 0;
     auto [place, is_new] = s.launches.try_emplace({stream, operation, stage}, s.launches.size() + 1);
     id = place->second;
     if (is_new) error = s.file->write_launch({id, stream, operation, stage, {}});
@@ -327,7 +296,7 @@ DeviceWriter* Session::device_writer(uint32_t device, uint32_t context, uint32_t
   DeviceWriter* writer;
   {
     std::lock_guard<std::mutex> lock(s.mutex);
-    if (!s.file || s.has_failed) return nullptr;
+    if (!s.file || s.file->has_failed()) return nullptr;
     auto [place, is_new] = s.device_writers.try_emplace({device, context, cuda_stream}, nullptr);
     if (is_new) {
       uint32_t stream = s.next_stream++;
@@ -345,7 +314,7 @@ void Session::write_properties(std::string_view json) {
   int error = 0;
   {
     std::lock_guard<std::mutex> lock(s.mutex);
-    if (s.file && !s.has_failed) error = s.file->write_properties(json);
+    if (s.file && !s.file->has_failed()) error = s.file->write_properties(json);
   }
   if (error) fail(error);
 }
@@ -356,14 +325,13 @@ std::string Session::path() {
   return s.file ? s.file->path() : std::string();
 }
 
+// Stops the recording: what comes after is counted as dropped.
 void Session::fail(int error) {
   State& s = state();
   {
     std::lock_guard<std::mutex> lock(s.mutex);
-    if (s.has_failed || !s.file) return;
-    s.has_failed = true;
-    s.file->header().stop_errno = static_cast<uint32_t>(error);
-    s.file->header().end_reason = EndReason::kFailed;
+    if (!s.file || s.file->has_failed()) return;
+    s.file->mark_failed(error);
     for (StreamWriter* writer : s.writers) writer->use_up_room();  // they may not use a name that the file has not
   }
   char message[256];
@@ -373,24 +341,10 @@ void Session::fail(int error) {
   if (write(STDERR_FILENO, message, static_cast<size_t>(size)) < 0) errno = 0;
 }
 
-void Session::count_dropped() {
+Losses& Session::losses() {
+  static Losses nobodys;
   ProcessFile* file = state().file;
-  if (file) __atomic_fetch_add(&file->header().dropped_records, 1, __ATOMIC_RELAXED);
-}
-
-void Session::count_misnested(uint64_t operations) {
-  ProcessFile* file = state().file;
-  if (file) __atomic_fetch_add(&file->header().misnested_operations, operations, __ATOMIC_RELAXED);
-}
-
-void Session::count_dropped_device_records(uint64_t records) {
-  ProcessFile* file = state().file;
-  if (file) __atomic_fetch_add(&file->header().dropped_device_records, records, __ATOMIC_RELAXED);
-}
-
-void Session::count_unresolved_launches(uint64_t records) {
-  ProcessFile* file = state().file;
-  if (file) __atomic_fetch_add(&file->header().unresolved_launches, records, __ATOMIC_RELAXED);
+  return file ? file->losses() : nobodys;
 }
 
 void Session::prepare_fork() {
@@ -428,7 +382,6 @@ void Session::after_fork_in_child() {
   }
   is_recording_ = false;
   is_armed_ = false;
-  s.has_failed = false;
   BlockedMeter::after_fork(/*is_child=*/true);
   s.mutex.unlock();
   if (const SessionListener* listener = s.listener) listener->on_fork_in_child();

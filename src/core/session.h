@@ -1,4 +1,4 @@
-// The recording of this process: the only owner of global state. Start, stop, fork, threads, names.
+// The recording of this process: start, stop, fork, threads, names.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -7,6 +7,8 @@
 
 #include "api.h"
 #include "device_writer.h"
+#include "losses.h"
+#include "process_file.h"
 #include "stream_writer.h"
 #include "trace_format.h"
 
@@ -35,11 +37,9 @@ class RLSCOPE_API Session {
   // Makes each record cost as much as so many: for measuring what one costs. The calling thread's from now on, another
   // thread's from its next chunk.
   static void amplify(uint32_t times);
-  static uint32_t amplification() { return amplification_.load(std::memory_order_relaxed); }
 
   // Whether writers that begin from now on ask for how long their threads were blocked; at first they do.
-  static void measure_waits(bool is_wanted) { measures_waits_ = is_wanted; }
-  static bool measures_waits() { return measures_waits_.load(std::memory_order_relaxed); }
+  static void measure_waits(bool is_wanted) { StreamWriter::measures_waits = is_wanted; }
 
   static bool is_recording() { return is_recording_.load(std::memory_order_relaxed); }
 
@@ -54,8 +54,6 @@ class RLSCOPE_API Session {
   // memory left, recording stops and the id is 0, which stands for none.
   static CodedId intern(NameKind kind, Category category, std::string_view name);
   static NameKind kind_of(uint32_t id);
-  // Whether calls of this name are waits. Takes no lock.
-  static bool is_wait(uint32_t id);
   // The id of (thread, operation, stage) in which the calling thread is now; 0 while nothing records.
   static uint32_t launch();
   // The id for device work of which nobody knows who launched it; 0 while nothing records.
@@ -66,18 +64,14 @@ class RLSCOPE_API Session {
   static void write_properties(std::string_view json);
   static std::string path();
 
-  // Makes a writer part of the recording; false while there is none.
-  static bool assign_stream(ProcessFile*& file, uint32_t& stream);
-  // Stops the recording: what comes after is counted as dropped.
-  static void fail(int error);
-  static bool has_failed();
-  static void count_dropped();
-  static void count_misnested(uint64_t operations);
-  static void count_dropped_device_records(uint64_t records);
-  static void count_unresolved_launches(uint64_t records);
+  // Of the recording; while there is none they count nothing.
+  static Losses& losses();
 
  private:
   static StreamWriter* attach();
+  static bool join(ProcessFile*& file, uint32_t& stream);
+  static bool has_failed();
+  static void fail(int error);
   static uint32_t intern_launch(uint32_t stream, uint32_t operation, Stage stage);
   static void install_handlers();
   static void prepare_fork();
@@ -87,8 +81,6 @@ class RLSCOPE_API Session {
 
   static std::atomic<bool> is_recording_;
   static std::atomic<bool> is_armed_;
-  static std::atomic<uint32_t> amplification_;
-  static std::atomic<bool> measures_waits_;
 };
 
 }  // namespace rlscope

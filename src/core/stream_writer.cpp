@@ -7,7 +7,7 @@
 #include <atomic>
 
 #include "coded_record.h"
-#include "session.h"
+#include "name_facts.h"
 
 namespace rlscope {
 namespace {
@@ -20,38 +20,42 @@ constexpr uint32_t kScratchBytes = 4096;
 
 }  // namespace
 
-StreamWriter::StreamWriter(uint64_t thread_id) : chunk_bytes_(kFirstChunkBytes), thread_id_(thread_id), meter_(thread_id) {
+std::atomic<uint32_t> StreamWriter::amplification{1};
+std::atomic<bool> StreamWriter::measures_waits{true};
+
+StreamWriter::StreamWriter(uint64_t thread_id, JoinRecording join)
+    : chunk_bytes_(kFirstChunkBytes), thread_id_(thread_id), meter_(thread_id), join_(join) {
   void* frames = mmap(nullptr, kMaxDepth * sizeof(Frame), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (frames == MAP_FAILED) {
-    Session::fail(errno);
-    is_closed_ = true;
+    state_ = WriterState::kClosed;
     return;
   }
   frames_ = static_cast<Frame*>(frames);
   last_ticks_ = now_ticks();
-  if (!next_chunk()) is_closed_ = true;
+  if (!next_chunk()) state_ = WriterState::kClosed;
+}
+
+// Counts a record that is not written. False, so that callers can pass that on.
+bool StreamWriter::drop() {
+  if (file_) file_->losses().count_dropped_records(1);
+  return false;
 }
 
 bool StreamWriter::make_room() {
-  if (is_closed_) {
-    Session::count_dropped();
-    return false;
-  }
+  if (state_ == WriterState::kClosed) return drop();
   if (cursor_ + kRoom > end_ && !next_chunk()) return false;
-  if (limit_ == nullptr) rehearse(Session::amplification() - 1);
+  rehearse(amplification.load(std::memory_order_relaxed) - 1);
   return true;
 }
 
 bool StreamWriter::make_room_for_begin() {
-  if (depth_ < kMaxDepth) return make_room();
-  Session::count_dropped();  // too deep
-  return false;
+  return depth_ < kMaxDepth ? make_room() : drop();  // too deep
 }
 
 void StreamWriter::set_end(uint8_t* end) {
   end_ = end;
-  limit_ = Session::amplification() > 1 ? nullptr : end;
+  limit_ = amplification.load(std::memory_order_relaxed) > 1 ? nullptr : end;
 }
 
 // The work of a record, which leaves none.
@@ -63,30 +67,36 @@ void StreamWriter::rehearse(uint32_t times) {
   }
 }
 
+// Room for the records of an armed writer, over and over the same.
+void StreamWriter::make_scratch() {
+  if (!scratch_) scratch_ = new uint8_t[kScratchBytes];
+  cursor_ = scratch_;
+  set_end(scratch_ + kScratchBytes);
+  measure_at_ = ~uint64_t{0};
+}
+
 bool StreamWriter::next_chunk() {
-  if (Session::has_failed()) {
-    close(false);
-    Session::count_dropped();
-    return false;
-  }
   uint64_t started = now_ticks();
-  if (!file_ && !Session::assign_stream(file_, stream_)) {
-    if (!scratch_) scratch_ = new uint8_t[kScratchBytes];
-    cursor_ = scratch_;
-    set_end(scratch_ + kScratchBytes);
-    measure_at_ = ~uint64_t{0};
-    return true;
+  if (state_ == WriterState::kArmed) {
+    if (!join_(file_, stream_)) {
+      make_scratch();
+      return true;
+    }
+    state_ = WriterState::kRecording;
+  }
+  if (is_failed()) {
+    close(false);
+    return drop();
   }
   if (sequence_ == 0) {
     meter_.start();
-    measure_at_ = Session::measures_waits() ? meter_.due_ticks() : ~uint64_t{0};
+    measure_at_ = measures_waits.load(std::memory_order_relaxed) ? meter_.due_ticks() : ~uint64_t{0};
     last_ticks_ = started = now_ticks();
   }
   int error = change_chunk(started);
   if (!error) return true;
-  Session::fail(error);
-  Session::count_dropped();
-  return false;
+  file_->fail(error);
+  return drop();
 }
 
 int StreamWriter::change_chunk(uint64_t started) {
@@ -128,7 +138,7 @@ int StreamWriter::change_chunk(uint64_t started) {
 
 // Of the time since the last record, that is in the innermost frame.
 __attribute__((noinline, cold)) void StreamWriter::measure_gap(uint64_t now) {
-  bool is_known_wait = depth_ > 0 && Session::is_wait(frames_[depth_ - 1].id);
+  bool is_known_wait = depth_ > 0 && name_facts(frames_[depth_ - 1].id).is_wait;
   BlockedTime time = meter_.measure(last_ticks_, now, is_known_wait);
   measure_at_ = meter_.due_ticks();
   if (time.blocked == 0) return;
@@ -141,17 +151,17 @@ __attribute__((noinline, cold)) void StreamWriter::measure_gap(uint64_t now) {
   last_ticks_ = now;
 }
 
-int StreamWriter::end_with_thread(uint64_t& misnested) {
-  misnested = 0;
-  if (!file_ || is_closed_) return 0;
+int StreamWriter::end_with_thread() {
+  if (state_ != WriterState::kRecording) return 0;
+  int error = 0;
+  uint64_t misnested = 0;
   while (depth_ > 0) {
-    if (cursor_ + kRoom > end_) {
-      if (int error = change_chunk(now_ticks())) return error;
-    }
+    if (cursor_ + kRoom > end_ && (error = change_chunk(now_ticks()))) break;
     misnested += !frames_[depth_ - 1].is_guess;
     write_end();
   }
-  return 0;
+  file_->losses().count_misnested_operations(misnested);
+  return error;
 }
 
 void StreamWriter::end_misnested(uint32_t depth) {
@@ -160,7 +170,7 @@ void StreamWriter::end_misnested(uint32_t depth) {
     misnested += depth_ > depth + 1 && !frames_[depth_ - 1].is_guess;
     end();
   }
-  if (misnested > 0) Session::count_misnested(misnested);
+  if (file_) file_->losses().count_misnested_operations(misnested);
 }
 
 void StreamWriter::progress(bool is_baseline, uint64_t timesteps, uint64_t total_timesteps) {
@@ -193,8 +203,8 @@ void StreamWriter::close(bool gives_rest_back) {
     file_->close_chunk(chunk_, static_cast<uint32_t>(cursor_ - payload), gives_rest_back);
   }
   meter_.stop();
-  limit_ = end_ = nullptr;
-  is_closed_ = true;
+  use_up_room();
+  state_ = WriterState::kClosed;
 }
 
 __attribute__((no_sanitize("thread"))) uint32_t StreamWriter::depth_seen_from_outside() const {
@@ -209,8 +219,8 @@ void StreamWriter::abandon() {
   if (chunk_.header) munmap(chunk_.header, chunk_.bytes);
   munmap(frames_, kMaxDepth * sizeof(Frame));
   chunk_ = {};
-  limit_ = end_ = nullptr;
-  is_closed_ = true;
+  use_up_room();
+  state_ = WriterState::kClosed;
 }
 
 void StreamWriter::release_frames() {

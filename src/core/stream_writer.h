@@ -2,6 +2,7 @@
 #pragma once
 #include <sys/types.h>
 
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 
@@ -27,8 +28,23 @@ inline CodedId encode_id(uint32_t id) {
   return {id, static_cast<uint32_t>(coded), bytes};
 }
 
+// What becomes of a thread's records.
+enum class WriterState : uint8_t {
+  kArmed,      // nothing records yet: the writer follows which frames are open, and its records go nowhere
+  kRecording,  // they go into the process's file
+  kClosed,     // for good: they are ignored, and counted as dropped if the recording goes on
+};
+
 class RLSCOPE_API StreamWriter {
  public:
+  // Gives a writer the file that is recorded, and its number there; false while nothing records.
+  using JoinRecording = bool (*)(ProcessFile*& file, uint32_t& stream);
+
+  // Makes each record of all threads cost as much as so many; a thread takes it up with its next chunk.
+  static std::atomic<uint32_t> amplification;
+  // Whether writers that begin from now on ask for how long their threads were blocked.
+  static std::atomic<bool> measures_waits;
+
   struct Frame {
     uint32_t id;
     uint16_t repeats;   // the same operation entered again while innermost: nothing new to record
@@ -85,12 +101,12 @@ class RLSCOPE_API StreamWriter {
   bool is_guessing() const { return depth_ > 0 && frames_[depth_ - 1].is_guess; }
   void count_simulation() { simulations_++; }
   uint64_t simulations() const { return simulations_; }
-  bool is_closed() const { return is_closed_; }
-  // Closed for good: the chunk is complete, later records are ignored. `rest` as in ProcessFile::close_chunk.
+  bool is_closed() const { return state_ == WriterState::kClosed; }
+  // Completes the chunk; later records are ignored. `gives_rest_back` as `is_last` of ProcessFile::close_chunk.
   void close(bool gives_rest_back);
-  // The thread ends, and its frames with it; those that were not guessed are counted as misnested. Needs no lock of the
-  // session's, so that one may be held. An errno, 0 for success.
-  int end_with_thread(uint64_t& misnested);
+  // The thread ends, and its frames with it; those that were not guessed are counted as misnested. Tells nobody of a
+  // failure, so that the session's lock may be held. An errno, 0 for success.
+  int end_with_thread();
   // After close, when no frame of this thread can be open any more.
   void release_frames();
   // In a forked child: lets go of what was mapped for the parent's thread, of which the address alone stays.
@@ -107,8 +123,9 @@ class RLSCOPE_API StreamWriter {
   // The longest records that follow each other without a look at the room: of a gap that was blocked, and what ends it.
   static constexpr uint32_t kRoom = 80;
 
-  // Without a file yet the writer is armed: it follows which frames are open and keeps no record.
-  explicit StreamWriter(uint64_t thread_id);
+  // Joins the recording if there is one, else it is armed. Closed where that failed; without memory for frames errno
+  // says why.
+  StreamWriter(uint64_t thread_id, JoinRecording join);
 
   uint64_t advance() {
     uint64_t now = now_ticks();
@@ -133,23 +150,28 @@ class RLSCOPE_API StreamWriter {
   bool make_room();
   bool make_room_for_begin();
   bool next_chunk();
+  bool is_failed() const { return file_ && file_->has_failed(); }
+  bool drop();
+  void make_scratch();
   int change_chunk(uint64_t started);
   void measure_gap(uint64_t now);
-  // The next record finds no room: from armed to recording it fetches a first chunk, after a failure it is dropped.
+  // The next record finds no room, so it asks anew: an armed writer joins a recording that has begun meanwhile, and one
+  // whose file has failed is closed.
   void use_up_room() { limit_ = end_ = nullptr; }
-  bool make_live() { return end_ != nullptr || next_chunk(); }
+  // At the start of a recording; false where its first chunk cannot be made.
+  bool begin_recording() { return (state_ == WriterState::kRecording && !is_failed()) || next_chunk(); }
   // What is written up to here needs no cold path, unless records are to cost more than they do.
   void set_end(uint8_t* end);
   void rehearse(uint32_t times);
   void end_misnested(uint32_t depth);
 
   uint8_t* cursor_ = nullptr;
-  uint8_t* limit_ = nullptr;  // null while nothing can be written, and while every record is amplified
+  uint8_t* limit_ = nullptr;  // up to here records go the short way; null sends each the long one
   uint64_t last_ticks_ = 0;
   uint64_t measure_at_ = 0;  // the first record from then on asks whether the thread was blocked
   Frame* frames_ = nullptr;
   uint32_t depth_ = 0;
-  bool is_closed_ = false;
+  WriterState state_ = WriterState::kArmed;
   uint32_t stream_ = kNoStream;
   uint32_t sequence_ = 0;
   uint32_t chunk_bytes_;
@@ -157,9 +179,10 @@ class RLSCOPE_API StreamWriter {
   BlockedMeter meter_;
   uint64_t simulations_ = 0;  // how often this thread has begun to simulate
   MappedChunk chunk_;
-  ProcessFile* file_ = nullptr;
-  uint8_t* scratch_ = nullptr;  // where the records of an armed writer go
-  uint8_t* end_ = nullptr;      // of the chunk; null while nothing can be written
+  JoinRecording join_;
+  ProcessFile* file_ = nullptr;  // of the recording that it has joined
+  uint8_t* scratch_ = nullptr;   // where the records of an armed writer go
+  uint8_t* end_ = nullptr;       // of the chunk, or of the scratch
   volatile uint64_t rehearsed_ = 0;
 };
 

@@ -1,7 +1,6 @@
 // Attaching to CUPTI and letting go of it: for recordings, other profilers, forks and the end of the process.
 #include "collector.h"
 
-#include <cupti_driver_cbid.h>
 #include <errno.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,6 +18,7 @@
 #include "call_recorder.h"
 #include "cuda_calls.h"
 #include "cupti_library.h"
+#include "cupti_subscription.h"
 #include "device_records.h"
 #include "driver.h"
 #include "json.h"
@@ -28,15 +28,6 @@
 namespace rlscope::cuda {
 namespace {
 
-// Without KIND_SYNCHRONIZATION: its records cost a launch-bound loop of PyTorch 17 % of its time (measured on an H100), and
-// tell no more than the waiting calls, which are recorded.
-constexpr CUpti_ActivityKind kKinds[] = {
-    CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,  // not KIND_KERNEL, which serializes kernels; a graph's nodes come with it
-    CUPTI_ACTIVITY_KIND_MEMCPY,
-    CUPTI_ACTIVITY_KIND_MEMCPY2,  // from one device to another
-    CUPTI_ACTIVITY_KIND_MEMSET,
-    CUPTI_ACTIVITY_KIND_OVERHEAD,
-};
 constexpr size_t kMostWaiting = 64;  // buffers
 constexpr int kPatience = 3;  // seconds that another profiler may take to give CUPTI back before that is told
 
@@ -65,10 +56,7 @@ class Collector {
   enum class Outcome { kAttached, kNotNow, kHeld, kFailed };
 
   Outcome attach(bool is_ready);
-  CUptiResult subscribe(const char*& function);
   void detach();
-  void undo();
-  void leave();
   void attach_after_gap();
   void end_gap();
   void flush(uint32_t flags);
@@ -77,7 +65,6 @@ class Collector {
   void note_devices();
   void fail(const std::string& sentence);
   void write_facts();
-  std::string explain(const char* function, CUptiResult result);
 
   std::mutex mutex_;  // guards what follows; callbacks never take it
   bool is_wanted_ = false;
@@ -87,8 +74,7 @@ class Collector {
   std::string holder_;            // that profiler, until we have CUPTI again
   uint64_t gap_start_ticks_ = 0;  // since when nothing is recorded because of it; 0: nothing is missing
   int attempts_ = 0;              // more than 0: it is done, but CUPTI was not free at so many attempts
-  CUpti_SubscriberHandle subscriber_ = nullptr;
-  bool has_subscribed_ = false;  // since CUPTI was last taken out of the process
+  CuptiSubscription subscription_;
 
   std::atomic<const CuptiLibrary*> library_{nullptr};  // loaded for good
   std::atomic<bool> is_broken_{false};                 // CUPTI has given up: it must not be called any more
@@ -125,14 +111,6 @@ void CUPTIAPI on_callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId c
   collector().on_callback(domain, cbid, data);
 }
 
-// The library that this thread is about to take out of the process.
-thread_local const CuptiLibrary* t_leaving = nullptr;
-
-void CUPTIAPI on_own_call(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void* data) {
-  bool is_exit = static_cast<const CUpti_CallbackData*>(data)->callbackSite == CUPTI_API_EXIT;
-  if (is_exit && t_leaving) std::exchange(t_leaving, nullptr)->cuptiFinalize();
-}
-
 void CUPTIAPI on_buffer_requested(uint8_t** buffer, size_t* size, size_t* most_records) {
   *buffer = collector().take_buffer();
   *size = *buffer ? BufferPool::kBytes : 0;
@@ -143,9 +121,7 @@ void CUPTIAPI on_buffer_completed(CUcontext, uint32_t, uint8_t* buffer, size_t, 
   if (buffer) collector().return_buffer(buffer, valid_bytes);
 }
 
-uint64_t CUPTIAPI our_time() { return monotonic_ns(); }
-// CUPTI's own, for who uses it after us: a callback cannot be taken back.
-uint64_t CUPTIAPI default_time() { return monotonic_ns(CLOCK_REALTIME); }
+constexpr CuptiCallbacks kCallbacks = {on_callback, on_buffer_requested, on_buffer_completed};
 
 void stop_at_exit() { Session::stop(EndReason::kStopped, 0); }
 
@@ -165,7 +141,7 @@ void Collector::disable() {
   is_held_ = false;
   end_gap();
   detach();
-  leave();
+  if (!is_broken_) subscription_.leave();
 }
 
 void Collector::release(const char* holder) {
@@ -280,12 +256,12 @@ Collector::Outcome Collector::attach(bool is_ready) {
   records_.start(*library_, launches_);
   buffers_.refill();
   const char* function;
-  CUptiResult result = subscribe(function);
+  CUptiResult result = subscription_.subscribe(*library_, kCallbacks, function);
   if (result != CUPTI_SUCCESS) {
-    undo();
+    subscription_.undo();
     records_.stop();
     if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED && !holder_.empty()) return Outcome::kHeld;
-    fail(explain(function, result));
+    fail(explain(*library_, function, result));
     return Outcome::kFailed;
   }
   is_attached_ = true;
@@ -301,79 +277,6 @@ Collector::Outcome Collector::attach(bool is_ready) {
   return Outcome::kAttached;
 }
 
-// Everything that CUPTI must know. On an error, `function` is what gave it.
-CUptiResult Collector::subscribe(const char*& function) {
-  const CuptiLibrary& cupti = *library_;
-  CUptiResult result;
-  auto failed = [&](const char* name, CUptiResult given) {
-    function = name;
-    result = given;
-    return given != CUPTI_SUCCESS;
-  };
-  if (failed("cuptiSubscribe", cupti.cuptiSubscribe(&subscriber_, rlscope::cuda::on_callback, nullptr))) return result;
-  has_subscribed_ = true;
-  if (failed("cuptiActivityRegisterTimestampCallback", cupti.cuptiActivityRegisterTimestampCallback(our_time)) ||
-      failed("cuptiActivityRegisterCallbacks",
-             cupti.cuptiActivityRegisterCallbacks(on_buffer_requested, on_buffer_completed))) {
-    return result;
-  }
-  // Buffers come zeroed from us. Where CUPTI does not know this, it zeroes them once more.
-  uint8_t yes = 1;
-  size_t size = sizeof yes;
-  cupti.cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size, &yes);
-  for (CUpti_ActivityKind kind : kKinds) {
-    if (failed("cuptiActivityEnable", cupti.cuptiActivityEnable(kind))) return result;
-  }
-  auto enable = [&](CUpti_CallbackDomain domain, CUpti_CallbackId cbid) {
-    return cupti.cuptiEnableCallback(1, subscriber_, domain, cbid);
-  };
-  constexpr CUpti_CallbackId kResources[] = {CUPTI_CBID_RESOURCE_CONTEXT_CREATED,
-                                             CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING};
-  for (CUpti_CallbackId cbid : kResources) {
-    if (failed("cuptiEnableCallback", enable(CUPTI_CB_DOMAIN_RESOURCE, cbid))) return result;
-  }
-  // What a libcupti does not know it calls an invalid parameter: fatal errors before CUDA 12, calls that came later.
-  result = enable(CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_FATAL_ERROR);
-  for (size_t place = 0; place < kCudaCallCount && (!result || result == CUPTI_ERROR_INVALID_PARAMETER); place++) {
-    result = enable(kCudaCalls[place].domain, kCudaCalls[place].cbid);
-  }
-  if (result && result != CUPTI_ERROR_INVALID_PARAMETER) return result;
-  return CUPTI_SUCCESS;
-}
-
-// Takes back what subscribe has done, or the part of it that succeeded; errors say that there is nothing to take back.
-void Collector::undo() {
-  const CuptiLibrary& cupti = *library_;
-  if (!subscriber_) return;
-  cupti.cuptiEnableAllDomains(0, subscriber_);
-  for (CUpti_ActivityKind kind : kKinds) cupti.cuptiActivityDisable(kind);
-  // Forced: buffers with records of unfinished work come back too. The next user of CUPTI must not get them.
-  cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-  uint8_t no = 0;
-  size_t size = sizeof no;
-  cupti.cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size, &no);
-  cupti.cuptiActivityRegisterTimestampCallback(default_time);
-  cupti.cuptiUnsubscribe(subscriber_);
-  subscriber_ = nullptr;
-}
-
-// A process in which CUPTI has once traced makes every launch the slow way (a fifth to a quarter of a launch-bound loop),
-// until CUPTI is taken out. That is safe where a CUDA call ends, says its documentation, so we make one.
-void Collector::leave() {
-  if (!has_subscribed_ || is_broken_ || driver_state() != DriverState::kReady) return;
-  const CuptiLibrary& cupti = *library_;
-  if (cupti.cuptiSubscribe(&subscriber_, on_own_call, nullptr) != CUPTI_SUCCESS) return;
-  cupti.cuptiEnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuDeviceGetCount);
-  t_leaving = &cupti;
-  driver_state();  // asks cuDeviceGetCount
-  if (std::exchange(t_leaving, nullptr)) {
-    cupti.cuptiUnsubscribe(subscriber_);  // CUPTI did not tell us of it, and stays
-  } else {
-    has_subscribed_ = false;
-  }
-  subscriber_ = nullptr;
-}
-
 // Lets go of CUPTI. The program is not changed: what still runs on a device is not waited for, and counted as lost.
 void Collector::detach() {
   if (!ticker_.stop()) {
@@ -385,7 +288,7 @@ void Collector::detach() {
     calls_.close();
     if (!is_broken_ && driver_state() == DriverState::kReady) {
       flush(0);
-      undo();
+      subscription_.undo();
       read_completed();
       note_devices();
     }
@@ -468,7 +371,7 @@ void Collector::flush(uint32_t flags) {
   read_completed();
   records_.write();
   note_devices();
-  if (result != CUPTI_SUCCESS) fail(explain("cuptiActivityFlushAll", result));
+  if (result != CUPTI_SUCCESS) fail(explain(*library_, "cuptiActivityFlushAll", result));
 }
 
 void Collector::note_devices() {
@@ -520,22 +423,6 @@ void Collector::write_facts() {
   }
   facts += error_.empty() ? ", \"state\": \"recorded\"" : ", \"state\": \"failed\", \"error\": " + json_text(error_);
   Session::write_properties("{\"cuda\": {" + facts + "}}");
-}
-
-std::string Collector::explain(const char* function, CUptiResult result) {
-  switch (result) {
-    case CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED:
-      return "another tool has CUPTI (Nsight, or a profiler in the program); record without it";
-    case CUPTI_ERROR_INSUFFICIENT_PRIVILEGES:
-    case CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES:
-      return std::string(function) + " is allowed to administrators only; one of them can allow it to all with the "
-                                     "driver option NVreg_RestrictProfilingToAdminUsers=0";
-    default:
-      const char* text = nullptr;
-      library_.load()->cuptiGetResultString(result, &text);
-      return std::string(function) + " gave " + (text ? text : "an error without a name") + " (" +
-             std::to_string(result) + ")";
-  }
 }
 
 }  // namespace

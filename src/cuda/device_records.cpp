@@ -245,8 +245,8 @@ void DeviceRecords::write_pending() {
                    record.launch, record.bytes});
   }
   pending_.clear();
-  Session::count_dropped_device_records(std::exchange(dropped_, 0));
-  Session::count_unresolved_launches(std::exchange(unresolved_, 0));
+  Session::losses().count_dropped_device_records(std::exchange(dropped_, 0));
+  Session::losses().count_unresolved_launches(std::exchange(unresolved_, 0));
 }
 
 }  // namespace rlscope::cuda

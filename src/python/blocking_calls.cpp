@@ -5,7 +5,8 @@
 #include <cstring>
 #include <string>
 
-#include "interception.h"
+#include "method_definitions.h"
+#include "pointer_swaps.h"
 #include "session.h"
 #include "streams.h"
 #include "tasks.h"
@@ -252,13 +253,6 @@ BlockingCall calls[] = {
 
 }  // namespace
 
-void* original_of_blocking_call(void* entry) {
-  for (const BlockingCall& call : calls) {
-    if (call.replacement == entry) return call.original;
-  }
-  return entry;
-}
-
 bool intercept_blocking_call(PyMethodDef* def, const char* name, PyObject* owner) {
   for (BlockingCall& call : calls) {
     // How a function takes its arguments may differ between versions of Python.
@@ -267,7 +261,7 @@ bool intercept_blocking_call(PyMethodDef* def, const char* name, PyObject* owner
     if (!can_look_up(name)) return false;
     auto** where = reinterpret_cast<void**>(&def->ml_meth);
     if (*where != call.replacement) call.original = *where;
-    swap_for(where, call.replacement, owner);
+    swap_pointer(where, call.replacement, owner);
     return true;
   }
   return false;

@@ -8,7 +8,4 @@ namespace rlscope {
 // acquires, SimpleQueue.get, os.read and os.write, raw files, sockets, os._exit. False: an ordinary definition, not handled here.
 bool intercept_blocking_call(PyMethodDef* def, const char* name, PyObject* owner);
 
-// The function that `entry` stands in for, or `entry` itself where it is none of these.
-void* original_of_blocking_call(void* entry);
-
 }  // namespace rlscope

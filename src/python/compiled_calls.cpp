@@ -5,7 +5,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "interception.h"
+#include "arguments.h"
 #include "scope.h"
 #include "session.h"
 
@@ -33,7 +33,7 @@ vectorcallfunc* entry_of(PyObject* object) {
   return reinterpret_cast<vectorcallfunc*>(reinterpret_cast<char*>(object) + type->tp_vectorcall_offset);
 }
 
-// Without destructors, as every trampoline: see interception.cpp.
+// Without destructors, as every trampoline: see trampolines.cpp.
 PyObject* call(PyObject* object, PyObject* const* arguments, size_t count, PyObject* names) {
   CompiledFunction& function = functions_by_object().find(object)->second;
   vectorcallfunc original = function.original;

@@ -11,8 +11,10 @@
 #include <filesystem>
 #include <string>
 
+#include "builtin_identity.h"
 #include "clock.h"
-#include "interception.h"
+#include "method_definitions.h"
+#include "pointer_swaps.h"
 #include "session.h"
 
 namespace rlscope {
@@ -71,7 +73,8 @@ void replace(PyObject* function, Kill replacement, Kill& original) {
   if (!def || def->ml_flags != METH_FASTCALL) return;
   auto pointer = reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(replacement));
   if (def->ml_meth != pointer) original = reinterpret_cast<Kill>(reinterpret_cast<void (*)()>(def->ml_meth));
-  swap_for(reinterpret_cast<void**>(&def->ml_meth), reinterpret_cast<void*>(pointer), function);
+  keep_identity_of_builtins();
+  swap_pointer(reinterpret_cast<void**>(&def->ml_meth), reinterpret_cast<void*>(pointer), function);
 }
 
 PyObject* note_ended_processes(PyObject*, PyObject* const* functions, Py_ssize_t count) {

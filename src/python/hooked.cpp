@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-#include "interception.h"
+#include "method_definitions.h"
 #include "scope.h"
 
 namespace rlscope {

@@ -173,6 +173,8 @@ PyMODINIT_FUNC PyInit__native() {
   if (module && (!rlscope::add_scopes(module) || !rlscope::add_interception(module) ||
                  !rlscope::add_compiled_calls(module) || !rlscope::add_network_calls(module) ||
                  PyModule_AddIntConstant(module, "WAIT", static_cast<long>(rlscope::Category::kWait)) != 0 ||
+                 PyModule_AddIntConstant(module, "END_STOPPED", static_cast<long>(rlscope::EndReason::kStopped)) != 0 ||
+                 PyModule_AddIntConstant(module, "END_LIMIT", static_cast<long>(rlscope::EndReason::kLimit)) != 0 ||
                  !rlscope::add_built_classes(module) || !rlscope::add_hooked(module) ||
                  !rlscope::add_ended_processes(module))) {
     Py_CLEAR(module);

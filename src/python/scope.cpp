@@ -3,36 +3,53 @@
 
 #include <structmember.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <utility>
 
 #include "session.h"
+#include "stages.h"
 #include "tasks.h"
 
 namespace rlscope {
 namespace {
+
+// What a scope stands for, and where it opens nothing.
+enum class Flavour : uint8_t {
+  kOperation,
+  kPhase,
+  kCallback,
+  kGuessedStage,      // opens nothing inside any stage that is not guessed
+  kJoiningStage,      // opens nothing inside a frame that is in this stage already
+  kDefaultOperation,  // opens nothing inside any stage
+};
+constexpr size_t kFlavours = 6;
 
 struct Scope {
   PyObject_HEAD
   PyObject* name;
   PyObject* enter;  // __enter__ and __exit__ of this very object, made once: `with` would bind them anew each time
   PyObject* exit;
-  NameKind kind;
-  bool is_stage;    // one of the three operations that every breakdown is grouped by
-  bool is_simulation;
-  bool ends_guess;  // says what the program does now, so that nothing needs to be guessed any more
-  bool is_joining;  // opens nothing inside a frame that is in this stage already
-  bool is_guess;    // opens nothing inside any stage that is not guessed
-  bool is_default;  // opens nothing inside any stage
-  CodedId id;       // id 0 until first recorded
+  Flavour flavour;
+  Stage stage;  // that an operation of this name is; kNone: no stage
+  CodedId id;   // id 0 until first recorded
+
+  NameKind kind() const {
+    return flavour == Flavour::kPhase      ? NameKind::kPhase
+           : flavour == Flavour::kCallback ? NameKind::kBoundary
+                                           : NameKind::kOperation;
+  }
+  // One of the three operations that every breakdown is grouped by.
+  bool is_stage() const { return stage > Stage::kTrainingLoop; }
+  // Says what the program does now, so that nothing needs to be guessed any more.
+  bool ends_guess() const { return stage != Stage::kNone; }
+  bool is_guess() const { return flavour == Flavour::kGuessedStage; }
+  // An outer scope may stand in for it.
+  bool is_joining() const { return flavour >= Flavour::kJoiningStage; }
 };
 
 PyTypeObject* scope_type;
-PyObject* operations;  // name -> Scope
-PyObject* phases;
-PyObject* joining_stages;
-PyObject* guessed_stages;
-PyObject* default_operations;
-PyObject* callbacks;
+PyObject* scopes_by_name[kFlavours];  // a dict for each flavour
 
 Scope* as_scope(PyObject* object) { return reinterpret_cast<Scope*>(object); }
 
@@ -41,7 +58,7 @@ bool intern(Scope* scope) {
   PyObject* text = PyUnicode_AsEncodedString(scope->name, "utf-8", "backslashreplace");
   if (!text) return false;
   std::string_view view(PyBytes_AS_STRING(text), static_cast<size_t>(PyBytes_GET_SIZE(text)));
-  scope->id = Session::intern(scope->kind, Category::kPython, view);
+  scope->id = Session::intern(scope->kind(), Category::kPython, view);
   Py_DECREF(text);
   return true;
 }
@@ -76,7 +93,7 @@ void enter_guess(StreamWriter* writer, Scope* scope) {
 
 // Whether a scope that lets an outer one stand in for it does so here.
 bool is_joined(StreamWriter* writer, Scope* scope) {
-  return scope->is_default ? is_in_any_stage(writer, /*also_guessed=*/true) : is_in_stage(writer, scope->id.id);
+  return scope->flavour == Flavour::kDefaultOperation ? is_in_any_stage(writer, /*also_guessed=*/true) : is_in_stage(writer, scope->id.id);
 }
 
 // Called once when so many simulations have begun; guarded by the GIL.
@@ -106,7 +123,7 @@ bool begin_in_task(StreamWriter* writer, Scope* scope, PythonFrame* frame) {
   PythonFrame* task = task_frame(frame);
   if (!task || !follow_task_events(task)) return false;
   if (!writer->begin(scope->id)) return true;
-  writer->frame(writer->depth() - 1).is_stage = scope->is_stage;
+  writer->frame(writer->depth() - 1).is_stage = scope->is_stage();
   begun_in_task(writer, task);
   return true;
 }
@@ -116,24 +133,24 @@ inline PyObject* enter_in(PyObject* self, PythonFrame* frame) {
   Scope* scope = as_scope(self);
   if (StreamWriter* writer = Session::writer()) {
     if (__builtin_expect(scope->id.id == 0, 0) && !intern(scope)) return nullptr;
-    if (scope->is_guess) {
+    if (scope->is_guess()) {
       enter_guess(writer, scope);
       return Py_NewRef(self);
     }
-    if (scope->ends_guess) {
+    if (scope->ends_guess()) {
       if (writer->is_guessing()) writer->end();
-      if (scope->is_simulation) writer->count_simulation();
+      if (scope->stage == Stage::kSimulation) writer->count_simulation();
     }
     uint32_t depth = writer->depth();
-    if (scope->is_joining && is_joined(writer, scope)) {
+    if (scope->is_joining() && is_joined(writer, scope)) {
       writer->frame(depth - 1).joins++;
-    } else if (__builtin_expect(scope->kind == NameKind::kOperation && frame && runs_in_steps(code_of(frame)), 0) &&
+    } else if (__builtin_expect(scope->kind() == NameKind::kOperation && frame && runs_in_steps(code_of(frame)), 0) &&
                begin_in_task(writer, scope, frame)) {
     } else if (depth > 0 && writer->frame(depth - 1).id == scope->id.id) {
       writer->frame(depth - 1).repeats++;
     } else if (writer->begin(scope->id)) {
-      writer->frame(depth).is_stage = scope->is_stage;
-      if (scope->is_simulation) count_towards_notice();
+      writer->frame(depth).is_stage = scope->is_stage();
+      if (scope->stage == Stage::kSimulation) count_towards_notice();
     }
   }
   return Py_NewRef(self);
@@ -167,14 +184,14 @@ PyObject* exit_block(PyObject* self, PyObject* const*, Py_ssize_t) {
   Scope* scope = as_scope(self);
   StreamWriter* writer = t_writer;
   if (writer && scope->id.id != 0) {
-    if (scope->is_guess) {
+    if (scope->is_guess()) {
       if (writer->is_guessing()) writer->end();
       Py_RETURN_NONE;
     }
     uint32_t depth = writer->depth();
     if (__builtin_expect(depth > 0, 1)) {
       StreamWriter::Frame& top = writer->frame(depth - 1);
-      if (scope->is_joining && top.joins > 0) {
+      if (scope->is_joining() && top.joins > 0) {
         top.joins--;
       } else if (__builtin_expect(top.id == scope->id.id && top.repeats == 0 && !top.is_of_task, 1)) {
         writer->end();
@@ -234,7 +251,7 @@ bool add_bindings() {
          add_binding(reinterpret_cast<PyTypeObject*>(bindings), &exit_method, &Scope::exit);
 }
 
-const char* constructor_name(Scope* scope) { return scope->kind == NameKind::kPhase ? "phase" : "operation"; }
+const char* constructor_name(Scope* scope) { return scope->flavour == Flavour::kPhase ? "phase" : "operation"; }
 
 PyObject* represent(PyObject* self) {
   return PyUnicode_FromFormat("rlscope.%s(%R)", constructor_name(as_scope(self)), as_scope(self)->name);
@@ -269,79 +286,68 @@ PyType_Slot scope_slots[] = {
 PyType_Spec scope_spec = {"rlscope._native.Scope", sizeof(Scope), 0,
                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, scope_slots};
 
-constexpr const char* kSimulation = "simulation";
-
-bool is_named(PyObject* name, const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; }
-
-bool is_stage_name(PyObject* name) {
-  for (const char* stage : {kSimulation, "inference", "backpropagation"}) {
-    if (is_named(name, stage)) return true;
-  }
-  return false;
+// No stage has a name that is not ASCII.
+Stage stage_of(PyObject* name) {
+  if (!PyUnicode_IS_ASCII(name)) return Stage::kNone;
+  return stage_of_name({static_cast<const char*>(PyUnicode_DATA(name)), static_cast<size_t>(PyUnicode_GET_LENGTH(name))});
 }
 
-PyObject* scope_named(PyObject* cache, NameKind kind, PyObject* name) {
+PyObject* scope_named(Flavour flavour, PyObject* name);
+
+// All flavours of a stage are one name in the trace.
+bool take_id_of_operation(Scope* scope) {
+  PyObject* plain = scope_named(Flavour::kOperation, scope->name);
+  if (!plain || (as_scope(plain)->id.id == 0 && !intern(as_scope(plain)))) return false;
+  scope->id = as_scope(plain)->id;
+  Py_DECREF(plain);
+  return true;
+}
+
+PyObject* make_scope(Flavour flavour, PyObject* name) {
+  Scope* scope = PyObject_New(Scope, scope_type);
+  if (!scope) return nullptr;
+  auto* object = reinterpret_cast<PyObject*>(scope);
+  scope->name = Py_NewRef(name);
+  // Scopes live as long as the process, so that a cycle does no harm.
+  scope->enter = PyCFunction_New(&enter_method, object);
+  scope->exit = PyCFunction_New(&exit_method, object);
+  if (!scope->enter || !scope->exit) return nullptr;
+  scope->flavour = flavour;
+  scope->stage = scope->kind() == NameKind::kOperation ? stage_of(name) : Stage::kNone;
+  scope->id = {0, 0, 0};
+  if ((scope->is_joining() || scope->is_guess()) && !take_id_of_operation(scope)) return nullptr;
+  return object;
+}
+
+PyObject* scope_named(Flavour flavour, PyObject* name) {
   if (PyUnicode_Check(name) && !PyUnicode_CheckExact(name)) {  // a member of an enumeration, say
     PyObject* plain = PyUnicode_FromObject(name);
-    PyObject* scope = plain ? scope_named(cache, kind, plain) : nullptr;
+    PyObject* scope = plain ? scope_named(flavour, plain) : nullptr;
     Py_XDECREF(plain);
     return scope;
   }
   if (!PyUnicode_CheckExact(name) || PyUnicode_GetLength(name) == 0) {
     return PyErr_Format(PyExc_TypeError, "%s() takes a name, a non-empty str; it was given %R",
-                        kind == NameKind::kPhase ? "phase" : "operation", name);
+                        flavour == Flavour::kPhase ? "phase" : "operation", name);
   }
-  PyObject* found = PyDict_GetItemWithError(cache, name);
+  PyObject* known = scopes_by_name[static_cast<size_t>(flavour)];
+  PyObject* found = PyDict_GetItemWithError(known, name);
   if (found) return Py_NewRef(found);
   if (PyErr_Occurred()) return nullptr;
-  Scope* scope = PyObject_New(Scope, scope_type);
-  if (!scope) return nullptr;
-  scope->name = Py_NewRef(name);
-  // Scopes live as long as the process, so that a cycle does no harm.
-  scope->enter = PyCFunction_New(&enter_method, reinterpret_cast<PyObject*>(scope));
-  scope->exit = PyCFunction_New(&exit_method, reinterpret_cast<PyObject*>(scope));
-  if (!scope->enter || !scope->exit) return nullptr;
-  scope->kind = kind;
-  scope->is_stage = kind == NameKind::kOperation && is_stage_name(name);
-  scope->is_simulation = scope->is_stage && is_named(name, kSimulation);
-  scope->ends_guess = scope->is_stage || (kind == NameKind::kOperation && is_named(name, "training_loop"));
-  scope->is_default = cache == default_operations;
-  scope->is_joining = cache == joining_stages || scope->is_default;
-  scope->is_guess = cache == guessed_stages;
-  scope->id = {0, 0, 0};
-  // All flavours of a stage are one name in the trace.
-  if (scope->is_joining || scope->is_guess) {
-    PyObject* plain = scope_named(operations, kind, name);
-    if (!plain || (as_scope(plain)->id.id == 0 && !intern(as_scope(plain)))) return nullptr;
-    scope->id = as_scope(plain)->id;
-    Py_DECREF(plain);
-  }
-  auto* object = reinterpret_cast<PyObject*>(scope);
-  if (PyDict_SetItem(cache, name, object) != 0) Py_CLEAR(object);
-  return object;
+  PyObject* scope = make_scope(flavour, name);
+  if (scope && PyDict_SetItem(known, name, scope) != 0) Py_CLEAR(scope);
+  return scope;
 }
 
-PyObject* operation(PyObject*, PyObject* name) { return scope_named(operations, NameKind::kOperation, name); }
-PyObject* phase(PyObject*, PyObject* name) { return scope_named(phases, NameKind::kPhase, name); }
-
-PyObject* joining_stage(PyObject*, PyObject* name) {
-  return scope_named(joining_stages, NameKind::kOperation, name);
-}
-
-PyObject* guessed_stage(PyObject*, PyObject* name) {
-  return scope_named(guessed_stages, NameKind::kOperation, name);
-}
-
-PyObject* default_operation(PyObject*, PyObject* name) {
-  return scope_named(default_operations, NameKind::kOperation, name);
+template <Flavour flavour>
+PyObject* scope_of(PyObject*, PyObject* name) {
+  return scope_named(flavour, name);
 }
 
 PyObject* is_open(PyObject*, PyObject* scope) {
   if (is_scope(scope)) return PyBool_FromLong(is_open_guess(scope));
   return PyErr_Format(PyExc_TypeError, "is_open() takes a guessed stage; it was given %R", scope);
 }
-
-PyObject* callback(PyObject*, PyObject* name) { return scope_named(callbacks, NameKind::kBoundary, name); }
 
 // A range of another profiler. Its end may come when others are open above it, or when it has been closed with an
 // operation around it; so it is found again by how deep it lies, and closes nothing but itself.
@@ -351,10 +357,10 @@ PyObject* begin_range(PyObject*, PyObject* object) {
   StreamWriter* writer = Session::writer();
   if (!writer) return PyLong_FromLong(0);
   if (scope->id.id == 0 && !intern(scope)) return nullptr;
-  if (scope->ends_guess && writer->is_guessing()) writer->end();
-  if ((scope->is_joining && is_joined(writer, scope)) || !writer->begin(scope->id)) return PyLong_FromLong(0);
-  if (scope->is_simulation) writer->count_simulation();
-  writer->frame(writer->depth() - 1).is_stage = scope->is_stage;
+  if (scope->ends_guess() && writer->is_guessing()) writer->end();
+  if ((scope->is_joining() && is_joined(writer, scope)) || !writer->begin(scope->id)) return PyLong_FromLong(0);
+  if (scope->stage == Stage::kSimulation) writer->count_simulation();
+  writer->frame(writer->depth() - 1).is_stage = scope->is_stage();
   return PyLong_FromUnsignedLong(writer->depth());
 }
 
@@ -372,27 +378,27 @@ PyObject* end_range(PyObject*, PyObject* args) {
 }
 
 PyObject* count_misnested(PyObject*, PyObject*) {
-  Session::count_misnested(1);
+  Session::losses().count_misnested_operations(1);
   Py_RETURN_NONE;
 }
 
 PyMethodDef functions[] = {
-    {"operation", operation, METH_O,
+    {"operation", scope_of<Flavour::kOperation>, METH_O,
      "operation(name)\n--\n\nA part of the algorithm, such as inference: a context manager and a decorator.\n\n"
      "Operations nest; a moment belongs to the innermost one. Does nothing where nothing records."},
-    {"phase", phase, METH_O,
+    {"phase", scope_of<Flavour::kPhase>, METH_O,
      "phase(name)\n--\n\nA coarse part of the process's life, such as data_collection: a context manager and a "
      "decorator.\n\nAn inner phase suspends the outer one. Does nothing where nothing records."},
-    {"joining_stage", joining_stage, METH_O,
+    {"joining_stage", scope_of<Flavour::kJoiningStage>, METH_O,
      "joining_stage(name)\n--\n\nAs operation(name), but opens nothing where this stage is the innermost already."},
-    {"guessed_stage", guessed_stage, METH_O,
+    {"guessed_stage", scope_of<Flavour::kGuessedStage>, METH_O,
      "guessed_stage(name)\n--\n\nAs operation(name), but opens nothing inside a stage that is certain, and ends where "
      "the next stage begins or the operation around it ends."},
     {"is_open", is_open, METH_O,
      "is_open(guessed)\n--\n\nWhether a guessed stage is the innermost operation of this thread."},
-    {"default_operation", default_operation, METH_O,
+    {"default_operation", scope_of<Flavour::kDefaultOperation>, METH_O,
      "default_operation(name)\n--\n\nAs operation(name), but opens nothing inside any stage."},
-    {"callback", callback, METH_O,
+    {"callback", scope_of<Flavour::kCallback>, METH_O,
      "callback(name)\n--\n\nPython that native code has called: a crossing back, whose time is Python's."},
     {"begin_range", begin_range, METH_O,
      "begin_range(scope)\n--\n\nOpen an operation that may end anywhere. Returns how deep it lies, 0 if nothing was opened."},
@@ -425,14 +431,11 @@ bool is_open_guess(PyObject* scope) {
 
 bool add_scopes(PyObject* module) {
   scope_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&scope_spec));
-  operations = PyDict_New();
-  phases = PyDict_New();
-  joining_stages = PyDict_New();
-  guessed_stages = PyDict_New();
-  default_operations = PyDict_New();
-  callbacks = PyDict_New();
-  return scope_type && add_bindings() && operations && phases && joining_stages && guessed_stages &&
-         default_operations && callbacks && PyModule_AddType(module, scope_type) == 0 &&
+  for (PyObject*& scopes : scopes_by_name) {
+    scopes = PyDict_New();
+    if (!scopes) return false;
+  }
+  return scope_type && add_bindings() && PyModule_AddType(module, scope_type) == 0 &&
          PyModule_AddFunctions(module, functions) == 0;
 }
 

@@ -11,11 +11,11 @@ import pytest
 from adversary_runs import call, is_one_error, small_trace, start
 from recording import RLSCOPE, environment, record
 
+from benchmarks.trace_writer import TraceWriter
 from rlscope.calibration.calibration import cache_path
 from rlscope.errors import UsageError
 from rlscope.plots.tables import FORMULA_STARTS
 from rlscope.report import report_page
-from rlscope.trace.writer import TraceWriter
 
 ENVIRONMENTS: dict[str, dict[str, str | None]] = {
     "no home": {"HOME": None, "XDG_CACHE_HOME": None},

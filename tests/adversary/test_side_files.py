@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from adversary_runs import call, small_trace
 
+from benchmarks.trace_writer import TraceWriter
 from rlscope.analysis import utilization
 from rlscope.analysis.utilization import read_utilization
 from rlscope.errors import TraceFormatError
@@ -16,7 +17,6 @@ from rlscope.report.tables import ROWS_SHOWN
 from rlscope.trace.counter_metrics import ACTIVE_CYCLES, parse_counters, sampled_metrics
 from rlscope.trace.counters_file import CounterWriter, counters_path
 from rlscope.trace.utilization_file import HEADER, UTILIZATION_NAME
-from rlscope.trace.writer import TraceWriter
 
 
 def test_damaged_files_are_read_or_refused(tmp_path: Path) -> None:

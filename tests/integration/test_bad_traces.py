@@ -15,10 +15,11 @@ from pathlib import Path
 import pytest
 from recording import RLSCOPE, call_here, environment, rlscope
 
+from benchmarks.trace_writer import ProcessWriter, TraceWriter
 from rlscope.model import Category
 from rlscope.report import report_page
 from rlscope.trace import format as fmt
-from rlscope.trace.writer import ProcessWriter, TraceWriter
+from rlscope.version import FORMAT_VERSION
 
 MS = 1_000_000
 CHUNKS = 4
@@ -235,10 +236,10 @@ def test_clock_readings_that_cannot_be(tmp_path: Path) -> None:
 
 
 def test_a_newer_version(tmp_path: Path) -> None:
-    data = SOUND[:8] + struct.pack("<I", fmt.FORMAT_VERSION + 1) + SOUND[12:]
+    data = SOUND[:8] + struct.pack("<I", FORMAT_VERSION + 1) + SOUND[12:]
     trace = trace_with(tmp_path, data)
     for verb in VERBS:
-        assert f"41-0.rlscope has format version {fmt.FORMAT_VERSION + 1}" in error_of(verb, trace)
+        assert f"41-0.rlscope has format version {FORMAT_VERSION + 1}" in error_of(verb, trace)
         assert "has format version" in error_of(verb, trace, "--recover")
 
 

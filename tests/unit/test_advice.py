@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.trace_writer import TraceWriter
 from rlscope.analysis.advice import Advice, advise
 from rlscope.analysis.breakdown import analyze
 from rlscope.analysis.causes import Cause
@@ -23,7 +24,6 @@ from rlscope.analysis.loop import OUTSIDE_COLUMNS
 from rlscope.cli.analyze import analyze as analyze_verb
 from rlscope.model import NO_OPERATION, STAGES, Category, DeviceWork
 from rlscope.trace.reader import open_trace
-from rlscope.trace.writer import TraceWriter
 
 MANIFEST: dict[str, Any] = {"main_pid": 1, "exit_status": 0, "complete": True}
 S = 1_000_000_000

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.trace_writer import ThreadWriter, TraceWriter
 from rlscope.analysis.advice import Advice, advise
 from rlscope.analysis.breakdown import Analysis, analyze
 from rlscope.analysis.causes import Cause
@@ -21,7 +22,6 @@ from rlscope.report.report_page import write_report
 from rlscope.report.sentences import correction_lines
 from rlscope.report.workloads import published_view, workloads
 from rlscope.trace.reader import open_trace
-from rlscope.trace.writer import ThreadWriter, TraceWriter
 
 MANIFEST = {"main_pid": 1, "exit_status": 0, "complete": True}
 S = 1_000_000_000

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.trace_writer import ProcessWriter, TraceWriter
 from rlscope.analysis.breakdown import Analysis, analyze
 from rlscope.model import Category
 from rlscope.trace.reader import open_trace
-from rlscope.trace.writer import ProcessWriter, TraceWriter
 
 MANIFEST: dict[str, Any] = {"main_pid": 1, "exit_status": 0, "complete": True}
 READ, WRITE = "posix.read", "posix.write"

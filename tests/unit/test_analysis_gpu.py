@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.trace_writer import TraceWriter
 from rlscope._analysis import device_union, sweep
 from rlscope.analysis.breakdown import analyze
 from rlscope.analysis.contents import read_contents
@@ -21,7 +22,6 @@ from rlscope.model import Category, DeviceWork, GpuAttribution
 from rlscope.trace import format as fmt
 from rlscope.trace.reader import open_trace
 from rlscope.trace.utilization_file import HEADER, UTILIZATION_NAME
-from rlscope.trace.writer import TraceWriter
 
 MANIFEST: dict[str, Any] = {"main_pid": 7, "exit_status": 0, "complete": True}
 KERNEL = "_ZN2at6native13reduce_kernelILi512ELi1EEEvPf"

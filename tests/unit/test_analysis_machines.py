@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from benchmarks.trace_writer import ProcessWriter, TraceWriter
 from rlscope.analysis.breakdown import Analysis, analyze
 from rlscope.analysis.contents import read_contents
 from rlscope.report.sentences import machine_lines
 from rlscope.trace.format import ClockPair
 from rlscope.trace.reader import open_trace
-from rlscope.trace.writer import ProcessWriter, TraceWriter
 
 S = 1_000_000_000
 HERE, THERE, ELSEWHERE = bytes(range(16)), bytes([1] * 16), bytes([2] * 16)

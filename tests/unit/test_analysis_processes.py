@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.trace_writer import ProcessWriter, TraceWriter
 from rlscope.analysis.breakdown import Analysis, analyze
 from rlscope.analysis.processes import as_tree, phase_groups, process_totals
 from rlscope.errors import TraceError
@@ -19,7 +20,6 @@ from rlscope.model import Category, DeviceWork
 from rlscope.trace.format import EndReason
 from rlscope.trace.reader import open_trace
 from rlscope.trace.utilization_file import HEADER, UTILIZATION_NAME
-from rlscope.trace.writer import ProcessWriter, TraceWriter
 
 MANIFEST: dict[str, Any] = {"main_pid": 1, "exit_status": 0, "complete": True}
 S = 1_000_000_000

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
+from benchmarks.trace_writer import DEFAULT_BOOT_ID, TraceWriter
 from rlscope.analysis.breakdown import Analysis, analyze, group_seconds
 from rlscope.analysis.contents import read_contents
 from rlscope.analysis.correction import Bounds, Correction, Cost
@@ -18,7 +19,6 @@ from rlscope.errors import TraceError, TraceFormatError, UsageError
 from rlscope.model import Category
 from rlscope.trace.format import EndReason
 from rlscope.trace.reader import open_trace
-from rlscope.trace.writer import DEFAULT_BOOT_ID, TraceWriter
 
 MANIFEST: dict[str, Any] = {
     "main_pid": 7, "exit_status": 0, "complete": True, "command": ["python", "train.py"], "python": "3.11",

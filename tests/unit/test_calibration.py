@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 from known_loops import EVENTS, lengths_of, loop_found, write_twin
 
+from benchmarks.trace_writer import TraceWriter
 from rlscope import _native
 from rlscope._analysis import sweep
 from rlscope.analysis.breakdown import analyze
@@ -36,7 +37,6 @@ from rlscope.errors import UsageError
 from rlscope.model import Category
 from rlscope.report.sentences import correction_lines
 from rlscope.trace.reader import open_trace
-from rlscope.trace.writer import TraceWriter
 
 HERE = Environment("a cpu", 2, "monotonic", "3.11.7", "0.1.0")
 MANIFEST: dict[str, Any] = {

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from benchmarks.trace_writer import TraceWriter
 from rlscope.cli.analyze import analyze
 from rlscope.cli.plot import plot
 from rlscope.report.counter_lines import NOT_COMPARABLE
 from rlscope.trace.counter_metrics import ACTIVE_CYCLES, parse_counters
 from rlscope.trace.counters_file import CounterWriter, counters_path
-from rlscope.trace.writer import TraceWriter
 
 UUID = "GPU-a"
 

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.trace_writer import TraceWriter
 from rlscope._analysis import device_intervals
 from rlscope.analysis.breakdown import Analysis, analyze
 from rlscope.analysis.counter_join import UNATTRIBUTED
@@ -27,7 +28,6 @@ from rlscope.report.report_page import add_counters, warnings
 from rlscope.trace.counter_metrics import ACTIVE_CYCLES, FRIENDLY, parse_counters, sampled_metrics
 from rlscope.trace.counters_file import CounterWriter, counters_path
 from rlscope.trace.reader import open_trace
-from rlscope.trace.writer import TraceWriter
 
 UUID = "GPU-a"
 US = 1000

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.trace_writer import TraceWriter
 from rlscope.checks import cupti_check
 from rlscope.checks.check import Check, exit_status
 from rlscope.checks.cupti_check import Found, check_cuda, check_devices, check_libcupti, check_tracing, missing_work
 from rlscope.checks.cupti_probe import KERNEL, OPERATION
 from rlscope.model import Category, DeviceWork
 from rlscope.monitor import cuda_driver
-from rlscope.trace.writer import TraceWriter
 
 SCRIPT = Path(__file__).resolve().parents[2] / "dockerfiles" / "sh" / "test_cupti_profiler_api.sh"
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from benchmarks.trace_writer import ThreadWriter, TraceWriter
 from rlscope.analysis.advice import advise
 from rlscope.analysis.breakdown import Analysis, analyze
 from rlscope.analysis.causes import Cause, times_of_processes
@@ -16,7 +17,6 @@ from rlscope.model import Category
 from rlscope.report.report_page import write_report
 from rlscope.report.workloads import complete_view, published_view, transitions_view, workloads
 from rlscope.trace.reader import open_trace
-from rlscope.trace.writer import ThreadWriter, TraceWriter
 
 MANIFEST = {"main_pid": 1, "exit_status": 0, "complete": True}
 S = 1_000_000_000

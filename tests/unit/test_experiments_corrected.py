@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.trace_writer import TraceWriter
 from experiments import CHECKOUT
 from experiments.harness.case_study import CaseStudy
 from experiments.harness.matrix import Entry
@@ -22,7 +23,6 @@ from rlscope.analysis.correction import AppliedCorrection, Bounds, Cost
 from rlscope.calibration.calibration import Calibration, Environment, cache_path, save, this_environment
 from rlscope.model import Category
 from rlscope.plots.page import Page
-from rlscope.trace.writer import TraceWriter
 
 HERE = Environment("a cpu", 2, "monotonic", "3.11.7", "0.1.0")
 SECOND = 1_000_000_000

@@ -13,6 +13,7 @@ import pandas
 import pytest
 from executed_runs import leave_run
 
+from benchmarks.trace_writer import TraceWriter
 from experiments.data_collection import run as study
 from experiments.data_collection.device_limits import FLOATING_POINT_OPERATIONS, TANHS, inference_limits
 from experiments.data_collection.layers import CROSSING_COLUMNS, LAYER_COLUMNS, OPERATION, crossing_table, share_table
@@ -41,7 +42,6 @@ from rlscope.build import built_from
 from rlscope.errors import UsageError
 from rlscope.model import Category
 from rlscope.plots.style import save_figure
-from rlscope.trace.writer import TraceWriter
 
 Row = dict[str, Any]
 NO_LAYERS = pandas.DataFrame(columns=LAYER_COLUMNS)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas
 import pytest
 
+from benchmarks.trace_writer import TraceWriter
 from experiments.gpu_utilization import run as study
 from experiments.gpu_utilization.figures import LOWEST_PERCENT, duration_text, reported_utilization_figure
 from experiments.gpu_utilization.measurements import COLUMNS, Measurements, counters_of, load, points_of
@@ -24,7 +25,6 @@ from rlscope.build import built_from
 from rlscope.errors import IncompleteTraceError, UsageError
 from rlscope.model import DeviceWork
 from rlscope.trace.utilization_file import HEADER, UTILIZATION_NAME
-from rlscope.trace.writer import TraceWriter
 
 CLAIMS = load_claims(study.HERE / "claims.toml")
 GAPS_US = (0, 20, 200, 2000, 20_000, 200_000)

@@ -10,6 +10,7 @@ import pandas
 import pytest
 from executed_runs import leave_run
 
+from benchmarks.trace_writer import TraceWriter
 from experiments.harness import case_study
 from experiments.harness.case_study import CaseStudy
 from experiments.harness.execute import Execution, command_of
@@ -25,7 +26,6 @@ from experiments.parallel_sampling.model import BATCHED, LOCK_STEP, common_metri
 from experiments.verdicts.claims import HOLDS, NOT_TESTABLE, load_claims, measured_text
 from experiments.verdicts.corrected import CORRECTED
 from experiments.verdicts.statistics import exact
-from rlscope.trace.writer import TraceWriter
 
 CLAIMS = load_claims(study.HERE / "claims.toml")
 OPTIONS = {"step-ms": "15", "reset-ms": "500", "reset-probability": "0.0098", "seed": "0"}

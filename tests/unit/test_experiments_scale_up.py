@@ -8,6 +8,7 @@ import pandas
 import pytest
 from executed_runs import leave_run
 
+from benchmarks.trace_writer import TraceWriter
 from experiments.harness import case_study
 from experiments.harness.case_study import CaseStudy
 from experiments.harness.execute import Execution, command_of
@@ -23,7 +24,6 @@ from rlscope.build import built_from
 from rlscope.errors import IncompleteTraceError, UsageError
 from rlscope.model import Category
 from rlscope.trace.utilization_file import HEADER, UTILIZATION_NAME
-from rlscope.trace.writer import TraceWriter
 
 PHASE_COLUMNS = [*KEY, "process", "phase", "start_s", "end_s", "wall_s", "cpu_s", "gpu_s", "wait_s"]
 EDGE_COLUMNS = [*KEY, "process", "phase", "on", "count", "wait_s"]

@@ -9,6 +9,7 @@ from typing import Any
 import pandas
 import pytest
 
+from benchmarks.trace_writer import TraceWriter
 from experiments import CHECKOUT
 from experiments.algorithm_choice import run as algorithm_choice
 from experiments.harness import interpreters, progress
@@ -26,7 +27,6 @@ from rlscope.errors import IncompleteTraceError
 from rlscope.model import Category
 from rlscope.plots.page import Page
 from rlscope.plots.tables import breakdown_table
-from rlscope.trace.writer import TraceWriter
 
 APPLIED = AppliedCorrection("a test", "main", 1.5, 1.0, 2.0, (), {})
 NONE = pandas.DataFrame(columns=["workload", "stage", "category", "count", "per_iteration", "per_timestep"])

@@ -8,6 +8,7 @@ import pandas
 import pytest
 from click.testing import CliRunner
 
+from benchmarks.trace_writer import TraceWriter
 from rlscope.analysis.breakdown import analyze
 from rlscope.cli.analyze import analyze as analyze_verb
 from rlscope.cli.report import report
@@ -16,7 +17,6 @@ from rlscope.plots.device_timeline import device_timeline_figure
 from rlscope.report.analysis_tables import EDGES_SHOWN
 from rlscope.report.process_tables import SHARED_GPUS, phases_shown, process_tree, waited_for
 from rlscope.trace.reader import open_trace
-from rlscope.trace.writer import TraceWriter
 
 MANIFEST: dict[str, Any] = {"main_pid": 1, "exit_status": 0, "complete": True}
 S = 1_000_000_000

@@ -8,6 +8,7 @@ import pandas
 import pytest
 from click.testing import CliRunner
 
+from benchmarks.trace_writer import TraceWriter
 from rlscope.analysis.breakdown import analyze
 from rlscope.analysis.utilization import Utilization, binned_utilization, read_utilization
 from rlscope.cli.record import _summary
@@ -19,7 +20,6 @@ from rlscope.record.config import RecordConfig
 from rlscope.report.report_page import add_devices, add_utilization, device_lines, write_report
 from rlscope.trace.reader import open_trace
 from rlscope.trace.utilization_file import HEADER, PROCESSES, UTILIZATION_NAME
-from rlscope.trace.writer import TraceWriter
 
 OPERATIONS = [("main", 0, f"operation_{number}", number / 1000, 7) for number in range(30)]
 WORK = [("main", 0, "inference", "sample_action", f"kernel_{number}", 3, number / 1000, 0) for number in range(25)]

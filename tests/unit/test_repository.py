@@ -177,8 +177,6 @@ PARTS_OF_EXPERIMENTS = {
     | {f"experiments.{part}" for part in ("harness", "verdicts", "command_line", "workloads")}
     for study in STUDIES
 }
-# What they take from the command line for as long as it has no other home.
-OF_THE_COMMAND_LINE = {"rlscope.cli.correction"}
 MOST_FILES_IN_A_FOLDER, MOST_MODULES_IN_THE_ROOT = 16, 3
 
 
@@ -195,8 +193,7 @@ def test_a_study_owns_its_code(part: str) -> None:
         f"{file.relative_to(ROOT)} imports {module}"
         for file in files_of_experiments(part)
         for module in imports(file)
-        if (within(module, {"experiments"}) and not within(module, allowed))
-        or (within(module, {"rlscope.cli"}) and not within(module, OF_THE_COMMAND_LINE))
+        if (within(module, {"experiments"}) and not within(module, allowed)) or within(module, {"rlscope.cli"})
     ]
     assert files_of_experiments(part) and not wrong
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from recording import rlscope
 
+from benchmarks.trace_writer import TraceWriter
 from rlscope.model import Category
 from rlscope.record.config import CONFIG_NAME, RecordConfig
 from rlscope.record.trace_directory import STARTUP_DIRECTORY
@@ -26,7 +27,6 @@ from rlscope.trace.manifest import (
     read_unrecorded,
     write_manifest,
 )
-from rlscope.trace.writer import TraceWriter
 
 PACKAGE = Path(__file__).resolve().parents[2] / "rlscope"
 # Modules that run what they read.

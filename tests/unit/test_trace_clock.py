@@ -16,7 +16,10 @@ CLOCK = Clock(reference_ticks=1_000, reference_ns=50, ns_per_denominator=616, de
 def header(
     first: ClockPair, last: ClockPair, kind: ClockKind = ClockKind.TSC, boot_id: bytes = bytes(16)
 ) -> FileHeader:
-    return FileHeader(kind, 4, 1, 0, first.ticks, 0, 0, 0, 0, 0, 0, 0, 0, boot_id, first, last)
+    return FileHeader(
+        clock=kind, tick_shift=4, pid=1, parent_pid=0, start_ticks=first.ticks, boot_id=boot_id, first_pair=first,
+        last_pair=last,
+    )  # fmt: skip
 
 
 def test_rate_and_offset() -> None:

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from recording import record
 
+from benchmarks.trace_writer import ProcessWriter, TraceWriter
 from rlscope._analysis import sweep
 from rlscope.errors import TraceFormatError
 from rlscope.model import Category, DeviceWork
 from rlscope.trace import format as fmt
-from rlscope.trace.writer import ProcessWriter, TraceWriter
 
 CHUNKS = 5
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from benchmarks.trace_writer import DEFAULT_BOOT_ID, TraceWriter
 from rlscope.errors import TraceError, TraceFormatError
 from rlscope.trace.format import EndReason
 from rlscope.trace.reader import open_trace
-from rlscope.trace.writer import DEFAULT_BOOT_ID, TraceWriter
 
 MANIFEST: dict[str, Any] = {"main_pid": 7, "exit_status": 3, "complete": True}
 

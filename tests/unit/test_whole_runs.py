@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from benchmarks.trace_writer import TraceWriter
 from rlscope.analysis.correction import Bounds, Cost
 from rlscope.calibration.calibration import load
 from rlscope.calibration.whole_runs import CONFIGURATIONS, WholeRun, cost_of, whole_run
 from rlscope.cli.calibrate import calibrate
 from rlscope.errors import UsageError
 from rlscope.model import Category
-from rlscope.trace.writer import TraceWriter
 
 
 def run(length_ns: int, events: int) -> WholeRun:

@@ -3,78 +3,18 @@
 // Built three times: as CUDA 13's; as CUDA 12's (FAKE_CUPTI_VERSION, shorter kernel records, nothing optional); and as
 // one that lacks a function (FAKE_CUPTI_LACKS_FLUSH). Programs that a test starts say with variables what it does:
 // FAKE_CUPTI_FAIL=cuptiSubscribe=39 is the result of a function, FAKE_CUPTI_FLUSH_MS=1000 how long a flush takes.
-#include "fake_cupti.h"
-
 #include <time.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <map>
-#include <mutex>
-#include <set>
-#include <string>
 #include <thread>
-#include <utility>
-#include <vector>
 
-#ifndef FAKE_CUPTI_VERSION
-#define FAKE_CUPTI_VERSION 130001
-#endif
+#include "fake_cupti_parts.h"
 
-struct CUpti_Subscriber_st {
-  CUpti_CallbackFunc callback = nullptr;
-  void* userdata = nullptr;
-};
+namespace fake_cupti __attribute__((visibility("hidden"))) {
 
-namespace {
-
-thread_local bool t_is_at_exit = false;  // in a callback there
-constexpr bool kIsCuda12 = FAKE_CUPTI_VERSION < 10000;
-
-size_t size_of(CUpti_ActivityKind kind) {
-  switch (kind) {
-    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL: return kIsCuda12 ? 208 : sizeof(CUpti_ActivityKernel10);
-    case CUPTI_ACTIVITY_KIND_MEMCPY: return sizeof(CUpti_ActivityMemcpy6);
-    case CUPTI_ACTIVITY_KIND_MEMCPY2: return sizeof(CUpti_ActivityMemcpyPtoP4);
-    case CUPTI_ACTIVITY_KIND_MEMSET: return sizeof(CUpti_ActivityMemset4);
-    case CUPTI_ACTIVITY_KIND_OVERHEAD: return sizeof(CUpti_ActivityOverhead3);
-    default: return 0;
-  }
-}
-
-struct Buffer {
-  uint8_t* bytes = nullptr;
-  size_t size = 0;
-  size_t used = 0;
-  bool is_complete = true;
-};
-
-struct State {
-  std::mutex mutex;
-  CUpti_Subscriber_st subscriber;
-  bool has_subscriber = false;
-  bool is_held = false;
-  std::set<std::pair<uint32_t, uint32_t>> enabled;
-  std::set<uint32_t> kinds;
-  CUpti_BuffersCallbackRequestFunc request = nullptr;
-  CUpti_BuffersCallbackCompleteFunc complete = nullptr;
-  CUpti_TimestampCallbackFunc time = nullptr;
-  uint8_t zeroed = 0;
-  Buffer filling;
-  std::vector<Buffer> full;
-  bool is_reversed = false;
-  bool uses_worker = false;
-  uint32_t flush_ms = 0;
-  size_t dropped = 0;
-  uint32_t buffers_out = 0;
-  bool were_zero = true;
-  uint64_t callbacks = 0;
-  uint64_t flushes = 0;
-  uint64_t finalized = 0;
-  bool was_finalized_at_exit = false;
-  std::map<std::string, CUptiResult> failures;
-};
+thread_local bool t_is_at_exit = false;
 
 State& state() {
   static State* state = [] {
@@ -91,18 +31,6 @@ State& state() {
   return *state;
 }
 
-CUptiResult given(const char* function) {
-  State& s = state();
-  std::lock_guard<std::mutex> lock(s.mutex);
-  auto found = s.failures.find(function);
-  return found == s.failures.end() ? CUPTI_SUCCESS : found->second;
-}
-#define FAIL_IF_TOLD()                           \
-  do {                                           \
-    CUptiResult told = given(__func__);          \
-    if (told != CUPTI_SUCCESS) return told;      \
-  } while (false)
-
 void call_subscriber(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void* data) {
   State& s = state();
   CUpti_Subscriber_st subscriber;
@@ -115,44 +43,6 @@ void call_subscriber(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const v
   subscriber.callback(subscriber.userdata, domain, cbid, data);
 }
 
-template <typename Record>
-void append(CUpti_ActivityKind kind, Record& record) {
-  static std::mutex one_at_a_time;
-  std::lock_guard<std::mutex> turn(one_at_a_time);
-  State& s = state();
-  std::unique_lock<std::mutex> lock(s.mutex);
-  if (s.kinds.count(kind) == 0) return;
-  record.kind = kind;
-  size_t size = size_of(kind);
-  if (s.filling.bytes && s.filling.used + size > s.filling.size) s.full.push_back(std::exchange(s.filling, {}));
-  if (!s.filling.bytes) {
-    auto request = s.request;
-    lock.unlock();  // as CUPTI does: the client may take locks of its own
-    Buffer fresh;
-    size_t most_records = 0;
-    request(&fresh.bytes, &fresh.size, &most_records);
-    bool is_zero = std::all_of(fresh.bytes, fresh.bytes + fresh.size, [](uint8_t byte) { return byte == 0; });
-    lock.lock();
-    s.were_zero &= is_zero;
-    s.buffers_out++;
-    s.filling = fresh;
-  }
-  std::memcpy(s.filling.bytes + s.filling.used, &record, std::min(size, sizeof record));
-  s.filling.used += size;
-}
-
-template <typename Record>
-void fill(Record& record, const FakeWork& work) {
-  record.start = work.start_ns;
-  record.end = work.end_ns;
-  record.deviceId = work.device;
-  record.contextId = work.context;
-  record.streamId = work.stream;
-  record.correlationId = work.correlation;
-  record.graphId = work.graph;
-}
-
-// The buffers to give back now, out of the state.
 std::vector<Buffer> take_buffers(bool also_unfinished, bool also_filling) {
   State& s = state();
   std::lock_guard<std::mutex> lock(s.mutex);
@@ -184,6 +74,24 @@ void give_back(const std::vector<Buffer>& buffers) {
     give_each();
   }
 }
+
+}  // namespace fake_cupti
+
+using namespace fake_cupti;
+
+namespace {
+
+CUptiResult given(const char* function) {
+  State& s = state();
+  std::lock_guard<std::mutex> lock(s.mutex);
+  auto found = s.failures.find(function);
+  return found == s.failures.end() ? CUPTI_SUCCESS : found->second;
+}
+#define FAIL_IF_TOLD()                           \
+  do {                                           \
+    CUptiResult told = given(__func__);          \
+    if (told != CUPTI_SUCCESS) return told;      \
+  } while (false)
 
 }  // namespace
 
@@ -341,172 +249,5 @@ CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext, uint32_t, size_t* dropp
   std::lock_guard<std::mutex> lock(s.mutex);
   *dropped = std::exchange(s.dropped, 0);
   return CUPTI_SUCCESS;
-}
-
-void fake_cupti_reset() {
-  State& s = state();
-  std::lock_guard<std::mutex> lock(s.mutex);
-  s.has_subscriber = s.is_held = s.is_reversed = s.uses_worker = false;
-  s.enabled.clear();
-  s.kinds.clear();
-  s.failures.clear();
-  s.filling = {};
-  s.full.clear();
-  s.flush_ms = 0;
-  s.dropped = 0;
-  s.buffers_out = 0;
-  s.callbacks = s.flushes = s.finalized = 0;
-}
-
-void fake_cupti_call(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, uint32_t correlation,
-                     CUpti_ApiCallbackSite site) {
-  CUpti_CallbackData data{};
-  data.callbackSite = site;
-  data.functionName = "a function";
-  data.correlationId = correlation;
-  t_is_at_exit = site == CUPTI_API_EXIT;
-  call_subscriber(domain, cbid, &data);
-  t_is_at_exit = false;
-}
-
-uint64_t fake_cupti_finalized() {
-  std::lock_guard<std::mutex> lock(state().mutex);
-  return state().finalized;
-}
-
-bool fake_cupti_was_finalized_at_exit() {
-  std::lock_guard<std::mutex> lock(state().mutex);
-  return state().was_finalized_at_exit;
-}
-
-uint64_t fake_cupti_callbacks() {
-  std::lock_guard<std::mutex> lock(state().mutex);
-  return state().callbacks;
-}
-
-void fake_cupti_context(CUpti_CallbackIdResource event, uint32_t device) {
-  CUpti_ResourceData data{};
-  data.context = reinterpret_cast<CUcontext>(static_cast<uintptr_t>(device + 1));
-  call_subscriber(CUPTI_CB_DOMAIN_RESOURCE, event, &data);
-}
-
-void fake_cupti_fatal_error(const char* message) {
-  CUpti_StateData data{};
-  data.notification = {CUPTI_ERROR_UNKNOWN, message};
-  call_subscriber(CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_FATAL_ERROR, &data);
-}
-
-void fake_cupti_kernel(const FakeWork& work, const char* name) {
-  CUpti_ActivityKernel10 kernel{};
-  fill(kernel, work);
-  kernel.name = name;
-  append(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, kernel);
-}
-
-void fake_cupti_copy(const FakeWork& work, CUpti_ActivityMemcpyKind kind, uint64_t bytes) {
-  CUpti_ActivityMemcpy6 copy{};
-  fill(copy, work);
-  copy.copyKind = static_cast<uint8_t>(kind);
-  copy.bytes = bytes;
-  append(CUPTI_ACTIVITY_KIND_MEMCPY, copy);
-}
-
-void fake_cupti_peer_copy(const FakeWork& work, uint64_t bytes) {
-  CUpti_ActivityMemcpyPtoP4 copy{};
-  fill(copy, work);
-  copy.copyKind = CUPTI_ACTIVITY_MEMCPY_KIND_PTOP;
-  copy.bytes = bytes;
-  append(CUPTI_ACTIVITY_KIND_MEMCPY2, copy);
-}
-
-void fake_cupti_memset(const FakeWork& work, uint64_t bytes) {
-  CUpti_ActivityMemset4 set{};
-  fill(set, work);
-  set.bytes = bytes;
-  append(CUPTI_ACTIVITY_KIND_MEMSET, set);
-}
-
-void fake_cupti_overhead(const FakeWork& work, CUpti_ActivityOverheadKind kind) {
-  CUpti_ActivityOverhead3 overhead{};
-  overhead.overheadKind = kind;
-  overhead.start = work.start_ns;
-  overhead.end = work.end_ns;
-  overhead.correlationId = work.correlation;
-  append(CUPTI_ACTIVITY_KIND_OVERHEAD, overhead);
-}
-
-void fake_cupti_unfinished_kernel() {
-  CUpti_ActivityKernel10 nothing{};
-  append(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, nothing);
-  State& s = state();
-  std::lock_guard<std::mutex> lock(s.mutex);
-  if (!s.filling.bytes) return;
-  std::memset(s.filling.bytes + s.filling.used - size_of(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), 0,
-              sizeof(CUpti_ActivityKind));
-  s.filling.is_complete = false;
-}
-
-void fake_cupti_next_buffer() {
-  State& s = state();
-  std::lock_guard<std::mutex> lock(s.mutex);
-  if (s.filling.bytes) s.full.push_back(std::exchange(s.filling, {}));
-}
-
-void fake_cupti_reverse_buffers() {
-  std::lock_guard<std::mutex> lock(state().mutex);
-  state().is_reversed = true;
-}
-
-void fake_cupti_use_worker() {
-  std::lock_guard<std::mutex> lock(state().mutex);
-  state().uses_worker = true;
-}
-
-void fake_cupti_deliver() { give_back(take_buffers(false, false)); }
-
-void fake_cupti_drop(size_t records) {
-  std::lock_guard<std::mutex> lock(state().mutex);
-  state().dropped += records;
-}
-
-void fake_cupti_fail(const char* name, CUptiResult result) {
-  std::lock_guard<std::mutex> lock(state().mutex);
-  state().failures[name] = result;
-}
-
-void fake_cupti_delay_flush(uint32_t milliseconds) {
-  std::lock_guard<std::mutex> lock(state().mutex);
-  state().flush_ms = milliseconds;
-}
-
-void fake_cupti_hold(bool is_held) {
-  std::lock_guard<std::mutex> lock(state().mutex);
-  state().is_held = is_held;
-}
-
-FakeState fake_cupti_state() {
-  State& s = state();
-  std::lock_guard<std::mutex> lock(s.mutex);
-  return {s.has_subscriber,
-          static_cast<uint32_t>(s.enabled.size()),
-          static_cast<uint32_t>(s.kinds.size()),
-          s.buffers_out,
-          s.zeroed,
-          s.time ? s.time() : 0};
-}
-
-bool fake_cupti_is_enabled(CUpti_CallbackDomain domain, CUpti_CallbackId cbid) {
-  std::lock_guard<std::mutex> lock(state().mutex);
-  return state().enabled.count({domain, cbid}) > 0;
-}
-
-uint64_t fake_cupti_flushes() {
-  std::lock_guard<std::mutex> lock(state().mutex);
-  return state().flushes;
-}
-
-bool fake_cupti_buffers_were_zero() {
-  std::lock_guard<std::mutex> lock(state().mutex);
-  return state().were_zero;
 }
 }

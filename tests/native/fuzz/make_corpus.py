@@ -1,13 +1,17 @@
-"""Writes the fuzzer's first inputs: small sound files that between them use every part of the format."""
+"""Writes the fuzzer's first inputs: small sound files that between them use every part of the format.
+
+To be run from the checkout: `PYTHONPATH=. .venv/bin/python tests/native/fuzz/make_corpus.py`.
+"""
 
 import struct
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks.trace_writer import ProcessWriter, TraceWriter
 from rlscope.model import Category, DeviceWork
 from rlscope.trace import format as fmt
-from rlscope.trace.writer import ProcessWriter, TraceWriter
+from rlscope.version import FORMAT_VERSION
 
 
 def new_process(entries_per_chunk: int = 1_000_000) -> ProcessWriter:
@@ -195,7 +199,7 @@ def main(directory: Path) -> None:
     # What a process leaves that was killed while it was writing a record, and one whose disk was cut off.
     data = killed().to_bytes()
     (directory / "cut_short").write_bytes(data[: fmt.FILE_HEADER_BYTES + 70])
-    for name, version in (("older_version", fmt.FORMAT_VERSION - 1), ("newer_version", fmt.FORMAT_VERSION + 1)):
+    for name, version in (("older_version", FORMAT_VERSION - 1), ("newer_version", FORMAT_VERSION + 1)):
         (directory / name).write_bytes(data[:8] + struct.pack("<I", version) + data[12:200])
 
 

@@ -1,4 +1,4 @@
-"""The pure-Python twin of the recorder's writer: builds whole trace directories, byte by byte, for tests."""
+"""The pure-Python twin of the recorder's writer: builds whole trace directories for tests and benchmarks."""
 
 import json
 from collections import Counter
@@ -34,12 +34,14 @@ class _Chunk:
         frames = _padded(b"".join(frame.to_bytes(4, "little") for frame in self.open_frames), 8)
         payload_offset = fmt.CHUNK_HEADER.size + len(frames)
         chunk_bytes = len(_padded(bytes(payload_offset + len(self.payload)), fmt.CHUNK_ALIGNMENT))
-        header = fmt.CHUNK_HEADER.pack(
-            fmt.CHUNK_MAGIC, self.kind, fmt.CHUNK_CLOSED if self.is_closed else 0, chunk_bytes, payload_offset,
-            len(self.payload) if self.is_closed else 0, fmt.crc32c(self.payload) if self.is_closed else 0,
-            self.stream, self.sequence, self.base_ticks, self.switch_ticks, len(self.open_frames), 0, self.thread_id,
+        header = fmt.ChunkHeader(
+            kind=self.kind, flags=fmt.CHUNK_CLOSED if self.is_closed else 0, chunk_bytes=chunk_bytes,
+            payload_offset=payload_offset, payload_bytes=len(self.payload) if self.is_closed else 0,
+            payload_crc32c=fmt.crc32c(self.payload) if self.is_closed else 0, stream=self.stream,
+            sequence=self.sequence, base_ticks=self.base_ticks, switch_ticks=self.switch_ticks,
+            depth=len(self.open_frames), thread_id=self.thread_id,
         )  # fmt: skip
-        return _padded(header + frames + self.payload, fmt.CHUNK_ALIGNMENT)
+        return _padded(fmt.pack(header) + frames + self.payload, fmt.CHUNK_ALIGNMENT)
 
 
 class ThreadWriter:
@@ -81,7 +83,7 @@ class ThreadWriter:
     def progress(self, ticks: int, timesteps: int, total_timesteps: int = 0, is_baseline: bool = False) -> None:
         """Reports progress; a baseline says where counting starts."""
         self._append(
-            ticks, fmt.RecordKind.OTHER, fmt.PROGRESS_TAG, int(is_baseline) + 1, timesteps + 1, total_timesteps + 1
+            ticks, fmt.RecordKind.OTHER, fmt.OtherTag.PROGRESS, int(is_baseline) + 1, timesteps + 1, total_timesteps + 1
         )
 
     def blocked(self, ticks: int, blocked: int, helped: int = 0) -> None:
@@ -92,7 +94,7 @@ class ThreadWriter:
             blocked: ticks in which the thread was off the CPU and not about to be run.
             helped: of these, ticks for which threads without a stream used the CPU.
         """
-        self._append(ticks, fmt.RecordKind.OTHER, fmt.BLOCKED_TAG, blocked + 1, helped + 1)
+        self._append(ticks, fmt.RecordKind.OTHER, fmt.OtherTag.BLOCKED, blocked + 1, helped + 1)
 
     def task(self, ticks: int, operation: str, elapsed: int, running: int) -> None:
         """Says that an operation of a coroutine or generator has ended.
@@ -104,7 +106,7 @@ class ThreadWriter:
             running: of these, ticks in which it was not suspended.
         """
         name_id = self._process.name_id(NameKind.OPERATION, Category.PYTHON, operation)
-        self._append(ticks, fmt.RecordKind.OTHER, fmt.TASK_TAG, name_id + 1, elapsed + 1, running + 1)
+        self._append(ticks, fmt.RecordKind.OTHER, fmt.OtherTag.TASK, name_id + 1, elapsed + 1, running + 1)
 
     def close(self) -> None:
         """Ends the stream in an orderly way: its last chunk is closed."""
@@ -208,7 +210,7 @@ class ProcessWriter:
         """A queue of a device, or of `format.HOST`; numbers count up together with those of threads unless given."""
         number = len(self._threads) + len(self._queues) if stream is None else stream
         self._queues.append(QueueWriter(self, number))
-        self._add_entry(fmt.EntryType.QUEUE, fmt.QUEUE_ENTRY.pack(number, device, 1, len(self._queues)))
+        self._add_entry(fmt.EntryType.QUEUE, fmt.pack(fmt.QueueEntry(number, device, 1, len(self._queues))))
         return self._queues[-1]
 
     def launch(self, operation: str = NO_OPERATION, stage: str = NO_OPERATION, stream: int = fmt.NO_STREAM) -> int:
@@ -218,7 +220,7 @@ class ProcessWriter:
             is_known = operation != NO_OPERATION
             name = self.name_id(NameKind.OPERATION, Category.PYTHON, operation) if is_known else 0
             self._launches[key] = len(self._launches) + 1
-            entry = fmt.LAUNCH_ENTRY.pack(self._launches[key], stream, name, fmt.STAGES.index(stage))
+            entry = fmt.pack(fmt.LaunchEntry(self._launches[key], stream, name, fmt.LAUNCH_STAGES.index(stage)))
             self._add_entry(fmt.EntryType.LAUNCH, entry)
         return self._launches[key]
 
@@ -233,7 +235,8 @@ class ProcessWriter:
         if key not in self._names:
             self._names[key] = len(self._names) + 1
             text = name.encode()
-            self._add_entry(fmt.EntryType.NAME, fmt.NAME_ENTRY.pack(self._names[key], kind, category, len(text)) + text)
+            entry = fmt.NameEntry(self._names[key], kind, category, len(text))
+            self._add_entry(fmt.EntryType.NAME, fmt.pack(entry) + text)
         return self._names[key]
 
     def stop(self, ticks: int, end_reason: fmt.EndReason = fmt.EndReason.STOPPED, exit_status: int = 0) -> None:
@@ -285,9 +288,7 @@ class TraceWriter:
         pair = fmt.ClockPair(start_ticks, start_ticks, start_ticks + 1_000_000_000)
         header = fmt.FileHeader(
             clock=fmt.ClockKind.MONOTONIC, tick_shift=0, pid=pid, parent_pid=parent_pid, start_ticks=start_ticks,
-            stop_ticks=0, end_reason=fmt.EndReason.NONE, stop_errno=0, exit_status=0, dropped_records=0,
-            misnested_operations=0, dropped_device_records=0, unresolved_launches=0, boot_id=boot_id,
-            first_pair=pair, last_pair=pair,
+            boot_id=boot_id, first_pair=pair, last_pair=pair,
         )  # fmt: skip
         self.processes.append(ProcessWriter(header, self.entries_per_chunk))
         return self.processes[-1]

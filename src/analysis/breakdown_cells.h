@@ -1,0 +1,37 @@
+// Where an instant counts: in a cell, by category and device, of a row, by phase and scope.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <tuple>
+
+#include "trace_format.h"
+
+namespace rlscope {
+
+constexpr size_t kCategories = 6;
+
+// A leaf operation together with the stage it belongs to, as one number. 0: in no operation.
+using Scope = uint32_t;
+
+// Ticks by category: first those in which no device worked, then those in which one did.
+constexpr size_t kDeviceWorks = kCategories;
+struct Row {
+  uint64_t ticks[2 * kCategories] = {};
+};
+
+// Categories in which the CPU only waits.
+constexpr bool is_blocked(uint8_t category) {
+  return category == static_cast<uint8_t>(Category::kWait) || category == static_cast<uint8_t>(Category::kCudaWait);
+}
+
+// Where time counts: a cell of a row of the breakdown.
+struct BreakdownPlace {
+  uint32_t phase;
+  Scope scope;
+  uint8_t cell;  // of Row::ticks
+
+  auto key() const { return std::tie(phase, scope, cell); }
+  bool operator<(const BreakdownPlace& other) const { return key() < other.key(); }
+};
+
+}  // namespace rlscope

@@ -1,0 +1,170 @@
+// What the sweep finds in a process: the rows and sums that Python gets.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "device_timeline.h"
+#include "event_costs.h"
+#include "task_table.h"
+#include "trace_format.h"
+
+namespace rlscope {
+
+// Names of operations and phases. The rows of a result refer to them: a name may be long, and a row has few bytes in
+// the file.
+struct Labels {
+  std::vector<std::string> operations;
+  std::vector<std::string> phases;
+};
+
+enum class Resource : uint8_t { kCpu, kBoth, kGpu, kIdle };
+
+// Ticks of one (phase, stage, operation, category, resource).
+struct BreakdownRow {
+  uint32_t thread;  // 0 in the process's breakdown
+  std::string_view phase;
+  std::string_view stage;
+  std::string_view operation;
+  Category category;  // never kCudaWait, which tables call cuda
+  Resource resource;
+  uint64_t ticks;
+};
+
+// Overhead within one row of the breakdown; a row may have several of these.
+struct OverheadRow {
+  std::string_view phase;
+  std::string_view stage;
+  std::string_view operation;
+  Category category;
+  Resource resource;
+  OverheadParts parts;
+};
+
+// What correction by SweepOptions::costs changes.
+struct Overhead {
+  std::vector<OverheadRow> removed;  // to be taken off the breakdown
+  std::vector<OverheadRow> turned;   // of it, what the devices worked through: their time alone, with no category
+  OverheadParts uncorrectable{};     // passed beside another thread's work or in a wait, or fitted nowhere
+  std::map<std::string, uint64_t> charged, uncalibrated;  // events by the most exact key
+};
+
+struct TransitionRow {
+  std::string_view stage;
+  std::string_view operation;
+  Category from;
+  Category to;
+  uint64_t count;
+};
+
+struct CudaCallRow {
+  std::string_view name;
+  bool waits;  // for the device
+  uint64_t count;
+};
+
+// What a device did for the process. Ticks of work are sums of durations, busy ticks are not: no instant counts twice.
+struct DeviceRow {
+  uint32_t device;  // CUDA's number in the process
+  uint64_t busy_ticks;
+  WorkSum kernels, copies, memsets;
+};
+
+struct DeviceOperationRow {
+  uint32_t device;
+  std::string_view stage;
+  std::string_view operation;
+  uint64_t busy_ticks;  // sums to the device's
+  uint64_t kernels;
+};
+
+struct DeviceWorkRow {
+  uint32_t device;
+  std::string_view stage;
+  std::string_view operation;
+  std::string_view name;  // in the file's names
+  WorkSum sum;
+};
+
+// From a phase's first begin to its last end.
+struct PhaseRow {
+  std::string_view phase;
+  uint64_t start_ticks;
+  uint64_t end_ticks;
+};
+
+// What waited in one boundary while this was the process's phase.
+struct WaitRow {
+  std::string_view phase;
+  std::string_view name;  // in the file's names
+  uint64_t count;         // entries, on any thread
+  uint64_t ticks;         // of the process, so the rows sum to the breakdown's category wait
+  uint64_t ticks_in_operations;  // of these, while the owner was in an operation
+  uint64_t ticks_in_loop;        // of these, in operations or in the training loop
+};
+
+// Where time in no operation lies. The training loop goes from the first `training_loop` to its last end; without one,
+// from the first begin of an operation to the last end of one; a report of progress counts as either.
+enum class LoopPart : uint8_t { kBefore, kIn, kAfter };
+
+// Ticks in no operation and no phase.
+struct OutsideRow {
+  LoopPart part;
+  Category category;  // never kCudaWait
+  Resource resource;
+  uint64_t ticks;
+};
+
+struct StreamSummary {
+  uint32_t stream;
+  uint64_t thread_id;
+  uint64_t events;
+};
+
+struct ProgressSummary {
+  uint64_t iterations = 0;
+  uint64_t first_ticks = 0;
+  uint64_t first_timesteps = 0;
+  uint64_t last_ticks = 0;
+  uint64_t last_timesteps = 0;
+  uint64_t total_timesteps = 0;
+  std::optional<uint64_t> baseline_timesteps;
+  uint64_t evaluation_ticks = 0;  // from the first report to the last, in the phase `evaluation`
+};
+
+struct SweepResult {
+  uint64_t start_ticks = 0;
+  uint64_t end_ticks = 0;
+  std::shared_ptr<const Labels> labels;  // what the rows refer to
+  std::vector<BreakdownRow> breakdown;
+  std::vector<BreakdownRow> threads;
+  std::vector<TransitionRow> transitions;             // but for those of evaluation
+  std::vector<TransitionRow> evaluation_transitions;  // in the phase `evaluation`
+  std::map<std::string, uint64_t> events;     // by kind: operation, phase, a boundary's category, or device work
+  std::map<std::string, uint64_t> crossings;  // by boundary name, of a wait without the stream that it is for
+  std::vector<PhaseRow> phases;               // in the order in which they first began
+  std::vector<WaitRow> waits;
+  std::vector<TaskRow> tasks;
+  std::vector<OutsideRow> outside;  // sums to what the breakdown has in no operation and no phase
+  uint64_t beside_ticks = 0;        // two or more threads were busy, each in an operation of its own
+  uint64_t threads_in_operations = 0;  // threads that had any
+  std::vector<CudaCallRow> cuda_calls;
+  std::vector<DeviceRow> devices;
+  std::vector<DeviceOperationRow> device_operations;
+  std::vector<DeviceWorkRow> device_work;
+  // Ticks on the host by name: waiting for the device, CUPTI's and the driver's own work, what was not recorded.
+  std::map<std::string, uint64_t> overhead, gaps;
+  std::vector<StreamSummary> streams;
+  std::optional<ProgressSummary> progress;
+  std::optional<Overhead> correction;  // only with costs
+};
+
+const char* category_label(Category category);
+const char* resource_label(Resource resource);
+const char* part_label(LoopPart part);
+
+}  // namespace rlscope

@@ -1,0 +1,117 @@
+// To whom time goes that several threads share, that is corrected, or that each thread's own view counts.
+#include <algorithm>
+#include <string>
+
+#include "process_sweep.h"
+
+namespace rlscope {
+
+// A backend or a simulator may compute in other threads while the one that called it is blocked. What threads did that have
+// no stream is known; what those did between their records that have one and run no Python is not.
+uint64_t Sweep::waiting_ticks(const Thread& thread, const BlockedGap& gap) const {
+  uint8_t category = thread.category();
+  if (category == kPython) return gap.blocked_ticks;
+  bool may_be_helped = category == kSimulator || category == kBackend;
+  return may_be_helped && !has_native_threads_ ? gap.blocked_ticks - gap.helped_ticks : 0;
+}
+
+// The name of the boundary; 0: the thread is in none.
+uint32_t Sweep::innermost_boundary(const Thread& thread) {
+  for (size_t i = thread.frames.depth(); i > 0; i--) {
+    uint32_t id = thread.frames[i - 1].id;
+    if (tables_.name(id).kind == NameKind::kBoundary) return id;
+  }
+  return 0;
+}
+
+// To all but those that ask how much of it the thread ran, the gap is a wait.
+void Sweep::begin_gap(Thread& thread) {
+  const BlockedGap& gap = thread.reader->blocked_gap();
+  uint64_t waiting = waiting_ticks(thread, gap);
+  if (waiting == 0 || !thread.takes_part()) return;
+  thread.gap = {gap.start_ticks, gap.ticks, waiting, thread.boundary};
+  uint32_t number = tables_.wait_number(innermost_boundary(thread));
+  wait_sum(number).count++;
+  thread.boundary = kWait | uint64_t{number} << kWaitShift;
+  if (thread.gap->runs()) {
+    sharing_.push_back(&thread);
+    sort_sharing();
+    is_observed_ = true;
+  }
+  thread_changed(thread);
+}
+
+void Sweep::end_gap(Thread& thread) {
+  thread.boundary = thread.gap->boundary;
+  thread.gap.reset();
+  sharing_.erase(std::remove(sharing_.begin(), sharing_.end(), &thread), sharing_.end());
+  is_observed_ = is_always_observed_ || !sharing_.empty();
+  thread_changed(thread);
+}
+
+void Sweep::sort_sharing() {
+  std::sort(sharing_.begin(), sharing_.end(), [this](const Thread* a, const Thread* b) {
+    return key_of(*a, a->gap->category()) < key_of(*b, b->gap->category());
+  });
+}
+
+// ---- time between records
+
+// Adds the time since a thread's last change to the thread's own view. To be called before each change.
+void Sweep::charge(Thread& thread) {
+  if (thread.takes_part() && now_ > thread.charged_until) {
+    Row& row = tables_.thread_row(thread.stream, phase_, scope_of(thread));
+    size_t first = device_works_ ? kDeviceWorks : 0;
+    uint64_t ran = thread.gap ? thread.gap->ran_between(thread.charged_until, now_) : 0;
+    row.ticks[first + thread.category()] += now_ - thread.charged_until - ran;
+    if (thread.gap) row.ticks[first + thread.gap->category()] += ran;
+    if (tables_.thread_rows() > most_rows_) {
+      file_.refuse("by thread it has more than " + std::to_string(most_rows_) +
+                   " rows, which cannot be for a file of its size; analyze it without --by thread");
+    }
+  }
+  thread.charged_until = now_;
+}
+
+void Sweep::advance_observed(Thread& thread, uint64_t ticks, bool closes, uint32_t id) {
+  advance_slowly(ticks);
+  if (options_.by_thread) charge(thread);
+  if (!correction_ || now_ != ticks) return;  // the record lies outside the process's time
+  if (closes) {
+    correction_->charge_end(thread.debt, thread.frames[thread.frames.depth() - 1].id, now_);
+  } else if (id != 0) {
+    correction_->charge_begin(thread.debt, id, now_);
+  }
+}
+
+// Of threads that run for a part of the time, each takes that part, in the order in which they own, while there is time
+// left; the rest is the owner's.
+void Sweep::advance_slowly(uint64_t ticks) {
+  uint64_t until = std::min(ticks, end_);
+  if (until <= now_) return;
+  uint64_t left = until - now_;
+  for (Thread* thread : sharing_) {
+    if (left == 0 || key_of(*thread, thread->gap->category()) > owner_key(*owner_)) break;
+    uint64_t taken = std::min(left, thread->gap->ran_between(now_, until));
+    give(*thread, thread->gap->category(), taken);
+    left -= taken;
+  }
+  give(*owner_, owner_->category(), left);
+  wait_since_ += until - now_ - left;
+  now_ = until;
+}
+
+void Sweep::give(Thread& thread, uint8_t category, uint64_t ticks) {
+  if (ticks == 0) return;
+  BreakdownPlace place = place_of(thread, category);
+  tables_.row(place.phase, place.scope).ticks[place.cell] += ticks;
+  // What a thread waits for would not have come earlier without its overhead.
+  if (!correction_ || category == kWait) return;
+  correction_->run_down(thread.debt, now_, now_ + ticks, place, is_launchs() ? launch_scope_ : scope_of(thread));
+}
+
+void Sweep::charge_all() {
+  for (const auto& thread : threads_) charge(*thread);
+}
+
+}  // namespace rlscope

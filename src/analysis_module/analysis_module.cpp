@@ -1,0 +1,250 @@
+// The extension module rlscope._analysis: sweeps a process file into a dict of its tables, tells its properties before,
+// adds up how long devices worked for several processes, and gives the pieces of work of one.
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device_intervals.h"
+#include "device_union.h"
+#include "python_errors.h"
+#include "python_values.h"
+#include "stages.h"
+#include "sweep.h"
+#include "sweep_dict.h"
+
+namespace rlscope {
+namespace {
+
+constexpr double kMostCostTicks = 1e12;
+constexpr size_t kMostBins = 1 << 20;
+
+OverheadParts to_parts(const double (&ticks)[kBounds]) {
+  OverheadParts parts;
+  for (size_t i = 0; i < kBounds; i++) {
+    if (!(ticks[i] >= 0 && ticks[i] < kMostCostTicks)) {
+      PyErr_SetString(PyExc_ValueError, "a cost is a number of ticks, not negative and less than a million million");
+      throw PythonError{};
+    }
+    parts[i] = static_cast<uint64_t>(std::llround(ticks[i] * kPartsPerTick));
+  }
+  return parts;
+}
+
+// A dict from key to ((least, expected, most) inside, the same outside), in ticks.
+CostTable to_costs(PyObject* dict) {
+  CostTable costs;
+  PyObject *key, *value;
+  for (Py_ssize_t at = 0; PyDict_Next(dict, &at, &key, &value);) {
+    const char* name = PyUnicode_AsUTF8(key);
+    double inside[kBounds], outside[kBounds];
+    if (!name || !PyArg_Parse(value, "((ddd)(ddd)):costs", inside, inside + 1, inside + 2, outside, outside + 1,
+                              outside + 2)) {
+      throw PythonError{};
+    }
+    costs[name] = {to_parts(inside), to_parts(outside)};
+  }
+  return costs;
+}
+
+PyObject* py_sweep(PyObject*, PyObject* args, PyObject* kwargs) {
+  static const char* keywords[] = {"path", "limit_ticks", "recover", "by_thread", "coincident", "costs", nullptr};
+  PyObject* path = nullptr;
+  unsigned long long limit_ticks = 0;
+  int recovers = 0;
+  int by_thread = 0;
+  int coincident = 0;
+  PyObject* cost_dict = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|KpppO:sweep", const_cast<char**>(keywords), PyUnicode_FSConverter,
+                                   &path, &limit_ticks, &recovers, &by_thread, &coincident, &cost_dict)) {
+    return nullptr;
+  }
+  Owned path_bytes(path);
+  if (cost_dict != Py_None && !PyDict_Check(cost_dict)) {
+    return PyErr_Format(PyExc_TypeError, "sweep() takes costs in a dict or None, not %R", cost_dict);
+  }
+  return with_python_errors(path, [&] {
+    CostTable costs;
+    if (cost_dict != Py_None) costs = to_costs(cost_dict);
+    std::unique_ptr<TraceFile> file;
+    SweepResult result;
+    {
+      WithoutGil released;
+      file = std::make_unique<TraceFile>(PyBytes_AS_STRING(path), recovers != 0);
+      auto attribution = coincident ? GpuAttribution::kCoincident : GpuAttribution::kLaunch;
+      result = sweep(*file, {limit_ticks, by_thread != 0, attribution, cost_dict != Py_None ? &costs : nullptr});
+    }
+    return to_dict(*file, result, by_thread != 0).release();
+  });
+}
+
+PyObject* py_properties(PyObject*, PyObject* args, PyObject* kwargs) {
+  static const char* keywords[] = {"path", "recover", nullptr};
+  PyObject* path = nullptr;
+  int recovers = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|p:properties", const_cast<char**>(keywords), PyUnicode_FSConverter,
+                                   &path, &recovers)) {
+    return nullptr;
+  }
+  Owned path_bytes(path);
+  return with_python_errors(path, [&] {
+    std::unique_ptr<TraceFile> file;
+    {
+      WithoutGil released;
+      file = std::make_unique<TraceFile>(PyBytes_AS_STRING(path), recovers != 0);
+    }
+    Owned why = checked(PyList_New(0));  // the sweep says it
+    return properties(*file, why.get()).release();
+  });
+}
+
+uint64_t to_uint64(PyObject* value) {
+  uint64_t result = PyLong_AsUnsignedLongLong(value);
+  if (PyErr_Occurred()) throw PythonError{};
+  return result;
+}
+
+// One item of `device_union`'s list: (path, start_ticks, end_ticks, clock, devices).
+UnionInput to_union_input(PyObject* item) {
+  PyObject *path, *start, *end, *from_ticks, *to, *numerator, *denominator, *places;
+  if (!PyArg_ParseTuple(item, "O&OO(OOOO)O!:device_union", PyUnicode_FSConverter, &path, &start, &end, &from_ticks, &to,
+                        &numerator, &denominator, &PyDict_Type, &places)) {
+    throw PythonError{};
+  }
+  Owned path_bytes(path);
+  UnionInput input{PyBytes_AS_STRING(path),
+                   to_uint64(start),
+                   to_uint64(end),
+                   {to_uint64(from_ticks), to_uint64(to), to_uint64(numerator), to_uint64(denominator)},
+                   {}};
+  PyObject *device, *place;
+  for (Py_ssize_t at = 0; PyDict_Next(places, &at, &device, &place);) {
+    input.places[static_cast<uint32_t>(to_uint64(device))] = to_uint64(place);
+  }
+  return input;
+}
+
+// A tuple (start, width, count) of integers.
+Bins to_bins(PyObject* given) {
+  PyObject *start, *width, *count;
+  if (!PyTuple_Check(given) || PyTuple_GET_SIZE(given) != 3) {
+    PyErr_Format(PyExc_TypeError, "device_union() takes bins as a tuple (start, width, count) or None, not %R", given);
+    throw PythonError{};
+  }
+  if (!PyArg_ParseTuple(given, "OOO", &start, &width, &count)) throw PythonError{};
+  Bins bins{to_uint64(start), to_uint64(width), to_uint64(count)};
+  if (bins.width == 0 || bins.count > kMostBins) {
+    PyErr_Format(PyExc_ValueError, "bins are wider than 0 and at most %zu, but (start, width, count) is %R", kMostBins,
+                 given);
+    throw PythonError{};
+  }
+  return bins;
+}
+
+PyObject* py_device_union(PyObject*, PyObject* args, PyObject* kwargs) {
+  static const char* keywords[] = {"processes", "recover", "bins", nullptr};
+  PyObject* given = nullptr;
+  int recovers = 0;
+  PyObject* given_bins = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|pO:device_union", const_cast<char**>(keywords), &given, &recovers,
+                                   &given_bins)) {
+    return nullptr;
+  }
+  return with_python_errors(nullptr, [&] {
+    Owned items = checked(PySequence_Fast(given, "processes must be a sequence"));
+    std::vector<UnionInput> inputs;
+    size_t places = 0;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); i++) {
+      inputs.push_back(to_union_input(PySequence_Fast_GET_ITEM(items.get(), i)));
+      for (const auto& [device, place] : inputs.back().places) places = std::max(places, place + 1);
+    }
+    if (given_bins == Py_None) {
+      std::vector<uint64_t> busy;
+      {
+        WithoutGil released;
+        busy = busy_union(inputs, places, recovers != 0);
+      }
+      return numbers(busy).release();
+    }
+    Bins bins = to_bins(given_bins);
+    std::vector<std::vector<uint64_t>> busy;
+    {
+      WithoutGil released;
+      busy = busy_union_in_bins(inputs, places, bins, recovers != 0);
+    }
+    Owned result = checked(PyList_New(0));
+    for (const std::vector<uint64_t>& of_device : busy) append(result.get(), numbers(of_device));
+    return result.release();
+  });
+}
+
+// Stage and operation of each launch by its id, named as the table of the sweep names them.
+Owned launch_labels(const TraceFile& file) {
+  Owned dict = checked(PyDict_New());
+  for (const LaunchEntry& launch : file.launches()) {
+    if (launch.id == 0) continue;
+    Owned operation = text(launch.operation ? file.names()[launch.operation].text : kStageLabels[0]);
+    Owned labels = tuple(text(kStageLabels[static_cast<size_t>(launch.stage)]), std::move(operation));
+    check(PyDict_SetItem(dict.get(), number(launch.id).get(), labels.get()));
+  }
+  return dict;
+}
+
+PyObject* py_device_intervals(PyObject*, PyObject* args, PyObject* kwargs) {
+  static const char* keywords[] = {"path", "start_ticks", "end_ticks", "recover", nullptr};
+  PyObject *path, *start, *end;
+  int recovers = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&OO|p:device_intervals", const_cast<char**>(keywords),
+                                   PyUnicode_FSConverter, &path, &start, &end, &recovers)) {
+    return nullptr;
+  }
+  Owned path_bytes(path);
+  return with_python_errors(path, [&] {
+    uint64_t start_ticks = to_uint64(start);
+    uint64_t end_ticks = to_uint64(end);
+    std::unique_ptr<TraceFile> file;
+    DeviceIntervals found;
+    {
+      WithoutGil released;
+      file = std::make_unique<TraceFile>(PyBytes_AS_STRING(path), recovers != 0);
+      found = device_intervals(*file, start_ticks, end_ticks);
+    }
+    Owned dict = checked(PyDict_New());
+    put(dict.get(), "starts", raw(found.starts));
+    put(dict.get(), "ends", raw(found.ends));
+    put(dict.get(), "devices", raw(found.devices));
+    put(dict.get(), "launches", raw(found.launches));
+    put(dict.get(), "work", raw(found.work));
+    put(dict.get(), "labels", launch_labels(*file));
+    return dict.release();
+  });
+}
+
+template <typename Function>
+PyCFunction as_method(Function* function) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
+
+PyMethodDef kMethods[] = {
+    {"sweep", as_method(py_sweep), METH_VARARGS | METH_KEYWORDS,
+     "sweep(path, limit_ticks=0, recover=False, by_thread=False, coincident=False, costs=None)\n--\n\n"
+     "Analyzes one process file. _analysis.pyi says what the dict holds."},
+    {"properties", as_method(py_properties), METH_VARARGS | METH_KEYWORDS,
+     "properties(path, recover=False)\n--\n\nWhat a process file says about its process."},
+    {"device_union", as_method(py_device_union), METH_VARARGS | METH_KEYWORDS,
+     "device_union(processes, recover=False, bins=None)\n--\n\n"
+     "Adds up how long devices worked for any of several processes. _analysis.pyi says what the list holds."},
+    {"device_intervals", as_method(py_device_intervals), METH_VARARGS | METH_KEYWORDS,
+     "device_intervals(path, start_ticks, end_ticks, recover=False)\n--\n\n"
+     "The device work of one process, piece by piece. _analysis.pyi says what the dict holds."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyModuleDef kModule = {PyModuleDef_HEAD_INIT, "rlscope._analysis", "Reads the trace files of processes.", 0, kMethods,
+                       nullptr, nullptr, nullptr, nullptr};
+
+}  // namespace
+}  // namespace rlscope
+
+PyMODINIT_FUNC PyInit__analysis() { return PyModule_Create(&rlscope::kModule); }

@@ -1,0 +1,14 @@
+// What a sweep found and a file says, as Python's dicts. rlscope/_analysis.pyi says what they hold.
+#pragma once
+#include "python_values.h"
+#include "sweep_result.h"
+#include "trace_file.h"
+
+namespace rlscope {
+
+Owned to_dict(const TraceFile& file, const SweepResult& result, bool by_thread);
+
+// Later entries of the catalog replace the keys of earlier ones. One that is no JSON object becomes a reason in `why`.
+Owned properties(const TraceFile& file, PyObject* why);
+
+}  // namespace rlscope

@@ -1,0 +1,30 @@
+// What launches and gaps need to know of a name, read without a lock.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <string_view>
+
+#include "trace_format.h"
+
+namespace rlscope {
+
+struct NameFacts {
+  uint8_t is_operation : 1;
+  uint8_t is_wait : 1;  // calls of this name are waits
+  uint8_t stage : 6;    // of an operation
+};
+static_assert(sizeof(NameFacts) == 1);
+
+constexpr uint32_t kMostNameFacts = 1 << 26;
+extern std::atomic<NameFacts*> g_name_facts;  // by id, so many; null before the first name, and where there is no memory
+
+// To be called once for an id, before it is used, by one thread at a time.
+void note_name(uint32_t id, NameKind kind, Category category, std::string_view name);
+
+// Of an id that was not noted nothing holds.
+inline NameFacts name_facts(uint32_t id) {
+  const NameFacts* facts = g_name_facts.load(std::memory_order_acquire);
+  return facts && id < kMostNameFacts ? facts[id] : NameFacts{};
+}
+
+}  // namespace rlscope

@@ -1,0 +1,87 @@
+"""What holds for the C++ sources: includes run downward, and files and functions stay small."""
+
+import re
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = ROOT / "src"
+#: What each folder of src/ may include besides its own files.
+MAY_INCLUDE: dict[str, set[str]] = {
+    "core": set(),
+    "cuda": {"core"},
+    "python": {"core", "cuda"},
+    "analysis": {"core"},
+    "analysis_module": {"core", "analysis"},
+}
+MOST_LINES = 500
+MOST_LINES_OF_FUNCTION = 60
+
+FILES = {file.name: file for file in sorted(SOURCES.rglob("*.*")) if file.suffix in (".h", ".cpp")}
+CHECKED = [*FILES.values(), *(file for suffix in ("h", "cpp") for file in (ROOT / "tests/native").rglob(f"*.{suffix}"))]
+
+
+def included(file: Path) -> list[Path]:
+    """Returns the files of src/ that a file of src/ includes."""
+    names = re.findall(r'^#include "([^"]+)"', file.read_text(), flags=re.MULTILINE)
+    missing = [name for name in names if name not in FILES]
+    assert not missing, f"{file.relative_to(ROOT)} includes {missing}, which src/ does not have"
+    return [FILES[name] for name in names]
+
+
+def long_functions(text: str) -> Iterator[tuple[str, int]]:
+    """Yields first line and length of each function that is too long; it begins and ends in the first column."""
+    first, start = "", 0
+    for number, line in enumerate(text.splitlines()):
+        if line.startswith("}"):
+            length = number - start + 1
+            if "(" in first and length > MOST_LINES_OF_FUNCTION:
+                yield first, length
+            first = ""
+        elif re.match(r"[A-Za-z_\[]", line):
+            first, start = line, number
+
+
+def test_every_folder_has_its_rule_and_no_two_files_have_one_name() -> None:
+    assert {file.parent.name for file in FILES.values()} == set(MAY_INCLUDE)
+    assert len(FILES) == sum(1 for file in SOURCES.rglob("*.*") if file.suffix in (".h", ".cpp"))
+
+
+@pytest.mark.parametrize("folder", MAY_INCLUDE)
+def test_folders_include_what_lies_below_them(folder: str) -> None:
+    wrong = [
+        f"{file.relative_to(ROOT)} includes {other.relative_to(ROOT)}"
+        for file in (SOURCES / folder).iterdir()
+        for other in included(file)
+        if other.parent.name not in MAY_INCLUDE[folder] | {folder}
+    ]
+    assert not wrong
+
+
+def test_no_circle_of_includes() -> None:
+    """A header and the source beside it are one part: what either includes, the part does."""
+    parts: dict[str, set[str]] = {}
+    for file in FILES.values():
+        parts.setdefault(file.stem, set()).update(other.stem for other in included(file) if other.stem != file.stem)
+    try:
+        TopologicalSorter(parts).prepare()
+    except CycleError as error:
+        pytest.fail(f"includes run in a circle: {' <- '.join(error.args[1])}")
+
+
+@pytest.mark.parametrize("file", CHECKED, ids=lambda file: str(file.relative_to(ROOT)))
+def test_files_and_functions_are_small(file: Path) -> None:
+    text = file.read_text()
+    assert len(text.splitlines()) <= MOST_LINES
+    assert not list(long_functions(text))
+    if file.is_relative_to(SOURCES):
+        assert text.startswith("// "), f"{file.relative_to(ROOT)} does not say what it is for"
+
+
+def test_a_long_function_is_found() -> None:
+    body = "  call();\n" * MOST_LINES_OF_FUNCTION
+    assert list(long_functions(f"void f() {{\n{body}}}\n")) == [("void f() {", MOST_LINES_OF_FUNCTION + 2)]
+    assert not list(long_functions("namespace {\nvoid f() {\n  call();\n}\n" + "\n" * 100 + "}\n"))
