@@ -6,6 +6,7 @@ goes through it from a bare machine on.
 """
 
 import errno
+import io
 import os
 import re
 import shlex
@@ -368,7 +369,8 @@ def interrupt(number: int, _frame: object) -> None:
 def main() -> None:
     """User errors are one line and status 2, failures of the engine 125, and being interrupted 128 plus the signal."""
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="backslashreplace")  # a name may have characters that the locale lacks
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a name may have characters that the locale lacks
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, interrupt)
