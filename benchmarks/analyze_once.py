@@ -58,7 +58,7 @@ def _peak_bytes() -> int:
 
 def main() -> None:
     """As `rlscope analyze` does it, from opening the trace to its tables."""
-    from rlscope.analysis.breakdown import analyze
+    from rlscope.analysis.analyze import analyze
     from rlscope.trace.reader import open_trace
 
     print_cost(lambda: analyze(open_trace(sys.argv[1])))

@@ -22,9 +22,9 @@ import numpy as np
 from adversary_runs import MANIFEST, TooLongError, limits, small_trace
 
 from benchmarks.trace_writer import ProcessWriter, TraceWriter
-from rlscope.analysis.breakdown import make_analysis
+from rlscope.analysis.analyze import make_analysis
 from rlscope.analysis.contents import read_contents
-from rlscope.analysis.counters import counters_of
+from rlscope.analysis.counters.counters import counters_of
 from rlscope.analysis.devices import devices_of
 from rlscope.analysis.sweep import sweep_trace
 from rlscope.analysis.utilization import binned_utilization, mean_utilization, read_utilization

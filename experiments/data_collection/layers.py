@@ -9,7 +9,7 @@ from experiments.harness.execute import Execution
 from experiments.harness.progress import StudyRun
 from experiments.verdicts.corrected import analyzed, corrected_text
 from experiments.verdicts.statistics import estimated_mean
-from rlscope.analysis.breakdown import Analysis
+from rlscope.analysis.analysis import Analysis
 from rlscope.errors import IncompleteTraceError
 from rlscope.model import Category, Resource
 from rlscope.plots.folding import CORRECTED, SECONDS, drawn_times, gpu_only

@@ -12,7 +12,9 @@ from experiments.harness.progress import StudyRun
 from experiments.harness.workload_output import figures_in
 from experiments.verdicts import other_machines
 from experiments.verdicts.other_machines import Measured
-from rlscope.analysis.breakdown import Analysis, analyze, records
+from rlscope.analysis.analysis import Analysis
+from rlscope.analysis.analyze import analyze
+from rlscope.analysis.records import records
 from rlscope.analysis.utilization import mean_utilization
 from rlscope.errors import IncompleteTraceError
 from rlscope.plots.tables import write_csv

@@ -13,7 +13,7 @@ from scipy import stats
 
 from experiments.harness.progress import Workload
 from experiments.verdicts.statistics import CONFIDENCE_PERCENT, FEWEST, ITERATIONS, RUNS, Estimate
-from rlscope.analysis.breakdown import make_analysis
+from rlscope.analysis.analyze import make_analysis
 from rlscope.analysis.correction import Z95, ZERO, Bounds, Correction
 from rlscope.analysis.sweep import own_correction, sweep_trace
 from rlscope.boundaries.libraries import BOUNDARIES

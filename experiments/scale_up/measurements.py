@@ -13,7 +13,7 @@ from experiments.harness.progress import StudyRun
 from experiments.harness.workload_output import figures_in
 from experiments.verdicts import other_machines
 from experiments.verdicts.other_machines import Measured
-from rlscope.analysis.breakdown import analyze
+from rlscope.analysis.analyze import analyze
 from rlscope.analysis.utilization import PROCESSES, read_utilization, utilization_in_parts
 from rlscope.plots.tables import write_csv
 from rlscope.trace.reader import Trace, open_trace

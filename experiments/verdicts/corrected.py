@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from rlscope.analysis.breakdown import Analysis, analyze
+from rlscope.analysis.analysis import Analysis
+from rlscope.analysis.analyze import analyze
 from rlscope.analysis.correction import AppliedCorrection
 from rlscope.calibration.choice import AUTO, chosen
 from rlscope.errors import UsageError

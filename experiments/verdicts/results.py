@@ -12,7 +12,7 @@ from experiments.harness.execute import Execution
 from experiments.harness.progress import StudyRun, Workload
 from experiments.verdicts.corrected import analyzed, corrected_text
 from experiments.verdicts.statistics import Estimate, estimated_mean, widened
-from rlscope.analysis.advice import advise
+from rlscope.analysis.advice.advice import advise
 from rlscope.analysis.breakdown import CORRECTED as CORRECTED_TIMES
 from rlscope.analysis.correction import AppliedCorrection, Corrected
 from rlscope.errors import IncompleteTraceError, UsageError

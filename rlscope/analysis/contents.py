@@ -6,11 +6,11 @@ from typing import Any
 
 import pandas as pd
 
-from rlscope.analysis.breakdown import records
 from rlscope.analysis.devices import device_fact
 from rlscope.analysis.machines_table import machines_table
 from rlscope.analysis.named_operations import unmet_operations
 from rlscope.analysis.processes import parents
+from rlscope.analysis.records import records
 from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep, sweep_trace
 from rlscope.text import encodable
 from rlscope.trace.format import EndReason
@@ -51,7 +51,7 @@ class Contents:
         unmet: operations that the user named and no process met, one sentence each.
         manifest: as it is in the trace; empty if there is none.
         versions: of libraries, as the processes reported them.
-        machines: as in `rlscope.analysis.breakdown.Analysis`.
+        machines: as in `rlscope.analysis.analysis.Analysis`.
         processes: one row per process: identity, machine, times from the start of the first process, how recording
             ended, events begun by kind and in all, bytes of its file, losses, device work of unknown origin, and
             seconds spent on changing chunks.

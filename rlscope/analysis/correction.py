@@ -285,3 +285,10 @@ def _noise_s(costs: Iterable[tuple[Cost, int]]) -> float:
     total_ns = sum(events * mean for mean, events in sums)
     variance = sum(events * mean**2 for mean, events in sums)
     return math.sqrt(variance / total_ns / NS_PER_S) if total_ns else 0.0
+
+
+def times_of(corrected: Corrected | None) -> tuple[float, float, float]:
+    """The expected, the least and the most seconds, as columns have them; NaN where nothing was corrected."""
+    if corrected is None:
+        return (float("nan"),) * 3
+    return corrected.seconds, corrected.low_s, corrected.high_s

@@ -1,20 +1,61 @@
-"""The processes of a trace as a tree, and the phases of each."""
+"""The processes of a trace: as a table, as a tree, and the phases of each."""
 
 from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
+from rlscope.analysis.correction import CorrectedProcess, times_of
 from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep
 from rlscope.model import NO_PHASE, Category, Resource
 from rlscope.trace.format import EndReason
 
+CORRECTED_WALL = ("corrected_wall_s", "corrected_wall_low_s", "corrected_wall_high_s")
+UNCORRECTABLE = "uncorrectable_s"
+PROCESS_COLUMNS = (
+    "process", "machine", "pid", "parent_pid", "parent", "role", "exit_status", "complete", "start_s", "end_s",
+    "wall_s", *CORRECTED_WALL, UNCORRECTABLE, "iterations", "threads_in_operations", "beside_s",
+)  # fmt: skip
 PHASE_COLUMNS = ("process", "phase", "start_s", "end_s", "wall_s", "cpu_s", "gpu_s", "wait_s")
 PHASE_GROUP_COLUMNS = ("phase", "processes", "least_s", "median_s", "most_s", "straggler", "late_s")
 ON_CPU = (Resource.CPU.value, Resource.BOTH.value)
 ON_GPU = (Resource.GPU.value, Resource.BOTH.value)
 #: With fewer, none of them ends later than most.
 LEAST_WITH_STRAGGLER = 3
+
+
+def processes_table(swept: TraceSweep, corrected: list[CorrectedProcess] | None) -> pd.DataFrame:
+    """The table `processes` of an analysis; `corrected` has one entry for each process."""
+    pids = {(process.file.header.boot_id, process.file.header.pid) for process in swept.processes}
+    names = {machine.boot_id: machine.name for machine in swept.machines}
+    origin_ns = min(process.start_ns for process in swept.processes)
+    rows = []
+    for place, process in enumerate(swept.processes):
+        header = process.file.header
+        found = corrected[place] if corrected is not None else None
+        rows.append(
+            {
+                "process": process.name,
+                "machine": names[header.boot_id.hex()],
+                "pid": header.pid,
+                "parent_pid": header.parent_pid if (header.boot_id, header.parent_pid) in pids else None,
+                "role": process.role,
+                "exit_status": process.file.exit_status,
+                "complete": process.found["complete"],
+                "start_s": (process.start_ns - origin_ns) / NS_PER_S,
+                "end_s": (process.end_ns - origin_ns) / NS_PER_S,
+                "wall_s": (process.end_ns - process.start_ns) / NS_PER_S,
+                **dict(zip(CORRECTED_WALL, times_of(found.wall if found is not None else None), strict=True)),
+                UNCORRECTABLE: found.uncorrectable_s if found is not None else float("nan"),
+                "iterations": (process.found["progress"] or {"iterations": 0})["iterations"],
+                "threads_in_operations": process.found["threads_in_operations"],
+                "beside_s": process.length_ns(process.found["beside_ticks"]) / NS_PER_S,
+            }
+        )
+    table = pd.DataFrame(rows, columns=list(PROCESS_COLUMNS))
+    # Of objects, so that what is not known stays None.
+    table["parent"] = pd.Series(parents(swept.processes), dtype=object)
+    return table.astype({"parent_pid": "Int64", "exit_status": "Int64"})
 
 
 def parents(processes: Sequence[ProcessSweep]) -> list[str | None]:

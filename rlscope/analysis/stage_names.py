@@ -2,7 +2,7 @@
 
 import difflib
 
-from rlscope.analysis.breakdown import Analysis
+from rlscope.analysis.analysis import Analysis
 from rlscope.model import STAGES
 
 #: How a name begins that means a stage.

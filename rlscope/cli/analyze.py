@@ -8,7 +8,10 @@ from pathlib import Path
 import click
 import pandas as pd
 
-from rlscope.analysis.breakdown import Analysis, group_seconds, records
+from rlscope.analysis.analysis import Analysis
+from rlscope.analysis.breakdown import group_seconds
+from rlscope.analysis.document import document_of
+from rlscope.analysis.records import records
 from rlscope.cli.options import NamedPath, correct_option
 from rlscope.cli.traces import analyze_traces, warn_of_counters
 from rlscope.errors import UsageError
@@ -82,7 +85,7 @@ def _breakdown(analysis: Analysis, columns: Sequence[str]) -> pd.DataFrame:
 def _print_json(analyses: Sequence[Analysis], breakdowns: Sequence[pd.DataFrame]) -> None:
     documents = []
     for analysis, breakdown in zip(analyses, breakdowns, strict=True):
-        document = analysis.to_json_dict() | {"breakdown": records(breakdown)}
+        document = document_of(analysis) | {"breakdown": records(breakdown)}
         documents.append(document if len(analyses) == 1 else {"trace": str(analysis.directory)} | document)
     json.dump(documents[0] if len(documents) == 1 else documents, sys.stdout, indent=2)
     sys.stdout.write("\n")

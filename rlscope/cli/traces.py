@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from rlscope.analysis.breakdown import Analysis, analyze
+from rlscope.analysis.analysis import Analysis
+from rlscope.analysis.analyze import analyze
 from rlscope.calibration.choice import chosen
 from rlscope.cli.progress import progress_bar
 from rlscope.model import GpuAttribution

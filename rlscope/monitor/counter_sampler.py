@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from rlscope import _native
-from rlscope.analysis.counter_clock import MOST_DRIFT
+from rlscope.analysis.counters.clock import MOST_DRIFT
 from rlscope.errors import UsageError
 from rlscope.monitor.counter_device import CounterDevice, CounterHost, Samples, explain
 from rlscope.monitor.cuda_driver import NO_DEVICE, NO_USABLE_DEVICE, CudaError, Driver, no_library

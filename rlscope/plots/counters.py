@@ -6,7 +6,7 @@ import pandas
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
 
-from rlscope.analysis.counters import COUNTER_KEYS, counter_label, counter_values
+from rlscope.analysis.counters.counters import COUNTER_KEYS, counter_label, counter_values
 from rlscope.plots import style
 from rlscope.plots.bars import as_label
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pandas as pd
 from rich.console import Console
 
-from rlscope.analysis.breakdown import Analysis
+from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.stage_names import stage_name_lines
 from rlscope.model import NO_OPERATION
 from rlscope.report.counter_lines import counter_lines, counters_shown

@@ -6,8 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from rlscope.analysis.breakdown import Analysis
-from rlscope.analysis.counters import COUNTER_KEYS, SampledDevice, counter_label, counter_values
+from rlscope.analysis.analysis import Analysis
+from rlscope.analysis.counters.counters import COUNTER_KEYS, SampledDevice, counter_label, counter_values
 from rlscope.errors import RLScopeError
 from rlscope.record.config import RecordConfig
 from rlscope.trace.counters_file import counter_files

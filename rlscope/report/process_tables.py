@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from rlscope.analysis.breakdown import Analysis
+from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.processes import as_tree, phase_groups, process_totals
 from rlscope.model import NO_PHASE
 

@@ -7,7 +7,8 @@ from typing import Any
 import pandas
 from matplotlib.figure import Figure
 
-from rlscope.analysis.breakdown import CORRECTED_WALL, UNCORRECTABLE, Analysis
+from rlscope.analysis.analysis import Analysis
+from rlscope.analysis.processes import CORRECTED_WALL, UNCORRECTABLE
 from rlscope.analysis.stage_names import stage_name_lines
 from rlscope.analysis.utilization import binned_utilization
 from rlscope.plots.breakdown import breakdown_figure

@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from rlscope.analysis.advice import advise
-from rlscope.analysis.breakdown import Analysis
+from rlscope.analysis.advice.advice import advise
+from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.correction import AppliedCorrection
 from rlscope.analysis.machines import MEASURED
 from rlscope.report.tables import seconds_text

@@ -5,7 +5,7 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from rlscope.analysis.breakdown import records
+from rlscope.analysis.records import records
 from rlscope.text import printable
 
 #: A table of more is not read; a name such as `step 17` makes millions.

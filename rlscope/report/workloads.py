@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pandas
 
-from rlscope.analysis.breakdown import Analysis
+from rlscope.analysis.analysis import Analysis
 from rlscope.model import NO_OPERATION
 from rlscope.plots.breakdown import RECORDED_TIME, TRAINING_TIME
 from rlscope.plots.folding import SECONDS, drawn_times, fold_breakdown, fold_transitions

@@ -17,7 +17,9 @@ from typing import Any
 
 import pandas as pd
 
-from rlscope.analysis.breakdown import Analysis, analyze, records
+from rlscope.analysis.analysis import Analysis
+from rlscope.analysis.analyze import analyze
+from rlscope.analysis.records import records
 from rlscope.trace.counter_metrics import FRIENDLY
 from rlscope.trace.reader import open_trace
 

@@ -24,7 +24,7 @@ from scipy import stats
 import rlscope
 from benchmarks.result import Result, Target, Value, print_results, results
 from benchmarks.timing import median
-from rlscope.analysis.breakdown import analyze
+from rlscope.analysis.analyze import analyze
 from rlscope.record import recorder
 from rlscope.record.config import LAYERS, RecordConfig
 from rlscope.record.trace_directory import begin_trace

@@ -16,10 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.trace_writer import TraceWriter
-from rlscope.analysis.advice import Advice, advise
-from rlscope.analysis.breakdown import analyze
-from rlscope.analysis.causes import Cause
+from rlscope.analysis.advice.advice import Advice, advise
+from rlscope.analysis.advice.causes import Cause
+from rlscope.analysis.analyze import analyze
 from rlscope.analysis.dependencies import DEPENDENCY_COLUMNS, WAIT_COLUMNS
+from rlscope.analysis.document import document_of
 from rlscope.analysis.loop import OUTSIDE_COLUMNS
 from rlscope.cli.analyze import analyze as analyze_verb
 from rlscope.model import NO_OPERATION, STAGES, Category, DeviceWork
@@ -464,7 +465,7 @@ def test_a_device_that_others_use_is_said(advice_on: Callable[..., Advice]) -> N
 def test_no_advice_without_time(tmp_path: Path) -> None:
     analysis = analyze(open_trace(traced(tmp_path, {"main": ()})))
     assert advise(analysis) is None
-    assert analysis.to_json_dict()["advice"] is None
+    assert document_of(analysis)["advice"] is None
 
 
 def test_corrected_seconds_count_where_there_are_any(tmp_path: Path) -> None:
@@ -514,7 +515,7 @@ def test_no_change_saves_more_than_there_is(processes: list[list[Piece]]) -> Non
     for change in advice.changes:
         assert 0 <= change.saving_s <= advice.total_s
         assert change.speedup is None or change.speedup >= 1
-    json.dumps(analysis.to_json_dict(), allow_nan=False)
+    json.dumps(document_of(analysis), allow_nan=False)
 
 
 class Exchange(NamedTuple):

@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.trace_writer import ThreadWriter, TraceWriter
-from rlscope.analysis.advice import Advice, advise
-from rlscope.analysis.breakdown import Analysis, analyze
-from rlscope.analysis.causes import Cause
+from rlscope.analysis.advice.advice import Advice, advise
+from rlscope.analysis.advice.causes import Cause
+from rlscope.analysis.analysis import Analysis
+from rlscope.analysis.analyze import analyze
 from rlscope.analysis.correction import AppliedCorrection
 from rlscope.cli.analyze import analyze as analyze_verb
 from rlscope.model import STAGES, Category

@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.trace_writer import ProcessWriter, TraceWriter
-from rlscope.analysis.breakdown import Analysis, analyze
+from rlscope.analysis.analysis import Analysis
+from rlscope.analysis.analyze import analyze
+from rlscope.analysis.document import document_of
 from rlscope.model import Category
 from rlscope.trace.reader import open_trace
 
@@ -63,7 +65,7 @@ def test_a_pipe(tmp_path: Path) -> None:
         ["main", "(none)", "worker", "pipe:[7]", 1, pytest.approx(3e-7)],
         ["worker", "(none)", "main", "pipe:[7]", 1, pytest.approx(1e-8)],  # a write waits for the reader
     ]
-    document = json.loads(json.dumps(analysis.to_json_dict()))
+    document = json.loads(json.dumps(document_of(analysis)))
     assert document["dependencies"][0]["on"] == "worker"
     assert len(document["waits"]) == 4
 

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from benchmarks.trace_writer import TraceWriter
 from rlscope._analysis import device_union, sweep
-from rlscope.analysis.breakdown import analyze
+from rlscope.analysis.analyze import analyze
 from rlscope.analysis.contents import read_contents
+from rlscope.analysis.document import document_of
 from rlscope.cli.analyze import analyze as analyze_verb
 from rlscope.cli.inspect import inspect as inspect_verb
 from rlscope.errors import TraceFormatError
@@ -66,7 +67,7 @@ def shared(tmp_path: Path) -> Path:
 
 
 def test_document(shared: Path) -> None:
-    document = json.loads(json.dumps(analyze(open_trace(shared)).to_json_dict()))
+    document = json.loads(json.dumps(document_of(analyze(open_trace(shared)))))
     assert document["complete"] is True
     assert document["gpu"] == [
         {"device": 0, "uuid": "GPU-a", "busy_s": 3e-7, "kernel_s": 2e-7, "reported_utilization": None},

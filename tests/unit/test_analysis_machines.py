@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from benchmarks.trace_writer import ProcessWriter, TraceWriter
-from rlscope.analysis.breakdown import Analysis, analyze
+from rlscope.analysis.analysis import Analysis
+from rlscope.analysis.analyze import analyze
 from rlscope.analysis.contents import read_contents
+from rlscope.analysis.document import document_of
 from rlscope.report.sentences import machine_lines
 from rlscope.trace.format import ClockPair
 from rlscope.trace.reader import open_trace
@@ -62,7 +64,7 @@ def test_clocks_five_minutes_apart(tmp_path: Path) -> None:
     assert analysis.processes["wall_s"].tolist() == [10.0] * 4
     assert analysis.processes["machine"].tolist() == ["host0", "host1", "host1", "host1"]
     # The last one ended 13 s after the clocks were compared.
-    assert json.loads(json.dumps(analysis.to_json_dict()))["machines"] == [
+    assert json.loads(json.dumps(document_of(analysis)))["machines"] == [
         {"machine": "host0", "boot_id": HERE.hex(), "processes": 1, "placed": "reference", "ahead_s": 0.0,
          "error_s": 0.0, "drift_ppm": 0.0, "unanswered": 0},
         {"machine": "host1", "boot_id": THERE.hex(), "processes": 3, "placed": "measured", "ahead_s": 299.999998,

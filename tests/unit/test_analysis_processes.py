@@ -13,7 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.trace_writer import ProcessWriter, TraceWriter
-from rlscope.analysis.breakdown import Analysis, analyze
+from rlscope.analysis.analysis import Analysis
+from rlscope.analysis.analyze import analyze
+from rlscope.analysis.document import document_of
 from rlscope.analysis.processes import as_tree, phase_groups, process_totals
 from rlscope.errors import TraceError
 from rlscope.model import Category, DeviceWork
@@ -63,7 +65,7 @@ def test_the_tree_has_children_under_their_parents_by_start(tmp_path: Path) -> N
         (0, "main"), (1, "server"), (2, "helper"), (1, "worker (5)"), (1, "worker (3)"), (0, "stray"),
     ]  # fmt: skip
     assert parent_of(analysis)["stray"] is None
-    assert json.loads(json.dumps(analysis.to_json_dict()))["processes"][1]["parent"] == "main"
+    assert json.loads(json.dumps(document_of(analysis)))["processes"][1]["parent"] == "main"
 
 
 def test_a_reused_process_id_is_the_parent_that_was_alive(tmp_path: Path) -> None:

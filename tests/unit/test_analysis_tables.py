@@ -10,9 +10,12 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks.trace_writer import DEFAULT_BOOT_ID, TraceWriter
-from rlscope.analysis.breakdown import Analysis, analyze, group_seconds
+from rlscope.analysis.analysis import Analysis
+from rlscope.analysis.analyze import analyze
+from rlscope.analysis.breakdown import group_seconds
 from rlscope.analysis.contents import read_contents
 from rlscope.analysis.correction import Bounds, Correction, Cost
+from rlscope.analysis.document import document_of
 from rlscope.cli.analyze import analyze as analyze_verb
 from rlscope.cli.inspect import inspect as inspect_verb
 from rlscope.errors import TraceError, TraceFormatError, UsageError
@@ -58,7 +61,7 @@ def analysis(trainer: Path) -> Analysis:
 
 
 def test_document(analysis: Analysis) -> None:
-    document = json.loads(json.dumps(analysis.to_json_dict()))
+    document = json.loads(json.dumps(document_of(analysis)))
     breakdown, processes, outside = document.pop("breakdown"), document.pop("processes"), document.pop("outside")
     phases, waits, advice = document.pop("phases"), document.pop("waits"), document.pop("advice")
     assert (advice["process"], advice["cause"], advice["seconds"]) == ("trainer", "python", pytest.approx(5e-7))
@@ -143,7 +146,7 @@ def test_without_progress(tmp_path: Path) -> None:
     thread.begin_boundary(10, Category.SIMULATOR, "step")
     thread.end(20)
     process.stop(30)
-    document = analyze(open_trace(writer.write(MANIFEST))).to_json_dict()
+    document = document_of(analyze(open_trace(writer.write(MANIFEST))))
     assert [document[key] for key in ("iterations", "timesteps", "total_timesteps", "extrapolated_s")] == [None] * 4
     assert [document["transitions"][0][key] for key in ("count", "per_iteration", "per_timestep")] == [1, None, None]
 

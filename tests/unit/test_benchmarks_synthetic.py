@@ -11,7 +11,7 @@ from twin_sweep import as_dicts, sweep_twin
 from benchmarks import synthetic
 from benchmarks.synthetic import EVENTS_PER_OPERATION, Expected, Shape, write_trace
 from rlscope import _analysis
-from rlscope.analysis.breakdown import analyze
+from rlscope.analysis.analyze import analyze
 from rlscope.model import Category, NameKind
 from rlscope.trace import format as fmt
 from rlscope.trace.reader import open_trace

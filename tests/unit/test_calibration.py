@@ -15,7 +15,7 @@ from known_loops import EVENTS, lengths_of, loop_found, write_twin
 from benchmarks.trace_writer import TraceWriter
 from rlscope import _native
 from rlscope._analysis import sweep
-from rlscope.analysis.breakdown import analyze
+from rlscope.analysis.analyze import analyze
 from rlscope.analysis.correction import Bounds, Correction, Cost
 from rlscope.calibration import measure
 from rlscope.calibration.calibration import (

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rlscope.analysis import counter_clock as module
-from rlscope.analysis.counter_clock import MOST_TRIED, PIECE_NS, counter_clock
-from rlscope.analysis.intervals import Intervals
+from rlscope.analysis.counters import clock as module
+from rlscope.analysis.counters.clock import MOST_TRIED, PIECE_NS, counter_clock
+from rlscope.analysis.counters.intervals import Intervals
 from rlscope.trace.counter_metrics import ACTIVE_CYCLES
 from rlscope.trace.counters_file import CounterSamples
 

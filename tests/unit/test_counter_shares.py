@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlscope.analysis.counter_shares import SharedSamples
-from rlscope.analysis.intervals import Overlaps
+from rlscope.analysis.counters.intervals import Overlaps
+from rlscope.analysis.counters.shares import SharedSamples
 
 OPERATIONS = 3
 Samples = Sequence[Mapping[int, int]]

@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 
 from benchmarks.trace_writer import TraceWriter
 from rlscope._analysis import device_intervals
-from rlscope.analysis.breakdown import Analysis, analyze
-from rlscope.analysis.counter_join import UNATTRIBUTED
+from rlscope.analysis.analysis import Analysis
+from rlscope.analysis.analyze import analyze
+from rlscope.analysis.counters.join import UNATTRIBUTED
+from rlscope.analysis.document import document_of
 from rlscope.cli.analyze import analyze as analyze_verb
 from rlscope.cli.inspect import inspect as inspect_verb
 from rlscope.errors import TraceFormatError
@@ -112,7 +114,7 @@ def test_one_operation(tmp_path: Path) -> None:
     ratios = [np.nan, 50, 25, 0, np.nan]  # of no cycles, in which no work ran
     cycles = [0, 10, 25, 5, 0]
     sample(tmp_path, {RATE: [0, 40, 80, 0, 0], RATIO: ratios, ACTIVE_CYCLES: cycles, BYTES: [0, 8, 2, 0, 0]})
-    document = json.loads(json.dumps(analyze(open_trace(tmp_path)).to_json_dict()))
+    document = json.loads(json.dumps(document_of(analyze(open_trace(tmp_path)))))
     assert document["counter_runs"] == {
         "devices": [
             {
@@ -352,7 +354,7 @@ def test_a_device_that_no_recorded_process_used(tmp_path: Path) -> None:
 def test_a_run_without_counters_looks_as_ever(tmp_path: Path) -> None:
     record(tmp_path, {"main": in_each_sample(Work(10, 90))}, {"main_pid": 10, "complete": True})
     analysis = analyze(open_trace(tmp_path))
-    document = analysis.to_json_dict()
+    document = document_of(analysis)
     assert document["counters"] == [] and document["counter_runs"] is None and analysis.complete
 
 

@@ -7,10 +7,12 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks.trace_writer import ThreadWriter, TraceWriter
-from rlscope.analysis.advice import advise
-from rlscope.analysis.breakdown import Analysis, analyze
-from rlscope.analysis.causes import Cause, times_of_processes
-from rlscope.analysis.counted_waits import CountedWaits
+from rlscope.analysis.advice.advice import advise
+from rlscope.analysis.advice.causes import Cause, times_of_processes
+from rlscope.analysis.advice.counted_waits import CountedWaits
+from rlscope.analysis.analysis import Analysis
+from rlscope.analysis.analyze import analyze
+from rlscope.analysis.document import document_of
 from rlscope.cli.analyze import analyze as analyze_verb
 from rlscope.cli.plot import plot
 from rlscope.model import Category
@@ -88,7 +90,7 @@ def test_the_breakdown_has_all_of_the_time(analysis: Analysis) -> None:
         "(none)": pytest.approx(15), "evaluation": pytest.approx(8),
     }  # fmt: skip
     assert analysis.evaluation_s == {"main": pytest.approx(8)}
-    assert analysis.to_json_dict()["evaluation_s"] == analysis.evaluation_s
+    assert document_of(analysis)["evaluation_s"] == analysis.evaluation_s
 
 
 def test_the_whole_training_is_as_long_as_it_would_be_without(analysis: Analysis) -> None:

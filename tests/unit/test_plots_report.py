@@ -8,9 +8,9 @@ import pandas
 import pytest
 from click.testing import CliRunner
 
-from rlscope.analysis.breakdown import Analysis
+from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.correction import AppliedCorrection
-from rlscope.analysis.counters import COUNTER_COLUMNS
+from rlscope.analysis.counters.counters import COUNTER_COLUMNS
 from rlscope.analysis.dependencies import DEPENDENCY_COLUMNS, WAIT_COLUMNS
 from rlscope.analysis.device_timeline import DEVICE_TIMELINE_COLUMNS
 from rlscope.analysis.gpu import GPU_OPERATION_COLUMNS

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks.trace_writer import TraceWriter
-from rlscope.analysis.breakdown import analyze
+from rlscope.analysis.analyze import analyze
 from rlscope.analysis.utilization import Utilization, binned_utilization, read_utilization
 from rlscope.cli.record import _summary
 from rlscope.cli.report import report

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Set
 from statistics import fmean
 
-from rlscope.analysis.causes import Cause, Kind, waiting_s
-from rlscope.analysis.owner_path import Followed, OwnerPath, Work
+from rlscope.analysis.advice.causes import Cause, Kind, waiting_s
+from rlscope.analysis.advice.owner_path import Followed, OwnerPath, Work
 from rlscope.model import STAGES
 
 NOBODY: Set[Followed] = frozenset()

@@ -2,18 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
 
-from rlscope.analysis.causes import NOTHING, STANDS_OUT, Cause, CauseTime, cause_times
-from rlscope.analysis.changes import Change
-from rlscope.analysis.counted_waits import Wait
+from rlscope.analysis.advice.causes import NOTHING, STANDS_OUT, Cause, CauseTime, cause_times
+from rlscope.analysis.advice.changes import Change
+from rlscope.analysis.advice.counted_waits import Wait
+from rlscope.analysis.advice.owner_path import SAID, Followed, OwnerPath
+from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.loop import AFTER, BEFORE, NO_PHASE_PART, loop_breakdown
-from rlscope.analysis.owner_path import SAID, Followed, OwnerPath
 from rlscope.model import COMPILE, EVALUATION, NO_OPERATION, STAGES, Category
 from rlscope.text import printable
-
-if TYPE_CHECKING:
-    from rlscope.analysis.breakdown import Analysis
 
 #: As many operations in no stage are named.
 UNNAMED_SHOWN = 3
@@ -48,7 +45,7 @@ CALLS = {
 
 
 def sentences(
-    analysis: "Analysis", path: OwnerPath, causes: Sequence[CauseTime], changes: Sequence[Change]
+    analysis: Analysis, path: OwnerPath, causes: Sequence[CauseTime], changes: Sequence[Change]
 ) -> Iterator[str]:
     """All of them, safe to be shown.
 
@@ -69,7 +66,7 @@ def sentences(
     return (printable(sentence) for part in parts for sentence in part)
 
 
-def _cause_sentences(analysis: "Analysis", path: OwnerPath, causes: Sequence[CauseTime]) -> Iterator[str]:
+def _cause_sentences(analysis: Analysis, path: OwnerPath, causes: Sequence[CauseTime]) -> Iterator[str]:
     first = causes[0]
     spent = f"{_s(first.seconds)} of {_s(path.total_s)} ({_percent(first.share)}){_where(path, first)}"
     spent += _calls(analysis, path, first)
@@ -94,7 +91,7 @@ def _where(path: OwnerPath, each: CauseTime) -> str:
     return f", {most}in {'no stage' if each.stage == NO_OPERATION else each.stage}"
 
 
-def _calls(analysis: "Analysis", path: OwnerPath, each: CauseTime) -> str:
+def _calls(analysis: Analysis, path: OwnerPath, each: CauseTime) -> str:
     """How many calls the process itself made in the stage, and how long they were: many short or few long ones."""
     category = CALLS.get(each.cause)
     own_s = sum(s for kind, s in path.own.items() if (kind.cause, kind.stage) == (each.cause, each.stage))
@@ -115,7 +112,7 @@ def _beside_sentences(path: OwnerPath) -> Iterator[str]:
     )
 
 
-def _unfollowed_sentences(analysis: "Analysis", path: OwnerPath, causes: Sequence[CauseTime]) -> Iterator[str]:
+def _unfollowed_sentences(analysis: Analysis, path: OwnerPath, causes: Sequence[CauseTime]) -> Iterator[str]:
     """What the process waited in, but for nobody whose work is known."""
     of_process = f" of {path.process}" if len(analysis.processes) > 1 else ""
     for wait in path.unfollowed:
@@ -198,7 +195,7 @@ def _change_text(same: Sequence[Change]) -> str:
     return f"{names}, {_times(first.speedup)} times as fast ({saved})"
 
 
-def _limit_sentences(analysis: "Analysis", path: OwnerPath, changes: Sequence[Change]) -> Iterator[str]:
+def _limit_sentences(analysis: Analysis, path: OwnerPath, changes: Sequence[Change]) -> Iterator[str]:
     """What the numbers do not know."""
     known = {change.stage for change in changes}
     unknown = [stage for stage in STAGES if stage not in known]
@@ -213,7 +210,7 @@ def _limit_sentences(analysis: "Analysis", path: OwnerPath, changes: Sequence[Ch
         yield f"The trace is incomplete ({analysis.dropped_events:,} records lost), so seconds may be missing."
 
 
-def _unnamed_sentences(analysis: "Analysis", path: OwnerPath) -> Iterator[str]:
+def _unnamed_sentences(analysis: Analysis, path: OwnerPath) -> Iterator[str]:
     """What is in no stage, and how to name it; waiting is named by function, compiling is a cause of its own."""
     said_elsewhere = (Cause.WAITING, Cause.COMPILATION)
     unnamed_s = sum(s for kind, s in path.mix.items() if kind.is_in_no_stage and kind.cause not in said_elsewhere)

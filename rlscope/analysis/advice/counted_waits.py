@@ -2,16 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from rlscope.analysis.causes import ProcessTime, waiting_s
+from rlscope.analysis.advice.causes import ProcessTime, waiting_s
+from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.dependencies import sends
 from rlscope.model import EVALUATION, NO_PHASE
-
-if TYPE_CHECKING:
-    from rlscope.analysis.breakdown import Analysis
 
 #: Waits for another thread, as the sweep tells them too (src/analysis/sweep_tables.cpp).
 FOR_THREADS = ("_thread.", "_queue.")
@@ -51,7 +48,7 @@ class CountedWaits:
         for_threads_s: seconds that a process waited for another thread of its own.
     """
 
-    def __init__(self, analysis: "Analysis", times: Mapping[str, ProcessTime]) -> None:
+    def __init__(self, analysis: Analysis, times: Mapping[str, ProcessTime]) -> None:
         """Of the processes in `times`."""
         edges, waits = (_of(table, times) for table in (analysis.dependencies, analysis.waits))
         self._edges = edges[edges["on"].isin(set(times))]

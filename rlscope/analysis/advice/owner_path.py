@@ -5,14 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
-from typing import TYPE_CHECKING
 
-from rlscope.analysis.causes import Cause, Kind, Mix, ProcessTime, times_of_processes, waiting_s
-from rlscope.analysis.counted_waits import CountedWaits, Wait
+from rlscope.analysis.advice.causes import Cause, Kind, Mix, ProcessTime, times_of_processes, waiting_s
+from rlscope.analysis.advice.counted_waits import CountedWaits, Wait
+from rlscope.analysis.analysis import Analysis
 from rlscope.model import Category
-
-if TYPE_CHECKING:
-    from rlscope.analysis.breakdown import Analysis
 
 INFRASTRUCTURE = "infrastructure"
 #: Smaller shares are not worth a sentence.
@@ -110,7 +107,7 @@ class OwnerPath(Work):
         return self.beside_s >= SAID * self.total_s
 
 
-def owner_path(analysis: "Analysis") -> OwnerPath | None:
+def owner_path(analysis: Analysis) -> OwnerPath | None:
     """Of a run; None if no process took time."""
     roles = zip(analysis.processes["process"], analysis.processes["role"], strict=True)
     served = {process for process, role in roles if role != INFRASTRUCTURE}
@@ -126,7 +123,7 @@ def owner_path(analysis: "Analysis") -> OwnerPath | None:
     return follower.path_from(root, set(candidates))
 
 
-def _reporting(analysis: "Analysis", candidates: Sequence[str], follower: "_Follower") -> list[str]:
+def _reporting(analysis: Analysis, candidates: Sequence[str], follower: "_Follower") -> list[str]:
     """The candidates that report progress, but those whose loop is a short part of the run."""
     iterations = dict(zip(analysis.processes["process"], analysis.processes["iterations"], strict=True))
     longest_s = max(map(follower.busy_s, candidates), default=0.0)
@@ -136,7 +133,7 @@ def _reporting(analysis: "Analysis", candidates: Sequence[str], follower: "_Foll
 class _Follower:
     """Follows waits from process to process, each only away from where it began, so that circles end."""
 
-    def __init__(self, analysis: "Analysis", times: Mapping[str, ProcessTime]) -> None:
+    def __init__(self, analysis: Analysis, times: Mapping[str, ProcessTime]) -> None:
         self._times = times
         self._waits = CountedWaits(analysis, times)
         self._threads = analysis.processes.set_index("process")[["beside_s", "threads_in_operations"]]

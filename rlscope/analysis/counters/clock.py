@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from rlscope.analysis.intervals import Intervals, Times
+from rlscope.analysis.counters.intervals import Intervals, Times
 from rlscope.trace.counter_metrics import ACTIVE_CYCLES
 from rlscope.trace.counters_file import CounterSamples
 

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from rlscope.analysis.intervals import Overlaps
+from rlscope.analysis.counters.intervals import Overlaps
 
 Values = npt.NDArray[np.float64]
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rlscope.analysis.counter_clock import counter_clock
-from rlscope.analysis.counter_shares import SharedSamples
-from rlscope.analysis.intervals import Intervals, Overlaps, Times, overlaps
-from rlscope.analysis.launched_work import Key, LaunchedWork
+from rlscope.analysis.counters.clock import counter_clock
+from rlscope.analysis.counters.intervals import Intervals, Overlaps, Times, overlaps
+from rlscope.analysis.counters.launched_work import Key, LaunchedWork
+from rlscope.analysis.counters.shares import SharedSamples
 from rlscope.trace.clock_offset import NS_PER_S
 from rlscope.trace.counter_metrics import ACTIVE_CYCLES, Combination, CounterMetric
 from rlscope.trace.counters_file import CounterSamples

@@ -1,16 +1,14 @@
 """Advice: what bounds a run, with the seconds behind it, and what a change could save at most."""
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from rlscope.analysis.advice_text import sentences
-from rlscope.analysis.causes import STANDS_OUT, Cause, CauseTime, cause_times
-from rlscope.analysis.changes import Change, changes_of
-from rlscope.analysis.counted_waits import Wait
-from rlscope.analysis.owner_path import owner_path
-
-if TYPE_CHECKING:
-    from rlscope.analysis.breakdown import Analysis
+from rlscope.analysis.advice.causes import STANDS_OUT, Cause, CauseTime, cause_times
+from rlscope.analysis.advice.changes import Change, changes_of
+from rlscope.analysis.advice.counted_waits import Wait
+from rlscope.analysis.advice.owner_path import owner_path
+from rlscope.analysis.advice.sentences import sentences
+from rlscope.analysis.analysis import Analysis
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,7 @@ class Advice:
         return document | {"text": self.text}
 
 
-def advise(analysis: "Analysis") -> Advice | None:
+def advise(analysis: Analysis) -> Advice | None:
     """What bounds a run; None if no process took time."""
     path = owner_path(analysis)
     if path is None:

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from rlscope.analysis.causes import NOTHING, Cause, Kind
-from rlscope.analysis.owner_path import OwnerPath
-from rlscope.analysis.removal import Removal
+from rlscope.analysis.advice.causes import NOTHING, Cause, Kind
+from rlscope.analysis.advice.owner_path import OwnerPath
+from rlscope.analysis.advice.removal import Removal
 from rlscope.model import Category
 
 SIMULATION, INFERENCE, BACKPROPAGATION = "simulation", "inference", "backpropagation"

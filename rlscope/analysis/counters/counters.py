@@ -7,9 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-from rlscope.analysis.counter_join import CounterJoin, Sums
+from rlscope.analysis.counters.join import CounterJoin, Sums
+from rlscope.analysis.counters.launched_work import Key, launched_work
 from rlscope.analysis.devices import Device
-from rlscope.analysis.launched_work import Key, launched_work
 from rlscope.analysis.sweep import TraceSweep
 from rlscope.errors import IncompleteTraceError, TraceFormatError
 from rlscope.text import encodable

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rlscope._analysis import device_intervals
+from rlscope.analysis.counters.intervals import Intervals, Times
 from rlscope.analysis.devices import Device, User
-from rlscope.analysis.intervals import Intervals, Times
 from rlscope.errors import TraceError
 from rlscope.model import DeviceWork
 from rlscope.trace.clock import Clock

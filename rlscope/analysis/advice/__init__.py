@@ -1,0 +1,1 @@
+"""Advice: what bounds a run, and what changes could save."""
