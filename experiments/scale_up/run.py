@@ -19,7 +19,7 @@ from experiments.verdicts.kept_verdicts import MEASURED
 from experiments.verdicts.other_machines import draw_and_judge, kept_results, origin_of
 from experiments.verdicts.results import add_advice_on, executed_of
 from experiments.verdicts.statistics import Estimate
-from rlscope.analysis.processes import phase_groups
+from rlscope.analysis.tables.processes import phase_groups
 from rlscope.model import NO_PHASE
 from rlscope.plots.page import Page
 from rlscope.plots.processes import process_view

@@ -13,8 +13,8 @@ from experiments.harness.progress import StudyRun, Workload
 from experiments.verdicts.corrected import analyzed, corrected_text
 from experiments.verdicts.statistics import Estimate, estimated_mean, widened
 from rlscope.analysis.advice.advice import advise
-from rlscope.analysis.breakdown import CORRECTED as CORRECTED_TIMES
 from rlscope.analysis.correction import AppliedCorrection, Corrected
+from rlscope.analysis.tables.breakdown import CORRECTED as CORRECTED_TIMES
 from rlscope.errors import IncompleteTraceError, UsageError
 from rlscope.model import NO_OPERATION, Category, Resource
 from rlscope.plots.folding import CORRECTED, PIECE, drawn_times, fold_breakdown, fold_transitions

@@ -7,7 +7,7 @@ import pandas as pd
 
 from rlscope.analysis.correction import AppliedCorrection
 from rlscope.analysis.counters.counters import CounterRuns
-from rlscope.analysis.loop import evaluation_seconds
+from rlscope.analysis.tables.loop import evaluation_seconds
 from rlscope.analysis.utilization import Utilization
 
 

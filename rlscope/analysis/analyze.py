@@ -6,19 +6,19 @@ from dataclasses import replace
 
 from rlscope.analysis.advice.owner_path import owner_path
 from rlscope.analysis.analysis import Analysis
-from rlscope.analysis.breakdown import breakdown_table, threads_table, transitions_table
 from rlscope.analysis.correction import AppliedCorrection, CorrectedProcess, Correction, removed_s
 from rlscope.analysis.counters.counters import counters_of
-from rlscope.analysis.dependencies import dependencies_table, waits_table
-from rlscope.analysis.device_timeline import busy_parts, device_timeline_table
-from rlscope.analysis.devices import devices_of
-from rlscope.analysis.gpu import device_work_table, gpu_operations_table, gpu_table
-from rlscope.analysis.loop import evaluation_seconds, outside_table
-from rlscope.analysis.machines_table import machines_table
-from rlscope.analysis.processes import phases_table, processes_table
 from rlscope.analysis.progress import progress_of
 from rlscope.analysis.sweep import TraceSweep, own_correction, sweep_trace
-from rlscope.analysis.tasks import misnested_operations, tasks_table
+from rlscope.analysis.tables.breakdown import breakdown_table, threads_table, transitions_table
+from rlscope.analysis.tables.dependencies import dependencies_table, waits_table
+from rlscope.analysis.tables.device_timeline import busy_parts, device_timeline_table
+from rlscope.analysis.tables.devices import devices_of
+from rlscope.analysis.tables.gpu import device_work_table, gpu_operations_table, gpu_table
+from rlscope.analysis.tables.loop import evaluation_seconds, outside_table
+from rlscope.analysis.tables.machines import machines_table
+from rlscope.analysis.tables.processes import phases_table, processes_table
+from rlscope.analysis.tables.tasks import misnested_operations, tasks_table
 from rlscope.analysis.utilization import Utilization
 from rlscope.model import GpuAttribution
 from rlscope.trace.reader import Trace

@@ -6,12 +6,12 @@ from typing import Any
 
 import pandas as pd
 
-from rlscope.analysis.devices import device_fact
-from rlscope.analysis.machines_table import machines_table
 from rlscope.analysis.named_operations import unmet_operations
-from rlscope.analysis.processes import parents
 from rlscope.analysis.records import records
 from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep, sweep_trace
+from rlscope.analysis.tables.devices import device_fact
+from rlscope.analysis.tables.machines import machines_table
+from rlscope.analysis.tables.processes import parents
 from rlscope.text import encodable
 from rlscope.trace.format import EndReason
 from rlscope.trace.reader import Trace

@@ -5,8 +5,8 @@ from typing import Any
 
 from rlscope.analysis.advice.advice import advise
 from rlscope.analysis.analysis import Analysis
-from rlscope.analysis.gpu import GPU_COLUMNS
 from rlscope.analysis.records import records
+from rlscope.analysis.tables.gpu import GPU_COLUMNS
 
 SCHEMA = 1
 

@@ -9,9 +9,9 @@ import click
 import pandas as pd
 
 from rlscope.analysis.analysis import Analysis
-from rlscope.analysis.breakdown import group_seconds
 from rlscope.analysis.document import document_of
 from rlscope.analysis.records import records
+from rlscope.analysis.tables.breakdown import group_seconds
 from rlscope.cli.options import NamedPath, correct_option
 from rlscope.cli.traces import analyze_traces, warn_of_counters
 from rlscope.errors import UsageError

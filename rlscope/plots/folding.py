@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pandas
 
-from rlscope.analysis.loop import is_evaluation, loop_breakdown
+from rlscope.analysis.tables.loop import is_evaluation, loop_breakdown
 from rlscope.model import NO_OPERATION, STAGES, TRAINING_LOOP, Category, Resource
 from rlscope.plots.style import BETWEEN_STAGES, GPU_ONLY
 

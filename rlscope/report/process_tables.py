@@ -3,7 +3,7 @@
 import pandas as pd
 
 from rlscope.analysis.analysis import Analysis
-from rlscope.analysis.processes import as_tree, phase_groups, process_totals
+from rlscope.analysis.tables.processes import as_tree, phase_groups, process_totals
 from rlscope.model import NO_PHASE
 
 #: Smaller shares of a process's life are only in the JSON document and the CSV files.

@@ -8,8 +8,8 @@ import pandas
 from matplotlib.figure import Figure
 
 from rlscope.analysis.analysis import Analysis
-from rlscope.analysis.processes import CORRECTED_WALL, UNCORRECTABLE
 from rlscope.analysis.stage_names import stage_name_lines
+from rlscope.analysis.tables.processes import CORRECTED_WALL, UNCORRECTABLE
 from rlscope.analysis.utilization import binned_utilization
 from rlscope.plots.breakdown import breakdown_figure
 from rlscope.plots.counters import counter_bars, counters_figure

@@ -19,9 +19,9 @@ from benchmarks.trace_writer import TraceWriter
 from rlscope.analysis.advice.advice import Advice, advise
 from rlscope.analysis.advice.causes import Cause
 from rlscope.analysis.analyze import analyze
-from rlscope.analysis.dependencies import DEPENDENCY_COLUMNS, WAIT_COLUMNS
 from rlscope.analysis.document import document_of
-from rlscope.analysis.loop import OUTSIDE_COLUMNS
+from rlscope.analysis.tables.dependencies import DEPENDENCY_COLUMNS, WAIT_COLUMNS
+from rlscope.analysis.tables.loop import OUTSIDE_COLUMNS
 from rlscope.cli.analyze import analyze as analyze_verb
 from rlscope.model import NO_OPERATION, STAGES, Category, DeviceWork
 from rlscope.trace.reader import open_trace

@@ -16,7 +16,7 @@ from benchmarks.trace_writer import ProcessWriter, TraceWriter
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.analyze import analyze
 from rlscope.analysis.document import document_of
-from rlscope.analysis.processes import as_tree, phase_groups, process_totals
+from rlscope.analysis.tables.processes import as_tree, phase_groups, process_totals
 from rlscope.errors import TraceError
 from rlscope.model import Category, DeviceWork
 from rlscope.trace.format import EndReason

@@ -11,13 +11,13 @@ from click.testing import CliRunner
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.correction import AppliedCorrection
 from rlscope.analysis.counters.counters import COUNTER_COLUMNS
-from rlscope.analysis.dependencies import DEPENDENCY_COLUMNS, WAIT_COLUMNS
-from rlscope.analysis.device_timeline import DEVICE_TIMELINE_COLUMNS
-from rlscope.analysis.gpu import GPU_OPERATION_COLUMNS
-from rlscope.analysis.loop import OUTSIDE_COLUMNS
-from rlscope.analysis.machines_table import MACHINE_COLUMNS
-from rlscope.analysis.processes import PHASE_COLUMNS
-from rlscope.analysis.tasks import TASK_COLUMNS
+from rlscope.analysis.tables.dependencies import DEPENDENCY_COLUMNS, WAIT_COLUMNS
+from rlscope.analysis.tables.device_timeline import DEVICE_TIMELINE_COLUMNS
+from rlscope.analysis.tables.gpu import GPU_OPERATION_COLUMNS
+from rlscope.analysis.tables.loop import OUTSIDE_COLUMNS
+from rlscope.analysis.tables.machines import MACHINE_COLUMNS
+from rlscope.analysis.tables.processes import PHASE_COLUMNS
+from rlscope.analysis.tables.tasks import TASK_COLUMNS
 from rlscope.analysis.utilization import Utilization
 from rlscope.cli.plot import plot
 from rlscope.cli.report import report

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from rlscope.analysis.loop import left_out, loop_breakdown, with_loops
+from rlscope.analysis.tables.loop import left_out, loop_breakdown, with_loops
 from rlscope.model import COMPILE, STAGES, Category, Resource
 
 

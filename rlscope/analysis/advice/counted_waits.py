@@ -7,7 +7,7 @@ import pandas as pd
 
 from rlscope.analysis.advice.causes import ProcessTime, waiting_s
 from rlscope.analysis.analysis import Analysis
-from rlscope.analysis.dependencies import sends
+from rlscope.analysis.tables.dependencies import sends
 from rlscope.model import EVALUATION, NO_PHASE
 
 #: Waits for another thread, as the sweep tells them too (src/analysis/sweep_tables.cpp).

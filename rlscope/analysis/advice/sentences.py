@@ -8,7 +8,7 @@ from rlscope.analysis.advice.changes import Change
 from rlscope.analysis.advice.counted_waits import Wait
 from rlscope.analysis.advice.owner_path import SAID, Followed, OwnerPath
 from rlscope.analysis.analysis import Analysis
-from rlscope.analysis.loop import AFTER, BEFORE, NO_PHASE_PART, loop_breakdown
+from rlscope.analysis.tables.loop import AFTER, BEFORE, NO_PHASE_PART, loop_breakdown
 from rlscope.model import COMPILE, EVALUATION, NO_OPERATION, STAGES, Category
 from rlscope.text import printable
 

@@ -9,8 +9,8 @@ import pandas as pd
 
 from rlscope.analysis.counters.join import CounterJoin, Sums
 from rlscope.analysis.counters.launched_work import Key, launched_work
-from rlscope.analysis.devices import Device
 from rlscope.analysis.sweep import TraceSweep
+from rlscope.analysis.tables.devices import Device
 from rlscope.errors import IncompleteTraceError, TraceFormatError
 from rlscope.text import encodable
 from rlscope.trace.counter_metrics import ACTIVE_CYCLES, Combination

@@ -5,9 +5,9 @@ from typing import Any
 
 import pandas as pd
 
-from rlscope.analysis.device_timeline import BusyParts
-from rlscope.analysis.devices import Device
 from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep
+from rlscope.analysis.tables.device_timeline import BusyParts
+from rlscope.analysis.tables.devices import Device
 from rlscope.analysis.utilization import Utilization, mean_utilization
 
 GPU_COLUMNS = ("device", "uuid", "busy_s", "kernel_s", "reported_utilization")

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 
 from rlscope._analysis import device_union
-from rlscope.analysis.devices import Device
 from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep
+from rlscope.analysis.tables.devices import Device
 from rlscope.analysis.utilization import LIMIT, Utilization, utilization_in_parts
 from rlscope.errors import TraceError
 from rlscope.trace.clock import Clock, clock_id
