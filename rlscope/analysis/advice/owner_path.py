@@ -23,6 +23,9 @@ _NUMBERS_BACKWARDS = re.compile(r"(?:(?:\d+#?|\)\d+\()[ _-]*)*")
 class Work:
     """What a process did, and for whom it waited.
 
+    A worker that computed for 4 s and waited 3 s for a server, which worked for 2 s, has 4 s of its own, one followed
+    group (the server), and a mix of 4 s + 2 s + 1 s of waiting that nobody's work explains.
+
     Attributes:
         own: its seconds, without those in which it waited for `followed`.
         followed: whom it waited for.
@@ -37,13 +40,16 @@ class Work:
 
     @cached_property
     def total_s(self) -> float:
-        """The length of all."""
+        """The length of the work in seconds: 7 in the example of the class."""
         return sum(self.mix.values())
 
 
 @dataclass(frozen=True, eq=False)
 class Followed:
     """Processes that do the same, and that another one waited for.
+
+    Main waited 8 s for worker_0 and worker_1, which worked for 4 s and for 6 s: their mean work is 5 s, so 5 s of the
+    waiting are explained by it and 3 s are the spread.
 
     Attributes:
         names: of the processes.
@@ -60,22 +66,25 @@ class Followed:
 
     @cached_property
     def mix(self) -> Mix:
-        """What they did, on average: sums to the mean of their work."""
+        """What they did, on average. It sums to the mean of their work: 5 s in the example of the class."""
         return _scaled(_summed(work.mix for work in self.works), 1 / len(self.works))
 
     @cached_property
     def mean_s(self) -> float:
-        """Of their work."""
+        """The mean length of their work in seconds."""
         return fmean(work.total_s for work in self.works)
 
     @property
     def worked_s(self) -> float:
-        """Of the waiting, what their mean work accounts for."""
+        """The seconds of waiting for which their mean work accounts: the smaller of both."""
         return min(self.wait_s, self.mean_s)
 
     @property
     def spread_s(self) -> float:
-        """Of the waiting, the rest: one worked longer than the others, one after the other, or nobody did."""
+        """The seconds of waiting that their mean work does not explain.
+
+        There one process worked longer than the others, they worked one after the other, or nobody worked.
+        """
         return self.wait_s - self.worked_s
 
 
@@ -108,7 +117,7 @@ class OwnerPath(Work):
 
 
 def owner_path(analysis: Analysis) -> OwnerPath | None:
-    """Of a run; None if no process took time."""
+    """The owner path of a run; None if no process took time."""
     roles = zip(analysis.processes["process"], analysis.processes["role"], strict=True)
     served = {process for process, role in roles if role != INFRASTRUCTURE}
     times = times_of_processes(analysis.breakdown, analysis.outside)
@@ -124,7 +133,11 @@ def owner_path(analysis: Analysis) -> OwnerPath | None:
 
 
 def _reporting(analysis: Analysis, candidates: Sequence[str], follower: "_Follower") -> list[str]:
-    """The candidates that report progress, but those whose loop is a short part of the run."""
+    """The candidates that report progress and are busy for at least half as long as the busiest one.
+
+    Of a learner that is busy for 10 s and reports progress, a logger that is busy for 1 s and reports it too, and a
+    worker that is busy for 12 s, only the learner.
+    """
     iterations = dict(zip(analysis.processes["process"], analysis.processes["iterations"], strict=True))
     longest_s = max(map(follower.busy_s, candidates), default=0.0)
     return [each for each in candidates if iterations[each] > 0 and follower.busy_s(each) >= longest_s / 2]
@@ -143,7 +156,11 @@ class _Follower:
         return sum(self._times[process].mix.values()) - self._waits.between_s.get(process, 0.0)
 
     def path_from(self, root: str, candidates: Set[str]) -> OwnerPath:
-        """Its waits without another end were for some of the candidates, if there are any but itself."""
+        """The owner path of the process `root`.
+
+        Waits without a recorded other end, such as in `ray.get`, are taken to be for `candidates`, if there are any but
+        `root` itself.
+        """
         distances = self._distances(root)
         works: dict[str, Work] = {}
         for process in sorted(distances, key=lambda name: -distances[name]):
@@ -170,17 +187,28 @@ class _Follower:
         )
 
     def _hidden_s(self, process: str) -> float:
-        """What a thread may have done while another one was busy, or while two waited, one of them for the other."""
+        """The seconds that a thread may have worked unseen, because each second of a process counts for one thread.
+
+        It may have done so while another thread was busy, or while one of two waiting threads waited for it. With 2 s
+        in which two threads were busy and 1 s of waiting for a thread, 3 s.
+        """
         beside_s, threads = self._threads.loc[process]
         return float(beside_s) + (self._waits.for_threads_s.get(process, 0.0) if threads > 1 else 0.0)
 
     @staticmethod
     def _ends_of_open(waited_for: Mapping[str, float], candidates: Set[str]) -> Set[str]:
-        """A wait without another end, as for one of several pipes, is most likely for those that sent something."""
+        """The processes for which waits without a recorded other end are taken to be.
+
+        The first of these that is not empty: candidates that it is known to wait for; all candidates; all that it is
+        known to wait for.
+        """
         return waited_for.keys() & candidates or candidates or waited_for.keys()
 
     def _distances(self, root: str) -> dict[str, int]:
-        """How many waits lie between the root and each process that it directly or indirectly waited for."""
+        """How many waits lie between the root and each process that it directly or indirectly waited for.
+
+        Where main waits for a worker and the worker for a server: main 0, worker 1, server 2.
+        """
         found = {root: 0}
         reached = [root]
         for process in reached:
@@ -191,7 +219,11 @@ class _Follower:
         return found
 
     def _work_of(self, process: str, distances: Mapping[str, int], works: Mapping[str, Work]) -> Work:
-        """What a process did while it did not wait for those through which it was reached."""
+        """What a process did, without its waits for processes that are no farther from the root than itself.
+
+        A worker between main and a server waits for main (to be asked) and for the server. Only the wait for the server
+        is followed, so circles end.
+        """
         links, mix = self._waits.links[process], self._times[process].mix
         farther = {other: s for other, s in links.items() if distances.get(other, 0) > distances[process]}
         waited_s = sum(links.values()) + self._waits.open_s.get(process, 0.0) + self._waits.unlinked_s.get(process, 0.0)
@@ -202,7 +234,11 @@ class _Follower:
 def _groups(
     waited_for: Mapping[str, float], works: Mapping[str, Work], open_s: float, open_for: Set[str]
 ) -> tuple[Followed, ...]:
-    """Processes by what they are called; waits without another end are shared by how much work each group had."""
+    """Groups the processes that were waited for by their names without numbers at the end.
+
+    Of `open_s` seconds without a recorded other end, each group of `open_for` gets its share by mean work: of 6 s, a
+    group of workers with 4 s of work gets 4 s, and a server with 2 s gets 2 s.
+    """
     members: dict[str, list[str]] = {}
     for process in sorted(waited_for.keys() | open_for):
         members.setdefault(_without_numbers(process), []).append(process)
@@ -222,7 +258,11 @@ def _groups(
 
 
 def _joined(own: Mix, followed: Iterable[Followed], waits: Mapping[str, float]) -> Mix:
-    """With what was done during waits in their place, and what is left of them."""
+    """The process's own time, with what others did meanwhile in the place of its waits.
+
+    With 2 s of its own, and 8 s of waiting for workers whose mean work is 5 s of simulation: 2 s + 5 s of simulation +
+    3 s of waiting.
+    """
     parts = [own]
     waits_s = sum(waits.values())
     for group in followed:
@@ -235,12 +275,13 @@ def _joined(own: Mix, followed: Iterable[Followed], waits: Mapping[str, float]) 
 
 
 def _without_numbers(name: str) -> str:
+    """A process's name without the numbers at its end: `worker` for `worker_12` and for `worker_1(4711)`."""
     numbers = _NUMBERS_BACKWARDS.match(name[::-1])
     return name[: len(name) - len(numbers[0])] if numbers else name
 
 
 def _by_stage(mix: Mix) -> dict[str, float]:
-    """Its seconds of waiting."""
+    """The seconds of waiting in each stage."""
     waits: dict[str, float] = {}
     for kind, seconds in mix.items():
         if kind.cause is Cause.WAITING:
@@ -249,17 +290,22 @@ def _by_stage(mix: Mix) -> dict[str, float]:
 
 
 def _without_waits(mix: Mix, seconds: float) -> Mix:
-    """Less so many seconds of waiting, taken from all stages alike."""
+    """A mix less so many seconds of waiting, taken from all stages in proportion.
+
+    Of 6 s of waiting in simulation and 2 s in inference, without 4 s: 3 s and 1 s.
+    """
     waits_s = waiting_s(mix)
     left = max(0.0, 1 - seconds / waits_s) if waits_s > 0 else 0.0
     return {kind: each * left if kind.cause is Cause.WAITING else each for kind, each in mix.items()}
 
 
 def _scaled(mix: Mix, factor: float) -> Mix:
+    """Each kind's seconds times a factor."""
     return {kind: seconds * factor for kind, seconds in mix.items()}
 
 
 def _summed(mixes: Iterable[Mix]) -> Mix:
+    """The seconds of each kind in all mixes together."""
     found: dict[Kind, float] = {}
     for mix in mixes:
         for kind, seconds in mix.items():
