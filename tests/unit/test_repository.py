@@ -27,7 +27,7 @@ MAY_IMPORT = {
     "analysis": SHARED | {"rlscope._analysis", "rlscope.trace"},
     "calibration": SHARED | {"rlscope.record", "rlscope.trace", "rlscope.analysis", "rlscope._native"},
     "plots": SHARED | {"rlscope.analysis"},
-    "monitor": SHARED | {"rlscope.record", "rlscope.trace", "rlscope.analysis.counter_clock", "rlscope._native"},
+    "monitor": SHARED | {"rlscope.record", "rlscope.trace", "rlscope.analysis.counters.clock", "rlscope._native"},
     "checks": SHARED | {f"rlscope.{part}" for part in ("trace", "analysis", "monitor", "_native")},
     "report": SHARED | {f"rlscope.{part}" for part in ("trace", "analysis", "plots")} | {"rlscope.record.config"},
     "cli": SHARED
