@@ -37,11 +37,15 @@ def resolve(dotted: str) -> Any | None:
 
 
 def _imported(name: str) -> ModuleType | None:
+    found = sys.modules.get(name)
+    if found is not None:
+        return found
+    from importlib import import_module  # which most processes that a program starts do not need
+
     try:
-        __import__(name)
+        return import_module(name)
     except ImportError:
         return None
-    return sys.modules[name]
 
 
 def unwrapped(function: Any) -> Any:

@@ -77,8 +77,8 @@ def test_what_is_unsafe_is_found(source: str) -> None:
 
 #: Runs the start-up hook as a Python does for which the extension was not built.
 START_UP_WITHOUT_EXTENSION = """
-import importlib.machinery, runpy, sys
-importlib.machinery.EXTENSION_SUFFIXES.clear()
+import _imp, runpy, sys
+_imp.extension_suffixes = list
 runpy.run_path(sys.argv[1])
 """
 
