@@ -227,3 +227,12 @@ def test_an_image_leaves_out_what_the_repository_leaves_out() -> None:
     rules = [rule.rstrip("/") for rule in (ROOT / ".gitignore").read_text().splitlines()]
     wanted = {rule if rule.startswith("/") else f"**/{rule}" for rule in rules}
     assert wanted <= set((ROOT / ".dockerignore").read_text().splitlines())
+
+
+@pytest.mark.parametrize(("heading", "most"), [("A call", 12), ("A trace", 20), ("A script", 12)])
+def test_each_journey_through_the_code_is_short_and_goes_through_files_that_exist(heading: str, most: int) -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    (journey,) = re.findall(rf"^## {heading}[^\n]*\n(.*?)(?=^## |\Z)", text, flags=re.MULTILINE | re.DOTALL)
+    files = re.findall(r"^\d+\. `([^`]+)`", journey, flags=re.MULTILINE)
+    assert 0 < len(files) <= most
+    assert not [file for file in files if not (ROOT / file).is_file()]
