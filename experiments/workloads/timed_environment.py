@@ -32,8 +32,9 @@ def ends_of(timing: Timing, seed: int, environment: int) -> Iterator[bool]:
     """Of each step of one environment, whether it ends an episode; without end, and always the same."""
     generator = numpy.random.default_rng([seed, environment])
     if timing.episode_length is None:
+        probability = timing.reset_probability or 0.0
         while True:
-            yield bool(generator.random() < timing.reset_probability)
+            yield bool(generator.random() < probability)
     taken = int(generator.integers(timing.episode_length)) if timing.phase == "random" else 0
     while True:
         taken += 1
