@@ -45,7 +45,7 @@ def small(engine: None) -> Iterator[Checkout]:
     """A checkout whose image is built in seconds: it has a shell and an entrypoint, and nothing of ours."""
     with tempfile.TemporaryDirectory(prefix="rlscope-small-", ignore_cleanup_errors=True) as folder:
         checkout = Checkout(Path(folder, "checkout"), {"RLSCOPE_TAG": "small"})
-        copy_checkout(checkout.folder, "run_docker.py", "rlscope", "dockerfiles", "requirements")
+        copy_checkout(checkout.folder, "run_docker.py", "container", "rlscope", "dockerfiles", "requirements")
         checkout.dockerfile()
         yield checkout
     subprocess.run(["docker", "image", "rm", "--force", "rlscope:small"], capture_output=True, check=False)

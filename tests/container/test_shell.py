@@ -38,7 +38,7 @@ def test_a_single_command_runs_beside_it(small: Checkout) -> None:
 def test_a_container_of_another_checkout_is_not_joined(small: Checkout) -> None:
     small.call(*CPU, text="true\n")
     other = Checkout(small.folder.with_name("other"), small.environment)
-    copy_checkout(other.folder, "run_docker.py", "rlscope", "dockerfiles", "requirements")
+    copy_checkout(other.folder, "run_docker.py", "container", "rlscope", "dockerfiles", "requirements")
     refused = other.call(*CPU)
     assert refused.returncode == 2
     assert f"found rlscope-cpu-1 of {small.folder}" in refused.stderr
