@@ -40,3 +40,12 @@ def record_in(
     finished = run_in(name, *command, **variables)
     assert finished.returncode == 0, finished.stderr[-4000:]
     return Recording(trace, finished.returncode, finished.stdout, finished.stderr)
+
+
+def assert_callbacks(recording: Recording, printed: dict, operation: str, category: str) -> None:
+    """A category has the time that callbacks took by their own clock, and no more than the calls took that called them.
+
+    What lies between the two, a library's own Python around the callback, takes long where the machine interrupts it.
+    """
+    seconds = recording.seconds(operation=operation, category=category)
+    assert 0.99 * printed["in_callbacks"][operation] <= seconds <= 1.01 * printed["seconds"][operation], operation

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from framework_runs import PROGRAMS, run_in
+from framework_runs import PROGRAMS, assert_callbacks, run_in
 from recording import Recording
 
 from rlscope.model import STAGES
@@ -30,9 +30,7 @@ def test_known_times_and_counts(known: tuple[Recording, dict]) -> None:
             printed["seconds"][name], rel=TOLERANCE
         ), name
     for name in CALLED_BACK:  # Python again
-        assert recording.seconds(operation=name, category="python") == pytest.approx(
-            printed["in_callbacks"][name], rel=TOLERANCE
-        ), name
+        assert_callbacks(recording, printed, name, "python")
     crossings = recording.main_sweep()["crossings"]
     # Each is called once before it is timed; `multiply` also while `total` is traced.
     assert crossings["jax.jit(multiply)"] == 1 + 2 * printed["calls"]["block_until_ready"] + 1
@@ -105,10 +103,8 @@ def test_boundaries_need_no_operations(record_pytorch: Record) -> None:
     printed = json.loads(recording.stdout.splitlines()[-1])
     assert recording.seconds(operation="compile") == 0
     assert recording.main_sweep()["crossings"]["jax.jit(new)"] == printed["calls"]["compiling"]
-    for name in CALLED_BACK:
-        assert recording.seconds(operation=name, category="python") == pytest.approx(
-            printed["in_callbacks"][name], rel=TOLERANCE
-        ), name
+    for name in CALLED_BACK:  # Python again
+        assert_callbacks(recording, printed, name, "python")
 
 
 def test_what_was_compiled_before_a_recording_is_found_and_given_back(tmp_path: Path) -> None:
