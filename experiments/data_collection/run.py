@@ -4,30 +4,17 @@ python -m experiments.data_collection.run --budget quick --output output/artifac
 """
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pandas
-from matplotlib.figure import Figure
-
 from experiments.command_line import Outcome, command_line
-from experiments.data_collection.complexity_figure import complexity_figure
-from experiments.data_collection.layers import crossing_table, layers_of, share_table
-from experiments.data_collection.layers_figures import crossings_figure, layers_figure
+from experiments.data_collection.figures import FIGURES
+from experiments.data_collection.layers import layers_of
 from experiments.data_collection.measurements import Measurements, load
 from experiments.data_collection.metrics import metrics_of
-from experiments.data_collection.speedups import speedup_table
-from experiments.data_collection.tables import (
-    collection_table,
-    copy_limit,
-    distance_table,
-    inference_limits_of,
-    simulation_table,
-    simulators_table,
-)
+from experiments.data_collection.tables import distance_table
 from experiments.data_collection.throughput import left_out_table, read_rows
-from experiments.data_collection.throughput_figure import throughput_figure
 from experiments.harness.case_study import CaseStudy, device
 from experiments.harness.execute import Execution
 from experiments.harness.progress import StudyRun
@@ -53,82 +40,6 @@ METHOD = (
     "timed. Lines are means over repetitions, bands their 95 % intervals; a large marker shows where a "
     "line's plateau begins, at 90 % of its best, which is in the legend. Throughputs are not recorded."
 )
-COLLECTED = "Data collected (samples/s)"
-SIMULATED = "Simulation (steps/s)"
-
-Drawn = tuple[Figure, pandas.DataFrame]
-
-
-def simulators(results: Measurements) -> Drawn | None:
-    """Figure 2: simulators on XLA."""
-    table = simulators_table(results.measured)
-    return (throughput_figure(table, {}, SIMULATED), table) if len(table) else None
-
-
-def data_collection(results: Measurements) -> Drawn | None:
-    """Figure 4: simulation and inference."""
-    table = collection_table(results.measured)
-    return (throughput_figure(table, inference_limits_of(results), COLLECTED), table) if len(table) else None
-
-
-def xla_breakdown(results: Measurements) -> Drawn | None:
-    """Figure 5: where the time of XLA's collection goes."""
-    if results.layers.empty:
-        return None
-    table = share_table(results.layers)
-    return layers_figure(table), table
-
-
-def xla_transitions(results: Measurements) -> Drawn | None:
-    """Figure 6: how often it crosses layers."""
-    if results.crossings.empty:
-        return None
-    table = crossing_table(results.crossings)
-    return crossings_figure(table), table
-
-
-def kernel_fusion(results: Measurements) -> Drawn | None:
-    """Figure 8: simulation alone."""
-    table = simulation_table(results.measured)
-    return (throughput_figure(table, copy_limit(results.measured), SIMULATED), table) if len(table) else None
-
-
-def simulator_complexity(results: Measurements) -> Drawn | None:
-    """Figure 9: what fusion brings simulators that move or compute more."""
-    table = speedup_table(results.measured)
-    table = table[table["environments"].isin(environments_of_grid(table))] if len(table) else table
-    return (complexity_figure(table), table) if len(table) else None
-
-
-#: Name, what draws it, and its caption.
-FIGURES: Sequence[tuple[str, Callable[[Measurements], Drawn | None], str]] = (
-    ("fig_simulators", simulators, "Simulators on XLA, without a policy."),
-    ("fig_data_collection", data_collection, "Data collection: simulation and inference."),
-    (
-        "fig_xla_breakdown",
-        xla_breakdown,
-        "Where the time of collecting with XLA goes, by the steps that one call makes; recorded by RL-Scope. The CSV "
-        "says whether what recording added is subtracted.",
-    ),
-    (
-        "fig_xla_transitions",
-        xla_transitions,
-        "How often one call of XLA's collection crosses from Python into the backend and into CUDA, and how many "
-        "kernels it executes; recorded by RL-Scope.",
-    ),
-    ("fig_kernel_fusion", kernel_fusion, "Simulation only: the steps of a call fused, and one by one."),
-    (
-        "fig_simulator_complexity",
-        simulator_complexity,
-        "What fusing K steps brings a hand-written kernel whose steps move S times the state and compute C times.",
-    ),
-)
-
-
-def environments_of_grid(table: pandas.DataFrame) -> list[int]:
-    """The numbers of environments for which complexity was varied."""
-    varied = table[(table["state_factor"] > 1) | (table["compute_factor"] > 1)]
-    return sorted(varied["environments"].unique())
 
 
 def run(study: CaseStudy) -> Outcome:

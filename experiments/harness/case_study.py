@@ -5,18 +5,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas
-from matplotlib.figure import Figure
 
 from experiments import CHECKOUT
 from experiments.harness.execute import Execution, Run
 from experiments.harness.interpreters import how_to_install, python_of
 from experiments.harness.matrix import Cell, Entry, Group, Matrix, cell_of, load_matrix
 from experiments.harness.progress import Recorded, StudyRun, Workload, record_in_turn
-from rlscope.plots.page import FIGURE_FORMATS
-from rlscope.plots.style import save_figure
-from rlscope.plots.tables import write_csv
+from rlscope.plots.page import write_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 WORKLOADS = CHECKOUT / "experiments" / "workloads"
 
@@ -127,12 +128,10 @@ class CaseStudy:
         recorded = self.recorder(runs)
         return recorded.executed_of(runs), recorded.failures_of(runs)
 
-    def save_figure(self, name: str, figure: Figure, table: pandas.DataFrame) -> None:
-        """Write a figure in every format, and the numbers that it shows."""
+    def save_figure(self, name: str, figure: "Figure", table: pandas.DataFrame) -> None:
+        """Write a figure of the study in every format, and the numbers that it shows."""
         self.output.mkdir(parents=True, exist_ok=True)
-        for kind in FIGURE_FORMATS:
-            save_figure(figure, self.output / f"{name}.{kind}")
-        write_csv(table, self.output / f"{name}.csv")
+        write_figure(figure, table, self.output / name)
 
 
 def run_of(matrix: Matrix, cell: Cell, repetition: int) -> Run:

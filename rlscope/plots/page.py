@@ -4,8 +4,10 @@ import html
 from pathlib import Path
 
 import pandas
+from matplotlib.figure import Figure
 
-from rlscope.plots.tables import cell_text
+from rlscope.plots.style import save_figure
+from rlscope.plots.tables import cell_text, write_csv
 from rlscope.text import printable
 
 FIGURE_FORMATS = ("pdf", "svg", "png")
@@ -20,6 +22,13 @@ td, th { padding: 0.2rem 0.7rem; border-bottom: 1px solid #ddd; text-align: left
 .warning { background: #fff3cd; border-left: 4px solid #e0a800; padding: 0.5rem 1rem; }
 code { background: #f4f4f4; padding: 0 0.2rem; }
 """
+
+
+def write_figure(figure: Figure, table: pandas.DataFrame, stem: Path) -> None:
+    """Write a figure in every format, and the numbers that it shows: `stem` is the path without a suffix."""
+    for kind in FIGURE_FORMATS:
+        save_figure(figure, stem.with_name(f"{stem.name}.{kind}"))
+    write_csv(table, stem.with_name(f"{stem.name}.csv"))
 
 
 def escape(text: str) -> str:

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas
-from matplotlib.figure import Figure
 
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.stage_names import stage_name_lines
@@ -14,9 +13,9 @@ from rlscope.analysis.utilization import binned_utilization
 from rlscope.plots.breakdown import breakdown_figure
 from rlscope.plots.counters import counter_bars, counters_figure
 from rlscope.plots.device_timeline import device_timeline_figure
-from rlscope.plots.page import FIGURE_FORMATS, Page
+from rlscope.plots.page import Page, write_figure
 from rlscope.plots.processes import process_view
-from rlscope.plots.style import BETWEEN_STAGES, save_figure
+from rlscope.plots.style import BETWEEN_STAGES
 from rlscope.plots.tables import write_csv
 from rlscope.plots.transitions import transitions_figure
 from rlscope.plots.utilization import utilization_figure
@@ -115,9 +114,9 @@ def add_training(page: Page, shown: list[Workload], caption: str, output: Path) 
         page.paragraph("No process spent time in simulation, inference, backpropagation or a training loop.")
         return
     page.paragraph(training_text(view, len(shown)))
-    save(breakdown_figure(view.table, "percent", time=view.time), view.table, output, "breakdown_percent")
+    write_figure(breakdown_figure(view.table, "percent", time=view.time), view.table, output / "breakdown_percent")
     page.figure("breakdown_percent", f"Share of training time per stage, category and resource. {caption}")
-    save(breakdown_figure(view.table, "seconds", time=view.time), view.table, output, "breakdown_seconds")
+    write_figure(breakdown_figure(view.table, "seconds", time=view.time), view.table, output / "breakdown_seconds")
     page.figure("breakdown_seconds", f"{view.time} per stage, category and resource. {caption}")
 
 
@@ -142,7 +141,7 @@ def add_everything(page: Page, shown: list[Workload], caption: str, output: Path
     if view.table.empty:
         page.paragraph("The traces hold no time.")
         return
-    save(breakdown_figure(view.table, "seconds", time=view.time), view.table, output, "complete")
+    write_figure(breakdown_figure(view.table, "seconds", time=view.time), view.table, output / "complete")
     page.figure("complete", f"All seconds, with waiting, idle time and time in no operation. {caption}")
 
 
@@ -153,7 +152,7 @@ def add_transitions(page: Page, shown: list[Workload], output: Path) -> None:
     if table.empty:
         page.paragraph("No transitions inside simulation, inference or backpropagation.")
         return
-    save(transitions_figure(table, value), table, output, "transitions")
+    write_figure(transitions_figure(table, value), table, output / "transitions")
     page.figure("transitions", "Entries into the backend, CUDA and the simulator.")
 
 
@@ -185,7 +184,7 @@ def add_processes(page: Page, analysis: Analysis, output: Path, ending: str) -> 
     if 0 < phases["process"].nunique() <= MOST_DRAWN:
         name = f"process_view{ending}"
         view = process_view(analysis.phases, analysis.dependencies, NO_CORES, analysis.device_timeline)
-        save(view, analysis.phases, output, name)
+        write_figure(view, analysis.phases, output / name)
         caption = (
             "Processes side by side: how long each phase took, and who waited for whom. "
             "A phase in several pieces is as long as all of them together, from where the first begins."
@@ -238,7 +237,7 @@ def add_counters(page: Page, analysis: Analysis, output: Path, ending: str) -> N
     """How well each operation used the devices; nothing in a run without counters. Files get the `ending`."""
     table = analysis.counters
     if (table["stage"] != "").any():
-        save(counters_figure(table), table, output, f"counters{ending}")
+        write_figure(counters_figure(table), table, output / f"counters{ending}")
         _, rest = counter_bars(table)
         caption = "Hardware counters while work of a stage (dark) or an operation (light) ran; of amounts, the total."
         left_out = f" {rest} are left out, first the operations with least busy time; the table has them."
@@ -253,7 +252,7 @@ def add_device_timeline(page: Page, analysis: Analysis, output: Path, ending: st
     if table.empty:
         return
     labels = {row["device"]: f"GPU {row['device']}" for row in analysis.gpu.to_dict("records")}
-    save(device_timeline_figure(table, labels), table, output, f"device_timeline{ending}")
+    write_figure(device_timeline_figure(table, labels), table, output / f"device_timeline{ending}")
     page.figure(
         f"device_timeline{ending}",
         "How busy each device was over time: the share in which it worked for any process, and what was reported.",
@@ -269,7 +268,7 @@ def add_utilization(page: Page, analysis: Analysis, output: Path, ending: str) -
     if not (table.groupby("source").size() > 1).any():
         return
     labels = {row["uuid"]: device_name(row) for row in analysis.gpu.to_dict("records")}
-    save(utilization_figure(table, labels), table, output, f"utilization{ending}")
+    write_figure(utilization_figure(table, labels), table, output / f"utilization{ending}")
     page.figure(f"utilization{ending}", "What the machine reported of devices and processes.")
 
 
@@ -299,10 +298,3 @@ def link(page: Page, table: pandas.DataFrame, output: Path, stem: str) -> None:
     file = f"{stem}.csv"
     write_csv(table, output / file)
     page.link(file, file)
-
-
-def save(figure: Figure, table: pandas.DataFrame, output: Path, stem: str) -> None:
-    """Write a figure in every format, and its numbers."""
-    for kind in FIGURE_FORMATS:
-        save_figure(figure, output / f"{stem}.{kind}")
-    write_csv(table, output / f"{stem}.csv")

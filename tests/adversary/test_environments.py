@@ -12,10 +12,11 @@ from adversary_runs import call, is_one_error, small_trace, start
 from recording import RLSCOPE, environment, record
 
 from benchmarks.trace_writer import TraceWriter
+from experiments import CHECKOUT
 from rlscope.calibration.calibration import cache_path
 from rlscope.errors import UsageError
+from rlscope.plots import page
 from rlscope.plots.tables import FORMULA_STARTS
-from rlscope.report import report_page
 
 ENVIRONMENTS: dict[str, dict[str, str | None]] = {
     "no home": {"HOME": None, "XDG_CACHE_HOME": None},
@@ -50,6 +51,19 @@ def test_a_report_is_drawn(name: str, tmp_path: Path) -> None:
     trace = small_trace(tmp_path / "trace")
     drawn = start("plot", "breakdown", trace, "-o", "a.svg", env=ENVIRONMENTS[name], cwd=tmp_path)
     assert drawn.returncode == 0 and "Traceback" not in drawn.stderr, drawn.stderr
+    reported = start("report", trace, "-o", "page", env=ENVIRONMENTS[name], cwd=tmp_path)
+    assert reported.returncode == 0 and "Traceback" not in reported.stderr, reported.stderr
+
+
+def test_the_case_studies_start_under_an_unknown_backend_of_matplotlib() -> None:
+    started = subprocess.run(
+        [sys.executable, CHECKOUT / "scripts" / "artifacts.py", "--help"],
+        env=os.environ | {"MPLBACKEND": "nosuch"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert started.returncode == 0, started.stderr
 
 
 def test_a_user_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,7 +81,7 @@ PATHS = ("sp ace", "-q'uo\"te", "$(dollar)`tick`", "new\nline", "\u00fc\u4e2d\U0
 @pytest.mark.parametrize("name", PATHS, ids=repr)
 def test_a_path_with_every_character(name: str | bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The report of a trace by that name, beside another one, names it as it can be shown."""
-    monkeypatch.setattr(report_page, "FIGURE_FORMATS", ("svg",))
+    monkeypatch.setattr(page, "FIGURE_FORMATS", ("svg",))
     trace = tmp_path / os.fsdecode(name) / os.fsdecode(name)
     small_trace(trace)
     (tmp_path / "out").mkdir()
@@ -155,7 +169,7 @@ def test_no_cell_of_the_pages_tables_is_a_formula(tmp_path: Path, monkeypatch: p
         queue.record(1, 100 * number, 100 * number + 50, name, process.launch(name, "(none)", 0))
     process.stop(1000)
     trace = writer.write({"complete": True})
-    monkeypatch.setattr(report_page, "FIGURE_FORMATS", ("svg",))
+    monkeypatch.setattr(page, "FIGURE_FORMATS", ("svg",))
     assert call("report", trace, "-o", tmp_path / "report").returncode == 0
     files = sorted((tmp_path / "report").glob("*.csv"))
     assert len(files) >= 4

@@ -17,7 +17,7 @@ from recording import RLSCOPE, call_here, environment, rlscope
 
 from benchmarks.trace_writer import ProcessWriter, TraceWriter
 from rlscope.model import Category
-from rlscope.report import report_page
+from rlscope.plots import page
 from rlscope.trace import format as fmt
 from rlscope.version import FORMAT_VERSION
 
@@ -30,7 +30,7 @@ RECOVERING = [("analyze", "--recover"), ("inspect", "--recover"), ("report", "--
 @pytest.fixture(autouse=True)
 def one_format(monkeypatch: pytest.MonkeyPatch) -> None:
     """These reports are many, and drawing each figure once more for every format tells nothing about traces."""
-    monkeypatch.setattr(report_page, "FIGURE_FORMATS", ("svg",))
+    monkeypatch.setattr(page, "FIGURE_FORMATS", ("svg",))
 
 
 def run(verb: str, trace: Path, *options: str) -> subprocess.CompletedProcess[str]:

@@ -26,6 +26,7 @@ from experiments.parallel_sampling.model import BATCHED, LOCK_STEP, common_metri
 from experiments.verdicts.claims import HOLDS, NOT_TESTABLE, load_claims, measured_text
 from experiments.verdicts.corrected import CORRECTED
 from experiments.verdicts.statistics import exact
+from rlscope.plots import page
 
 CLAIMS = load_claims(study.HERE / "claims.toml")
 OPTIONS = {"step-ms": "15", "reset-ms": "500", "reset-probability": "0.0098", "seed": "0"}
@@ -77,7 +78,7 @@ def in_little_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lets the model simulate little, figures be PNG, and PyTorch unasked for a GPU."""
     monkeypatch.setattr(model, "ITERATIONS", 2)
     monkeypatch.setattr(case_study, "device", lambda: "cpu")
-    monkeypatch.setattr(case_study, "FIGURE_FORMATS", ("png",))
+    monkeypatch.setattr(page, "FIGURE_FORMATS", ("png",))
 
 
 def parts(wait_ms: float = 80.0) -> pandas.DataFrame:
@@ -337,9 +338,9 @@ def test_the_study_draws_and_judges(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         "fig_lock_step_grids",
         "fig_sampling_diagnostic",
     }
-    page = (tmp_path / "index.html").read_text()
-    assert "What the slides leave out" in page
-    assert "What bounds each run" in page and page.count("Bound by ") == 2
+    shown = (tmp_path / "index.html").read_text()
+    assert "What the slides leave out" in shown
+    assert "What bounds each run" in shown and shown.count("Bound by ") == 2
     hours = pandas.read_csv(tmp_path / "fig_train_time.csv")
     assert set(hours["source"]) == {*model.SOURCES.values(), "Measured rates"}
     verdicts = {(each.claim.metric, each.subject): each.verdict for each in outcome.verdicts}
