@@ -92,7 +92,7 @@ test-others: build $(OTHERS)/.environment ## run other people's tests and traini
 	$(BIN)/python tests/others --jobs $(JOBS) $(SUITES)
 
 # In a folder outside of the checkout's root, where `python -m rlscope` would find the parts compiled for .venv's Python.
-test-pythons: ## test recorder and hooks on those of PYTHONS that are here (about 8 minutes)
+test-pythons: ## test recorder and hooks on those of PYTHONS that are here (about 5 minutes)
 	mkdir -p build/pythons
 	for version in $(PYTHONS); do
 		prefix="$$(pyenv prefix $$version 2>/dev/null || true)"
