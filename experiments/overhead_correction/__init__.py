@@ -1,1 +1,1 @@
-"""Does correction leave what training takes without recording?"""
+"""Does the corrected time equal the time without recording?"""
