@@ -123,10 +123,10 @@ class CaseStudy:
         """Execute the runs, or ask who has executed them.
 
         Returns:
-            The runs that ended well, and what there is to say of each that did not.
+            The runs that ended well; and what there is to say of each that did not, or not yet.
         """
         recorded = self.recorder(runs)
-        return recorded.executed_of(runs), recorded.failures_of(runs)
+        return recorded.executed_of(runs), [*recorded.provisional_text(runs), *recorded.failures_of(runs)]
 
     def save_figure(self, name: str, figure: "Figure", table: pandas.DataFrame) -> None:
         """Write a figure of the study in every format, and the numbers that it shows."""

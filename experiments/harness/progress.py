@@ -1,6 +1,7 @@
 """What becomes of a study's runs: which are complete, which have failed, how far it is, how long it may take."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -83,6 +84,16 @@ class Recorded:
         """Whether it is still to be executed."""
         return run.directory not in self.executed and run.study_workload not in self.failures
 
+    def provisional_text(self, runs: Sequence[StudyRun]) -> list[str]:
+        """What a page that is drawn before all of these runs have ended has to say first; nothing afterwards."""
+        left = sum(self.is_open(run) for run in runs)
+        if not left:
+            return []
+        counts = repetitions_text(run.study_workload for run, _ in self.executed_of(runs))
+        return [
+            f"Provisional, {counts}: {left} of {len(runs)} runs are still to be recorded. Then this is drawn again."
+        ]
+
 
 class Progress:
     """Runs on their way, told on stderr: a line for each that ends, on a terminal one more for the state of all.
@@ -90,14 +101,17 @@ class Progress:
     Attributes:
         recorded: what has become of them.
         slots: how many runs are executed at a time; the time that is left depends on it.
+        running: those that are being executed.
+        on_news: is called after each run that ends, and every few seconds while runs are executed on Ray.
     """
 
     def __init__(self, runs: Sequence[StudyRun]) -> None:
         self.recorded = Recorded()
         self.slots = 1
         self._runs = runs
-        self._running: list[StudyRun] = []
-        self._spent: list[tuple[float, float]] = []
+        self.running: list[StudyRun] = []
+        self.on_news: Callable[[], None] = lambda: None
+        self._spent: dict[str, list[tuple[float, float]]] = defaultdict(list)
         self._console = Console(stderr=True, soft_wrap=True)
         self._status: Status | None = None
         for run in runs:
@@ -113,7 +127,7 @@ class Progress:
             self.say(str(error))
             return False
         if execution:
-            self.recorded.executed[run.directory] = execution
+            self._take(run, execution)
         return execution is not None
 
     @contextmanager
@@ -124,13 +138,12 @@ class Progress:
 
     def started(self, run: StudyRun) -> None:
         """A run is being executed."""
-        self._running.append(run)
+        self.running.append(run)
         self._update()
 
     def done(self, run: StudyRun, execution: Execution, node: str = "") -> None:
         """A run has ended well."""
-        self.recorded.executed[run.directory] = execution
-        self._spent.append((execution.seconds, 60 * run.minutes))
+        self._take(run, execution)
         attempts = f", attempt {execution.attempts}" if execution.attempts > 1 else ""
         self._ended(run, f"{run.name}: {execution.seconds:.1f} s{f' on {node}' if node else ''}{attempts}")
 
@@ -141,7 +154,7 @@ class Progress:
 
     def lost(self, run: StudyRun, reason: str) -> None:
         """A run did not end and is to be executed again."""
-        self._running.remove(run)
+        self.running.remove(run)
         self.say(f"{run.name}: {reason}; it is recorded again")
         self._update()
 
@@ -149,14 +162,26 @@ class Progress:
         """Tells the user something."""
         self._console.print(sentence, markup=False, highlight=False)
 
-    def seconds_left(self) -> float:
-        """How long the open runs may take: their minutes, as fast as those that have ended."""
-        expected = sum(60 * run.minutes for run in self._runs if self.recorded.is_open(run))
-        spent, foreseen = (sum(times) for times in zip(*self._spent, strict=True)) if self._spent else (1.0, 1.0)
-        return expected * spent / foreseen / max(1, self.slots)
+    def seconds_left(self, study: str = "") -> float:
+        """How long the open runs may take, of one study or of all.
+
+        A run takes its minutes, times what the complete runs of its study took for theirs: where 4 runs of 1 minute
+        each took 6 minutes, the next takes 1.5. Before any of its study is complete, all that are complete tell.
+        """
+        everything = [each for spent in self._spent.values() for each in spent]
+        total = 0.0
+        for run in self._runs:
+            if self.recorded.is_open(run) and study in ("", run.study):
+                spent = self._spent.get(run.study) or everything or [(1.0, 1.0)]
+                total += 60 * run.minutes * sum(took for took, _ in spent) / sum(foreseen for _, foreseen in spent)
+        return total / max(1, self.slots)
+
+    def _take(self, run: StudyRun, execution: Execution) -> None:
+        self.recorded.executed[run.directory] = execution
+        self._spent[run.study].append((execution.seconds, 60 * run.minutes))
 
     def _ended(self, run: StudyRun, sentence: str) -> None:
-        self._running.remove(run)
+        self.running.remove(run)
         closed = sum(not self.recorded.is_open(each) for each in self._runs)
         left = f", {minutes_text(self.seconds_left())} left" if closed < len(self._runs) else ""
         self.say(f"[{closed}/{len(self._runs)}{left}] {sentence}")
@@ -165,9 +190,10 @@ class Progress:
     def _update(self) -> None:
         if self._status:
             self._status.update(self._summary())
+        self.on_news()
 
     def _summary(self) -> str:
-        names = ", ".join(run.name for run in self._running)
+        names = ", ".join(run.name for run in self.running)
         counts = f"{len(self.recorded.executed)} of {len(self._runs)} done, {len(self.recorded.failures)} failed"
         return f"{counts}, {minutes_text(self.seconds_left())} left{f': {names}' if names else ''}"
 
@@ -187,6 +213,13 @@ def record_in_turn(runs: Sequence[StudyRun]) -> Recorded:
             else:
                 progress.done(run, execution)
     return progress.recorded
+
+
+def repetitions_text(workloads: Iterable[object]) -> str:
+    """How often each workload was run, for people: "n = 1 to 2". Each repetition names its workload once."""
+    counts = Counter(workloads).values()
+    fewest, most = min(counts, default=0), max(counts, default=0)
+    return f"n = {fewest}" if fewest == most else f"n = {fewest} to {most}"
 
 
 def minutes_text(seconds: float) -> str:

@@ -2,7 +2,6 @@
 
 import logging
 import os
-import random
 import secrets
 import shutil
 import signal
@@ -13,19 +12,18 @@ from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from experiments import CHECKOUT
 from experiments.harness.execute import Execution, RunFailedError, execute
 from experiments.harness.lock import LOCK
-from experiments.harness.progress import Progress, Recorded, StudyRun
+from experiments.harness.progress import Progress, StudyRun
 from experiments.harness.slots import cores_needed, cores_of_machine, make_slots
 from experiments.harness.supervisor import SECONDS_TO_END_IN
 from rlscope.errors import RLScopeError, UsageError
 
-#: Of the order of runs, so that it is the same each time: a machine that gets slower slows all workloads alike.
-SHUFFLE_SEED = 0
 #: A run that its node took along so often may be what ends the nodes.
 LOSSES = 3
 #: Seconds between looks at which nodes there are.
@@ -37,27 +35,19 @@ TEMPORARY = "/tmp"
 SHARED = "Nodes need a file system that all share, with the checkout and --output at the same place"
 
 
-def shuffled(runs: Sequence[StudyRun]) -> list[StudyRun]:
-    """The runs in the order in which they are executed."""
-    order = list(runs)
-    random.Random(SHUFFLE_SEED).shuffle(order)
-    return order
-
-
-def record_on_ray(runs: Sequence[StudyRun], address: str | None, output: Path) -> Recorded:
-    """Execute the runs, one in each slot at a time.
+def record_on_ray(progress: Progress, runs: Sequence[StudyRun], address: str | None, output: Path) -> None:
+    """Execute those of the runs that are open, one in each slot at a time.
 
     Args:
-        runs: of all studies.
+        progress: what learns of them.
+        runs: in the order in which they begin.
         address: of a cluster that has been started; None for one on this machine, which ends with the runs.
         output: the directory, locked, below which they leave what they record.
     """
-    progress = Progress(runs)
-    ahead = [run for run in shuffled(runs) if progress.recorded.is_open(run)]
+    ahead = [run for run in runs if progress.recorded.is_open(run)]
     if ahead:
         with connected(address) as ray, progress.shown():
             Sweep(ray, progress, ahead, Request.of(ahead, output)).run()
-    return progress.recorded
 
 
 def import_ray(address: str | None) -> Any:
@@ -73,7 +63,7 @@ def import_ray(address: str | None) -> Any:
     os.environ.setdefault("RAY_worker_niceness", "0")  # else runs give way to whatever else there is
     if address is None:
         # A cluster of its own has a token of its own; else Ray would leave one in the home directory.
-        os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32))
+        os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=own_token())
     try:
         import ray
     except ImportError as error:
@@ -82,6 +72,12 @@ def import_ray(address: str | None) -> Any:
             "by its own script, which needs no Ray"
         ) from error
     return ray
+
+
+@cache
+def own_token() -> str:
+    """The token of this process's own clusters: Ray reads it once, for all that come one after the other."""
+    return secrets.token_hex(32)
 
 
 @contextmanager
@@ -251,6 +247,7 @@ class Sweep:
                 if waiting:
                     for ended in self._ray.wait(waiting, timeout=REFRESH_S)[0]:
                         self._take(ended)
+                    self._progress.on_news()
         except BaseException:
             self._end_all()
             raise

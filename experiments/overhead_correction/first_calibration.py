@@ -1,4 +1,4 @@
-"""What recording costs on this machine, measured before the first study: then all studies are corrected."""
+"""What recording costs on this machine, measured after the first figure: then all studies are corrected."""
 
 import sys
 from collections.abc import Sequence
@@ -17,11 +17,21 @@ def calibrate_first(runs: Sequence[StudyRun]) -> None:
     Args:
         runs: of all studies. Without any of the study of correction nothing is measured.
     """
-    of_correction = [planned.run for planned in runs if planned.study == HERE.name]
-    if not of_correction or to_record_with() is not None:
+    if not has_to_calibrate(runs):
         return
+    of_correction = [planned.run for planned in runs if planned.study == HERE.name]
     cache_path().parent.mkdir(parents=True, exist_ok=True)
     try:
         calibrate(of_correction[0], cache_path(), [])
     except UsageError as error:
         print(f"rlscope: studies go on with uncorrected times: {error}", file=sys.stderr)
+
+
+def has_to_calibrate(runs: Sequence[StudyRun]) -> bool:
+    """Whether the study of correction is among the runs, and this user has no calibration of this machine."""
+    return any(planned.study == HERE.name for planned in runs) and not is_calibrated()
+
+
+def is_calibrated() -> bool:
+    """Whether this user has a calibration of this machine."""
+    return to_record_with() is not None

@@ -9,111 +9,17 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
 import pytest
 from processes import is_alive
+from small_study import SWEEP, Matrix, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
-SWEEP = ROOT / "tests" / "scripts" / "sweep.py"
-#: What all workloads do; they note each time they are started.
-LOOP = """
-import os, pathlib, sys, time
-import rlscope
-
-def run(name, seconds):
-    seed = sys.argv[sys.argv.index("--seed") + 1]
-    with open(pathlib.Path(__file__).with_name("journal.txt"), "a") as journal:
-        print(name, seed, os.getpid(), file=journal)
-    for iteration in range(10):
-        with rlscope.operation("step"):
-            time.sleep(seconds / 10)
-        rlscope.report_progress(timesteps=iteration + 1, total_timesteps=1000)
-"""
-RUNS = """
-script = "unused.py"
-total_timesteps = 1000
-threads = 1
-time_limit_s = 20
-[budget.quick]
-repetitions = {repetitions}
-minutes = 1
-[[group]]
-name = "E"
-id = "E"
-package = "numpy"
-quick = {{ delay_iterations = 1, max_iterations = 8, timesteps_per_iteration = 1 }}
-"""
-WORKLOAD = """
-[[workload]]
-name = "{name}"
-script = "{script}"
-label = "{name}"
-kind = "all"
-arguments = []
-"""
-
-
-class Matrix:
-    """A folder with the matrix of a small study, and what has become of its runs."""
-
-    def __init__(self, folder: Path, workloads: dict[str, str], repetitions: int) -> None:
-        self.folder, self.output = folder / "study", folder / "output"
-        self.repetitions = repetitions
-        self.folder.mkdir()
-        (self.folder / "loop.py").write_text(LOOP)
-        text = RUNS.format(repetitions=repetitions)
-        for name, code in workloads.items():
-            script = self.folder / f"{name}.py"
-            script.write_text(f"import loop\nfrom {name}_parameters import SECONDS\n{code}\n")
-            (self.folder / f"{name}_parameters.py").write_text("SECONDS = 1\n")
-            text += WORKLOAD.format(name=name, script=script)
-        (self.folder / "runs.toml").write_text(text)
-
-    def sweep(self, how: str, environment: dict[str, str] | None = None) -> "subprocess.Popen[str]":
-        """Starts the command that records it."""
-        return subprocess.Popen(
-            [sys.executable, str(SWEEP), str(self.folder), str(self.output), how],
-            env={**os.environ, **(environment or {})},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
-
-    def started(self) -> list[tuple[str, int]]:
-        """The runs that were started so far, and their processes."""
-        journal = self.folder / "journal.txt"
-        lines = [line.split() for line in journal.read_text().splitlines()] if journal.exists() else []
-        return [(f"{name}/{seed}", int(pid)) for name, seed, pid in lines]
-
-    def counts(self) -> Counter[str]:
-        """How often each run was started."""
-        return Counter(name for name, _ in self.started())
-
-    def manifests(self) -> dict[str, dict]:
-        """What complete runs have left."""
-        found = {}
-        for path in self.output.glob("runs/E/*/repetition_*/manifest.json"):
-            manifest = json.loads(path.read_text())
-            if manifest["complete"]:
-                found[f"{path.parent.parent.name}/{path.parent.name.removeprefix('repetition_')}"] = manifest
-        return found
-
-    def all_runs(self, *names: str) -> set[str]:
-        return {f"{name}/{repetition}" for name in names for repetition in range(self.repetitions)}
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def free_port(address: str) -> int:

@@ -8,7 +8,7 @@ import pytest
 
 from experiments.harness.execute import Execution, Run, RunFailedError
 from experiments.harness.progress import Progress, StudyRun, Workload
-from experiments.harness.ray_scheduler import Request, check_answers, look_around, shuffled
+from experiments.harness.ray_scheduler import Request, check_answers, look_around
 from rlscope.errors import UsageError
 
 
@@ -28,9 +28,32 @@ def runs(tmp_path: Path) -> list[StudyRun]:
     return [study_run(tmp_path, name, repetition) for repetition in range(3) for name in ("one", "two")]
 
 
-def test_the_order_is_another_one_and_always_the_same(runs: list[StudyRun]) -> None:
-    assert shuffled(runs) == shuffled(runs) != runs
-    assert set(shuffled(runs)) == set(runs)
+def test_a_run_takes_as_long_as_those_of_its_study_did(tmp_path: Path, runs: list[StudyRun]) -> None:
+    other = study_run(tmp_path, "slow", 0, minutes=10, study="other")
+    progress = Progress([*runs, other])
+    progress.started(runs[0])
+    progress.done(runs[0], ended(runs[0], seconds=30))  # half as long as foreseen
+    assert progress.seconds_left("study") == 5 * 30
+    assert progress.seconds_left("other") == 10 * 30
+    progress.started(runs[1])
+    progress.failed(runs[1], RunFailedError("run failed"))
+    assert progress.seconds_left() == 2 * 30 + 10 * 30
+
+
+def test_a_page_that_is_drawn_early_says_from_how_much(runs: list[StudyRun]) -> None:
+    progress = Progress(runs)
+    assert progress.recorded.provisional_text(runs) == [
+        "Provisional, n = 0: 6 of 6 runs are still to be recorded. Then this is drawn again."
+    ]
+    for run in runs[:3]:
+        progress.started(run)
+        progress.done(run, ended(run, seconds=30))
+    assert progress.recorded.provisional_text(runs)[0].startswith("Provisional, n = 1 to 2: 3 of 6 runs")
+    progress.started(runs[3])
+    progress.failed(runs[3], RunFailedError("run failed"))
+    progress.started(runs[4])
+    progress.done(runs[4], ended(runs[4], seconds=30))
+    assert progress.recorded.provisional_text(runs) == []
 
 
 def test_the_time_that_is_left_is_that_of_runs_so_far(runs: list[StudyRun]) -> None:

@@ -1,0 +1,135 @@
+"""The page over all studies: how far each is, its verdicts, and what to know before believing them."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+
+import pandas
+
+from experiments.artifacts.painter import Drawing
+from experiments.artifacts.study import PlannedStudy
+from experiments.harness.progress import Progress, Recorded, minutes_text, repetitions_text
+from experiments.verdicts.claims import add_claims, counts_text
+from rlscope.plots.page import Page
+
+INDEX = "index.html"
+#: Repetitions of one workload that differ by more were disturbed.
+MOST_BETWEEN_REPETITIONS = 1.5
+
+
+def started_page(
+    doing: str,
+    budget: str,
+    studies: Sequence[PlannedStudy],
+    progress: Progress,
+    drawings: Mapping[str, Drawing],
+) -> Page:
+    """Return the page as it is now; what comes after the studies is added by who has it.
+
+    Args:
+        doing: what happens now, as a sentence.
+        budget: how much is run.
+        studies: all.
+        progress: of their runs.
+        drawings: of the studies that were drawn, by title.
+    """
+    now = datetime.now(timezone.utc)
+    page = Page("RL-Scope: case studies")
+    page.paragraph(f"{doing} ({now:%Y-%m-%d %H:%M:%S} UTC)")
+    page.table(state_table(studies, progress, drawings))
+    page.paragraph(f"Budget: {budget}. Each study has a page of its own, with its figures and the numbers in them.")
+    for study in studies:
+        page.heading(study.about.title)
+        add_study(page, study, progress.recorded, drawings.get(study.about.title))
+    return page
+
+
+def add_study(page: Page, study: PlannedStudy, recorded: Recorded, drawing: Drawing | None) -> None:
+    """One study on the page: its own page, what to know before believing it, its verdicts."""
+    if drawing is None:
+        page.paragraph("Not drawn yet.")
+        return
+    if drawing.outcome is None:
+        page.paragraph(drawing.problem)
+        return
+    page.link(f"{study.case.output.name}/index.html", "figures and tables")
+    for sentence in [*disturbed(study, recorded), *drawing.outcome.broken]:
+        page.warning(sentence)
+    add_claims(page, drawing.outcome.verdicts)
+
+
+def state_table(
+    studies: Sequence[PlannedStudy], progress: Progress, drawings: Mapping[str, Drawing]
+) -> pandas.DataFrame:
+    """How far each study is: one row for each, in the order in which they begin.
+
+    Returns:
+        study; state; runs, those that have ended of all; figures, how often what they show was repeated; verdicts;
+        left, of its recording.
+    """
+    rows = []
+    for study in studies:
+        drawing = drawings.get(study.about.title)
+        ended = sum(not progress.recorded.is_open(run) for run in study.runs)
+        has_left = ended < len(study.runs)
+        rows.append(
+            {
+                "study": study.about.title,
+                "state": state_of(study, progress, drawing),
+                "runs": f"{ended} of {len(study.runs)}",
+                "figures": figures_text(study, drawing),
+                "verdicts": counts_text(drawing.outcome.verdicts).removeprefix("Verdicts: ").removesuffix(".")
+                if drawing and drawing.outcome
+                else "",
+                "left": minutes_text(progress.seconds_left(study.case.folder.name)) if has_left else "",
+            }
+        )
+    return pandas.DataFrame(rows)
+
+
+def state_of(study: PlannedStudy, progress: Progress, drawing: Drawing | None) -> str:
+    """What becomes of a study now, in a few words."""
+    recorded = progress.recorded
+    failed = len({run.study_workload for run in study.runs} & set(recorded.failures))
+    remark = f", {failed} workloads failed" if failed > 1 else ", 1 workload failed" if failed else ""
+    if any(run.study == study.case.folder.name for run in progress.running):
+        return f"running{remark}"
+    ended = study.repetitions_ended(recorded)
+    if ended < study.case.repetitions_of_each:
+        begun = any(not recorded.is_open(run) for run in study.runs)
+        return ("waiting for its next runs" if begun else "waiting") + remark
+    if drawing is None or not drawing.found.is_of_now(study, recorded):
+        return ("recorded, is drawn last" if study.about.measures else "recorded, is being drawn") + remark
+    return ("done" if drawing.outcome else "could not be drawn") + remark
+
+
+def figures_text(study: PlannedStudy, drawing: Drawing | None) -> str:
+    """What the study's figures show: "n = 1, uncorrected"; empty where there are none."""
+    if drawing is None or drawing.outcome is None:
+        return ""
+    executed = drawing.found.recorded.executed_of(study.runs)
+    if not executed:
+        return "of other machines"
+    text = repetitions_text(run.study_workload for run, _ in executed)
+    return text if drawing.found.is_calibrated else f"{text}, uncorrected"
+
+
+def disturbed(study: PlannedStudy, recorded: Recorded) -> list[str]:
+    """What to know of workloads whose repetitions took unlike times: the machine was busy with something else."""
+    seconds: dict[str, list[float]] = defaultdict(list)
+    for run, execution in recorded.executed_of(study.runs):
+        seconds[f"{run.workload.name} of {run.workload.group}"].append(execution.seconds)
+    return [
+        f"The repetitions of {name} took {min(spent):.0f} to {max(spent):.0f} s: something else kept the machine busy, "
+        "so its times may be wrong by as much. Remove its runs below runs/ and give the command again."
+        for name, spent in seconds.items()
+        if max(spent) > MOST_BETWEEN_REPETITIONS * min(spent)
+    ]
+
+
+def write_page(page: Page, output: Path) -> None:
+    """Write the page at once, so that a browser never finds half of it."""
+    unfinished = output / f".{INDEX}"
+    page.write(unfinished)
+    unfinished.replace(output / INDEX)

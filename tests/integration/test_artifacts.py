@@ -1,0 +1,66 @@
+"""All studies at once: pages are there from the beginning, an interruption leaves them whole, a second call goes on."""
+
+import signal
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+from processes import is_alive
+from small_study import Matrix, wait_until
+
+TWO_STUDIES = Path(__file__).resolve().parents[1] / "scripts" / "two_studies.py"
+
+
+def make_artifacts(matrices: list[Matrix], output: Path) -> "subprocess.Popen[str]":
+    folders = [str(matrix.folder) for matrix in matrices]
+    command = [sys.executable, str(TWO_STUDIES), *folders, str(output)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_pages_are_there_from_the_beginning_and_a_second_call_goes_on(tmp_path: Path) -> None:
+    studies = [
+        Matrix(tmp_path, {"one": "loop.run('one', SECONDS)", "two": "loop.run('two', SECONDS)"}, 2, name)
+        for name in ("first", "second")
+    ]
+    output = tmp_path / "output"
+    index, of_first = output / "index.html", output / "first" / "index.html"
+    called = make_artifacts(studies, output)
+    wait_until(index.exists)
+    assert not of_first.exists()
+    assert "Runs are being recorded: 0 of 8 have ended" in index.read_text()
+    assert index.read_text().count("<td>waiting</td>") == 2
+    wait_until(of_first.exists)
+    assert "Provisional, n = 1: 2 of 4 runs are still to be recorded" in of_first.read_text()
+    wait_until(lambda: bool(studies[1].started()))
+    assert studies[0].counts() == {"one/0": 1, "two/0": 1}  # the second repetition comes after all first ones
+    called.send_signal(signal.SIGINT)
+    _, said = called.communicate(timeout=60)
+    assert called.returncode == 130, said
+    assert "Traceback" not in said
+    assert not any(is_alive(pid) for study in studies for _, pid in study.started())
+    text = index.read_text()
+    assert "Interrupted: " in text and "The same command goes on from there" in text
+    assert "running" not in text
+    assert "<td>n = 1" in text
+
+    before = studies[0].counts()
+    again = make_artifacts(studies, output)
+    _, said = again.communicate(timeout=120)
+    assert again.returncode == 0, said
+    text = index.read_text()
+    assert "All studies are done" in text
+    assert text.count("<td>done</td>") == 2 and text.count("<td>4 of 4</td>") == 2 and text.count("<td>n = 2") == 2
+    assert "Provisional" not in of_first.read_text() and "Drawn from 4 runs" in of_first.read_text()
+    assert studies[0].counts() - before == Counter(["one/1", "two/1"])
+
+
+def test_a_study_that_lost_a_workload_is_drawn_with_the_rest_and_said_to_be_incomplete(tmp_path: Path) -> None:
+    fails = {"good": "loop.run('good', SECONDS / 10)", "fails": "raise SystemExit('no such environment')"}
+    studies = [Matrix(tmp_path, fails, 1, "first"), Matrix(tmp_path, {"all": fails["fails"]}, 1, "second")]
+    called = make_artifacts(studies, tmp_path / "output")
+    _, said = called.communicate(timeout=120)
+    assert called.returncode == 3, said
+    text = (tmp_path / "output" / "index.html").read_text()
+    assert text.count("done, 1 workload failed") == 2
+    assert "no such environment" in (tmp_path / "output" / "first" / "index.html").read_text()
