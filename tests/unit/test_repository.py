@@ -172,6 +172,10 @@ PARTS_OF_EXPERIMENTS = {
     "harness": {"experiments.CHECKOUT"},
     "verdicts": {"experiments.CHECKOUT", "experiments.harness"},
     "command_line.py": {"experiments.CHECKOUT", "experiments.harness", "experiments.verdicts"},
+    "artifacts": {
+        f"experiments.{part}"
+        for part in ("harness", "verdicts", "command_line", "overhead_correction.first_calibration")
+    },
 } | {
     study: {"experiments.CHECKOUT"}
     | {f"experiments.{part}" for part in ("harness", "verdicts", "command_line", "workloads")}
