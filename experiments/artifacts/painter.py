@@ -69,11 +69,11 @@ class Painter:
 
     def start(self, study: PlannedStudy, found: Found) -> None:
         """Begin to draw a study; only where the painter is free."""
+        # The process inherits the mask: Ctrl-C, which reaches all, is to find a page finished.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         if self._pool is None:
             context = multiprocessing.get_context("spawn")  # a fork would have the threads of Ray half
             self._pool = ProcessPoolExecutor(1, context, stand_back)
-        # The process inherits the mask: Ctrl-C, which reaches all, is to find a page finished.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         self._current = study, found, self._pool.submit(draw, study, found.recorded)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
@@ -99,6 +99,17 @@ class Painter:
         self._pool.shutdown()
         self._pool = None
         return self.take()
+
+    def abandon(self) -> None:
+        """End the process at once; what it was drawing is to be drawn again, by a process that need not stand back.
+
+        It may not be asked to hurry instead: without privileges, nobody gets out of SCHED_IDLE.
+        """
+        if self._pool is not None:
+            for process in multiprocessing.active_children():
+                process.kill()
+            self._pool.shutdown()
+        self._pool = self._current = None
 
 
 def stand_back() -> None:

@@ -71,9 +71,10 @@ class Artifacts:
         self._record_runs(self._runs)
 
     def _record_runs(self, runs: Sequence[StudyRun]) -> None:
-        """Records these runs, and lets the painter finish."""
+        """Records these runs; what is being drawn when they have ended is left to who draws what is new."""
         record_on_ray(self._progress, runs, self._address, self._output)
-        self._keep(self._painter.stop())
+        self._keep(self._painter.take())
+        self._painter.abandon()
 
     def _on_news(self) -> None:
         """Goes on drawing, one study at a time, and shows how far everything is."""
