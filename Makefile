@@ -130,7 +130,7 @@ guard: build ## compare instructions and bytes per event with benchmarks/guard.j
 lint: setup ## check style and types
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/mypy --python-version 3.11 experiments/command_line.py experiments/harness experiments/verdicts experiments/*/run.py
+	$(BIN)/mypy --python-version 3.11 experiments/command_line.py experiments/artifacts experiments/harness experiments/verdicts experiments/*/run.py
 
 clean: ## remove what was built; .venv and output stay
 	rm -rf build rlscope/*.so rlscope/built_from.json $(SLOW_SIMULATOR) $(CARTPOLE) $(PACKAGE) .pytest_cache .ruff_cache .mypy_cache .hypothesis

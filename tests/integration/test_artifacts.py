@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import pytest
 from processes import is_alive
 from small_study import Matrix, wait_until
 
@@ -64,3 +65,26 @@ def test_a_study_that_lost_a_workload_is_drawn_with_the_rest_and_said_to_be_inco
     text = (tmp_path / "output" / "index.html").read_text()
     assert text.count("done, 1 workload failed") == 2
     assert "no such environment" in (tmp_path / "output" / "first" / "index.html").read_text()
+
+
+def test_the_first_study_is_drawn_before_anything_is_calibrated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A calibration takes two minutes. Here it is refused at once, for a folder has its name; the rest goes on."""
+    (tmp_path / "rlscope" / "calibration.json").mkdir(parents=True)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    code = {"one": "loop.run('one', SECONDS / 10)"}
+    studies = [Matrix(tmp_path, code, 1, name) for name in ("first", "overhead_correction")]
+    called = make_artifacts(studies, tmp_path / "output")
+    _, said = called.communicate(timeout=120)
+    assert called.returncode == 0, said
+    beginnings = ("[1/2", "rlscope: measuring", "rlscope: studies go on with uncorrected times", "[2/2")
+    places = [said.index(beginning) for beginning in beginnings]
+    assert places == sorted(places)
+    text = (tmp_path / "output" / "index.html").read_text()
+    assert text.count("<td>done</td>") == 2
+    assert text.count("<td>n = 1, uncorrected</td>") == 2
+    # The first study was drawn before it was known that there is no calibration, which lies between the two runs.
+    drawn = (tmp_path / "output" / "first" / "index.html").stat().st_mtime
+    (manifest,) = (tmp_path / "output" / "overhead_correction").glob("runs/*/*/*/manifest.json")
+    assert drawn < manifest.stat().st_mtime
