@@ -55,7 +55,7 @@ class Recording:
 
     def sweeps(self) -> list[dict[str, Any]]:
         """Each process file, decoded."""
-        return [_analysis.sweep(str(path)) for path in self.files]
+        return [vars(_analysis.sweep(str(path))) for path in self.files]
 
     def sweep_of(self, process: str) -> dict[str, Any]:
         """The process of that name."""
@@ -67,7 +67,7 @@ class Recording:
     def main_sweep(self) -> dict[str, Any]:
         """The process that was started by the command."""
         pid = json.loads((self.trace / "manifest.json").read_text())["main_pid"]
-        return _analysis.sweep(str(self.trace / f"{pid}-0.rlscope"))
+        return vars(_analysis.sweep(str(self.trace / f"{pid}-0.rlscope")))
 
     def seconds(self, **wanted: str) -> float:
         """Seconds of the breakdown rows that match."""

@@ -82,7 +82,7 @@ def check(directory: Path, expected: Expected) -> ProcessScript:
     """A trace of one process: complete, and what the sweep, its twin and the generator say is the same."""
     path = directory / "1-0.rlscope"
     assert analyze(open_trace(directory)).complete
-    found = _analysis.sweep(path, by_thread=True)
+    found = vars(_analysis.sweep(path, by_thread=True))
     script = decode(path)
     assert as_dicts(dict(found)) == sweep_twin(script)
     assert found["end_ticks"] - found["start_ticks"] == expected.wall_ticks
@@ -130,7 +130,7 @@ def test_processes_share_the_events(tmp_path: Path) -> None:
     expected = write_trace(tmp_path / "trace", 4000, processes=4)
     analysis = analyze(open_trace(tmp_path / "trace"))
     assert analysis.complete
-    assert len(analysis.processes) == 4
+    assert len(analysis.processes.table) == 4
     assert expected.events == pytest.approx(4000, rel=0.1)
 
 
