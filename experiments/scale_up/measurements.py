@@ -104,12 +104,11 @@ def tables_of_run(study_run: StudyRun, execution: Execution) -> dict[str, pandas
     analysis = analyze(trace)
     figures = figures_in(execution.trace.parent / LOG, execution.run.script.name)
     ends_s = max(row.end_s for row in analysis.processes)
+    dependencies = analysis.dependencies.table.groupby(EDGE, sort=False, as_index=False)
     tables = {
         "runs": pandas.DataFrame([{name: figures[name] for name in RUN_COLUMNS}]),
         "phases": analysis.phases.table,
-        "dependencies": analysis.dependencies.table.groupby(EDGE, sort=False, as_index=False)[
-            ["count", "wait_s"]
-        ].sum(),
+        "dependencies": dependencies[["count", "wait_s"]].sum(),
         "utilization": cores_in_use(trace, ends_s, cores_of(execution)),
         "device_timeline": analysis.device_timeline.table,
     }

@@ -16,7 +16,7 @@ from rlscope.cli.options import NamedPath, correct_option
 from rlscope.cli.traces import analyze_traces, warn_of_counters
 from rlscope.errors import UsageError
 from rlscope.model import GpuAttribution
-from rlscope.report.analysis_tables import joined, print_tables
+from rlscope.report.joined import joined
 
 
 @click.command()
@@ -75,6 +75,8 @@ def analyze(
 
         pd.DataFrame(joined(analyses, breakdowns)).to_parquet(parquet_file, index=False)
     else:
+        from rlscope.report.analysis_tables import print_tables  # and rich, which JSON does not need
+
         print_tables(analyses, breakdowns, is_whole=not columns)
 
 

@@ -6,11 +6,12 @@ from heapq import nlargest
 from rich.console import Console
 
 from rlscope.analysis.analysis import Analysis
-from rlscope.analysis.rows import Record, all_records, sums
+from rlscope.analysis.rows import Record, sums
 from rlscope.analysis.stage_names import stage_name_lines
 from rlscope.analysis.tables.breakdown import CORRECTED
 from rlscope.model import NO_OPERATION
 from rlscope.report.counter_lines import counter_lines, counters_shown
+from rlscope.report.joined import joined
 from rlscope.report.process_tables import TOTALS, phases_shown, process_lines, process_tree, waited_for, waits_shown
 from rlscope.report.sentences import (
     TASKS_TITLE,
@@ -21,7 +22,7 @@ from rlscope.report.sentences import (
     misnested_lines,
 )
 from rlscope.report.tables import most, number, rich_table, seconds_text
-from rlscope.text import encodable, printable
+from rlscope.text import printable
 
 EDGES_SHOWN = 20
 
@@ -58,14 +59,6 @@ def print_tables(analyses: Sequence[Analysis], breakdowns: Sequence[Sequence[Rec
         _print_most(console, "GPU time by launching operation", operations, "busy_s", is_whole)
     if counters := joined(analyses, [counters_shown(analysis.counters) for analysis in analyses]):
         _print_most(console, "Hardware counters by launching operation", counters, "device", is_whole)
-
-
-def joined(analyses: Sequence[Analysis], tables: Sequence[Sequence[Record]]) -> Sequence[Record]:
-    """Joins the rows; with several traces the first column `trace` says which one a row is of."""
-    if len(tables) == 1:
-        return tables[0]
-    names = [encodable(str(analysis.directory)) for analysis in analyses]
-    return all_records(zip(names, tables, strict=True))
 
 
 def _print_most(

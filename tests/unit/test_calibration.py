@@ -320,7 +320,7 @@ def test_changing_chunks_is_removed_without_being_calibrated(tmp_path: Path) -> 
     (file,) = writer.write().glob("*.rlscope")
     correction = sweep(file, costs={}).correction
     assert correction is not None
-    assert correction["removed"] == [("(none)", "(none)", "(none)", "python", "cpu", (7 * 256,) * 3)]
+    assert correction.removed == [("(none)", "(none)", "(none)", "python", "cpu", (7 * 256,) * 3)]
 
 
 def test_verbs_say_what_was_removed_or_why_not(trace: Path, tmp_path: Path, own_cache: Path) -> None:

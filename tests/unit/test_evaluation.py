@@ -229,7 +229,7 @@ def test_waits_for_the_workers_of_an_evaluation_are_not_followed(tmp_path: Path)
     assert ["learner", "evaluation", "worker"] in analysis.dependencies.table[
         ["process", "phase", "on"]
     ].values.tolist()
-    times = times_of_processes(analysis.breakdown.table, analysis.outside.table)
+    times = times_of_processes(analysis.breakdown, analysis.outside)
     assert CountedWaits(analysis, times).links["learner"] == {}
     assert times["learner"].left_out == {"evaluation": pytest.approx(6)}
     assert sum(times["learner"].mix.values()) == pytest.approx(4)
