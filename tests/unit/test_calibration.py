@@ -453,7 +453,7 @@ def test_calibrate_keeps_what_it_measured(own_cache: Path, monkeypatch: pytest.M
     """With the loops that every Python has, for a moment, and one that needs a GPU."""
     loops = {name: LOOPS[name] for name in ("annotations", "standard library", "gpu")}
     monkeypatch.setattr(measure, "LOOPS", loops)
-    monkeypatch.setattr("rlscope.cli.calibrate.LOOPS", loops)
+    monkeypatch.setattr("rlscope.calibration.workload.LOOPS", loops)
     measure_loop = measure._run
     monkeypatch.setattr(measure, "_run", lambda name, seconds, directory: measure_loop(name, 0.4, directory))
     finished = CliRunner().invoke(calibrate_verb, [], catch_exceptions=False)
