@@ -70,7 +70,7 @@ def test_clocks_five_minutes_apart(tmp_path: Path) -> None:
         {"machine": "host1", "boot_id": THERE.hex(), "processes": 3, "placed": "measured", "ahead_s": 299.999998,
          "error_s": 50e-6 + 13 * 15e-6, "drift_ppm": 0.0, "unanswered": 1},
     ]  # fmt: skip
-    assert machine_lines(analysis.machines.table) == [
+    assert machine_lines(analysis.machines) == [
         "machine host1: its clock is 299.999998 s ahead of that of `rlscope record`, and that is taken out of its "
         "times; what is left is at most 0.000245 s"
     ]
@@ -91,7 +91,7 @@ def test_the_same_machines_without_a_measurement(tmp_path: Path) -> None:
     ]
     assert analysis.machines.table["placed"].tolist() == ["reference", "own clock", "own clock"]
     assert analysis.machines.table["ahead_s"].isna().tolist() == [False, True, True]
-    assert machine_lines(analysis.machines.table) == []
+    assert machine_lines(analysis.machines) == []
     assert read_contents(open_trace(tmp_path)).why == analysis.why
 
 
@@ -106,7 +106,7 @@ def test_drift_changes_lengths(tmp_path: Path) -> None:
     assert starts(analysis)["there"] == pytest.approx(5.000002, abs=1e-9)
     assert analysis.machines.table["drift_ppm"].tolist() == [0.0, pytest.approx(-100)]
     assert analysis.breakdown.table["seconds"].tolist() == analysis.processes.table["wall_s"].tolist()
-    assert "runs 100 ppm slower" in machine_lines(analysis.machines.table)[0]
+    assert "runs 100 ppm slower" in machine_lines(analysis.machines)[0]
 
 
 def test_command_that_runs_elsewhere_altogether(tmp_path: Path) -> None:
@@ -147,4 +147,4 @@ def test_machines_of_one_name(tmp_path: Path) -> None:
     for boot_id in (THERE, ELSEWHERE):
         process = process_of(writer, "worker", boot_id, 100)
         process.properties({"hostname": "node"})
-    assert analyzed(writer).machines["machine"].tolist() == ["host0", "node (01010101)", "node (02020202)"]
+    assert [row.machine for row in analyzed(writer).machines] == ["host0", "node (01010101)", "node (02020202)"]

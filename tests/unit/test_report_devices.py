@@ -1,5 +1,6 @@
 """What the report says of devices: how busy they were beside what was reported, by whom they were used, and when."""
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -61,7 +62,7 @@ def test_a_device_is_one_line() -> None:
 
 def test_a_device_without_a_name() -> None:
     nameless = analysis(Path("trace"))
-    nameless.gpu["name"] = None
+    nameless.gpu = Rows(GpuRow, [replace(nameless.gpu[0], name=None)])
     assert device_lines(nameless) == ["GPU 0: reported 100 %, busy 6.1 %"]
 
 
