@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from rlscope.analysis.named_operations import unmet_operations
 from rlscope.analysis.rows import Row, Rows
@@ -141,7 +140,7 @@ class Contents:
     complete: bool
     why: tuple[str, ...]
     unmet: tuple[str, ...]
-    manifest: dict[str, Any]
+    manifest: dict[str, object]
     versions: dict[str, str]
     machines: Rows[MachineRow]
     processes: Rows[ContentsProcess]

@@ -65,8 +65,9 @@ def _summary(directory: Path, contents: Contents) -> str:
     known = [f"{library} {version}" for library, version in versions.items() if isinstance(version, str)]
     if known:
         lines.append(f"versions: {', '.join(known)}")
-    if isinstance(manifest.get("built_from"), dict):  # older traces have none
-        lines.append(recorder_text(manifest["built_from"]))
+    built_from = manifest.get("built_from")
+    if isinstance(built_from, dict):  # older traces have none
+        lines.append(recorder_text(built_from))
     return "\n".join(printable(line) for line in lines)
 
 
