@@ -82,14 +82,14 @@ def check(directory: Path, expected: Expected) -> ProcessScript:
     """A trace of one process: complete, and what the sweep, its twin and the generator say is the same."""
     path = directory / "1-0.rlscope"
     assert analyze(open_trace(directory)).complete
-    found = vars(_analysis.sweep(path, by_thread=True))
+    found = _analysis.sweep(path, by_thread=True)
     script = decode(path)
-    assert as_dicts(dict(found)) == sweep_twin(script)
-    assert found["end_ticks"] - found["start_ticks"] == expected.wall_ticks
-    assert sum(found["events"].values()) == expected.events
-    assert {kind: found["events"][kind] for kind in ("simulator", "backend")} == expected.crossings
+    assert as_dicts(found) == sweep_twin(script)
+    assert found.end_ticks - found.start_ticks == expected.wall_ticks
+    assert sum(found.events.values()) == expected.events
+    assert {kind: found.events[kind] for kind in ("simulator", "backend")} == expected.crossings
     if len(script.threads) == 1:
-        assert boundary_ticks(as_dicts(dict(found))["breakdown"]) == expected.boundary_ticks
+        assert boundary_ticks(as_dicts(found)["breakdown"]) == expected.boundary_ticks
     assert path.stat().st_size == expected.file_bytes
     return script
 
