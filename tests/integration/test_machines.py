@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from recording import environment, record, rlscope
-from rlscope.analysis.machines.table import MEASURED, OWN_CLOCK, REFERENCE
+from rlscope.analysis.machines import MEASURED, OWN_CLOCK, REFERENCE
 
 from rlscope.analysis.sweep import ProcessSweep, TraceSweep, sweep_trace
 from rlscope.trace.reader import open_trace
