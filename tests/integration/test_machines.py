@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from recording import environment, record, rlscope
-from rlscope.analysis.machines import MEASURED, OWN_CLOCK, REFERENCE
 
+from rlscope.analysis.machines import MEASURED, OWN_CLOCK, REFERENCE
 from rlscope.analysis.sweep import ProcessSweep, TraceSweep, sweep_trace
 from rlscope.trace.reader import open_trace
 
