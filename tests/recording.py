@@ -55,7 +55,7 @@ class Recording:
 
     def sweeps(self) -> list[dict[str, Any]]:
         """Each process file, decoded."""
-        return [_analysis.sweep(str(path)) for path in self.files]
+        return [_swept(path) for path in self.files]
 
     def sweep_of(self, process: str) -> dict[str, Any]:
         """The process of that name."""
@@ -67,12 +67,18 @@ class Recording:
     def main_sweep(self) -> dict[str, Any]:
         """The process that was started by the command."""
         pid = json.loads((self.trace / "manifest.json").read_text())["main_pid"]
-        return _analysis.sweep(str(self.trace / f"{pid}-0.rlscope"))
+        return _swept(self.trace / f"{pid}-0.rlscope")
 
     def seconds(self, **wanted: str) -> float:
         """Seconds of the breakdown rows that match."""
         rows = self.analysis["breakdown"]
         return sum(row["seconds"] for row in rows if all(row[key] == value for key, value in wanted.items()))
+
+
+def _swept(path: Path) -> dict[str, Any]:
+    """What the sweep finds in a file, by name."""
+    found = _analysis.sweep(path)
+    return vars(found) | {"complete": found.complete}
 
 
 def assert_sums_to_wall(analysis: dict[str, Any]) -> None:

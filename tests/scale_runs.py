@@ -46,4 +46,4 @@ def lossless_processes(directory: Path) -> dict[int, dict[str, Any]]:
     processes = open_trace(directory).processes
     for process in processes:
         assert (process.header.dropped_records, process.header.misnested_operations) == (0, 0), process.path
-    return {process.header.pid: _analysis.sweep(str(process.path)) for process in processes}
+    return {process.header.pid: vars(_analysis.sweep(str(process.path))) for process in processes}

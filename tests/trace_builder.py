@@ -23,18 +23,16 @@ The text form, one statement per line, `#` starts a comment:
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from benchmarks.trace_writer import TraceWriter
 from rlscope._analysis import properties, sweep
 from rlscope.analysis.correction import Bounds, Correction, Cost
 from rlscope.analysis.sweep import own_correction
+from rlscope.analysis.swept import Swept
 from rlscope.model import NO_OPERATION, Category, DeviceWork, NameKind
 from rlscope.trace import format as fmt
 from rlscope.trace.reader import open_trace
-
-if TYPE_CHECKING:
-    from rlscope._analysis import SweepDict
 
 
 @dataclass(frozen=True)
@@ -238,7 +236,7 @@ def write_script(script: ProcessScript, directory: Path, entries_per_chunk: int 
     return next(writer.write().glob("*.rlscope"))
 
 
-def sweep_script(script: ProcessScript, path: Path, by_thread: bool = False) -> "SweepDict":
+def sweep_script(script: ProcessScript, path: Path, by_thread: bool = False) -> Swept:
     """What the C++ sweep finds in the file, which `write_script` made, asked as the script says."""
     costs = None
     if script.costs is not None:

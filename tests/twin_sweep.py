@@ -13,6 +13,7 @@ from typing import Any
 from trace_builder import Begin, Blocked, End, ProcessScript, Progress, Task, Work
 
 from rlscope.analysis.correction import Cost, corrected_parts
+from rlscope.analysis.swept import Swept
 from rlscope.model import EVALUATION, NO_OPERATION, NO_PHASE, STAGES, TRAINING_LOOP, Category, DeviceWork, NameKind
 
 Stack = list[Begin]
@@ -469,8 +470,8 @@ def device_tables(twin: Twin) -> dict[str, Any]:
                 gpu[device][f"{kind.name.lower()}_{what}"] = sums.get((device, kind), Counter())[what]
         del gpu[device]["kernel_bytes"]
     return {
-        "gpu": gpu,
-        "gpu_operations": {key: (twin.busy_of[key], count) for key, count in kernels.items()},
+        "devices": gpu,
+        "device_operations": {key: (twin.busy_of[key], count) for key, count in kernels.items()},
         "device_work": {key: (found["count"], found["ticks"], found["bytes"]) for key, found in by_name.items()},
         "overhead": dict(on_host[DeviceWork.OVERHEAD]),
         "gaps": dict(on_host[DeviceWork.GAP]),
@@ -483,7 +484,7 @@ def sweep_twin(script: ProcessScript) -> dict[str, Any]:
     kinds = ["operation", "phase", *(category.label for category in Category)]
     devices = device_tables(twin)
     works = ("kernel", "copy", "memset")
-    counts = {work: sum(row[f"{work}_count"] for row in devices["gpu"].values()) for work in works}
+    counts = {work: sum(row[f"{work}_count"] for row in devices["devices"].values()) for work in works}
     corrected = twin.corrected() if script.costs is not None else {}
     return {
         "corrected": corrected,
@@ -536,21 +537,22 @@ def progress_summary(records: list[tuple[int, Progress, int]]) -> dict[str, int 
     }
 
 
-def as_dicts(found: dict[str, Any]) -> dict[str, Any]:
+def as_dicts(found: Swept) -> dict[str, Any]:
     """What the C++ sweep found, in the form of `sweep_twin`."""
     tables: dict[str, Any] = {
-        name: {row[:-1]: row[-1] for row in found.get(name, [])}
+        name: {row[:-1]: row[-1] for row in getattr(found, name)}
         for name in ("breakdown", "threads", "transitions", "evaluation_transitions", "cuda_calls", "outside")
     }
-    tables["waits"] = {row[:2]: row[2:] for row in found["waits"]}
-    tables["tasks"] = {row[0]: row[1:] for row in found["tasks"]}
-    tables["gpu"] = {row["device"]: {key: row[key] for key in row if key != "device"} for row in found["gpu"]}
-    tables["gpu_operations"] = {row[:3]: row[3:] for row in found["gpu_operations"]}
-    tables["device_work"] = {row[:4]: row[4:] for row in found["device_work"]}
-    correction = found["correction"]
+    tables["waits"] = {row[:2]: row[2:] for row in found.waits}
+    tables["tasks"] = {row[0]: row[1:] for row in found.tasks}
+    devices = [row._asdict() for row in found.devices]
+    tables["devices"] = {row.pop("device"): row for row in devices}
+    tables["device_operations"] = {row[:3]: row[3:] for row in found.device_operations}
+    tables["device_work"] = {row[:4]: row[4:] for row in found.device_work}
+    correction = found.correction
     corrected = corrected_parts(found) if correction else {}
     tables["corrected"] = {row: tuple(part / 256 for part in parts) for row, parts in corrected.items()}
-    tables["uncorrectable"] = tuple(part / 256 for part in correction["uncorrectable"]) if correction else (0, 0, 0)
+    tables["uncorrectable"] = tuple(part / 256 for part in correction.uncorrectable) if correction else (0, 0, 0)
+    tables["progress"] = found.progress._asdict() if found.progress is not None else None
     counts = ("events", "crossings", "overhead", "gaps", "beside_ticks", "threads_in_operations")
-    plain = ("start_ticks", "end_ticks", "phases", "progress", *counts)
-    return {name: found[name] for name in plain} | tables
+    return {name: getattr(found, name) for name in ("start_ticks", "end_ticks", "phases", *counts)} | tables

@@ -51,7 +51,8 @@ def layers_of(executed: Iterable[tuple[StudyRun, Execution]]) -> tuple[pandas.Da
 
 def time_in_layers(analysis: Analysis) -> pandas.DataFrame:
     """Category, resource and times of the collection, folded as the published figures are: waiting is Python's."""
-    rows = drawn_times(analysis.breakdown[analysis.breakdown["operation"] == OPERATION])
+    breakdown = analysis.breakdown.table
+    rows = drawn_times(breakdown[breakdown["operation"] == OPERATION])
     if rows.empty:
         raise IncompleteTraceError(
             f"{analysis.directory}: expected the operation {OPERATION}, found none. Look at it with `rlscope inspect`"
@@ -73,11 +74,11 @@ def crossings_of(analysis: Analysis) -> dict[str, float]:
             f"{analysis.directory}: expected progress reports of collections, found none. "
             "Look at it with `rlscope inspect`"
         )
-    into = analysis.transitions.groupby("to")["count"].sum()
+    into = analysis.transitions.table.groupby("to")["count"].sum()
     found = {
         "backend": into.get(Category.BACKEND.label, 0),
         "cuda": into.get(Category.CUDA.label, 0),
-        "kernels": analysis.gpu_operations["kernels"].sum(),
+        "kernels": sum(row.kernels for row in analysis.gpu_operations),
     }
     calls = analysis.iterations
     return {"calls": calls, **{name: float(count) / calls for name, count in found.items()}}

@@ -14,7 +14,6 @@ from experiments.verdicts import other_machines
 from experiments.verdicts.other_machines import Measured
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.analyze import analyze
-from rlscope.analysis.records import records
 from rlscope.analysis.utilization import mean_utilization
 from rlscope.errors import IncompleteTraceError
 from rlscope.plots.tables import write_csv
@@ -81,8 +80,8 @@ def points_of_run(repetition: int, execution: Execution) -> list[dict[str, Any]]
     printed = figures_in(execution.trace.parent / LOG, execution.run.script.name)
     analysis = analyze(open_trace(execution.trace))
     uuid = uuid_of(analysis)
-    busy_s = analysis.gpu_operations.groupby("operation")["busy_s"].sum()
-    counters = counters_of(records(analysis.counters))
+    busy_s = analysis.gpu_operations.table.groupby("operation")["busy_s"].sum()
+    counters = counters_of(analysis.counters.records())
     rows = []
     for point in printed["points"]:
         start_ns, end_ns = point["start_ns"], point["end_ns"]
@@ -108,7 +107,7 @@ def points_of_run(repetition: int, execution: Execution) -> list[dict[str, Any]]
 
 def uuid_of(analysis: Analysis) -> str:
     """Return the UUID of the one device that worked."""
-    uuids = list(analysis.gpu["uuid"])
+    uuids = [row.uuid for row in analysis.gpu]
     if len(uuids) != 1 or not uuids[0]:
         raise IncompleteTraceError(
             f"{analysis.directory}: expected work on one device whose uuid is known, found {len(uuids)} devices. "

@@ -67,8 +67,8 @@ def overhead_of(workload: Workload, directory: Path, correction: Correction) -> 
         IncompleteTraceError: A trace lacks something.
     """
     found = json.loads((directory / "bursts.json").read_text())
-    bursts_s = {name: numpy.array(lengths) / 1e9 for name, lengths in found["lengths_ns"].items()}
-    bursts: int = found["bursts"]
+    bursts_s = {name: numpy.array(lengths) / 1e9 for name, lengths in found.lengths_ns.items()}
+    bursts: int = found.bursts
     whole = {name: lengths.reshape(-1, bursts) for name, lengths in bursts_s.items()}
     share = 1 / len(whole[OFF])
     removed = {name: removed_s(directory / name, correction) for name in RECORDED}
@@ -86,17 +86,17 @@ def removed_s(directory: Path, correction: Correction) -> tuple[Bounds, dict[str
     swept = sweep_trace(open_trace(directory), correction=correction)
     if swept.why:
         raise IncompleteTraceError(f"{directory}: expected a complete trace, found that {'; '.join(swept.why)}")
-    table = make_analysis(swept).breakdown
+    table = make_analysis(swept).breakdown.table
     sums = table[table["phase"] == MEASURED].sum(numeric_only=True)
     low, expected, high = (
         float(sums["seconds"] - sums[name]) for name in ("corrected_high_s", "corrected_seconds", "corrected_low_s")
     )
     charged: Counter[str] = Counter()
     for process in swept.processes:
-        assert process.found["correction"] is not None
-        charged.update(process.found["correction"]["charged"])
+        assert process.found.correction is not None
+        charged.update(process.found.correction.charged)
     one = swept.processes[0]  # all have had the same role
-    costs = sources_of(charged, own_correction(correction, one.file, one.found["properties"]))
+    costs = sources_of(charged, own_correction(correction, one.file, one.found.properties))
     # The counts are also those of settling, which is the same work. A calibration may know no cost that was charged.
     part = expected / (sum(cost.mean for cost in costs.values()) or 1.0)
     return Bounds(low, expected, high), {source: cost * part for source, cost in costs.items()}

@@ -70,7 +70,7 @@ def run(study: CaseStudy) -> Outcome:
     sampled = sampled_runs(executed)
     analyses = [analyzed(execution.trace) for _, execution in executed]
     parts = parts_table(
-        [(run, analysis.breakdown) for run, analysis in zip(sampled, analyses, strict=True) if run.is_whole]
+        [(run, analysis.breakdown.table) for run, analysis in zip(sampled, analyses, strict=True) if run.is_whole]
     )
     page = Page("Case study: parallel sampling")
     for sentence in [METHOD, *missing]:

@@ -103,13 +103,14 @@ def tables_of_run(study_run: StudyRun, execution: Execution) -> dict[str, pandas
     trace = open_trace(execution.trace)
     analysis = analyze(trace)
     figures = figures_in(execution.trace.parent / LOG, execution.run.script.name)
-    ends_s = float(analysis.processes["end_s"].max())
+    ends_s = max(row.end_s for row in analysis.processes)
+    dependencies = analysis.dependencies.table.groupby(EDGE, sort=False, as_index=False)
     tables = {
         "runs": pandas.DataFrame([{name: figures[name] for name in RUN_COLUMNS}]),
-        "phases": analysis.phases,
-        "dependencies": analysis.dependencies.groupby(EDGE, sort=False, as_index=False)[["count", "wait_s"]].sum(),
+        "phases": analysis.phases.table,
+        "dependencies": dependencies[["count", "wait_s"]].sum(),
         "utilization": cores_in_use(trace, ends_s, cores_of(execution)),
-        "device_timeline": analysis.device_timeline,
+        "device_timeline": analysis.device_timeline.table,
     }
     about = dict(zip(KEY, (study_run.workload.name, study_run.repetition), strict=True))
     return {name: with_key(table, about) for name, table in tables.items()}

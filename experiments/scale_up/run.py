@@ -95,7 +95,7 @@ def draw_run(study: CaseStudy, page: Page, inference: str, suffix: str, run: Tab
     labels = {entry.name: entry.label for entry in study.matrix.entries}
     page.figure(name, f"{labels[inference]}: a column of bars for each process.")
     page.paragraph("How long processes took for each phase, and which one ended it last:")
-    page.table(phase_groups(run.phases))
+    page.table(phase_groups(run.phases.itertuples()).table)
     page.paragraph("Who waited for whom:")
     waited = run.dependencies[run.dependencies["wait_s"] > 0]
     page.table(waited.drop(columns=KEY).sort_values("wait_s", ascending=False).replace({"phase": {NO_PHASE: ""}}))

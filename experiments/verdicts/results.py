@@ -122,8 +122,9 @@ def executed_of(study: CaseStudy) -> tuple[list[tuple[StudyRun, Execution]], lis
 def result_of(study_run: StudyRun, execution: Execution) -> Result:
     """Analyze the trace of a run; training happens in its main process."""
     analysis = analyzed(execution.trace)
-    main = analysis.processes.loc[analysis.processes["role"] == "main", "process"]
-    breakdown = analysis.breakdown[analysis.breakdown["process"].isin(main)]
+    main = {row.process for row in analysis.processes if row.role == "main"}
+    breakdown = analysis.breakdown.table
+    breakdown = breakdown[breakdown["process"].isin(main)]
     trains = (breakdown["stage"] != NO_OPERATION).any()
     iterations, timesteps, total_timesteps = analysis.iterations, analysis.timesteps, analysis.total_timesteps
     if not trains or analysis.extrapolated_s is None or not (iterations and timesteps and total_timesteps):
@@ -132,7 +133,8 @@ def result_of(study_run: StudyRun, execution: Execution) -> Result:
             f"{'some' if trains else 'no'} training and {analysis.iterations} iterations. "
             "Look at it with `rlscope inspect`"
         )
-    found = analysis.transitions[analysis.transitions["process"].isin(main)]
+    transitions = analysis.transitions.table
+    found = transitions[transitions["process"].isin(main)]
     advice = advise(analysis)
     return folded_result(
         study_run.workload,

@@ -1,4 +1,4 @@
-"""Makes the analysis of a trace: sweeps it and puts the tables together."""
+"""Makes the analysis of a trace: sweeps it and puts the rows together."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -7,19 +7,21 @@ from dataclasses import replace
 from rlscope.analysis.advice.owner_path import owner_path
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.correction import AppliedCorrection, CorrectedProcess, Correction, removed_s
-from rlscope.analysis.counters.counters import counters_of
+from rlscope.analysis.counters.runs import Counters, is_sampled
 from rlscope.analysis.progress import progress_of
+from rlscope.analysis.reported import Utilization
+from rlscope.analysis.rows import Rows
 from rlscope.analysis.sweep import TraceSweep, own_correction, sweep_trace
-from rlscope.analysis.tables.breakdown import breakdown_table, threads_table, transitions_table
-from rlscope.analysis.tables.dependencies import dependencies_table, waits_table
-from rlscope.analysis.tables.device_timeline import busy_parts, device_timeline_table
-from rlscope.analysis.tables.devices import devices_of
-from rlscope.analysis.tables.gpu import device_work_table, gpu_operations_table, gpu_table
-from rlscope.analysis.tables.loop import evaluation_seconds, outside_table
-from rlscope.analysis.tables.machines import machines_table
-from rlscope.analysis.tables.processes import phases_table, processes_table
-from rlscope.analysis.tables.tasks import misnested_operations, tasks_table
-from rlscope.analysis.utilization import Utilization
+from rlscope.analysis.table_rows import BreakdownRow, CounterRow
+from rlscope.analysis.tables.breakdown import breakdown_rows, thread_rows, transition_rows
+from rlscope.analysis.tables.dependencies import dependency_rows, wait_rows
+from rlscope.analysis.tables.device_timeline import busy_parts, device_timeline_rows
+from rlscope.analysis.tables.devices import Device, devices_of
+from rlscope.analysis.tables.gpu import device_work_rows, gpu_operation_rows, gpu_rows
+from rlscope.analysis.tables.loop import evaluation_seconds, outside_rows
+from rlscope.analysis.tables.machines import machine_rows
+from rlscope.analysis.tables.processes import phase_rows, process_rows
+from rlscope.analysis.tables.tasks import task_rows
 from rlscope.model import GpuAttribution
 from rlscope.trace.reader import Trace
 
@@ -39,7 +41,7 @@ def analyze(
     Args:
         trace: what `open_trace` returned.
         recover: step over damage, and say so in `why`, rather than raise.
-        by_thread: fill the table `threads` too.
+        by_thread: fill `threads` too.
         on_process: called after each process, from another thread.
         gpu_attribution: to whom time belongs in which a device works and the process waits.
         correction: what recording costs, or why times are not to be corrected.
@@ -50,43 +52,41 @@ def analyze(
 
 
 def make_analysis(swept: TraceSweep, recover: bool = False, uncorrected: str = NO_CALIBRATION) -> Analysis:
-    """The tables of a trace that was swept; `uncorrected` says why without costs, if it was."""
+    """The rows of a trace that was swept; `uncorrected` says why without costs, if it was."""
     progress = progress_of(swept)
     utilization = Utilization(swept.trace.directory)
     devices = devices_of(swept)
     parts = busy_parts(swept, devices, recover)
     corrected = _corrected(swept)
-    breakdown = breakdown_table(swept, corrected)
-    outside = outside_table(swept)
-    waits = waits_table(swept)
-    counters = counters_of(swept, devices, breakdown, recover)
+    breakdown = breakdown_rows(swept, corrected)
+    outside = outside_rows(swept)
+    waits = wait_rows(swept)
+    counters = _counters(swept, devices, breakdown, recover)
     why = (*swept.why, *counters.why)
     analysis = Analysis(
         directory=swept.trace.directory,
-        processes=processes_table(swept, corrected),
+        processes=process_rows(swept, corrected),
         breakdown=breakdown,
         outside=outside,
-        threads=threads_table(swept),
-        phases=phases_table(swept, breakdown),
+        threads=thread_rows(swept),
+        phases=phase_rows(swept, breakdown),
         waits=waits,
-        tasks=tasks_table(swept),
-        dependencies=dependencies_table(
-            waits, {process.name: process.file.header.boot_id for process in swept.processes}
-        ),
-        device_timeline=device_timeline_table(swept, devices, parts, utilization),
-        transitions=transitions_table(swept, progress, {*evaluation_seconds(breakdown, outside)}),
-        machines=machines_table(swept.machines),
-        gpu=gpu_table(swept, devices, parts, utilization),
-        gpu_operations=gpu_operations_table(devices),
-        device_work=device_work_table(devices),
-        counters=counters.table,
+        tasks=task_rows(swept),
+        dependencies=dependency_rows(waits, {process.name: process.file.header.boot_id for process in swept.processes}),
+        device_timeline=device_timeline_rows(swept, devices, parts, utilization),
+        transitions=transition_rows(swept, progress, {*evaluation_seconds(breakdown, outside)}),
+        machines=machine_rows(swept.machines),
+        gpu=gpu_rows(devices, parts, utilization.mean(*_run_ns(swept)) if devices else {}),
+        gpu_operations=gpu_operation_rows(devices),
+        device_work=device_work_rows(devices),
+        counters=counters.rows,
         counter_runs=counters.runs,
         complete=not why,
         why=why,
         dropped_events=sum(
-            process.found["dropped_records"] + process.found["dropped_device_records"] for process in swept.processes
+            process.found.dropped_records + process.found.dropped_device_records for process in swept.processes
         ),
-        misnested_operations=misnested_operations(swept),
+        misnested_operations=sum(process.found.misnested_operations for process in swept.processes),
         iterations=progress.iterations,
         timesteps=progress.timesteps,
         total_timesteps=progress.total_timesteps,
@@ -96,6 +96,23 @@ def make_analysis(swept: TraceSweep, recover: bool = False, uncorrected: str = N
         utilization=utilization,
     )
     return analysis if corrected is None else replace(analysis, correction=_applied(swept, corrected, analysis))
+
+
+def _counters(swept: TraceSweep, devices: list[Device], breakdown: Rows[BreakdownRow], recover: bool) -> Counters:
+    if not is_sampled(swept):
+        return Counters(Rows(CounterRow), None, ())
+    from rlscope.analysis.counters.counters import counters_of  # and numpy, which few traces need
+
+    return counters_of(swept, devices, breakdown, recover)
+
+
+def _run_ns(swept: TraceSweep) -> tuple[int, int]:
+    """CLOCK_MONOTONIC of the machine that ran the command, from the first process's start to the last one's end."""
+    boot_id = swept.main.file.header.boot_id
+    here = [process for process in swept.processes if process.file.header.boot_id == boot_id]
+    starts = [process.file.clock.monotonic_ns(process.found.start_ticks) for process in here]
+    ends = [process.file.clock.monotonic_ns(process.found.end_ticks) for process in here]
+    return min(starts), max(ends)
 
 
 def _corrected(swept: TraceSweep) -> list[CorrectedProcess] | None:
@@ -108,7 +125,7 @@ def _corrected(swept: TraceSweep) -> list[CorrectedProcess] | None:
         CorrectedProcess(
             process.found,
             process.file.clock,
-            own_correction(correction, process.file, process.found["properties"]),
+            own_correction(correction, process.file, process.found.properties),
             waits_shortened_by_s=sum(removed) - own,
         )
         for process, own in zip(swept.processes, removed, strict=True)
@@ -121,7 +138,7 @@ def _applied(swept: TraceSweep, corrected: list[CorrectedProcess], analysis: Ana
     path = owner_path(analysis)
     names = [process.name for process in swept.processes]
     pacing = names.index(path.process) if path is not None else 0
-    wall_s, wall = float(analysis.processes["wall_s"].iloc[pacing]), corrected[pacing].wall
+    wall_s, wall = analysis.processes[pacing].wall_s, corrected[pacing].wall
     ends_s = (wall.seconds, wall.high_s, wall.low_s)
     added, low, high = (100 * (wall_s / each - 1) if each else 0.0 for each in ends_s)
     uncalibrated: Counter[str] = Counter()

@@ -2,15 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
-
-import pandas as pd
 
 from rlscope.analysis.named_operations import unmet_operations
-from rlscope.analysis.records import records
-from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep, sweep_trace
+from rlscope.analysis.rows import Row, Rows
+from rlscope.analysis.sweep import NS_PER_S, TraceSweep, sweep_trace
+from rlscope.analysis.table_rows import MachineRow
 from rlscope.analysis.tables.devices import device_fact
-from rlscope.analysis.tables.machines import machines_table
+from rlscope.analysis.tables.machines import machine_rows
 from rlscope.analysis.tables.processes import parents
 from rlscope.text import encodable
 from rlscope.trace.format import EndReason
@@ -19,19 +17,6 @@ from rlscope.trace.reader import Trace
 EVENT_KINDS = (
     "operation", "phase", "python", "simulator", "backend", "cuda", "wait", "kernel", "copy", "memset",
 )  # fmt: skip
-PROCESS_COLUMNS = (
-    "process", "pid", "parent_pid", "role", "start_s", "end_s", "ended", "complete", *EVENT_KINDS, "events", "bytes",
-    "dropped_records", "dropped_device_records", "misnested_operations", "unresolved_launches", "chunk_change_s",
-)  # fmt: skip
-THREAD_COLUMNS = ("process", "thread", "thread_id", "name", "events")
-CROSSING_COLUMNS = ("process", "boundary", "count")
-CUDA_CALL_COLUMNS = ("process", "call", "waits", "count")
-DEVICE_COLUMNS = (
-    "process", "device", "uuid", "name", "compute_capability", "kernels", "copies", "copied_bytes", "memsets",
-)  # fmt: skip
-CUDA_COLUMNS = (
-    "process", "state", "error", "cupti_path", "driver_version", "cupti_version", "gap_s", "overhead_s",
-)  # fmt: skip
 ENDED = {
     EndReason.NONE: "killed or still running",
     EndReason.STOPPED: "stopped",
@@ -39,6 +24,98 @@ ENDED = {
     EndReason.FAILED: "the trace could not be written",
     EndReason.LIMIT: "a limit of `rlscope record`",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class ContentsProcess(Row):
+    """A process: how recording it ended, what its file holds and what is missing, and what changing chunks took."""
+
+    process: str
+    pid: int
+    parent_pid: int | None
+    role: str
+    start_s: float
+    end_s: float
+    ended: str
+    complete: bool
+    operation: int
+    phase: int
+    python: int
+    simulator: int
+    backend: int
+    cuda: int
+    wait: int
+    kernel: int
+    copy: int
+    memset: int
+    events: int
+    bytes: int
+    dropped_records: int
+    dropped_device_records: int
+    misnested_operations: int
+    unresolved_launches: int
+    chunk_change_s: float
+    machine: str
+    parent: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Thread(Row):
+    """A thread: its number in the process, the system's id and name, and how many events it began."""
+
+    process: str
+    thread: int
+    thread_id: int
+    name: str | None
+    events: int
+
+
+@dataclass(frozen=True, slots=True)
+class Crossing(Row):
+    """How often a process entered a boundary."""
+
+    process: str
+    boundary: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class CudaCall(Row):
+    """How often a process called a function of CUDA, and whether that waits for the device."""
+
+    process: str
+    call: str
+    waits: bool
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class ContentsDevice(Row):
+    """A device that worked for a process, by CUDA's number in the process."""
+
+    process: str
+    device: int
+    uuid: str | None
+    name: str | None
+    compute_capability: str | None
+    kernels: int
+    copies: int
+    copied_bytes: int
+    memsets: int
+
+
+@dataclass(frozen=True, slots=True)
+class CudaProcess(Row):
+    """A process that initialised CUDA: how its device work was recorded, and for how long it was not."""
+
+    process: str
+    state: str | None
+    error: str | None
+    cupti_path: str | None
+    driver_version: int | None
+    cupti_version: int | None
+    gap_s: float
+    overhead_s: float  # CUPTI's and the driver's own work, and of threads that waited for devices
 
 
 @dataclass(frozen=True)
@@ -52,64 +129,65 @@ class Contents:
         manifest: as it is in the trace; empty if there is none.
         versions: of libraries, as the processes reported them.
         machines: as in `rlscope.analysis.analysis.Analysis`.
-        processes: one row per process: identity, machine, times from the start of the first process, how recording
-            ended, events begun by kind and in all, bytes of its file, losses, device work of unknown origin, and
-            seconds spent on changing chunks.
-        threads: one row per thread: `thread` (its number in the process), the system's id and name, events begun.
-        crossings: one row per `process` and `boundary`: how often it was entered, the most frequent first.
-        cuda_calls: the same of calls of the CUDA API, and whether they wait for the device.
-        devices: one row per process and device that worked for it, by CUDA's number in the process.
-        cuda: one row per process that initialised CUDA: how its device work was recorded, seconds in which it was not,
-            seconds of CUPTI's and the driver's own work, and of threads that waited for devices.
+        processes: by start.
+        threads: by process.
+        crossings: the most frequent first.
+        cuda_calls: the most frequent first.
+        devices: by process.
+        cuda: how device work was recorded.
     """
 
     complete: bool
     why: tuple[str, ...]
     unmet: tuple[str, ...]
-    manifest: dict[str, Any]
+    manifest: dict[str, object]
     versions: dict[str, str]
-    machines: pd.DataFrame
-    processes: pd.DataFrame
-    threads: pd.DataFrame
-    crossings: pd.DataFrame
-    cuda_calls: pd.DataFrame
-    devices: pd.DataFrame
-    cuda: pd.DataFrame
+    machines: Rows[MachineRow]
+    processes: Rows[ContentsProcess]
+    threads: Rows[Thread]
+    crossings: Rows[Crossing]
+    cuda_calls: Rows[CudaCall]
+    devices: Rows[ContentsDevice]
+    cuda: Rows[CudaProcess]
 
     @property
     def events(self) -> int:
         """Events begun in all processes."""
-        return int(self.processes["events"].sum())
+        return sum(row.events for row in self.processes)
 
     @property
     def bytes(self) -> int:
         """Size of all process files."""
-        return int(self.processes["bytes"].sum())
+        return sum(row.bytes for row in self.processes)
 
     @property
     def bytes_per_event(self) -> float | None:
         """None for a trace without events."""
         return self.bytes / self.events if self.events else None
 
-    def to_json_dict(self) -> dict[str, Any]:
+    def events_by_kind(self) -> dict[str, int]:
+        """Returns how many events of each kind were begun in all processes."""
+        return {kind: sum(getattr(row, kind) for row in self.processes) for kind in EVENT_KINDS}
+
+    def to_json_dict(self) -> dict[str, object]:
         """The document of `inspect --json`."""
         return {
             "complete": self.complete,
             "why": list(self.why),
             "unmet_operations": list(self.unmet),
             "events": self.events,
-            "events_by_kind": {kind: int(self.processes[kind].sum()) for kind in EVENT_KINDS},
+            "events_by_kind": self.events_by_kind(),
             "bytes": self.bytes,
             "bytes_per_event": self.bytes_per_event,
-            "dropped_records": int(self.processes["dropped_records"].sum()),
-            "dropped_device_records": int(self.processes["dropped_device_records"].sum()),
-            "machines": records(self.machines),
-            "processes": records(self.processes),
-            "threads": records(self.threads),
-            "crossings": records(self.crossings),
-            "cuda_calls": records(self.cuda_calls),
-            "devices": records(self.devices),
-            "cuda": records(self.cuda),
+            "dropped_records": sum(row.dropped_records for row in self.processes),
+            "dropped_device_records": sum(row.dropped_device_records for row in self.processes),
+            "machines": self.machines.records(),
+            "processes": self.processes.records(),
+            "threads": self.threads.records(),
+            "crossings": self.crossings.records(),
+            "cuda_calls": self.cuda_calls.records(),
+            "devices": self.devices.records(),
+            "cuda": self.cuda.records(),
             "versions": self.versions,
             "manifest": self.manifest,
         }
@@ -124,15 +202,19 @@ def read_contents(trace: Trace, recover: bool = False, on_process: Callable[[], 
         on_process: called after each process, from another thread.
     """
     swept = sweep_trace(trace, recover, on_process=on_process)
-    crossings: list[tuple[Any, ...]] = [
-        (process.name, boundary, count)
+    crossings = [
+        Crossing(process.name, boundary, count)
         for process in swept.processes
-        for boundary, count in process.found["crossings"].items()
+        for boundary, count in process.found.crossings.items()
     ]
-    cuda_calls = [(process.name, *row) for process in swept.processes for row in process.found["cuda_calls"]]
+    cuda_calls = [
+        CudaCall(process.name, row.name, row.waits, row.calls)
+        for process in swept.processes
+        for row in process.found.cuda_calls
+    ]
     versions: dict[str, str] = {}
     for process in swept.processes:
-        reported = process.found["properties"].get("versions")
+        reported = process.found.properties.get("versions")
         if isinstance(reported, dict):
             versions |= {str(library): str(version) for library, version in reported.items()}
     return Contents(
@@ -141,85 +223,107 @@ def read_contents(trace: Trace, recover: bool = False, on_process: Callable[[], 
         unmet=unmet_operations(swept.processes),
         manifest=trace.manifest,
         versions=versions,
-        machines=machines_table(swept.machines),
+        machines=machine_rows(swept.machines),
         processes=_processes(swept),
         threads=_threads(swept),
-        crossings=_most_frequent_first(crossings, CROSSING_COLUMNS),
-        cuda_calls=_most_frequent_first(cuda_calls, CUDA_CALL_COLUMNS),
+        crossings=Rows(Crossing, sorted(crossings, key=lambda row: -row.count)),
+        cuda_calls=Rows(CudaCall, sorted(cuda_calls, key=lambda row: -row.count)),
         devices=_devices(swept),
         cuda=_cuda(swept),
     )
 
 
-def _most_frequent_first(rows: list[tuple[Any, ...]], columns: tuple[str, ...]) -> pd.DataFrame:
-    table = pd.DataFrame(rows, columns=list(columns))
-    return table.sort_values("count", ascending=False, kind="stable", ignore_index=True)
-
-
-def _processes(swept: TraceSweep) -> pd.DataFrame:
+def _processes(swept: TraceSweep) -> Rows[ContentsProcess]:
     origin_ns = min(process.start_ns for process in swept.processes)
     pids = {(process.file.header.boot_id, process.file.header.pid) for process in swept.processes}
-    rows = [_process_row(process, origin_ns, pids) for process in swept.processes]
-    table = pd.DataFrame(rows, columns=list(PROCESS_COLUMNS))
-    names = {machine.boot_id: machine.name for machine in swept.machines}
-    table["machine"] = [names[process.file.header.boot_id.hex()] for process in swept.processes]
-    # Of objects, so that what is not known stays None.
-    table["parent"] = pd.Series(parents(swept.processes), dtype=object)
-    return table.astype({"parent_pid": "Int64"})
+    machines = {machine.boot_id: machine.name for machine in swept.machines}
+    rows = []
+    for process, parent in zip(swept.processes, parents(swept.processes), strict=True):
+        header, found = process.file.header, process.found
+        rows.append(
+            ContentsProcess(
+                process=process.name,
+                pid=header.pid,
+                parent_pid=header.parent_pid if (header.boot_id, header.parent_pid) in pids else None,
+                role=process.role,
+                start_s=(process.start_ns - origin_ns) / NS_PER_S,
+                end_s=(process.end_ns - origin_ns) / NS_PER_S,
+                ended=process.ended_by or _ended(header.end_reason),
+                complete=found.complete,
+                **{kind: found.events[kind] for kind in EVENT_KINDS},
+                events=sum(found.events[kind] for kind in EVENT_KINDS),
+                bytes=process.file.file_bytes,
+                dropped_records=found.dropped_records,
+                dropped_device_records=found.dropped_device_records,
+                misnested_operations=found.misnested_operations,
+                unresolved_launches=found.unresolved_launches,
+                chunk_change_s=process.length_ns(found.chunk_change_ticks) / NS_PER_S,
+                machine=machines[header.boot_id.hex()],
+                parent=parent,
+            )
+        )
+    return Rows(ContentsProcess, rows)
 
 
-def _process_row(process: ProcessSweep, origin_ns: int, pids: set[tuple[bytes, int]]) -> tuple[Any, ...]:
-    header, found = process.file.header, process.found
-    counts = [found["events"][kind] for kind in EVENT_KINDS]
-    try:
-        ended = ENDED[EndReason(header.end_reason)]
-    except ValueError:
-        ended = f"unknown reason {header.end_reason}"
-    parent_pid = header.parent_pid if (header.boot_id, header.parent_pid) in pids else None
-    return (
-        process.name, header.pid, parent_pid, process.role, (process.start_ns - origin_ns) / NS_PER_S,
-        (process.end_ns - origin_ns) / NS_PER_S, process.ended_by or ended, found["complete"],
-        *counts, sum(counts), process.file.file_bytes, found["dropped_records"], found["dropped_device_records"],
-        found["misnested_operations"], found["unresolved_launches"],
-        process.length_ns(found["overhead_ticks"]) / NS_PER_S,
-    )  # fmt: skip
+def _ended(reason: int) -> str:
+    return ENDED[EndReason(reason)] if reason in set(EndReason) else f"unknown reason {reason}"
 
 
-def _threads(swept: TraceSweep) -> pd.DataFrame:
+def _threads(swept: TraceSweep) -> Rows[Thread]:
     rows = []
     for process in swept.processes:
-        names = process.found["properties"].get("threads")
+        names = process.found.properties.get("threads")
         known = names if isinstance(names, dict) else {}
-        for stream in process.found["streams"]:
-            name = known.get(str(stream["thread_id"]))
-            shown = encodable(name) if isinstance(name, str) else None
-            rows.append((process.name, stream["stream"], stream["thread_id"], shown, stream["events"]))
-    return pd.DataFrame(rows, columns=list(THREAD_COLUMNS))
+        rows += [
+            Thread(process.name, row.thread, row.thread_id, _text(known.get(str(row.thread_id))), row.events)
+            for row in process.found.streams
+        ]
+    return Rows(Thread, rows)
 
 
-def _devices(swept: TraceSweep) -> pd.DataFrame:
+def _devices(swept: TraceSweep) -> Rows[ContentsDevice]:
+    return Rows(
+        ContentsDevice,
+        (
+            ContentsDevice(
+                process.name,
+                row.device,
+                device_fact(process, row.device, "uuid"),
+                device_fact(process, row.device, "name"),
+                device_fact(process, row.device, "compute_capability"),
+                row.kernel_count,
+                row.copy_count,
+                row.copy_bytes,
+                row.memset_count,
+            )
+            for process in swept.processes
+            for row in process.found.devices
+        ),
+    )
+
+
+def _cuda(swept: TraceSweep) -> Rows[CudaProcess]:
     rows = []
     for process in swept.processes:
-        for row in process.found["gpu"]:
-            facts = (device_fact(process, row["device"], fact) for fact in ("uuid", "name", "compute_capability"))
-            counts = (row["kernel_count"], row["copy_count"], row["copy_bytes"], row["memset_count"])
-            rows.append((process.name, row["device"], *facts, *counts))
-    return pd.DataFrame(rows, columns=list(DEVICE_COLUMNS))
-
-
-def _cuda(swept: TraceSweep) -> pd.DataFrame:
-    rows = []
-    for process in swept.processes:
-        known = process.found["properties"].get("cuda")
-        if not isinstance(known, dict):
-            continue
-        facts = (_text(known.get(fact)) for fact in ("state", "error", "cupti_path"))
-        versions = (_version(known.get(fact)) for fact in ("driver_version", "cupti_version"))
-        sums = (process.found["gaps"], process.found["overhead"])
-        seconds = (process.length_ns(sum(ticks.values())) / NS_PER_S for ticks in sums)
-        rows.append((process.name, *facts, *versions, *seconds))
-    table = pd.DataFrame(rows, columns=list(CUDA_COLUMNS))
-    return table.astype({"driver_version": "Int64", "cupti_version": "Int64"})
+        known = process.found.properties.get("cuda")
+        if isinstance(known, dict):
+            gap_s, overhead_s = (
+                process.length_ns(sum(ticks.values())) / NS_PER_S
+                for ticks in (process.found.gaps, process.found.overhead)
+            )
+            rows.append(
+                CudaProcess(
+                    process=process.name,
+                    state=_text(known.get("state")),
+                    error=_text(known.get("error")),
+                    cupti_path=_text(known.get("cupti_path")),
+                    driver_version=_version(known.get("driver_version")),
+                    cupti_version=_version(known.get("cupti_version")),
+                    gap_s=gap_s,
+                    overhead_s=overhead_s,
+                )
+            )
+    return Rows(CudaProcess, rows)
 
 
 def _text(fact: object) -> str | None:

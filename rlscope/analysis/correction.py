@@ -7,22 +7,18 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from rlscope.analysis.swept import PartBounds, RowKey, Swept
+from rlscope.model import Category, Resource
 from rlscope.text import cuda_version
 
 if TYPE_CHECKING:
-    from rlscope._analysis import SweepDict, TickCost
+    from rlscope._analysis import TickCost
     from rlscope.trace.clock import Clock
 
-#: As the sweep counts overhead: the parts of a tick, and for the least, the expected and the most overhead.
+#: The parts of a tick in which the sweep counts overhead.
 PARTS_PER_TICK = 256
-BOUNDS = 3
-LEAST, EXPECTED, MOST = range(BOUNDS)
-
-#: Phase, stage, operation, category, resource.
-RowKey = tuple[str, str, str, str, str]
 #: Time of which correction took the CPU's part is of no layer.
 GPU_CATEGORY = "gpu"
-GPU_RESOURCE = "gpu"
 
 NS_PER_S = 1_000_000_000
 #: Standard deviations on each side of an interval of 95 %.
@@ -185,7 +181,7 @@ class CorrectedProcess:
 
     def __init__(
         self,
-        found: SweepDict,
+        found: Swept,
         clock: Clock,
         correction: Correction,
         waits_shortened_by_s: float = 0.0,
@@ -198,33 +194,34 @@ class CorrectedProcess:
             correction: the costs that hold in it.
             waits_shortened_by_s: overhead of the trace's other processes, for which this one may have waited.
         """
-        assert found["correction"] is not None
-        swept = found["correction"]
+        assert found.correction is not None
+        swept = found.correction
         self._s_per_part = clock.ns_per_denominator / clock.denominator / PARTS_PER_TICK / NS_PER_S
-        self.uncorrectable_s = swept["uncorrectable"][EXPECTED] * self._s_per_part
-        self.uncalibrated = swept["uncalibrated"]
-        self.other_versions = correction.other_versions(versions_of(found["properties"]))
+        self.uncorrectable_s = swept.uncorrectable.expected * self._s_per_part
+        self.uncalibrated = swept.uncalibrated
+        self.other_versions = correction.other_versions(versions_of(found.properties))
         self._width = OTHER_VERSION if self.other_versions else 1.0
-        costs = ((correction.cost_of(key), events) for key, events in swept["charged"].items())
+        costs = ((correction.cost_of(key), events) for key, events in swept.charged.items())
         self._noise_s = _noise_s(costs)
-        wait_s = sum(row[-1] for row in found["breakdown"] if row[3] == "wait") * PARTS_PER_TICK * self._s_per_part
+        waited_ticks = sum(row.ticks for row in found.breakdown if row.category == Category.WAIT.label)
+        wait_s = waited_ticks * PARTS_PER_TICK * self._s_per_part
         shortened = min(1.0, waits_shortened_by_s / wait_s) if wait_s else 0.0
-        raw = {row[:5]: row[5] * PARTS_PER_TICK for row in found["breakdown"]}
+        raw = {row.key: row.ticks * PARTS_PER_TICK for row in found.breakdown}
         parts = corrected_parts(found)
         self.rows = {
-            key: self._interval(raw.get(key, 0), bounds, shortened if key[3] == "wait" else 0.0)
+            key: self._interval(raw.get(key, 0), bounds, shortened if key.category == Category.WAIT.label else 0.0)
             for key, bounds in parts.items()
         }
-        total = tuple(sum(bounds[i] for bounds in parts.values()) for i in range(BOUNDS))
-        wall = self._interval(sum(raw.values()), (total[LEAST], total[EXPECTED], total[MOST]), 0.0)
+        total = PartBounds(*map(sum, zip(*parts.values(), strict=True))) if parts else PartBounds(0, 0, 0)
+        wall = self._interval(sum(raw.values()), total, 0.0)
         self.wall = Corrected(wall.seconds, max(0.0, wall.low_s - shortened * wait_s), wall.high_s)
 
-    def _interval(self, raw: int, bounds: tuple[int, int, int], shortened: float) -> Corrected:
+    def _interval(self, raw: int, bounds: PartBounds, shortened: float) -> Corrected:
         """Of a time of so many parts, corrected by the least, the expected and the most overhead."""
-        expected = bounds[EXPECTED] * self._s_per_part
-        noise = Z95 * self._noise_s * math.sqrt(abs(raw - bounds[EXPECTED]) * self._s_per_part)
-        below = (bounds[EXPECTED] - min(bounds)) * self._s_per_part
-        above = (max(bounds) - bounds[EXPECTED]) * self._s_per_part
+        expected = bounds.expected * self._s_per_part
+        noise = Z95 * self._noise_s * math.sqrt(abs(raw - bounds.expected) * self._s_per_part)
+        below = (bounds.expected - min(bounds)) * self._s_per_part
+        above = (max(bounds) - bounds.expected) * self._s_per_part
         low = expected - self._width * math.hypot(below, noise) - shortened * expected
         return Corrected(expected, max(0.0, low), expected + self._width * math.hypot(above, noise))
 
@@ -237,33 +234,32 @@ def versions_of(properties: Mapping[str, object]) -> dict[str, object]:
     return found | {"driver": cuda_version(driver)} if isinstance(driver, int) and driver > 0 else found
 
 
-def corrected_parts(found: SweepDict) -> dict[RowKey, tuple[int, int, int]]:
+def corrected_parts(found: Swept) -> dict[RowKey, PartBounds]:
     """The breakdown in parts of a tick, less what recording added: by the least, the expected and the most of it.
 
     What a device worked through stays, as time of the device alone, so there may be rows that the breakdown lacks.
     """
-    correction = found["correction"]
+    correction = found.correction
     assert correction is not None
-    parts = {row[:5]: [row[5] * PARTS_PER_TICK] * BOUNDS for row in found["breakdown"]}
-    for row in correction["removed"]:
-        _add(parts, row[:5], row[5], -1)
-    for row in correction["turned"]:
-        _add(parts, (*row[:3], GPU_CATEGORY, GPU_RESOURCE), row[5], 1)
-    return {key: (least, expected, most) for key, (least, expected, most) in parts.items()}
+    parts = {row.key: PartBounds(*[row.ticks * PARTS_PER_TICK] * 3) for row in found.breakdown}
+    for row in correction.removed:
+        _add(parts, row.key, row.parts, -1)
+    for row in correction.turned:
+        _add(parts, row.key._replace(category=GPU_CATEGORY, resource=Resource.GPU.value), row.parts, 1)
+    return parts
 
 
-def removed_s(found: SweepDict, clock: Clock) -> float:
+def removed_s(found: Swept, clock: Clock) -> float:
     """What correction took off a process's time, as expected."""
-    assert found["correction"] is not None
-    removed = sum(row[-1][EXPECTED] for row in found["correction"]["removed"])
-    turned = sum(row[-1][EXPECTED] for row in found["correction"]["turned"])
+    assert found.correction is not None
+    removed = sum(row.parts.expected for row in found.correction.removed)
+    turned = sum(row.parts.expected for row in found.correction.turned)
     return (removed - turned) / PARTS_PER_TICK * clock.ns_per_denominator / clock.denominator / NS_PER_S
 
 
-def _add(parts: dict[RowKey, list[int]], key: RowKey, change: tuple[int, int, int], sign: int) -> None:
-    sums = parts.setdefault(key, [0] * BOUNDS)
-    for bound in range(BOUNDS):
-        sums[bound] += sign * change[bound]
+def _add(parts: dict[RowKey, PartBounds], key: RowKey, change: PartBounds, sign: int) -> None:
+    before = parts.get(key, PartBounds(0, 0, 0))
+    parts[key] = PartBounds(*(part + sign * changed for part, changed in zip(before, change, strict=True)))
 
 
 def _ticks(bounds: Bounds, per_ns: float) -> tuple[float, float, float]:
@@ -287,8 +283,6 @@ def _noise_s(costs: Iterable[tuple[Cost, int]]) -> float:
     return math.sqrt(variance / total_ns / NS_PER_S) if total_ns else 0.0
 
 
-def times_of(corrected: Corrected | None) -> tuple[float, float, float]:
-    """The expected, the least and the most seconds, as columns have them; NaN where nothing was corrected."""
-    if corrected is None:
-        return (float("nan"),) * 3
-    return corrected.seconds, corrected.low_s, corrected.high_s
+def times_of(corrected: Corrected | None) -> tuple[float, float, float] | tuple[None, None, None]:
+    """Returns the expected, the least and the most seconds, as rows have them; None where nothing was corrected."""
+    return (None, None, None) if corrected is None else (corrected.seconds, corrected.low_s, corrected.high_s)

@@ -1,17 +1,14 @@
 """The document of `analyze --json`: all that is known of a trace, and the advice."""
 
 from dataclasses import asdict
-from typing import Any
 
 from rlscope.analysis.advice.advice import advise
 from rlscope.analysis.analysis import Analysis
-from rlscope.analysis.records import records
-from rlscope.analysis.tables.gpu import GPU_COLUMNS
 
 SCHEMA = 1
 
 
-def document_of(analysis: Analysis) -> dict[str, Any]:
+def document_of(analysis: Analysis) -> dict[str, object]:
     """The document of `analyze --json`, schema 1."""
     advice = advise(analysis)
     return {
@@ -19,19 +16,19 @@ def document_of(analysis: Analysis) -> dict[str, Any]:
         "complete": analysis.complete,
         "dropped_events": analysis.dropped_events,
         "misnested_operations": analysis.misnested_operations,
-        "processes": records(analysis.processes),
-        "breakdown": records(analysis.breakdown),
-        "outside": records(analysis.outside),
-        "transitions": records(analysis.transitions),
-        "machines": records(analysis.machines),
-        "gpu": records(analysis.gpu[list(GPU_COLUMNS)]),
-        "gpu_operations": records(analysis.gpu_operations),
-        "phases": records(analysis.phases),
-        "waits": records(analysis.waits),
-        "tasks": records(analysis.tasks),
-        "dependencies": records(analysis.dependencies),
-        "device_timeline": records(analysis.device_timeline),
-        "counters": records(analysis.counters),
+        "processes": analysis.processes.records(),
+        "breakdown": analysis.breakdown.records(),
+        "outside": analysis.outside.records(),
+        "transitions": analysis.transitions.records(),
+        "machines": analysis.machines.records(),
+        "gpu": [{name: value for name, value in row.items() if name != "name"} for row in analysis.gpu.records()],
+        "gpu_operations": analysis.gpu_operations.records(),
+        "phases": analysis.phases.records(),
+        "waits": analysis.waits.records(),
+        "tasks": analysis.tasks.records(),
+        "dependencies": analysis.dependencies.records(),
+        "device_timeline": analysis.device_timeline.records(),
+        "counters": analysis.counters.records(),
         "counter_runs": asdict(analysis.counter_runs) if analysis.counter_runs is not None else None,
         "iterations": analysis.iterations,
         "timesteps": analysis.timesteps,

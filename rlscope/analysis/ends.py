@@ -5,13 +5,10 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from rlscope.analysis.swept import Swept
 from rlscope.trace.format import EndReason
 from rlscope.trace.reader import ProcessFile
-
-if TYPE_CHECKING:
-    from rlscope._analysis import SweepDict
 
 #: What the sweep says of a file that its process did not complete.
 NOT_COMPLETED = "recording did not end in an orderly way: the process was killed or is still running"
@@ -54,18 +51,18 @@ def _how(noted: object) -> str:
     return signal.Signals(noted).name if type(noted) is int and noted in set(signal.Signals) else ""
 
 
-def end_of(file: ProcessFile, found: SweepDict, ends: Iterable[End]) -> End | None:
+def end_of(file: ProcessFile, found: Swept, ends: Iterable[End]) -> End | None:
     """How a process ended that was ended by another; None for any other, and where work of a GPU may be missing.
 
     A process id may come back, so the signal must lie between what the process began and ended with.
     """
     header = file.header
-    cuda = found["properties"].get("cuda")
+    cuda = found.properties.get("cuda")
     is_left = header.stop_ticks == 0 and header.end_reason == EndReason.NONE and file.limit_ticks == 0
     if not is_left or (isinstance(cuda, dict) and cuda.get("state") not in ("off", "waiting")):
         return None
     first_ns = file.clock.monotonic_ns(header.start_ticks)
-    last_ns = file.clock.monotonic_ns(found["end_ticks"])
+    last_ns = file.clock.monotonic_ns(found.end_ticks)
     for end in ends:
         is_its = end.process == (header.boot_id, header.pid)
         is_then = first_ns <= end.monotonic_ns <= _LATEST_NS and last_ns <= end.monotonic_ns + LONGEST_END_NS

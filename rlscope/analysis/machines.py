@@ -1,18 +1,16 @@
 """The machines of a trace: how far their clocks are apart, and its processes on the time line of one of them."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
 
+from rlscope.analysis.swept import Swept
 from rlscope.text import encodable
 from rlscope.trace.clock_offset import ClockOffset, clock_offset, exchanges_in, time_in
 from rlscope.trace.reader import ProcessFile, Trace
 
 #: How a machine's processes were placed on the time line.
 REFERENCE, MEASURED, OWN_CLOCK = "reference", "measured", "own clock"
-
-Found = TypeVar("Found", bound=Mapping[str, Any])
 
 
 @dataclass(frozen=True)
@@ -42,8 +40,8 @@ class Machine:
 
 
 def place_machines(
-    trace: Trace, swept: Sequence[tuple[ProcessFile, Found]]
-) -> tuple[list[Machine], list[tuple[ProcessFile, Found]]]:
+    trace: Trace, swept: Sequence[tuple[ProcessFile, Swept]]
+) -> tuple[list[Machine], list[tuple[ProcessFile, Swept]]]:
     """Moves the processes of other machines to the time line of that which ran `rlscope record`.
 
     Args:
@@ -53,7 +51,7 @@ def place_machines(
     Returns:
         The machines, that one first, then by name; and the processes, by start.
     """
-    by_boot: defaultdict[bytes, list[tuple[ProcessFile, Found]]] = defaultdict(list)
+    by_boot: defaultdict[bytes, list[tuple[ProcessFile, Swept]]] = defaultdict(list)
     for file, found in swept:
         by_boot[file.header.boot_id].append((file, found))
     reference = trace.recorder_boot_id
@@ -61,11 +59,11 @@ def place_machines(
     if reference is None:
         reference = next((file for file, _ in swept if file.is_main), swept[0][0]).header.boot_id
     machines: list[Machine] = []
-    placed: list[tuple[ProcessFile, Found]] = []
+    placed: list[tuple[ProcessFile, Swept]] = []
     for boot_id, processes in by_boot.items():
         offset = None
         if boot_id != reference and time_line is not None:
-            offset = clock_offset(exchange for _, found in processes for exchange in exchanges_in(found["properties"]))
+            offset = clock_offset(exchange for _, found in processes for exchange in exchanges_in(found.properties))
         if offset is None or time_line is None:
             machines.append(_machine(processes, REFERENCE if boot_id == reference else OWN_CLOCK))
             placed += processes
@@ -77,7 +75,7 @@ def place_machines(
     return _with_unique_names(machines), placed
 
 
-def _time_line(trace: Trace, processes: Sequence[tuple[ProcessFile, Mapping[str, Any]]]) -> int | None:
+def _time_line(trace: Trace, processes: Sequence[tuple[ProcessFile, Swept]]) -> int | None:
     """CLOCK_REALTIME less CLOCK_MONOTONIC of the machine that ran `rlscope record`; None if the trace does not say."""
     for file, _ in processes:
         return file.clock.realtime_offset_ns
@@ -86,11 +84,11 @@ def _time_line(trace: Trace, processes: Sequence[tuple[ProcessFile, Mapping[str,
     return None if realtime_ns is None or monotonic_ns is None else realtime_ns - monotonic_ns
 
 
-def _machine(processes: Sequence[tuple[ProcessFile, Mapping[str, Any]]], placed: str) -> Machine:
+def _machine(processes: Sequence[tuple[ProcessFile, Swept]], placed: str) -> Machine:
     """What is known without a measured offset."""
     boot_id = processes[0][0].header.boot_id.hex()
-    names = [name for _, found in processes if isinstance(name := found["properties"].get("hostname"), str) and name]
-    clocks = [found["properties"].get("clock") for _, found in processes]
+    names = [name for _, found in processes if isinstance(name := found.properties.get("hostname"), str) and name]
+    clocks = [found.properties.get("clock") for _, found in processes]
     return Machine(
         name=encodable(names[0]) if names else boot_id[:8],
         boot_id=boot_id,
@@ -103,12 +101,10 @@ def _machine(processes: Sequence[tuple[ProcessFile, Mapping[str, Any]]], placed:
     )
 
 
-def _measured(
-    processes: Sequence[tuple[ProcessFile, Mapping[str, Any]]], offset: ClockOffset, time_line: int
-) -> Machine:
+def _measured(processes: Sequence[tuple[ProcessFile, Swept]], offset: ClockOffset, time_line: int) -> Machine:
     own = processes[0][0].clock
     times_ns = [
-        file.clock.monotonic_ns(found[end]) for file, found in processes for end in ("start_ticks", "end_ticks")
+        file.clock.monotonic_ns(ticks) for file, found in processes for ticks in (found.start_ticks, found.end_ticks)
     ]
     return replace(
         _machine(processes, MEASURED),

@@ -13,7 +13,7 @@ def unmet_operations(processes: Iterable[ProcessSweep]) -> tuple[str, ...]:
     """One sentence for each, with the reason of the process that came closest to it."""
     reasons: dict[str, set[object]] = {}
     for process in processes:
-        named = process.found["properties"].get(PROPERTY)
+        named = process.found.properties.get(PROPERTY)
         if isinstance(named, dict):
             for text, why_not in named.items():
                 reasons.setdefault(text, set()).add(why_not if isinstance(why_not, str) else None)

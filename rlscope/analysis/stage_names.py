@@ -1,8 +1,10 @@
 """Operations that were meant as a stage, by their name, and are none: `Inference`, `simulate`, `backward`."""
 
 import difflib
+import heapq
 
 from rlscope.analysis.analysis import Analysis
+from rlscope.analysis.rows import sums
 from rlscope.model import STAGES
 
 #: How a name begins that means a stage.
@@ -24,9 +26,8 @@ def stage_meant(operation: str) -> str | None:
 
 def stage_name_lines(analysis: Analysis) -> list[str]:
     """One line for each of the longest operations outside all stages that has nearly a stage's name."""
-    table = analysis.breakdown
-    seconds = table[~table["stage"].isin(STAGES)].groupby("operation")["seconds"].sum()
-    outside = sorted(seconds.nlargest(MOST_NAMES).index)
+    seconds = sums((row.operation, row.seconds) for row in analysis.breakdown if row.stage not in STAGES)
+    outside = sorted(heapq.nlargest(MOST_NAMES, seconds, key=lambda name: seconds[name]))
     return [
         f"operation `{name}` belongs to no stage: the stages are called {', '.join(STAGES)}; "
         f"was `{stage}` meant? Then name it so"

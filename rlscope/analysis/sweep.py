@@ -8,19 +8,16 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rlscope._analysis import properties, sweep
 from rlscope.analysis.correction import Correction
 from rlscope.analysis.ends import NOT_COMPLETED, end_of, noted_ends
 from rlscope.analysis.machines import Machine, place_machines, why_misplaced
+from rlscope.analysis.swept import Swept
 from rlscope.errors import TraceError, TraceFormatError
 from rlscope.model import GpuAttribution
 from rlscope.text import encodable
 from rlscope.trace.reader import ProcessFile, Trace
-
-if TYPE_CHECKING:
-    from rlscope._analysis import SweepDict
 
 ROLES = ("main", "worker", "infrastructure")
 NS_PER_S = 1_000_000_000
@@ -35,18 +32,18 @@ class ProcessSweep:
     file: ProcessFile
     name: str
     role: str
-    found: SweepDict
+    found: Swept
     ended_by: str = ""  # another process of the run, which noted it; nothing is missing then
 
     @property
     def start_ns(self) -> int:
         """Nanoseconds since 1970."""
-        return self.file.clock.realtime_ns(self.found["start_ticks"])
+        return self.file.clock.realtime_ns(self.found.start_ticks)
 
     @property
     def end_ns(self) -> int:
         """Nanoseconds since 1970."""
-        return self.file.clock.realtime_ns(self.found["end_ticks"])
+        return self.file.clock.realtime_ns(self.found.end_ticks)
 
     def length_ns(self, ticks: int) -> int:
         """How long so many ticks are."""
@@ -87,7 +84,7 @@ def sweep_trace(
         TraceFormatError: a file is damaged, and `recover` is off or nothing of the file can be used.
     """
 
-    def sweep_file(file: ProcessFile) -> SweepDict | TraceFormatError:
+    def sweep_file(file: ProcessFile) -> Swept | TraceFormatError:
         try:
             costs = None
             if correction is not None:
@@ -106,11 +103,9 @@ def sweep_trace(
             return error
         except OSError as error:
             raise TraceError(f"a process file could not be read: {error}; make it readable") from error
-        found["why"] += _missing_gpu_work(file, found)
-        found["complete"] = not found["why"]
-        return found
+        return replace(found, why=(*found.why, *_missing_gpu_work(file, found)))
 
-    def sweep_one(file: ProcessFile) -> SweepDict | TraceFormatError:
+    def sweep_one(file: ProcessFile) -> Swept | TraceFormatError:
         try:
             return sweep_file(file)
         finally:
@@ -125,24 +120,23 @@ def sweep_trace(
         end
         for file, found in pairs
         if not isinstance(found, TraceFormatError)
-        for end in noted_ends(file, found["properties"])
+        for end in noted_ends(file, found.properties)
     ]
     ended_by: dict[Path, str] = {}
     for file, found in pairs:
         end = end_of(file, found, ends) if ends and not isinstance(found, TraceFormatError) else None
         if end is not None and not isinstance(found, TraceFormatError):
             # Once more, up to the end that is known now.
-            file = replace(file, limit_ticks=max(file.clock.ticks_at(end.monotonic_ns), found["end_ticks"]))
+            file = replace(file, limit_ticks=max(file.clock.ticks_at(end.monotonic_ns), found.end_ticks))
             found = sweep_file(file)
             ended_by[file.path] = end.by
             if not isinstance(found, TraceFormatError):
-                found["why"].remove(NOT_COMPLETED)
-                found["complete"] = not found["why"]
+                found = replace(found, why=tuple(reason for reason in found.why if reason != NOT_COMPLETED))
         if isinstance(found, TraceFormatError):
             why.append(str(found))
             continue
         swept.append((file, found))
-        why += [f"process {file.header.pid}: {reason}" for reason in found["why"]]
+        why += [f"process {file.header.pid}: {reason}" for reason in found.why]
         if file.clock.is_estimated:
             why.append(f"process {file.header.pid}: its clock was read only once, so times may be off by a per mille")
     if not swept:
@@ -187,29 +181,29 @@ def _length_ns(file: ProcessFile, ticks: int) -> int:
     return file.clock.monotonic_ns(start_ticks + ticks) - file.clock.monotonic_ns(start_ticks)
 
 
-def _missing_gpu_work(file: ProcessFile, found: SweepDict) -> list[str]:
+def _missing_gpu_work(file: ProcessFile, found: Swept) -> list[str]:
     """Why work of devices is not in the file, one sentence each."""
     reasons = []
-    for name, ticks in found["gaps"].items():
+    for name, ticks in found.gaps.items():
         seconds = _length_ns(file, ticks) / NS_PER_S
         reasons.append(f"GPU work was not recorded for {seconds:.3g} s, {encodable(name).strip('[]')}")
-    cuda = found["properties"].get("cuda")
+    cuda = found.properties.get("cuda")
     if isinstance(cuda, dict) and cuda.get("state") == "failed":
         reasons.append(f"GPU work was not recorded: {encodable(str(cuda.get('error')))}")
     return reasons
 
 
-def _role(file: ProcessFile, found: SweepDict) -> str:
-    role = found["properties"].get("role")
+def _role(file: ProcessFile, found: Swept) -> str:
+    role = found.properties.get("role")
     if role in ROLES:
         return str(role)
     return "main" if file.is_main else "worker"
 
 
-def _unique_names(swept: list[tuple[ProcessFile, SweepDict]]) -> list[str]:
+def _unique_names(swept: list[tuple[ProcessFile, Swept]]) -> list[str]:
     names = []
     for file, found in swept:
-        name = found["properties"].get("process_name")
+        name = found.properties.get("process_name")
         known = encodable(name) if isinstance(name, str) else ""
         names.append(known or ("main" if file.is_main else "process"))
     uses = Counter(names)

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO
 
@@ -75,18 +74,6 @@ def _blocks(file: BinaryIO) -> Iterator[bytes]:
         yield first
     while block := file.read(BLOCK_BYTES) + file.readline(LINE_BYTES):
         yield block
-
-
-class Utilization:
-    """The samples beside a trace, which are read when somebody first asks for them, and then kept."""
-
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
-
-    @cached_property
-    def samples(self) -> pd.DataFrame:
-        """The samples as `read_utilization` returns them, which may raise what that does."""
-        return read_utilization(self._directory)
 
 
 class _Samples:

@@ -111,7 +111,7 @@ class LoopFound:
     def driver(self) -> dict[str, str]:
         """Its version, if a recorded process has used it."""
         processes = [process for swept in self._sweeps.values() for process in swept.processes]
-        versions = [versions_of(process.found["properties"]).get("driver") for process in processes]
+        versions = [versions_of(process.found.properties).get("driver") for process in processes]
         return next(({"driver": str(version)} for version in versions if version), {})
 
     def more_ns(self, twin: str, than: str = OFF) -> Estimate:
@@ -125,9 +125,9 @@ class LoopFound:
         """That it recorded."""
         counts: Counter[str] = Counter()
         for process in self._sweeps[twin].processes:
-            found = process.found["correction"]
+            found = process.found.correction
             assert found is not None
-            counts.update(found["uncalibrated"])
+            counts.update(found.uncalibrated)
         settling = SETTLING * SWAPS * len(self._lengths_ns)
         return Events(counts, len(self._lengths_ns[twin]) + settling)
 
@@ -155,10 +155,10 @@ class LoopFound:
         ticks = dict.fromkeys(("on", "many"), 0)
         for twin in ticks:
             for process in self._sweeps[twin].processes:
-                for phase, _, operation, category, _, length in process.found["breakdown"]:
-                    is_event = operation != "(none)" if kind == "operation" else category != "python"
-                    if phase == MEASURED and is_event == is_within:
-                        ticks[twin] += length
+                for row in process.found.breakdown:
+                    is_event = row.operation != "(none)" if kind == "operation" else row.category != "python"
+                    if row.phase == MEASURED and is_event == is_within:
+                        ticks[twin] += row.ticks
         return float(ticks["many"] - ticks["on"])
 
     def _nested(self, kind: str) -> float:
@@ -166,8 +166,8 @@ class LoopFound:
         if kind != "boundary":
             return 0.0
         found = [process.found for process in self._sweeps["on"].processes]
-        entries = sum(row[-1] for each in found for row in each["transitions"])
-        return 1 - entries / sum(sum(each["crossings"].values()) for each in found)
+        entries = sum(row.entries for each in found for row in each.transitions)
+        return 1 - entries / sum(sum(each.crossings.values()) for each in found)
 
 
 def _usual(cycles: NDArray[np.int64]) -> float:

@@ -95,9 +95,9 @@ def whole_run(trace_directory: Path) -> WholeRun:
     ends: list[Mapping[str, Any]] = [trace.manifest["start"], trace.manifest["end"]]
     events = dict.fromkeys(CONFIGURATIONS, 0)
     for process in sweep_trace(trace, correction=Correction({}, "", {})).processes:
-        found = process.found["correction"]
+        found = process.found.correction
         assert found is not None
-        for key, count in found["uncalibrated"].items():
+        for key, count in found.uncalibrated.items():
             kind, _, name = key.partition("/")
             events[kind] += count if name else 0
     return WholeRun(ends[1]["monotonic_ns"] - ends[0]["monotonic_ns"], events)

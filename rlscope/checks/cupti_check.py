@@ -152,17 +152,17 @@ def missing_work(trace: Path, devices: int) -> list[str]:
     try:
         opened = open_trace(trace)
         work = analyze(opened).device_work
-        calls = read_contents(opened).cuda_calls["call"]
+        calls = [row.call for row in read_contents(opened).cuda_calls]
     except RLScopeError as error:
         return [f"a trace that can be read ({error})"]
     missing = []
     for what, name in (("the kernel", KERNEL), ("the memset", "memset"), ("the copy", "memcpy DtoH")):
-        rows = work[work["name"].str.contains(name)]
-        if rows["device"].nunique() < devices:
+        rows = [row for row in work if name in row.name]
+        if len({row.device for row in rows}) < devices:
             missing.append(f"{what} of every device")
-        elif (rows["operation"] != OPERATION).any():
+        elif any(row.operation != OPERATION for row in rows):
             missing.append(f"who launched {what}")
-    missing += [call for call in ("cuLaunchKernel", "cuMemcpyDtoH") if not calls.str.startswith(call).any()]
+    missing += [call for call in ("cuLaunchKernel", "cuMemcpyDtoH") if not any(each.startswith(call) for each in calls)]
     return missing
 
 

@@ -1,22 +1,22 @@
 """The verb `analyze`: where the time of one or more traces went."""
 
+import csv
 import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import click
-import pandas as pd
 
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.document import document_of
-from rlscope.analysis.records import records
+from rlscope.analysis.rows import Record
 from rlscope.analysis.tables.breakdown import group_seconds
 from rlscope.cli.options import NamedPath, correct_option
 from rlscope.cli.traces import analyze_traces, warn_of_counters
 from rlscope.errors import UsageError
 from rlscope.model import GpuAttribution
-from rlscope.report.analysis_tables import joined, print_tables
+from rlscope.report.joined import joined
 
 
 @click.command()
@@ -68,24 +68,35 @@ def analyze(
         _print_json(analyses, breakdowns)
     elif csv_file is not None:
         warn_of_counters(analyses)
-        joined(analyses, breakdowns).to_csv(csv_file, index=False, errors="backslashreplace")
+        _write_csv(csv_file, joined(analyses, breakdowns))
     elif parquet_file is not None:
         warn_of_counters(analyses)
-        joined(analyses, breakdowns).to_parquet(parquet_file, index=False)
+        import pandas as pd
+
+        pd.DataFrame(joined(analyses, breakdowns)).to_parquet(parquet_file, index=False)
     else:
+        from rlscope.report.analysis_tables import print_tables  # and rich, which JSON does not need
+
         print_tables(analyses, breakdowns, is_whole=not columns)
 
 
-def _breakdown(analysis: Analysis, columns: Sequence[str]) -> pd.DataFrame:
+def _breakdown(analysis: Analysis, columns: Sequence[str]) -> list[Record]:
     if not columns:
-        return analysis.breakdown
+        return analysis.breakdown.records()
     return group_seconds(analysis.threads if "thread" in columns else analysis.breakdown, columns)
 
 
-def _print_json(analyses: Sequence[Analysis], breakdowns: Sequence[pd.DataFrame]) -> None:
+def _write_csv(path: Path, rows: Sequence[Record]) -> None:
+    with path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]) if rows else (), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def _print_json(analyses: Sequence[Analysis], breakdowns: Sequence[list[Record]]) -> None:
     documents = []
     for analysis, breakdown in zip(analyses, breakdowns, strict=True):
-        document = document_of(analysis) | {"breakdown": records(breakdown)}
+        document = document_of(analysis) | {"breakdown": breakdown}
         documents.append(document if len(analyses) == 1 else {"trace": str(analysis.directory)} | document)
     json.dump(documents[0] if len(documents) == 1 else documents, sys.stdout, indent=2)
     sys.stdout.write("\n")

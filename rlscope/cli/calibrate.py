@@ -8,17 +8,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import click
-import pandas as pd
-from rich.console import Console
 
+from rlscope.analysis.rows import Record
 from rlscope.calibration.calibration import Calibration, cache_path, check_writable, save
-from rlscope.calibration.measure import calibrate as measure_costs
-from rlscope.calibration.whole_runs import CONFIGURATIONS, calibrate_whole_runs
-from rlscope.calibration.workload import LOOPS
 from rlscope.cli.options import NamedPath
 from rlscope.cli.progress import progress_bar
 from rlscope.errors import UsageError
-from rlscope.report.tables import rich_table
 
 
 @click.command(
@@ -53,6 +48,10 @@ def calibrate(output: Path | None, whole_runs: bool, repetitions: int, command: 
     with _ended_by(signal.SIGTERM, signal.SIGHUP):
         calibration, missing = _by_whole_runs(command, repetitions) if whole_runs else _by_loops()
     save(calibration, path)
+    from rich.console import Console
+
+    from rlscope.report.tables import rich_table
+
     console = Console()
     console.print(rich_table("Costs of an event, in ns", _table(calibration)))
     for loop, reason in missing.items():
@@ -76,11 +75,17 @@ def _end(number: int, frame: object) -> None:
 
 
 def _by_loops() -> tuple[Calibration, dict[str, str]]:
+    # These import numpy, for which `rlscope --help` need not wait.
+    from rlscope.calibration.measure import calibrate as measure_costs
+    from rlscope.calibration.workload import LOOPS
+
     with progress_bar("calibrating", len(LOOPS)) as advance:
         return measure_costs(lambda loop: advance())
 
 
 def _by_whole_runs(command: tuple[str, ...], repetitions: int) -> tuple[Calibration, dict[str, str]]:
+    from rlscope.calibration.whole_runs import CONFIGURATIONS, calibrate_whole_runs
+
     with (
         tempfile.TemporaryDirectory(prefix="rlscope-calibrate-") as directory,
         progress_bar("calibrating", repetitions * len(CONFIGURATIONS)) as advance,
@@ -88,10 +93,10 @@ def _by_whole_runs(command: tuple[str, ...], repetitions: int) -> tuple[Calibrat
         return calibrate_whole_runs(command, repetitions, Path(directory), advance)
 
 
-def _table(calibration: Calibration) -> pd.DataFrame:
-    rows = []
+def _table(calibration: Calibration) -> list[Record]:
+    rows: list[Record] = []
     for key, cost in calibration.costs.items():
         total = cost.total_ns
         rows.append({"event": key, "cost": total.mean, "low": total.low, "high": total.high,
                      "inside": cost.records_inside_ns.mean, "events": cost.events})  # fmt: skip
-    return pd.DataFrame(rows)
+    return rows

@@ -6,7 +6,6 @@ from dataclasses import asdict
 import click
 
 from rlscope.checks.check import exit_status, print_checks
-from rlscope.checks.cupti_check import check_cuda
 from rlscope.checks.machine_check import check_machine
 
 
@@ -14,6 +13,8 @@ from rlscope.checks.machine_check import check_machine
 @click.option("--json", "as_json", is_flag=True, help="Print the checks as JSON.")
 def doctor(as_json: bool) -> int:
     """Check whether this machine is ready to record. Exit status 1 where something must be fixed."""
+    from rlscope.checks.cupti_check import check_cuda  # and numpy, for which `rlscope --help` need not wait
+
     checks = [*check_machine(), *check_cuda()]
     if as_json:
         click.echo(json.dumps({"checks": [asdict(check) for check in checks]}, indent=2))

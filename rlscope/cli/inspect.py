@@ -9,7 +9,6 @@ import click
 from rlscope.analysis.contents import read_contents
 from rlscope.cli.options import NamedPath
 from rlscope.cli.progress import progress_bar
-from rlscope.report.contents_tables import print_contents
 from rlscope.trace.reader import open_trace
 
 
@@ -31,4 +30,6 @@ def inspect(directory: Path, as_json: bool, recover: bool) -> None:
         json.dump(contents.to_json_dict(), sys.stdout, indent=2)
         sys.stdout.write("\n")
     else:
+        from rlscope.report.contents_tables import print_contents  # and rich, which JSON does not need
+
         print_contents(directory, contents)

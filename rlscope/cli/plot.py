@@ -7,11 +7,7 @@ import click
 from rlscope.cli.options import NamedPath, correct_option
 from rlscope.cli.traces import analyze_traces, warn_of_counters
 from rlscope.errors import UsageError
-from rlscope.plots.breakdown import breakdown_figure
-from rlscope.plots.style import save_figure
-from rlscope.plots.transitions import transitions_figure
 from rlscope.report.sentences import correction_lines
-from rlscope.report.workloads import complete_view, not_drawn_text, published_view, transitions_view, workloads
 from rlscope.text import printable
 
 FORMATS = (".pdf", ".png", ".svg")
@@ -38,6 +34,12 @@ def plot(kind: str, traces: tuple[Path, ...], output: Path, unit: str, view: str
     """Draw one figure of one or more traces."""
     if output.suffix not in FORMATS:
         raise UsageError(f"{output}: expected a name that ends in {', '.join(FORMATS)}")
+    # These import matplotlib, for which `rlscope --help` need not wait.
+    from rlscope.plots.breakdown import breakdown_figure
+    from rlscope.plots.style import save_figure
+    from rlscope.plots.transitions import transitions_figure
+    from rlscope.report.workloads import complete_view, not_drawn_text, published_view, transitions_view, workloads
+
     analyses = analyze_traces(traces, recover, correct)
     warn_of_counters(analyses.values())
     shown = workloads(analyses)

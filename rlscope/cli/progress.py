@@ -5,9 +5,6 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from rich.console import Console
-from rich.progress import Progress
-
 PATIENCE_S = 2.0
 
 
@@ -17,7 +14,13 @@ def progress_bar(label: str, total: int) -> Iterator[Callable[[], None]]:
 
     Nothing is shown where stderr is not a terminal.
     """
-    progress = Progress(console=Console(file=sys.stderr), transient=True, disable=not sys.stderr.isatty())
+    if not sys.stderr.isatty():
+        yield lambda: None
+        return
+    from rich.console import Console  # a tenth of a second that a script need not wait for
+    from rich.progress import Progress
+
+    progress = Progress(console=Console(file=sys.stderr), transient=True)
     task = progress.add_task(label, total=total)
     timer = threading.Timer(PATIENCE_S, progress.start)
     timer.daemon = True

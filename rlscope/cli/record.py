@@ -324,16 +324,16 @@ def _summary(directory: Path, shown: Path, config: RecordConfig) -> str:
     except RLScopeError as error:
         return f"nothing was recorded: {'; '.join(read_unrecorded(directory)) or error}"
     found = [process.found for process in swept.processes]
-    events = sum(sum(process["events"].values()) for process in found)
-    on_gpus = sum(process["events"][kind] for process in found for kind in DEVICE_EVENTS)
-    dropped = sum(process["dropped_records"] + process["dropped_device_records"] for process in found)
+    events = sum(sum(process.events.values()) for process in found)
+    on_gpus = sum(process.events[kind] for process in found for kind in DEVICE_EVENTS)
+    dropped = sum(process.dropped_records + process.dropped_device_records for process in found)
     size = sum(process.file.file_bytes for process in swept.processes)
     gpu = f", {on_gpus:,} of them on GPUs" if on_gpus else ""
     where = f" in {len(swept.processes)} processes" if len(swept.processes) > 1 else ""
     incomplete = f" Incomplete: {swept.why[0]}." if swept.why else ""
     for line in unmet_operations(swept.processes):
         _say(line)
-    if config.max_iterations is not None and all(process["progress"] is None for process in found):
+    if config.max_iterations is not None and all(process.progress is None for process in found):
         incomplete += f" No iteration was reported, so --max-iterations ended nothing: {HOW_TO_REPORT}."
     return (
         f"{events:,} events{gpu}{where}, {size / 1e6:.1f} MB, {dropped:,} dropped.{incomplete} "

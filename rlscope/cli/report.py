@@ -7,7 +7,6 @@ import click
 from rlscope.cli.options import NamedPath, correct_option
 from rlscope.cli.traces import analyze_traces
 from rlscope.errors import UsageError
-from rlscope.report.report_page import write_report
 from rlscope.text import printable
 
 
@@ -20,6 +19,8 @@ def report(traces: tuple[Path, ...], output: Path, correct: str, recover: bool) 
     """Write figures, tables and an HTML page that shows them."""
     if output.exists() and not output.is_dir():
         raise UsageError(f"{output}: expected a directory or nothing, found a file. Give another -o")
+    from rlscope.report.report_page import write_report  # and matplotlib, for which `rlscope --help` need not wait
+
     analyses = analyze_traces(traces, recover, correct)
     output.mkdir(parents=True, exist_ok=True)
     for line in write_report(analyses, output):

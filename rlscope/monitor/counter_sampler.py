@@ -21,7 +21,8 @@ from rlscope.monitor.cuda_driver import NO_DEVICE, NO_USABLE_DEVICE, CudaError, 
 from rlscope.monitor.cupti_profiler import Cupti, CuptiError
 from rlscope.record.cupti import cupti_directories
 from rlscope.trace.counter_metrics import FRIENDLY, CounterMetric, parse_counters, sampled_metrics
-from rlscope.trace.counters_file import CounterWriter, counters_path
+from rlscope.trace.counter_paths import counters_path
+from rlscope.trace.counters_file import CounterWriter
 
 #: Decoding a sample takes 50 to 100 us of a processor, so one of them keeps up with this much of one device.
 INTERVAL_NS = 200_000

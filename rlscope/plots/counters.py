@@ -6,7 +6,7 @@ import pandas
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
 
-from rlscope.analysis.counters.counters import COUNTER_KEYS, counter_label, counter_values
+from rlscope.analysis.counters.runs import counter_label
 from rlscope.plots import style
 from rlscope.plots.bars import as_label
 
@@ -17,7 +17,7 @@ MOST_BARS = 24
 PANELS_ACROSS = 3
 #: Of a label below a panel.
 LINE_CHARACTERS = 18
-KEYS = list(COUNTER_KEYS)
+KEYS = ["process", "device", "stage", "operation"]
 
 
 def counter_bars(counters: pandas.DataFrame) -> tuple[pandas.DataFrame, int]:
@@ -62,7 +62,7 @@ def counters_figure(counters: pandas.DataFrame) -> Figure:
             axes.set_axis_off()
         for axes, metric in zip(panels, metrics, strict=False):
             rows = drawn.merge(of_stages[of_stages["metric"] == metric["metric"]], on=KEYS, how="left")
-            axes.barh(places, counter_values(rows).fillna(0), color=colours, edgecolor="black")
+            axes.barh(places, rows["while_working"].fillna(rows["total"]).fillna(0), color=colours, edgecolor="black")
             axes.set_xlabel(_in_lines(as_label(counter_label(metric["metric"], metric["unit"]))))
             axes.xaxis.set_major_formatter(EngFormatter())
         panels[0].set_yticks(places, names)

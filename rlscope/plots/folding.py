@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pandas
 
-from rlscope.analysis.tables.loop import is_evaluation, loop_breakdown
+from rlscope.analysis.tables.loop import is_evaluation, loop_shares
 from rlscope.model import NO_OPERATION, STAGES, TRAINING_LOOP, Category, Resource
 from rlscope.plots.style import BETWEEN_STAGES, GPU_ONLY
 
@@ -77,11 +77,13 @@ def fold_breakdown(breakdown: pandas.DataFrame, outside: pandas.DataFrame | None
         outside: the analysis's table; None to leave out what is in no stage in any case.
     """
     rows = drawn_times(breakdown)
-    is_left_out = is_evaluation(rows, outside)
+    outside_rows = [*outside.itertuples(index=False)] if outside is not None else []
+    is_left_out = pandas.Series(is_evaluation([*rows.itertuples(index=False)], outside_rows), rows.index, dtype=bool)
     evaluation_s, rows = float(rows.loc[is_left_out, "seconds"].sum()), rows[~is_left_out]
     whole_s = float(rows["seconds"].sum())
     if outside is not None and TRAINING_LOOP not in set(rows["stage"]) and rows["stage"].isin(STAGES).any():
-        rows = loop_breakdown(rows, outside)
+        shares = pandas.Series(loop_shares([*rows.itertuples(index=False)], outside_rows), rows.index)
+        rows = rows.assign(**{name: rows[name] * shares for name in SECONDS})
         rows = rows.assign(stage=rows["stage"].replace(NO_OPERATION, BETWEEN_STAGES))
     is_shown = (rows["stage"] != NO_OPERATION) & (rows[SECONDS] > 0).any(axis="columns")
     rows = rows.loc[is_shown, [*PIECE, CORRECTED, *SECONDS]].copy()

@@ -1,14 +1,17 @@
 """Prints the tables of `rlscope analyze` in a terminal, for one trace or for several at once."""
 
 from collections.abc import Sequence
+from heapq import nlargest
 
-import pandas as pd
 from rich.console import Console
 
 from rlscope.analysis.analysis import Analysis
+from rlscope.analysis.rows import Record, sums
 from rlscope.analysis.stage_names import stage_name_lines
+from rlscope.analysis.tables.breakdown import CORRECTED
 from rlscope.model import NO_OPERATION
 from rlscope.report.counter_lines import counter_lines, counters_shown
+from rlscope.report.joined import joined
 from rlscope.report.process_tables import TOTALS, phases_shown, process_lines, process_tree, waited_for, waits_shown
 from rlscope.report.sentences import (
     TASKS_TITLE,
@@ -18,13 +21,13 @@ from rlscope.report.sentences import (
     machine_lines,
     misnested_lines,
 )
-from rlscope.report.tables import most, rich_table, seconds_text
-from rlscope.text import encodable, printable
+from rlscope.report.tables import most, number, rich_table, seconds_text
+from rlscope.text import printable
 
 EDGES_SHOWN = 20
 
 
-def print_tables(analyses: Sequence[Analysis], breakdowns: Sequence[pd.DataFrame], is_whole: bool) -> None:
+def print_tables(analyses: Sequence[Analysis], breakdowns: Sequence[Sequence[Record]], is_whole: bool) -> None:
     """Prints the facts of the analyses and their breakdowns.
 
     Args:
@@ -39,41 +42,30 @@ def print_tables(analyses: Sequence[Analysis], breakdowns: Sequence[pd.DataFrame
         _print_advice(console, analyses)
         _print_processes(console, analyses)
     breakdown = joined(analyses, breakdowns)
-    seconds = breakdown["seconds"]
-    whole = seconds.groupby(breakdown["trace"]).transform("sum") if "trace" in breakdown else seconds.sum()
-    breakdown = _with_intervals(breakdown).assign(percent=100 * seconds / whole)
-    _print_most(console, "Breakdown", breakdown, "seconds", is_whole, "--csv FILE")
-    transitions = joined(analyses, [analysis.transitions for analysis in analyses])
-    if is_whole and len(transitions):
-        _print_most(console, "Transitions", transitions, "count", is_whole)
-    tasks = joined(analyses, [analysis.tasks for analysis in analyses])
-    if is_whole and len(tasks):
-        _print_most(console, TASKS_TITLE, tasks, "elapsed_s", is_whole)
-    if is_whole and any(len(analysis.gpu) for analysis in analyses):
-        console.print(rich_table("GPUs", joined(analyses, [_gpus(analysis) for analysis in analyses])))
-        operations = joined(analyses, [analysis.gpu_operations for analysis in analyses])
+    whole_s = sums((row.get("trace"), number(row["seconds"])) for row in breakdown)
+    shown = [_with_interval(row, whole_s[row.get("trace")]) for row in breakdown]
+    _print_most(console, "Breakdown", shown, "seconds", is_whole, "--csv FILE")
+    if not is_whole:
+        return
+    for title, tables, column in (
+        ("Transitions", [analysis.transitions.records() for analysis in analyses], "count"),
+        (TASKS_TITLE, [analysis.tasks.records() for analysis in analyses], "elapsed_s"),
+    ):
+        if rows := joined(analyses, tables):
+            _print_most(console, title, rows, column, is_whole)
+    if gpus := joined(analyses, [_gpus(analysis) for analysis in analyses]):
+        console.print(rich_table("GPUs", gpus))
+        operations = joined(analyses, [analysis.gpu_operations.records() for analysis in analyses])
         _print_most(console, "GPU time by launching operation", operations, "busy_s", is_whole)
-    counters = joined(analyses, [counters_shown(analysis.counters) for analysis in analyses])
-    if is_whole and len(counters):
+    if counters := joined(analyses, [counters_shown(analysis.counters) for analysis in analyses]):
         _print_most(console, "Hardware counters by launching operation", counters, "busy_s", is_whole)
 
 
-def joined(analyses: Sequence[Analysis], tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Joins the tables into one; with several traces its first column `trace` says which one a row is of."""
-    if len(tables) == 1:
-        return tables[0]
-    labelled = []
-    for analysis, table in zip(analyses, tables, strict=True):
-        labelled.append(table.copy())
-        labelled[-1].insert(0, "trace", encodable(str(analysis.directory)))
-    return pd.concat(labelled, ignore_index=True)
-
-
 def _print_most(
-    console: Console, title: str, table: pd.DataFrame, column: str, is_whole: bool, option: str = "--json"
+    console: Console, title: str, rows: Sequence[Record], column: str, is_whole: bool, option: str = "--json"
 ) -> None:
     """Prints a table, of a long one the rows with most of what is in a column; `option` shows all."""
-    shown, rest = most(table, column)
+    shown, rest = most(rows, column)
     console.print(rich_table(title, _without_trivial(shown) if is_whole else shown))
     if rest:
         console.print(f"{rest} with {option}\n", highlight=False)
@@ -90,10 +82,10 @@ def _print_advice(console: Console, analyses: Sequence[Analysis]) -> None:
 def _print_processes(console: Console, analyses: Sequence[Analysis]) -> None:
     """The tree, phases and dependencies of processes; nothing of what only one process without a phase has."""
     if any(len(analysis.processes) > 1 for analysis in analyses):
-        table = joined(analyses, [process_tree(analysis)[_processes_shown(analyses)] for analysis in analyses])
-        console.print(rich_table("Processes", table))
-    phases = joined(analyses, [phases_shown(analysis) for analysis in analyses])
-    if len(phases):
+        names = _processes_shown(analyses)
+        trees = [[{name: row[name] for name in names} for row in process_tree(analysis)] for analysis in analyses]
+        console.print(rich_table("Processes", joined(analyses, trees)))
+    if phases := joined(analyses, [phases_shown(analysis) for analysis in analyses]):
         _print_most(console, "Phases", phases, "wall_s", is_whole=True)
     lines = [
         printable(f"{analysis.directory}: {line}" if len(analyses) > 1 else line)
@@ -102,59 +94,63 @@ def _print_processes(console: Console, analyses: Sequence[Analysis]) -> None:
     ]
     if lines:
         console.print("\n".join(lines), end="\n\n", soft_wrap=True, highlight=False, markup=False)
-    waits = joined(analyses, [waits_shown(analysis) for analysis in analyses])
-    if len(waits):
-        longest = waits.nlargest(EDGES_SHOWN, "wait_s")
-        console.print(rich_table("Waits", _without_trivial(longest)))
-    edges = joined(analyses, [waited_for(analysis) for analysis in analyses])
-    if len(edges):
-        rest = len(edges) - EDGES_SHOWN
-        longest = edges.nlargest(EDGES_SHOWN, "wait_s").rename(columns={"count": "calls"})
-        console.print(rich_table("Who waited for whom", longest))
-        if rest > 0:
+    if waits := joined(analyses, [waits_shown(analysis) for analysis in analyses]):
+        console.print(rich_table("Waits", _without_trivial(_longest(waits))))
+    if edges := joined(analyses, [waited_for(analysis) for analysis in analyses]):
+        named = [{"calls" if name == "count" else name: cell for name, cell in row.items()} for row in _longest(edges)]
+        console.print(rich_table("Who waited for whom", named))
+        if (rest := len(edges) - EDGES_SHOWN) > 0:
             console.print(f"The {EDGES_SHOWN} longest waits, {rest} more with --json\n", highlight=False)
+
+
+def _longest(rows: Sequence[Record]) -> list[Record]:
+    return nlargest(EDGES_SHOWN, rows, key=lambda row: number(row["wait_s"]))
 
 
 def _processes_shown(analyses: Sequence[Analysis]) -> list[str]:
     """The columns of processes that say something; exit statuses and completeness only where one is not as usual."""
-    tables = [analysis.processes for analysis in analyses]
+    rows = [row for analysis in analyses for row in analysis.processes]
     shown = ["process", "pid", "role"]
     if any(len(analysis.machines) > 1 for analysis in analyses):
         shown.insert(1, "machine")
-    if any((table["exit_status"].fillna(0) != 0).any() for table in tables):
+    if any(row.exit_status for row in rows):
         shown.append("exit_status")
-    if not all(table["complete"].all() for table in tables):
+    if not all(row.complete for row in rows):
         shown.append("complete")
     shown += ["start_s", "wall_s"]
     if any(analysis.correction for analysis in analyses):
         shown.append("corrected_wall_s")
-    return [*shown, *(name for name in TOTALS if name != "gpu_s" or any(len(analysis.gpu) for analysis in analyses))]
+    return [*shown, *(name for name in TOTALS if name != "gpu_s" or any(analysis.gpu for analysis in analyses))]
 
 
-def _with_intervals(breakdown: pd.DataFrame) -> pd.DataFrame:
-    """With corrected seconds and their interval as one column; without it where nothing was corrected."""
-    shown = breakdown[[name for name in breakdown.columns if not name.startswith("corrected")]]
-    if "corrected_seconds" not in breakdown or breakdown["corrected_seconds"].isna().all():
-        return shown
-    times = (breakdown[name] for name in ("corrected_seconds", "corrected_low_s", "corrected_high_s"))
-    texts = [
-        "-" if pd.isna(seconds) else f"{seconds_text(seconds)} ({seconds_text(low)}-{seconds_text(high)})"
-        for seconds, low, high in zip(*times, strict=True)
-    ]
-    return shown.assign(corrected=texts)
+def _with_interval(row: Record, whole_s: float) -> Record:
+    """With corrected seconds and their interval as one column, and the share of the whole in percent."""
+    shown = {name: value for name, value in row.items() if not name.startswith("corrected")}
+    corrected = [row.get(name) for name in CORRECTED]
+    if corrected[0] is not None:
+        seconds, low, high = (seconds_text(number(value)) for value in corrected)
+        shown["corrected"] = f"{seconds} ({low}-{high})"
+    return shown | {"percent": 100 * number(row["seconds"]) / whole_s if whole_s else 0.0}
 
 
-def _gpus(analysis: Analysis) -> pd.DataFrame:
+def _gpus(analysis: Analysis) -> list[Record]:
     """How long each device worked, in seconds and percent of the run, and what the machine reported of it."""
-    table = analysis.gpu[["device", "name", "busy_s", "kernel_s"]]
-    run_s = analysis.processes["end_s"].max()
-    return table.assign(
-        busy_percent=100 * table["busy_s"] / run_s, reported_percent=100 * analysis.gpu["reported_utilization"]
-    )
+    run_s = max(row.end_s for row in analysis.processes)
+    return [
+        {
+            "device": row.device,
+            "name": row.name,
+            "busy_s": row.busy_s,
+            "kernel_s": row.kernel_s,
+            "busy_percent": 100 * row.busy_s / run_s if run_s else None,
+            "reported_percent": None if row.reported_utilization is None else 100 * row.reported_utilization,
+        }
+        for row in analysis.gpu
+    ]
 
 
 def _summary(analysis: Analysis) -> str:
-    wall_s = analysis.processes["end_s"].max()
+    wall_s = max(row.end_s for row in analysis.processes)
     parts = [f"{len(analysis.processes)} process{'es' if len(analysis.processes) > 1 else ''}", f"{wall_s:.3f} s"]
     if analysis.iterations is not None:
         parts += [f"{analysis.iterations} iterations", f"{analysis.timesteps} timesteps"]
@@ -170,10 +166,12 @@ def _summary(analysis: Analysis) -> str:
     return "\n".join(printable(line) for line in lines)
 
 
-def _without_trivial(table: pd.DataFrame) -> pd.DataFrame:
+def _without_trivial(rows: Sequence[Record]) -> Sequence[Record]:
     """Without columns that say nothing: one process only, no phase, rates that are unknown."""
-    trivial = [name for name in ("per_iteration", "per_timestep") if name in table and table[name].isna().all()]
-    if "process" in table and table["process"].nunique() == 1:
-        trivial.append("process")
-    trivial += [name for name in ("phase", "stage") if name in table and (table[name] == NO_OPERATION).all()]
-    return table.drop(columns=trivial)
+    columns = list(rows[0]) if rows else []
+    values = {name: {row[name] for row in rows} for name in columns}
+    trivial = {name for name in ("per_iteration", "per_timestep") if values.get(name) == {None}}
+    trivial |= {name for name in ("phase", "stage") if values.get(name) == {NO_OPERATION}}
+    if len(values.get("process", ())) == 1:
+        trivial.add("process")
+    return [{name: row[name] for name in columns if name not in trivial} for row in rows]

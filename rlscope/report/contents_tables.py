@@ -1,15 +1,13 @@
 """Prints in a terminal what a trace holds and what it lost."""
 
-from collections.abc import Hashable, Mapping
 from pathlib import Path
-from typing import Any
 
-import pandas as pd
 from rich.console import Console
 from rich.markup import escape
 from rich.tree import Tree
 
-from rlscope.analysis.contents import EVENT_KINDS, Contents
+from rlscope.analysis.contents import Contents, CudaProcess
+from rlscope.analysis.rows import Record
 from rlscope.build import recorder_text
 from rlscope.report.counter_lines import inspect_lines
 from rlscope.report.sentences import machine_lines
@@ -26,19 +24,20 @@ def print_contents(directory: Path, contents: Contents) -> None:
     console = Console()
     console.print(_summary(directory, contents), soft_wrap=True, highlight=False, markup=False)
     console.print(_process_tree(contents))
-    for row in contents.cuda.to_dict("records"):
+    for row in contents.cuda:
         console.print(printable(_cuda_line(row)), soft_wrap=True, highlight=False, markup=False)
-    if len(contents.devices):
-        console.print(rich_table("Devices", contents.devices[list(DEVICE_COLUMNS_SHOWN)]))
-    counts = contents.processes[list(EVENT_KINDS)].sum()
-    console.print(rich_table("Events", pd.DataFrame({"kind": counts.index, "events": counts.to_numpy()})))
-    console.print(rich_table("Threads", contents.threads.head(THREADS_SHOWN)))
+    if contents.devices:
+        devices = [{name: row[name] for name in DEVICE_COLUMNS_SHOWN} for row in contents.devices.records()]
+        console.print(rich_table("Devices", devices))
+    events: list[Record] = [{"kind": kind, "events": count} for kind, count in contents.events_by_kind().items()]
+    console.print(rich_table("Events", events))
+    console.print(rich_table("Threads", contents.threads.records()[:THREADS_SHOWN]))
     _print_rest(console, "threads", len(contents.threads) - THREADS_SHOWN)
-    if len(contents.crossings):
-        console.print(rich_table("Crossings", contents.crossings.head(CROSSINGS_SHOWN)))
+    if contents.crossings:
+        console.print(rich_table("Crossings", contents.crossings.records()[:CROSSINGS_SHOWN]))
         _print_rest(console, "boundaries", len(contents.crossings) - CROSSINGS_SHOWN)
-    if len(contents.cuda_calls):
-        console.print(rich_table("CUDA calls", contents.cuda_calls.head(CROSSINGS_SHOWN)))
+    if contents.cuda_calls:
+        console.print(rich_table("CUDA calls", contents.cuda_calls.records()[:CROSSINGS_SHOWN]))
         _print_rest(console, "CUDA calls", len(contents.cuda_calls) - CROSSINGS_SHOWN)
 
 
@@ -66,22 +65,23 @@ def _summary(directory: Path, contents: Contents) -> str:
     known = [f"{library} {version}" for library, version in versions.items() if isinstance(version, str)]
     if known:
         lines.append(f"versions: {', '.join(known)}")
-    if isinstance(manifest.get("built_from"), dict):  # older traces have none
-        lines.append(recorder_text(manifest["built_from"]))
+    built_from = manifest.get("built_from")
+    if isinstance(built_from, dict):  # older traces have none
+        lines.append(recorder_text(built_from))
     return "\n".join(printable(line) for line in lines)
 
 
-def _cuda_line(row: Mapping[Hashable, Any]) -> str:
+def _cuda_line(row: CudaProcess) -> str:
     """How the device work of a process was recorded."""
-    facts = [str(row[fact]) for fact in ("state", "error") if not pd.isna(row[fact])]
-    if not pd.isna(row["driver_version"]):
-        facts.append(f"driver for CUDA {cuda_version(row['driver_version'])}")
-    if not pd.isna(row["cupti_version"]):
-        facts.append(f"CUPTI {_cupti_version(row['cupti_version'])} from {row['cupti_path']}")
-    for what, seconds in (("not recorded", row["gap_s"]), ("CUPTI's own work", row["overhead_s"])):
+    facts = [fact for fact in (row.state, row.error) if fact is not None]
+    if row.driver_version is not None:
+        facts.append(f"driver for CUDA {cuda_version(row.driver_version)}")
+    if row.cupti_version is not None:
+        facts.append(f"CUPTI {_cupti_version(row.cupti_version)} from {row.cupti_path}")
+    for what, seconds in (("not recorded", row.gap_s), ("CUPTI's own work", row.overhead_s)):
         if seconds > 0:
             facts.append(f"{what} {seconds:.3g} s")
-    return f"GPU work of {row['process']}: {', '.join(facts)}"
+    return f"GPU work of {row.process}: {', '.join(facts)}"
 
 
 def _cupti_version(number: int) -> str:
@@ -92,15 +92,19 @@ def _cupti_version(number: int) -> str:
 def _process_tree(contents: Contents) -> Tree:
     root = Tree("Processes")
     branches: dict[str, Tree] = {}
-    for row in contents.processes.to_dict("records"):  # by start, so a parent comes before its children
-        where = f" on {row['machine']}" if len(contents.machines) > 1 else ""
+    for row in contents.processes:  # by start, so a parent comes before its children
+        where = f" on {row.machine}" if len(contents.machines) > 1 else ""
         text = (
-            f"{row['process']}: pid {row['pid']}{where}, {row['role']}, {row['start_s']:.3f} - {row['end_s']:.3f} s, "
-            f"{row['events']:,} events, {row['ended']}"
+            f"{row.process}: pid {row.pid}{where}, {row.role}, {row.start_s:.3f} - {row.end_s:.3f} s, "
+            f"{row.events:,} events, {row.ended}"
         )
-        for loss in ("dropped_records", "dropped_device_records", "misnested_operations", "unresolved_launches"):
-            if row[loss]:
-                text += f", {row[loss]:,} {loss.replace('_', ' ')}"
-        parent = branches.get(row["parent"], root)
-        branches[row["process"]] = parent.add(escape(printable(text)))
+        losses = {
+            "dropped records": row.dropped_records,
+            "dropped device records": row.dropped_device_records,
+            "misnested operations": row.misnested_operations,
+            "unresolved launches": row.unresolved_launches,
+        }
+        text += "".join(f", {count:,} {loss}" for loss, count in losses.items() if count)
+        parent = branches.get(row.parent, root) if row.parent is not None else root
+        branches[row.process] = parent.add(escape(printable(text)))
     return root

@@ -1,16 +1,16 @@
 """What `inspect`, `analyze` and `report` say of hardware counters."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from rlscope.analysis.analysis import Analysis
-from rlscope.analysis.counters.counters import COUNTER_KEYS, SampledDevice, counter_label, counter_values
+from rlscope.analysis.counters.runs import SampledDevice, counter_label
+from rlscope.analysis.rows import Record
+from rlscope.analysis.table_rows import CounterRow
 from rlscope.errors import RLScopeError
 from rlscope.record.config import RecordConfig
-from rlscope.trace.counters_file import counter_files
+from rlscope.trace.counter_paths import counter_files
 
 NOT_COMPARABLE = "a run with counters: its times are not for comparison with others"
 ALL = "(all)"
@@ -57,21 +57,24 @@ def inspect_lines(directory: Path, manifest: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def counters_shown(counters: pd.DataFrame) -> pd.DataFrame:
-    """One column per counter: its value while work ran, of amounts the total. Of several operations, `(all)`."""
-    if counters.empty:
-        return pd.DataFrame(columns=list(COUNTER_KEYS))
-    labels = [counter_label(*names) for names in zip(counters["metric"], counters["unit"], strict=True)]
-    values = counter_values(counters).map(_value_text, na_action="ignore")
-    table = counters[list(COUNTER_KEYS)].assign(counter=labels, value=values)
-    shown = table.pivot(index=list(COUNTER_KEYS), columns="counter", values="value")
-    # As they were, not by the alphabet.
-    order = pd.MultiIndex.from_frame(table[list(COUNTER_KEYS)].drop_duplicates())
-    shown = shown.reindex(index=order, columns=table["counter"].unique()).reset_index().rename_axis(columns=None)
-    is_all = shown["operation"] == ""
-    return shown.assign(
-        stage=shown["stage"].where(shown["stage"] != "", ALL), operation=shown["operation"].where(~is_all, ALL)
-    )
+def counters_shown(counters: Sequence[CounterRow]) -> list[Record]:
+    """Makes one column per counter: its value while work ran, of amounts the total. Of several operations, `(all)`."""
+    labels = dict.fromkeys(counter_label(row.metric, row.unit) for row in counters)
+    shown: dict[tuple[str, int, str, str], Record] = {}
+    for row in counters:
+        cells = shown.setdefault(
+            (row.process, row.device, row.stage, row.operation),
+            {
+                "process": row.process,
+                "device": row.device,
+                "stage": row.stage or ALL,
+                "operation": row.operation or ALL,
+                **dict.fromkeys(labels),
+            },
+        )
+        value = row.value
+        cells[counter_label(row.metric, row.unit)] = None if value is None else _value_text(value)
+    return list(shown.values())
 
 
 def _value_text(value: float) -> str:

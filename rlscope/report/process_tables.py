@@ -1,53 +1,64 @@
 """What `analyze` and `report` show of processes: their tree, their phases, and who waited for whom."""
 
-import pandas as pd
-
 from rlscope.analysis.analysis import Analysis
-from rlscope.analysis.tables.processes import as_tree, phase_groups, process_totals
+from rlscope.analysis.rows import Record, sums
+from rlscope.analysis.tables.processes import as_tree, phase_groups
 from rlscope.model import NO_PHASE
 
 #: Smaller shares of a process's life are only in the JSON document and the CSV files.
 LEAST_SHOWN = 0.001
-TOTALS = ["cpu_s", "gpu_s", "wait_s"]
+TOTALS = ("cpu_s", "gpu_s", "wait_s")
+INFRASTRUCTURE = "infrastructure"
 SHARED_GPUS = (
     "gpu_s of a process includes time in which another process had the device, so these are upper bounds; how long "
     "each device was busy is the union over all processes, which is exact."
 )
 
 
-def process_tree(analysis: Analysis) -> pd.DataFrame:
-    """The table of processes with their totals, children indented under their parents."""
-    tree = as_tree(analysis.processes)
-    table = analysis.processes.set_index("process").join(process_totals(analysis.phases)[TOTALS])
-    table = table.loc[[name for _, name in tree]].fillna(dict.fromkeys(TOTALS, 0.0)).reset_index()
-    return table.assign(process=["  " * depth + name for depth, name in tree])
+def process_tree(analysis: Analysis) -> list[Record]:
+    """Returns the processes with their totals, children indented under their parents."""
+    cpu_s = sums((row.process, row.cpu_s) for row in analysis.phases)
+    gpu_s = sums((row.process, row.gpu_s) for row in analysis.phases)
+    wait_s = sums((row.process, row.wait_s) for row in analysis.phases)
+    return [
+        row.record()
+        | {"process": "  " * depth + row.process}
+        | {name: of.get(row.process, 0.0) for name, of in zip(TOTALS, (cpu_s, gpu_s, wait_s), strict=True)}
+        for depth, row in as_tree(analysis.processes)
+    ]
 
 
-def phases_shown(analysis: Analysis) -> pd.DataFrame:
-    """The phases of processes that name any; `gpu_s` only where a device was used."""
-    phases = analysis.phases
-    with_names = set(phases.loc[phases["phase"] != NO_PHASE, "process"])
-    shown = phases[phases["process"].isin(with_names)]
-    return shown if len(analysis.gpu) else shown.drop(columns="gpu_s")
+def phases_shown(analysis: Analysis) -> list[Record]:
+    """Returns the phases of processes that name any; `gpu_s` only where a device was used."""
+    with_names = {row.process for row in analysis.phases if row.phase != NO_PHASE}
+    shown = [row.record() for row in analysis.phases if row.process in with_names]
+    return [{name: value for name, value in row.items() if analysis.gpu or name != "gpu_s"} for row in shown]
 
 
-def waited_for(analysis: Analysis) -> pd.DataFrame:
-    """Who waited for whom, over all streams between two processes; the longest first.
+def _served(analysis: Analysis) -> dict[str, float]:
+    """The wall time of each process but those that only serve others, such as a fork server: these wait all life."""
+    return {row.process: row.wall_s for row in analysis.processes if row.role != INFRASTRUCTURE}
 
-    Processes that only serve others, such as a fork server, wait all their life and are left out; so is what takes too
-    little of a process's life to be waiting, as to write a message.
+
+def waited_for(analysis: Analysis) -> list[Record]:
+    """Returns who waited for whom, over all streams between two processes; the longest first.
+
+    Processes that only serve others are left out; so is what takes too little of a process's life to be waiting, as to
+    write a message.
     """
-    roles = analysis.processes.set_index("process")["role"]
-    edges = analysis.dependencies[analysis.dependencies["process"].map(roles) != "infrastructure"]
-    edges = edges.groupby(["process", "phase", "on"], sort=False, as_index=False)[["count", "wait_s"]]
-    table = edges.sum().sort_values("wait_s", ascending=False, kind="stable", ignore_index=True)
-    wall_s = table["process"].map(analysis.processes.set_index("process")["wall_s"]).astype(float)
-    table = table[table["wait_s"] >= LEAST_SHOWN * wall_s].reset_index(drop=True)
-    return table.assign(count=table["count"].round().astype(int))
+    served = _served(analysis)
+    edges = [row for row in analysis.dependencies if row.process in served]
+    count = sums(((row.process, row.phase, row.on), row.count) for row in edges)
+    wait_s = sums(((row.process, row.phase, row.on), row.wait_s) for row in edges)
+    return [
+        {"process": process, "phase": phase, "on": on, "count": round(count[process, phase, on]), "wait_s": seconds}
+        for (process, phase, on), seconds in sorted(wait_s.items(), key=lambda item: -item[1])
+        if seconds >= LEAST_SHOWN * served[process]
+    ]
 
 
-def waits_shown(analysis: Analysis) -> pd.DataFrame:
-    """What processes waited in, and for whom where that is known; the longest first.
+def waits_shown(analysis: Analysis) -> list[Record]:
+    """Returns what processes waited in, and for whom where that is known; the longest first.
 
     Processes that only serve others are left out, as in `waited_for`, and what took too little.
 
@@ -55,26 +66,26 @@ def waits_shown(analysis: Analysis) -> pd.DataFrame:
         One row per process and function: `waited_for`, the others, that for which it waited longest first; `count`;
         `wait_s`; `in_loop_s`, of these in its training loop; and `percent` of the process's wall time.
     """
-    processes = analysis.processes.set_index("process")
-    table = analysis.waits[analysis.waits["process"].map(processes["role"]) != "infrastructure"]
-    edges = analysis.dependencies.sort_values("wait_s", ascending=False, kind="stable")
-    ends = (
-        edges.groupby(["process", "stream"], sort=False)["on"].agg(lambda names: list(dict.fromkeys(names))).to_dict()
-    )
-    keys = ["process", "function"]
-    columns = ["count", "wait_s", "in_loop_s"]
-    table = table.sort_values("wait_s", ascending=False, kind="stable")
+    served = _served(analysis)
+    waits = sorted((row for row in analysis.waits if row.process in served), key=lambda row: -row.wait_s)
+    ends: dict[tuple[str, str], dict[str, None]] = {}
+    for edge in sorted(analysis.dependencies, key=lambda row: -row.wait_s):
+        ends.setdefault((edge.process, edge.stream), {})[edge.on] = None
     others: dict[tuple[str, str], dict[str, None]] = {}
-    for process, function, stream in zip(table["process"], table["function"], table["stream"], strict=True):
-        others.setdefault((process, function), {}).update(dict.fromkeys(ends.get((process, stream), [])))
-    sums = table.groupby(keys, sort=False, as_index=False)[columns].sum()
-    sums = sums.sort_values("wait_s", ascending=False, kind="stable", ignore_index=True)
-    names = [
-        _some(list(others[process, function])) for process, function in zip(*(sums[key] for key in keys), strict=True)
-    ]
-    sums.insert(2, "waited_for", names)
-    sums = sums.assign(percent=100 * sums["wait_s"] / sums["process"].map(processes["wall_s"]).astype(float))
-    return sums[sums["percent"] >= 100 * LEAST_SHOWN].reset_index(drop=True)
+    for row in waits:
+        others.setdefault((row.process, row.function), {}).update(ends.get((row.process, row.stream), {}))
+    count = sums(((row.process, row.function), row.count) for row in waits)
+    in_loop_s = sums(((row.process, row.function), row.in_loop_s) for row in waits)
+    wait_s = sums(((row.process, row.function), row.wait_s) for row in waits)
+    shown: list[Record] = []
+    for key, seconds in sorted(wait_s.items(), key=lambda item: -item[1]):
+        percent = 100 * seconds / served[key[0]] if served[key[0]] else 0.0
+        if percent >= 100 * LEAST_SHOWN:
+            cells: Record = {"process": key[0], "function": key[1], "waited_for": _some(list(others[key]))}
+            shown.append(
+                cells | {"count": round(count[key]), "wait_s": seconds, "in_loop_s": in_loop_s[key], "percent": percent}
+            )
+    return shown
 
 
 def _some(names: list[str]) -> str:
@@ -85,13 +96,13 @@ def _some(names: list[str]) -> str:
 
 
 def process_lines(analysis: Analysis) -> list[str]:
-    """The processes that ended a phase last, and how to read the seconds of shared devices."""
+    """Says which processes ended a phase last, and how to read the seconds of shared devices."""
     lines = [
-        f"straggler in phase {row['phase']}: {row['straggler']}, which ended {row['late_s']:.3g} s after the median "
-        f"end of {row['processes']} processes, which took {row['least_s']:.3g} to {row['most_s']:.3g} s"
-        for row in phase_groups(analysis.phases).to_dict("records")
-        if pd.notna(row["straggler"])
+        f"straggler in phase {row.phase}: {row.straggler}, which ended {row.late_s:.3g} s after the median "
+        f"end of {row.processes} processes, which took {row.least_s:.3g} to {row.most_s:.3g} s"
+        for row in phase_groups(analysis.phases)
+        if row.straggler is not None
     ]
-    if analysis.gpu_operations["process"].nunique() > 1:
+    if len({row.process for row in analysis.gpu_operations}) > 1:
         lines.append(SHARED_GPUS)
     return lines

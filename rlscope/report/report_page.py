@@ -1,13 +1,13 @@
 """Writes the page of `rlscope report`, with its figures and the tables behind them, into a directory."""
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pandas
 
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.stage_names import stage_name_lines
+from rlscope.analysis.table_rows import GpuRow
 from rlscope.analysis.tables.processes import CORRECTED_WALL, UNCORRECTABLE
 from rlscope.analysis.utilization import binned_utilization
 from rlscope.plots.breakdown import breakdown_figure
@@ -169,9 +169,9 @@ def add_trace(page: Page, name: str, analysis: Analysis) -> None:
     for line in [*evaluation_lines(analysis), *correction_lines(analysis)]:
         page.paragraph(f"{line[0].upper()}{line[1:]}.")
     processes = process_tree(analysis)
-    page.table(processes[[name for name in PROCESS_COLUMNS if name in processes]])
-    shown, rest = most(analysis.breakdown.dropna(axis="columns", how="all"), "seconds")
-    page.table(shown)
+    page.table(pandas.DataFrame(processes)[PROCESS_COLUMNS])
+    shown, rest = most(analysis.breakdown.records(), "seconds")
+    page.table(pandas.DataFrame(shown).dropna(axis="columns", how="all"))
     if rest:
         page.paragraph(f"{rest} with `rlscope analyze --csv`.")
 
@@ -180,11 +180,13 @@ def add_processes(page: Page, analysis: Analysis, output: Path, ending: str) -> 
     """The phases of processes and who waited for whom, where there are any. Files get the `ending`."""
     for line in [*machine_lines(analysis.machines), *process_lines(analysis)]:
         page.paragraph(f"{line[0].upper()}{line[1:]}.")
-    phases = phases_shown(analysis)
-    if 0 < phases["process"].nunique() <= MOST_DRAWN:
+    phases = pandas.DataFrame(phases_shown(analysis))
+    if len(phases) and phases["process"].nunique() <= MOST_DRAWN:
         name = f"process_view{ending}"
-        view = process_view(analysis.phases, analysis.dependencies, NO_CORES, analysis.device_timeline)
-        write_figure(view, analysis.phases, output / name)
+        view = process_view(
+            analysis.phases.table, analysis.dependencies.table, NO_CORES, analysis.device_timeline.table
+        )
+        write_figure(view, analysis.phases.table, output / name)
         caption = (
             "Processes side by side: how long each phase took, and who waited for whom. "
             "A phase in several pieces is as long as all of them together, from where the first begins."
@@ -194,34 +196,34 @@ def add_processes(page: Page, analysis: Analysis, output: Path, ending: str) -> 
         page.paragraph("Phases of each process, with the time in no phase")
         page.table(phases)
         link(page, phases, output, f"phases{ending}")
-    waits = waits_shown(analysis)
+    waits = pandas.DataFrame(waits_shown(analysis))
     if len(waits):
         page.paragraph(f"What processes waited in: the {min(ROWS_SHOWN, len(waits))} longest waits")
         page.table(waits.head(ROWS_SHOWN))
         link(page, waits, output, f"waits{ending}")
-    edges = waited_for(analysis)
+    edges = pandas.DataFrame(waited_for(analysis))
     if len(edges):
         page.paragraph(f"Who waited for whom, by pipes and sockets: the {min(ROWS_SHOWN, len(edges))} longest waits")
         page.table(edges.head(ROWS_SHOWN))
-        link(page, analysis.dependencies, output, f"dependencies{ending}")
+        link(page, analysis.dependencies.table, output, f"dependencies{ending}")
 
 
 def add_tasks(page: Page, analysis: Analysis) -> None:
     """The operations of coroutines and generators; nothing where none was suspended inside one."""
     if len(analysis.tasks):
         page.paragraph(TASKS_CAPTION)
-        page.table(analysis.tasks)
+        page.table(analysis.tasks.table)
 
 
 def add_devices(page: Page, analysis: Analysis, output: Path, ending: str) -> None:
     """What each device did, for which operation; nothing where none was used. Files get the `ending`."""
-    if analysis.gpu.empty:
+    if not analysis.gpu:
         return
     for line in device_lines(analysis):
         page.paragraph(line)
     tables = (
-        ("Device time per operation that launched the work", "gpu_operations", analysis.gpu_operations, "busy_s"),
-        ("Device work", "device_work", analysis.device_work, "seconds"),
+        ("Device time per operation that launched the work", "gpu_operations", analysis.gpu_operations.table, "busy_s"),
+        ("Device work", "device_work", analysis.device_work.table, "seconds"),
     )
     for caption, stem, table, time in tables:
         longest_first = table.sort_values(time, ascending=False, kind="stable")
@@ -235,7 +237,7 @@ def add_devices(page: Page, analysis: Analysis, output: Path, ending: str) -> No
 
 def add_counters(page: Page, analysis: Analysis, output: Path, ending: str) -> None:
     """How well each operation used the devices; nothing in a run without counters. Files get the `ending`."""
-    table = analysis.counters
+    table = analysis.counters.table
     if (table["stage"] != "").any():
         write_figure(counters_figure(table), table, output / f"counters{ending}")
         _, rest = counter_bars(table)
@@ -243,15 +245,15 @@ def add_counters(page: Page, analysis: Analysis, output: Path, ending: str) -> N
         left_out = f" {rest} are left out, first the operations with least busy time; the table has them."
         page.figure(f"counters{ending}", f"{caption}{left_out}" if rest else caption)
     if len(table):
-        page.table(counters_shown(table))
+        page.table(pandas.DataFrame(counters_shown(analysis.counters)))
 
 
 def add_device_timeline(page: Page, analysis: Analysis, output: Path, ending: str) -> None:
     """How busy each device was over time; nothing where none was used. Files get the `ending`."""
-    table = analysis.device_timeline
+    table = analysis.device_timeline.table
     if table.empty:
         return
-    labels = {row["device"]: f"GPU {row['device']}" for row in analysis.gpu.to_dict("records")}
+    labels = {row.device: f"GPU {row.device}" for row in analysis.gpu}
     write_figure(device_timeline_figure(table, labels), table, output / f"device_timeline{ending}")
     page.figure(
         f"device_timeline{ending}",
@@ -267,25 +269,24 @@ def add_utilization(page: Page, analysis: Analysis, output: Path, ending: str) -
     table = binned_utilization(samples, UTILIZATION_BINS)
     if not (table.groupby("source").size() > 1).any():
         return
-    labels = {row["uuid"]: device_name(row) for row in analysis.gpu.to_dict("records")}
+    labels = {row.uuid: device_name(row) for row in analysis.gpu if row.uuid is not None}
     write_figure(utilization_figure(table, labels), table, output / f"utilization{ending}")
     page.figure(f"utilization{ending}", "What the machine reported of devices and processes.")
 
 
 def device_lines(analysis: Analysis) -> list[str]:
     """One line per device: how much of the time it was reported to be in use, and for how much of it it worked."""
+    run_s = max(row.end_s for row in analysis.processes)
     lines = []
-    for row in analysis.gpu.to_dict("records"):
-        busy = f"busy {percent(row['busy_s'] / max(analysis.processes['end_s'].max(), 1e-9))}"
-        reported = row["reported_utilization"]
-        known = busy if pandas.isna(reported) else f"reported {percent(reported)}, {busy}"
-        lines.append(f"{device_name(row)}: {known}")
+    for row in analysis.gpu:
+        busy, reported = f"busy {percent(row.busy_s / max(run_s, 1e-9))}", row.reported_utilization
+        lines.append(f"{device_name(row)}: {busy if reported is None else f'reported {percent(reported)}, {busy}'}")
     return lines
 
 
-def device_name(row: Mapping[Hashable, Any]) -> str:
-    """Of a row of the table `gpu`."""
-    return f"GPU {row['device']}" if pandas.isna(row["name"]) else f"GPU {row['device']} ({row['name']})"
+def device_name(row: GpuRow) -> str:
+    """What a device is called."""
+    return f"GPU {row.device}" if row.name is None else f"GPU {row.device} ({row.name})"
 
 
 def percent(share: float) -> str:

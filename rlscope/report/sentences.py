@@ -1,11 +1,12 @@
 """The sentences that `inspect`, `analyze`, `plot` and `report` say of a trace, one line each."""
 
-import pandas as pd
+from collections.abc import Iterable
 
 from rlscope.analysis.advice.advice import advise
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.correction import AppliedCorrection
 from rlscope.analysis.machines import MEASURED
+from rlscope.analysis.table_rows import MachineRow
 from rlscope.report.tables import seconds_text
 
 #: A smaller share of the overhead that stays is not worth a line.
@@ -37,8 +38,9 @@ def correction_lines(analysis: Analysis) -> list[str]:
         return [f"times include what recording added: {analysis.uncorrected}"]
     to = f" to {found.process}" if len(analysis.processes) > 1 else ""
     lines = [f"recording added {added_text(found)}{to}, removed; calibration: {found.source}"]
-    uncorrectable_s = analysis.processes["uncorrectable_s"].sum()
-    overhead_s = (analysis.processes["wall_s"] - analysis.processes["corrected_wall_s"]).sum() + uncorrectable_s
+    uncorrectable_s = sum(row.uncorrectable_s or 0.0 for row in analysis.processes)
+    removed_s = sum(row.wall_s - row.corrected_wall_s for row in analysis.processes if row.corrected_wall_s is not None)
+    overhead_s = removed_s + uncorrectable_s
     if uncorrectable_s > LEAST_SAID * overhead_s:
         lines.append(f"{uncorrectable_s:.3g} s of it passed beside other threads' work or in waits, and stay")
     return [*lines, *found.notes]
@@ -54,23 +56,22 @@ def evaluation_lines(analysis: Analysis) -> list[str]:
     ]
 
 
-def machine_lines(machines: pd.DataFrame) -> list[str]:
+def machine_lines(machines: Iterable[MachineRow]) -> list[str]:
     """Says how far the clock of each machine was off, where that was measured.
 
     What it means where it was not is said where losses are listed.
-
-    Args:
-        machines: the table of an analysis.
     """
     lines = []
-    for row in machines[machines["placed"] == MEASURED].to_dict("records"):
-        side = "ahead of" if row["ahead_s"] >= 0 else "behind"
-        rate = "faster" if row["drift_ppm"] > 0 else "slower"
-        drift = f" and runs {abs(row['drift_ppm']):.3g} ppm {rate}" if row["drift_ppm"] else ""
-        ahead = f"{abs(row['ahead_s']):.6f} s {side}"
+    for row in machines:
+        if row.placed != MEASURED or row.ahead_s is None or row.error_s is None:
+            continue
+        side = "ahead of" if row.ahead_s >= 0 else "behind"
+        rate = "faster" if row.drift_ppm > 0 else "slower"
+        drift = f" and runs {abs(row.drift_ppm):.3g} ppm {rate}" if row.drift_ppm else ""
+        ahead = f"{abs(row.ahead_s):.6f} s {side}"
         lines.append(
-            f"machine {row['machine']}: its clock is {ahead} that of `rlscope record`{drift}, "
-            f"and that is taken out of its times; what is left is at most {row['error_s']:.3g} s"
+            f"machine {row.machine}: its clock is {ahead} that of `rlscope record`{drift}, "
+            f"and that is taken out of its times; what is left is at most {row.error_s:.3g} s"
         )
     return lines
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import pandas
 
 from rlscope.analysis.analysis import Analysis
+from rlscope.analysis.rows import sums
 from rlscope.model import NO_OPERATION
 from rlscope.plots.breakdown import RECORDED_TIME, TRAINING_TIME
 from rlscope.plots.folding import SECONDS, drawn_times, fold_breakdown, fold_transitions
@@ -37,8 +38,8 @@ class Workload:
 
 def workloads(analyses: dict[str, Analysis]) -> list[Workload]:
     """The processes of the traces, in the order of the traces: of more than MOST_GROUPS those most in operations."""
-    everyone = [(name, process) for name, analysis in analyses.items() for process in analysis.processes["process"]]
-    times_s = {name: process_times(analysis.breakdown) for name, analysis in analyses.items()}
+    everyone = [(name, row.process) for name, analysis in analyses.items() for row in analysis.processes]
+    times_s = {name: process_times(analysis) for name, analysis in analyses.items()}
     by_time = sorted(everyone, key=lambda one: times_s[one[0]].get(one[1], (0.0, 0.0)), reverse=True)
     drawn = set(by_time[:MOST_GROUPS])
     return [workload_of(name, process, analyses[name]) for name, process in everyone if (name, process) in drawn]
@@ -55,18 +56,19 @@ def not_drawn_text(analyses: dict[str, Analysis]) -> str:
     )
 
 
-def process_times(breakdown: pandas.DataFrame) -> dict[str, tuple[float, float]]:
+def process_times(analysis: Analysis) -> dict[str, tuple[float, float]]:
     """The seconds of each process in operations, and all of them."""
-    in_operations = breakdown["seconds"].where(breakdown["operation"] != NO_OPERATION, 0.0)
-    sums = breakdown[["process", "seconds"]].assign(in_operations=in_operations).groupby("process", sort=False).sum()
-    return dict(zip(sums.index, zip(sums["in_operations"], sums["seconds"], strict=True), strict=True))
+    whole_s = sums((row.process, row.seconds) for row in analysis.breakdown)
+    in_s = sums((row.process, row.seconds) for row in analysis.breakdown if row.operation != NO_OPERATION)
+    return {process: (in_s.get(process, 0.0), seconds) for process, seconds in whole_s.items()}
 
 
 def workload_of(name: str, process: str, analysis: Analysis) -> Workload:
     """A process of the trace that has this name."""
     is_alone = len(analysis.processes) == 1
     breakdown, outside, transitions = (
-        table[table["process"] == process] for table in (analysis.breakdown, analysis.outside, analysis.transitions)
+        rows.table[rows.table["process"] == process]
+        for rows in (analysis.breakdown, analysis.outside, analysis.transitions)
     )
     extrapolated_s = analysis.extrapolated_s if is_alone else None
     return Workload(name if is_alone else f"{name}: {process}", breakdown, outside, transitions, extrapolated_s)

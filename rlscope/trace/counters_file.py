@@ -16,7 +16,6 @@ from rlscope.errors import IncompleteTraceError, TraceError, TraceFormatError, U
 from rlscope.trace.counter_metrics import ACTIVE_CYCLES, CounterMetric, counter_metric, sampled_metrics
 from rlscope.trace.files import read_regular
 
-PREFIX, SUFFIX = "counters-", ".arrows"
 #: Samples are read as a whole, and then are there twice.
 MOST_BYTES = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4
 #: What a stream that was closed ends with.
@@ -131,24 +130,6 @@ class CounterWriter:
         """Ends the file in an orderly way."""
         self._stream.close()
         self._file.close()
-
-
-def counters_path(directory: Path, uuid: str) -> Path:
-    """The file of the device `uuid` in the trace in `directory`."""
-    return directory / f"{PREFIX}{uuid}{SUFFIX}"
-
-
-def counter_files(directory: str | os.PathLike[str]) -> list[Path]:
-    """The files of the trace in `directory` that hold samples, by name; none in a run without counters.
-
-    Raises:
-        TraceError: the directory cannot be read.
-    """
-    try:
-        names = sorted(os.listdir(directory))
-    except OSError as error:
-        raise TraceError(f"the trace could not be read: {error}; make it readable") from error
-    return [Path(directory, name) for name in names if name.startswith(PREFIX) and name.endswith(SUFFIX)]
 
 
 def read_counters(path: Path) -> CounterSamples:

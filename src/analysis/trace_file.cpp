@@ -209,7 +209,7 @@ void TraceFile::index_chunk(const ChunkPlace& place, const ChunkHeader& chunk) {
     device_chunks_.push_back({place, chunk.stream, chunk.base_ticks});
     return;
   }
-  switch_ticks_ += chunk.switch_ticks;
+  chunk_change_ticks_ += chunk.switch_ticks;
   StreamIndex& stream = streams_.try_emplace(chunk.stream, StreamIndex{chunk.stream, chunk.thread_id, 0, {}}).first->second;
   stream.chunks.push_back(place);
 }

@@ -62,7 +62,7 @@ class TraceFile {
   const std::vector<std::string>& properties() const { return properties_; }
   const std::vector<std::string>& damage() const { return damage_; }
   uint64_t damage_count() const { return damage_count_; }
-  uint64_t switch_ticks() const { return switch_ticks_; }
+  uint64_t chunk_change_ticks() const { return chunk_change_ticks_; }
   // A time after this one can only be damage.
   uint64_t latest_ticks() const { return header_.start_ticks + kLongestRun; }
 
@@ -112,7 +112,7 @@ class TraceFile {
   std::vector<std::string> properties_;
   std::vector<std::string> damage_;
   uint64_t damage_count_ = 0;
-  uint64_t switch_ticks_ = 0;
+  uint64_t chunk_change_ticks_ = 0;
 };
 
 }  // namespace rlscope

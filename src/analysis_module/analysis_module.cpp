@@ -1,4 +1,4 @@
-// The extension module rlscope._analysis: sweeps a process file into a dict of its tables, tells its properties before,
+// The extension module rlscope._analysis: sweeps a process file into its tables, tells its properties before,
 // adds up how long devices worked for several processes, and gives the pieces of work of one.
 #include <algorithm>
 #include <cmath>
@@ -12,7 +12,7 @@
 #include "python_values.h"
 #include "stages.h"
 #include "sweep.h"
-#include "sweep_dict.h"
+#include "swept.h"
 
 namespace rlscope {
 namespace {
@@ -75,7 +75,7 @@ PyObject* py_sweep(PyObject*, PyObject* args, PyObject* kwargs) {
       auto attribution = coincident ? GpuAttribution::kCoincident : GpuAttribution::kLaunch;
       result = sweep(*file, {limit_ticks, by_thread != 0, attribution, cost_dict != Py_None ? &costs : nullptr});
     }
-    return to_dict(*file, result, by_thread != 0).release();
+    return to_swept(*file, result).release();
   });
 }
 
@@ -229,7 +229,7 @@ PyCFunction as_method(Function* function) {
 PyMethodDef kMethods[] = {
     {"sweep", as_method(py_sweep), METH_VARARGS | METH_KEYWORDS,
      "sweep(path, limit_ticks=0, recover=False, by_thread=False, coincident=False, costs=None)\n--\n\n"
-     "Analyzes one process file. _analysis.pyi says what the dict holds."},
+     "Analyzes one process file: returns a rlscope.analysis.swept.Swept."},
     {"properties", as_method(py_properties), METH_VARARGS | METH_KEYWORDS,
      "properties(path, recover=False)\n--\n\nWhat a process file says about its process."},
     {"device_union", as_method(py_device_union), METH_VARARGS | METH_KEYWORDS,

@@ -118,6 +118,6 @@ def test_a_list_of_unrecorded_processes_without_line_ends_is_not_read_at_once(tm
 def test_a_process_file_that_is_replaced_by_a_pipe_behind_its_header_is_not_waited_for(tmp_path: Path) -> None:
     """Between the look at its header and the reading of its events."""
     os.mkfifo(tmp_path / "1-0.rlscope")
-    code = f"from rlscope import _analysis; _analysis.sweep({str(tmp_path / '1-0.rlscope')!r})"
+    code = f"from rlscope import _analysis; vars(_analysis.sweep({str(tmp_path / '1-0.rlscope')!r}))"
     finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert "Illegal seek" in finished.stderr

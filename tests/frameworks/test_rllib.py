@@ -101,6 +101,6 @@ def test_the_old_api_stack_has_its_stages(recording: Recording) -> None:
 
 def test_progress_is_reported_once_per_iteration(recording: Recording, printed: dict[str, Any]) -> None:
     progress = recording.main_sweep()["progress"]
-    assert progress["iterations"] == printed["iterations"]
-    assert progress["baseline_timesteps"] == 0
-    assert progress["last_timesteps"] == printed["steps"]["actors"]
+    assert progress.iterations == printed["iterations"]
+    assert progress.baseline_timesteps == 0
+    assert progress.last_timesteps == printed["steps"]["actors"]

@@ -16,10 +16,10 @@ from statistics import mean
 from typing import Any
 
 import pandas as pd
+from rlscope.analysis.records import records
 
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.analyze import analyze
-from rlscope.analysis.records import records
 from rlscope.trace.counter_metrics import FRIENDLY
 from rlscope.trace.reader import open_trace
 
@@ -71,9 +71,9 @@ def compared(directory: Path) -> pd.DataFrame:
     rows = []
     for number, counters in enumerate(AT_ONCE):
         analysis = recorded(directory / f"known-{number}", counters, str(KNOWN), "--seconds", "0.6")
-        launches = analysis.gpu_operations.set_index("operation")["kernels"]
-        table = analysis.counters[analysis.counters["operation"].isin(KERNELS)]
-        busy_s = analysis.gpu_operations.set_index("operation")["busy_s"]
+        launches = analysis.gpu_operations.table.set_index("operation")["kernels"]
+        table = analysis.counters.table[analysis.counters.table["operation"].isin(KERNELS)]
+        busy_s = analysis.gpu_operations.table.set_index("operation")["busy_s"]
         for row in table.to_dict("records"):
             kernel, metric = row["operation"], row["metric"]
             found = row["while_working"]

@@ -155,7 +155,7 @@ def trace_size(directory: Path) -> Iterator[Result]:
     subprocess.run([*command, sys.executable, str(PROGRAM), "--iterations", str(TRACED_ITERATIONS)], check=True)
     size = sum(path.stat().st_size for path in trace.glob("*.rlscope")) / 1e6
     analysis = analyze(open_trace(trace))
-    note = f"{int(analysis.device_work['count'].sum()):,} device records, {TRACED_ITERATIONS} iterations"
+    note = f"{int(analysis.device_work.table['count'].sum()):,} device records, {TRACED_ITERATIONS} iterations"
     profiler_mb = torch_profiler_megabytes(directory)
     peers = {"torch.profiler, Chrome JSON": Value(profiler_mb)}
     yield from results("trace of the TD3-like loop", "MB", Value(size), peers, Target(6), note)
@@ -308,7 +308,7 @@ def busy_time(directory: Path) -> Iterator[Result]:
                     torch.cuda._sleep(SPIN_CYCLES)
                 end.record()
             torch.cuda.synchronize()
-        table = analyze(open_trace(trace)).gpu_operations
+        table = analyze(open_trace(trace)).gpu_operations.table
         busy_ms = 1e3 * float(table.loc[table["operation"] == "spin", "busy_s"].sum())
         ratios.append(busy_ms / start.elapsed_time(end))
     low, high = min(ratios), max(ratios)

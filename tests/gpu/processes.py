@@ -21,7 +21,7 @@ def shares(trace: Path, processes: int) -> dict[str, float]:
     """The medians of `reported` and `busy` over the parts of the run in which the device worked."""
     record = [sys.executable, "-m", "rlscope", "record", "--no-auto", "--force", "-o", str(trace), "--"]
     subprocess.run([*record, sys.executable, str(PROGRAM), str(processes)], check=True)
-    parts = analyze(open_trace(trace)).device_timeline
+    parts = analyze(open_trace(trace)).device_timeline.table
     working = parts.loc[parts["busy"] > 0, ["reported", "busy"]].median()
     return {"processes": processes, "reported": float(working["reported"]), "busy": float(working["busy"])}
 

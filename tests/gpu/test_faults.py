@@ -23,7 +23,7 @@ KERNELS = "with rlscope.operation('inference'):\n    for _ in range(100):\n     
 
 
 def spins(analysis: Any) -> int:
-    table = analysis.device_work
+    table = analysis.device_work.table
     return int(table.loc[table["name"].str.contains("spin_kernel"), "count"].sum())
 
 
@@ -53,10 +53,10 @@ def test_a_killed_process_loses_a_second_at_most(tmp_path: Path) -> None:
     assert process.returncode == -signal.SIGKILL, stderr
     analysis = analyze(open_trace(trace), recover=True)
     assert not analysis.complete
-    (gpu,) = analysis.gpu.to_dict("records")
+    (gpu,) = analysis.gpu.table.to_dict("records")
     # It was busy almost all the time: what is missing of the four seconds is what the kill took.
     assert gpu["busy_s"] > (4 - 1.3) * 0.5
-    first_to_last_s = analysis.device_work["seconds"].sum()
+    first_to_last_s = analysis.device_work.table["seconds"].sum()
     assert first_to_last_s > 1
 
 
@@ -74,7 +74,7 @@ except RuntimeError as error:
     )
     assert "faulted" in recording.stdout
     assert spins(analysis) <= 100
-    assert analysis.breakdown["seconds"].sum() > 0
+    assert analysis.breakdown.table["seconds"].sum() > 0
 
 
 def test_out_of_device_memory(run_recorded: Run) -> None:
@@ -153,7 +153,7 @@ def test_torch_profiler_inside_gets_what_it_would_alone(
     # After a teardown PyTorch's second profile sees no kernels, recorded or not.
     assert plain.stdout.count("spin_kernel") == (1 if teardown == "1" else 2)
     assert recording.stdout == plain.stdout
-    kernels = analysis.gpu_operations.set_index("operation")["kernels"].to_dict()
+    kernels = analysis.gpu_operations.table.set_index("operation")["kernels"].to_dict()
     assert kernels["before"] == 100
     assert kernels.get("after", 0) == (100 if teardown == "1" else 0)
     assert any("torch.profiler" in reason for reason in analysis.why)
@@ -174,7 +174,7 @@ def test_ncu_has_cupti(tmp_path: Path) -> None:
     )  # fmt: skip
     assert "end" in finished.stdout, finished.stderr
     assert finished.stderr.count("work of GPUs is not recorded: Nsight Compute runs this program") == 1
-    assert analyze(open_trace(trace)).breakdown["seconds"].sum() > 0
+    assert analyze(open_trace(trace)).breakdown.table["seconds"].sum() > 0
 
 
 def test_two_libcupti_in_one_process(run_recorded: Run) -> None:
@@ -216,10 +216,12 @@ def test_a_program_without_python(tmp_path: Path) -> None:
     recording = record(tmp_path / "trace", str(tmp_path / "program"))
     assert (recording.returncode, recording.stdout) == (5, "1000\n")
     analysis = analyze(open_trace(tmp_path / "trace"))
-    (process,) = analysis.processes.to_dict("records")
+    (process,) = analysis.processes.table.to_dict("records")
     assert process["process"] == "program" or process["role"] == "main"
-    (kernels,) = analysis.device_work[analysis.device_work["name"].str.contains("add_one")].to_dict("records")
+    (kernels,) = analysis.device_work.table[analysis.device_work.table["name"].str.contains("add_one")].to_dict(
+        "records"
+    )
     assert (kernels["name"], kernels["count"]) == ("add_one(float*)", 1000)
-    assert analysis.breakdown["seconds"].sum() == pytest.approx(process["wall_s"], rel=1e-6)
+    assert analysis.breakdown.table["seconds"].sum() == pytest.approx(process["wall_s"], rel=1e-6)
     # Where it was blocked outside a CUDA call, starting up or ending, that is a wait.
-    assert {"cuda", "python", "wait"} >= set(analysis.breakdown["category"])
+    assert {"cuda", "python", "wait"} >= set(analysis.breakdown.table["category"])

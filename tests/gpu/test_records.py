@@ -38,7 +38,7 @@ with rlscope.operation("simulation"):
 """
     )
     assert recording.returncode == 0, recording.stderr
-    work = analysis.device_work
+    work = analysis.device_work.table
     assert count(work, "inference", "spin_kernel") == 100
     assert count(work, "simulation", "memcpy HtoD") == 10
     assert count(work, "simulation", "memcpy DtoH") == 1
@@ -47,9 +47,9 @@ with rlscope.operation("simulation"):
     assert count(work, "simulation", "memset") + count(work, "simulation", "Fill") == 7
     assert (work["device"] == 0).all()
     assert analysis.complete, analysis.why
-    (gpu,) = analysis.gpu.to_dict("records")
+    (gpu,) = analysis.gpu.table.to_dict("records")
     assert gpu["uuid"].startswith("GPU-")
-    assert sum(analysis.gpu_operations["busy_s"]) == pytest.approx(gpu["busy_s"], rel=1e-6)
+    assert sum(analysis.gpu_operations.table["busy_s"]) == pytest.approx(gpu["busy_s"], rel=1e-6)
 
 
 def test_every_launch_is_resolved_and_nothing_is_dropped(run_recorded: Run) -> None:
@@ -74,7 +74,7 @@ for _ in range(10):
             pass
 """,
     )
-    on_device = analysis.breakdown[analysis.breakdown["resource"].isin(["gpu", "cpu+gpu"])]
+    on_device = analysis.breakdown.table[analysis.breakdown.table["resource"].isin(["gpu", "cpu+gpu"])]
     inside = on_device.loc[on_device["operation"] == "wait_for_it", "seconds"].sum()
     outside = on_device.loc[on_device["operation"] == "nothing", "seconds"].sum()
     assert inside > 0.1
@@ -96,8 +96,8 @@ with rlscope.operation("both"):
     torch.cuda.synchronize()
 """
     )
-    sleeping_s = float(spinning(analysis.device_work)["seconds"].sum())
-    busy_s = float(analysis.gpu_operations.set_index("operation").loc["both", "busy_s"])
+    sleeping_s = float(spinning(analysis.device_work.table)["seconds"].sum())
+    busy_s = float(analysis.gpu_operations.table.set_index("operation").loc["both", "busy_s"])
     assert busy_s == pytest.approx(sleeping_s / 2, rel=0.05)
 
 
@@ -117,7 +117,7 @@ with rlscope.operation("replay"):
 assert y[0, 0].item() == 200
 """
     )
-    assert count(analysis.device_work, "replay", "add|Add|elementwise") == 200
+    assert count(analysis.device_work.table, "replay", "add|Add|elementwise") == 200
 
 
 def test_backward_kernels_belong_to_the_operation_that_called_backward(run_recorded: Run) -> None:
@@ -135,7 +135,7 @@ for _ in range(20):
 torch.cuda.synchronize()
 """
     )
-    kernels = analysis.gpu_operations.set_index("operation")["kernels"]
+    kernels = analysis.gpu_operations.table.set_index("operation")["kernels"]
     assert kernels["backpropagation"] >= 20 * 4 * 2
     assert kernels["inference"] >= 20 * 4
 
@@ -154,7 +154,7 @@ threads = [threading.Thread(target=work, args=(f"thread_{n}",)) for n in range(4
 torch.cuda.synchronize()
 """
     )
-    table = spinning(analysis.device_work)
+    table = spinning(analysis.device_work.table)
     assert {name: int(n) for name, n in table.groupby("operation")["count"].sum().items()} == {
         f"thread_{n}": 500 for n in range(4)
     }
@@ -176,7 +176,7 @@ with torch.no_grad():
 """
     )
     assert recording.returncode == 0, recording.stderr
-    assert int(analysis.gpu_operations.set_index("operation").loc["inference", "kernels"]) >= 50
+    assert int(analysis.gpu_operations.table.set_index("operation").loc["inference", "kernels"]) >= 50
 
 
 def test_jax(run_recorded: Run) -> None:
@@ -195,7 +195,7 @@ with rlscope.operation("inference"):
 """
     )
     assert recording.returncode == 0, recording.stderr
-    assert int(analysis.gpu_operations.set_index("operation").loc["inference", "kernels"]) >= 100
+    assert int(analysis.gpu_operations.table.set_index("operation").loc["inference", "kernels"]) >= 100
 
 
 def test_two_processes_share_the_device(run_recorded: Run) -> None:
@@ -217,7 +217,7 @@ if __name__ == "__main__":
     [w.start() for w in workers]; [w.join() for w in workers]
 """
     )
-    per_process = analysis.gpu_operations[analysis.gpu_operations["operation"] == "shared"]
+    per_process = analysis.gpu_operations.table[analysis.gpu_operations.table["operation"] == "shared"]
     assert len(per_process) == 2
-    (gpu,) = analysis.gpu.to_dict("records")
-    assert per_process["busy_s"].max() <= gpu["busy_s"] <= analysis.gpu_operations["busy_s"].sum() * (1 + 1e-6)
+    (gpu,) = analysis.gpu.table.to_dict("records")
+    assert per_process["busy_s"].max() <= gpu["busy_s"] <= analysis.gpu_operations.table["busy_s"].sum() * (1 + 1e-6)

@@ -59,7 +59,7 @@ def test_two_threads_that_share_the_interpreter_fill_the_time_with_python(tmp_pa
     assert waits < 0.1 * recording.seconds(operation="spin", category="python")
     # Each by itself ran for half of it.
     (path,) = recording.files
-    by_thread = _analysis.sweep(str(path), by_thread=True)["threads"]
+    by_thread = vars(_analysis.sweep(str(path), by_thread=True))["threads"]
     blocked = sum(row[-1] for row in by_thread if row[3] == "spin" and row[4] == "wait")
     ran = sum(row[-1] for row in by_thread if row[3] == "spin" and row[4] == "python")
     assert 0.3 < blocked / ran < 1.5

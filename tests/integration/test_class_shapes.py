@@ -24,7 +24,7 @@ def test_a_step_is_simulation_also_from_a_mixin_and_in_another_process(library: 
     recording = record(tmp_path / "trace", "class_sources.py", library)
     assert (recording.returncode, recording.stdout) == (0, "done\n"), recording.stderr
     for path in recording.files:
-        swept = _analysis.sweep(str(path))
+        swept = vars(_analysis.sweep(str(path)))
         # Of the mixin, of a method put into the class of another, and of an own one; then static and class methods.
         assert swept["events"]["operation"] == 5, swept["properties"]
         assert {row[1] for row in swept["breakdown"]} == {"(none)", "simulation"}

@@ -28,6 +28,6 @@ def test_nothing_is_lost(kind: str, tmp_path: Path) -> None:
         pytest.skip(f"{kind} cannot be mounted: {finished.stderr}")
     assert finished.returncode == 128 + signal.SIGKILL, finished.stderr
     (file,) = (tmp_path / "trace").glob("*.rlscope")
-    found = _analysis.sweep(file)
+    found = vars(_analysis.sweep(file))
     assert found["events"]["operation"] == OPERATIONS
     assert [reason for reason in found["why"] if "killed" not in reason] == []

@@ -55,7 +55,7 @@ def swept(trace: Path) -> TraceSweep:
 
 
 def processes_on(swept: TraceSweep, machine: str) -> list[ProcessSweep]:
-    return [process for process in swept.processes if process.found["properties"]["hostname"] == machine]
+    return [process for process in swept.processes if process.found.properties["hostname"] == machine]
 
 
 def test_machines_are_told_apart(swept: TraceSweep) -> None:
@@ -66,7 +66,7 @@ def test_machines_are_told_apart(swept: TraceSweep) -> None:
 
 
 def test_offset_is_right_within_its_error(swept: TraceSweep) -> None:
-    clocks = [process.found["properties"]["clock"] for process in processes_on(swept, "near")]
+    clocks = [process.found.properties["clock"] for process in processes_on(swept, "near")]
     exchanges = [exchange for clock in clocks for exchange in clock["exchanges"]]
     assert len(exchanges) >= 2  # of four, as a busy machine may answer too late
     for exchange in exchanges:
@@ -88,7 +88,7 @@ def test_measured_machine_is_where_it_belongs(swept: TraceSweep, trace: Path) ->
 
 
 def test_asking_leaves_no_calls_in_the_trace(swept: TraceSweep) -> None:
-    calls = [call for process in swept.processes for call in process.found["crossings"]]
+    calls = [call for process in swept.processes for call in process.found.crossings]
     assert [call for call in calls if "socket" in call] == []
 
 

@@ -281,7 +281,7 @@ def test_a_script_that_records_itself_names_operations_too(tmp_path: Path) -> No
     with rlscope_package.profile(tmp_path / "trace", operations=["inference/dedent=textwrap:dedent"]):
         assert textwrap.dedent(" 1") == "1"
     (path,) = (tmp_path / "trace").glob("*.rlscope")
-    assert _analysis.sweep(str(path))["events"]["operation"] == 2
+    assert vars(_analysis.sweep(str(path)))["events"]["operation"] == 2
     assert textwrap.dedent is dedent
     with pytest.raises(UsageError, match="is no stage"), rlscope_package.profile(tmp_path / "t", operations=["x=a:b"]):
         pass

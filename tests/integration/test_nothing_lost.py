@@ -192,7 +192,7 @@ def test_a_program_that_closes_all_descriptors_keeps_its_files_and_is_recorded(h
     swept = recorded.main_sweep()
     assert (swept["events"]["operation"], swept["dropped_records"], swept["complete"]) == (180_000, 0, True)
     if how == "file":
-        (child,) = [each for each in recorded.sweeps() if each["pid"] != swept["pid"]]
+        (child,) = [each for each in recorded.sweeps() if each["streams"] != swept["streams"]]
         assert (child["events"]["operation"], child["complete"]) == (60_000, True)
 
 
@@ -254,7 +254,7 @@ def test_odd_numbers_of_timesteps_end_no_training_and_damage_no_trace(tmp_path: 
         "The program goes on."
     ]
     progress = recorded.main_sweep()["progress"]
-    assert (progress["iterations"], progress["last_timesteps"], progress["total_timesteps"]) == (6 + 4, 6, 7)
+    assert (progress.iterations, progress.last_timesteps, progress.total_timesteps) == (6 + 4, 6, 7)
 
 
 # After the command has been started, nothing keeps its status from the caller.

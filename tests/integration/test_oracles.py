@@ -39,7 +39,7 @@ def test_crossings_are_the_calls_that_the_interpreter_sees(library: str, tmp_pat
     crossings: Counter[str] = Counter()
     (path,) = (tmp_path / "trace").glob("*.rlscope")
     prefix = {"ale": "ale_py.", "box2d": "Box2D.", "gym": "mujoco."}.get(library, f"{library}.")
-    for crossing, count in _analysis.sweep(str(path))["crossings"].items():
+    for crossing, count in vars(_analysis.sweep(str(path)))["crossings"].items():
         # Operators and indexing reach methods without a call that sys.setprofile reports.
         is_operator = shortened(crossing).startswith("__") or shortened(crossing) in OPERATORS
         if crossing.startswith(prefix) and not is_operator:
@@ -81,7 +81,7 @@ def seconds_per_stage(traces: Path) -> dict[str, float]:
     """Seconds of each stage over all traces, without what lies outside the training loop."""
     seconds: Counter[str] = Counter()
     for directory in traces.iterdir():
-        for row in analyze(open_trace(directory)).breakdown.itertuples():
+        for row in analyze(open_trace(directory)).breakdown.table.itertuples():
             seconds[row.stage] += row.seconds
     del seconds["(none)"]
     return dict(seconds)

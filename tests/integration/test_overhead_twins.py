@@ -56,8 +56,8 @@ def test_twins_make_the_same_calls_in_as_many_bursts(trained: Path) -> None:
         assert len(found) == 1 + len(RECORDED)  # each process has had each role once
         calls: Counter[str] = Counter()
         for process in found:
-            calls.update(process.found["crossings"])
-            assert process.found["properties"]["amplification"] == int(twin.removeprefix("x"))
+            calls.update(process.found.crossings)
+            assert process.found.properties["amplification"] == int(twin.removeprefix("x"))
         crossings.append(calls)
     assert crossings[0] == crossings[1] == crossings[2]
     assert any(name.startswith("torch.") for name in crossings[0])

@@ -9,19 +9,27 @@ from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-import pandas as pd
 import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rows_of import rows_of
 
 from benchmarks.trace_writer import TraceWriter
 from rlscope.analysis.advice.advice import Advice, advise
 from rlscope.analysis.advice.causes import Cause
 from rlscope.analysis.analyze import analyze
 from rlscope.analysis.document import document_of
-from rlscope.analysis.tables.dependencies import DEPENDENCY_COLUMNS, WAIT_COLUMNS
-from rlscope.analysis.tables.loop import OUTSIDE_COLUMNS
+from rlscope.analysis.rows import Rows
+from rlscope.analysis.table_rows import (
+    BreakdownRow,
+    DependencyRow,
+    GpuOperationRow,
+    OutsideRow,
+    ProcessRow,
+    TransitionRow,
+    WaitRow,
+)
 from rlscope.cli.analyze import analyze as analyze_verb
 from rlscope.model import NO_OPERATION, STAGES, Category, DeviceWork
 from rlscope.trace.reader import open_trace
@@ -472,8 +480,9 @@ def test_corrected_seconds_count_where_there_are_any(tmp_path: Path) -> None:
     analysis = analyze(
         open_trace(traced(tmp_path, {"main": (PYTHON._replace(seconds=3), BACKEND._replace(seconds=2))}))
     )
-    corrected = analysis.breakdown.assign(
-        corrected_seconds=[1.0 if category == "python" else 2.0 for category in analysis.breakdown["category"]]
+    corrected = Rows(
+        BreakdownRow,
+        (replace(row, corrected_seconds=1.0 if row.category == "python" else 2.0) for row in analysis.breakdown),
     )
     advice = advise(replace(analysis, breakdown=corrected))
     assert advice is not None
@@ -500,11 +509,11 @@ def test_no_change_saves_more_than_there_is(processes: list[list[Piece]]) -> Non
         analysis = analyze(open_trace(traced(Path(directory), dict(zip(names, processes, strict=False)))))
     advice = advise(analysis)
     if advice is None:
-        assert analysis.breakdown["seconds"].sum() == 0
+        assert analysis.breakdown.table["seconds"].sum() == 0
         return
-    rows = analysis.breakdown[analysis.breakdown["process"] == advice.process]
+    rows = analysis.breakdown.table[analysis.breakdown.table["process"] == advice.process]
     in_operations = rows[rows["operation"] != "(none)"]
-    outside = analysis.outside[analysis.outside["process"] == advice.process]
+    outside = analysis.outside.table[analysis.outside.table["process"] == advice.process]
     between_s = outside.loc[outside["part"] == "in", "seconds"].sum()
     has_loop = len(in_operations) or between_s > 0
     counted_s = in_operations["seconds"].sum() + between_s if has_loop else rows["seconds"].sum()
@@ -587,15 +596,14 @@ def test_no_change_saves_less_than_it_could(exchanges: list[Exchange]) -> None:
 def kept(name: str) -> Advice:
     """Of a run on an H200, by the tables that were kept of it."""
     document = json.loads(next(KEPT.glob(f"*/{name}_0.json")).read_text())
-    breakdown = pd.DataFrame(document["breakdown"]).astype({"corrected_seconds": float})
     tables: Any = SimpleNamespace(
-        processes=pd.DataFrame(document["processes"]).assign(iterations=0, threads_in_operations=1, beside_s=0.0),
-        outside=pd.DataFrame(columns=list(OUTSIDE_COLUMNS)).astype({"seconds": float}),
-        breakdown=breakdown,
-        waits=pd.DataFrame(columns=list(WAIT_COLUMNS)),
-        dependencies=pd.DataFrame(columns=list(DEPENDENCY_COLUMNS)),
-        transitions=pd.DataFrame(document["transitions"]),
-        gpu_operations=pd.DataFrame(document["gpu_operations"]),
+        processes=rows_of(ProcessRow, document["processes"], iterations=0, threads_in_operations=1, beside_s=0.0),
+        outside=Rows(OutsideRow),
+        breakdown=rows_of(BreakdownRow, document["breakdown"]),
+        waits=Rows(WaitRow),
+        dependencies=Rows(DependencyRow),
+        transitions=rows_of(TransitionRow, document["transitions"]),
+        gpu_operations=rows_of(GpuOperationRow, document["gpu_operations"]),
         complete=document["complete"],
         dropped_events=document["dropped_events"],
     )

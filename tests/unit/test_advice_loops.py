@@ -16,6 +16,8 @@ from rlscope.analysis.advice.causes import Cause
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.analyze import analyze
 from rlscope.analysis.correction import AppliedCorrection
+from rlscope.analysis.rows import Rows
+from rlscope.analysis.table_rows import ProcessRow
 from rlscope.cli.analyze import analyze as analyze_verb
 from rlscope.model import STAGES, Category
 from rlscope.report.process_tables import waits_shown
@@ -170,7 +172,7 @@ def test_the_table_of_waits_says_for_whom(tmp_path: Path) -> None:
     main = [(4.0, "simulation", "posix.read pipe:[7]"), (1.0, "", SLEEP), (3.0, "simulation", "posix.read pipe:[8]")]
     sent = {f"worker_{number}": [(0.0, "", f"posix.write pipe:[{number}]"), (8.0, "", "")] for number in (7, 8)}
     analysis = analyzed(tmp_path, main=main, **sent)
-    assert waits_shown(analysis).values.tolist() == [
+    assert [list(row.values()) for row in waits_shown(analysis)] == [
         ["main", "posix.read", "worker_7 and 1 more", 2, 7.0, 7.0, 87.5],
         ["main", SLEEP, "-", 1, 1.0, 1.0, 12.5],
     ]
@@ -265,8 +267,9 @@ def test_phases_alone_do_not_say_where_the_loop_is(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("uncorrectable_s", "is_said"), [(1e-5, False), (0.1, True)])
 def test_overhead_that_stays_is_said_from_a_hundredth_on(tmp_path: Path, uncorrectable_s: float, is_said: bool) -> None:
     analysis = analyzed(tmp_path, main=LOOP)
-    processes = analysis.processes.assign(
-        corrected_wall_s=analysis.processes["wall_s"] - 1, uncorrectable_s=uncorrectable_s
+    processes = Rows(
+        ProcessRow,
+        (replace(row, corrected_wall_s=row.wall_s - 1, uncorrectable_s=uncorrectable_s) for row in analysis.processes),
     )
     corrected = replace(
         analysis, processes=processes, correction=AppliedCorrection("here", "main", 2.0, 1.0, 3.0, (), {})

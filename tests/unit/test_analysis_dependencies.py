@@ -51,17 +51,17 @@ def test_a_pipe(tmp_path: Path) -> None:
     process_of(writer, "main", [(f"{READ} pipe:[7]", 100, 400), ("time.sleep", 500, 600)])
     process_of(writer, "worker", [(f"{WRITE} pipe:[7]", 390, 400), (f"{WRITE} pipe:[8]", 500, 510)])
     analysis = written(writer)
-    assert analysis.waits.columns.tolist() == [
+    assert analysis.waits.table.columns.tolist() == [
         "process", "phase", "function", "stream", "count", "wait_s", "in_operations_s", "in_loop_s",
     ]  # fmt: skip
-    assert sorted(rows(analysis.waits)) == [
+    assert sorted(rows(analysis.waits.table)) == [
         ["main", "(none)", READ, "pipe:[7]", 1, pytest.approx(3e-7), 0, 0],
         ["main", "(none)", "time.sleep", "", 1, pytest.approx(1e-7), 0, 0],
         ["worker", "(none)", WRITE, "pipe:[7]", 1, pytest.approx(1e-8), 0, 0],
         ["worker", "(none)", WRITE, "pipe:[8]", 1, pytest.approx(1e-8), 0, 0],
     ]
-    assert analysis.dependencies.columns.tolist() == COLUMNS
-    assert rows(analysis.dependencies) == [
+    assert analysis.dependencies.table.columns.tolist() == COLUMNS
+    assert rows(analysis.dependencies.table) == [
         ["main", "(none)", "worker", "pipe:[7]", 1, pytest.approx(3e-7)],
         ["worker", "(none)", "main", "pipe:[7]", 1, pytest.approx(1e-8)],  # a write waits for the reader
     ]
@@ -74,7 +74,7 @@ def test_a_socket_goes_both_ways(tmp_path: Path) -> None:
     writer = TraceWriter(tmp_path)
     process_of(writer, "main", [(f"{SEND} socket:[7]", 100, 110), (f"{RECV} socket:[7]", 110, 410)])
     process_of(writer, "worker", [(f"{RECV} socket:[7]", 0, 200), (f"{SEND} socket:[7]", 400, 410)])
-    found = written(writer).dependencies
+    found = written(writer).dependencies.table
     assert rows(found[["process", "on", "wait_s"]]) == [
         ["main", "worker", pytest.approx(3.1e-7)],
         ["worker", "main", pytest.approx(2.1e-7)],
@@ -88,7 +88,7 @@ def test_several_senders_share_a_wait_by_how_often_they_sent(tmp_path: Path) -> 
     process_of(writer, "main", [(f"{WRITE} pipe:[7]", 0, 10), *receives])
     process_of(writer, "often", [(f"{WRITE} pipe:[7]", start, start + 10) for start in (1000, 2000, 3000)])
     process_of(writer, "once", [(f"{WRITE} pipe:[7]", 4000, 4010)])
-    assert rows(written(writer).dependencies) == [
+    assert rows(written(writer).dependencies.table) == [
         ["main", "(none)", "often", "pipe:[7]", 3, pytest.approx(3e-7)],
         ["main", "(none)", "once", "pipe:[7]", 1, pytest.approx(1e-7)],
         ["often", "(none)", "main", "pipe:[7]", 3, pytest.approx(3e-8)],
@@ -102,7 +102,7 @@ def test_several_receivers_share_a_wait_for_room_by_how_often_they_received(tmp_
     process_of(writer, "main", [(f"{WRITE} pipe:[7]", 0, 4000)])
     process_of(writer, "often", [(f"{READ} pipe:[7]", start, start) for start in (1000, 2000, 3000)])
     process_of(writer, "once", [(f"{READ} pipe:[7]", 4000, 4000)])
-    found = written(writer).dependencies
+    found = written(writer).dependencies.table
     assert rows(found[found["process"] == "main"][["on", "count", "wait_s"]]) == [
         ["often", 0.75, pytest.approx(3e-6)],
         ["once", 0.25, pytest.approx(1e-6)],
@@ -123,7 +123,7 @@ def test_waits_belong_to_the_phase_they_were_in(tmp_path: Path) -> None:
         thread.end(start)
     main.stop(10_000)
     process_of(writer, "worker", [(f"{SEND} socket:[7]", 0, 10)])
-    found = written(writer).dependencies
+    found = written(writer).dependencies.table
     assert rows(found.loc[found["process"] == "main", ["phase", "count", "wait_s"]]) == [
         ["self_play", 2, pytest.approx(4e-7)],
         ["training", 2, pytest.approx(4e-7)],
@@ -133,14 +133,14 @@ def test_waits_belong_to_the_phase_they_were_in(tmp_path: Path) -> None:
 def test_a_process_never_waits_for_itself(tmp_path: Path) -> None:
     writer = TraceWriter(tmp_path)
     process_of(writer, "main", [(f"{WRITE} pipe:[7]", 0, 10), (f"{READ} pipe:[7]", 10, 30)])
-    assert written(writer).dependencies.empty
+    assert written(writer).dependencies.table.empty
 
 
 def test_names_that_collide(tmp_path: Path) -> None:
     writer = TraceWriter(tmp_path)
     process_of(writer, "worker", [(f"{READ} pipe:[7]", 0, 10)], pid=5)
     process_of(writer, "worker", [(f"{WRITE} pipe:[7]", 0, 10)], pid=6)
-    assert rows(written(writer).dependencies[["process", "on"]]) == [
+    assert rows(written(writer).dependencies.table[["process", "on"]]) == [
         ["worker (5)", "worker (6)"],
         ["worker (6)", "worker (5)"],
     ]
@@ -163,7 +163,7 @@ def test_streams_of_two_machines(tmp_path: Path, stream: str, is_same: bool) -> 
     writer = TraceWriter(tmp_path)
     process_of(writer, "main", [(f"{RECV} {stream}", 0, 10)])
     process_of(writer, "worker", [(f"{SEND} {stream}", 0, 10)], boot_id=bytes([1] * 16))
-    assert len(written(writer).dependencies) == 2 * is_same  # each for the other
+    assert len(written(writer).dependencies.table) == 2 * is_same  # each for the other
 
 
 STREAMS = ("pipe:[7]", "socket:[8]", "tcp:10.0.0.1:1-10.0.0.2:2")
@@ -178,14 +178,14 @@ def test_waits_sum_to_the_breakdown(processes: list[list[list[tuple[str, str, in
     """Whatever threads wait in; and no more is shared out than was waited on streams that others use."""
     with TemporaryDirectory() as directory:
         analysis = of_threads(Path(directory), processes)
-    is_wait = analysis.breakdown["category"] == "wait"
-    expected = analysis.breakdown[is_wait].groupby("process")["seconds"].sum()
-    found = analysis.waits.groupby("process")["wait_s"].sum()
-    for process in analysis.processes["process"]:
+    is_wait = analysis.breakdown.table["category"] == "wait"
+    expected = analysis.breakdown.table[is_wait].groupby("process")["seconds"].sum()
+    found = analysis.waits.table.groupby("process")["wait_s"].sum()
+    for process in analysis.processes.table["process"]:
         assert found.get(process, 0) == pytest.approx(expected.get(process, 0), abs=1e-15)
     keys = ["process", "phase", "stream"]
-    shared = analysis.dependencies.groupby(keys)[["count", "wait_s"]].sum()
-    on_streams = analysis.waits[analysis.waits["stream"] != ""]
+    shared = analysis.dependencies.table.groupby(keys)[["count", "wait_s"]].sum()
+    on_streams = analysis.waits.table[analysis.waits.table["stream"] != ""]
     is_send = on_streams["function"].isin([WRITE, SEND])
     used = [
         row

@@ -14,8 +14,8 @@ from trace_builder import parse_script, sweep_script, write_script
 from twin_sweep import as_dicts, sweep_twin
 
 TABLES = (
-    "breakdown", "threads", "transitions", "evaluation_transitions", "waits", "tasks", "cuda_calls", "gpu",
-    "gpu_operations", "device_work", "corrected", "outside",
+    "breakdown", "threads", "transitions", "evaluation_transitions", "waits", "tasks", "cuda_calls", "devices",
+    "device_operations", "device_work", "corrected", "outside",
 )  # fmt: skip
 GOLDEN = Path(__file__).parent.parent / "golden"
 CASES = sorted(path.name.removesuffix(".trace.txt") for path in GOLDEN.glob("*.trace.txt"))
@@ -44,11 +44,11 @@ def test_case(case: str, entries_per_chunk: int, tmp_path: Path) -> None:
     expected = json.loads((GOLDEN / f"{case}.expected.json").read_text())
     path = write_script(script, tmp_path, entries_per_chunk)
     found = sweep_script(script, path, by_thread=True)
-    swept = joined(as_dicts(found)) | {"complete": found["complete"]}
+    swept = joined(as_dicts(found)) | {"complete": found.complete}
     if "events" in expected:
-        expected["events"] = dict.fromkeys(found["events"], 0) | expected["events"]
+        expected["events"] = dict.fromkeys(found.events, 0) | expected["events"]
     assert {name: swept[name] for name in expected} == expected
-    assert sum(swept["breakdown"].values()) == found["end_ticks"] - found["start_ticks"]
+    assert sum(swept["breakdown"].values()) == found.end_ticks - found.start_ticks
     twin = joined(sweep_twin(script))
     assert {name: twin[name] for name in expected if name != "complete"} == {
         name: table for name, table in expected.items() if name != "complete"

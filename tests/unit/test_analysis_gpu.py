@@ -84,7 +84,7 @@ def test_document(shared: Path) -> None:
 
 
 def test_device_work_is_shown_as_in_the_source(shared: Path) -> None:
-    work = analyze(open_trace(shared)).device_work
+    work = analyze(open_trace(shared)).device_work.table
     columns = ["process", "device", "stage", "operation", "name", "count", "seconds", "bytes"]
     assert work.columns.tolist() == columns
     assert work.values.tolist() == [
@@ -100,10 +100,10 @@ def test_attribution(shared: Path) -> None:
     """From 5300 the trainer waits while its devices work until 5450, from 5350 on for what `act` launched."""
     for attribution, expected in ((GpuAttribution.LAUNCH, "act"), (GpuAttribution.COINCIDENT, "inference")):
         analysis = analyze(open_trace(shared), gpu_attribution=attribution)
-        rows = analysis.breakdown[analysis.breakdown["resource"] == "gpu"]
+        rows = analysis.breakdown.table[analysis.breakdown.table["resource"] == "gpu"]
         assert set(rows["operation"]) == {expected}
         assert rows["seconds"].sum() == pytest.approx(1.5e-7)
-        sums = analysis.breakdown.groupby("process")["seconds"].sum()
+        sums = analysis.breakdown.table.groupby("process")["seconds"].sum()
         assert sums.tolist() == pytest.approx([1e-6, 1e-6])
 
 
@@ -146,8 +146,12 @@ def test_what_was_not_recorded_is_said(tmp_path: Path) -> None:
         "process 7: GPU work was not recorded for 1.2 s, held by torch.profiler",
         "process 7: GPU work was not recorded: CUPTI 39: another tool has it",
     )
-    assert (analysis.complete, analysis.processes["complete"].tolist(), analysis.dropped_events) == (False, [False], 6)
-    assert analysis.gpu.empty and analysis.gpu_operations.empty and analysis.device_work.empty
+    assert (analysis.complete, analysis.processes.table["complete"].tolist(), analysis.dropped_events) == (
+        False,
+        [False],
+        6,
+    )
+    assert analysis.gpu.table.empty and analysis.gpu_operations.table.empty and analysis.device_work.table.empty
     document = json.loads(json.dumps(read_contents(trace).to_json_dict()))
     assert document["dropped_device_records"] == 5
     assert document["processes"][0]["unresolved_launches"] == 2
@@ -167,9 +171,9 @@ def test_devices_of_which_nothing_is_known(tmp_path: Path) -> None:
         process.stop(50)
     trace = open_trace(writer.write(MANIFEST))
     analysis = analyze(trace)
-    assert analysis.gpu["uuid"].tolist() == [None, None, "GPU-x"]
-    assert analysis.gpu["busy_s"].tolist() == pytest.approx([1e-8, 1.5e-8, 1.5e-8])
-    assert len(read_contents(trace).devices) == 6
+    assert analysis.gpu.table["uuid"].tolist() == [None, None, "GPU-x"]
+    assert analysis.gpu.table["busy_s"].tolist() == pytest.approx([1e-8, 1.5e-8, 1.5e-8])
+    assert len(read_contents(trace).devices.table) == 6
 
 
 @pytest.mark.parametrize(
@@ -187,7 +191,7 @@ def test_names_of_kernels(name: str, shown: str | None, tmp_path: Path) -> None:
     process = TraceWriter(tmp_path).process()
     process.queue(0).record(DeviceWork.KERNEL, 0, 1, name)
     (tmp_path / "file").write_bytes(process.to_bytes())
-    assert [row[3] for row in sweep(tmp_path / "file")["device_work"]] == [name if shown is None else shown]
+    assert [row.name for row in sweep(tmp_path / "file").device_work] == [name if shown is None else shown]
 
 
 WORK = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 60), st.integers(0, 25)), max_size=12)
@@ -269,9 +273,9 @@ def test_union_over_clocks(tmp_path: Path) -> None:
     second = writer.processes[1]
     second.header = replace(second.header, clock=fmt.ClockKind.TSC, first_pair=pairs[0], last_pair=pairs[1])
     analysis = analyze(open_trace(writer.write(MANIFEST)))
-    assert analysis.gpu["busy_s"].tolist() == pytest.approx([1e-6])
-    assert analysis.gpu["kernel_s"].tolist() == pytest.approx([1.5e-6])
-    assert analysis.gpu_operations["busy_s"].tolist() == pytest.approx([5e-7, 1e-6])
+    assert analysis.gpu.table["busy_s"].tolist() == pytest.approx([1e-6])
+    assert analysis.gpu.table["kernel_s"].tolist() == pytest.approx([1.5e-6])
+    assert analysis.gpu_operations.table["busy_s"].tolist() == pytest.approx([5e-7, 1e-6])
 
 
 def test_older_format_is_refused_in_one_line(tmp_path: Path) -> None:

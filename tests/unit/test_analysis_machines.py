@@ -46,7 +46,7 @@ def analyzed(writer: TraceWriter, manifest: dict[str, Any] = MANIFEST) -> Analys
 
 
 def starts(analysis: Analysis) -> dict[str, float]:
-    return dict(zip(analysis.processes["process"], analysis.processes["start_s"], strict=True))
+    return dict(zip(analysis.processes.table["process"], analysis.processes.table["start_s"], strict=True))
 
 
 def test_clocks_five_minutes_apart(tmp_path: Path) -> None:
@@ -61,8 +61,8 @@ def test_clocks_five_minutes_apart(tmp_path: Path) -> None:
     assert starts(analysis) == pytest.approx(
         {"main": 0.0, "measured": 5.000002, "in vain": 7.000002, "killed": 8.000002}, abs=1e-9
     )
-    assert analysis.processes["wall_s"].tolist() == [10.0] * 4
-    assert analysis.processes["machine"].tolist() == ["host0", "host1", "host1", "host1"]
+    assert analysis.processes.table["wall_s"].tolist() == [10.0] * 4
+    assert analysis.processes.table["machine"].tolist() == ["host0", "host1", "host1", "host1"]
     # The last one ended 13 s after the clocks were compared.
     assert json.loads(json.dumps(document_of(analysis)))["machines"] == [
         {"machine": "host0", "boot_id": HERE.hex(), "processes": 1, "placed": "reference", "ahead_s": 0.0,
@@ -89,8 +89,8 @@ def test_the_same_machines_without_a_measurement(tmp_path: Path) -> None:
         "the clock of machine host2 was not measured (processes: 1): it is placed by its own clock, which may be off "
         "by any amount; record with --clock-port",
     ]
-    assert analysis.machines["placed"].tolist() == ["reference", "own clock", "own clock"]
-    assert analysis.machines["ahead_s"].isna().tolist() == [False, True, True]
+    assert analysis.machines.table["placed"].tolist() == ["reference", "own clock", "own clock"]
+    assert analysis.machines.table["ahead_s"].isna().tolist() == [False, True, True]
     assert machine_lines(analysis.machines) == []
     assert read_contents(open_trace(tmp_path)).why == analysis.why
 
@@ -102,10 +102,10 @@ def test_drift_changes_lengths(tmp_path: Path) -> None:
     last = {"monotonic_ns": 110 * S, "offset_ns": STARTED_LATER + 1_002_000, "error_ns": 50_000}
     process_of(writer, "there", THERE, 100, exchanges=[MEASURED, last], unanswered=0)
     analysis = analyzed(writer)
-    assert analysis.processes["wall_s"].tolist() == pytest.approx([10.0, 10.001], abs=1e-9)
+    assert analysis.processes.table["wall_s"].tolist() == pytest.approx([10.0, 10.001], abs=1e-9)
     assert starts(analysis)["there"] == pytest.approx(5.000002, abs=1e-9)
-    assert analysis.machines["drift_ppm"].tolist() == [0.0, pytest.approx(-100)]
-    assert analysis.breakdown["seconds"].tolist() == analysis.processes["wall_s"].tolist()
+    assert analysis.machines.table["drift_ppm"].tolist() == [0.0, pytest.approx(-100)]
+    assert analysis.breakdown.table["seconds"].tolist() == analysis.processes.table["wall_s"].tolist()
     assert "runs 100 ppm slower" in machine_lines(analysis.machines)[0]
 
 
@@ -118,7 +118,7 @@ def test_command_that_runs_elsewhere_altogether(tmp_path: Path) -> None:
     analysis = analyzed(writer)
     assert analysis.why == ()
     assert starts(analysis) == pytest.approx({"early": 0.0, "late": 2.000002}, abs=1e-9)
-    assert analysis.machines["ahead_s"].tolist() == pytest.approx([299.999998, 295.0])
+    assert analysis.machines.table["ahead_s"].tolist() == pytest.approx([299.999998, 295.0])
 
 
 def test_offset_to_a_clock_that_nobody_knows_is_no_use(tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_process_ids_and_clocks_of_other_machines_do_not_choose_the_main_process
     assert [file.is_main for file in open_trace(writer.write(MANIFEST)).processes] == [False, True]
     # The command was a shell: the first process on its machine, whatever the clock of the other one says.
     assert [file.is_main for file in open_trace(writer.write(MANIFEST | {"main_pid": 99})).processes] == [False, True]
-    tables = (analyze(open_trace(tmp_path)).processes, read_contents(open_trace(tmp_path)).processes)
+    tables = (analyze(open_trace(tmp_path)).processes.table, read_contents(open_trace(tmp_path)).processes.table)
     assert all(table["role"].tolist() == ["worker", "main"] for table in tables)
 
 
@@ -147,4 +147,4 @@ def test_machines_of_one_name(tmp_path: Path) -> None:
     for boot_id in (THERE, ELSEWHERE):
         process = process_of(writer, "worker", boot_id, 100)
         process.properties({"hostname": "node"})
-    assert analyzed(writer).machines["machine"].tolist() == ["host0", "node (01010101)", "node (02020202)"]
+    assert [row.machine for row in analyzed(writer).machines] == ["host0", "node (01010101)", "node (02020202)"]

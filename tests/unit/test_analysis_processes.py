@@ -16,9 +16,12 @@ from benchmarks.trace_writer import ProcessWriter, TraceWriter
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.analyze import analyze
 from rlscope.analysis.document import document_of
-from rlscope.analysis.tables.processes import as_tree, phase_groups, process_totals
+from rlscope.analysis.rows import sums
+from rlscope.analysis.table_rows import PhaseRow
+from rlscope.analysis.tables.processes import as_tree, phase_groups
 from rlscope.errors import TraceError
 from rlscope.model import Category, DeviceWork
+from rlscope.report.process_tables import TOTALS, process_tree
 from rlscope.trace.format import EndReason
 from rlscope.trace.reader import open_trace
 from rlscope.trace.utilization_file import HEADER, UTILIZATION_NAME
@@ -49,7 +52,7 @@ def near(*values: float) -> list[Any]:
 
 
 def parent_of(analysis: Analysis) -> dict[str, str | None]:
-    return dict(zip(analysis.processes["process"], analysis.processes["parent"], strict=True))
+    return dict(zip(analysis.processes.table["process"], analysis.processes.table["parent"], strict=True))
 
 
 def test_the_tree_has_children_under_their_parents_by_start(tmp_path: Path) -> None:
@@ -61,7 +64,7 @@ def test_the_tree_has_children_under_their_parents_by_start(tmp_path: Path) -> N
     ):  # fmt: skip
         named(writer, name, pid, parent_pid, start).stop(100)
     analysis = written(writer)
-    assert as_tree(analysis.processes) == [
+    assert [(depth, row.process) for depth, row in as_tree(analysis.processes)] == [
         (0, "main"), (1, "server"), (2, "helper"), (1, "worker (5)"), (1, "worker (3)"), (0, "stray"),
     ]  # fmt: skip
     assert parent_of(analysis)["stray"] is None
@@ -115,7 +118,7 @@ def self_play(directory: Path) -> TraceWriter:
 
 
 def test_phases(tmp_path: Path) -> None:
-    phases = written(self_play(tmp_path)).phases
+    phases = written(self_play(tmp_path)).phases.table
     assert phases.columns.tolist() == ["process", "phase", "start_s", "end_s", "wall_s", "cpu_s", "gpu_s", "wait_s"]
     of_worker = phases[phases["process"] == "worker_1"]
     # The time in no phase goes from 100 to 110 and from 500 to 1000.
@@ -132,14 +135,14 @@ def test_phases(tmp_path: Path) -> None:
 
 def test_totals_of_a_process_are_those_of_its_phases(tmp_path: Path) -> None:
     analysis = written(self_play(tmp_path))
-    totals = process_totals(analysis.phases)
-    walls = analysis.processes.set_index("process")["wall_s"]
-    pd.testing.assert_series_equal(totals["wall_s"].sort_index(), walls.sort_index(), check_names=False, rtol=1e-12)
-    assert totals.loc["trainer"].tolist() == pytest.approx([1e-6, 9.5e-7, 1e-7, 0])
+    walls = sums((row.process, row.wall_s) for row in analysis.phases)
+    assert walls == pytest.approx({row.process: row.wall_s for row in analysis.processes}, rel=1e-12)
+    (trainer,) = (row for row in process_tree(analysis) if str(row["process"]).strip() == "trainer")
+    assert [trainer[name] for name in TOTALS] == pytest.approx([9.5e-7, 1e-7, 0])
 
 
 def test_the_straggler_ends_a_phase_last(tmp_path: Path) -> None:
-    groups = phase_groups(written(self_play(tmp_path)).phases).set_index("phase")
+    groups = phase_groups(written(self_play(tmp_path)).phases).table.set_index("phase")
     assert groups.index.tolist() == ["training", "self_play", "evaluation"]
     assert groups.loc["self_play"].tolist() == [3, *near(2e-7, 3.9e-7, 7.8e-7), "worker_2",
                                                 pytest.approx(4e-7)]  # fmt: skip
@@ -148,12 +151,9 @@ def test_the_straggler_ends_a_phase_last(tmp_path: Path) -> None:
 
 
 def test_two_processes_have_no_straggler() -> None:
-    phases = pd.DataFrame(
-        [(name, "play", 0.0, end_s, end_s, 0.0, 0.0, 0.0) for name, end_s in (("a", 1.0), ("b", 9.0))],
-        columns=["process", "phase", "start_s", "end_s", "wall_s", "cpu_s", "gpu_s", "wait_s"],
-    )
-    assert phase_groups(phases)[["straggler", "late_s"]].isna().all(axis=None)
-    assert phase_groups(phases.iloc[:0]).empty
+    phases = [PhaseRow(name, "play", 0.0, end_s, end_s, 0.0, 0.0, 0.0) for name, end_s in (("a", 1.0), ("b", 9.0))]
+    assert [(group.straggler, group.late_s) for group in phase_groups(phases)] == [(None, None)]
+    assert not phase_groups([])
 
 
 def test_clocks_five_minutes_apart(tmp_path: Path) -> None:
@@ -171,11 +171,11 @@ def test_clocks_five_minutes_apart(tmp_path: Path) -> None:
         process.queue(0).record(DeviceWork.KERNEL, 12 * S, 13 * S, "gemm")
         process.stop(14 * S)
     analysis = written(writer)
-    assert analysis.processes["start_s"].tolist() == [0, 300]
-    assert analysis.processes["wall_s"].tolist() == [4, 4]
-    played = analysis.phases[analysis.phases["phase"] == "self_play"]
+    assert analysis.processes.table["start_s"].tolist() == [0, 300]
+    assert analysis.processes.table["wall_s"].tolist() == [4, 4]
+    played = analysis.phases.table[analysis.phases.table["phase"] == "self_play"]
     assert rows(played[["process", "start_s", "end_s", "wall_s"]]) == [["here", 1, 3, 2], ["there", 301, 303, 2]]
-    timeline = analysis.device_timeline
+    timeline = analysis.device_timeline.table
     seconds = timeline["busy"] * (timeline["end_s"] - timeline["start_s"])
     assert seconds.groupby(timeline["device"]).sum().tolist() == pytest.approx([1, 1])
     busy = timeline[timeline["busy"] > 0].groupby("device")
@@ -194,14 +194,14 @@ def test_a_killed_worker(tmp_path: Path) -> None:
     thread.begin_operation(700, "mcts")
     analysis = written(writer)
     assert not analysis.complete
-    complete = analysis.processes.set_index("process")["complete"]
+    complete = analysis.processes.table.set_index("process")["complete"]
     assert complete[~complete].index.tolist() == ["worker_3"]
-    of_killed = analysis.phases[analysis.phases["process"] == "worker_3"]
+    of_killed = analysis.phases.table[analysis.phases.table["process"] == "worker_3"]
     assert of_killed["phase"].tolist() == ["(none)", "self_play"]
     assert of_killed["end_s"].tolist() == pytest.approx([7e-7, 7e-7])
     assert of_killed["wait_s"].sum() == pytest.approx(4.8e-7)
-    assert rows(written(self_play(tmp_path / "whole")).phases) == rows(
-        analysis.phases[analysis.phases["process"] != "worker_3"]
+    assert rows(written(self_play(tmp_path / "whole")).phases.table) == rows(
+        analysis.phases.table[analysis.phases.table["process"] != "worker_3"]
     )
 
 
@@ -216,7 +216,7 @@ def test_device_timeline_is_a_union_over_processes(tmp_path: Path) -> None:
     directory = writer.write(MANIFEST)
     (directory / UTILIZATION_NAME).write_text(f"{HEADER}\n1000,GPU-a,0,\n1250,GPU-a,1.0,\n1300,GPU-a,0.5,\n")
     analysis = analyze(open_trace(directory))
-    timeline = analysis.device_timeline
+    timeline = analysis.device_timeline.table
     assert timeline.columns.tolist() == ["device", "start_s", "end_s", "busy", "reported"]
     assert len(timeline) == 200
     assert rows(timeline.iloc[10:13]) == [
@@ -226,16 +226,16 @@ def test_device_timeline_is_a_union_over_processes(tmp_path: Path) -> None:
     ]
     assert timeline["busy"].sum() == pytest.approx(3)
     assert timeline["reported"].notna().sum() == 3
-    assert analysis.gpu["busy_s"].tolist() == pytest.approx([3e-7])
+    assert analysis.gpu.table["busy_s"].tolist() == pytest.approx([3e-7])
 
 
 def test_without_devices_there_is_no_timeline(tmp_path: Path) -> None:
     writer = TraceWriter(tmp_path)
     named(writer, "main", 1).stop(0)  # and without time no phase
     analysis = written(writer)
-    assert analysis.device_timeline.columns.tolist() == ["device", "start_s", "end_s", "busy", "reported"]
-    assert analysis.device_timeline.empty and analysis.phases.empty and analysis.waits.empty
-    assert analysis.dependencies.empty
+    assert analysis.device_timeline.table.columns.tolist() == ["device", "start_s", "end_s", "busy", "reported"]
+    assert analysis.device_timeline.table.empty and analysis.phases.table.empty and analysis.waits.table.empty
+    assert analysis.dependencies.table.empty
 
 
 @pytest.mark.parametrize("realtime_ns", [1 << 62, (1 << 64) - 1])
@@ -268,7 +268,7 @@ def test_parts_of_the_timeline_sum_to_the_busy_time(processes: Iterable[list[tup
     with TemporaryDirectory() as directory:
         writer.directory = Path(directory)
         analysis = written(writer)
-    timeline = analysis.device_timeline
+    timeline = analysis.device_timeline.table
     seconds = timeline["busy"] * (timeline["end_s"] - timeline["start_s"])
-    assert analysis.gpu["busy_s"].sum() == pytest.approx(len(busy) / S)
+    assert analysis.gpu.table["busy_s"].sum() == pytest.approx(len(busy) / S)
     assert seconds.sum() == pytest.approx(len(busy) / S)

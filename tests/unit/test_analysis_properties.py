@@ -129,15 +129,15 @@ def test_sweep_equals_its_twin(script: ProcessScript, entries_per_chunk: int) ->
     expected = sweep_twin(script)
     assert as_dicts(found) == expected
     assert as_dicts(without_threads) == expected | {"threads": {}}
-    assert uncorrected["breakdown"] == found["breakdown"]
-    wall = found["end_ticks"] - found["start_ticks"]
-    assert sum(row[-1] for row in found["breakdown"]) == wall
-    assert sum(row[-1] for row in found["waits"]) == sum(row[-1] for row in found["breakdown"] if row[3] == "wait")
-    assert sum(row[2] for row in found["waits"]) >= found["events"]["wait"]
-    assert found["complete"] == (script.stop is not None)
-    for device in found["gpu"]:
-        by_launch = sum(row[3] for row in found["gpu_operations"] if row[0] == device["device"])
-        assert by_launch == device["busy_ticks"] <= wall
+    assert uncorrected.breakdown == found.breakdown
+    wall = found.end_ticks - found.start_ticks
+    assert sum(row[-1] for row in found.breakdown) == wall
+    assert sum(row[-1] for row in found.waits) == sum(row[-1] for row in found.breakdown if row[3] == "wait")
+    assert sum(row[2] for row in found.waits) >= found.events["wait"]
+    assert found.complete == (script.stop is not None)
+    for device in found.devices:
+        by_launch = sum(row[3] for row in found.device_operations if row[0] == device.device)
+        assert by_launch == device.busy_ticks <= wall
 
 
 @given(scripts().filter(lambda script: script.costs is not None))
@@ -150,19 +150,19 @@ def test_corrected_times(script: ProcessScript) -> None:
         free = sweep_script(replace(script, costs=dict.fromkeys(COST_KEYS, certain_cost(0, 0))), path)
     corrected = as_dicts(found)["corrected"]
     assert all(min(bounds) >= 0 for bounds in corrected.values())
-    wall = found["end_ticks"] - found["start_ticks"]
+    wall = found.end_ticks - found.start_ticks
     sums = [sum(bounds[i] for bounds in corrected.values()) for i in range(3)]
     assert wall >= sums[0] >= sums[1] >= sums[2] >= 0
-    correction = found["correction"]
+    correction = found.correction
     assert correction is not None
     charged = Twin(script).charged
     for i in range(3):
-        removed = sum(row[-1][i] for row in correction["removed"])
-        turned = sum(row[-1][i] for row in correction["turned"])
+        removed = sum(row[-1][i] for row in correction.removed)
+        turned = sum(row[-1][i] for row in correction.turned)
         assert sums[i] == wall - (removed - turned) / PARTS_PER_TICK
-        assert removed + correction["uncorrectable"][i] == PARTS_PER_TICK * charged[i]
+        assert removed + correction.uncorrectable[i] == PARTS_PER_TICK * charged[i]
     assert {row: bounds[1] for row, bounds in as_dicts(free)["corrected"].items()} == {
-        row[:-1]: row[-1] for row in free["breakdown"]
+        row[:-1]: row[-1] for row in free.breakdown
     }
 
 

@@ -123,15 +123,15 @@ def test_document(analysis: Analysis) -> None:
 
 
 def test_breakdown_sums_to_wall(analysis: Analysis) -> None:
-    sums = analysis.breakdown.groupby("process", sort=False)["seconds"].sum()
-    walls = analysis.processes.set_index("process")["wall_s"]
+    sums = analysis.breakdown.table.groupby("process", sort=False)["seconds"].sum()
+    walls = analysis.processes.table.set_index("process")["wall_s"]
     pd.testing.assert_series_equal(sums, walls, check_names=False, rtol=1e-12)
 
 
 def test_group_seconds(analysis: Analysis) -> None:
-    by_category = group_seconds(analysis.breakdown, ["category"])
+    by_category = pd.DataFrame(group_seconds(analysis.breakdown, ["category"]))
     assert by_category.to_dict("list") == {"category": ["python", "backend"], "seconds": pytest.approx([9e-7, 3e-7])}
-    by_thread = group_seconds(analysis.threads, ["thread", "category"])
+    by_thread = pd.DataFrame(group_seconds(analysis.threads, ["thread", "category"]))
     trainer_rows = by_thread[by_thread["process"] == "trainer"]
     assert trainer_rows[["thread", "category"]].values.tolist() == [[0, "python"], [0, "backend"], [1, "wait"]]
     assert trainer_rows["seconds"].tolist() == pytest.approx([7e-7, 3e-7, 2.5e-7])
@@ -170,8 +170,8 @@ def test_names_are_unique(tmp_path: Path) -> None:
         process.properties({"process_name": "env" if pid < 3 else "env (2)", "role": "infrastructure"})
         process.stop(start + 5)
     analysis = analyze(open_trace(writer.write(MANIFEST)))
-    assert analysis.processes["process"].tolist() == ["env (1)", "env (2)", "env (2) #2", "env (2) #3"]
-    assert set(analysis.processes["role"]) == {"infrastructure"}
+    assert analysis.processes.table["process"].tolist() == ["env (1)", "env (2)", "env (2) #2", "env (2) #3"]
+    assert set(analysis.processes.table["role"]) == {"infrastructure"}
 
 
 def test_killed_worker_makes_the_trace_incomplete(trainer: Path) -> None:
@@ -181,7 +181,7 @@ def test_killed_worker_makes_the_trace_incomplete(trainer: Path) -> None:
     analysis = analyze(open_trace(trainer))
     assert analysis.complete is False
     assert "process 10: recording did not end in an orderly way" in analysis.why[0]
-    assert analysis.processes["complete"].tolist() == [True, True, True, False]
+    assert analysis.processes.table["complete"].tolist() == [True, True, True, False]
 
 
 def test_damaged_process(trainer: Path) -> None:
@@ -190,7 +190,7 @@ def test_damaged_process(trainer: Path) -> None:
     with pytest.raises(TraceFormatError, match=r"8-0\.rlscope is damaged at byte 4096"):
         analyze(open_trace(trainer))
     analysis = analyze(open_trace(trainer), recover=True)
-    assert len(analysis.processes) == 3
+    assert len(analysis.processes.table) == 3
     assert "8-0.rlscope is damaged at byte 4096" in analysis.why[0]
 
 
@@ -214,10 +214,10 @@ def amplified(directory: Path, amplification: object) -> Path:
 def test_a_process_is_corrected_by_its_amplification(tmp_path: Path) -> None:
     """What the records take 4 times, and the rest once; the single event is off by about as much as it took in all."""
     analysis = analyze(open_trace(amplified(tmp_path, 4)), correction=COSTS)
-    corrected = analysis.breakdown.set_index("category")["corrected_seconds"]
+    corrected = analysis.breakdown.table.set_index("category")["corrected_seconds"]
     assert corrected["backend"] == pytest.approx(4e-6 - 40e-9)
     assert corrected["python"] == pytest.approx(6e-6 - 130e-9)
-    (process,) = analysis.processes.to_dict("records")
+    (process,) = analysis.processes.table.to_dict("records")
     off = process["corrected_wall_high_s"] - process["corrected_wall_s"]
     assert off == pytest.approx(math.hypot(30e-9, 1.96 * 170e-9), rel=1e-3)
 
@@ -228,7 +228,7 @@ def test_an_amplification_that_cannot_be(tmp_path: Path, amplification: object) 
     with pytest.raises(TraceError, match=r"from 1 to 1000 was expected, but .*\.rlscope say .*--correct none") as error:
         analyze(trace, correction=COSTS, recover=True)
     assert repr(amplification) in str(error.value)
-    assert analyze(trace).processes["wall_s"].tolist() == [1e-5]
+    assert analyze(trace).processes.table["wall_s"].tolist() == [1e-5]
 
 
 def test_contents(trainer: Path) -> None:

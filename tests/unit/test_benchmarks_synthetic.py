@@ -84,12 +84,12 @@ def check(directory: Path, expected: Expected) -> ProcessScript:
     assert analyze(open_trace(directory)).complete
     found = _analysis.sweep(path, by_thread=True)
     script = decode(path)
-    assert as_dicts(dict(found)) == sweep_twin(script)
-    assert found["end_ticks"] - found["start_ticks"] == expected.wall_ticks
-    assert sum(found["events"].values()) == expected.events
-    assert {kind: found["events"][kind] for kind in ("simulator", "backend")} == expected.crossings
+    assert as_dicts(found) == sweep_twin(script)
+    assert found.end_ticks - found.start_ticks == expected.wall_ticks
+    assert sum(found.events.values()) == expected.events
+    assert {kind: found.events[kind] for kind in ("simulator", "backend")} == expected.crossings
     if len(script.threads) == 1:
-        assert boundary_ticks(as_dicts(dict(found))["breakdown"]) == expected.boundary_ticks
+        assert boundary_ticks(as_dicts(found)["breakdown"]) == expected.boundary_ticks
     assert path.stat().st_size == expected.file_bytes
     return script
 
@@ -130,7 +130,7 @@ def test_processes_share_the_events(tmp_path: Path) -> None:
     expected = write_trace(tmp_path / "trace", 4000, processes=4)
     analysis = analyze(open_trace(tmp_path / "trace"))
     assert analysis.complete
-    assert len(analysis.processes) == 4
+    assert len(analysis.processes.table) == 4
     assert expected.events == pytest.approx(4000, rel=0.1)
 
 

@@ -203,13 +203,13 @@ def off(uncertain_s: float, removed_s: float, event_s: float = 3e-3) -> float:
 
 def test_corrected_tables(trace: Path) -> None:
     analysis = analyze(open_trace(trace), correction=Correction(MILLISECONDS, "a test", {"torch": "2.9"}))
-    rows = analysis.breakdown.set_index("category")
+    rows = analysis.breakdown.table.set_index("category")
     assert rows.loc["backend", "seconds"] == 5 and rows.loc["python", "seconds"] == 5
     corrected = rows[["corrected_seconds", "corrected_low_s", "corrected_high_s"]]
     assert corrected.loc["backend"].tolist() == pytest.approx([4, 4 - off(0.5, 1), 4 + off(0.5, 1)])
     assert corrected.loc["python"].tolist() == pytest.approx([3, 3 - off(1, 2), 3 + off(1, 2)])
     assert corrected.loc["cuda"].tolist() == pytest.approx([1, 1, 1])
-    (process,) = analysis.processes.to_dict("records")
+    (process,) = analysis.processes.table.to_dict("records")
     assert process["corrected_wall_s"] == pytest.approx(corrected["corrected_seconds"].sum()) == pytest.approx(8)
     low, high = 8 - off(1.5, 3), 8 + off(1.5, 3)
     assert (process["corrected_wall_low_s"], process["corrected_wall_high_s"]) == pytest.approx((low, high))
@@ -225,7 +225,7 @@ def test_corrected_tables(trace: Path) -> None:
 def test_noise_of_single_events_widens_intervals(trace: Path) -> None:
     """1000 events that are off by 3 ms each, as much as they take, are off by sqrt(1000) times that together."""
     analysis = analyze(open_trace(trace), correction=Correction({"boundary": cost(1e6, 2e6)}, "a test", {}))
-    (process,) = analysis.processes.to_dict("records")
+    (process,) = analysis.processes.table.to_dict("records")
     half = (process["corrected_wall_high_s"] - process["corrected_wall_low_s"]) / 2
     assert half == pytest.approx(1.96 * np.sqrt(1000) * 3e-3, rel=1e-3)
 
@@ -238,10 +238,10 @@ def test_costs_of_programs_that_use_a_library(trace: Path) -> None:
         ("numpy", {"boundary": MILLISECONDS["boundary"], "boundary@numpy": cost(0, 0)}),
     ):
         analysis = analyze(open_trace(trace), correction=Correction(costs, "a test", {}))
-        assert analysis.processes["corrected_wall_s"].tolist() == pytest.approx([8]), name
+        assert analysis.processes.table["corrected_wall_s"].tolist() == pytest.approx([8]), name
     other = {"boundary": MILLISECONDS["boundary"], "operation@torch": cost(9e6, 9e6)}
     analysis = analyze(open_trace(trace), correction=Correction(other, "a test", {}))
-    assert analysis.processes["corrected_wall_s"].tolist() == pytest.approx([8])
+    assert analysis.processes.table["corrected_wall_s"].tolist() == pytest.approx([8])
 
 
 @pytest.mark.parametrize(
@@ -253,7 +253,7 @@ def test_costs_of_programs_that_use_a_library(trace: Path) -> None:
 )
 def test_another_version_widens_intervals_and_is_said(trace: Path, calibrated: dict[str, str], said: str) -> None:
     analysis = analyze(open_trace(trace), correction=Correction(MILLISECONDS, "a test", calibrated))
-    rows = analysis.breakdown.set_index("category")
+    rows = analysis.breakdown.table.set_index("category")
     assert rows.loc["backend", "corrected_low_s"] == pytest.approx(4 - 2 * off(0.5, 1))
     assert analysis.correction is not None
     assert f"twice as wide as calibrated, because the trace has {said}" in analysis.correction.notes[1]
@@ -275,11 +275,11 @@ def test_waits_for_other_processes_are_less_sure(tmp_path: Path) -> None:
     worker.stop(8 * second)
     costs = {"boundary/torch": cost(1e9, 2e9)}
     analysis = analyze(open_trace(writer.write(MANIFEST)), correction=Correction(costs, "a test", {}))
-    waited = analysis.breakdown.set_index("category").loc["wait"]
+    waited = analysis.breakdown.table.set_index("category").loc["wait"]
     assert (waited["corrected_seconds"], waited["corrected_low_s"], waited["corrected_high_s"]) == pytest.approx(
         (8, 5, 8)
     )
-    assert analysis.processes.set_index("pid")["corrected_wall_low_s"].loc[1] == pytest.approx(5)
+    assert analysis.processes.table.set_index("pid")["corrected_wall_low_s"].loc[1] == pytest.approx(5)
 
 
 @pytest.mark.parametrize("workers", [0, 9, 24])
@@ -318,9 +318,9 @@ def test_changing_chunks_is_removed_without_being_calibrated(tmp_path: Path) -> 
     thread.end(50)
     process.stop(60)
     (file,) = writer.write().glob("*.rlscope")
-    correction = sweep(file, costs={})["correction"]
+    correction = sweep(file, costs={}).correction
     assert correction is not None
-    assert correction["removed"] == [("(none)", "(none)", "(none)", "python", "cpu", (7 * 256,) * 3)]
+    assert correction.removed == [("(none)", "(none)", "(none)", "python", "cpu", (7 * 256,) * 3)]
 
 
 def test_verbs_say_what_was_removed_or_why_not(trace: Path, tmp_path: Path, own_cache: Path) -> None:
@@ -453,7 +453,7 @@ def test_calibrate_keeps_what_it_measured(own_cache: Path, monkeypatch: pytest.M
     """With the loops that every Python has, for a moment, and one that needs a GPU."""
     loops = {name: LOOPS[name] for name in ("annotations", "standard library", "gpu")}
     monkeypatch.setattr(measure, "LOOPS", loops)
-    monkeypatch.setattr("rlscope.cli.calibrate.LOOPS", loops)
+    monkeypatch.setattr("rlscope.calibration.workload.LOOPS", loops)
     measure_loop = measure._run
     monkeypatch.setattr(measure, "_run", lambda name, seconds, directory: measure_loop(name, 0.4, directory))
     finished = CliRunner().invoke(calibrate_verb, [], catch_exceptions=False)
@@ -482,8 +482,8 @@ def test_amplified_records_are_the_same_records(in_process: Callable[[], Path], 
                 pass
     finally:
         _native.amplify(1)
-    found = sweep(in_process())
-    assert (found["complete"], found["dropped_records"], found["events"]["operation"]) == (True, 0, 10_000)
+    found = vars(sweep(in_process()))
+    assert (found["why"], found["dropped_records"], found["events"]["operation"]) == ((), 0, 10_000)
 
 
 @pytest.mark.parametrize("times", [0, 1001])

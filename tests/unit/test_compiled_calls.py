@@ -30,7 +30,7 @@ def hooks() -> Iterator[Hooks]:
 
 
 def crossings(path: Path) -> dict[str, int]:
-    found: dict[str, int] = _analysis.sweep(str(path))["crossings"]
+    found: dict[str, int] = vars(_analysis.sweep(str(path)))["crossings"]
     return found
 
 
@@ -45,7 +45,7 @@ def test_calls_are_crossings_and_labelled(in_process: Callable[[], Path]) -> Non
     _native.label_compiled(compiled, None)
     with pytest.raises(TypeError):
         compiled()
-    swept = _analysis.sweep(str(in_process()))
+    swept = vars(_analysis.sweep(str(in_process())))
     assert swept["crossings"]["jit(double)"] == 4
     assert swept["misnested_operations"] == 0
     entries = {(row[0], row[1]): row[-1] for row in swept["transitions"]}

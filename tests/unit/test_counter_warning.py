@@ -11,7 +11,8 @@ from rlscope.cli.analyze import analyze
 from rlscope.cli.plot import plot
 from rlscope.report.counter_lines import NOT_COMPARABLE
 from rlscope.trace.counter_metrics import ACTIVE_CYCLES, parse_counters
-from rlscope.trace.counters_file import CounterWriter, counters_path
+from rlscope.trace.counter_paths import counters_path
+from rlscope.trace.counters_file import CounterWriter
 
 UUID = "GPU-a"
 

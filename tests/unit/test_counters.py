@@ -28,7 +28,8 @@ from rlscope.plots.page import Page
 from rlscope.record.config import RecordConfig
 from rlscope.report.report_page import add_counters, warnings
 from rlscope.trace.counter_metrics import ACTIVE_CYCLES, FRIENDLY, parse_counters, sampled_metrics
-from rlscope.trace.counters_file import CounterWriter, counters_path
+from rlscope.trace.counter_paths import counters_path
+from rlscope.trace.counters_file import CounterWriter
 from rlscope.trace.reader import open_trace
 
 UUID = "GPU-a"
@@ -104,7 +105,7 @@ def sample(directory: Path, columns: Columns, uuid: str = UUID, is_closed: bool 
 
 
 def rows(analysis: Analysis, value: str, metric: str) -> dict[tuple[str, str, str], float]:
-    table = analysis.counters[analysis.counters["metric"] == metric]
+    table = analysis.counters.table[analysis.counters.table["metric"] == metric]
     keys = table[["process", "stage", "operation"]].itertuples(index=False, name=None)
     return dict(zip(keys, table[value].tolist(), strict=True))
 
@@ -327,7 +328,7 @@ def test_a_damaged_file_is_one_line_and_can_be_left_out(tmp_path: Path) -> None:
     ):
         analyze(open_trace(tmp_path))
     analysis = analyze(open_trace(tmp_path), recover=True)
-    assert analysis.counters.empty and "is damaged" in analysis.why[0]
+    assert analysis.counters.table.empty and "is damaged" in analysis.why[0]
 
 
 def test_a_run_whose_sampling_failed_says_why(tmp_path: Path) -> None:
@@ -344,7 +345,7 @@ def test_a_device_that_no_recorded_process_used(tmp_path: Path) -> None:
     sample(tmp_path, {BYTES: [1, 1, 1], ACTIVE_CYCLES: [1, 1, 0]}, uuid="GPU-b")
     sample(tmp_path, {BYTES: [1, 1, 1], ACTIVE_CYCLES: [0, 0, 0]}, uuid="GPU-c")
     analysis = analyze(open_trace(tmp_path))
-    assert analysis.counters.empty and analysis.counter_runs is not None
+    assert analysis.counters.table.empty and analysis.counter_runs is not None
     found = [
         (device.device, device.lost_samples, device.unattributed_share) for device in analysis.counter_runs.devices
     ]
@@ -398,7 +399,7 @@ def test_of_many_operations_the_figure_says_how_many_it_leaves_out(tmp_path: Pat
     record(tmp_path, {"main": [*work, Work(900, 901, ("simulation", "step"))]})
     sample(tmp_path, {RATE: [5] * 10})
     analysis = analyze(open_trace(tmp_path))
-    drawn, left_out = counter_bars(analysis.counters)
+    drawn, left_out = counter_bars(analysis.counters.table)
     stages = set(drawn.loc[drawn["operation"] == "", "stage"])
     assert stages == {"inference", "simulation"} >= set(drawn["stage"])
     assert len(drawn) + left_out == 2 + 31 and left_out == 9
@@ -406,7 +407,7 @@ def test_of_many_operations_the_figure_says_how_many_it_leaves_out(tmp_path: Pat
     add_counters(page, analysis, tmp_path, "")
     page.write(tmp_path / "index.html")
     assert " 9 are left out, first the operations with least busy time" in (tmp_path / "index.html").read_text()
-    assert len(counters_figure(analysis.counters).axes[0].patches) == len(drawn)
+    assert len(counters_figure(analysis.counters.table).axes[0].patches) == len(drawn)
 
 
 def test_nothing_is_shown_of_a_run_without_counters(tmp_path: Path) -> None:

@@ -19,7 +19,8 @@ from rlscope.trace.counter_metrics import (
     parse_counters,
     sampled_metrics,
 )
-from rlscope.trace.counters_file import CounterWriter, counter_files, counters_path, read_counters
+from rlscope.trace.counter_paths import counter_files, counters_path
+from rlscope.trace.counters_file import CounterWriter, read_counters
 
 UUID = "GPU-dc55d6ae-0000-0000-0000-000000000000"
 METRICS = parse_counters("dram_bytes,achieved_occupancy")

@@ -84,7 +84,7 @@ def analysis(trace: Path) -> Analysis:
 
 
 def test_the_breakdown_has_all_of_the_time(analysis: Analysis) -> None:
-    breakdown = analysis.breakdown
+    breakdown = analysis.breakdown.table
     assert breakdown["seconds"].sum() == pytest.approx(23)
     assert breakdown.groupby("phase")["seconds"].sum().to_dict() == {
         "(none)": pytest.approx(15), "evaluation": pytest.approx(8),
@@ -99,7 +99,7 @@ def test_the_whole_training_is_as_long_as_it_would_be_without(analysis: Analysis
 
 
 def test_transitions_per_iteration_are_those_of_training(analysis: Analysis) -> None:
-    rows = analysis.transitions.set_index(["operation", "to"])[["count", "per_iteration", "per_timestep"]]
+    rows = analysis.transitions.table.set_index(["operation", "to"])[["count", "per_iteration", "per_timestep"]]
     assert rows.to_dict("index") == {
         ("simulation", "simulator"): {"count": 2, "per_iteration": 1, "per_timestep": 0.01},
         ("backpropagation", "backend"): {"count": 2, "per_iteration": 1, "per_timestep": 0.01},
@@ -158,7 +158,7 @@ def test_who_only_evaluates_is_shown_whole(tmp_path: Path) -> None:
     process.stop((main.now + 2) * S)
     analysis = analyze(open_trace(writer.write(MANIFEST)))
     assert analysis.evaluation_s == {}
-    rows = analysis.transitions.set_index(["operation", "to"])["count"]
+    rows = analysis.transitions.table.set_index(["operation", "to"])["count"]
     assert rows.to_dict() == {("inference", "backend"): 6, ("(none)", "wait"): 2}
     advice = advise(analysis)
     assert advice is not None
@@ -226,7 +226,9 @@ def test_waits_for_the_workers_of_an_evaluation_are_not_followed(tmp_path: Path)
     other.thread.end(other.now * S + 1)
     worker.stop(main.now * S)
     analysis = analyze(open_trace(writer.write(MANIFEST)))
-    assert ["learner", "evaluation", "worker"] in analysis.dependencies[["process", "phase", "on"]].values.tolist()
+    assert ["learner", "evaluation", "worker"] in analysis.dependencies.table[
+        ["process", "phase", "on"]
+    ].values.tolist()
     times = times_of_processes(analysis.breakdown, analysis.outside)
     assert CountedWaits(analysis, times).links["learner"] == {}
     assert times["learner"].left_out == {"evaluation": pytest.approx(6)}

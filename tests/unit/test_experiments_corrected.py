@@ -69,7 +69,7 @@ def no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def result(trace: Path) -> Result:
     analysis = analyzed(trace)
     return folded_result(
-        WORKLOAD, analysis.breakdown, analysis.correction, analysis.uncorrected, 1000, analysis.extrapolated_s
+        WORKLOAD, analysis.breakdown.table, analysis.correction, analysis.uncorrected, 1000, analysis.extrapolated_s
     )
 
 

@@ -51,7 +51,7 @@ def test_a_method_and_its_overrides_are_one_operation(hooks: Hooks, in_process: 
 
     assert Later().step() == "later derived of base"
     assert Derived().step() == "derived of base"
-    swept = _analysis.sweep(str(in_process()))
+    swept = vars(_analysis.sweep(str(in_process())))
     assert swept["events"]["operation"] == 4  # simulation and reset, twice
     assert swept["misnested_operations"] == 0
 
@@ -71,7 +71,7 @@ def test_a_function_is_hooked_where_it_is_named(hooks: Hooks, in_process: Callab
     assert MODULE.helper() == 7
     hooks.restore()
     assert MODULE.helper is helper
-    assert _analysis.sweep(str(in_process()))["events"]["operation"] == 1
+    assert vars(_analysis.sweep(str(in_process())))["events"]["operation"] == 1
 
 
 def test_a_function_in_a_phase_leaves_the_phase_that_was_open_as_it_was(
@@ -95,7 +95,7 @@ def test_a_function_in_a_phase_leaves_the_phase_that_was_open_as_it_was(
                 pass
     with _native.operation("ended"):
         pass
-    swept = _analysis.sweep(str(in_process()))
+    swept = vars(_analysis.sweep(str(in_process())))
     assert {row[0]: row[2] for row in swept["breakdown"] if row[2] != "(none)"} == {
         "evaluation": "helped", "training": "trained", "(none)": "ended",
     }  # fmt: skip

@@ -42,7 +42,7 @@ def test_every_calling_convention(convention: str, in_process: Callable[[], Path
     path = in_process()
     assert results == [expected] * 5
     assert call() == expected  # not recorded any more
-    assert _analysis.sweep(str(path))["crossings"][name] == 5
+    assert vars(_analysis.sweep(str(path)))["crossings"][name] == 5
 
 
 def test_errors_pass_through_and_close_their_frame(in_process: Callable[[], Path]) -> None:
@@ -52,7 +52,7 @@ def test_errors_pass_through_and_close_their_frame(in_process: Callable[[], Path
             math.sqrt(-1.0)
         with pytest.raises(TypeError):
             math.sqrt("x")  # type: ignore[arg-type]
-    swept = _analysis.sweep(str(in_process()))
+    swept = vars(_analysis.sweep(str(in_process())))
     assert swept["crossings"] == {"math.sqrt": 6}
     assert swept["misnested_operations"] == 0
 
@@ -65,7 +65,7 @@ def test_references_taken_before_are_seen_and_keep_their_identity(in_process: Ca
     assert (repr(before), type(before), before.__doc__) == (text, kind, document)
     assert pickle.loads(pickle.dumps(before)) is before
     before(4.0)
-    assert _analysis.sweep(str(in_process()))["crossings"] == {"math.sqrt": 1}
+    assert vars(_analysis.sweep(str(in_process())))["crossings"] == {"math.sqrt": 1}
 
 
 def test_dictionaries_keyed_by_functions_are_not_disturbed(in_process: Callable[[], Path]) -> None:
@@ -104,7 +104,7 @@ def test_restored_functions_are_not_recorded_and_can_be_intercepted_again(tmp_pa
         _native.restore_all()
         math.sqrt(4.0)
         _native.stop()
-        assert _analysis.sweep(path)["crossings"] == {"math.sqrt": round_number}
+        assert vars(_analysis.sweep(path))["crossings"] == {"math.sqrt": round_number}
 
 
 def test_making_objects_of_a_native_type(in_process: Callable[[], Path]) -> None:
@@ -113,7 +113,7 @@ def test_making_objects_of_a_native_type(in_process: Callable[[], Path]) -> None
     assert (list(queue), queue.maxlen) == ([1, 2], 2)
     with pytest.raises(TypeError):
         collections.deque(1)
-    crossings = _analysis.sweep(str(in_process()))["crossings"]
+    crossings = vars(_analysis.sweep(str(in_process())))["crossings"]
     assert crossings["deque.__init__"] == 2
 
 
@@ -131,7 +131,7 @@ def test_a_call_that_is_running_while_recording_stops(in_process: Callable[[], P
     time.sleep(0.05)
     path = in_process()
     sleeper.join()
-    assert _analysis.sweep(str(path))["crossings"] == {"time.sleep": 2}
+    assert vars(_analysis.sweep(str(path)))["crossings"] == {"time.sleep": 2}
 
 
 def test_threads_have_streams_of_their_own(in_process: Callable[[], Path]) -> None:
@@ -146,7 +146,7 @@ def test_threads_have_streams_of_their_own(in_process: Callable[[], Path]) -> No
         thread.start()
     for thread in threads:
         thread.join()
-    swept = _analysis.sweep(str(in_process()))
+    swept = vars(_analysis.sweep(str(in_process())))
     assert swept["crossings"] == {"math.sqrt": 80000}
     assert len(swept["streams"]) == 5  # the main thread has one from the start
 
@@ -159,7 +159,7 @@ def test_rests_of_ended_threads_are_used_again(in_process: Callable[[], Path]) -
         thread.start()
         thread.join()
     path = in_process()
-    assert _analysis.sweep(str(path))["crossings"] == {"math.sqrt": 50}
+    assert vars(_analysis.sweep(str(path)))["crossings"] == {"math.sqrt": 50}
     assert path.stat().st_size - before < 51 * 8192  # one page for each thread, not a first chunk
 
 
@@ -180,7 +180,7 @@ def test_a_lock_waits_only_when_another_thread_holds_it(in_process: Callable[[],
     _thread.start_new_thread(lambda: (time.sleep(0.05), lock.release()), ())
     with lock:
         pass
-    crossings = _analysis.sweep(str(in_process()))["crossings"]
+    crossings = vars(_analysis.sweep(str(in_process())))["crossings"]
     assert crossings == {"_thread.lock.__enter__": 1, "_thread.lock.acquire": 1}  # contended; and the wrong timeout
 
 
@@ -199,10 +199,10 @@ def test_reading_waits_only_on_pipes_sockets_and_terminals(in_process: Callable[
     os.close(writer)
     with pytest.raises(OSError):
         os.read(reader, 10)
-    assert _analysis.sweep(str(in_process()))["crossings"] == {"posix.read": 1}
+    assert vars(_analysis.sweep(str(in_process())))["crossings"] == {"posix.read": 1}
 
 
 def test_select_is_a_wait(in_process: Callable[[], Path]) -> None:
     _native.intercept(select.select, "select.select", Category.WAIT)
     select.select([], [], [], 0.01)
-    assert _analysis.sweep(str(in_process()))["crossings"] == {"select.select": 1}
+    assert vars(_analysis.sweep(str(in_process())))["crossings"] == {"select.select": 1}

@@ -7,18 +7,29 @@ from pathlib import Path
 import pandas
 import pytest
 from click.testing import CliRunner
+from rows_of import rows_of
 
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.correction import AppliedCorrection
-from rlscope.analysis.counters.counters import COUNTER_COLUMNS
-from rlscope.analysis.tables.dependencies import DEPENDENCY_COLUMNS, WAIT_COLUMNS
-from rlscope.analysis.tables.device_timeline import DEVICE_TIMELINE_COLUMNS
-from rlscope.analysis.tables.gpu import GPU_OPERATION_COLUMNS
-from rlscope.analysis.tables.loop import OUTSIDE_COLUMNS
-from rlscope.analysis.tables.machines import MACHINE_COLUMNS
-from rlscope.analysis.tables.processes import PHASE_COLUMNS
-from rlscope.analysis.tables.tasks import TASK_COLUMNS
-from rlscope.analysis.utilization import Utilization
+from rlscope.analysis.reported import Utilization
+from rlscope.analysis.rows import Rows
+from rlscope.analysis.table_rows import (
+    BreakdownRow,
+    CounterRow,
+    DependencyRow,
+    DeviceTimelineRow,
+    DeviceWorkRow,
+    GpuOperationRow,
+    GpuRow,
+    MachineRow,
+    OutsideRow,
+    PhaseRow,
+    ProcessRow,
+    TaskRow,
+    ThreadRow,
+    TransitionRow,
+    WaitRow,
+)
 from rlscope.cli.plot import plot
 from rlscope.cli.report import report
 from rlscope.cli.traces import names
@@ -36,51 +47,37 @@ def analysis(
     processes: dict[str, list[tuple[str, str, float]]], extrapolated_s: float | None = None, why: tuple[str, ...] = ()
 ) -> Analysis:
     rows = [
-        (name, "(none)", stage, "(none)" if stage == "(none)" else "x", category, "cpu", seconds)
+        BreakdownRow(name, "(none)", stage, "(none)" if stage == "(none)" else "x", category, "cpu", seconds)
         for name, found in processes.items()
         for stage, category, seconds in found
     ]
+    rates = (5.0, 0.5) if extrapolated_s else (None, None)
     crossings = [
-        (name, stage, "x", "python", category, 5, 5.0 if extrapolated_s else None, 0.5 if extrapolated_s else None)
+        TransitionRow(name, stage, "x", "python", category, 5, *rates)
         for name, found in processes.items()
         for stage, category, _ in found
     ]
+    usual = {
+        "machine": "here", "pid": 7, "role": "main", "exit_status": 0, "complete": not why, "start_s": 0.0,
+        "end_s": 9.0, "wall_s": 9.0, "iterations": 0, "threads_in_operations": 1, "beside_s": 0.0,
+    }  # fmt: skip
     return Analysis(
         directory=Path("trace"),
-        processes=pandas.DataFrame(
-            {
-                "process": list(processes),
-                "pid": 7,
-                "parent": None,
-                "role": "main",
-                "exit_status": 0,
-                "complete": not why,
-                "start_s": 0.0,
-                "wall_s": 9.0,
-                "iterations": 0,
-                "threads_in_operations": 1,
-                "beside_s": 0.0,
-            }
-        ),
-        breakdown=pandas.DataFrame(
-            rows, columns=["process", "phase", "stage", "operation", "category", "resource", "seconds"]
-        ).assign(corrected_seconds=float("nan")),
-        outside=pandas.DataFrame(columns=list(OUTSIDE_COLUMNS)),
-        threads=pandas.DataFrame(),
-        phases=pandas.DataFrame(columns=list(PHASE_COLUMNS)),
-        waits=pandas.DataFrame(columns=list(WAIT_COLUMNS)),
-        tasks=pandas.DataFrame(columns=list(TASK_COLUMNS)),
-        dependencies=pandas.DataFrame(columns=list(DEPENDENCY_COLUMNS)),
-        device_timeline=pandas.DataFrame(columns=list(DEVICE_TIMELINE_COLUMNS)),
-        transitions=pandas.DataFrame(
-            crossings,
-            columns=["process", "stage", "operation", "from", "to", "count", "per_iteration", "per_timestep"],
-        ),
-        machines=pandas.DataFrame(columns=list(MACHINE_COLUMNS)),
-        gpu=pandas.DataFrame(),
-        gpu_operations=pandas.DataFrame(columns=list(GPU_OPERATION_COLUMNS)),
-        device_work=pandas.DataFrame(),
-        counters=pandas.DataFrame(columns=list(COUNTER_COLUMNS)),
+        processes=rows_of(ProcessRow, ({"process": name} for name in processes), **usual),
+        breakdown=Rows(BreakdownRow, rows),
+        outside=Rows(OutsideRow),
+        threads=Rows(ThreadRow),
+        phases=Rows(PhaseRow),
+        waits=Rows(WaitRow),
+        tasks=Rows(TaskRow),
+        dependencies=Rows(DependencyRow),
+        device_timeline=Rows(DeviceTimelineRow),
+        transitions=Rows(TransitionRow, crossings),
+        machines=Rows(MachineRow),
+        gpu=Rows(GpuRow),
+        gpu_operations=Rows(GpuOperationRow),
+        device_work=Rows(DeviceWorkRow),
+        counters=Rows(CounterRow),
         counter_runs=None,
         complete=not why,
         why=why,
@@ -120,9 +117,14 @@ def test_the_published_view_spreads_shares_over_the_whole_training() -> None:
 
 def corrected(found: Analysis) -> Analysis:
     """As if half of all time in the backend were what recording added."""
-    half = found.breakdown["category"].map({"backend": 0.5}).fillna(1.0)
-    breakdown = found.breakdown.assign(corrected_seconds=half * found.breakdown["seconds"])
-    processes = found.processes.assign(corrected_wall_s=6.0, uncorrectable_s=0.0)
+    breakdown = Rows(
+        BreakdownRow,
+        (
+            replace(row, corrected_seconds=row.seconds * (0.5 if row.category == "backend" else 1.0))
+            for row in found.breakdown
+        ),
+    )
+    processes = Rows(ProcessRow, (replace(row, corrected_wall_s=6.0, uncorrectable_s=0.0) for row in found.processes))
     applied = AppliedCorrection("a test", "main", 1.44, 1.0, 1.9, (), {})
     return replace(found, processes=processes, breakdown=breakdown, correction=applied, uncorrected="")
 

@@ -68,16 +68,16 @@ def three(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_tables_of_processes(three: Path) -> None:
     analysis = analyze(open_trace(three))
-    tree = process_tree(analysis)
+    tree = pandas.DataFrame(process_tree(analysis))
     assert tree["process"].tolist() == ["main", "  server", "  worker_0", "  worker_1", "  worker_2"]
     assert tree["gpu_s"].tolist() == pytest.approx([0, 0, 0.5, 0.5, 0.5])
     assert tree["wait_s"].tolist()[:2] == pytest.approx([2.7, 3])
     # The server has no phase. It waits for the main process, as it should.
-    assert set(phases_shown(analysis)["process"]) == {"main", "worker_0", "worker_1", "worker_2"}
-    edges = waited_for(analysis)
+    assert set(pandas.DataFrame(phases_shown(analysis))["process"]) == {"main", "worker_0", "worker_1", "worker_2"}
+    edges = pandas.DataFrame(waited_for(analysis))
     assert set(edges["process"]) == {"main"}
     assert edges.set_index("on")["count"].to_dict() == {"worker_0": 1, "worker_1": 1, "worker_2": 1}
-    assert len(analysis.dependencies) == 8  # each wait for who sends, and each message for who reads it
+    assert len(analysis.dependencies.table) == 8  # each wait for who sends, and each message for who reads it
 
 
 def test_analyze_shows_processes(three: Path) -> None:

@@ -44,7 +44,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch, in_process: Callable[[], Path]) ->
     for hook in ranges.HOOKS:
         if hook.module in sys.modules:
             hooks.apply(hook, sys.modules[hook.module])
-    yield lambda: _analysis.sweep(str(in_process()))
+    yield lambda: vars(_analysis.sweep(str(in_process())))
     hooks.restore()
     assert ranges._ranges.open == []
 

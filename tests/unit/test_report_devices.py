@@ -1,5 +1,6 @@
 """What the report says of devices: how busy they were beside what was reported, by whom they were used, and when."""
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -7,10 +8,14 @@ from typing import Any
 import pandas
 import pytest
 from click.testing import CliRunner
+from rows_of import rows_of
 
 from benchmarks.trace_writer import TraceWriter
 from rlscope.analysis.analyze import analyze
-from rlscope.analysis.utilization import Utilization, binned_utilization, read_utilization
+from rlscope.analysis.reported import Utilization
+from rlscope.analysis.rows import Rows
+from rlscope.analysis.table_rows import DeviceWorkRow, GpuOperationRow, GpuRow, ProcessRow
+from rlscope.analysis.utilization import binned_utilization, read_utilization
 from rlscope.cli.record import _summary
 from rlscope.cli.report import report
 from rlscope.model import Category, DeviceWork
@@ -21,22 +26,20 @@ from rlscope.report.report_page import add_devices, add_utilization, device_line
 from rlscope.trace.reader import open_trace
 from rlscope.trace.utilization_file import HEADER, PROCESSES, UTILIZATION_NAME
 
-OPERATIONS = [("main", 0, f"operation_{number}", number / 1000, 7) for number in range(30)]
-WORK = [("main", 0, "inference", "sample_action", f"kernel_{number}", 3, number / 1000, 0) for number in range(25)]
+OPERATIONS = [GpuOperationRow("main", 0, f"operation_{number}", number / 1000, 7) for number in range(30)]
+WORK = [
+    DeviceWorkRow("main", 0, "inference", "sample_action", f"kernel_{number}", 3, number / 1000, 0)
+    for number in range(25)
+]
 
 
 def analysis(directory: Path, reported: float | None = 1.0, has_gpu: bool = True) -> Any:
     return SimpleNamespace(
         directory=directory,
-        processes=pandas.DataFrame({"end_s": [10.0, 8.0]}),
-        gpu=pandas.DataFrame(
-            [(0, "GPU-a", "NVIDIA H200", 0.61, 0.7, reported)] if has_gpu else [],
-            columns=["device", "uuid", "name", "busy_s", "kernel_s", "reported_utilization"],
-        ),
-        gpu_operations=pandas.DataFrame(OPERATIONS, columns=["process", "device", "operation", "busy_s", "kernels"]),
-        device_work=pandas.DataFrame(
-            WORK, columns=["process", "device", "stage", "operation", "name", "count", "seconds", "bytes"]
-        ),
+        processes=rows_of(ProcessRow, [{"end_s": 10.0}, {"end_s": 8.0}]),
+        gpu=Rows(GpuRow, [GpuRow(0, "GPU-a", 0.61, 0.7, reported, "NVIDIA H200")] if has_gpu else []),
+        gpu_operations=Rows(GpuOperationRow, OPERATIONS),
+        device_work=Rows(DeviceWorkRow, WORK),
         utilization=Utilization(directory),
     )
 
@@ -59,7 +62,7 @@ def test_a_device_is_one_line() -> None:
 
 def test_a_device_without_a_name() -> None:
     nameless = analysis(Path("trace"))
-    nameless.gpu["name"] = None
+    nameless.gpu = Rows(GpuRow, [replace(nameless.gpu[0], name=None)])
     assert device_lines(nameless) == ["GPU 0: reported 100 %, busy 6.1 %"]
 
 

@@ -22,7 +22,7 @@ from rlscope.record import recorder
 
 
 def operations_in(path: Path) -> dict[tuple[str, str], int]:
-    rows: list[Any] = _analysis.sweep(str(path))["breakdown"]
+    rows: list[Any] = vars(_analysis.sweep(str(path)))["breakdown"]
     return {(stage, operation): ticks for _, stage, operation, _, _, ticks in rows}
 
 
@@ -47,7 +47,7 @@ def test_operations_nest_and_give_the_stage(in_process: Callable[[], Path]) -> N
 def test_an_operation_inside_itself_is_one(in_process: Callable[[], Path]) -> None:
     with rlscope.operation("a"), rlscope.operation("a"), rlscope.operation("b"), rlscope.operation("b"):
         pass
-    swept = _analysis.sweep(str(in_process()))
+    swept = vars(_analysis.sweep(str(in_process())))
     assert swept["events"]["operation"] == 2
     assert swept["misnested_operations"] == 0
 
@@ -60,7 +60,7 @@ def test_closing_an_operation_closes_those_above_it(in_process: Callable[[], Pat
     inner.__exit__(None, None, None)  # closed already
     with rlscope.operation("after"):
         pass
-    swept = _analysis.sweep(str(in_process()))
+    swept = vars(_analysis.sweep(str(in_process())))
     assert swept["misnested_operations"] == 1
     assert {row[2] for row in swept["breakdown"]} == {"(none)", "outer", "inner", "after"}
 
@@ -73,7 +73,7 @@ def test_a_stage_that_is_open_is_joined(in_process: Callable[[], Path]) -> None:
         pass
     with rlscope.operation("inference"), stage:
         pass
-    swept = _analysis.sweep(str(in_process()))
+    swept = vars(_analysis.sweep(str(in_process())))
     assert swept["events"]["operation"] == 5  # simulation, reset; simulation; inference, simulation
     assert swept["misnested_operations"] == 0
 
@@ -89,7 +89,7 @@ def test_a_guess_ends_where_the_next_stage_begins(in_process: Callable[[], Path]
         inference.__enter__()  # opens nothing inside what is certain
         inference.__exit__(None, None, None)
     learning.__exit__(None, None, None)  # has ended
-    swept = _analysis.sweep(str(in_process()))
+    swept = vars(_analysis.sweep(str(in_process())))
     assert swept["events"]["operation"] == 4  # inference, log, backpropagation, simulation
     assert swept["misnested_operations"] == 0
     assert {row[1] for row in swept["breakdown"]} == {"(none)", "inference", "backpropagation", "simulation"}
@@ -100,7 +100,7 @@ def test_a_guess_ends_with_the_operation_around_it(in_process: Callable[[], Path
         _native.guessed_stage("inference").__enter__()
     with rlscope.operation("update"):
         pass
-    swept = _analysis.sweep(str(in_process()))
+    swept = vars(_analysis.sweep(str(in_process())))
     assert swept["misnested_operations"] == 0
     assert ("(none)", "update") in {(row[1], row[2]) for row in swept["breakdown"]}
 
@@ -109,7 +109,7 @@ def test_a_training_loop_ends_a_guess(in_process: Callable[[], Path]) -> None:
     _native.guessed_stage("inference").__enter__()
     with rlscope.operation("training_loop"):
         pass
-    swept = _analysis.sweep(str(in_process()))
+    swept = vars(_analysis.sweep(str(in_process())))
     assert ("training_loop", "training_loop") in {(row[1], row[2]) for row in swept["breakdown"]}
 
 
@@ -156,7 +156,7 @@ def test_a_place_opens_backpropagation_if_a_backward_reached_it_the_last_time(
         follow(event)
     _native.unfollow_networks()
     assert found == is_open_then
-    assert _analysis.sweep(str(in_process()))["misnested_operations"] == 0
+    assert vars(_analysis.sweep(str(in_process())))["misnested_operations"] == 0
 
 
 def test_scopes_are_context_managers_of_the_usual_kind(in_process: Callable[[], Path]) -> None:
@@ -170,7 +170,7 @@ def test_scopes_are_context_managers_of_the_usual_kind(in_process: Callable[[], 
     assert scope.__exit__(None, None, None) is None
     with pytest.raises(TypeError):
         type(scope).__enter__(3)  # type: ignore[arg-type]
-    assert _analysis.sweep(str(in_process()))["events"]["operation"] == 2
+    assert vars(_analysis.sweep(str(in_process())))["events"]["operation"] == 2
 
 
 def test_an_exception_closes_the_operation(in_process: Callable[[], Path]) -> None:
@@ -239,7 +239,7 @@ def test_a_hundred_thousand_names(in_process: Callable[[], Path]) -> None:
     for number in range(100_000):
         with rlscope.operation(f"operation {number}"):
             sum(range(20))  # longer than a tick
-    swept = _analysis.sweep(str(in_process()))
+    swept = vars(_analysis.sweep(str(in_process())))
     assert swept["events"]["operation"] == 100_000
     assert len({row[2] for row in swept["breakdown"]}) == 100_001
 
@@ -264,7 +264,7 @@ def test_recursion(in_process: Callable[[], Path]) -> None:
         return 0 if depth == 0 else 1 + descend(depth - 1)
 
     assert descend(200) == 200
-    assert _analysis.sweep(str(in_process()))["misnested_operations"] == 0
+    assert vars(_analysis.sweep(str(in_process())))["misnested_operations"] == 0
 
 
 def test_scopes_pickle_and_copy_to_themselves() -> None:
@@ -282,7 +282,7 @@ def test_every_thread_has_its_own_operations(in_process: Callable[[], Path]) -> 
         thread = threading.Thread(target=work)
         thread.start()
         thread.join()
-    swept = _analysis.sweep(str(in_process()))
+    swept = vars(_analysis.sweep(str(in_process())))
     assert swept["events"]["operation"] == 2
     assert swept["misnested_operations"] == 0
 
@@ -294,9 +294,9 @@ def test_profile_records_one_block(tmp_path: Path) -> None:
         rlscope.report_progress(timesteps=10, total_timesteps=100)
         rlscope.report_progress(timesteps=20, total_timesteps=100)
     (path,) = (tmp_path / "trace").glob("*.rlscope")
-    swept = _analysis.sweep(str(path))
-    assert swept["complete"], swept["why"]
-    assert swept["progress"]["iterations"] == 2
+    swept = vars(_analysis.sweep(str(path)))
+    assert not swept["why"]
+    assert swept["progress"].iterations == 2
     assert {row[0] for row in swept["breakdown"]} == {"(none)", "data_collection"}
 
 
@@ -339,7 +339,7 @@ def test_a_recording_that_starts_later_begins_inside_open_operations(tmp_path: P
         with rlscope.operation("sample_batch"):
             pass
     _native.stop()
-    swept = _analysis.sweep(str(path))
+    swept = vars(_analysis.sweep(str(path)))
     assert {(row[1], row[2]) for row in swept["breakdown"] if row[2] != "(none)"} == {
         ("training_loop", "training_loop"),
         ("training_loop", "sample_batch"),
@@ -358,7 +358,7 @@ def test_a_callback_is_python_inside_a_native_call(in_process: Callable[[], Path
             return left + right
 
     assert functools.reduce(add, range(10)) == 45
-    swept = _analysis.sweep(str(in_process()))
+    swept = vars(_analysis.sweep(str(in_process())))
     assert swept["crossings"] == {"_functools.reduce": 1, "called_back": 9}
     assert {(row[2], row[3]) for row in swept["breakdown"]} >= {("inside", "python"), ("(none)", "backend")}
     transitions = {(from_, to): count for _, _, from_, to, count in swept["transitions"]}

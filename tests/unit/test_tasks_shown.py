@@ -39,8 +39,8 @@ def test_tasks_of_every_process(tmp_path: Path) -> None:
             main.task(1000, "inference", 1_000_000 * elapsed, 10)
         process.stop(2000)
     analysis = analyze(open_trace(writer.write({"command": ["x"], "machine": {}})))
-    first, _ = analysis.tasks.to_dict("records")
-    assert analysis.tasks["process"].tolist() == ["agent 7", "agent 8"]
+    first, _ = analysis.tasks.table.to_dict("records")
+    assert analysis.tasks.table["process"].tolist() == ["agent 7", "agent 8"]
     assert (first["operation"], first["count"]) == ("inference", 100)
     tick_s = first["running_s"] / 1000
     assert first["elapsed_s"] == pytest.approx(5050e6 * tick_s)

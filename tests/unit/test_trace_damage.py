@@ -14,6 +14,7 @@ from recording import record
 
 from benchmarks.trace_writer import ProcessWriter, TraceWriter
 from rlscope._analysis import sweep
+from rlscope.analysis.swept import Swept
 from rlscope.errors import TraceFormatError
 from rlscope.model import Category, DeviceWork
 from rlscope.trace import format as fmt
@@ -60,7 +61,7 @@ def chunk_offset(data: bytes, kind: fmt.ChunkKind, stream: int, sequence: int) -
     raise AssertionError("no such chunk")
 
 
-def sweep_bytes(data: bytes, directory: Path, recover: bool = False) -> dict:
+def sweep_bytes(data: bytes, directory: Path, recover: bool = False) -> Swept:
     path = directory / "1-0.rlscope"
     path.write_bytes(data)
     return sweep(path, recover=recover)
@@ -70,13 +71,13 @@ def patched(data: bytes, offset: int, patch: bytes) -> bytes:
     return data[:offset] + patch + data[offset + len(patch) :]
 
 
-def seconds_of(found: dict, category: str) -> int:
-    return sum(row[-1] for row in found["breakdown"] if row[3] == category)
+def seconds_of(found: Swept, category: str) -> int:
+    return sum(row[-1] for row in found.breakdown if row[3] == category)
 
 
 def test_whole_file(tmp_path: Path) -> None:
     found = sweep_bytes(sample_bytes(), tmp_path)
-    assert (found["complete"], seconds_of(found, "backend"), found["overhead_ticks"]) == (True, 40, 4)
+    assert (found.complete, seconds_of(found, "backend"), found.chunk_change_ticks) == (True, 40, 4)
 
 
 def test_checksum_of_one_chunk(tmp_path: Path) -> None:
@@ -88,9 +89,9 @@ def test_checksum_of_one_chunk(tmp_path: Path) -> None:
         sweep_bytes(data, tmp_path)
     found = sweep_bytes(data, tmp_path, recover=True)
     assert seconds_of(found, "backend") == 32
-    assert found["events"]["operation"] == 1
-    assert len(found["why"]) == 1 and f"byte {offset}" in found["why"][0]
-    assert not found["complete"]
+    assert found.events["operation"] == 1
+    assert len(found.why) == 1 and f"byte {offset}" in found.why[0]
+    assert not found.complete
 
 
 def test_missing_chunk_is_damage(tmp_path: Path) -> None:
@@ -122,13 +123,13 @@ def test_file_cut_short(tmp_path: Path) -> None:
         sweep_bytes(data, tmp_path)
     found = sweep_bytes(data, tmp_path, recover=True)
     assert seconds_of(found, "backend") == 32
-    assert found["end_ticks"] == 50
+    assert found.end_ticks == 50
 
 
 def test_killed_process_loses_nothing_and_a_later_cut_is_clean(tmp_path: Path) -> None:
     found = sweep_bytes(sample_bytes(is_killed=True), tmp_path)
-    assert (seconds_of(found, "backend"), found["end_ticks"], found["complete"]) == (40, 50, False)
-    assert found["why"] == ["recording did not end in an orderly way: the process was killed or is still running"]
+    assert (seconds_of(found, "backend"), found.end_ticks, found.complete) == (40, 50, False)
+    assert found.why == ("recording did not end in an orderly way: the process was killed or is still running",)
 
 
 @pytest.mark.parametrize(
@@ -154,7 +155,7 @@ def test_records_that_cannot_be(payload: bytes, what: str, tmp_path: Path) -> No
     with pytest.raises(TraceFormatError, match=what):
         sweep_bytes(process.to_bytes(), tmp_path)
     found = sweep_bytes(process.to_bytes(), tmp_path, recover=True)
-    assert [row[2:] for row in found["breakdown"]] == [("(none)", "python", "cpu", 20), ("step", "python", "cpu", 10)]
+    assert [row[2:] for row in found.breakdown] == [("(none)", "python", "cpu", 20), ("step", "python", "cpu", 10)]
 
 
 def test_chunk_that_does_not_go_on(tmp_path: Path) -> None:
@@ -162,7 +163,7 @@ def test_chunk_that_does_not_go_on(tmp_path: Path) -> None:
     data = patched(sample_bytes(), offset + 64, struct.pack("<I", 2))
     with pytest.raises(TraceFormatError, match="does not go on where thread 0 was"):
         sweep_bytes(data, tmp_path)
-    assert sweep_bytes(data, tmp_path, recover=True)["end_ticks"] == 50
+    assert sweep_bytes(data, tmp_path, recover=True).end_ticks == 50
 
 
 def test_lost_name(tmp_path: Path) -> None:
@@ -172,7 +173,7 @@ def test_lost_name(tmp_path: Path) -> None:
     with pytest.raises(TraceFormatError, match=rf"byte {offset}: the checksum of the catalog"):
         sweep_bytes(data, tmp_path)
     found = sweep_bytes(data, tmp_path, recover=True)
-    assert {row[2] for row in found["breakdown"]} == {"\ufffd\ufffdep"}
+    assert {row[2] for row in found.breakdown} == {"\ufffd\ufffdep"}
 
 
 def test_properties_that_are_no_json(tmp_path: Path) -> None:
@@ -183,18 +184,18 @@ def test_properties_that_are_no_json(tmp_path: Path) -> None:
     process._add_entry(fmt.EntryType.PROPERTIES, struct.pack("<I", 2) + b"{'")
     process.stop(1)
     found = sweep_bytes(process.to_bytes(), tmp_path)
-    assert found["properties"] == {"a": 1, "b": 2}
-    assert ["not a JSON object" in reason for reason in found["why"]] == [True, True]
+    assert found.properties == {"a": 1, "b": 2}
+    assert ["not a JSON object" in reason for reason in found.why] == [True, True]
 
 
 def test_lost_records_and_reasons(tmp_path: Path) -> None:
     process = sample()
     process.header = replace(process.header, dropped_records=3, end_reason=fmt.EndReason.FAILED, stop_errno=28)
     found = sweep_bytes(process.to_bytes(), tmp_path)
-    assert found["why"] == [
+    assert found.why == (
         "the trace could not be written to its end: No space left on device",
         "3 records were dropped",
-    ]
+    )
 
 
 @pytest.mark.parametrize("data", [b"", b"RLSCOPE\0", b"x" * 5000, sample_bytes()[:200], sample_bytes()[:4095]])
@@ -238,10 +239,10 @@ def test_any_bytes(is_killed, edits, header_edit, cut) -> None:  # type: ignore[
             except TraceFormatError as error:
                 assert "1-0.rlscope" in str(error)
                 continue
-            assert sum(row[-1] for row in found["breakdown"]) == found["end_ticks"] - found["start_ticks"]
-            for device in found["gpu"]:
-                of_launches = [row[3] for row in found["gpu_operations"] if row[0] == device["device"]]
-                assert sum(of_launches) == device["busy_ticks"]
+            assert sum(row[-1] for row in found.breakdown) == found.end_ticks - found.start_ticks
+            for device in found.devices:
+                of_launches = [row[3] for row in found.device_operations if row[0] == device.device]
+                assert sum(of_launches) == device.busy_ticks
 
 
 def recorded_bytes(place: Path) -> bytes:
@@ -257,7 +258,7 @@ def is_complete_and_silent(data: bytes, directory: Path) -> bool:
     except TraceFormatError as error:
         assert re.search(r"1-0\.rlscope (is damaged at byte \d+: |has format version|is not a trace file)", str(error))
         return False
-    return bool(found["complete"])
+    return bool(found.complete)
 
 
 @pytest.mark.parametrize("is_recorded", [False, True], ids=["written", "recorded"])
@@ -266,7 +267,7 @@ def test_a_finished_file_that_lost_a_page_is_damaged(is_recorded: bool, tmp_path
     data = recorded_bytes(tmp_path) if is_recorded else sample_bytes()
     pages = range(fmt.FILE_HEADER_BYTES, len(data), fmt.CHUNK_ALIGNMENT)
     whole = sweep_bytes(data, tmp_path)
-    assert whole["complete"] and len(pages) >= 15
+    assert whole.complete and len(pages) >= 15
     page_of_zeroes = bytes(fmt.CHUNK_ALIGNMENT)
     for at in pages:
         lost = [data[:at], patched(data, at, bytes(len(data) - at))]
@@ -275,8 +276,8 @@ def test_a_finished_file_that_lost_a_page_is_damaged(is_recorded: bool, tmp_path
         for damaged in (*lost, data[:at] + page_of_zeroes + data[at:], data + page_of_zeroes):
             assert not is_complete_and_silent(damaged, tmp_path), at
             found = sweep_bytes(damaged, tmp_path, recover=True)
-            assert not found["complete"]
-            assert any(re.search(r"1-0\.rlscope is damaged at byte \d+: ", reason) for reason in found["why"])
+            assert not found.complete
+            assert any(re.search(r"1-0\.rlscope is damaged at byte \d+: ", reason) for reason in found.why)
 
 
 def test_a_finished_header_with_any_flipped_bit_is_damaged(tmp_path: Path) -> None:
@@ -300,7 +301,7 @@ def test_a_stop_that_is_not_the_last_reading_of_the_clock(tmp_path: Path) -> Non
     with pytest.raises(TraceFormatError, match=r"damaged at byte 40: recording stopped at 50, but .* last read at 60"):
         sweep_bytes(process.to_bytes(), tmp_path)
     found = sweep_bytes(process.to_bytes(), tmp_path, recover=True)
-    assert (found["end_ticks"], found["complete"]) == (50, False)
+    assert (found.end_ticks, found.complete) == (50, False)
 
 
 def test_a_file_of_version_2_is_read_as_before(tmp_path: Path) -> None:

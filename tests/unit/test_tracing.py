@@ -53,13 +53,13 @@ def test_hooks_note_the_outermost_calls_and_open_nothing(hooks: Hooks, in_proces
         assert is_tracing()
     assert not is_tracing()
     assert met == {("backpropagation",)}
-    swept = _analysis.sweep(str(in_process()))
+    swept = vars(_analysis.sweep(str(in_process())))
     assert swept["events"].get("operation", 0) == 0
 
 
 def test_hooks_open_operations_where_nothing_is_traced(hooks: Hooks, in_process: Callable[[], Path]) -> None:
     Agent().train()
-    assert _analysis.sweep(str(in_process()))["events"]["operation"] == 3
+    assert vars(_analysis.sweep(str(in_process())))["events"]["operation"] == 3
 
 
 def test_a_function_traced_inside_another_counts_for_both(hooks: Hooks) -> None:

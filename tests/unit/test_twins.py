@@ -42,10 +42,10 @@ def test_bursts_of_recorded_twins(tmp_path: Path) -> None:
         assert (trace.manifest["complete"], swept.why) == (True, ())
         assert len({process.file.header.pid for process in swept.processes}) == 3
         assert len(swept.processes) == 6  # each of three has had the role twice
-        assert sum(process.found["events"]["operation"] for process in swept.processes) == 10 * (bursts + 6 * 3)
+        assert sum(process.found.events["operation"] for process in swept.processes) == 10 * (bursts + 6 * 3)
         for process in swept.processes:
-            assert process.found["properties"]["amplification"] == amplification
-            phases = {row[0] for row in process.found["breakdown"] if row[2] == "evaluate"}
+            assert process.found.properties["amplification"] == amplification
+            phases = {row[0] for row in process.found.breakdown if row[2] == "evaluate"}
             assert phases == {SETTLING, MEASURED}
 
 
@@ -84,7 +84,7 @@ def test_roles_are_swapped_after_whole_cycles(tmp_path: Path) -> None:
     lengths = run_twins({"off": Twin(), "on": Twin(ANNOTATIONS)}, program, tmp_path, 0.1, swaps=2, settling=3, cycle=3)
     assert len(lengths["on"]) % (3 * 4) == 0
     for process in sweep_trace(open_trace(tmp_path / "on")).processes:
-        assert process.found["events"]["operation"] == (len(lengths["on"]) // 4 + 3) // 3
+        assert process.found.events["operation"] == (len(lengths["on"]) // 4 + 3) // 3
 
 
 def test_a_twin_is_measured_while_the_others_wait(tmp_path: Path) -> None:

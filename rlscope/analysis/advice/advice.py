@@ -1,7 +1,6 @@
 """Advice: what bounds a run, with the seconds behind it, and what a change could save at most."""
 
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from rlscope.analysis.advice.causes import STANDS_OUT, Cause, CauseTime, cause_times
 from rlscope.analysis.advice.changes import Change, changes_of
@@ -46,7 +45,7 @@ class Advice:
         """The paragraph."""
         return " ".join(self.sentences)
 
-    def to_json_dict(self) -> dict[str, Any]:
+    def to_json_dict(self) -> dict[str, object]:
         """As `analyze --json` has it: the attributes, with the sentences as one `text`."""
         document = asdict(self)
         del document["sentences"]

@@ -1,13 +1,12 @@
 """What an instant of a process is bound by: the causes, as rows of the breakdown define them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
-import pandas as pd
-
-from rlscope.analysis.tables.loop import left_out, loop_breakdown, with_loops
+from rlscope.analysis.table_rows import BreakdownRow, OutsideRow
+from rlscope.analysis.tables.loop import left_out, loop_shares, with_loops
 from rlscope.model import COMPILE, STAGES, Category, Resource
 
 
@@ -117,17 +116,15 @@ class ProcessTime(NamedTuple):
     has_loop: bool
 
 
-def times_of_processes(breakdown: pd.DataFrame, outside: pd.DataFrame) -> dict[str, ProcessTime]:
+def times_of_processes(breakdown: Sequence[BreakdownRow], outside: Sequence[OutsideRow]) -> dict[str, ProcessTime]:
     """What counts of each process, corrected where the breakdown is."""
     loops = with_loops(breakdown, outside)
-    counted = loop_breakdown(breakdown, outside).where(breakdown["process"].isin(loops), breakdown)
-    corrected = counted["corrected_seconds"]
-    seconds = corrected.where(corrected.notna(), counted["seconds"]).astype(float)
-    columns = (breakdown[name] for name in ("process", "stage", "operation", "category", "resource"))
-    mixes: dict[str, dict[Kind, float]] = {process: {} for process in breakdown["process"].unique()}
-    for time_s, process, stage, operation, category, resource in zip(seconds, *columns, strict=True):
-        kind = Kind(stage, category, cause_of(operation, category, resource))
-        mixes[process][kind] = mixes[process].get(kind, 0.0) + time_s
+    mixes: dict[str, dict[Kind, float]] = {row.process: {} for row in breakdown}
+    for row, share in zip(breakdown, loop_shares(breakdown, outside), strict=True):
+        seconds = row.seconds if row.corrected_seconds is None else row.corrected_seconds
+        mix = mixes[row.process]
+        kind = Kind(row.stage, row.category, cause_of(row.operation, row.category, row.resource))
+        mix[kind] = mix.get(kind, 0.0) + (seconds * share if row.process in loops else seconds)
     parts = left_out(breakdown, outside)
     return {
         process: ProcessTime(mix, parts.get(process, {}) if process in loops else {}, process in loops)

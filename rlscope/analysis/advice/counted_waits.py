@@ -1,12 +1,12 @@
 """The waits of processes that count for advice: for which process each was, as far as that is known."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
-
-import pandas as pd
 
 from rlscope.analysis.advice.causes import ProcessTime, waiting_s
 from rlscope.analysis.analysis import Analysis
+from rlscope.analysis.rows import sums
+from rlscope.analysis.table_rows import WaitRow
 from rlscope.analysis.tables.dependencies import sends
 from rlscope.model import EVALUATION, NO_PHASE
 
@@ -14,7 +14,6 @@ from rlscope.model import EVALUATION, NO_PHASE
 FOR_THREADS = ("_thread.", "_queue.")
 #: Waits in which no other process has a part: for time, and for other threads.
 WITHOUT_PROCESS = ("time.", *FOR_THREADS)
-_STREAM = ["process", "phase", "stream"]
 
 
 @dataclass(frozen=True)
@@ -53,18 +52,29 @@ class CountedWaits:
 
     def __init__(self, analysis: Analysis, times: Mapping[str, ProcessTime]) -> None:
         """Counts the waits of the processes in `times`."""
-        edges, waits = (_of(table, times) for table in (analysis.dependencies, analysis.waits))
-        self._edges = edges[edges["on"].isin(set(times))]
-        linked = set(zip(*(self._edges[name] for name in _STREAM), strict=True))
-        table = _counted(waits, times)
-        keys = zip(*(table[name] for name in _STREAM), strict=True)
-        self._table = table.assign(is_linked=[key in linked for key in keys])
+        evaluating = {process for process, time in times.items() if EVALUATION in time.left_out}
+        # Without evaluation where advice leaves that out.
+        self._edges = [
+            edge
+            for edge in analysis.dependencies
+            if edge.process in times and edge.on in times and _counts(edge.process, edge.phase, evaluating)
+        ]
+        linked = {(edge.process, edge.phase, edge.stream) for edge in self._edges}
+        rows = [row for row in analysis.waits if row.process in times and _counts(row.process, row.phase, evaluating)]
+        self._waits = _counted(rows, times, linked)
         self.links = self._find_links(times)
-        is_for_process = self._table["is_open"] | ((self._table["stream"] != "") & ~self._table["is_send"])
-        self.open_s = self._sums(self._table["is_open"], "counted_s")
-        self.between_s = self._sums(is_for_process | self._table["is_linked"], "between_s")
-        self.unlinked_s = self._sums(is_for_process & ~self._table["is_open"] & ~self._table["is_linked"], "between_s")
-        self.for_threads_s = self._sums(_begins(self._table["function"], FOR_THREADS), "counted_s")
+        self.open_s = sums((wait.row.process, wait.counted_s) for wait in self._waits if wait.is_open)
+        self.between_s = sums(
+            (wait.row.process, wait.between_s) for wait in self._waits if wait.is_for_process or wait.is_linked
+        )
+        self.unlinked_s = sums(
+            (wait.row.process, wait.between_s)
+            for wait in self._waits
+            if wait.is_for_process and not wait.is_open and not wait.is_linked
+        )
+        self.for_threads_s = sums(
+            (wait.row.process, wait.counted_s) for wait in self._waits if wait.row.function.startswith(FOR_THREADS)
+        )
 
     def not_followed(self, process: str, are_open_followed: bool) -> tuple[Wait, ...]:
         """The waits of a process that are followed to no other process, by function, the longest first.
@@ -72,71 +82,88 @@ class CountedWaits:
         Sleeping for 600 times 50 ms gives `Wait("time.sleep", 600, 30.0, ...)`. Waits without a recorded other end are
         among them unless `are_open_followed`.
         """
-        waits = self._table[(self._table["process"] == process) & ~self._table["is_linked"]]
-        if are_open_followed:
-            waits = waits[~waits["is_open"]]
-        by_function = waits.groupby("function")[["counted", "counted_s", "between_s"]].sum()
-        rows = by_function.sort_values("counted_s", ascending=False).itertuples()
+        waits = [
+            wait
+            for wait in self._waits
+            if wait.row.process == process and not wait.is_linked and not (are_open_followed and wait.is_open)
+        ]
+        count = sums((wait.row.function, wait.counted) for wait in waits)
+        between_s = sums((wait.row.function, wait.between_s) for wait in waits)
+        counted_s = sums((wait.row.function, wait.counted_s) for wait in waits)
         return tuple(
-            Wait(str(name), round(count), seconds, between_s, not str(name).startswith(WITHOUT_PROCESS))
-            for name, count, seconds, between_s in rows
+            Wait(name, round(count[name]), seconds, between_s[name], not name.startswith(WITHOUT_PROCESS))
+            for name, seconds in sorted(counted_s.items(), key=lambda item: (-item[1], item[0]))
         )
-
-    def _sums(self, rows: "pd.Series[bool]", column: str) -> dict[str, float]:
-        """The sum of a column over these rows, by process."""
-        sums: dict[str, float] = self._table[rows].groupby("process")[column].sum().to_dict()
-        return sums
 
     def _find_links(self, times: Mapping[str, ProcessTime]) -> dict[str, dict[str, float]]:
         """Seconds by process and process that it waited for.
 
         If 8 s of 10 s on a pipe count, each process at its other end gets 0.8 of what the table of dependencies says.
         """
-        waited = self._table.groupby(_STREAM)[["wait_s", "counted_s"]].sum()
-        shares = (waited["counted_s"] / waited["wait_s"]).fillna(0.0).to_dict()
+        waited_s = sums((wait.stream, wait.row.wait_s) for wait in self._waits)
+        counted_s = sums((wait.stream, wait.counted_s) for wait in self._waits)
         links: dict[str, dict[str, float]] = {process: {} for process in times}
-        columns = (self._edges[name] for name in (*_STREAM, "on", "wait_s"))
-        for process, phase, stream, on, wait_s in zip(*columns, strict=True):
-            link_s = wait_s * shares[process, phase, stream]
+        for edge in self._edges:
+            stream = edge.process, edge.phase, edge.stream
+            link_s = edge.wait_s * (counted_s[stream] / waited_s[stream]) if waited_s[stream] > 0 else 0.0
             if link_s > 0:
-                links[process][on] = links[process].get(on, 0.0) + link_s
+                links[edge.process][edge.on] = links[edge.process].get(edge.on, 0.0) + link_s
         return links
 
 
-def _of(table: pd.DataFrame, times: Mapping[str, ProcessTime]) -> pd.DataFrame:
-    """The rows of the processes in `times`, without their evaluation where advice leaves that out."""
-    evaluating = {process for process, time in times.items() if EVALUATION in time.left_out}
-    is_left_out = (table["phase"] == EVALUATION) & table["process"].isin(evaluating)
-    return table[table["process"].isin(set(times)) & ~is_left_out]
-
-
-def _counted(waits: pd.DataFrame, times: Mapping[str, ProcessTime]) -> pd.DataFrame:
-    """The table of waits with five more columns.
+@dataclass(frozen=True)
+class _CountedWait:
+    """A row of waits, and what of it counts.
 
     Of a row with 100 entries, 10 s of waiting, 8 s of it in the loop and 5 s of it in operations: `counted_s` is 8,
-    `between_s` (counted, but in no operation) is 3, and `counted` (entries that count, in proportion) is 80. `is_send`
-    says that the function sends, `is_open` that the wait has no recorded other end but may be for another process.
+    `between_s` (counted, but in no operation) is 3, and `counted` (entries that count, in proportion) is 80.
+    `is_linked` says that its other end is known.
     """
-    has_loop = waits["process"].map({process: time.has_loop for process, time in times.items()})
-    is_whole = (waits["phase"] != NO_PHASE) | ~has_loop.astype(bool)
-    counted_s = waits["in_loop_s"].mask(is_whole, waits["wait_s"])
-    between_s = (counted_s - waits["in_operations_s"]).mask(is_whole, 0.0)
+
+    row: WaitRow
+    counted_s: float
+    between_s: float
+    counted: float
+    is_linked: bool
+
+    @property
+    def stream(self) -> tuple[str, str, str]:
+        """Tells streams apart, in the process and phase that waited."""
+        return self.row.process, self.row.phase, self.row.stream
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the wait has no recorded other end but may be for another process."""
+        return not self.row.stream and not self.row.function.startswith(WITHOUT_PROCESS)
+
+    @property
+    def is_for_process(self) -> bool:
+        """Whether it is open, or for an end of a stream to be read from."""
+        return self.is_open or (self.row.stream != "" and not sends(self.row.function))
+
+
+def _counts(process: str, phase: str, evaluating: Set[str]) -> bool:
+    return phase != EVALUATION or process not in evaluating
+
+
+def _counted(
+    rows: Sequence[WaitRow], times: Mapping[str, ProcessTime], linked: Set[tuple[str, str, str]]
+) -> list[_CountedWait]:
+    """Finds what counts of each row; `linked` are the streams whose other end is known."""
+    is_whole = [row.phase != NO_PHASE or not times[row.process].has_loop for row in rows]
+    counted_s = [row.wait_s if whole else row.in_loop_s for row, whole in zip(rows, is_whole, strict=True)]
     # While a device works or something is compiled, the breakdown's time has another cause than waiting.
-    sums = counted_s.groupby(waits["process"]).sum()
     shares = {
         process: min(1.0, waiting_s(times[process].mix) / whole_s) if whole_s > 0 else 0.0
-        for process, whole_s in sums.items()
+        for process, whole_s in sums(zip((row.process for row in rows), counted_s, strict=True)).items()
     }
-    share = waits["process"].map(shares).astype(float)
-    return waits.assign(
-        counted_s=counted_s * share,
-        between_s=between_s * share,
-        counted=(waits["count"] * counted_s / waits["wait_s"]).fillna(0.0),
-        is_send=waits["function"].map(sends).astype(bool),
-        is_open=(waits["stream"] == "") & ~_begins(waits["function"], WITHOUT_PROCESS),
-    )
-
-
-def _begins(functions: "pd.Series[str]", beginnings: tuple[str, ...]) -> "pd.Series[bool]":
-    """Whether each function's name begins with one of these."""
-    return functions.str.startswith(beginnings).astype(bool)
+    return [
+        _CountedWait(
+            row,
+            seconds * shares[row.process],
+            0.0 if whole else (seconds - row.in_operations_s) * shares[row.process],
+            row.count * seconds / row.wait_s if row.wait_s > 0 else 0.0,
+            (row.process, row.phase, row.stream) in linked,
+        )
+        for row, seconds, whole in zip(rows, counted_s, is_whole, strict=True)
+    ]

@@ -118,8 +118,7 @@ class OwnerPath(Work):
 
 def owner_path(analysis: Analysis) -> OwnerPath | None:
     """The owner path of a run; None if no process took time."""
-    roles = zip(analysis.processes["process"], analysis.processes["role"], strict=True)
-    served = {process for process, role in roles if role != INFRASTRUCTURE}
+    served = {row.process for row in analysis.processes if row.role != INFRASTRUCTURE}
     times = times_of_processes(analysis.breakdown, analysis.outside)
     times = {process: time for process, time in times.items() if process in served}
     with_loops = {process for process, time in times.items() if time.has_loop}
@@ -138,7 +137,7 @@ def _reporting(analysis: Analysis, candidates: Sequence[str], follower: "_Follow
     Of a learner that is busy for 10 s and reports progress, a logger that is busy for 1 s and reports it too, and a
     worker that is busy for 12 s, only the learner.
     """
-    iterations = dict(zip(analysis.processes["process"], analysis.processes["iterations"], strict=True))
+    iterations = {row.process: row.iterations for row in analysis.processes}
     longest_s = max(map(follower.busy_s, candidates), default=0.0)
     return [each for each in candidates if iterations[each] > 0 and follower.busy_s(each) >= longest_s / 2]
 
@@ -149,7 +148,7 @@ class _Follower:
     def __init__(self, analysis: Analysis, times: Mapping[str, ProcessTime]) -> None:
         self._times = times
         self._waits = CountedWaits(analysis, times)
-        self._threads = analysis.processes.set_index("process")[["beside_s", "threads_in_operations"]]
+        self._rows = {row.process: row for row in analysis.processes}
 
     def busy_s(self, process: str) -> float:
         """Seconds of a process in its loop, but for those in which it waited between operations to be asked."""
@@ -182,7 +181,7 @@ class _Follower:
             reached=tuple(works.values()),
             unfollowed=self._waits.not_followed(root, any(group.assumed_s > 0 for group in groups)),
             time=time,
-            beside_s=float(self._threads.loc[[root, *works], "beside_s"].sum()),
+            beside_s=sum(self._rows[process].beside_s for process in (root, *works)),
             hidden_s=sum(map(self._hidden_s, (root, *works))),
         )
 
@@ -192,8 +191,8 @@ class _Follower:
         It may have done so while another thread was busy, or while one of two waiting threads waited for it. With 2 s
         in which two threads were busy and 1 s of waiting for a thread, 3 s.
         """
-        beside_s, threads = self._threads.loc[process]
-        return float(beside_s) + (self._waits.for_threads_s.get(process, 0.0) if threads > 1 else 0.0)
+        row = self._rows[process]
+        return row.beside_s + (self._waits.for_threads_s.get(process, 0.0) if row.threads_in_operations > 1 else 0.0)
 
     @staticmethod
     def _ends_of_open(waited_for: Mapping[str, float], candidates: Set[str]) -> Set[str]:

@@ -8,7 +8,8 @@ from rlscope.analysis.advice.changes import Change
 from rlscope.analysis.advice.counted_waits import Wait
 from rlscope.analysis.advice.owner_path import SAID, Followed, OwnerPath
 from rlscope.analysis.analysis import Analysis
-from rlscope.analysis.tables.loop import AFTER, BEFORE, NO_PHASE_PART, loop_breakdown
+from rlscope.analysis.rows import sums
+from rlscope.analysis.tables.loop import AFTER, BEFORE, NO_PHASE_PART, loop_shares
 from rlscope.model import COMPILE, EVALUATION, NO_OPERATION, STAGES, Category
 from rlscope.text import printable
 
@@ -97,9 +98,11 @@ def _calls(analysis: Analysis, path: OwnerPath, each: CauseTime) -> str:
     own_s = sum(s for kind, s in path.own.items() if (kind.cause, kind.stage) == (each.cause, each.stage))
     if category is None or each.stage == NO_OPERATION or own_s < MOST * each.stage_s:
         return ""
-    table = analysis.transitions
-    of_stage = (table["process"] == path.process) & (table["stage"] == each.stage) & (table["to"] == category)
-    calls = int(table.loc[of_stage & (table["operation"] != COMPILE), "count"].sum())
+    calls = sum(
+        row.count
+        for row in analysis.transitions
+        if (row.process, row.stage, row.to) == (path.process, each.stage, category) and row.operation != COMPILE
+    )
     return f", {calls:,} entries of {_s(own_s / calls)}" if calls > 1 else ""
 
 
@@ -204,7 +207,7 @@ def _limit_sentences(analysis: Analysis, path: OwnerPath, changes: Sequence[Chan
     yield from _unnamed_sentences(analysis, path)
     yield from _left_out_sentences(path)
     device_s = sum(seconds for kind, seconds in path.mix.items() if kind.cause in (Cause.GPU, Cause.OVERLAP))
-    if device_s >= SAID * path.total_s and analysis.gpu_operations["process"].nunique() > 1:
+    if device_s >= SAID * path.total_s and len({row.process for row in analysis.gpu_operations}) > 1:
         yield "Other processes used a device too, so part of its time may be waiting for them."
     if not analysis.complete:
         yield f"The trace is incomplete ({analysis.dropped_events:,} records lost), so seconds may be missing."
@@ -216,13 +219,18 @@ def _unnamed_sentences(analysis: Analysis, path: OwnerPath) -> Iterator[str]:
     unnamed_s = sum(s for kind, s in path.mix.items() if kind.is_in_no_stage and kind.cause not in said_elsewhere)
     if not path.time.has_loop or unnamed_s < SAID * path.total_s:
         return
-    rows = loop_breakdown(analysis.breakdown, analysis.outside)
-    rows = rows[(rows["process"] == path.process) & ~rows["stage"].isin(STAGES) & (rows["operation"] != COMPILE)]
-    rows = rows[~rows["category"].isin([Category.SIMULATOR.label, Category.WAIT.label])]
-    by_name = rows.groupby("operation")["seconds"].sum().nlargest(UNNAMED_SHOWN)
+    shares = loop_shares(analysis.breakdown, analysis.outside)
+    by_name = sums(
+        (row.operation, row.seconds * share)
+        for row, share in zip(analysis.breakdown, shares, strict=True)
+        if row.process == path.process
+        and row.stage not in STAGES
+        and row.operation != COMPILE
+        and row.category not in (Category.SIMULATOR.label, Category.WAIT.label)
+    )
     listed = (
         f"{'between stages' if name == NO_OPERATION else name} {_s(seconds)}"
-        for name, seconds in by_name.items()
+        for name, seconds in sorted(by_name.items(), key=lambda item: (-item[1], item[0]))[:UNNAMED_SHOWN]
         if seconds >= (1 - MOST) * path.total_s
     )
     what = ", ".join(listed)

@@ -55,10 +55,10 @@ def _work_of_user(user: User, keys: dict[Key, int], recover: bool) -> tuple[Inte
     """The work that a process launched, and which of it are kernels; learns new `keys`."""
     process = user.process
     try:
-        found = device_intervals(process.file.path, process.found["start_ticks"], process.found["end_ticks"], recover)
+        found = device_intervals(process.file.path, process.found.start_ticks, process.found.end_ticks, recover)
     except OSError as error:
         raise TraceError(f"a process file could not be read again: {error}; make it readable") from error
-    own = np.frombuffer(found["devices"], np.uint32) == user.found["device"]
+    own = np.frombuffer(found["devices"], np.uint32) == user.found.device
     start, end = (
         _monotonic_ns(process.file.clock, np.frombuffer(found[border], np.uint64)[own]) for border in ("starts", "ends")
     )

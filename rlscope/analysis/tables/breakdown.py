@@ -1,24 +1,20 @@
-"""The breakdown and the transitions of a trace as tables."""
+"""The breakdown and the transitions of a trace, row by row, and sums over the breakdown."""
 
 from collections import Counter
 from collections.abc import Sequence, Set
-from typing import Any
-
-import pandas as pd
 
 from rlscope.analysis.correction import CorrectedProcess, times_of
 from rlscope.analysis.progress import RunProgress
+from rlscope.analysis.rows import Record, Rows, Value, sums
 from rlscope.analysis.sweep import NS_PER_S, TraceSweep
+from rlscope.analysis.table_rows import BreakdownRow, ThreadRow, TransitionRow
 from rlscope.errors import UsageError
 
 CORRECTED = ("corrected_seconds", "corrected_low_s", "corrected_high_s")
-BREAKDOWN_KEYS = ("process", "phase", "stage", "operation", "category", "resource")
-THREAD_KEYS = ("process", "thread", *BREAKDOWN_KEYS[1:])
-TRANSITION_KEYS = ("process", "stage", "operation", "from", "to")
-TRANSITION_COLUMNS = (*TRANSITION_KEYS, "count", "per_iteration", "per_timestep")
+_NUMBERS = ("seconds", *CORRECTED)
 
 
-def group_seconds(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
+def group_seconds(rows: Rows[BreakdownRow] | Rows[ThreadRow], columns: Sequence[str]) -> list[Record]:
     """Sums the seconds of a breakdown (or of `threads`) over all but the given columns.
 
     So are corrected seconds, where there are any, and the ends of their intervals, which makes one that is at least as
@@ -32,55 +28,74 @@ def group_seconds(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
         (none)     python        0.5
 
     Raises:
-        UsageError: the table has no such column.
+        UsageError: the rows have no such column.
     """
-    known = [name for name in THREAD_KEYS if name in table.columns]
+    known = [name for name in rows.row_class.columns() if name not in _NUMBERS]
     for name in columns:
         if name not in known:
-            raise UsageError(f"--by takes columns out of {', '.join(THREAD_KEYS)}, but {name!r} was given")
+            raise UsageError(f"--by takes columns out of {', '.join(ThreadRow.columns()[:-1])}, but {name!r} was given")
     keys = list(dict.fromkeys(["process", *columns] if "thread" in columns else columns))
-    corrected = [name for name in CORRECTED if name in table.columns and table[name].notna().any()]
-    return table.groupby(keys, sort=False, as_index=False)[["seconds", *corrected]].sum()
+    keyed: list[tuple[tuple[Value, ...], BreakdownRow | ThreadRow]] = [
+        (tuple(getattr(row, key) for key in keys), row) for row in rows
+    ]
+    numbers = [name for name in _NUMBERS if any(getattr(row, name, None) is not None for row in rows)] or ["seconds"]
+    summed = [sums((key, getattr(row, name) or 0.0) for key, row in keyed) for name in numbers]
+    return [
+        dict(zip(keys, key, strict=True)) | {name: of_key[key] for name, of_key in zip(numbers, summed, strict=True)}
+        for key in summed[0]
+    ]
 
 
-def breakdown_table(swept: TraceSweep, corrected: list[CorrectedProcess] | None) -> pd.DataFrame:
-    """The table `breakdown` of an analysis; `corrected` has one entry for each process."""
-    rows: list[tuple[Any, ...]] = []
+def breakdown_rows(swept: TraceSweep, corrected: list[CorrectedProcess] | None) -> Rows[BreakdownRow]:
+    """Makes the rows of `Analysis.breakdown`; `corrected` has one entry for each process."""
+    rows: list[BreakdownRow] = []
     for place, process in enumerate(swept.processes):
-        found = process.found["breakdown"]
-        lengths = process.file.clock.partition_ns(process.found["start_ticks"], (row[-1] for row in found))
-        seconds = {row[:-1]: ns / NS_PER_S for row, ns in zip(found, lengths, strict=True)}
+        found = process.found.breakdown
+        lengths = process.file.clock.partition_ns(process.found.start_ticks, (row.ticks for row in found))
+        seconds = {row.key: ns / NS_PER_S for row, ns in zip(found, lengths, strict=True)}
         times = corrected[place].rows if corrected is not None else {}
         # Correction adds rows: time that a device worked through, and that the CPU had from recording alone.
         keys = [*seconds, *(key for key in times if key not in seconds)]
-        rows += [(process.name, *key, seconds.get(key, 0.0), *times_of(times.get(key))) for key in keys]
-    columns = [*BREAKDOWN_KEYS, "seconds", *CORRECTED]
-    return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(columns[-4:], float))
+        rows += [BreakdownRow(process.name, *key, seconds.get(key, 0.0), *times_of(times.get(key))) for key in keys]
+    return Rows(BreakdownRow, rows)
 
 
-def threads_table(swept: TraceSweep) -> pd.DataFrame:
-    """The table `threads` of an analysis: each thread's own view."""
-    rows: list[tuple[Any, ...]] = []
+def thread_rows(swept: TraceSweep) -> Rows[ThreadRow]:
+    """Makes the rows of `Analysis.threads`: each thread's own view."""
+    rows: list[ThreadRow] = []
     for process in swept.processes:
-        found = process.found.get("threads", [])
-        lengths = process.file.clock.partition_ns(process.found["start_ticks"], (row[-1] for row in found))
-        rows += [(process.name, *row[:-1], ns / NS_PER_S) for row, ns in zip(found, lengths, strict=True)]
-    return pd.DataFrame(rows, columns=[*THREAD_KEYS, "seconds"]).astype({"seconds": float})
+        found = process.found.threads
+        lengths = process.file.clock.partition_ns(process.found.start_ticks, (row.ticks for row in found))
+        rows += [
+            ThreadRow(
+                process.name, row.thread, row.phase, row.stage, row.operation, row.category, row.resource, ns / NS_PER_S
+            )
+            for row, ns in zip(found, lengths, strict=True)
+        ]
+    return Rows(ThreadRow, rows)
 
 
-def transitions_table(swept: TraceSweep, progress: RunProgress, evaluating: Set[str]) -> pd.DataFrame:
-    """The table `transitions` of an analysis.
+def transition_rows(swept: TraceSweep, progress: RunProgress, evaluating: Set[str]) -> Rows[TransitionRow]:
+    """Makes the rows of `Analysis.transitions`.
 
     Transitions of evaluation are left out of the processes named in `evaluating`, which evaluate beside their training.
     """
     rows = []
     for process in swept.processes:
-        counts = Counter({row[:-1]: row[-1] for row in process.found["transitions"]})
+        found = process.found.transitions
         if process.name not in evaluating:
-            counts.update({row[:-1]: row[-1] for row in process.found["evaluation_transitions"]})
-        rows += [(process.name, *key, count) for key, count in counts.items()]
-    table = pd.DataFrame(rows, columns=[*TRANSITION_KEYS, "count"])
-    return table.assign(
-        per_iteration=table["count"] / (progress.iterations or float("nan")),
-        per_timestep=table["count"] / (progress.timesteps or float("nan")),
-    )
+            found = [*found, *process.found.evaluation_transitions]
+        counts: Counter[tuple[str, str, str, str]] = Counter()
+        for row in found:
+            counts[row.stage, row.operation, row.from_category, row.to_category] += row.entries
+        rows += [
+            TransitionRow(
+                process.name,
+                *key,
+                count,
+                count / progress.iterations if progress.iterations else None,
+                count / progress.timesteps if progress.timesteps else None,
+            )
+            for key, count in counts.items()
+        ]
+    return Rows(TransitionRow, rows)

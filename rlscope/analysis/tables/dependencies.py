@@ -1,65 +1,79 @@
 """What processes waited in, and which other processes they waited for: those that sent what they received."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-import pandas as pd
-
+from rlscope.analysis.rows import Rows, sums
 from rlscope.analysis.sweep import NS_PER_S, TraceSweep
+from rlscope.analysis.table_rows import DependencyRow, WaitRow
 
-WAIT_COLUMNS = ("process", "phase", "function", "stream", "count", "wait_s", "in_operations_s", "in_loop_s")
-DEPENDENCY_COLUMNS = ("process", "phase", "on", "stream", "count", "wait_s")
-_EDGE = ["process", "phase", "on", "stream"]
 #: How the names of functions begin that send: `posix.write`, `_socket.socket.sendall`.
 SENDS = ("write", "send")
 #: Streams that reach other machines, and how addresses begin that do not.
 NETWORK = ("tcp:", "udp:")
 LOOPBACK = ("127.", "[::1]", "[::ffff:127.")
+#: What both ends of a stream have in common.
+_End = tuple[bytes, str]
 
 
-def waits_table(swept: TraceSweep) -> pd.DataFrame:
-    """One row per process, phase, waiting function and stream, with the columns of `WAIT_COLUMNS`."""
+def wait_rows(swept: TraceSweep) -> Rows[WaitRow]:
+    """Makes one row per process, phase, waiting function and stream."""
     rows = []
     for process in swept.processes:
-        found = process.found["waits"]
-        lengths = process.file.clock.partition_ns(process.found["start_ticks"], (row[-1] for row in found))
-        for (phase, name, count, *parts, _), ns in zip(found, lengths, strict=True):
-            function, _, stream = name.partition(" ")
+        found = process.found.waits
+        lengths = process.file.clock.partition_ns(process.found.start_ticks, (row.ticks for row in found))
+        for row, ns in zip(found, lengths, strict=True):
+            function, _, stream = row.boundary.partition(" ")
             # Of the time in which the process waited, rounded with it: never more than that.
-            parts_s = (min(process.length_ns(ticks), ns) / NS_PER_S for ticks in parts)
-            rows.append((process.name, phase, function, stream, count, ns / NS_PER_S, *parts_s))
-    return pd.DataFrame(rows, columns=list(WAIT_COLUMNS)).astype(
-        {"count": int} | dict.fromkeys(WAIT_COLUMNS[5:], float)
-    )
+            in_operations_s, in_loop_s = (
+                min(process.length_ns(ticks), ns) / NS_PER_S for ticks in (row.in_operations_ticks, row.in_loop_ticks)
+            )
+            rows.append(
+                WaitRow(
+                    process.name, row.phase, function, stream, row.entries, ns / NS_PER_S, in_operations_s, in_loop_s
+                )
+            )
+    return Rows(WaitRow, rows)
 
 
-def dependencies_table(waits: pd.DataFrame, boots: Mapping[str, bytes]) -> pd.DataFrame:
-    """Who waited for whom, with the columns of `DEPENDENCY_COLUMNS`.
+def dependency_rows(waits: Iterable[WaitRow], boots: Mapping[str, bytes]) -> Rows[DependencyRow]:
+    """Finds who waited for whom.
 
     A process that receives from a stream waits for the others that send to it, and one that sends to it, as to a pipe
     that is full, for those that receive from it. If there are several of these, `count` and `wait_s` are split by how
     often each of them sent or received.
 
     Args:
-        waits: as from `waits_table`.
+        waits: as from `wait_rows`.
         boots: of each process, the boot of the machine that it ran on.
     """
-    on_stream = waits[waits["stream"] != ""]
-    users = zip(on_stream["process"], on_stream["stream"], strict=True)
-    ends = on_stream.assign(end=[_end(stream, boots[process]) for process, stream in users])
-    is_send = ends["function"].map(sends).astype(bool)
-    edges = pd.concat([_edges(ends[~is_send], ends[is_send]), _edges(ends[is_send], ends[~is_send])])
-    return edges.groupby(_EDGE, sort=False, as_index=False)[["count", "wait_s"]].sum()[list(DEPENDENCY_COLUMNS)]
+    on_stream = [(row, _end(row.stream, boots[row.process])) for row in waits if row.stream]
+    sending = [(row, end) for row, end in on_stream if sends(row.function)]
+    receiving = [(row, end) for row, end in on_stream if not sends(row.function)]
+    edges = [*_edges(receiving, sending), *_edges(sending, receiving)]
+    count = sums(((edge.process, edge.phase, edge.on, edge.stream), edge.count) for edge in edges)
+    wait_s = sums(((edge.process, edge.phase, edge.on, edge.stream), edge.wait_s) for edge in edges)
+    return Rows(DependencyRow, (DependencyRow(*key, count[key], wait_s[key]) for key in count))
 
 
-def _edges(waits: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
+def _edges(waits: Iterable[tuple[WaitRow, _End]], others: Iterable[tuple[WaitRow, _End]]) -> list[DependencyRow]:
     """For whom these waits were: for those at the other end of the same streams."""
-    waited = waits.groupby(["process", "phase", "stream", "end"], sort=False, as_index=False)
-    calls = others.groupby(["process", "end"], sort=False, as_index=False)["count"].sum()
-    calls = calls[calls["count"] > 0].rename(columns={"process": "on", "count": "calls"})
-    edges = waited[["count", "wait_s"]].sum().merge(calls, on="end")
-    edges = edges[edges["process"] != edges["on"]]
-    shares = edges["calls"] / edges.groupby(["process", "end", "phase"])["calls"].transform("sum")
-    return edges.assign(count=edges["count"] * shares, wait_s=edges["wait_s"] * shares)
+    calls = sums(((end, row.process), row.count) for row, end in others)
+    users: dict[_End, dict[str, float]] = {}
+    for (end, process), number in calls.items():
+        if number > 0:
+            users.setdefault(end, {})[process] = number
+    waits = list(waits)
+    count = sums(((row.process, row.phase, row.stream, end), row.count) for row, end in waits)
+    wait_s = sums(((row.process, row.phase, row.stream, end), row.wait_s) for row, end in waits)
+    edges = []
+    for key in count:
+        process, phase, stream, end = key
+        ends = {on: number for on, number in users.get(end, {}).items() if on != process}
+        whole = sum(ends.values())
+        for on, number in ends.items():
+            share = number / whole
+            edges.append(DependencyRow(process, phase, on, stream, count[key] * share, wait_s[key] * share))
+    return edges
 
 
 def sends(function: str) -> bool:
@@ -67,8 +81,8 @@ def sends(function: str) -> bool:
     return function.rpartition(".")[2].startswith(SENDS)
 
 
-def _end(stream: str, boot_id: bytes) -> tuple[bytes, str]:
-    """What both ends of a stream have in common. Numbers of pipes and sockets count within a machine's boot."""
+def _end(stream: str, boot_id: bytes) -> _End:
+    """Returns what both ends of a stream have in common: numbers of pipes and sockets count within a machine's boot."""
     addresses = stream.partition(":")[2].split("-")
     is_network = stream.startswith(NETWORK) and not any(address.startswith(LOOPBACK) for address in addresses)
     return (b"" if is_network else boot_id, stream)

@@ -1,33 +1,20 @@
 """When each device worked for any process of a trace, in equal parts of the run."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-
-import numpy as np
-import pandas as pd
+from itertools import pairwise
 
 from rlscope._analysis import device_union
+from rlscope.analysis.reported import Utilization
+from rlscope.analysis.rows import Rows
 from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep
-from rlscope.analysis.tables.devices import Device
-from rlscope.analysis.utilization import LIMIT, Utilization, utilization_in_parts
+from rlscope.analysis.table_rows import DeviceTimelineRow
+from rlscope.analysis.tables.devices import BusyParts, Device
 from rlscope.errors import TraceError
 from rlscope.trace.clock import Clock, clock_id
 
 PARTS = 200
-DEVICE_TIMELINE_COLUMNS = ("device", "start_s", "end_s", "busy", "reported")
-
-
-@dataclass(frozen=True)
-class BusyParts:
-    """How long a device worked for any process in each of the equal parts of the run.
-
-    Attributes:
-        borders_ns: where the parts begin and where the last one ends, in nanoseconds since 1970.
-        busy_ns: of each part. They sum to all time in which the device worked.
-    """
-
-    borders_ns: list[int]
-    busy_ns: list[int]
+#: Later times than any machine has are damage.
+LATEST_NS = 1 << 62
 
 
 def busy_parts(swept: TraceSweep, devices: list[Device], recover: bool) -> dict[int, BusyParts]:
@@ -47,35 +34,22 @@ def busy_parts(swept: TraceSweep, devices: list[Device], recover: bool) -> dict[
     return found
 
 
-def device_timeline_table(
+def device_timeline_rows(
     swept: TraceSweep, devices: list[Device], parts: Mapping[int, BusyParts], utilization: Utilization
-) -> pd.DataFrame:
-    """One row per device and part of the run; empty without devices."""
+) -> Rows[DeviceTimelineRow]:
+    """Makes one row per device and part of the run; none without devices."""
     origin_ns = min(process.start_ns for process in swept.processes)
-    if not devices:
-        return pd.DataFrame(columns=list(DEVICE_TIMELINE_COLUMNS))
-    samples = utilization.samples
     offset_ns = swept.main.file.clock.realtime_offset_ns
-    tables = []
+    rows: list[DeviceTimelineRow] = []
     for device in devices:
-        borders_ns = np.array(parts[device.number].borders_ns, dtype=np.int64)
-        lengths_ns = np.diff(borders_ns)
-        own = samples[samples["source"] == device.uuid]
-        reported = utilization_in_parts(own, borders_ns - offset_ns).get(device.uuid or "")
-        borders_s = (borders_ns - origin_ns) / NS_PER_S
-        tables.append(
-            pd.DataFrame(
-                {
-                    "device": device.number,
-                    "start_s": borders_s[:-1],
-                    "end_s": borders_s[1:],
-                    # Ends are rounded to nanoseconds, each for itself.
-                    "busy": np.minimum(np.array(parts[device.number].busy_ns) / np.maximum(lengths_ns, 1), 1.0),
-                    "reported": np.full(len(lengths_ns), np.nan) if reported is None else reported,
-                }
-            )
-        )
-    return pd.concat(tables, ignore_index=True)
+        borders_ns, busy_ns = parts[device.number].borders_ns, parts[device.number].busy_ns
+        reported = utilization.in_parts(device.uuid, [border_ns - offset_ns for border_ns in borders_ns])
+        for (start_ns, end_ns), worked_ns, share in zip(pairwise(borders_ns), busy_ns, reported, strict=True):
+            # Ends are rounded to nanoseconds, each for itself.
+            busy = min(worked_ns / max(end_ns - start_ns, 1), 1.0)
+            start_s, end_s = ((border_ns - origin_ns) / NS_PER_S for border_ns in (start_ns, end_ns))
+            rows.append(DeviceTimelineRow(device.number, start_s, end_s, busy, share))
+    return Rows(DeviceTimelineRow, rows)
 
 
 def _union(swept: TraceSweep, devices: list[Device], recover: bool) -> dict[int, BusyParts]:
@@ -85,7 +59,7 @@ def _union(swept: TraceSweep, devices: list[Device], recover: bool) -> dict[int,
     for place, device in enumerate(devices):
         for user in device.users:
             processes[id(user.process)] = user.process
-            places.setdefault(id(user.process), {})[user.found["device"]] = place
+            places.setdefault(id(user.process), {})[user.found.device] = place
     users = list(processes.values())
     clock = _common_clock(users)
     is_one_clock = clock is users[0].file.clock
@@ -95,8 +69,8 @@ def _union(swept: TraceSweep, devices: list[Device], recover: bool) -> dict[int,
     arguments = [
         (
             process.file.path,
-            process.found["start_ticks"],
-            process.found["end_ticks"],
+            process.found.start_ticks,
+            process.found.end_ticks,
             (0, shift, 1, 1) if is_one_clock else _conversion(process.file.clock, shift),
             places[key],
         )
@@ -116,9 +90,9 @@ def _union(swept: TraceSweep, devices: list[Device], recover: bool) -> dict[int,
 def _check_times(swept: TraceSweep) -> None:
     for process in swept.processes:
         clock = process.file.clock
-        ticks = process.found["start_ticks"], process.found["end_ticks"]
+        ticks = process.found.start_ticks, process.found.end_ticks
         times_ns = [convert(tick) for tick in ticks for convert in (clock.realtime_ns, clock.monotonic_ns)]
-        if not all(0 <= time_ns < LIMIT for time_ns in times_ns):
+        if not all(0 <= time_ns < LATEST_NS for time_ns in times_ns):
             raise TraceError(
                 f"times from 1970 to 2116 were expected, but {process.file.path} says {min(times_ns)} ns to "
                 f"{max(times_ns)} ns; its header is damaged, move the file away"
@@ -138,7 +112,7 @@ def _bins(swept: TraceSweep, users: list[ProcessSweep], clock: Clock, is_one_clo
     starts = [clock.ticks_at(min(process.start_ns for process in swept.processes) - clock.realtime_offset_ns)]
     ends = [clock.ticks_at(max(process.end_ns for process in swept.processes) - clock.realtime_offset_ns)]
     for process in users:
-        own = process.found["start_ticks"], process.found["end_ticks"]
+        own = process.found.start_ticks, process.found.end_ticks
         start, end = own if is_one_clock else map(process.file.clock.monotonic_ns, own)
         starts.append(start)
         ends.append(end)

@@ -1,9 +1,9 @@
 """The devices of a trace: which there are, and which processes used them."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from rlscope.analysis.sweep import ProcessSweep, TraceSweep
+from rlscope.analysis.swept import SweptDevice
 from rlscope.text import encodable
 
 
@@ -12,7 +12,7 @@ class User:
     """A process that used a device, and what the device did for it."""
 
     process: ProcessSweep
-    found: Any  # the device's row of the sweep
+    found: SweptDevice
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,9 @@ def devices_of(swept: TraceSweep) -> list[Device]:
     """All devices that worked for a process of the trace."""
     devices: dict[tuple[bytes, str | int], Device] = {}
     for process in swept.processes:
-        for found in process.found["gpu"]:
-            uuid, name = (device_fact(process, found["device"], fact) for fact in ("uuid", "name"))
-            key = process.file.header.boot_id, uuid or found["device"]
+        for found in process.found.devices:
+            uuid, name = (device_fact(process, found.device, fact) for fact in ("uuid", "name"))
+            key = process.file.header.boot_id, uuid or found.device
             device = devices.setdefault(key, Device(len(devices), uuid, name, []))
             device.users.append(User(process, found))
     return list(devices.values())
@@ -46,7 +46,20 @@ def devices_of(swept: TraceSweep) -> list[Device]:
 
 def device_fact(process: ProcessSweep, device: int, fact: str) -> str | None:
     """What the recorder wrote about a device; properties may be anything."""
-    known: Any = process.found["properties"].get("devices")
+    known: object = process.found.properties.get("devices")
     for key in (str(device), fact):
         known = known.get(key) if isinstance(known, dict) else None
     return encodable(known) if isinstance(known, str) else None
+
+
+@dataclass(frozen=True)
+class BusyParts:
+    """How long a device worked for any process in each of the equal parts of the run.
+
+    Attributes:
+        borders_ns: where the parts begin and where the last one ends, in nanoseconds since 1970.
+        busy_ns: of each part. They sum to all time in which the device worked.
+    """
+
+    borders_ns: list[int]
+    busy_ns: list[int]

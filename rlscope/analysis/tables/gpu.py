@@ -1,76 +1,79 @@
-"""The tables of devices: how long each worked, for whom, and what ran on it."""
+"""The devices of a trace: how long each worked, for whom, and what ran on it."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
-import pandas as pd
-
-from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep
-from rlscope.analysis.tables.device_timeline import BusyParts
-from rlscope.analysis.tables.devices import Device
-from rlscope.analysis.utilization import Utilization, mean_utilization
-
-GPU_COLUMNS = ("device", "uuid", "busy_s", "kernel_s", "reported_utilization")
-GPU_OPERATION_COLUMNS = ("process", "device", "operation", "busy_s", "kernels")
-DEVICE_WORK_COLUMNS = ("process", "device", "stage", "operation", "name", "count", "seconds", "bytes")
+from rlscope.analysis.rows import Rows, sums
+from rlscope.analysis.sweep import NS_PER_S
+from rlscope.analysis.table_rows import DeviceWorkRow, GpuOperationRow, GpuRow
+from rlscope.analysis.tables.devices import BusyParts, Device, User
 
 
-def gpu_table(
-    swept: TraceSweep, devices: list[Device], parts: Mapping[int, BusyParts], utilization: Utilization
-) -> pd.DataFrame:
-    """One row per device; the columns of `GPU_COLUMNS` and the device's `name`."""
-    reported = mean_utilization(utilization.samples, *_run_ns(swept)) if devices else {}
-    rows = [
+def gpu_rows(devices: list[Device], parts: Mapping[int, BusyParts], reported: Mapping[str, float]) -> Rows[GpuRow]:
+    """Makes one row per device.
+
+    Args:
+        devices: of the trace.
+        parts: how long each worked in parts of the run.
+        reported: the mean reported utilization by uuid.
+    """
+    return Rows(
+        GpuRow,
         (
-            device.number,
-            device.uuid,
-            sum(parts[device.number].busy_ns) / NS_PER_S,
-            sum(user.process.length_ns(user.found["kernel_ticks"]) for user in device.users) / NS_PER_S,
-            reported.get(device.uuid or "", float("nan")),
-            device.name,
-        )
-        for device in devices
-    ]
-    # Of objects, so that what is not known stays None.
-    table = pd.DataFrame(rows, columns=[*GPU_COLUMNS, "name"], dtype=object)
-    return table.astype({"device": int, "busy_s": float, "kernel_s": float, "reported_utilization": float})
+            GpuRow(
+                device.number,
+                device.uuid,
+                sum(parts[device.number].busy_ns) / NS_PER_S,
+                sum(user.process.length_ns(user.found.kernel_ticks) for user in device.users) / NS_PER_S,
+                reported.get(device.uuid or ""),
+                device.name,
+            )
+            for device in devices
+        ),
+    )
 
 
-def gpu_operations_table(devices: list[Device]) -> pd.DataFrame:
-    """Device time per operation that launched the work; of a device and process it sums to what the device worked."""
-    rows = []
-    for device, process, found in _used(devices, "gpu_operations"):
-        lengths = process.file.clock.partition_ns(process.found["start_ticks"], (ticks for *_, ticks, _ in found))
-        for (_, operation, _, kernels), ns in zip(found, lengths, strict=True):
-            rows.append((process.name, device.number, operation, ns, kernels))
-    table = pd.DataFrame(rows, columns=list(GPU_OPERATION_COLUMNS))
-    keys = ["process", "device", "operation"]
-    table = table.groupby(keys, sort=False, as_index=False)[["busy_s", "kernels"]].sum()
-    return table.assign(busy_s=table["busy_s"].astype(float) / NS_PER_S)
+def gpu_operation_rows(devices: list[Device]) -> Rows[GpuOperationRow]:
+    """Sums device time by the operation that launched the work; of a process it sums to what the device worked."""
+    busy_ns: list[tuple[tuple[str, int, str], int]] = []
+    kernels: list[tuple[tuple[str, int, str], int]] = []
+    for device, user in _used(devices):
+        process = user.process
+        found = [row for row in process.found.device_operations if row.device == user.found.device]
+        lengths = process.file.clock.partition_ns(process.found.start_ticks, (row.busy_ticks for row in found))
+        for row, ns in zip(found, lengths, strict=True):
+            key = process.name, device.number, row.operation
+            busy_ns.append((key, ns))
+            kernels.append((key, row.kernels))
+    kernels_of = sums(kernels)
+    return Rows(
+        GpuOperationRow,
+        (GpuOperationRow(*key, ns / NS_PER_S, round(kernels_of[key])) for key, ns in sums(busy_ns).items()),
+    )
 
 
-def device_work_table(devices: list[Device]) -> pd.DataFrame:
-    """What ran on each device, by the stage and operation that launched it."""
-    rows = [
-        (process.name, device.number, *labels, count, process.length_ns(ticks) / NS_PER_S, moved_bytes)
-        for device, process, found in _used(devices, "device_work")
-        for *labels, count, ticks, moved_bytes in found
-    ]
-    return pd.DataFrame(rows, columns=list(DEVICE_WORK_COLUMNS))
+def device_work_rows(devices: list[Device]) -> Rows[DeviceWorkRow]:
+    """Makes one row per process, device, launching stage and operation, and name of the work."""
+    return Rows(
+        DeviceWorkRow,
+        (
+            DeviceWorkRow(
+                user.process.name,
+                device.number,
+                row.stage,
+                row.operation,
+                row.name,
+                row.pieces,
+                user.process.length_ns(row.ticks) / NS_PER_S,
+                row.moved_bytes,
+            )
+            for device, user in _used(devices)
+            for row in user.process.found.device_work
+            if row.device == user.found.device
+        ),
+    )
 
 
-def _used(devices: list[Device], table: str) -> Iterator[tuple[Device, ProcessSweep, list[tuple[Any, ...]]]]:
-    """Each device with each of its users, and its rows in one of the user's tables, without the device."""
+def _used(devices: list[Device]) -> Iterator[tuple[Device, User]]:
     for device in devices:
         for user in device.users:
-            rows: Any = user.process.found[table]  # type: ignore[literal-required]
-            yield device, user.process, [row[1:] for row in rows if row[0] == user.found["device"]]
-
-
-def _run_ns(swept: TraceSweep) -> tuple[int, int]:
-    """CLOCK_MONOTONIC of the machine that ran the command, from the first process's start to the last one's end."""
-    boot_id = swept.main.file.header.boot_id
-    here = [process for process in swept.processes if process.file.header.boot_id == boot_id]
-    starts = [process.file.clock.monotonic_ns(process.found["start_ticks"]) for process in here]
-    ends = [process.file.clock.monotonic_ns(process.found["end_ticks"]) for process in here]
-    return min(starts), max(ends)
+            yield device, user

@@ -1,89 +1,84 @@
 """The training loop of each process: what of its time lies in it, and what before and after it."""
 
-import pandas as pd
+from collections.abc import Iterable, Sequence
 
+from rlscope.analysis.rows import Rows, sums
 from rlscope.analysis.sweep import NS_PER_S, TraceSweep
+from rlscope.analysis.table_rows import BreakdownRow, OutsideRow
 from rlscope.model import EVALUATION, NO_OPERATION, NO_PHASE
 
-OUTSIDE_COLUMNS = ("process", "part", "category", "resource", "seconds")
 #: Parts of a process's time in no operation.
 BEFORE, BETWEEN, AFTER = "before", "in", "after"
 #: The part of a process that has phases only: they do not say where its loop is.
 NO_PHASE_PART = "no phase"
-_TIMES = ("seconds", "uncorrected_seconds", "corrected_seconds", "corrected_low_s", "corrected_high_s")
-_KINDS = ["process", "category", "resource"]
 
 
-def outside_table(swept: TraceSweep) -> pd.DataFrame:
-    """The time in no operation and no phase by part, with the columns of `OUTSIDE_COLUMNS`."""
-    rows = [
-        (process.name, *row, process.length_ns(ticks) / NS_PER_S)
-        for process in swept.processes
-        for *row, ticks in process.found["outside"]
-    ]
-    return pd.DataFrame(rows, columns=list(OUTSIDE_COLUMNS)).astype({"seconds": float})
+def outside_rows(swept: TraceSweep) -> Rows[OutsideRow]:
+    """Makes the rows of `Analysis.outside`: the time in no operation and no phase, by part."""
+    return Rows(
+        OutsideRow,
+        (
+            OutsideRow(process.name, row.part, row.category, row.resource, process.length_ns(row.ticks) / NS_PER_S)
+            for process in swept.processes
+            for row in process.found.outside
+        ),
+    )
 
 
-def is_named(breakdown: pd.DataFrame) -> "pd.Series[bool]":
-    """Which rows of a breakdown are of an operation or of a phase."""
-    return (breakdown["operation"] != NO_OPERATION) | (breakdown["phase"] != NO_PHASE)
+def is_named(row: BreakdownRow) -> bool:
+    """Whether a row of a breakdown is of an operation or of a phase."""
+    return row.operation != NO_OPERATION or row.phase != NO_PHASE
 
 
-def is_evaluation(breakdown: pd.DataFrame, outside: pd.DataFrame | None) -> "pd.Series[bool]":
-    """Which rows of a breakdown are of evaluation beside training.
+def is_evaluation(breakdown: Sequence[BreakdownRow], outside: Iterable[OutsideRow]) -> list[bool]:
+    """Says of each row of a breakdown whether it is of evaluation beside training.
 
     A process that shows nothing else has no training from which to tell it: then evaluation is what it is for.
     """
-    found = breakdown["phase"] == EVALUATION
-    return found & breakdown["process"].isin(with_loops(breakdown[~found], outside))
+    training = with_loops((row for row in breakdown if row.phase != EVALUATION), outside)
+    return [row.phase == EVALUATION and row.process in training for row in breakdown]
 
 
-def evaluation_seconds(breakdown: pd.DataFrame, outside: pd.DataFrame) -> dict[str, float]:
-    """How long each process evaluated beside its training; only those that did."""
-    rows = breakdown[is_evaluation(breakdown, outside)]
-    found: dict[str, float] = rows.groupby("process", sort=False)["seconds"].sum().to_dict()
-    return found
+def evaluation_seconds(breakdown: Sequence[BreakdownRow], outside: Iterable[OutsideRow]) -> dict[str, float]:
+    """Returns how long each process evaluated beside its training; only those that did."""
+    flagged = zip(breakdown, is_evaluation(breakdown, outside), strict=True)
+    return sums((row.process, row.seconds) for row, is_it in flagged if is_it)
 
 
-def left_out(breakdown: pd.DataFrame, outside: pd.DataFrame) -> dict[str, dict[str, float]]:
-    """The seconds of each process that are not in its loop, by part; evaluation is one."""
-    shows_loop = (breakdown["operation"] != NO_OPERATION) & (breakdown["phase"] != EVALUATION)
-    in_operations = {*breakdown.loc[shows_loop, "process"]}
-    bounded = in_operations | {*outside.loc[outside["part"] != BEFORE, "process"]}
+def left_out(breakdown: Sequence[BreakdownRow], outside: Sequence[OutsideRow]) -> dict[str, dict[str, float]]:
+    """Returns the seconds of each process that are not in its loop, by part; evaluation is one."""
+    bounded = {row.process for row in breakdown if row.operation != NO_OPERATION and row.phase != EVALUATION}
+    bounded |= {row.process for row in outside if row.part != BEFORE}
     found: dict[str, dict[str, float]] = {}
-    for process, part, seconds in zip(outside["process"], outside["part"], outside["seconds"], strict=True):
-        if part != BETWEEN:
-            parts = found.setdefault(process, {})
-            name = part if process in bounded else NO_PHASE_PART
-            parts[name] = parts.get(name, 0.0) + seconds
+    for row in outside:
+        if row.part != BETWEEN:
+            parts = found.setdefault(row.process, {})
+            name = row.part if row.process in bounded else NO_PHASE_PART
+            parts[name] = parts.get(name, 0.0) + row.seconds
     for process, seconds in evaluation_seconds(breakdown, outside).items():
         found.setdefault(process, {})[EVALUATION] = seconds
     return found
 
 
-def with_loops(breakdown: pd.DataFrame, outside: pd.DataFrame | None) -> set[str]:
-    """The processes that show where their loop is: by operations, phases or reports of progress."""
-    between = {*outside.loc[outside["part"] == BETWEEN, "process"]} if outside is not None else set()
-    return {*breakdown.loc[is_named(breakdown), "process"], *between}
+def with_loops(breakdown: Iterable[BreakdownRow], outside: Iterable[OutsideRow]) -> set[str]:
+    """Returns the processes that show where their loop is: by operations, phases or reports of progress."""
+    return {row.process for row in breakdown if is_named(row)} | {row.process for row in outside if row.part == BETWEEN}
 
 
-def loop_breakdown(breakdown: pd.DataFrame, outside: pd.DataFrame) -> pd.DataFrame:
-    """What of a breakdown lies in operations, in phases or between them in the training loop.
+def loop_shares(breakdown: Sequence[BreakdownRow], outside: Sequence[OutsideRow]) -> list[float]:
+    """Returns the share of each row of a breakdown that lies in operations, in phases or between them in the loop.
 
-    Rows of evaluation have no seconds, other ones of operations and phases stay as they are. Of 10 s of Python in
-    neither, of which 6 lie before the loop and 4 in it, 4 s stay, and of the corrected seconds the same share.
+    Rows of evaluation have a share of 0, other ones of operations and phases one of 1. Of 10 s of Python in neither, of
+    which 6 lie before the loop and 4 in it, the share is 0.4.
 
     Args:
-        breakdown: the table of an analysis, or rows of it.
-        outside: the table of the same analysis.
+        breakdown: Rows of an analysis.
+        outside: Its rows of the same name.
     """
-    whole_s = outside.groupby(_KINDS)["seconds"].sum()
-    between_s = outside[outside["part"] == BETWEEN].groupby(_KINDS)["seconds"].sum()
-    shares = (between_s / whole_s).fillna(0.0).to_dict()
-    keys = zip(*(breakdown[name] for name in _KINDS), strict=True)
-    share = pd.Series([shares.get(key, 0.0) for key in keys], index=breakdown.index, dtype=float)
-    times = [name for name in _TIMES if name in breakdown.columns]
-    found = breakdown.copy()
-    share = share.where(~is_named(breakdown), 1.0).mask(is_evaluation(breakdown, outside), 0.0)
-    found[times] = found[times].mul(share, axis="index")
-    return found
+    whole_s = sums(((row.process, row.category, row.resource), row.seconds) for row in outside)
+    between_s = sums(((row.process, row.category, row.resource), row.seconds) for row in outside if row.part == BETWEEN)
+    shares = {key: seconds / whole_s[key] for key, seconds in between_s.items() if whole_s[key] > 0}
+    return [
+        0.0 if is_left_out else 1.0 if is_named(row) else shares.get((row.process, row.category, row.resource), 0.0)
+        for row, is_left_out in zip(breakdown, is_evaluation(breakdown, outside), strict=True)
+    ]

@@ -1,4 +1,4 @@
-// What a sweep found and a file says, as Python's dicts. rlscope/_analysis.pyi says what they hold.
+// What a sweep found and a file says, as Python's objects: the classes of rlscope/analysis/swept.py.
 #pragma once
 #include "python_values.h"
 #include "sweep_result.h"
@@ -6,7 +6,7 @@
 
 namespace rlscope {
 
-Owned to_dict(const TraceFile& file, const SweepResult& result, bool by_thread);
+Owned to_swept(const TraceFile& file, const SweepResult& result);
 
 // Later entries of the catalog replace the keys of earlier ones. One that is no JSON object becomes a reason in `why`.
 Owned properties(const TraceFile& file, PyObject* why);

@@ -1,5 +1,5 @@
-// One function per table of the dict.
-#include "sweep_dict.h"
+// One function per table. Each makes rows of a class of rlscope/analysis/swept.py, whose fields are in the same order.
+#include "swept.h"
 
 #include <string>
 #include <string_view>
@@ -28,172 +28,181 @@ class LabelTexts {
   std::unordered_map<const char*, Owned> texts_;
 };
 
-Owned rows(const std::vector<BreakdownRow>& values, bool has_thread) {
+// Makes rows of a class of rlscope.analysis.swept.
+class RowClass {
+ public:
+  explicit RowClass(const char* name) {
+    Owned module = checked(PyImport_ImportModule("rlscope.analysis.swept"));
+    class_ = checked(PyObject_GetAttrString(module.get(), name));
+  }
+
+  template <typename... Items>
+  Owned operator()(Items... items) const {
+    return checked(PyObject_Call(class_.get(), tuple(std::move(items)...).get(), nullptr));
+  }
+
+  Owned from(PyObject* fields) const { return checked(PyObject_Call(class_.get(), Owned(PyTuple_New(0)).get(), fields)); }
+
+ private:
+  Owned class_;
+};
+
+Owned breakdown(const std::vector<BreakdownRow>& rows) {
   LabelTexts label;
+  RowClass make("SweptTime");
   Owned list = checked(PyList_New(0));
-  for (const BreakdownRow& row : values) {
-    Owned category = text(category_label(row.category));
-    Owned resource = text(resource_label(row.resource));
-    if (has_thread) {
-      append(list.get(), tuple(number(row.thread), label(row.phase), label(row.stage), label(row.operation),
-                               std::move(category), std::move(resource), number(row.ticks)));
-    } else {
-      append(list.get(), tuple(label(row.phase), label(row.stage), label(row.operation), std::move(category),
-                               std::move(resource), number(row.ticks)));
-    }
+  for (const BreakdownRow& row : rows) {
+    append(list.get(), make(label(row.phase), label(row.stage), label(row.operation), text(category_label(row.category)),
+                            text(resource_label(row.resource)), number(row.ticks)));
+  }
+  return list;
+}
+
+Owned threads(const std::vector<BreakdownRow>& rows) {
+  LabelTexts label;
+  RowClass make("SweptThreadTime");
+  Owned list = checked(PyList_New(0));
+  for (const BreakdownRow& row : rows) {
+    append(list.get(), make(number(row.thread), label(row.phase), label(row.stage), label(row.operation),
+                            text(category_label(row.category)), text(resource_label(row.resource)), number(row.ticks)));
   }
   return list;
 }
 
 Owned transitions(const std::vector<TransitionRow>& rows) {
   LabelTexts label;
+  RowClass make("SweptTransition");
   Owned list = checked(PyList_New(0));
   for (const TransitionRow& row : rows) {
-    append(list.get(), tuple(label(row.stage), label(row.operation), text(category_label(row.from)),
-                             text(category_label(row.to)), number(row.count)));
+    append(list.get(), make(label(row.stage), label(row.operation), text(category_label(row.from)),
+                            text(category_label(row.to)), number(row.count)));
   }
   return list;
 }
 
 Owned phases(const SweepResult& result) {
+  RowClass make("SweptPhase");
   Owned list = checked(PyList_New(0));
   for (const PhaseRow& row : result.phases) {
-    append(list.get(), tuple(text(row.phase), number(row.start_ticks), number(row.end_ticks)));
+    append(list.get(), make(text(row.phase), number(row.start_ticks), number(row.end_ticks)));
   }
   return list;
 }
 
 Owned waits(const SweepResult& result) {
   LabelTexts label;
+  RowClass make("SweptWait");
   Owned list = checked(PyList_New(0));
   for (const WaitRow& row : result.waits) {
-    append(list.get(), tuple(label(row.phase), label(row.name), number(row.count), number(row.ticks_in_operations),
-                             number(row.ticks_in_loop), number(row.ticks)));
+    append(list.get(), make(label(row.phase), label(row.name), number(row.count), number(row.ticks_in_operations),
+                            number(row.ticks_in_loop), number(row.ticks)));
   }
   return list;
 }
 
 Owned outside(const SweepResult& result) {
+  RowClass make("SweptOutside");
   Owned list = checked(PyList_New(0));
   for (const OutsideRow& row : result.outside) {
-    append(list.get(), tuple(text(part_label(row.part)), text(category_label(row.category)),
-                             text(resource_label(row.resource)), number(row.ticks)));
+    append(list.get(), make(text(part_label(row.part)), text(category_label(row.category)),
+                            text(resource_label(row.resource)), number(row.ticks)));
   }
   return list;
 }
 
 Owned tasks(const SweepResult& result) {
   LabelTexts label;
+  RowClass make("SweptTask");
   Owned list = checked(PyList_New(0));
   for (const TaskRow& row : result.tasks) {
-    append(list.get(), tuple(label(row.operation), number(row.count), number(row.running_ticks), number(row.elapsed_ticks),
-                             number(row.median_ticks), number(row.p99_ticks), number(row.longest_ticks)));
+    append(list.get(), make(label(row.operation), number(row.count), number(row.running_ticks), number(row.elapsed_ticks),
+                            number(row.median_ticks), number(row.p99_ticks), number(row.longest_ticks)));
   }
   return list;
 }
 
 Owned cuda_calls(const SweepResult& result) {
+  RowClass make("SweptCudaCall");
   Owned list = checked(PyList_New(0));
   for (const CudaCallRow& row : result.cuda_calls) {
-    append(list.get(), tuple(text(row.name), checked(PyBool_FromLong(row.waits)), number(row.count)));
+    append(list.get(), make(text(row.name), checked(PyBool_FromLong(row.waits)), number(row.count)));
   }
   return list;
 }
 
-void put_sum(PyObject* dict, const std::string& kind, const WorkSum& sum) {
-  put(dict, (kind + "_count").c_str(), number(sum.count));
-  put(dict, (kind + "_ticks").c_str(), number(sum.ticks));
-  if (kind != "kernel") put(dict, (kind + "_bytes").c_str(), number(sum.bytes));
-}
-
 Owned devices(const SweepResult& result) {
+  RowClass make("SweptDevice");
   Owned list = checked(PyList_New(0));
   for (const DeviceRow& row : result.devices) {
-    Owned dict = checked(PyDict_New());
-    put(dict.get(), "device", number(row.device));
-    put(dict.get(), "busy_ticks", number(row.busy_ticks));
-    put_sum(dict.get(), "kernel", row.kernels);
-    put_sum(dict.get(), "copy", row.copies);
-    put_sum(dict.get(), "memset", row.memsets);
-    append(list.get(), std::move(dict));
+    append(list.get(), make(number(row.device), number(row.busy_ticks), number(row.kernels.count),
+                            number(row.kernels.ticks), number(row.copies.count), number(row.copies.ticks),
+                            number(row.copies.bytes), number(row.memsets.count), number(row.memsets.ticks),
+                            number(row.memsets.bytes)));
   }
   return list;
 }
 
 Owned device_operations(const SweepResult& result) {
   LabelTexts label;
+  RowClass make("SweptDeviceOperation");
   Owned list = checked(PyList_New(0));
   for (const DeviceOperationRow& row : result.device_operations) {
-    append(list.get(), tuple(number(row.device), label(row.stage), label(row.operation), number(row.busy_ticks),
-                             number(row.kernels)));
+    append(list.get(), make(number(row.device), label(row.stage), label(row.operation), number(row.busy_ticks),
+                            number(row.kernels)));
   }
   return list;
 }
 
 Owned device_work(const SweepResult& result) {
   LabelTexts label;
+  RowClass make("SweptDeviceWork");
   Owned list = checked(PyList_New(0));
   for (const DeviceWorkRow& row : result.device_work) {
-    append(list.get(), tuple(number(row.device), label(row.stage), label(row.operation), label(row.name, true),
-                             number(row.sum.count), number(row.sum.ticks), number(row.sum.bytes)));
+    append(list.get(), make(number(row.device), label(row.stage), label(row.operation), label(row.name, true),
+                            number(row.sum.count), number(row.sum.ticks), number(row.sum.bytes)));
   }
   return list;
 }
 
 Owned streams(const SweepResult& result) {
+  RowClass make("SweptStream");
   Owned list = checked(PyList_New(0));
   for (const StreamSummary& stream : result.streams) {
-    Owned dict = checked(PyDict_New());
-    put(dict.get(), "stream", number(stream.stream));
-    put(dict.get(), "thread_id", number(stream.thread_id));
-    put(dict.get(), "events", number(stream.events));
-    append(list.get(), std::move(dict));
+    append(list.get(), make(number(stream.stream), number(stream.thread_id), number(stream.events)));
   }
   return list;
 }
 
-Owned bounds(const OverheadParts& parts) { return tuple(number(parts[0]), number(parts[1]), number(parts[2])); }
+Owned bounds(const OverheadParts& parts) {
+  return RowClass("PartBounds")(number(parts[0]), number(parts[1]), number(parts[2]));
+}
 
 Owned overhead_rows(const std::vector<OverheadRow>& values) {
   LabelTexts label;
+  RowClass make("SweptOverhead");
   Owned list = checked(PyList_New(0));
   for (const OverheadRow& row : values) {
-    append(list.get(), tuple(label(row.phase), label(row.stage), label(row.operation),
-                             text(category_label(row.category)), text(resource_label(row.resource)),
-                             bounds(row.parts)));
+    append(list.get(), make(label(row.phase), label(row.stage), label(row.operation),
+                            text(category_label(row.category)), text(resource_label(row.resource)),
+                            bounds(row.parts)));
   }
   return list;
 }
 
 Owned correction(const SweepResult& result) {
   if (!result.correction) return Owned(Py_NewRef(Py_None));
-  Owned dict = checked(PyDict_New());
-  put(dict.get(), "removed", overhead_rows(result.correction->removed));
-  put(dict.get(), "turned", overhead_rows(result.correction->turned));
-  put(dict.get(), "uncorrectable", bounds(result.correction->uncorrectable));
-  put(dict.get(), "charged", counts(result.correction->charged));
-  put(dict.get(), "uncalibrated", counts(result.correction->uncalibrated));
-  return dict;
+  const Overhead& found = *result.correction;
+  return RowClass("SweptCorrection")(overhead_rows(found.removed), overhead_rows(found.turned),
+                                     bounds(found.uncorrectable), counts(found.charged), counts(found.uncalibrated));
 }
 
 Owned progress(const SweepResult& result) {
   if (!result.progress) return Owned(Py_NewRef(Py_None));
-  const ProgressSummary& summary = *result.progress;
-  Owned dict = checked(PyDict_New());
-  put(dict.get(), "iterations", number(summary.iterations));
-  put(dict.get(), "first_ticks", number(summary.first_ticks));
-  put(dict.get(), "first_timesteps", number(summary.first_timesteps));
-  put(dict.get(), "last_ticks", number(summary.last_ticks));
-  put(dict.get(), "last_timesteps", number(summary.last_timesteps));
-  put(dict.get(), "total_timesteps", number(summary.total_timesteps));
-  put(dict.get(), "baseline_timesteps",
-      summary.baseline_timesteps ? number(*summary.baseline_timesteps) : Owned(Py_NewRef(Py_None)));
-  put(dict.get(), "evaluation_ticks", number(summary.evaluation_ticks));
-  return dict;
-}
-
-Owned clock_pair(const ClockPair& pair) {
-  return tuple(number(pair.ticks), number(pair.monotonic_ns), number(pair.realtime_ns));
+  const ProgressSummary& found = *result.progress;
+  Owned baseline = found.baseline_timesteps ? number(*found.baseline_timesteps) : Owned(Py_NewRef(Py_None));
+  return RowClass("SweptProgress")(number(found.iterations), number(found.first_ticks), number(found.first_timesteps),
+                                   number(found.last_ticks), number(found.last_timesteps),
+                                   number(found.total_timesteps), std::move(baseline), number(found.evaluation_ticks));
 }
 
 std::vector<std::string> reasons_for_incompleteness(const TraceFile& file) {
@@ -243,28 +252,17 @@ Owned properties(const TraceFile& file, PyObject* why) {
   return merged;
 }
 
-Owned to_dict(const TraceFile& file, const SweepResult& result, bool by_thread) {
+Owned to_swept(const TraceFile& file, const SweepResult& result) {
   const FileHeader& header = file.header();
   Owned dict = checked(PyDict_New());
-  put(dict.get(), "clock", number(static_cast<uint64_t>(header.clock)));
-  put(dict.get(), "tick_shift", number(header.tick_shift));
-  put(dict.get(), "pid", number(header.pid));
-  put(dict.get(), "parent_pid", number(header.parent_pid));
-  put(dict.get(), "stop_ticks", number(header.stop_ticks));
-  put(dict.get(), "end_reason", number(static_cast<uint64_t>(header.end_reason)));
-  put(dict.get(), "stop_errno", number(header.stop_errno));
-  put(dict.get(), "exit_status", checked(PyLong_FromLong(header.exit_status)));
-  put(dict.get(), "dropped_records", number(header.dropped_records));
-  put(dict.get(), "misnested_operations", number(header.misnested_operations));
-  put(dict.get(), "dropped_device_records", number(header.dropped_device_records));
-  put(dict.get(), "unresolved_launches", number(header.unresolved_launches));
-  put(dict.get(), "boot_id", checked(PyBytes_FromStringAndSize(reinterpret_cast<const char*>(header.boot_id), 16)));
-  put(dict.get(), "first_pair", clock_pair(header.first_pair));
-  put(dict.get(), "last_pair", clock_pair(header.last_pair));
   put(dict.get(), "start_ticks", number(result.start_ticks));
   put(dict.get(), "end_ticks", number(result.end_ticks));
-  put(dict.get(), "breakdown", rows(result.breakdown, false));
-  if (by_thread) put(dict.get(), "threads", rows(result.threads, true));
+  put(dict.get(), "dropped_records", number(header.dropped_records));
+  put(dict.get(), "dropped_device_records", number(header.dropped_device_records));
+  put(dict.get(), "misnested_operations", number(header.misnested_operations));
+  put(dict.get(), "unresolved_launches", number(header.unresolved_launches));
+  put(dict.get(), "breakdown", breakdown(result.breakdown));
+  put(dict.get(), "threads", threads(result.threads));
   put(dict.get(), "transitions", transitions(result.transitions));
   put(dict.get(), "evaluation_transitions", transitions(result.evaluation_transitions));
   put(dict.get(), "events", counts(result.events));
@@ -276,21 +274,19 @@ Owned to_dict(const TraceFile& file, const SweepResult& result, bool by_thread) 
   put(dict.get(), "beside_ticks", number(result.beside_ticks));
   put(dict.get(), "threads_in_operations", number(result.threads_in_operations));
   put(dict.get(), "cuda_calls", cuda_calls(result));
-  put(dict.get(), "gpu", devices(result));
-  put(dict.get(), "gpu_operations", device_operations(result));
+  put(dict.get(), "devices", devices(result));
+  put(dict.get(), "device_operations", device_operations(result));
   put(dict.get(), "device_work", device_work(result));
   put(dict.get(), "overhead", counts(result.overhead));
   put(dict.get(), "gaps", counts(result.gaps));
   put(dict.get(), "progress", progress(result));
   put(dict.get(), "correction", correction(result));
   put(dict.get(), "streams", streams(result));
-  put(dict.get(), "bytes", number(file.bytes()));
-  put(dict.get(), "overhead_ticks", number(file.switch_ticks()));
+  put(dict.get(), "chunk_change_ticks", number(file.chunk_change_ticks()));
   Owned why = texts(reasons_for_incompleteness(file));
   put(dict.get(), "properties", properties(file, why.get()));
-  put(dict.get(), "complete", checked(PyBool_FromLong(PyList_GET_SIZE(why.get()) == 0)));
-  put(dict.get(), "why", std::move(why));
-  return dict;
+  put(dict.get(), "why", checked(PyList_AsTuple(why.get())));
+  return RowClass("Swept").from(dict.get());
 }
 
 }  // namespace rlscope

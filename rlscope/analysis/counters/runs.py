@@ -1,0 +1,58 @@
+"""How hardware counters were sampled, and what they say of a run; all else here needs numpy."""
+
+from dataclasses import dataclass
+
+from rlscope.analysis.rows import Rows
+from rlscope.analysis.sweep import TraceSweep
+from rlscope.analysis.table_rows import CounterRow
+from rlscope.trace.counter_paths import counter_files
+
+
+@dataclass(frozen=True)
+class SampledDevice:
+    """A device whose counters were sampled.
+
+    Attributes:
+        device: its number in the trace; None if no recorded process used it.
+        uuid: as nvidia-smi writes it.
+        samples: how many the trace holds.
+        lost_samples: that the device took and nobody read in time; None if that is not known.
+        interval_ns: the time from sample to sample that was asked for.
+        unattributed_share: of all its active cycles, those in samples in which no recorded work ran: other programs'
+            work, the program's own outside of the recording, and what a clock that is off misplaces. None if it was
+            never active.
+    """
+
+    device: int | None
+    uuid: str
+    samples: int
+    lost_samples: int | None
+    interval_ns: int
+    unattributed_share: float | None
+
+
+@dataclass(frozen=True)
+class CounterRuns:
+    """How counters were sampled; `error` says what was not, None where nothing is known to be missing."""
+
+    devices: tuple[SampledDevice, ...]
+    error: str | None
+
+
+@dataclass(frozen=True)
+class Counters:
+    """What counters say of a run; `runs` is None without counters, `why` says what of the samples is missing."""
+
+    rows: Rows[CounterRow]
+    runs: CounterRuns | None
+    why: tuple[str, ...]
+
+
+def is_sampled(swept: TraceSweep) -> bool:
+    """Whether counters of the run were sampled, or were to be."""
+    return swept.trace.manifest.get("counters") is not None or bool(counter_files(swept.trace.directory))
+
+
+def counter_label(metric: str, unit: str) -> str:
+    """Returns what stands over values of a counter: its name, with the unit where that does not say it."""
+    return metric if unit in metric else f"{metric} ({unit})"

@@ -1,0 +1,95 @@
+"""Rows with named fields, which become a pandas table only when somebody asks for one: pandas takes long to import."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: What a cell holds; None is not known.
+Value = str | int | float | bool | None
+#: A row by the names of its columns.
+Record = dict[str, Value]
+#: The kinds of columns in a table by the types of fields; texts are as pandas takes them.
+_DTYPES = {
+    "int": "int64",
+    "float": "float64",
+    "bool": "bool",
+    "int | None": "Int64",
+    "float | None": "float64",
+    "str | None": "object",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of an analysis. Each field is a column; `from_` is called `from` there, which is a word of Python."""
+
+    @classmethod
+    def columns(cls) -> tuple[str, ...]:
+        """Returns the names of the columns."""
+        return tuple(field.name.rstrip("_") for field in fields(cls))
+
+    def record(self) -> Record:
+        """Returns the row by the names of its columns."""
+        return {field.name.rstrip("_"): getattr(self, field.name) for field in fields(self)}
+
+
+RowT = TypeVar("RowT", bound=Row)
+Key = TypeVar("Key", bound=Hashable)
+
+
+class Rows(tuple[RowT, ...], Generic[RowT]):
+    """The rows of one class, in order.
+
+    Attributes:
+        row_class: The class, which an empty table has its columns from.
+    """
+
+    row_class: type[RowT]
+
+    def __new__(cls, row_class: type[RowT], rows: Iterable[RowT] = ()) -> Rows[RowT]:
+        """Makes rows of `row_class`."""
+        found = super().__new__(cls, rows)
+        found.row_class = row_class
+        return found
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """The rows as a table, which is not to be changed in place; numbers that are not known are NaN or NA."""
+        import pandas as pd
+
+        columns = {field.name: [getattr(row, field.name) for row in self] for field in fields(self.row_class)}
+        dtypes = {field.name: _DTYPES.get(str(field.type)) for field in fields(self.row_class)}
+        return pd.DataFrame(
+            {name.rstrip("_"): pd.Series(values, dtype=dtypes[name]) for name, values in columns.items()}
+        )
+
+    def records(self) -> list[Record]:
+        """Returns each row by the names of its columns, as JSON has it."""
+        names = [(field.name, field.name.rstrip("_")) for field in fields(self.row_class)]
+        return [{column: getattr(row, name) for name, column in names} for row in self]
+
+
+def sums(parts: Iterable[tuple[Key, float]]) -> dict[Key, float]:
+    """Returns the sum of the numbers of each key, in the order in which keys first come; each is rounded once."""
+    found: dict[Key, list[float]] = {}
+    for key, value in parts:
+        found.setdefault(key, []).append(value)
+    return {key: math.fsum(values) for key, values in found.items()}
+
+
+def all_records(tables: Iterable[tuple[str, Iterable[Record]]]) -> list[Record]:
+    """Joins tables into one, whose first column `trace` says which one a row is of; cells that one lacks are None.
+
+    Args:
+        tables: the name of each, and its rows.
+    """
+    joined: list[Record] = [{"trace": name, **row} for name, rows in tables for row in rows]
+    columns = dict.fromkeys(column for row in joined for column in row)
+    return [{column: row.get(column) for column in columns} for row in joined]

@@ -1,0 +1,300 @@
+"""What the sweep finds in a process file: the rows and sums that `rlscope._analysis.sweep` returns, by name.
+
+The extension module makes these classes (src/analysis_module/swept.cpp), each with its fields in the order given here.
+Ticks are those of the process's clock.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class RowKey(NamedTuple):
+    """What tells the rows of a process's breakdown apart."""
+
+    phase: str
+    stage: str
+    operation: str
+    category: str
+    resource: str
+
+
+class SweptTime(NamedTuple):
+    """The ticks of one row of the breakdown."""
+
+    phase: str
+    stage: str
+    operation: str
+    category: str
+    resource: str
+    ticks: int
+
+    @property
+    def key(self) -> RowKey:
+        """The row without its ticks."""
+        return RowKey(*self[:-1])
+
+
+class SweptThreadTime(NamedTuple):
+    """The ticks of one row of a thread's own breakdown; `thread` is its number in the process."""
+
+    thread: int
+    phase: str
+    stage: str
+    operation: str
+    category: str
+    resource: str
+    ticks: int
+
+
+class SweptTransition(NamedTuple):
+    """How often a stage's operation went from one category into another."""
+
+    stage: str
+    operation: str
+    from_category: str
+    to_category: str
+    entries: int
+
+
+class SweptPhase(NamedTuple):
+    """A named phase: its first begin and its last end."""
+
+    phase: str
+    start_ticks: int
+    end_ticks: int
+
+
+class SweptWait(NamedTuple):
+    """What waited in one boundary while this was the process's phase.
+
+    Attributes:
+        phase: The phase of the process.
+        boundary: The name of the boundary, and behind a space the stream that it waited for, if it has one.
+        entries: How often any thread entered it.
+        in_operations_ticks: The ticks in which the process waited in an operation.
+        in_loop_ticks: The ticks in which it waited in operations, or between them in the training loop.
+        ticks: All ticks in which it waited; over all rows they sum to the breakdown's category `wait`.
+    """
+
+    phase: str
+    boundary: str
+    entries: int
+    in_operations_ticks: int
+    in_loop_ticks: int
+    ticks: int
+
+
+class SweptTask(NamedTuple):
+    """An operation of coroutines or generators.
+
+    Attributes:
+        operation: Its name.
+        ended: How many of them ended.
+        running_ticks: For how long they ran, summed.
+        elapsed_ticks: For how long they were open, summed.
+        median_ticks: The median of the ticks for which each was open, rounded down by less than 1 %.
+        p99_ticks: The 99th percentile, rounded down in the same way.
+        longest_ticks: The maximum.
+    """
+
+    operation: str
+    ended: int
+    running_ticks: int
+    elapsed_ticks: int
+    median_ticks: int
+    p99_ticks: int
+    longest_ticks: int
+
+
+class SweptOutside(NamedTuple):
+    """Ticks in no operation and no phase: `before` the training loop, `in` it or `after` it."""
+
+    part: str
+    category: str
+    resource: str
+    ticks: int
+
+
+class SweptCudaCall(NamedTuple):
+    """A function of CUDA, whether it waits for the device, and how often it was called."""
+
+    name: str
+    waits: bool
+    calls: int
+
+
+class SweptDevice(NamedTuple):
+    """What a device did for the process. No instant counts twice in `busy_ticks`; the other ticks are sums."""
+
+    device: int  # CUDA's number in the process
+    busy_ticks: int
+    kernel_count: int
+    kernel_ticks: int
+    copy_count: int
+    copy_ticks: int
+    copy_bytes: int
+    memset_count: int
+    memset_ticks: int
+    memset_bytes: int
+
+
+class SweptDeviceOperation(NamedTuple):
+    """What an operation launched on a device; the busy ticks of a device sum to its own."""
+
+    device: int
+    stage: str
+    operation: str
+    busy_ticks: int
+    kernels: int
+
+
+class SweptDeviceWork(NamedTuple):
+    """The pieces of work of one name that an operation launched on a device."""
+
+    device: int
+    stage: str
+    operation: str
+    name: str
+    pieces: int
+    ticks: int
+    moved_bytes: int
+
+
+class SweptStream(NamedTuple):
+    """A thread: its number in the process, the system's id of it, and the events that it began."""
+
+    thread: int
+    thread_id: int
+    events: int
+
+
+class SweptProgress(NamedTuple):
+    """The reports of progress: how many iterations there were, and what the first and the last report said."""
+
+    iterations: int
+    first_ticks: int
+    first_timesteps: int
+    last_ticks: int
+    last_timesteps: int
+    total_timesteps: int
+    baseline_timesteps: int | None
+    evaluation_ticks: int  # from the first report to the last, in the phase `evaluation`
+
+
+class PartBounds(NamedTuple):
+    """The least, the expected and the most that something may be, in parts of a tick: 256 to the tick."""
+
+    least: int
+    expected: int
+    most: int
+
+
+class SweptOverhead(NamedTuple):
+    """What recording added to one row of the breakdown, which may have several of these."""
+
+    phase: str
+    stage: str
+    operation: str
+    category: str
+    resource: str
+    parts: PartBounds
+
+    @property
+    def key(self) -> RowKey:
+        """The row of the breakdown."""
+        return RowKey(*self[:-1])
+
+
+class SweptCorrection(NamedTuple):
+    """What correction by costs changes.
+
+    Attributes:
+        removed: What is taken off the breakdown.
+        turned: What of that stays all the same, as time of the devices alone.
+        uncorrectable: The overhead that no time was found for.
+        charged: How many events have a cost, by the most exact key that their cost may have.
+        uncalibrated: How many have none, by the same.
+    """
+
+    removed: list[SweptOverhead]
+    turned: list[SweptOverhead]
+    uncorrectable: PartBounds
+    charged: dict[str, int]
+    uncalibrated: dict[str, int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Swept:
+    """What the sweep found in a process file.
+
+    Attributes:
+        start_ticks: Where the process's wall time begins.
+        end_ticks: Where it ends.
+        dropped_records: How many records of threads could not be written.
+        dropped_device_records: How many of devices could not.
+        misnested_operations: How many operations were closed by the end of another one.
+        unresolved_launches: How many pieces of device work were launched by a call that is not known.
+        why: What is missing, one sentence each; empty if nothing is.
+        breakdown: The process's time; its ticks sum to `end_ticks - start_ticks`.
+        threads: Each thread's own view; empty unless asked for.
+        transitions: Those outside the phase `evaluation`.
+        evaluation_transitions: Those in it.
+        events: How many events of each kind began, and pieces of device work.
+        crossings: How often each boundary was entered; a wait's name is without its stream.
+        phases: The named phases, by start.
+        waits: What the process waited in.
+        tasks: The operations of coroutines and generators, in alphabetical order.
+        outside: The time in no operation and no phase.
+        beside_ticks: Ticks in which two or more threads were busy at once: in an operation of its own, and not waiting
+            for another thread.
+        threads_in_operations: How many threads had any operation of their own.
+        cuda_calls: The calls of CUDA.
+        devices: The devices that worked for the process.
+        device_operations: What launched their work.
+        device_work: What their work was.
+        overhead: Ticks of CUPTI's and the driver's own work on the host, by name.
+        gaps: Ticks in which work of devices was not recorded, by reason.
+        progress: The reports of progress; None without any.
+        correction: What correction changes; None without costs.
+        properties: What the process said of itself; the values may be anything that JSON has.
+        chunk_change_ticks: What changing chunks took.
+        streams: The threads.
+    """
+
+    start_ticks: int
+    end_ticks: int
+    dropped_records: int
+    dropped_device_records: int
+    misnested_operations: int
+    unresolved_launches: int
+    why: tuple[str, ...]
+    breakdown: list[SweptTime]
+    threads: list[SweptThreadTime]
+    transitions: list[SweptTransition]
+    evaluation_transitions: list[SweptTransition]
+    events: dict[str, int]
+    crossings: dict[str, int]
+    phases: list[SweptPhase]
+    waits: list[SweptWait]
+    tasks: list[SweptTask]
+    outside: list[SweptOutside]
+    beside_ticks: int
+    threads_in_operations: int
+    cuda_calls: list[SweptCudaCall]
+    devices: list[SweptDevice]
+    device_operations: list[SweptDeviceOperation]
+    device_work: list[SweptDeviceWork]
+    overhead: dict[str, int]
+    gaps: dict[str, int]
+    progress: SweptProgress | None
+    correction: SweptCorrection | None
+    properties: dict[str, object]
+    chunk_change_ticks: int
+    streams: list[SweptStream]
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is known to be missing."""
+        return not self.why

@@ -1,0 +1,338 @@
+"""The rows of an analysis: one class per table, with what its columns mean.
+
+Seconds of the run count from the start of its first process. What is not known is None.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rlscope.analysis.rows import Row
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessRow(Row):
+    """A process.
+
+    Attributes:
+        process: A name that is unique in the trace.
+        machine: The name of its machine.
+        pid: Its number on the machine.
+        parent_pid: That of its parent, if that was recorded.
+        parent: Its parent's name, if that was recorded.
+        role: `main`, `worker` or `infrastructure`.
+        exit_status: Negative if a signal ended it.
+        complete: Nothing of it is known to be missing.
+        start_s: When it started.
+        end_s: When it ended.
+        wall_s: How long it lived.
+        corrected_wall_s: The same without what recording added; None without a correction.
+        corrected_wall_low_s: The lower end of its interval.
+        corrected_wall_high_s: The upper end.
+        uncorrectable_s: The overhead that could not be removed; None without a correction.
+        iterations: How many it reported.
+        threads_in_operations: How many threads had any operation of their own.
+        beside_s: Seconds in which two or more of these were busy: in one, and not waiting for another thread.
+    """
+
+    process: str
+    machine: str
+    pid: int
+    parent_pid: int | None
+    parent: str | None
+    role: str
+    exit_status: int | None
+    complete: bool
+    start_s: float
+    end_s: float
+    wall_s: float
+    corrected_wall_s: float | None
+    corrected_wall_low_s: float | None
+    corrected_wall_high_s: float | None
+    uncorrectable_s: float | None
+    iterations: int
+    threads_in_operations: int
+    beside_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class BreakdownRow(Row):
+    """Time of one kind. Of a process the seconds sum to its `wall_s`, the corrected ones to its `corrected_wall_s`.
+
+    Attributes:
+        process: The process.
+        phase: Its phase, `(none)` outside all.
+        stage: The stage, `(none)` outside all.
+        operation: The innermost operation, `(none)` outside all.
+        category: The layer of the stack.
+        resource: `cpu`, `cpu+gpu`, `gpu` or `idle`.
+        seconds: How long.
+        corrected_seconds: The same without what recording added; None without a correction.
+        corrected_low_s: The lower end of its interval.
+        corrected_high_s: The upper end.
+    """
+
+    process: str
+    phase: str
+    stage: str
+    operation: str
+    category: str
+    resource: str
+    seconds: float
+    corrected_seconds: float | None = None
+    corrected_low_s: float | None = None
+    corrected_high_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OutsideRow(Row):
+    """Time in no operation and no phase: `before` the training loop, `in` it or `after` it."""
+
+    process: str
+    part: str
+    category: str
+    resource: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadRow(Row):
+    """A thread's own view: its number in the process, and as in `BreakdownRow`. The seconds sum to its part in it."""
+
+    process: str
+    thread: int
+    phase: str
+    stage: str
+    operation: str
+    category: str
+    resource: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseRow(Row):
+    """A phase of a process, `(none)` included.
+
+    Attributes:
+        process: The process.
+        phase: The phase.
+        start_s: Its first begin.
+        end_s: Its last end.
+        wall_s: Time in which it was the process's phase.
+        cpu_s: Of that, time in which the CPU worked.
+        gpu_s: Of that, time in which a device worked for the process: an upper bound where processes share it.
+        wait_s: Of that, time in which the process waited.
+    """
+
+    process: str
+    phase: str
+    start_s: float
+    end_s: float
+    wall_s: float
+    cpu_s: float
+    gpu_s: float
+    wait_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class WaitRow(Row):
+    """What a process waited in.
+
+    Attributes:
+        process: The process.
+        phase: Its phase.
+        function: The function that waited.
+        stream: What it waited for, "" if that is no stream.
+        count: How often it was entered.
+        wait_s: How long the process waited; over all rows, its time of category `wait`.
+        in_operations_s: Of that, in any operation.
+        in_loop_s: Of that, in operations or between them in the training loop.
+    """
+
+    process: str
+    phase: str
+    function: str
+    stream: str
+    count: int
+    wait_s: float
+    in_operations_s: float
+    in_loop_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRow(Row):
+    """An operation of coroutines or generators that were suspended inside it.
+
+    Attributes:
+        process: The process.
+        operation: The operation.
+        count: How many of them ended.
+        running_s: For how long they ran, summed.
+        elapsed_s: For how long they were open, summed.
+        elapsed_p50_s: The median of the times that each was open, rounded down by less than 1 %.
+        elapsed_p99_s: The 99th percentile, rounded down in the same way.
+        elapsed_max_s: The maximum.
+    """
+
+    process: str
+    operation: str
+    count: int
+    running_s: float
+    elapsed_s: float
+    elapsed_p50_s: float
+    elapsed_p99_s: float
+    elapsed_max_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class DependencyRow(Row):
+    """For which other process `on` a process waited, by the `stream` between them.
+
+    `count` of calls and `wait_s` are split by how often each of several others sent or received.
+    """
+
+    process: str
+    phase: str
+    on: str
+    stream: str
+    count: float
+    wait_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceTimelineRow(Row):
+    """A part of the run: the share in which a device worked for any process, and its `reported` utilization, 0 to 1."""
+
+    device: int
+    start_s: float
+    end_s: float
+    busy: float
+    reported: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class TransitionRow(Row):
+    """How often a stage's operation went from one category into another, also per iteration and timestep of the run.
+
+    Transitions of evaluation are left out, as in `Analysis.evaluation_s`.
+    """
+
+    process: str
+    stage: str
+    operation: str
+    from_: str
+    to: str
+    count: int
+    per_iteration: float | None
+    per_timestep: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class MachineRow(Row):
+    """A machine, from one start of it to the next.
+
+    Attributes:
+        machine: Its name.
+        boot_id: 32 hexadecimal digits.
+        processes: How many of it are in the trace.
+        placed: How they were placed on the time line. `reference`: times are those of its clock. `measured`: times were
+            moved by the offset that was measured. `own clock`: the offset is not known.
+        ahead_s: How far its clock was ahead.
+        error_s: The most by which its processes are misplaced.
+        drift_ppm: How much faster its clock runs; 0 if too little to be measured.
+        unanswered: How many processes asked for the time and had no answer.
+    """
+
+    machine: str
+    boot_id: str
+    processes: int
+    placed: str
+    ahead_s: float | None
+    error_s: float | None
+    drift_ppm: float
+    unanswered: int
+
+
+@dataclass(frozen=True, slots=True)
+class GpuRow(Row):
+    """A device that was used.
+
+    Attributes:
+        device: Its number in the trace.
+        uuid: As nvidia-smi writes it.
+        busy_s: Seconds in which something ran on it for any process.
+        kernel_s: The sum of the kernels' durations.
+        reported_utilization: From 0 to 1; None if it was not sampled.
+        name: The model. Not in the JSON document.
+    """
+
+    device: int
+    uuid: str | None
+    busy_s: float
+    kernel_s: float
+    reported_utilization: float | None
+    name: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class GpuOperationRow(Row):
+    """What an operation of a process launched on a device: `busy_s`, which sums to how long it worked for it."""
+
+    process: str
+    device: int
+    operation: str
+    busy_s: float
+    kernels: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceWorkRow(Row):
+    """The work of one `name` that an operation launched: how many pieces, the sum of durations, the bytes moved."""
+
+    process: str
+    device: int
+    stage: str
+    operation: str
+    name: str
+    count: int
+    seconds: float
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class CounterRow(Row):
+    """A hardware counter while work ran that an operation launched.
+
+    A row with operation "" is of the whole stage, one with stage "" too of the process, and one with operation
+    `(unattributed)` and process "" of samples in which no recorded work ran.
+
+    Attributes:
+        process: The process.
+        device: The device's number in the trace.
+        stage: The stage.
+        operation: The operation.
+        metric: The counter.
+        unit: Its unit.
+        while_working: Its value while work of the operation ran; None for an amount.
+        while_open: Of a rate, its value over the seconds of the operation in the breakdown.
+        total: Of an amount, its total.
+        busy_s: Seconds in samples on which this rests.
+        samples: How many samples these are.
+    """
+
+    process: str
+    device: int
+    stage: str
+    operation: str
+    metric: str
+    unit: str
+    while_working: float | None
+    while_open: float | None
+    total: float | None
+    busy_s: float
+    samples: int
+
+    @property
+    def value(self) -> float | None:
+        """The value to show if it is to be one: while work ran, of amounts the total."""
+        return self.total if self.while_working is None else self.while_working
