@@ -44,6 +44,11 @@ RECORDER_TESTS := $(foreach test,hooks scopes tasks tracing interception compile
 	$(foreach test,startup class_shapes children,tests/integration/test_$(test).py)
 # What run_docker.py needs on a host that has nothing else of ours.
 DEPLOY := .venvs/deploy
+# The site of the documents: its pages lie as in the checkout, so that links between them stay right.
+DOCS := .venvs/docs
+SITE := build/site
+# Measures which lines and branches the tests reach, with the packages of .venv.
+COVERAGE := .venvs/coverage
 NATIVE := build/native
 # The simulators of case studies, for any Python.
 SLOW_SIMULATOR := experiments/workloads/slow_simulator.abi3.so
@@ -51,7 +56,7 @@ CARTPOLE := experiments/workloads/cartpole/libcartpole.so
 SOURCES := CMakeLists.txt pyproject.toml README.md LICENSE \
 	$(shell find src cmake rlscope -type f -not -name '*.pyc' -not -name '*.so' -not -name built_from.json)
 
-.PHONY: help setup build simulators install-experiments environments test test-py test-cpp test-frameworks test-others test-pythons test-container test-scale fuzz artifacts bench guard lint clean
+.PHONY: help setup build simulators install-experiments environments test test-py test-cpp test-frameworks test-others test-pythons test-container test-scale fuzz artifacts bench guard docs archive coverage lint clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 28
@@ -127,6 +132,33 @@ bench: $(BENCH_PACKAGE) ## compare costs with other profilers' (12 to 22 minutes
 guard: build ## compare instructions and bytes per event with benchmarks/guard.json; UPDATE=1 writes it
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.guard $(if $(UPDATE),--update)
 
+docs: build $(DOCS)/.environment ## build the site of all documents, and test it: build/site/html
+	rm -rf $(SITE)
+	mkdir -p $(SITE)/pages
+	cp --parents *.md LICENSE $$(find docs -name '*.md' -o -name '*.png') experiments/README.md experiments/*/run.py $(SITE)/pages
+	PATH="$(CURDIR)/$(BIN):$$PATH"
+	rlscope record -o $(SITE)/trace -- python experiments/workloads/stable_baselines3_train.py \
+		--algo ppo --env Walker2d-v5 --stop-after 4096
+	rlscope report $(SITE)/trace -o $(SITE)/pages/docs/example_report
+	$(DOCS)/bin/zensical build --strict
+	$(BIN)/pytest --quiet tests/site
+
+archive: ## write what an evaluator needs, as committed: build/rlscope.tar.gz
+	mkdir -p build
+	git archive --prefix=rlscope/ --output=build/rlscope.tar.gz HEAD
+	@echo "wrote build/rlscope.tar.gz; ARTIFACT.md in it says how to begin"
+
+coverage: build $(COVERAGE)/.environment ## show which branches of Python the unit tests reach, and of C++ the C++ tests
+	PATH="$(CURDIR)/$(BIN):$$PATH"
+	cmake -S . -B $(NATIVE)/coverage -G Ninja -DRLSCOPE_TESTS=ON -DRLSCOPE_COVERAGE=ON \
+		-DCMAKE_PREFIX_PATH="$$(scripts/get_googletest.sh)" >/dev/null
+	cmake --build $(NATIVE)/coverage
+	find $(NATIVE)/coverage -name '*.gcda' -delete
+	ctest --test-dir $(NATIVE)/coverage --output-on-failure --parallel $(JOBS)
+	$(COVERAGE)/bin/gcovr --root . --filter src/ --exclude-throw-branches --txt-metric branch $(NATIVE)/coverage
+	$(COVERAGE)/bin/python -m pytest --quiet --numprocesses $(JOBS) --dist loadfile \
+		--cov rlscope --cov-branch --cov-report term:skip-covered tests/unit
+
 lint: setup ## check style and types
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -139,9 +171,10 @@ clean: ## remove what was built; .venv and output stay
 $(ENVIRONMENT): $(LOCK)
 $(BENCH_VENV)/.environment: $(BENCH_LOCK)
 $(DEPLOY)/.environment: requirements.deploy.txt
+$(DOCS)/.environment: requirements/docs.lock.txt
 $(PYTHONS:%=.venvs/python%/.environment): requirements/pythons.lock.txt
 $(STACKS:%=.venvs/%/.environment): .venvs/%/.environment: experiments/requirements/%.lock.txt
-$(ENVIRONMENT) $(BENCH_VENV)/.environment $(DEPLOY)/.environment $(patsubst %,.venvs/%/.environment,$(STACKS) $(PYTHONS:%=python%)):
+$(ENVIRONMENT) $(BENCH_VENV)/.environment $(DEPLOY)/.environment $(DOCS)/.environment $(patsubst %,.venvs/%/.environment,$(STACKS) $(PYTHONS:%=python%)):
 	@[[ -n "$(PYTHON)" ]] || { echo "make: expected Python 3.11, 3.12 or 3.13 on PATH, found none; or give PYTHON=…" >&2; exit 1; }
 	@echo "setting up $(@D) with $$($(PYTHON) --version); the first time this takes some minutes"
 	$(PYTHON) -m venv $(@D)
@@ -150,11 +183,13 @@ $(ENVIRONMENT) $(BENCH_VENV)/.environment $(DEPLOY)/.environment $(patsubst %,.v
 	$(@D)/bin/pip install --quiet --no-deps --requirement $<
 	touch $@
 
-$(OTHERS)/.environment: experiments/requirements/others.lock.txt $(ENVIRONMENT)
+$(OTHERS)/.environment: experiments/requirements/others.lock.txt
+$(COVERAGE)/.environment: requirements/coverage.lock.txt
+$(OTHERS)/.environment $(COVERAGE)/.environment: $(ENVIRONMENT)
 	$(BIN)/python -m venv $(@D)
 	packages='import sysconfig; print(sysconfig.get_path("purelib"))'
 	$(CURDIR)/$(BIN)/python -c "$$packages" > "$$($(@D)/bin/python -c "$$packages")/of_.venv.pth"
-	$(@D)/bin/pip install --quiet --no-deps --requirement $<
+	$(@D)/bin/pip install --quiet --no-deps --requirement $(filter %.lock.txt,$^)
 	touch $@
 
 $(BENCH_PACKAGE) $(patsubst %,.venvs/%/.package,$(STACKS) $(PYTHONS:%=python%)): %/.package: %/.environment $(SOURCES)

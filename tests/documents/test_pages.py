@@ -1,0 +1,39 @@
+"""The pages as a reader meets them: in the site's navigation, in short sentences, and as their sources have them."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from documents.pages import NAMES, PAGES, ROOT, words_of_sentences
+
+LONGEST_MEAN, LONG, MOST_LONG_PERCENT = 20, 30, 10
+
+
+def pages_of(navigation: list[object]) -> list[str]:
+    """The pages of a navigation, at any depth."""
+    found: list[str] = []
+    for entry in navigation:
+        assert isinstance(entry, dict)
+        for below in entry.values():
+            found += [below] if isinstance(below, str) else pages_of(below)
+    return found
+
+
+def test_the_site_leads_to_every_page() -> None:
+    navigation = yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"]
+    assert sorted(pages_of(navigation)) == sorted(NAMES)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_every_page_has_a_title_and_begins_with_a_paragraph(page: Path) -> None:
+    title, _, text = page.read_text().partition("\n\n")
+    assert title.startswith("# ") and "\n" not in title
+    assert not text.startswith(("#", "|", "```", "-", "!", "<")), "expected a paragraph under the title"
+
+
+def test_the_page_for_evaluators_is_what_the_studies_say() -> None:
+    script = ROOT / "scripts" / "artifact_page.py"
+    written = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True).stdout
+    assert (ROOT / "ARTIFACT.md").read_text() == written, f"write it anew: python {script.relative_to(ROOT)} > ARTIFACT.md"

@@ -1,0 +1,12 @@
+"""The site, which only `make docs` builds and tests."""
+
+from pathlib import Path
+
+import pytest
+from asked_for import keep_what_is_asked_for
+
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    keep_what_is_asked_for(HERE, config, items)
