@@ -1,30 +1,31 @@
 """Prints ARTIFACT.md: what an evaluator needs, with every claim and minute as claims.toml and runs.toml have them."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.append(str(ROOT))
+sys.path.append(str(Path(__file__).resolve().parent.parent))
 
+from experiments import CHECKOUT
 from experiments.harness.matrix import BUDGETS, load_matrix
 from experiments.verdicts.claims import Claim, load_claims
 
 HEAD = """\
 # Artifact evaluation
 
-This page is for somebody who checks whether RL-Scope does what its papers say. A *claim* is a sentence of a paper with a number
-in it. Each one below has a command that measures the number again, and a range in which the number has to lie. The
-last column is that range: with `> 1.3`, a measured 1.5 confirms the claim and 1.2 contradicts it.
+This page is for somebody who checks whether RL-Scope does what its papers say. A *claim* is a sentence of a paper
+with a number in it. Each one below has a command that measures the number again, and a range in which the number has
+to lie. The last column is that range: with `> 1.3`, a measured 1.5 confirms the claim and 1.2 contradicts it.
 
-`.venv/bin/python scripts/artifact_page.py > ARTIFACT.md` writes this page anew; a test compares it with the files that the
-commands read.
+`.venv/bin/python scripts/artifact_page.py > ARTIFACT.md` writes this page anew; a test compares it with the files
+that the commands read.
 
 ## What you need
 
 | | |
 |---|---|
-| hardware | x86-64, two cores, 8 GB of memory. Claims marked *gpu* need an NVIDIA GPU; without one they are reported as not testable |
-| software | Linux with Python 3.11 to 3.13, a C++ compiler and make; or only Docker ([docs/docker.md](docs/docker.md)) |
+| hardware | x86-64; minutes are of two cores with 24 GB of memory. Claims marked *gpu* need an NVIDIA GPU |
+| software | Linux, Python 3.11 to 3.13, a C++ compiler, make; or [only Docker](docs/docker.md) |
 | disk | 5 GB for the environments, and the results: {smoke_mb} MB were measured for the smoke experiment below |
 | network | for the set-up alone, to download packages |
 
@@ -35,9 +36,9 @@ make build
 scripts/experiment_algorithm_choice.sh --budget smoke --output output/smoke/experiment_algorithm_choice
 ```
 
-The second command takes about a minute. It records eight small trainings, draws two figures, and ends with a line such as
-`wrote …/index.html`. That page has both figures and a verdict for each claim. With so few iterations the verdicts mean nothing:
-many are `undecided`.
+The second command takes about a minute. It records eight small trainings, draws two figures, and ends with a line
+such as `wrote …/index.html`. That page has both figures and a verdict for each claim. With so few iterations the
+verdicts mean nothing: many are `undecided`.
 
 ## All claims
 
@@ -45,13 +46,25 @@ many are `undecided`.
 make artifacts
 ```
 
-The page is `output/artifacts/index.html`, with the verdicts of all studies. To check one claim, find it below and run the command of its
-study. `--budget paper` records as much as the papers did. A study ends with status 0, with 1 where the published schedule
-contradicts a claim, with 3 where something could not be run, and with 4 where a claim held before and differs now.
+The page is `output/artifacts/index.html`, with the verdicts of all studies. To check one claim, run
+`scripts/install_experiments` once, and then the command of the claim's study below. `--budget paper` records as much
+as the papers did. A study ends with status 0, with 1 where the published schedule contradicts a claim, with 3 where
+something could not be run, and with 4 where a claim held before and differs now.
 
-A measurement comes with an interval. The verdict is `holds` or `differs` where the whole interval lies inside or outside of the
-range, and `undecided` where it reaches across the limit. A claim may appear several times: each row measures one part of it.
-[docs/case-studies.md](docs/case-studies.md) says why a machine of today may find something else.
+A measurement comes with an interval. The verdict is `holds` or `differs` where the whole interval lies inside or
+outside of the range, and `undecided` where it reaches across the limit. A claim may appear several times: each row
+measures one part of it. [docs/case-studies.md](docs/case-studies.md) says why a machine of today may find something
+else.
+"""
+TABLE = """\
+| claim | statement | needs | expected, as published | tolerance |
+|---|---|---|---|---|
+"""
+ITSELF = """
+## The artifact itself
+
+Command: `make artifacts`. These claims are about the papers' artifacts, and are judged when all studies have run.
+
 """
 #: Measured after the smoke experiment, on two cores without a GPU.
 SMOKE_MB = 0
@@ -68,27 +81,32 @@ def row(claim: Claim) -> str:
     return "| " + " | ".join(map(cell, (claim.id, claim.statement, claim.hardware, claim.published, tolerance))) + " |"
 
 
+def rows(claims: Sequence[Claim]) -> str:
+    """The rows of claims."""
+    return "".join(row(claim) + "\n" for claim in claims)
+
+
 def section(study: Path) -> str:
     """The command of a study, its minutes, and its claims."""
     matrix = load_matrix(study / "runs.toml")
     minutes = ", ".join(f"{budget} {matrix.budget(budget).minutes:g}" for budget in BUDGETS)
-    claims = "\n".join(row(claim) for claim in load_claims(study / "claims.toml"))
+    claims = rows(load_claims(study / "claims.toml"))
     script = f"scripts/experiment_{study.name}.sh"
     return f"""
 ## {study.name}
 
 Command: `{script}`. Minutes on two cores, by budget: {minutes}.
 
-| claim | statement | needs | expected, as published | tolerance |
-|---|---|---|---|---|
-{claims}
-"""
+{TABLE}{claims}"""
 
 
 def page() -> str:
     """The whole page."""
-    studies = sorted((file.parent for file in ROOT.glob("experiments/*/claims.toml")), key=lambda study: study.name.lower())
-    return HEAD.format(smoke_mb=SMOKE_MB) + "".join(map(section, studies))
+    studies = sorted(
+        (file.parent for file in CHECKOUT.glob("experiments/*/claims.toml")), key=lambda study: study.name.lower()
+    )
+    itself = load_claims(CHECKOUT / "experiments" / "verdicts" / "artifact_claims.toml")
+    return HEAD.format(smoke_mb=SMOKE_MB) + "".join(map(section, studies)) + ITSELF + TABLE + rows(itself)
 
 
 if __name__ == "__main__":

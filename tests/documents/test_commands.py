@@ -1,6 +1,6 @@
 """Every command of every page: what everybody can run at once is run, the rest is parsed or tried with --dry-run.
 
-The commands of a page run in a folder of its own, in their order, beside the files that the page asks its reader to save.
+The commands of a page run in a folder of its own, in their order, beside the files that its reader is asked to save.
 A block with a title, such as "needs a GPU" or "takes hours", is not run.
 """
 
@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import click
@@ -64,7 +65,7 @@ def dry_docker(words: Sequence[str]) -> None:
 def parse_pip(words: Sequence[str]) -> None:
     """Nothing is installed: the files that are named exist."""
     assert words[1] == "install"
-    assert all((ROOT / file).is_file() for option, file in zip(words, words[1:], strict=False) if option == "-r")
+    assert all((ROOT / file).is_file() for option, file in pairwise(words) if option == "-r")
 
 
 def parse_ray(words: Sequence[str]) -> None:
@@ -114,7 +115,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if commands(page)], ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if commands(page)], ids=lambda page: str(page.relative_to(ROOT))
+)
 def test_the_commands_of_a_page_work(page: Path, folder: Path) -> None:
     for name, text in files(page).items():
         (folder / name).write_text(text)
