@@ -156,7 +156,7 @@ coverage: build $(COVERAGE)/.environment ## show which branches of Python the un
 	find $(NATIVE)/coverage -name '*.gcda' -delete
 	ctest --test-dir $(NATIVE)/coverage --output-on-failure --parallel $(JOBS)
 	$(COVERAGE)/bin/gcovr --root . --filter src/ --exclude-throw-branches --txt-metric branch $(NATIVE)/coverage
-	$(COVERAGE)/bin/python -m pytest --quiet --numprocesses $(JOBS) --dist loadfile \
+	COVERAGE_FILE=build/.coverage $(COVERAGE)/bin/python -m pytest --quiet --numprocesses $(JOBS) --dist loadfile \
 		--cov rlscope --cov-branch --cov-report term:skip-covered tests/unit
 
 lint: setup ## check style and types
