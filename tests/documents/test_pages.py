@@ -9,24 +9,6 @@ import yaml
 from documents.pages import NAMES, PAGES, ROOT, words_of_sentences
 
 LONGEST_MEAN, LONG, MOST_LONG_PERCENT = 20, 30, 10
-#: Pages with longer sentences than that. A page that is rewritten leaves this list.
-DENSE = {
-    "SECURITY.md",
-    *(
-        f"docs/{page}.md"
-        for page in (
-            *("advice", "analysis", "calibration", "case-studies", "data-collection", "gpu", "how-it-works"),
-            *(
-                "parallel-sampling",
-                "performance",
-                "running-experiments",
-                "scale-up",
-                "several-machines",
-                "trace-format",
-            ),
-        )
-    ),
-}
 
 
 def pages_of(navigation: list[object]) -> list[str]:
@@ -51,7 +33,7 @@ def test_every_page_has_a_title_and_begins_with_a_paragraph(page: Path) -> None:
     assert not text.startswith(("#", "|", "```", "-", "!", "<")), "expected a paragraph under the title"
 
 
-@pytest.mark.parametrize("name", sorted({*NAMES} - DENSE - {"CHANGELOG.md"}))
+@pytest.mark.parametrize("name", sorted({*NAMES} - {"CHANGELOG.md"}))
 def test_the_sentences_of_a_page_are_short(name: str) -> None:
     words = words_of_sentences((ROOT / name).read_text())
     assert sum(words) <= LONGEST_MEAN * len(words)
