@@ -26,7 +26,7 @@ that the commands read.
 |---|---|
 | hardware | x86-64; minutes are of two cores with 24 GB of memory. Claims marked *gpu* need an NVIDIA GPU |
 | software | Linux, Python 3.11 to 3.13, a C++ compiler, make; or [only Docker](docs/docker.md) |
-| disk | 5 GB for the environments, 1 MB for a recording of 200,000 events, 5 MB for a page of figures |
+| disk | 5 GB for the environments, 1 MB for a recording of 200,000 events, 7 MB for the smoke experiment below |
 | network | for the set-up alone, to download packages |
 
 ## Kick the tires: 10 minutes
@@ -36,7 +36,7 @@ make build
 scripts/experiment_algorithm_choice.sh --budget smoke --output output/smoke/experiment_algorithm_choice
 ```
 
-The second command takes about a minute. It records eight small trainings, draws two figures, and ends with a line
+The second command took a minute of CPU time. It records eight small trainings, draws two figures, and ends with a line
 such as `wrote …/index.html`. That page has both figures and a verdict for each claim. With so few iterations the
 verdicts mean nothing: many are `undecided`.
 
