@@ -171,7 +171,7 @@ $(PYTHONS:%=.venvs/python%/.environment): requirements/pythons.lock.txt
 $(STACKS:%=.venvs/%/.environment): .venvs/%/.environment: experiments/requirements/%.lock.txt
 $(ENVIRONMENT) $(BENCH_VENV)/.environment $(DEPLOY)/.environment $(WHEELS)/.environment $(patsubst %,.venvs/%/.environment,$(STACKS) $(PYTHONS:%=python%)):
 	@[[ -n "$(PYTHON)" ]] || { echo "make: expected Python 3.11, 3.12 or 3.13 on PATH, found none; or give PYTHON=…" >&2; exit 1; }
-	@echo "setting up $(@D) with $$($(PYTHON) --version): $$(sed -n 's/^# Downloads //p' $<)"
+	@echo "setting up $(@D) with $$($(PYTHON) --version): downloads $$(sed -n 's/^# Downloads //p' $<)"
 	$(PYTHON) -m venv $(@D)
 	torch="$$(grep '^torch==' $< || true)"
 	[[ -z "$$torch" ]] || $(@D)/$(PIP_INSTALL) $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) --constraint $< $$torch
@@ -179,7 +179,7 @@ $(ENVIRONMENT) $(BENCH_VENV)/.environment $(DEPLOY)/.environment $(WHEELS)/.envi
 	touch $@
 
 $(OTHERS)/.environment: experiments/requirements/others.lock.txt $(ENVIRONMENT)
-	@echo "setting up $(@D): $$(sed -n 's/^# Downloads //p' $<)"
+	@echo "setting up $(@D): downloads $$(sed -n 's/^# Downloads //p' $<)"
 	$(BIN)/python -m venv $(@D)
 	packages='import sysconfig; print(sysconfig.get_path("purelib"))'
 	$(CURDIR)/$(BIN)/python -c "$$packages" > "$$($(@D)/bin/python -c "$$packages")/of_.venv.pth"
