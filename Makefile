@@ -135,17 +135,15 @@ guard: build ## compare instructions and bytes per event with benchmarks/guard.j
 
 wheels: $(WHEELS)/.environment ## make a wheel in dist/ for each of WHEEL_PYTHONS (about a minute each)
 	rm -rf build/wheels/made dist/rlscope-*.whl
-	export RLSCOPE_ZIG="$$(echo $(CURDIR)/$(WHEELS)/lib/python*/site-packages/ziglang/zig)"
 	for version in $(WHEEL_PYTHONS); do
 		$(FIND_PYTHON)
 		"$$python" -c '' || { echo "make: expected Python $$version by pyenv or on PATH, found none; or give WHEEL_PYTHONS=…" >&2; exit 1; }
 		echo "making the wheel for Python $$version"
 		$(WHEELS)/bin/pip --python "$$python" wheel --quiet --no-deps --wheel-dir build/wheels/made \
-			--config-settings "build-dir=build/wheels/{wheel_tag}" \
-			--config-settings cmake.define.CMAKE_TOOLCHAIN_FILE=$(CURDIR)/cmake/manylinux_2_28.cmake .
+			--config-settings "build-dir=build/wheels/{wheel_tag}" .
 	done
 	PATH="$(CURDIR)/$(WHEELS)/bin:$$PATH"
-	auditwheel repair --plat manylinux_2_28_x86_64 --only-plat --wheel-dir dist build/wheels/made/*.whl
+	auditwheel repair --only-plat --wheel-dir dist build/wheels/made/*.whl
 
 sdist: $(WHEELS)/.environment ## make the source package in dist/
 	rm -f dist/rlscope-*.tar.gz

@@ -3,9 +3,6 @@
 
 #include <array>
 #include <cstring>
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
 
 namespace rlscope {
 namespace {
@@ -29,7 +26,7 @@ uint32_t by_table(uint32_t crc, const uint8_t* data, size_t size) {
 }
 
 #if defined(__x86_64__)
-__attribute__((target("sse4.2,crc32"))) uint32_t by_instruction(uint32_t crc, const uint8_t* data, size_t size) {
+__attribute__((target("sse4.2"))) uint32_t by_instruction(uint32_t crc, const uint8_t* data, size_t size) {
   uint64_t wide = crc;
   for (; size >= 8; data += 8, size -= 8) {
     uint64_t word;
@@ -40,12 +37,6 @@ __attribute__((target("sse4.2,crc32"))) uint32_t by_instruction(uint32_t crc, co
   for (; size > 0; data++, size--) crc = __builtin_ia32_crc32qi(crc, *data);
   return crc;
 }
-
-// Not __builtin_cpu_supports, which always says no where zig links: nothing fills in there what it reads.
-bool knows_instruction() {
-  unsigned eax, ebx, ecx, edx;
-  return __get_cpuid(1, &eax, &ebx, &ecx, &edx) && (ecx & bit_SSE4_2);
-}
 #endif
 
 }  // namespace
@@ -53,7 +44,7 @@ bool knows_instruction() {
 uint32_t crc32c(uint32_t crc, const void* data, size_t size) {
   const auto* bytes = static_cast<const uint8_t*>(data);
 #if defined(__x86_64__)
-  static const bool has_instruction = knows_instruction();
+  static const bool has_instruction = __builtin_cpu_supports("sse4.2");
   if (has_instruction) return ~by_instruction(~crc, bytes, size);
 #endif
   return ~by_table(~crc, bytes, size);
