@@ -42,6 +42,13 @@ OTHERS := .venvs/others
 PYTHONS ?= 3.10 3.12 3.13
 RECORDER_TESTS := $(foreach test,hooks scopes tasks tracing interception compiled_calls streams,tests/unit/test_$(test).py) \
 	$(foreach test,startup class_shapes children,tests/integration/test_$(test).py)
+# Versions of Python that wheels are made for: all of them, or the command fails.
+WHEEL_PYTHONS ?= 3.10 3.11 3.12 3.13
+WHEELS := .venvs/wheels
+# pyenv's, else the one on PATH.
+FIND_PYTHON = prefix="$$(pyenv prefix $$version 2>/dev/null || true)"; python="$${prefix:+$$prefix/bin/}python$$version"
+# On a terminal pip shows what it downloads.
+PIP_INSTALL = bin/pip install $(if $(MAKE_TERMOUT),--progress-bar on,--quiet)
 # What run_docker.py needs on a host that has nothing else of ours.
 DEPLOY := .venvs/deploy
 # The site of the documents: its pages lie as in the checkout, so that links between them stay right.
@@ -56,11 +63,11 @@ CARTPOLE := experiments/workloads/cartpole/libcartpole.so
 SOURCES := CMakeLists.txt pyproject.toml README.md LICENSE \
 	$(shell find src cmake rlscope -type f -not -name '*.pyc' -not -name '*.so' -not -name built_from.json)
 
-.PHONY: help setup build simulators install-experiments environments test test-py test-cpp test-frameworks test-others test-pythons test-container test-scale fuzz artifacts bench guard docs archive coverage lint clean
+.PHONY: help setup build simulators install-experiments environments test test-py test-cpp test-frameworks test-others test-pythons test-container test-scale fuzz artifacts bench guard docs archive coverage wheels sdist test-wheels lint clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 28
-	@echo "  BUDGET=quick|paper, OUTPUT=DIR (artifacts); RUNS=1000000 (fuzz); JOBS=2 (tests); SUITES=ci|all|NAME (test-others); PYTHONS="3.10 3.12" (test-pythons); TORCH_INDEX=ADDRESS, PYTHON=python3.11 (setup)"
+	@echo "  BUDGET=quick|paper, OUTPUT=DIR (artifacts); RUNS=1000000 (fuzz); JOBS=2 (tests); SUITES=ci|all|NAME (test-others); PYTHONS="3.10 3.12" (test-pythons); WHEEL_PYTHONS="3.11 3.12" (wheels); TORCH_INDEX=ADDRESS, PYTHON=python3.11 (setup)"
 
 setup: $(ENVIRONMENT) ## make .venv with the locked packages
 
@@ -100,8 +107,7 @@ test-others: build $(OTHERS)/.environment ## run other people's tests and traini
 test-pythons: ## test recorder and hooks on those of PYTHONS that are here (about 5 minutes)
 	mkdir -p build/pythons
 	for version in $(PYTHONS); do
-		prefix="$$(pyenv prefix $$version 2>/dev/null || true)"
-		python="$${prefix:+$$prefix/bin/}python$$version"
+		$(FIND_PYTHON)
 		"$$python" -c '' 2>/dev/null || { echo "Python $$version is not tested: found none by pyenv or on PATH"; continue; }
 		$(MAKE) PYTHON="$$python" .venvs/python$$version/.package
 		(cd build/pythons && $(CURDIR)/.venvs/python$$version/bin/pytest -c $(CURDIR)/pyproject.toml --rootdir $(CURDIR) \
@@ -159,37 +165,59 @@ coverage: build $(COVERAGE)/.environment ## show which branches of Python the un
 	COVERAGE_FILE=build/.coverage $(COVERAGE)/bin/python -m pytest --quiet --numprocesses $(JOBS) --dist loadfile \
 		--cov rlscope --cov-branch --cov-report term:skip-covered tests/unit
 
+wheels: $(WHEELS)/.environment ## make a wheel in dist/ for each of WHEEL_PYTHONS (about a minute each)
+	rm -rf build/wheels/made dist/rlscope-*.whl
+	for version in $(WHEEL_PYTHONS); do
+		$(FIND_PYTHON)
+		"$$python" -c '' || { echo "make: expected Python $$version by pyenv or on PATH, found none; or give WHEEL_PYTHONS=…" >&2; exit 1; }
+		echo "making the wheel for Python $$version"
+		$(WHEELS)/bin/pip --python "$$python" wheel --quiet --no-deps --wheel-dir build/wheels/made \
+			--config-settings "build-dir=build/wheels/{wheel_tag}" .
+	done
+	PATH="$(CURDIR)/$(WHEELS)/bin:$$PATH"
+	auditwheel repair --only-plat --wheel-dir dist build/wheels/made/*.whl
+
+sdist: $(WHEELS)/.environment ## make the source package in dist/
+	rm -f dist/rlscope-*.tar.gz
+	$(WHEELS)/bin/pyproject-build --sdist --outdir dist .
+
+test-wheels: build wheels sdist ## make and install wheels where no compiler is, and build the source package (5 minutes; one wheel 3)
+	$(BIN)/pytest tests/wheels
+
 lint: setup ## check style and types
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/mypy --python-version 3.11 experiments/command_line.py experiments/artifacts experiments/harness experiments/verdicts experiments/*/run.py
 
 clean: ## remove what was built; .venv and output stay
-	rm -rf build rlscope/*.so rlscope/built_from.json $(SLOW_SIMULATOR) $(CARTPOLE) $(PACKAGE) .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf build dist rlscope/*.so rlscope/built_from.json $(SLOW_SIMULATOR) $(CARTPOLE) $(PACKAGE) .pytest_cache .ruff_cache .mypy_cache .hypothesis
 
 # The measured package has an environment of its own, with the profilers that it is compared with.
 $(ENVIRONMENT): $(LOCK)
 $(BENCH_VENV)/.environment: $(BENCH_LOCK)
 $(DEPLOY)/.environment: requirements.deploy.txt
 $(DOCS)/.environment: requirements/docs.lock.txt
+$(WHEELS)/.environment: requirements/wheels.lock.txt
 $(PYTHONS:%=.venvs/python%/.environment): requirements/pythons.lock.txt
 $(STACKS:%=.venvs/%/.environment): .venvs/%/.environment: experiments/requirements/%.lock.txt
-$(ENVIRONMENT) $(BENCH_VENV)/.environment $(DEPLOY)/.environment $(DOCS)/.environment $(patsubst %,.venvs/%/.environment,$(STACKS) $(PYTHONS:%=python%)):
+$(ENVIRONMENT) $(BENCH_VENV)/.environment $(DEPLOY)/.environment $(DOCS)/.environment $(WHEELS)/.environment $(patsubst %,.venvs/%/.environment,$(STACKS) $(PYTHONS:%=python%)):
 	@[[ -n "$(PYTHON)" ]] || { echo "make: expected Python 3.11, 3.12 or 3.13 on PATH, found none; or give PYTHON=…" >&2; exit 1; }
-	@echo "setting up $(@D) with $$($(PYTHON) --version); the first time this takes some minutes"
+	@echo "setting up $(@D) with $$($(PYTHON) --version): downloads $$(sed -n 's/^# Downloads //p' $<)"
 	$(PYTHON) -m venv $(@D)
 	torch="$$(grep '^torch==' $< || true)"
-	[[ -z "$$torch" ]] || $(@D)/bin/pip install --quiet $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) --constraint $< $$torch
-	$(@D)/bin/pip install --quiet --no-deps --requirement $<
+	[[ -z "$$torch" ]] || $(@D)/$(PIP_INSTALL) $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) --constraint $< $$torch
+	$(@D)/$(PIP_INSTALL) --no-deps --requirement $<
 	touch $@
 
 $(OTHERS)/.environment: experiments/requirements/others.lock.txt
 $(COVERAGE)/.environment: requirements/coverage.lock.txt
 $(OTHERS)/.environment $(COVERAGE)/.environment: $(ENVIRONMENT)
+	@lock="$(filter %.lock.txt,$^)"
+	echo "setting up $(@D): downloads $$(sed -n 's/^# Downloads //p' "$$lock")"
 	$(BIN)/python -m venv $(@D)
 	packages='import sysconfig; print(sysconfig.get_path("purelib"))'
 	$(CURDIR)/$(BIN)/python -c "$$packages" > "$$($(@D)/bin/python -c "$$packages")/of_.venv.pth"
-	$(@D)/bin/pip install --quiet --no-deps --requirement $(filter %.lock.txt,$^)
+	$(@D)/$(PIP_INSTALL) --no-deps --requirement "$$lock"
 	touch $@
 
 $(BENCH_PACKAGE) $(patsubst %,.venvs/%/.package,$(STACKS) $(PYTHONS:%=python%)): %/.package: %/.environment $(SOURCES)

@@ -3,6 +3,11 @@
 With nothing recording, everything here does nothing at a cost of some tens of nanoseconds.
 """
 
+import sys
+
+if "t" in sys.abiflags:
+    raise ImportError("rlscope needs a Python with the global interpreter lock, and this one is free-threaded")
+
 from rlscope import errors
 from rlscope._native import operation, phase
 from rlscope.record.progress import report_progress

@@ -1,6 +1,7 @@
 """What holds for the repository as a whole: who imports whom, versions, documents that cannot drift."""
 
 import ast
+import os
 import re
 import subprocess
 import sys
@@ -142,11 +143,39 @@ def test_importing_rlscope_leaves_the_recorder_for_later() -> None:
     assert finished.stdout.split() == ["False", "True"]
 
 
-def test_the_version_is_the_changelogs() -> None:
+def test_the_version_follows_the_changelogs() -> None:
+    """A release is the newest of the changelog; between releases the version is that of the next one, with .dev0."""
     changelog = (ROOT / "CHANGELOG.md").read_text()
-    versions = re.findall(r"^## \[(\d[^\]]*)\]", changelog, flags=re.MULTILINE)
-    assert versions[0] == __version__
-    assert f'version = "{__version__}"' in (ROOT / "pyproject.toml").read_text()
+    newest = re.findall(r"^## \[(\d[^\]]*)\]", changelog, flags=re.MULTILINE)[0]
+    coming = __version__.removesuffix(".dev0")
+    numbers, released = (tuple(map(int, version.split("."))) for version in (coming, newest))
+    assert numbers > released if coming != __version__ else numbers == released
+
+
+def test_a_free_threaded_python_is_refused_in_one_line() -> None:
+    code = "import sys; sys.abiflags = 't'; import rlscope"
+    finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert finished.returncode == 1
+    assert finished.stderr.splitlines()[-1].startswith(
+        "ImportError: rlscope needs a Python with the global interpreter lock"
+    )
+
+
+def test_a_build_for_a_free_threaded_python_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text("import sys; sys.abiflags = 't'\n")
+    configure = ["cmake", "-S", ROOT, "-B", tmp_path / "build", "-G", "Ninja", f"-DPython_EXECUTABLE={sys.executable}"]
+    environment = os.environ | {
+        "PYTHONPATH": str(tmp_path),
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+    }
+    finished = subprocess.run(configure, env=environment, capture_output=True, text=True, check=False)
+    assert finished.returncode == 1
+    assert "rlscope needs a Python with the global interpreter lock" in " ".join(finished.stderr.split())
+
+
+def test_a_set_up_says_first_how_much_it_downloads() -> None:
+    for lock in (*ROOT.glob("requirements*/*.lock.txt"), *ROOT.glob("experiments/requirements/*.lock.txt")):
+        assert re.search(r"^# Downloads .*\d MB", lock.read_text(), flags=re.MULTILINE), lock.name
 
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("experiments/*.md")])
