@@ -18,6 +18,9 @@ def sweep(
     costs: dict[str, TickCost] | None = None,
 ) -> Swept: ...
 
+# The header of a process file, checked: what rlscope.trace.format.FileHeader unpacks.
+def header(path: str | PathLike[str]) -> bytes: ...
+
 # What `sweep` finds under this name, known before the sweep.
 def properties(path: str | PathLike[str], recover: bool = False) -> dict[str, object]: ...
 

@@ -168,7 +168,7 @@ class FileHeader:
 
     @classmethod
     def unpack(cls, data: bytes) -> "FileHeader":
-        """Reads the header from its bytes. The magic and the version are the caller's to check (`read_version`)."""
+        """Reads the header from its bytes, which `rlscope._analysis.header` has checked."""
         header: FileHeader = from_numbers(cls, iter(FILE_HEADER.unpack_from(data)))
         return header
 
@@ -229,13 +229,6 @@ CHUNK_HEADER = layout(ChunkHeader)
 NAME_ENTRY = layout(NameEntry)
 QUEUE_ENTRY = layout(QueueEntry)
 LAUNCH_ENTRY = layout(LaunchEntry)
-
-
-def read_version(data: bytes) -> int | None:
-    """Returns the format version that `data`, the start of a file, says; None if this is not a process file."""
-    if len(data) < FILE_HEADER.size or not data.startswith(FILE_MAGIC):
-        return None
-    return FileHeader.unpack(data).format_version
 
 
 def encode_varint(value: int) -> bytes:

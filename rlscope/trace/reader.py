@@ -6,22 +6,12 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from rlscope import _analysis
 from rlscope.errors import TraceError, TraceFormatError
 from rlscope.trace.clock import Clock, clock_id, make_clocks
 from rlscope.trace.files import open_regular
-from rlscope.trace.format import (
-    FILE_HEADER,
-    FILE_HEADER_BYTES,
-    FILE_MAGIC,
-    OLDEST_READABLE_VERSION,
-    PROCESS_FILE_SUFFIX,
-    ClockKind,
-    EndReason,
-    FileHeader,
-    read_version,
-)
+from rlscope.trace.format import FILE_HEADER, PROCESS_FILE_SUFFIX, ClockKind, EndReason, FileHeader
 from rlscope.trace.manifest import read_manifest, read_unrecorded
-from rlscope.version import FORMAT_VERSION
 
 #: More than file systems hold; the file is read in parts.
 MOST_PROCESS_FILE_BYTES = 1 << 62
@@ -125,34 +115,13 @@ def _read_header(path: Path) -> FileHeader | None:
     """None for a file whose process was killed before it wrote a header."""
     try:
         with open_regular(path, MOST_PROCESS_FILE_BYTES) as file:
-            data = file.read(FILE_HEADER.size)
+            if not any(file.read(FILE_HEADER.size)):
+                return None
+        return FileHeader.unpack(_analysis.header(path))
     except OSError as error:
         raise TraceError(f"a process file could not be read: {error}; make it readable") from error
-    if not any(data):
-        return None
-    if data.startswith(FILE_MAGIC) and len(data) < FILE_HEADER.size:
-        raise _damage(path, len(data), f"a header of {FILE_HEADER_BYTES} bytes was expected, the file ends here")
-    version = read_version(data)
-    if version is None:
-        raise TraceFormatError(f"{path} is not a process file: it does not start with RLSCOPE; move it away, or go on "
-                               "without it with --recover")  # fmt: skip
-    if not OLDEST_READABLE_VERSION <= version <= FORMAT_VERSION:
-        raise TraceFormatError(f"{path} has format version {version}, this rlscope reads versions "
-                               f"{OLDEST_READABLE_VERSION} to {FORMAT_VERSION}; record the run again, or analyze it "
-                               "with the rlscope that recorded it")  # fmt: skip
-    header = FileHeader.unpack(data)
-    if header.clock not in (ClockKind.TSC, ClockKind.MONOTONIC):
-        raise _damage(path, 16, f"clock {header.clock} is unknown")
-    ticks = header.last_pair.ticks - header.first_pair.ticks
-    elapsed_ns = header.last_pair.monotonic_ns - header.first_pair.monotonic_ns
-    is_one_reading = ticks == 0 and elapsed_ns == 0
-    if header.clock == ClockKind.TSC and not is_one_reading and (ticks <= 0 or elapsed_ns <= 0):
-        raise _damage(path, 112, f"the clock's two readings must increase, but {ticks} ticks took {elapsed_ns} ns")
-    return header
-
-
-def _damage(path: Path, offset: int, what: str) -> TraceFormatError:
-    return TraceFormatError(f"{path} is damaged at byte {offset}: {what}; go on without the file with --recover")
+    except TraceFormatError as error:
+        raise TraceFormatError(f"{error}; move the file away, or go on without it with --recover") from error
 
 
 def _processes(headers: list[tuple[Path, FileHeader]], manifest: dict[str, Any]) -> tuple[ProcessFile, ...]:

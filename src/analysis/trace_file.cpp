@@ -29,23 +29,33 @@ constexpr uint64_t kIdsAlwaysAllowed = 1 << 16;
 
 }  // namespace
 
-TraceFile::TraceFile(std::string path, bool recovers) : path_(std::move(path)), recovers_(recovers) {
+TraceFile::TraceFile(std::string path, bool recovers, Opened) : path_(std::move(path)), recovers_(recovers) {
   fd_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // nobody waits for who writes into a pipe
   if (fd_ < 0) throw std::system_error(errno, std::generic_category(), path_);
   try {
     read_header();
-    uint64_t damage_before = damage_count_;
-    walk_chunks([this](const ChunkPlace& place, const ChunkHeader& chunk) {
-      if (chunk.kind != ChunkKind::kFree) closed_chunks_ += chunk.flags & kChunkClosed;
-      index_chunk(place, chunk);
-    });
-    if (damage_count_ == damage_before) check_extent();
-    order_chunks();
-    read_catalog();
   } catch (...) {
     close(fd_);
     throw;
   }
+}
+
+// What throws from here on ends an object that is whole, so that its file is closed.
+TraceFile::TraceFile(std::string path, bool recovers) : TraceFile(std::move(path), recovers, Opened{}) {
+  uint64_t damage_before = damage_count_;
+  walk_chunks([this](const ChunkPlace& place, const ChunkHeader& chunk) {
+    if (chunk.kind != ChunkKind::kFree) closed_chunks_ += chunk.flags & kChunkClosed;
+    index_chunk(place, chunk);
+  });
+  if (damage_count_ == damage_before) check_extent();
+  order_chunks();
+  read_catalog();
+}
+
+FileHeader TraceFile::header_of(const std::string& path) {
+  TraceFile file(path, true, Opened{});
+  file.check_clock();
+  return file.header_;
 }
 
 TraceFile::~TraceFile() { close(fd_); }
@@ -83,7 +93,7 @@ void TraceFile::read_header() {
   if (fstat(fd_, &status) != 0) throw std::system_error(errno, std::generic_category(), path_);
   bytes_ = static_cast<uint64_t>(status.st_size);
   if (got < sizeof kFileMagic || std::memcmp(header_.magic, kFileMagic, sizeof kFileMagic) != 0) {
-    throw TraceDamage(path_ + " is not a trace file: it does not start with RLSCOPE");
+    throw TraceDamage(path_ + " is not a process file: it does not start with RLSCOPE");
   }
   if (bytes_ < kFileHeaderBytes) {
     fail(bytes_, formatted("a header of %u bytes was expected, the file has %" PRIu64, kFileHeaderBytes, bytes_));
@@ -120,6 +130,18 @@ void TraceFile::check_finished_header() {
                            header_.last_pair.ticks));
     header_.stop_ticks = 0;
   }
+}
+
+// Times are made of two readings of the clock, or of one.
+void TraceFile::check_clock() {
+  const ClockPair& first = header_.first_pair;
+  const ClockPair& last = header_.last_pair;
+  bool is_one_reading = first.ticks == last.ticks && first.monotonic_ns == last.monotonic_ns;
+  bool increases = first.ticks < last.ticks && first.monotonic_ns < last.monotonic_ns;
+  if (header_.clock != ClockKind::kTsc || is_one_reading || increases) return;
+  throw TraceDamage(path_ + formatted(" is damaged at byte 112: the clock's two readings must increase, but it went from %" PRIu64
+                                      " to %" PRIu64 " in the time from %" PRIu64 " to %" PRIu64 " ns",
+                                      first.ticks, last.ticks, first.monotonic_ns, last.monotonic_ns));
 }
 
 // A whole file has all its bytes and all its chunks: one that lost some need not look damaged anywhere else.

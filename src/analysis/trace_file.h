@@ -47,6 +47,8 @@ class TraceFile {
  public:
   // With `recovers`, damage is noted in damage() and stepped over; without, it is thrown.
   TraceFile(std::string path, bool recovers);
+  // The header alone, of which damage that can be stepped over is no matter here.
+  static FileHeader header_of(const std::string& path);
   ~TraceFile();
   TraceFile(const TraceFile&) = delete;
   TraceFile& operator=(const TraceFile&) = delete;
@@ -78,7 +80,10 @@ class TraceFile {
   std::string check_chunk(const ChunkHeader& chunk) const;
 
  private:
+  struct Opened {};
+  TraceFile(std::string path, bool recovers, Opened);  // with nothing but its header
   void read_header();
+  void check_clock();
   void check_finished_header();
   void check_extent();
   template <typename OnChunk>

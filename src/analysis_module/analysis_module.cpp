@@ -79,6 +79,16 @@ PyObject* py_sweep(PyObject*, PyObject* args, PyObject* kwargs) {
   });
 }
 
+PyObject* py_header(PyObject*, PyObject* args) {
+  PyObject* path = nullptr;
+  if (!PyArg_ParseTuple(args, "O&:header", PyUnicode_FSConverter, &path)) return nullptr;
+  Owned path_bytes(path);
+  return with_python_errors(path, [&] {
+    FileHeader header = TraceFile::header_of(PyBytes_AS_STRING(path));
+    return checked(PyBytes_FromStringAndSize(reinterpret_cast<const char*>(&header), sizeof header)).release();
+  });
+}
+
 PyObject* py_properties(PyObject*, PyObject* args, PyObject* kwargs) {
   static const char* keywords[] = {"path", "recover", nullptr};
   PyObject* path = nullptr;
@@ -230,6 +240,8 @@ PyMethodDef kMethods[] = {
     {"sweep", as_method(py_sweep), METH_VARARGS | METH_KEYWORDS,
      "sweep(path, limit_ticks=0, recover=False, by_thread=False, coincident=False, costs=None)\n--\n\n"
      "Analyzes one process file: returns a rlscope.analysis.swept.Swept."},
+    {"header", py_header, METH_VARARGS,
+     "header(path)\n--\n\nThe bytes of a process file's header, which has been checked."},
     {"properties", as_method(py_properties), METH_VARARGS | METH_KEYWORDS,
      "properties(path, recover=False)\n--\n\nWhat a process file says about its process."},
     {"device_union", as_method(py_device_union), METH_VARARGS | METH_KEYWORDS,

@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "record": SHARED
     | {"rlscope._native", "rlscope.boundaries", "rlscope.integrations"}
     | {f"rlscope.trace.{module}" for module in ("files", "format", "manifest", "utilization_file")},
-    "trace": SHARED,
+    "trace": SHARED | {"rlscope._analysis"},
     "analysis": SHARED | {"rlscope._analysis", "rlscope.trace"},
     "calibration": SHARED | {"rlscope.record", "rlscope.trace", "rlscope.analysis", "rlscope._native"},
     "plots": SHARED | {"rlscope.analysis"},
