@@ -256,7 +256,9 @@ def is_complete_and_silent(data: bytes, directory: Path) -> bool:
     try:
         found = sweep_bytes(data, directory)
     except TraceFormatError as error:
-        assert re.search(r"1-0\.rlscope (is damaged at byte \d+: |has format version|is not a process file)", str(error))
+        assert re.search(
+            r"1-0\.rlscope (is damaged at byte \d+: |has format version|is not a process file)", str(error)
+        )
         return False
     return bool(found.complete)
 
