@@ -78,21 +78,6 @@ State& state() {
   return *state;
 }
 
-// The file that this process records into, null where there is none. A process that was forked off by the system call
-// itself, of which no handler was told, lets go of its parent's file here. The lock must be held.
-ProcessFile* file_of_this_process() {
-  State& s = state();
-  if (!s.file || s.file->header().pid == static_cast<uint32_t>(getpid())) return s.file;
-  s.file->note_copy();
-  s.file->abandon();
-  s.retired_files.push_back(std::exchange(s.file, nullptr));
-  s.retired_writers.insert(s.retired_writers.end(), s.writers.begin(), s.writers.end());
-  s.writers.clear();
-  s.device_writers.clear();  // not deleted: the thread that writes them does not exist here
-  s.main_writer = nullptr;
-  return nullptr;
-}
-
 Place place_of(StreamWriter& writer) {
   Place place;
   for (uint32_t i = 0; i < writer.depth(); i++) place.enter(writer.frame(i).id);
@@ -166,22 +151,42 @@ int Session::start(const std::string& directory) try {
   return ENOMEM;
 }
 
+// The file that this process records into, null where there is none. A process that was forked off by the system call
+// itself, of which no handler was told, lets go of its parent's file here. The lock must be held.
+ProcessFile* Session::file_of_this_process() {
+  State& s = state();
+  if (!s.file || s.file->header().pid == static_cast<uint32_t>(getpid())) return s.file;
+  s.file->note_copy();
+  s.file->abandon();
+  s.retired_files.push_back(std::exchange(s.file, nullptr));
+  s.retired_writers.insert(s.retired_writers.end(), s.writers.begin(), s.writers.end());
+  s.writers.clear();
+  s.device_writers.clear();  // not deleted: the thread that writes them does not exist here
+  s.main_writer = nullptr;
+  is_recording_ = false;
+  return nullptr;
+}
+
 void Session::stop(EndReason reason, int32_t exit_status) {
   State& s = state();
+  {
+    std::lock_guard<std::mutex> lock(s.mutex);
+    file_of_this_process();  // in a copy no listener is told: it would wait for threads that only the original has
+  }
   const SessionListener* listener = s.listener;
   if (listener && is_recording_) listener->on_stop();
   std::lock_guard<std::mutex> lock(s.mutex);
   is_armed_ = false;
   s.main_writer = nullptr;
-  file_of_this_process();  // lets go of what is its parent's
   for (StreamWriter* writer : s.writers) writer->close(true);
   s.writers.clear();
-  if (!is_recording_.exchange(false) || !s.file) return;
+  if (!is_recording_) return;
   for (auto& [queue, writer] : s.device_writers) {
     writer->close();
     delete writer;
   }
   s.device_writers.clear();
+  is_recording_ = false;
   s.retired_files.push_back(std::exchange(s.file, nullptr));  // nothing is counted in a header that has its checksum
   s.retired_files.back()->finish(reason, exit_status);
 }

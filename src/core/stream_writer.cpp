@@ -26,10 +26,9 @@ constexpr size_t kPageBytes = 4096;
 std::atomic<uint32_t> StreamWriter::amplification{1};
 std::atomic<bool> StreamWriter::measures_waits{true};
 
-void* StreamWriter::operator new(size_t bytes) {
+void* StreamWriter::operator new(size_t) {
   constexpr size_t kWipedBytes = offsetof(StreamWriter, last_ticks_);
   static_assert(sizeof(StreamWriter) - kWipedBytes <= kPageBytes);
-  (void)bytes;
   void* pages = mmap(nullptr, 2 * kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (pages == MAP_FAILED) throw std::bad_alloc();
   madvise(pages, kPageBytes, MADV_WIPEONFORK);

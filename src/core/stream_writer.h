@@ -118,7 +118,7 @@ class RLSCOPE_API StreamWriter {
 
   static constexpr uint32_t kMaxDepth = 1 << 18;
 
-  // So that what comes first is in a page of its own: see there.
+  // The first three members lie at the end of a page that the kernel wipes in forked children, all others behind it.
   static void* operator new(size_t bytes);
   static void operator delete(void* writer);
 
@@ -171,15 +171,14 @@ class RLSCOPE_API StreamWriter {
   void end_misnested(uint32_t depth);
 
   // Whether this is the copy that a fork made of another process's writer.
-  bool is_copy() const { return !cursor_ && (chunk_.header || scratch_); }
+  bool is_copy() const { return !cursor_ && chunk_.header; }
 
-  // Null in every process that is forked off, for the kernel wipes this page: a program may fork by the system call
-  // itself, of which no handler is told, and the copy of this writer must not write into its original's chunk.
+  // These three are in the wiped page, so null in every forked child: a program may fork by the system call itself, of
+  // which no handler is told, and the copy of this writer must not write into its original's chunk.
   uint8_t* cursor_ = nullptr;
   uint8_t* limit_ = nullptr;  // up to here records go the short way; null sends each the long one
   uint8_t* end_ = nullptr;    // of the chunk, or of the scratch
-  // Those above are in the wiped page, and all others in the next.
-  uint64_t last_ticks_ = 0;
+  uint64_t last_ticks_ = 0;   // the first member that is not wiped
   uint64_t measure_at_ = 0;  // the first record from then on asks whether the thread was blocked
   Frame* frames_ = nullptr;
   uint32_t depth_ = 0;
