@@ -367,7 +367,10 @@ def interrupt(number: int, _frame: object) -> None:
 
 
 def main() -> None:
-    """User errors are one line and status 2, failures of the engine 125, and being interrupted 128 plus the signal."""
+    """Every error is one line: of the user with status 2, of the system 1, of the engine 125.
+
+    Being interrupted is status 128 plus the signal.
+    """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a name may have characters that the locale lacks
@@ -385,6 +388,11 @@ def main() -> None:
     except Interrupted as interrupted:
         say("interrupted; nothing of it is left running")
         status = interrupted.status
+    except OSError as error:
+        refused = f"{error.filename or 'the output'}: {error.strerror or error}"
+        complain(f"{refused}; make that possible, or choose another place")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # else Python writes the output again as it ends, and fails again
+        status = 1
     sys.exit(status)
 
 

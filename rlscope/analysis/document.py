@@ -14,6 +14,7 @@ def document_of(analysis: Analysis) -> dict[str, object]:
     return {
         "schema": SCHEMA,
         "complete": analysis.complete,
+        "why": list(analysis.why),
         "dropped_events": analysis.dropped_events,
         "misnested_operations": analysis.misnested_operations,
         "processes": analysis.processes.records(),

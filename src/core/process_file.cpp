@@ -313,6 +313,16 @@ void ProcessFile::cut_unused_end() {
   if (find_descriptor() == 0 && ftruncate(fd_, static_cast<off_t>(used)) == 0) end_ = used;
 }
 
+void ProcessFile::note_copy() const {
+  std::string notes = path_.substr(0, path_.rfind('/')) + "/unrecorded.txt";
+  int fd = open(notes.c_str(), O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0) return;
+  std::string note = std::to_string(getpid()) +
+                     " it was made by the system call clone itself, and recording cannot follow that; use os.fork\n";
+  if (write(fd, note.data(), note.size()) < 0) errno = 0;
+  close(fd);
+}
+
 void ProcessFile::abandon() {
   losses_.count_in(nullptr);
   close_descriptor();

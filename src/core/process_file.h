@@ -54,6 +54,8 @@ class ProcessFile {
   // Closes the catalog, cuts the unused end off and records why the file ends: for `reason`, unless it has failed. The
   // header stays mapped.
   void finish(EndReason reason, int32_t exit_status);
+  // In a child that nobody told that it was forked off: the trace says that it is not recorded.
+  void note_copy() const;
   // In a forked child: lets go of the parent's file without touching its content.
   void abandon();
 

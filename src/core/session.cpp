@@ -151,8 +151,28 @@ int Session::start(const std::string& directory) try {
   return ENOMEM;
 }
 
+// The file that this process records into, null where there is none. A process that was forked off by the system call
+// itself, of which no handler was told, lets go of its parent's file here. The lock must be held.
+ProcessFile* Session::file_of_this_process() {
+  State& s = state();
+  if (!s.file || s.file->header().pid == static_cast<uint32_t>(getpid())) return s.file;
+  s.file->note_copy();
+  s.file->abandon();
+  s.retired_files.push_back(std::exchange(s.file, nullptr));
+  s.retired_writers.insert(s.retired_writers.end(), s.writers.begin(), s.writers.end());
+  s.writers.clear();
+  s.device_writers.clear();  // not deleted: the thread that writes them does not exist here
+  s.main_writer = nullptr;
+  is_recording_ = false;
+  return nullptr;
+}
+
 void Session::stop(EndReason reason, int32_t exit_status) {
   State& s = state();
+  {
+    std::lock_guard<std::mutex> lock(s.mutex);
+    file_of_this_process();  // in a copy no listener is told: it would wait for threads that only the original has
+  }
   const SessionListener* listener = s.listener;
   if (listener && is_recording_) listener->on_stop();
   std::lock_guard<std::mutex> lock(s.mutex);
@@ -175,8 +195,8 @@ void Session::stop(EndReason reason, int32_t exit_status) {
 bool Session::join(ProcessFile*& file, uint32_t& stream) {
   State& s = state();
   std::lock_guard<std::mutex> lock(s.mutex);
-  if (!s.file) return false;
-  file = s.file;
+  file = file_of_this_process();
+  if (!file) return false;
   stream = s.next_stream++;
   return true;
 }
@@ -184,7 +204,8 @@ bool Session::join(ProcessFile*& file, uint32_t& stream) {
 bool Session::has_failed() {
   State& s = state();
   std::lock_guard<std::mutex> lock(s.mutex);
-  return s.file && s.file->has_failed();
+  ProcessFile* file = file_of_this_process();
+  return file && file->has_failed();
 }
 
 StreamWriter* Session::attach() try {
@@ -218,6 +239,7 @@ void Session::on_thread_exit(void* pointer) {
   State& s = state();
   int error = 0;
   std::unique_lock<std::mutex> lock(s.mutex);
+  file_of_this_process();  // lets go of what is its parent's
   auto found = std::find(s.writers.begin(), s.writers.end(), writer);
   if (found != s.writers.end()) {  // else the recording ended before the thread
     s.writers.erase(found);
@@ -243,7 +265,8 @@ CodedId Session::intern(NameKind kind, Category category, std::string_view name)
     s.names.push_back({kind, category, std::string(name)});
     id = static_cast<uint32_t>(s.names.size());
     note_name(id, kind, category, name);
-    if (s.file && !s.file->has_failed()) error = s.file->write_name(id, kind, category, name);
+    ProcessFile* file = file_of_this_process();
+    if (file && !file->has_failed()) error = file->write_name(id, kind, category, name);
   } catch (const std::bad_alloc&) {
     error = ENOMEM;
   }
@@ -281,10 +304,11 @@ uint32_t Session::intern_launch(uint32_t stream, uint32_t operation, Stage stage
   uint32_t id;
   {
     std::lock_guard<std::mutex> lock(s.mutex);
-    if (!s.file || s.file->has_failed()) return 0;
+    ProcessFile* file = file_of_this_process();
+    if (!file || file->has_failed()) return 0;
     auto [place, is_new] = s.launches.try_emplace({stream, operation, stage}, s.launches.size() + 1);
     id = place->second;
-    if (is_new) error = s.file->write_launch({id, stream, operation, stage, {}});
+    if (is_new) error = file->write_launch({id, stream, operation, stage, {}});
   }
   if (error) fail(error);
   return id;
@@ -296,12 +320,13 @@ DeviceWriter* Session::device_writer(uint32_t device, uint32_t context, uint32_t
   DeviceWriter* writer;
   {
     std::lock_guard<std::mutex> lock(s.mutex);
-    if (!s.file || s.file->has_failed()) return nullptr;
+    ProcessFile* file = file_of_this_process();
+    if (!file || file->has_failed()) return nullptr;
     auto [place, is_new] = s.device_writers.try_emplace({device, context, cuda_stream}, nullptr);
     if (is_new) {
       uint32_t stream = s.next_stream++;
-      error = s.file->write_queue({stream, device, context, cuda_stream});
-      place->second = new DeviceWriter(s.file, stream);
+      error = file->write_queue({stream, device, context, cuda_stream});
+      place->second = new DeviceWriter(file, stream);
     }
     writer = place->second;
   }
@@ -314,7 +339,8 @@ void Session::write_properties(std::string_view json) {
   int error = 0;
   {
     std::lock_guard<std::mutex> lock(s.mutex);
-    if (s.file && !s.file->has_failed()) error = s.file->write_properties(json);
+    ProcessFile* file = file_of_this_process();
+    if (file && !file->has_failed()) error = file->write_properties(json);
   }
   if (error) fail(error);
 }
@@ -322,7 +348,8 @@ void Session::write_properties(std::string_view json) {
 std::string Session::path() {
   State& s = state();
   std::lock_guard<std::mutex> lock(s.mutex);
-  return s.file ? s.file->path() : std::string();
+  ProcessFile* file = file_of_this_process();
+  return file ? file->path() : std::string();
 }
 
 // Stops the recording: what comes after is counted as dropped.
@@ -330,8 +357,9 @@ void Session::fail(int error) {
   State& s = state();
   {
     std::lock_guard<std::mutex> lock(s.mutex);
-    if (!s.file || s.file->has_failed()) return;
-    s.file->mark_failed(error);
+    ProcessFile* file = file_of_this_process();
+    if (!file || file->has_failed()) return;
+    file->mark_failed(error);
     for (StreamWriter* writer : s.writers) writer->use_up_room();  // they may not use a name that the file has not
   }
   char message[256];

@@ -69,6 +69,7 @@ class RLSCOPE_API Session {
 
  private:
   static StreamWriter* attach();
+  static ProcessFile* file_of_this_process();
   static bool join(ProcessFile*& file, uint32_t& stream);
   static bool has_failed();
   static void fail(int error);

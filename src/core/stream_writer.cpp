@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
+#include <new>
 
 #include "coded_record.h"
 #include "name_facts.h"
@@ -17,11 +19,26 @@ constexpr uint32_t kFirstChunkBytes = 16 << 10;
 constexpr uint32_t kLargestChunkBytes = 1 << 20;
 constexpr uint32_t kChunkGrowth = 4;
 constexpr uint32_t kScratchBytes = 4096;
+constexpr size_t kPageBytes = 4096;
 
 }  // namespace
 
 std::atomic<uint32_t> StreamWriter::amplification{1};
 std::atomic<bool> StreamWriter::measures_waits{true};
+
+void* StreamWriter::operator new(size_t) {
+  constexpr size_t kWipedBytes = offsetof(StreamWriter, last_ticks_);
+  static_assert(sizeof(StreamWriter) - kWipedBytes <= kPageBytes);
+  void* pages = mmap(nullptr, 2 * kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED) throw std::bad_alloc();
+  madvise(pages, kPageBytes, MADV_WIPEONFORK);
+  return static_cast<uint8_t*>(pages) + kPageBytes - kWipedBytes;
+}
+
+void StreamWriter::operator delete(void* writer) {
+  auto address = reinterpret_cast<uintptr_t>(writer);
+  munmap(reinterpret_cast<void*>(address - address % kPageBytes), 2 * kPageBytes);
+}
 
 StreamWriter::StreamWriter(uint64_t thread_id, JoinRecording join)
     : chunk_bytes_(kFirstChunkBytes), thread_id_(thread_id), meter_(thread_id), join_(join) {
@@ -76,6 +93,10 @@ void StreamWriter::make_scratch() {
 }
 
 bool StreamWriter::next_chunk() {
+  if (is_copy()) {
+    let_go();
+    return false;
+  }
   uint64_t started = now_ticks();
   if (state_ == WriterState::kArmed) {
     if (!join_(file_, stream_)) {
@@ -216,9 +237,14 @@ __attribute__((no_sanitize("thread"))) uint32_t StreamWriter::name_seen_from_out
 }
 
 void StreamWriter::abandon() {
-  if (chunk_.header) munmap(chunk_.header, chunk_.bytes);
   munmap(frames_, kMaxDepth * sizeof(Frame));
+  let_go();
+}
+
+void StreamWriter::let_go() {
+  if (chunk_.header) munmap(chunk_.header, chunk_.bytes);
   chunk_ = {};
+  file_ = nullptr;
   use_up_room();
   state_ = WriterState::kClosed;
 }

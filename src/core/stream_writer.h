@@ -118,6 +118,10 @@ class RLSCOPE_API StreamWriter {
 
   static constexpr uint32_t kMaxDepth = 1 << 18;
 
+  // The first three members lie at the end of a page that the kernel wipes in forked children, all others behind it.
+  static void* operator new(size_t bytes);
+  static void operator delete(void* writer);
+
  private:
   friend class Session;
   // The longest records that follow each other without a look at the room: of a gap that was blocked, and what ends it.
@@ -150,6 +154,7 @@ class RLSCOPE_API StreamWriter {
   bool make_room();
   bool make_room_for_begin();
   bool next_chunk();
+  void let_go();
   bool is_failed() const { return file_ && file_->has_failed(); }
   bool drop();
   void make_scratch();
@@ -165,9 +170,15 @@ class RLSCOPE_API StreamWriter {
   void rehearse(uint32_t times);
   void end_misnested(uint32_t depth);
 
+  // Whether this is the copy that a fork made of another process's writer.
+  bool is_copy() const { return !cursor_ && chunk_.header; }
+
+  // These three are in the wiped page, so null in every forked child: a program may fork by the system call itself, of
+  // which no handler is told, and the copy of this writer must not write into its original's chunk.
   uint8_t* cursor_ = nullptr;
   uint8_t* limit_ = nullptr;  // up to here records go the short way; null sends each the long one
-  uint64_t last_ticks_ = 0;
+  uint8_t* end_ = nullptr;    // of the chunk, or of the scratch
+  uint64_t last_ticks_ = 0;   // the first member that is not wiped
   uint64_t measure_at_ = 0;  // the first record from then on asks whether the thread was blocked
   Frame* frames_ = nullptr;
   uint32_t depth_ = 0;
@@ -182,7 +193,6 @@ class RLSCOPE_API StreamWriter {
   JoinRecording join_;
   ProcessFile* file_ = nullptr;  // of the recording that it has joined
   uint8_t* scratch_ = nullptr;   // where the records of an armed writer go
-  uint8_t* end_ = nullptr;       // of the chunk, or of the scratch
   volatile uint64_t rehearsed_ = 0;
 };
 

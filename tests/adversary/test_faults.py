@@ -174,7 +174,8 @@ def test_little_memory(megabytes: int, tmp_path: Path) -> None:
     assert_every_verb_bears(tmp_path / "disk" / "trace")
 
 
-#: Takes all memory, goes on, and has it back before the end.
+#: Takes all memory, goes on, and has it back before the end. Names are long: Python too asks malloc for them, so the
+#: recorder's copy is the first that gets no memory.
 USED_UP = """
 import resource
 resource.setrlimit(resource.RLIMIT_AS, (80 << 20, resource.RLIM_INFINITY))
@@ -189,7 +190,7 @@ names = 0
 while names < 20_000:
     names += 1
     try:
-        with rlscope.operation(f"{names} " * 50):
+        with rlscope.operation(f"{names} " * 200):
             pass
     except MemoryError:
         lost += 1
@@ -316,3 +317,24 @@ def test_a_recorded_process_is_killed(step: str, is_after: bool, tmp_path: Path)
     if step in ("stop", "restore_all"):
         (swept,) = Recording(trace, 0, "", "").sweeps()
         assert (swept["events"]["operation"], swept["complete"]) == (OPERATIONS, step != "stop" or is_after)
+
+
+CLONED = """if ctypes.CDLL(None).syscall({number}, signal.SIGCHLD, 0, 0, 0, 0) == 0:
+    work({operations})
+    {end}
+work({after})
+os.wait()"""
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="the number of a system call is that of x86_64")
+@pytest.mark.parametrize("end", ["os._exit(0)", "sys.exit(0)"])
+@pytest.mark.parametrize("operations", [1, 3000, 60_000])
+def test_a_process_made_by_the_system_call_itself(operations: int, end: str, tmp_path: Path) -> None:
+    """Of `clone` (56) no handler of the C library is told: the child writes nothing into its parent's file."""
+    cloned = CLONED.format(number=56, operations=operations, end=end, after=5000)
+    finished = recorded(f"import ctypes, signal\nwork(1000)\n{cloned}", tmp_path)
+    assert (finished.returncode, finished.stdout) == ENDED
+    trace = tmp_path / "disk" / "trace"
+    (swept,) = Recording(trace, 0, "", "").sweeps()
+    assert (swept["events"]["operation"], swept["complete"]) == (OPERATIONS + 6000, True)
+    assert "was made by the system call clone itself" in call("inspect", trace).stdout

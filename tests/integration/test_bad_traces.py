@@ -112,7 +112,8 @@ def recovered(trace: Path) -> tuple[dict[str, float], str]:
     analyzed = run("analyze", trace, "--recover", "--json")
     assert (analyzed.returncode, analyzed.stderr) == (0, "")
     document = json.loads(analyzed.stdout)
-    assert not document["complete"]
+    inspected = json.loads(run("inspect", trace, "--recover", "--json").stdout)
+    assert not document["complete"] and document["why"] == inspected["why"] != []
     warnings = []
     for verb, option in RECOVERING:
         finished = run(verb, trace, option)

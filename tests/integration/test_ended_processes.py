@@ -1,6 +1,7 @@
 """Workers that their parent ends have lost nothing; of others that were killed nobody knows."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -52,7 +53,8 @@ def test_actors_that_ray_ends_are_complete(tmp_path: Path) -> None:
     pytest.importorskip("ray")
     recording = record(tmp_path / "trace", "ray_actors.py")
     assert recording.returncode == 0, recording.stderr
-    ended, killed = map(int, recording.stdout.split()[-2:])
+    (pids,) = re.findall(r"^\d+ \d+$", recording.stdout, re.MULTILINE)  # Ray writes there, too
+    ended, killed = map(int, pids.split())
     inspected = json.loads(rlscope("inspect", recording.trace, "--json").stdout)
     processes = {process["pid"]: process for process in inspected["processes"]}
     (main,) = [process for process in inspected["processes"] if process["role"] == "main"]

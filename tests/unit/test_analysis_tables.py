@@ -66,7 +66,7 @@ def test_document(analysis: Analysis) -> None:
     phases, waits, advice = document.pop("phases"), document.pop("waits"), document.pop("advice")
     assert (advice["process"], advice["cause"], advice["seconds"]) == ("trainer", "python", pytest.approx(5e-7))
     assert document == {
-        "schema": 1, "complete": True, "dropped_events": 0, "misnested_operations": 0, "tasks": [],
+        "schema": 1, "complete": True, "why": [], "dropped_events": 0, "misnested_operations": 0, "tasks": [],
         "transitions": [
             {"process": "trainer", "stage": "(none)", "operation": "(none)", "from": "python", "to": "wait", "count": 1,
              "per_iteration": 0.5, "per_timestep": 0.01},

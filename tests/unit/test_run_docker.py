@@ -137,6 +137,15 @@ def test_bad_options_are_one_line(arguments: list[str], said: str) -> None:
     assert said in line
 
 
+@pytest.mark.parametrize("option", ["--help", "--dry-run"])
+def test_a_full_output_is_one_line(option: str) -> None:
+    command = [sys.executable, str(ROOT / "run_docker.py"), option]
+    with Path("/dev/full").open("w") as full:
+        refused = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    said = "the output: No space left on device; make that possible, or choose another place"
+    assert (refused.returncode, refused.stderr) == (1, f"run_docker.py: error: {said}\n")
+
+
 def test_options_are_read() -> None:
     assert volume("~:/home")["source"] == str(Path.home())
     assert variable("NAME=a=b") == ("NAME", "a=b")
