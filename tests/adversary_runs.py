@@ -5,6 +5,7 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -15,6 +16,9 @@ from benchmarks.trace_writer import TraceWriter
 from rlscope.model import Category
 from rlscope.trace.manifest import UNRECORDED_NAME
 from rlscope.trace.utilization_file import HEADER, UTILIZATION_NAME
+
+# Before any limit: libraries take time and reserve address space when they are loaded, which no input can help.
+import_module("rlscope.report.report_page")
 
 MS = 1_000_000
 MANIFEST = {"format_version": 3, "rlscope_version": "0.1.0", "complete": True, "command": ["python"], "main_pid": 41}

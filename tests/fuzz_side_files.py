@@ -136,7 +136,7 @@ def targets(place: Path, chance: random.Random) -> dict[str, Target]:
     RecordConfig(counters=("sm_efficiency",)).save(traces["config"])
     config = json.loads((traces["config"] / "config.json").read_text())
     swept = sweep_trace(open_trace(traces["counters"]))
-    devices, breakdown = devices_of(swept), make_analysis(swept).breakdown.table
+    devices, breakdown = devices_of(swept), make_analysis(swept).breakdown
 
     def read_manifest(data: bytes) -> None:
         (traces["manifest"] / "manifest.json").write_bytes(data)
