@@ -40,7 +40,7 @@ class Costs:
 
 
 def repeated(once: Callable[[], Cost], events: int, repeats: int) -> Costs:
-    """The costs of several analyses of the same trace."""
+    """Return the costs of several analyses of the same trace."""
     costs = [once() for _ in range(repeats)]
     return Costs(
         speed=median([events / cost.elapsed_ns * 1e3 for cost in costs]),
@@ -50,7 +50,7 @@ def repeated(once: Callable[[], Cost], events: int, repeats: int) -> Costs:
 
 
 def main() -> None:
-    """Analyzes synthetic traces; each analysis is a process of its own and reads files that lie in the page cache."""
+    """Analyze synthetic traces; each analysis is a process of its own and read files that lie in the page cache."""
     OUTPUT.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=OUTPUT) as directory:
         chrome = Path(directory) / "chrome"
@@ -74,7 +74,7 @@ def main() -> None:
 
 
 def print_memory(events: str, own: Costs, peer: Costs, name: str, note: str | None) -> None:
-    """The two views of memory."""
+    """Print the two views of memory."""
     print_results(results(f"peak memory, {events} events", "MiB", own.peak, {name: peer.peak}, MEMORY, note))
     print_results(
         results(f"memory beyond the libraries, {events} events", "MiB", own.added, {name: peer.added}, note=note)

@@ -9,7 +9,7 @@ from benchmarks.synthetic import CROSSINGS, DURATION_NS, EVENTS_PER_OPERATION, G
 
 
 def write_chrome_trace(directory: Path, events: int, seed: int = 0) -> int:
-    """Writes about `events` events: operations as annotations; of each pair of calls one operator and one kernel.
+    """Write about `events` events: operations as annotations; of each pair of calls one operator and one kernel.
 
     Kernels are needed because the peer's breakdown is of GPU time only.
 

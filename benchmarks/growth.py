@@ -1,4 +1,6 @@
-"""How costs grow: with the length of a trace, and with the threads, processes and operation names in it."""
+"""This module says how costs grow: with the length of a trace, and with the threads, processes and operation names in
+it.
+"""
 
 import shutil
 import tempfile
@@ -68,7 +70,7 @@ def analysis_rows(trace: Path, events: int, shape: Shape, processes: int, panel:
 
 
 def all_analysis_rows(trace: Path) -> list[Row]:
-    """The five panels of the analysis."""
+    """Return the five panels of the analysis."""
     rows: list[Row] = []
     for events in EVENTS:
         rows += analysis_rows(trace, events, Shape(), 1, "events", "1 thread", events)
@@ -83,7 +85,7 @@ def all_analysis_rows(trace: Path) -> list[Row]:
 
 
 def cpu_ns_per_call(threads: int, is_recorded: bool) -> float:
-    """CPU time of one math.sqrt in each of several threads at once, all threads together."""
+    """Return CPU time of one math.sqrt in each of several threads at once, all threads together."""
     started = threading.Barrier(threads + 1)
 
     def work() -> None:
@@ -120,7 +122,7 @@ def operation_ns(names: int) -> float:
 
 
 def recorder_rows() -> list[Row]:
-    """The two panels of the recorder."""
+    """Return the two panels of the recorder."""
     rows: list[Row] = []
     for threads in THREADS:
         pairs = [
@@ -136,7 +138,7 @@ def recorder_rows() -> list[Row]:
 
 
 def growth_figure(table: pandas.DataFrame) -> Figure:
-    """One panel per pair of cost and size; bars are 95 % intervals."""
+    """Return one panel per pair of cost and size; bars are 95 % intervals."""
     with paper():
         figure = Figure(figsize=(10, 4.6), layout="constrained")
         axes = figure.subplots(2, 4)
@@ -157,7 +159,7 @@ def growth_figure(table: pandas.DataFrame) -> Figure:
 
 
 def main() -> None:
-    """Measures all curves, writes fig_growth and its numbers."""
+    """Measure all curves, write fig_growth and its numbers."""
     OUTPUT.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=OUTPUT) as directory:
         rows = all_analysis_rows(Path(directory) / "trace") + recorder_rows()

@@ -8,7 +8,7 @@ from benchmarks.analyze_once import print_cost
 
 
 def main() -> None:
-    """Loads the trace and makes the one breakdown that it has, of GPU time."""
+    """Load the trace and make the one breakdown that it has, of GPU time."""
     print_cost(lambda: TraceAnalysis(trace_dir=sys.argv[1]).get_temporal_breakdown(visualize=False))
 
 

@@ -15,7 +15,7 @@ REPEATS = 5
 
 
 def main() -> None:
-    """Records PPO, then runs each verb on the trace."""
+    """Record PPO, then run each verb on the trace."""
     OUTPUT.mkdir(parents=True, exist_ok=True)
     rlscope = str(Path(sys.executable).with_name("rlscope"))
     with tempfile.TemporaryDirectory(dir=OUTPUT) as directory:

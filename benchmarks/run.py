@@ -57,7 +57,7 @@ BENCHMARKS = (
 
 
 def run(benchmark: Benchmark) -> bool:
-    """Runs a benchmark, whose lines go to stdout and to a file. Returns whether it succeeded."""
+    """Run a benchmark, whose lines go to stdout and to a file. Return whether it succeeded."""
     module, *arguments = benchmark.command
     lines_path, log_path = OUTPUT / f"{benchmark.name}.jsonl", OUTPUT / f"{benchmark.name}.log"
     partial_path = lines_path.with_suffix(".partial")
@@ -84,7 +84,7 @@ def run(benchmark: Benchmark) -> bool:
 
 
 def machine() -> str:
-    """Machine and versions, in one paragraph."""
+    """Return machine and versions, in one paragraph."""
     facts = machine_facts()
     clock = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource").read_text().strip()
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in PACKAGES)
@@ -96,7 +96,7 @@ def machine() -> str:
 
 
 def collect(about: str) -> list[dict[str, object]]:
-    """Joins the lines of all benchmarks that were ever run here into results.jsonl and results.md."""
+    """Join the lines of all benchmarks that were ever run here into results.jsonl and results.md."""
     paths = [path for benchmark in BENCHMARKS if (path := OUTPUT / f"{benchmark.name}.jsonl").exists()]
     text = "".join(path.read_text() for path in paths)
     (OUTPUT / "results.jsonl").write_text(text)
@@ -106,7 +106,7 @@ def collect(about: str) -> list[dict[str, object]]:
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """The command line."""
+    """Return the command line."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.run", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -124,7 +124,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs what the command line asks for. Returns 1 if a benchmark could not run, else 0."""
+    """Run what the command line asks for. Return 1 if a benchmark could not run, else 0."""
     parsed = parse(arguments)
     if parsed.list:
         for benchmark in BENCHMARKS:

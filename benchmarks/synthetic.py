@@ -41,7 +41,7 @@ TRAINING_LOOP = "training_loop"
 
 @dataclass(frozen=True)
 class Shape:
-    """What a process of the trace looks like.
+    """This is what a process of the trace looks like.
 
     Attributes:
         threads: that run at once.
@@ -58,7 +58,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Expected:
-    """What an analysis of the trace must find.
+    """This is what an analysis of the trace must find.
 
     Attributes:
         events: begun, all processes together.
@@ -97,7 +97,7 @@ class _Tile:
 
 
 def write_trace(directory: Path, events: int, shape: Shape = Shape(), processes: int = 1, seed: int = 0) -> Expected:
-    """Writes a trace of about `events` events, a whole number of operations per thread, into a new directory.
+    """Write a trace of about `events` events, a whole number of operations per thread, into a new directory.
 
     Returns:
         The exact number of events, and what else is known of them.
@@ -201,25 +201,27 @@ def _make_tile(
 
 
 def _order(generator: numpy.random.Generator, rows: int, operations: int) -> Any:
-    """Which operation comes when: all equally often, in random order."""
+    """Return which operation comes when: all equally often, in random order."""
     return (numpy.arange(rows) % operations)[numpy.argsort(generator.random(rows))]
 
 
 def _deltas(generator: numpy.random.Generator, rows: int) -> Any:
-    """Ticks before each record; a row is an operation: its begin, begin and end of each crossing, its end."""
+    """Return the ticks before each record; a row is an operation: its begin, begin and end of each crossing, its
+    end.
+    """
     deltas = _sample(generator, GAP_NS, (rows, RECORDS_PER_OPERATION))
     deltas[:, 2:-1:2] = _sample(generator, DURATION_NS, (rows, CROSSINGS))
     return deltas
 
 
 def _sample(generator: numpy.random.Generator, quantiles_ns: tuple[int, ...], shape: tuple[int, int]) -> Any:
-    """Ticks with these quantiles, log-linear between them."""
+    """Return ticks with these quantiles, log-linear between them."""
     logarithms = numpy.interp(generator.random(shape), QUANTILES, numpy.log(quantiles_ns))
     return (numpy.exp(logarithms) * 13 / TICKS_PER_13).astype(numpy.int64)
 
 
 def _take_turns(deltas: list[Any], turn: int) -> int:
-    """Lets each thread wait before each of its turns while the others have theirs. Returns the ticks of all turns."""
+    """Let each thread wait before each of its turns while the others have theirs. Return the ticks of all turns."""
     turns = len(deltas[0]) // turn
     lengths = numpy.array([delta.reshape(turns, -1).sum(axis=1) for delta in deltas])  # thread x turn
     ends = numpy.cumsum(lengths.T.ravel()).reshape(turns, len(deltas)).T
@@ -250,7 +252,7 @@ def _encode(stream: int, deltas: Any, ids: Any, outer: tuple[int, ...]) -> Itera
 
 
 def _open_frames(ids: Any, record: int) -> tuple[int, ...]:
-    """The operation and the crossing that are open before a record."""
+    """Return the operation and the crossing that are open before a record."""
     row, column = divmod(record, RECORDS_PER_OPERATION)
     frames = () if column == 0 else (int(ids[row * RECORDS_PER_OPERATION]),)
     in_crossing = column not in (0, RECORDS_PER_OPERATION - 1) and column % 2 == 0
@@ -258,7 +260,7 @@ def _open_frames(ids: Any, record: int) -> tuple[int, ...]:
 
 
 def _varints(values: Any) -> tuple[Any, Any]:
-    """Prefix varints as words, and how many bytes of each are used."""
+    """Return prefix varints as words, and how many bytes of each are used."""
     limits = numpy.array([1 << bits for bits in range(7, 50, 7)])
     sizes = numpy.searchsorted(limits, values, side="right") + 1
     shifts = sizes.astype(numpy.uint64)
@@ -267,7 +269,7 @@ def _varints(values: Any) -> tuple[Any, Any]:
 
 
 def _event_chunks(tile: _Tile, repeats: int, main_operation: int, wall_ticks: int) -> Iterator[bytes]:
-    """The chunks as they lie in the file. The main thread has one more at either end, for the training loop."""
+    """Yield the chunks as they lie in the file. The main thread has one more at either end, for the training loop."""
     per_stream = Counter(chunk.stream for chunk in tile.chunks)
     begin = fmt.encode_varint(1 << 2 | fmt.RecordKind.BEGIN) + fmt.encode_varint(main_operation)
     yield from _chunk_bytes(_Chunk(0, 0, 0, (), begin, fmt.crc32c(begin)), 0, 0)

@@ -17,7 +17,7 @@ Loop = Callable[[int], object]
 
 
 def median(samples: Sequence[float]) -> Value:
-    """The median, with a 95 % bootstrap interval."""
+    """Return the median, with a 95 % bootstrap interval."""
     if len(samples) < 2:
         return Value(float(numpy.median(samples)))
     found = stats.bootstrap((samples,), numpy.median, method="percentile", n_resamples=2000, rng=0)
@@ -26,7 +26,7 @@ def median(samples: Sequence[float]) -> Value:
 
 
 def added_ns(plain: Loop, variants: Mapping[str, tuple[Loop, Recording]], calls: int, repeats: int) -> dict[str, Value]:
-    """How much longer one pass takes in each variant than in `plain`, in ns.
+    """Return how much longer one pass takes in each variant than in `plain`, in ns.
 
     A repeat runs `plain` and every variant once, in random order; differences are taken within a repeat, so that a
     machine that changes its speed changes both. Starting and stopping a recording is not part of the time.
@@ -60,7 +60,9 @@ def _time_ns(loop: Loop, calls: int) -> int:
 
 
 def command_ns(commands: Mapping[str, Callable[[], Sequence[str]]], repeats: int) -> dict[str, list[int]]:
-    """Wall time of each command from start to exit, in rounds of random order; one round more is thrown away."""
+    """Return the wall time of each command from start to exit, in rounds of random order; one round more is thrown
+    away.
+    """
     order = numpy.random.default_rng(0)
     names = list(commands)
     times_ns: dict[str, list[int]] = {name: [] for name in names}

@@ -2,5 +2,5 @@
 
 
 def printable(text: str) -> str:
-    r"""Returns the text on one line, with control and invisible characters written as `\x1b` or `\u202e`."""
+    r"""Return the text on one line, with control and invisible characters written as `\x1b` or `\u202e`."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)

@@ -36,7 +36,7 @@ class Measurements(Measured):
     results: Sequence[Result]
 
     def verdicts_on(self, claims: Sequence[Claim], metrics: Mapping[str, Estimate]) -> list[Verdict]:
-        """The claims that need a GPU, judged by what this machine has measured."""
+        """Return the claims that need a GPU, judged by what this machine has measured."""
         judged = judge(
             [claim for claim in claims if claim.hardware == self.hardware and claim.metric in metrics],
             {f"{SUBJECT}, {self.device_name}": metrics},
@@ -47,7 +47,7 @@ class Measurements(Measured):
         return [replace(found, remark="; ".join(filter(None, [found.remark, self.remark]))) for found in judged]
 
     def table(self) -> pandas.DataFrame:
-        """What the claims are about: a row for each workload, with intervals of 95 %.
+        """Return what the claims are about: a row for each workload, with intervals of 95 %.
 
         Returns:
             workload; training_s and uncorrected_training_s, of the recorded training; gpu_percent, the share in which
@@ -70,12 +70,12 @@ def mean_cuda_to_gpu(runs: Sequence[Result]) -> Estimate:
 
 
 def file_of(workload: str, repetition: int | str) -> str:
-    """The name of the file that holds an analysis."""
+    """Return the name of the file that holds an analysis."""
     return f"{workload}_{repetition}.json"
 
 
 def load(directory: Path, entries: Sequence[Entry]) -> Measurements:
-    """The analyses that a machine has left.
+    """Return the analyses that a machine has left.
 
     Args:
         directory: with files as `file_of` names them.
@@ -95,7 +95,7 @@ def load(directory: Path, entries: Sequence[Entry]) -> Measurements:
 
 
 def result_in(path: Path, entry: Entry) -> Result:
-    """The result that a file holds: of the main process, without compiling."""
+    """Return the result that a file holds: of the main process, without compiling."""
     document = json.loads(path.read_text())
     main = {process["process"] for process in document["processes"] if process["role"] == "main"}
     rows = [row for row in document["breakdown"] if row["process"] in main and row["operation"] != COMPILE]

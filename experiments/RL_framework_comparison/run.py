@@ -91,13 +91,13 @@ def run(study: CaseStudy) -> Outcome:
 
 
 def kept_frameworks() -> dict[str, Measurements]:
-    """The results of machines with a GPU, by the name of the folder that each has in KEPT."""
+    """Return the results of machines with a GPU, by the name of the folder that each has in KEPT."""
     entries = load_matrix(HERE / "runs.toml").entries
     return kept_results(KEPT, lambda directory: load(directory, entries))
 
 
 def draw_kept(study: CaseStudy, page: Page, name: str, others: Measurements) -> None:
-    """What another machine has recorded: a figure, and the numbers that claims are about."""
+    """Show what another machine has recorded: a figure, and the numbers that claims are about."""
     page.heading(f"TD3 on {others.device_name}")
     page.paragraph(others.source)
     add_correction(page, others.results)
@@ -111,7 +111,7 @@ def draw_kept(study: CaseStudy, page: Page, name: str, others: Measurements) -> 
 
 
 def draw(study: CaseStudy, page: Page, figure: str, title: str, results: Sequence[Result]) -> None:
-    """The two figures of an algorithm, and the numbers of what is in no figure."""
+    """Draw the two figures of an algorithm, and the numbers of what is in no figure."""
     page.heading(title)
     shown = [result for result in results if result.workload.kind != "extra"]
     extra = [result for result in results if result.workload.kind == "extra"]
@@ -134,7 +134,7 @@ def draw(study: CaseStudy, page: Page, figure: str, title: str, results: Sequenc
 
 
 def measurements(results: Sequence[Result]) -> dict[str, Estimate]:
-    """The metrics of claims.toml for one algorithm, as far as their workloads have run."""
+    """Return the metrics of claims.toml for one algorithm, as far as their workloads have run."""
     repetitions = {workload.name: runs for workload, runs in by_workload(results).items()}
     shown = [workload.name for workload in by_workload(results) if workload.kind != "extra"]
     graph, autograph = "tensorflow_graph", "tensorflow_autograph"
@@ -229,7 +229,7 @@ def measurements(results: Sequence[Result]) -> dict[str, Estimate]:
 
 
 def gpu_measurements(results: Sequence[Result]) -> dict[str, Estimate]:
-    """The metrics of claims.toml that exist for runs on a GPU, as far as their workloads have run."""
+    """Return the metrics of claims.toml that exist for runs on a GPU, as far as their workloads have run."""
     groups = {workload: runs for workload, runs in by_workload(results).items() if workload.kind != "extra"}
     repetitions = {workload.name: runs for workload, runs in groups.items()}
     eager = [workload.name for workload in groups if workload.kind == "eager"]
@@ -277,7 +277,7 @@ def estimate(
 
 
 def training(result: Result) -> Numbers:
-    """Seconds of the whole training, and calls into the backend per timestep."""
+    """Return seconds of the whole training, and calls into the backend per timestep."""
     calls = result.entries("inference", "backend") + result.entries("backpropagation", "backend")
     return {(TRAINING, "time"): result.training_s, (TRAINING, "calls"): calls}
 

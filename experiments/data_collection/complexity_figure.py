@@ -1,4 +1,6 @@
-"""What fusing steps brings simulators of growing complexity: speedup over state, a line for each computation."""
+"""This module says what fusing steps brings simulators of growing complexity: speedup over state, a line for each
+computation.
+"""
 
 import matplotlib
 import pandas

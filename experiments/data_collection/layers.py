@@ -65,7 +65,7 @@ def time_in_layers(analysis: Analysis) -> pandas.DataFrame:
 
 
 def crossings_of(analysis: Analysis) -> dict[str, float]:
-    """Calls of the collection, and how often each of them crosses.
+    """Return the calls of the collection, and how often each of them crosses.
 
     Nothing but calls is recorded, so crossings of threads that have no operation of their own count too.
     """
@@ -85,7 +85,7 @@ def crossings_of(analysis: Analysis) -> dict[str, float]:
 
 
 def share_table(layers: pandas.DataFrame) -> pandas.DataFrame:
-    """The table behind the figure of layers: means over repetitions, with 95 % intervals.
+    """Return the table behind the figure of layers: means over repetitions, with 95 % intervals.
 
     Returns:
         steps_per_call, category, resource, percent of the time of the collection with the ends of its interval,
@@ -110,7 +110,7 @@ def share_table(layers: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def crossing_table(crossings: pandas.DataFrame) -> pandas.DataFrame:
-    """The table behind the figure of transitions: per call, means over repetitions with 95 % intervals."""
+    """Return the table behind the figure of transitions: per call, means over repetitions with 95 % intervals."""
     rows = []
     for steps, repetitions in crossings.groupby("steps_per_call"):
         row: dict[str, object] = {"steps_per_call": steps}
@@ -123,7 +123,9 @@ def crossing_table(crossings: pandas.DataFrame) -> pandas.DataFrame:
 def shares(
     layers: pandas.DataFrame, category: str | None = None, resources: Sequence[Resource] = tuple(Resource)
 ) -> dict[int, list[float]]:
-    """The share of the collection that is of a category (of all) on these resources, by steps per call, in percent."""
+    """Return the share of the collection that is of a category (of all) on these resources, by steps per call, in
+    percent.
+    """
     chosen = layers["resource"].isin([resource.value for resource in resources])
     if category is not None:
         chosen &= layers["category"] == category

@@ -1,4 +1,6 @@
-"""What one machine has measured of data collection: as files that can be kept, and read without that machine."""
+"""This module says what one machine has measured of data collection: as files that can be kept, and read without that
+machine.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -32,7 +34,7 @@ class Measurements(Measured):
 
     @cached_property
     def measured(self) -> Throughputs:
-        """The rows as lines."""
+        """Return the rows as lines."""
         return throughputs_of(self.rows)
 
     def save(self, directory: Path) -> None:
@@ -44,7 +46,7 @@ class Measurements(Measured):
 
 
 def load(directory: Path) -> Measurements:
-    """What `save` has written.
+    """Return what `save` has written.
 
     Raises:
         UsageError: It is damaged.

@@ -26,7 +26,7 @@ LIMITED_BY = {ACCURATE: "float32 arithmetic", "approximate": "float32 arithmetic
 
 
 def collection_table(measured: Throughputs) -> pandas.DataFrame:
-    """Simulation and inference; of the fused kernel's variants, the one with most steps per call."""
+    """Return simulation and inference; of the fused kernel's variants, the one with most steps per call."""
     chosen = [series for name in IMPLEMENTATIONS for series in measured.of(COLLECT, name)]
     most = {
         series.variant: max(other.steps_per_call for other in chosen if other.variant == series.variant)
@@ -40,7 +40,7 @@ def collection_table(measured: Throughputs) -> pandas.DataFrame:
 
 
 def simulation_table(measured: Throughputs) -> pandas.DataFrame:
-    """Simulation only, with one step per call and with all fused."""
+    """Return simulation only, with one step per call and with all fused."""
     chosen = [
         series
         for name in IMPLEMENTATIONS
@@ -51,7 +51,7 @@ def simulation_table(measured: Throughputs) -> pandas.DataFrame:
 
 
 def simulators_table(measured: Throughputs) -> pandas.DataFrame:
-    """Simulators on XLA, with as many steps per call in each; empty if only one was measured."""
+    """Return the simulators on XLA, with as many steps per call in each; empty if only one was measured."""
     others = [series for series in measured.lines if series.simulator != CARTPOLE]
     if not others:
         return pandas.DataFrame()
@@ -66,7 +66,7 @@ def named(
     names: Callable[[Series], tuple[str, str]],
     in_order: bool = True,
 ) -> pandas.DataFrame:
-    """The table of some series, with what shares a colour (`family`) and the text of the legend (`series`)."""
+    """Return the table of some series, with what shares a colour (`family`) and the text of the legend (`series`)."""
     ordered = sorted(chosen, key=place) if in_order else chosen
     tables = []
     for series in ordered:
@@ -84,7 +84,7 @@ def place(series: Series) -> tuple[int, bool, int, int]:
 
 
 def name_of(series: Series, among: Sequence[Series]) -> str:
-    """The implementation, its variant, and the steps per call where there are some with different ones."""
+    """Return the implementation, its variant, and the steps per call where there are some with different ones."""
     steps = {other.steps_per_call for other in among if other.implementation == series.implementation}
     parts = [series.implementation, series.variant]
     parts += [f"K = {series.steps_per_call}"] if steps != {1} else []
@@ -92,12 +92,14 @@ def name_of(series: Series, among: Sequence[Series]) -> str:
 
 
 def inference_limits_of(results: Measurements) -> Mapping[str, float]:
-    """What simulation and inference cannot exceed on the machine's device, where its rates are known."""
+    """Return what simulation and inference cannot exceed on the machine's device, where its rates are known."""
     return inference_limits(results.device_name)
 
 
 def copy_limit(measured: Throughputs) -> Mapping[str, float]:
-    """What simulation cannot exceed that loads and stores its environments in each step, where a copy was measured."""
+    """Return what simulation cannot exceed that loads and stores its environments in each step, where a copy was
+    measured.
+    """
     copied = measured.line(Series(SIMULATE, COPY))
     if not copied:
         return {}
@@ -106,7 +108,7 @@ def copy_limit(measured: Throughputs) -> Mapping[str, float]:
 
 
 def distance_table(results: Measurements) -> pandas.DataFrame:
-    """How far the best of each implementation is from the limit; empty where no limit is known.
+    """Return how far the best of each implementation is from the limit; empty where no limit is known.
 
     Returns:
         quantity, series, environments (of the best), steps_per_s, limit_per_s, percent of it, and what limits.

@@ -61,7 +61,9 @@ def throughput_figure(table: pandas.DataFrame, limits: Mapping[str, float], labe
 
 
 def looks(table: pandas.DataFrame) -> list[tuple[tuple[float, ...], str]]:
-    """A colour and a marker for each series: the last line of a family has its full colour, the first the lightest."""
+    """Return a colour and a marker for each series: the last line of a family has its full colour, the first the
+    lightest.
+    """
     order = table.drop_duplicates("series")
     families = list(dict.fromkeys(order["family"]))
     others = iter(OTHER_COLOURS * len(families))

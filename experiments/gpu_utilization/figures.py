@@ -1,4 +1,4 @@
-"""What is reported of kernels of known length, beside what the device does, over the gap between them."""
+"""This module says what is reported of kernels of known length, beside what the device does, over the gap between them."""
 
 import matplotlib
 import pandas
@@ -67,7 +67,7 @@ def label_axes(figure: Figure, panels: list[Axes]) -> None:
 
 
 def duration_text(us: float) -> str:
-    """Microseconds, or milliseconds where there are a thousand: "20 µs"."""
+    """Return microseconds, or milliseconds where there are a thousand: "20 µs"."""
     if us == 0:
         return "none"
     return f"{us / 1000:g} ms" if us >= 1000 else f"{us:g} µs"

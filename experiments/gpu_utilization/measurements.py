@@ -50,7 +50,7 @@ class Measurements(Measured):
 
 
 def load(directory: Path) -> Measurements:
-    """What `save` has written.
+    """Return what `save` has written.
 
     Raises:
         UsageError: It is damaged.
@@ -66,7 +66,7 @@ def load(directory: Path) -> Measurements:
 
 
 def points_of(executed: Iterable[tuple[StudyRun, Execution]]) -> pandas.DataFrame:
-    """The points of recorded runs.
+    """Return the points of recorded runs.
 
     Raises:
         IncompleteTraceError: A run has left no line about itself, or no work on one device.
@@ -76,7 +76,7 @@ def points_of(executed: Iterable[tuple[StudyRun, Execution]]) -> pandas.DataFram
 
 
 def points_of_run(repetition: int, execution: Execution) -> list[dict[str, Any]]:
-    """The points of one run: what the workload printed of each, beside what was recorded of it."""
+    """Return the points of one run: what the workload printed of each, beside what was recorded of it."""
     printed = figures_in(execution.trace.parent / LOG, execution.run.script.name)
     analysis = analyze(open_trace(execution.trace))
     uuid = uuid_of(analysis)
@@ -117,7 +117,9 @@ def uuid_of(analysis: Analysis) -> str:
 
 
 def counters_of(records: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], float | None]:
-    """What claims need of the table `counters` of an analysis, by operation and counter; nothing where it is empty."""
+    """Return what claims need of the table `counters` of an analysis, by operation and counter; nothing where it is
+    empty.
+    """
     return {
         (record["operation"], record["metric"]): record[COUNTERS[record["metric"]]]
         for record in records

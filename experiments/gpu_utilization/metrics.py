@@ -14,7 +14,7 @@ FULLY, IDLE, USED = 0.95, 0.2, 0.05
 
 
 def metrics_of(points: pandas.DataFrame) -> dict[str, Estimate]:
-    """The means over repetitions; those that were measured in all of them."""
+    """Return the means over repetitions; those that were measured in all of them."""
     values: dict[str, list[float]] = defaultdict(list)
     for _, run in points.groupby("repetition"):
         for name, value in of_run(run).items():
@@ -23,7 +23,7 @@ def metrics_of(points: pandas.DataFrame) -> dict[str, Estimate]:
 
 
 def of_run(points: pandas.DataFrame) -> dict[str, float]:
-    """What one repetition says; NaN where it has no such points."""
+    """Return what one repetition says; NaN where it has no such points."""
     tiny = points[points["kernel_us"].notna()]
     idle = tiny[tiny["busy"] < IDLE]
     fully = tiny[tiny["reported"] >= FULLY]
@@ -40,7 +40,7 @@ def of_run(points: pandas.DataFrame) -> dict[str, float]:
 
 
 def percent_table(points: pandas.DataFrame) -> pandas.DataFrame:
-    """What the figure shows: the means over repetitions, all in percent."""
+    """Return what the figure shows: the means over repetitions, all in percent."""
     columns = {"reported": "reported_percent", "busy": "busy_percent"}
     table = points.assign(**{column: 100 * points[column] for column in columns}).rename(columns=columns)
     keys = ["operation", "kernel_us", "gap_us"]

@@ -1,4 +1,6 @@
-"""What would be run, without running it: commands that can be pasted into a shell, and the minutes that they take."""
+"""This module says what would be run, without running it: commands that can be pasted into a shell, and the minutes
+that they take.
+"""
 
 import shlex
 from collections.abc import Sequence

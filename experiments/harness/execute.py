@@ -50,7 +50,7 @@ class RunTooSlowError(RunFailedError):
 
 
 class DamagedManifestError(RLScopeError):
-    """It is not known whether a run is complete."""
+    """This error says that it is not known whether a run is complete."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Execution:
-    """What `execute` leaves behind.
+    """This is what `execute` leaves behind.
 
     Attributes:
         run: what was executed.
@@ -113,7 +113,7 @@ class Execution:
 
 
 def completed(run: Run, directory: Path) -> Execution | None:
-    """What an earlier `execute` has left in `directory`, if it was of this very run and ended well.
+    """Return what an earlier `execute` has left in `directory`, if it was of this very run and ended well.
 
     Raises:
         DamagedManifestError: There is a manifest that cannot be read.
@@ -133,7 +133,7 @@ def completed(run: Run, directory: Path) -> Execution | None:
 
 
 def read_manifest(directory: Path) -> dict[str, Any]:
-    """What a run has left about itself."""
+    """Return what a run has left about itself."""
     manifest: dict[str, Any] = json.loads((directory / MANIFEST).read_text())
     return manifest
 
@@ -223,7 +223,7 @@ def check_space(directory: Path) -> None:
 
 
 def no_space(directory: Path, found: str) -> UsageError:
-    """What to tell the user about a full disk."""
+    """Return what to tell the user about a full disk."""
     return UsageError(
         f"expected {BYTES_NEEDED / 1e6:.0f} MB of free disk below {directory}, found: {found}. Free some, then give "
         "the same command again: runs that are complete are kept"
@@ -231,7 +231,7 @@ def no_space(directory: Path, found: str) -> UsageError:
 
 
 def describe(run: Run) -> dict[str, object]:
-    """Everything that decides what the run does; a run is repeated when any of it changes."""
+    """Return everything that decides what the run does; a run is repeated when any of it changes."""
     fields = dataclasses.asdict(run)
     return fields | {
         "python": str(run.python),
@@ -246,12 +246,12 @@ def describe(run: Run) -> dict[str, object]:
 
 @cache
 def versions(python: Path) -> dict[str, str]:
-    """The versions of this Python and of the packages there that matter to a measurement."""
+    """Return the versions of this Python and of the packages there that matter to a measurement."""
     return {"python": platform.python_version()} | {package: version_of(python, package) for package in PACKAGES}
 
 
 def command_of(run: Run) -> list[str]:
-    """The command line of the run, to be given in its directory."""
+    """Return the command line of the run, to be given in its directory."""
     training = [str(run.python), str(run.script), *run.arguments]
     if run.max_iterations == 0:
         return training
@@ -265,7 +265,7 @@ def command_of(run: Run) -> list[str]:
 
 
 def environment_of(run: Run) -> dict[str, str]:
-    """The complete environment of the run."""
+    """Return the complete environment of the run."""
     threads = str(run.threads)
     return {name: os.environ[name] for name in INHERITED if name in os.environ} | {
         "LANG": "C.UTF-8",
@@ -318,7 +318,7 @@ def release(process: subprocess.Popen[bytes]) -> int:
 
 
 def failure(run: Run, status: int, log: Path, attempt: int) -> str:
-    """What to tell the user about a failed run."""
+    """Return what to tell the user about a failed run."""
     tail = "\n".join(f"    {line}" for line in log.read_text(errors="replace").splitlines()[-LOG_TAIL_LINES:])
     ended = f"was ended by {signal.Signals(-status).name}" if status < 0 else f"exited with status {status}"
     which = f"limit {run.time_limit_s:g} s, attempt {attempt}"

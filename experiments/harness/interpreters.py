@@ -14,7 +14,7 @@ ENVIRONMENTS = CHECKOUT / ".venvs"
 
 
 def python_of(environment: str | None, package: str) -> Path | None:
-    """The Python with which a workload runs.
+    """Return the Python with which a workload runs.
 
     Args:
         environment: name of its environment below `.venvs`; None for this Python.
@@ -30,18 +30,18 @@ def python_of(environment: str | None, package: str) -> Path | None:
 
 
 def has_package(python: Path, package: str) -> bool:
-    """Whether that Python could import a package; it is not started for that."""
+    """Return whether that Python could import a package; it is not started for that."""
     return importlib.machinery.PathFinder.find_spec(package, paths_of(python)) is not None
 
 
 def version_of(python: Path, distribution: str) -> str:
-    """The version of a distribution there, "not installed" if it is not."""
+    """Return the version of a distribution there, "not installed" if it is not."""
     found = next(iter(importlib.metadata.distributions(name=distribution, path=paths_of(python))), None)
     return found.version if found else "not installed"
 
 
 def built_from_of(python: Path) -> dict[str, Any]:
-    """What the rlscope there was built from; empty where it is not installed."""
+    """Return what the rlscope there was built from; empty where it is not installed."""
     packages = (Path(path) / "rlscope" for path in paths_of(python))
     package = next((package for package in packages if (package / BUILT_FROM).exists()), None)
     return built_from(package) if package else {}
@@ -56,7 +56,7 @@ def paths_of(python: Path) -> list[str]:
 
 
 def how_to_install(environment: str | None, package: str) -> str:
-    """What to do where `python_of` finds nothing, as the end of a sentence."""
+    """Return what to do where `python_of` finds nothing, as the end of a sentence."""
     if environment is None:
         return f"the package {package} is not installed"
     return f"{package} is not in .venvs/{environment}, which `scripts/install_experiments` makes"

@@ -24,7 +24,7 @@ def machine() -> dict[str, object]:
 
 @cache
 def gpus() -> dict[str, object]:
-    """The names of the GPUs and the version of their driver; nothing where there is none."""
+    """Return the names of the GPUs and the version of their driver; nothing where there is none."""
     import pynvml
 
     try:

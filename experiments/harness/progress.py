@@ -1,4 +1,6 @@
-"""What becomes of a study's runs: which are complete, which have failed, how far it is, how long it may take."""
+"""This module says what becomes of a study's runs: which are complete, which have failed, how far it is, how long it
+may take.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,7 +16,7 @@ from experiments.harness.execute import DamagedManifestError, Execution, Run, Ru
 
 @dataclass(frozen=True)
 class Workload:
-    """What some bars stand for: a training script with arguments, as it is run in one group of runs.toml.
+    """This is what some bars stand for: a training script with arguments, as it is run in one group of runs.toml.
 
     Attributes:
         name: of the workload, in tables too.
@@ -53,18 +55,18 @@ class StudyRun:
 
     @property
     def name(self) -> str:
-        """The name of the run for people, over all studies."""
+        """Return the name of the run for people, over all studies."""
         return f"{self.study}/{self.run.name}"
 
     @property
     def study_workload(self) -> tuple[str, Workload]:
-        """What all repetitions of the run have in common."""
+        """Return what all repetitions of the run have in common."""
         return self.study, self.workload
 
 
 @dataclass
 class Recorded:
-    """What has become of runs so far.
+    """This is what has become of runs so far.
 
     A workload that has failed is not tried again: its other repetitions would take as long to fail.
     """
@@ -77,11 +79,11 @@ class Recorded:
         return [(run, self.executed[run.directory]) for run in runs if run.directory in self.executed]
 
     def failures_of(self, runs: Sequence[StudyRun]) -> list[str]:
-        """What there is to say of the workloads among these that failed."""
+        """Return what there is to say of the workloads among these that failed."""
         return [self.failures[key] for key in dict.fromkeys(run.study_workload for run in runs) if key in self.failures]
 
     def is_open(self, run: StudyRun) -> bool:
-        """Whether it is still to be executed."""
+        """Return whether it is still to be executed."""
         return run.directory not in self.executed and run.study_workload not in self.failures
 
     def provisional_text(self, runs: Sequence[StudyRun]) -> list[str]:
@@ -120,7 +122,7 @@ class Progress:
             self.say(f"{len(self.recorded.executed)} of {len(runs)} runs are complete already")
 
     def look_up(self, run: StudyRun) -> bool:
-        """Whether the run is complete, by what an earlier one has left."""
+        """Return whether the run is complete, by what an earlier one has left."""
         try:
             execution = completed(run.run, run.directory)
         except DamagedManifestError as error:
@@ -132,7 +134,7 @@ class Progress:
 
     @contextmanager
     def shown(self) -> Iterator[None]:
-        """Shows the state of all runs at the end of the terminal."""
+        """Show the state of all runs at the end of the terminal."""
         with self._console.status(self._summary()) as self._status:
             yield
 
@@ -148,7 +150,7 @@ class Progress:
         self._ended(run, f"{run.name}: {execution.seconds:.1f} s{f' on {node}' if node else ''}{attempts}")
 
     def failed(self, run: StudyRun, error: RunFailedError) -> None:
-        """A run has failed for good."""
+        """Note that a run has failed for good."""
         self.recorded.failures.setdefault(run.study_workload, str(error))
         self._ended(run, f"{run.study}: {error}")
 
@@ -159,7 +161,7 @@ class Progress:
         self._update()
 
     def say(self, sentence: str) -> None:
-        """Tells the user something."""
+        """Tell the user something."""
         self._console.print(sentence, markup=False, highlight=False)
 
     def seconds_left(self, study: str = "") -> float:
@@ -223,5 +225,5 @@ def repetitions_text(workloads: Iterable[object]) -> str:
 
 
 def minutes_text(seconds: float) -> str:
-    """A duration for people."""
+    """Return a duration for people."""
     return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"

@@ -1,4 +1,4 @@
-"""What recording added to workloads, by source, and what correction leaves of it."""
+"""This module says what recording added to workloads, by source, and what correction leaves of it."""
 
 from collections.abc import Hashable, Mapping, Sequence
 

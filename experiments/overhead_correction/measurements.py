@@ -56,12 +56,12 @@ class Overhead:
 
     @property
     def iterations(self) -> int:
-        """How many were measured."""
+        """Return how many were measured."""
         return len(self.off_s)
 
 
 def overhead_of(workload: Workload, directory: Path, correction: Correction) -> Overhead:
-    """What twins have left in a directory.
+    """Return what twins have left in a directory.
 
     Raises:
         IncompleteTraceError: A trace lacks something.
@@ -82,7 +82,7 @@ def overhead_of(workload: Workload, directory: Path, correction: Correction) -> 
 
 
 def removed_s(directory: Path, correction: Correction) -> tuple[Bounds, dict[str, Bounds]]:
-    """What correction takes off all measured bursts of a recorded twin: in all, and by source."""
+    """Return what correction takes off all measured bursts of a recorded twin: in all, and by source."""
     swept = sweep_trace(open_trace(directory), correction=correction)
     if swept.why:
         raise IncompleteTraceError(f"{directory}: expected a complete trace, found that {'; '.join(swept.why)}")
@@ -103,7 +103,7 @@ def removed_s(directory: Path, correction: Correction) -> tuple[Bounds, dict[str
 
 
 def sources_of(charged: Mapping[str, int], correction: Correction) -> dict[str, Bounds]:
-    """Events times their costs in ns, by source."""
+    """Return events times their costs in ns, by source."""
     sums = dict.fromkeys(SOURCES, ZERO)
     for key, count in charged.items():
         kind, _, name = key.partition("/")
@@ -114,7 +114,8 @@ def sources_of(charged: Mapping[str, int], correction: Correction) -> dict[str, 
 
 @dataclass(frozen=True)
 class Draws:
-    """What was measured of a workload, and what it could have been as well: the first number of each array, the others.
+    """This is what was measured of a workload, and what it could have been as well: the first number of each array,
+    the others.
 
     Attributes:
         off_s: seconds of an iteration that is not recorded.
@@ -136,16 +137,17 @@ class Draws:
 
     @property
     def repeated(self) -> tuple[int, str]:
-        """What the intervals rest on: runs if they are enough, else the iterations of the few that there are."""
+        """Return what the intervals rest on: runs if they are enough, else the iterations of the few that there are."""
         return (self.runs, RUNS) if self.runs >= FEWEST else (self.iterations, ITERATIONS)
 
     @property
     def uncorrected(self) -> "Draws":
-        """The same, corrected by nothing at all."""
+        """Return the same, corrected by nothing at all."""
         return replace(self, removed_s={name: numpy.zeros_like(removed) for name, removed in self.removed_s.items()})
 
     def left_s(self, name: str) -> Numbers:
-        """What this calibration's correction leaves of what recording added, or took too much (negative).
+        """Return what this calibration's correction leaves of what recording added, or took too much
+        (negative).
 
         How far another program's costs may be from the calibrated ones is no part of its interval: it is what is left.
         """
@@ -154,32 +156,34 @@ class Draws:
 
     @property
     def bias_percent(self) -> Numbers:
-        """What correction has left, or taken too much (negative), of the time without recording."""
+        """Return what correction has left, or taken too much (negative), of the time without recording."""
         return self.percent(self.left_s(ON))
 
     @property
     def nearer_percent(self) -> Numbers:
-        """How much nearer to the time without recording the corrected time is than the recorded one; of that time."""
+        """Return how much nearer to the time without recording the corrected time is than the recorded one; of
+        that time.
+        """
         return self.percent(numpy.abs(self.added_s[ON]) - numpy.abs(self.left_s(ON)))
 
     @property
     def inflation(self) -> Numbers:
-        """Recorded time over time without recording."""
+        """Return recorded time over time without recording."""
         return 1 + self.added_s[ON] / self.off_s
 
     @property
     def removed_percent(self) -> Numbers:
-        """How much of what recording added is gone; what is taken too much counts as what is left does."""
+        """Return how much of what recording added is gone; what is taken too much counts as what is left does."""
         return 100 * (1 - numpy.abs(self.left_s(ON)) / numpy.abs(self.added_s[ON]))
 
     @property
     def disagreement_percent(self) -> Numbers:
-        """How far the corrected times are apart that come of costs amplified differently."""
+        """Return how far the corrected times are apart that come of costs amplified differently."""
         return self.percent(numpy.ptp([self.left_s(name) for name in RECORDED], axis=0))
 
     @property
     def is_measurable(self) -> bool:
-        """Whether what recording adds is known to a fifth."""
+        """Return whether what recording adds is known to a fifth."""
         added = self.estimate(self.added_s[ON])
         if added.low is None or added.high is None:
             return False
@@ -190,12 +194,12 @@ class Draws:
         return 100 * seconds / self.off_s
 
     def estimate(self, values: Numbers) -> Estimate:
-        """A number of this workload with its interval."""
+        """Return a number of this workload with its interval."""
         return estimate_of(values, *self.repeated)
 
 
 def estimate_of(values: Numbers, repetitions: int, unit: str) -> Estimate:
-    """The first value, with an interval from how far the others are off, above and below.
+    """Return the first value, with an interval from how far the others are off, above and below.
 
     Resampling few repetitions scatters less than repeating them would. So a side is as many standard errors long as
     Student's t says, and longer by sqrt(n / (n - 1)).
@@ -262,7 +266,7 @@ def draw(runs: Sequence[Overhead], deviates: Mapping[str, Numbers], generator: n
 
 
 def iteration_s(bursts_s: Numbers, trimmed: float) -> Numbers:
-    """Seconds of an iteration: the sum of the means of each of its bursts over the iterations.
+    """Return seconds of an iteration: the sum of the means of each of its bursts over the iterations.
 
     Args:
         bursts_s: draws, iterations and bursts.
@@ -275,7 +279,7 @@ def iteration_s(bursts_s: Numbers, trimmed: float) -> Numbers:
 
 
 def deviating(bounds: Bounds, deviates: Numbers) -> Numbers:
-    """Values whose interval of 95 % is that of the bounds."""
+    """Return values whose interval of 95 % is that of the bounds."""
     sides = numpy.where(deviates < 0, bounds.mean - bounds.low, bounds.high - bounds.mean)
     values: Numbers = bounds.mean + deviates / Z95 * sides
     return values

@@ -117,7 +117,7 @@ def run(study: CaseStudy) -> Outcome:
 
 
 def name_of(workload: Workload) -> str:
-    """The workload's name in tables: "PPO Walker2D"."""
+    """Return the workload's name in tables: "PPO Walker2D"."""
     return f"{workload.name} {workload.group}"
 
 
@@ -137,7 +137,7 @@ def published_correction(trace: Trace, recorded: Run, study: CaseStudy) -> Corre
 
 
 def kept_correction(trace: Trace, recorded: Run, kept: Path, options: Sequence[str]) -> Correction:
-    """The calibration in a file; measured, if there is none, or if it is of something else."""
+    """Return the calibration in a file; measured, if there is none, or if it is of something else."""
     try:
         found = chosen(trace, str(kept))
     except UsageError:
@@ -163,7 +163,7 @@ def calibrate(recorded: Run, kept: Path, options: Sequence[str]) -> None:
 def overhead_table(
     draws: Mapping[str, Draws], published: Mapping[str, Draws], panels: Mapping[str, str]
 ) -> pandas.DataFrame:
-    """The table behind the figure: a row for each workload, times in percent of that without recording.
+    """Return the table behind the figure: a row for each workload, times in percent of that without recording.
 
     Returns:
         workload, panel, iterations, iteration_ms (without recording), unrecorded (100), added (what recording adds),
@@ -194,7 +194,7 @@ def overhead_table(
 
 @numpy.errstate(divide="ignore", invalid="ignore")  # where sources cost nothing, their ratios are no numbers
 def measurements(draws: Mapping[str, Draws], groups: Mapping[str, str]) -> dict[str, Estimate]:
-    """The metrics of claims.toml over all workloads; none of those whose workloads could not be run.
+    """Return the metrics of claims.toml over all workloads; none of those whose workloads could not be run.
 
     Args:
         draws: by workload.
@@ -233,7 +233,7 @@ def measurements(draws: Mapping[str, Draws], groups: Mapping[str, str]) -> dict[
 
 
 def operation_us(correction: Correction) -> Estimate:
-    """What one operation costs, by the calibration."""
+    """Return what one operation costs, by the calibration."""
     cost = correction.cost_of("operation")
     total = cost.total_ns
     return Estimate(total.mean / 1000, total.low / 1000, total.high / 1000, cost.events, EVENTS)
@@ -264,7 +264,7 @@ def verdicts_of(
 
 
 def without_idle_praise(verdict: Verdict, uncorrected: Mapping[str, Estimate]) -> Verdict:
-    """Undecided instead of what would hold with no correction at all."""
+    """Return undecided instead of what would hold with no correction at all."""
     claim = verdict.claim
     if verdict.verdict != HOLDS or claim.metric not in LEFT or claim.verdict_on(uncorrected[claim.metric]) != HOLDS:
         return verdict

@@ -18,7 +18,8 @@ GROUPS = {"timed": "Timed environments", "real": "A drone"}
 
 
 def parts_ms(breakdown: pandas.DataFrame, sampled: Sampled) -> dict[str, float]:
-    """Milliseconds of the parts of a vector step, by their names in PART_LOOKS of `figures.py`; they sum to the whole.
+    """Return milliseconds of the parts of a vector step, by their names in PART_LOOKS of `figures.py`; they sum to
+    the whole.
 
     There are none where no process was seen to ask the policy.
 
@@ -53,7 +54,7 @@ def parts_ms(breakdown: pandas.DataFrame, sampled: Sampled) -> dict[str, float]:
 
 
 def mean_of_processes_s(stepping: pandas.DataFrame) -> tuple[float, float]:
-    """Seconds that a process steps environments, without resets and in them."""
+    """Return seconds that a process steps environments, without resets and in them."""
     in_resets = stepping["operation"] == RESET
     processes = max(1, stepping["process"].nunique())
     in_steps_s, in_resets_s = (float(stepping.loc[rows, "seconds"].sum()) for rows in (~in_resets, in_resets))
@@ -61,14 +62,14 @@ def mean_of_processes_s(stepping: pandas.DataFrame) -> tuple[float, float]:
 
 
 def while_sampling(breakdown: pandas.DataFrame) -> pandas.DataFrame:
-    """The rows of processes that ask the policy, while they sample."""
+    """Return the rows of processes that ask the policy, while they sample."""
     sampling = breakdown[breakdown["phase"] == SAMPLING]
     asking = sampling.loc[sampling["stage"] == "inference", "process"].unique()
     return sampling[sampling["process"].isin(asking)]
 
 
 def parts_table(analyzed: Iterable[tuple[Sampled, pandas.DataFrame]]) -> pandas.DataFrame:
-    """The table behind the figure: the parts of a vector step in each run.
+    """Return the table behind the figure: the parts of a vector step in each run.
 
     Args:
         analyzed: runs with their breakdowns.

@@ -1,4 +1,6 @@
-"""How long sampling takes where environments wait for each other and where they do not: the model of the talk."""
+"""This module says how long sampling takes where environments wait for each other and where they do not: the model of
+the talk.
+"""
 
 import math
 from collections.abc import Sequence
@@ -20,7 +22,7 @@ Resets = NDArray[numpy.bool_]
 
 @dataclass(frozen=True)
 class Sampling:
-    """How an iteration of on-policy training collects its samples.
+    """This says how an iteration of on-policy training collects its samples.
 
     Environments of one worker step in lock-step: the slowest sets the pace. Workers meet at the end of the rollout
     only. So all environments in one worker are what is called vectorised, one in each worker is batched.
@@ -82,17 +84,17 @@ class Sampling:
 
     @property
     def workers(self) -> int:
-        """Processes that step environments."""
+        """Return processes that step environments."""
         return self.environments // self.environments_per_worker
 
     @property
     def samples(self) -> int:
-        """The samples of one iteration."""
+        """Return the samples of one iteration."""
         return self.environments * self.steps
 
     @property
     def reset_rate(self) -> float:
-        """Episodes that end in a step of one environment, on average."""
+        """Return episodes that end in a step of one environment, on average."""
         return 1 / self.episode_length if self.episode_length else self.reset_probability
 
 
@@ -114,7 +116,7 @@ class Simulated:
 
     @property
     def samples_per_s(self) -> float:
-        """While samples are collected, without the update."""
+        """Return the samples per second while samples are collected, without the update."""
         return float(self.samples / self.sampling_s.mean())
 
 
@@ -153,7 +155,7 @@ def replay(resets: Resets, sampling: Sampling) -> Simulated:
 
 
 def draw(sampling: Sampling, generator: numpy.random.Generator, steps: int) -> Resets:
-    """Which steps end an episode, [steps, environments]."""
+    """Return which steps end an episode, [steps, environments]."""
     if sampling.episode_length is None:
         return generator.random((steps, sampling.environments)) < sampling.reset_probability
     offsets = generator.integers(sampling.episode_length, size=sampling.environments)
@@ -164,7 +166,7 @@ def draw(sampling: Sampling, generator: numpy.random.Generator, steps: int) -> R
 
 
 def cost_s(sampling: Sampling, resets: Resets, generator: numpy.random.Generator) -> Floats:
-    """Seconds of each step of each environment."""
+    """Return seconds of each step of each environment."""
     step_s: float | Floats = sampling.step_s
     if sampling.step_cv > 0:
         step_s = numpy.maximum(generator.normal(sampling.step_s, sampling.step_cv * sampling.step_s, resets.shape), 0)
@@ -173,7 +175,7 @@ def cost_s(sampling: Sampling, resets: Resets, generator: numpy.random.Generator
 
 
 def simulated(sampling: Sampling, costs: Floats) -> Simulated:
-    """What steps of these seconds, [steps of all iterations, environments], amount to."""
+    """Return what steps of these seconds, [steps of all iterations, environments], amount to."""
     shape = (-1, sampling.steps, sampling.workers, sampling.environments_per_worker)
     each = costs.reshape(shape)
     vector_s = each.sum(axis=3) if sampling.sequential else each.max(axis=3)

@@ -20,14 +20,14 @@ Numbers = Callable[[Sampled], Sequence[float]]
 
 
 def by_name(sampled: Sequence[Sampled]) -> Runs:
-    """The repetitions of each workload, without runs that have lost a worker."""
+    """Return the repetitions of each workload, without runs that have lost a worker."""
     names = dict.fromkeys(run.name for run in sampled)
     found = {name: [run for run in sampled if run.name == name and run.is_whole] for name in names}
     return {name: runs for name, runs in found.items() if runs}
 
 
 def of_iterations(runs: Sequence[Sampled], numbers: Numbers) -> list[float]:
-    """A number of each iteration of all repetitions."""
+    """Return a number of each iteration of all repetitions."""
     return [number for run in runs for number in numbers(run)]
 
 
@@ -69,7 +69,7 @@ def metrics_of(sampled: Sequence[Sampled], parts: pandas.DataFrame) -> dict[str,
 
 
 def of_lock_step(runs: Sequence[Sampled]) -> dict[str, Estimate]:
-    """What is known of vectorised sampling by itself."""
+    """Return what is known of vectorised sampling by itself."""
     if not runs:
         return {}
     return {
@@ -80,7 +80,7 @@ def of_lock_step(runs: Sequence[Sampled]) -> dict[str, Estimate]:
 
 
 def of_batched(runs: Sequence[Sampled]) -> dict[str, Estimate]:
-    """What is known of batched sampling by itself."""
+    """Return what is known of batched sampling by itself."""
     if not runs:
         return {}
     return {
@@ -90,7 +90,9 @@ def of_batched(runs: Sequence[Sampled]) -> dict[str, Estimate]:
 
 
 def of_both(runs: Runs) -> dict[str, Estimate]:
-    """What the one gains over the other, and how far that is what the model says with the same ends of episodes."""
+    """Return what the one gains over the other, and how far that is what the model says with the same ends of
+    episodes.
+    """
     if not {"subproc", "batched"} <= set(runs):
         return {}
     spent = {name: of_iterations(runs[name], hours) for name in ("subproc", "batched")}
@@ -106,7 +108,7 @@ def of_both(runs: Runs) -> dict[str, Estimate]:
 
 
 def of_waiting(parts: pandas.DataFrame) -> dict[str, Estimate]:
-    """What RL-Scope recorded of waiting in vectorised sampling."""
+    """Return what RL-Scope recorded of waiting in vectorised sampling."""
     shares = parts[parts["name"] == "subproc"].groupby(["repetition", "part"])["milliseconds"].sum().unstack()
     if shares.empty:
         return {}
@@ -138,7 +140,9 @@ def sampling_hours(run: Sampled) -> list[float]:
 
 
 def measured_hours(sampled: Sequence[Sampled]) -> pandas.DataFrame:
-    """Hours of training at the measured rates, in the columns of `experiments.parallel_sampling.model.model_hours`."""
+    """Return hours of training at the measured rates, in the columns of
+    `experiments.parallel_sampling.model.model_hours`.
+    """
     runs = by_name(sampled)
     shown = {"subproc": LOCK_STEP, "batched": BATCHED}
     rows = [
@@ -150,7 +154,7 @@ def measured_hours(sampled: Sequence[Sampled]) -> pandas.DataFrame:
 
 
 def comparison_table(sampled: Sequence[Sampled]) -> pandas.DataFrame:
-    """Samplers of timed environments beside the model with the same ends of episodes.
+    """Return samplers of timed environments beside the model with the same ends of episodes.
 
     Returns:
         sampler; environments; per_worker; iterations; resets, in all; sampling_s, of an iteration; model_s, for the

@@ -1,4 +1,6 @@
-"""What the model of lock-step sampling says of the talk: its metrics for claims, hours of training, and grids."""
+"""This module says what the model of lock-step sampling says of the talk: its metrics for claims, hours of training,
+and grids.
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -49,7 +51,7 @@ PUBLISHED_HOURS = {
 
 
 def scenarios(talk: Sampling) -> dict[str, Sampling]:
-    """The ways to sample that the talk compares, and what it leaves open of its cluster.
+    """Return the ways to sample that the talk compares, and what it leaves open of its cluster.
 
     Args:
         talk: its vectorised sampling.
@@ -74,7 +76,7 @@ def hours(simulated: Simulated) -> list[float]:
 
 
 def preset_metrics(talk: Sampling) -> dict[str, Estimate]:
-    """The metrics of claims that depend on how often episodes end."""
+    """Return the metrics of claims that depend on how often episodes end."""
     found = simulated_scenarios(talk)
     sampling_s = {name: float(found[name].sampling_s.mean()) for name in (LOCK_STEP, BATCHED)}
     hours_of = {name: fmean(hours(each)) for name, each in found.items()}
@@ -103,7 +105,7 @@ def preset_metrics(talk: Sampling) -> dict[str, Estimate]:
 
 
 def scaling_metrics(talk: Sampling) -> dict[str, Estimate]:
-    """How many times the samples per second more environments give, each with a processor of its own."""
+    """Return how many times the samples per second more environments give, each with a processor of its own."""
     metrics = {}
     for way, sampling in (("lock_step", talk), ("batched", scenarios(talk)[BATCHED])):
         per_s = {}
@@ -119,7 +121,7 @@ def scaling_metrics(talk: Sampling) -> dict[str, Estimate]:
 
 
 def common_metrics() -> dict[str, Estimate]:
-    """The metrics of claims that depend on no preset: worked grids, and steps that vary without resets."""
+    """Return the metrics of claims that depend on no preset: worked grids, and steps that vary without resets."""
     metrics = {}
     for number, (grid, published_ms) in enumerate(GRIDS.values(), start=1):
         metrics[f"model_grid_{number}_difference_ms"] = exact(abs(grid_ms(grid) - published_ms))
@@ -136,12 +138,12 @@ def common_metrics() -> dict[str, Estimate]:
 
 
 def grid_ms(grid: list[list[int]]) -> float:
-    """Milliseconds of the mean step of a grid in milliseconds."""
+    """Return milliseconds of the mean step of a grid in milliseconds."""
     return 1000 * grid_mean_s([[cell / 1000 for cell in row] for row in grid])
 
 
 def grids_table() -> pandas.DataFrame:
-    """The cells of the worked grids: `grid`, `step`, `environment`, `milliseconds`."""
+    """Return the cells of the worked grids: `grid`, `step`, `environment`, `milliseconds`."""
     rows = [
         (title, step, environment, cell)
         for title, (grid, _) in GRIDS.items()
@@ -152,7 +154,9 @@ def grids_table() -> pandas.DataFrame:
 
 
 def model_hours() -> pandas.DataFrame:
-    """Hours of training by the model: `sampler`, `source`, `hours` with the ends of their interval, `iterations`."""
+    """Return hours of training by the model: `sampler`, `source`, `hours` with the ends of their interval,
+    `iterations`.
+    """
     rows = []
     for preset, source in SOURCES.items():
         for name, found in simulated_scenarios(PRESETS[preset]).items():
@@ -161,12 +165,12 @@ def model_hours() -> pandas.DataFrame:
 
 
 def hours_row(sampler: str, source: str, estimate: Estimate) -> Mapping[str, object]:
-    """A row of the table behind the figure of training times."""
+    """Return a row of the table behind the figure of training times."""
     row = {"sampler": sampler, "source": source, **estimate.columns("hours")}
     return {**row, "iterations": estimate.repetitions}
 
 
 def published_hours() -> pandas.DataFrame:
-    """What is published of the same: `sampler`, `hours_low`, `hours_high`."""
+    """Return what is published of the same: `sampler`, `hours_low`, `hours_high`."""
     rows = [(name, *ends) for name, ends in PUBLISHED_HOURS.items()]
     return pandas.DataFrame(rows, columns=["sampler", "hours_low", "hours_high"])

@@ -88,7 +88,7 @@ def run(study: CaseStudy) -> Outcome:
 
 
 def draw(study: CaseStudy, page: Page, sampled: Sequence[Sampled], parts: pandas.DataFrame) -> None:
-    """The figures, each with what there is to know about it."""
+    """Draw the figures, each with what there is to know about it."""
     page.heading("How long training takes")
     hours = pandas.concat([model_hours(), measured_hours(sampled)], ignore_index=True)
     study.save_figure("fig_train_time", train_time_figure(hours, published_hours()), hours)
@@ -112,12 +112,12 @@ def draw(study: CaseStudy, page: Page, sampled: Sequence[Sampled], parts: pandas
 
 
 def mean_parts(parts: pandas.DataFrame) -> pandas.DataFrame:
-    """The means over repetitions."""
+    """Return the means over repetitions."""
     return parts.groupby(["group", "sampler", "part"], as_index=False, sort=False)["milliseconds"].mean()
 
 
 def losses(sampled: Sequence[Sampled]) -> list[str]:
-    """A sentence for each run that has lost a worker."""
+    """Return a sentence for each run that has lost a worker."""
     return [
         f"{run.title} ({run.name}), repetition {run.repetition}, lost "
         f"{', '.join(str(lost['worker']) for lost in run.figures['lost_workers'])}: it is in no figure and no verdict."
@@ -127,7 +127,7 @@ def losses(sampled: Sequence[Sampled]) -> list[str]:
 
 
 def judged(measured: dict[str, Estimate], is_provisional: bool, uncorrected: Uncorrected) -> list[Verdict]:
-    """The verdicts on the model, then those on what was measured; each claim is about the one or the other."""
+    """Return the verdicts on the model, then those on what was measured; each claim is about the one or the other."""
     metrics = {MODEL: common_metrics()} | {SOURCES[name]: preset_metrics(talk) for name, talk in PRESETS.items()}
     claims = load_claims(HERE / "claims.toml")
     verdicts = []

@@ -34,7 +34,7 @@ def step_grids_figure(table: pandas.DataFrame) -> Figure:
 
 
 def cells_of(rows: pandas.DataFrame) -> list[list[float]]:
-    """The milliseconds of a grid, by step and environment."""
+    """Return the milliseconds of a grid, by step and environment."""
     table = rows.pivot_table(index="step", columns="environment", values="milliseconds", sort=True)
     return [[float(cell) for cell in row] for row in table.to_numpy()]
 

@@ -28,7 +28,7 @@ PARTS = 200
 
 @dataclass(frozen=True)
 class Tables:
-    """What is known of recorded self-play; the rows of a run begin with KEY.
+    """This is what is known of recorded self-play; the rows of a run begin with KEY.
 
     Attributes:
         runs: what the workload printed: RUN_COLUMNS.
@@ -45,7 +45,7 @@ class Tables:
     device_timeline: pandas.DataFrame
 
     def of_each_run(self) -> Iterator[tuple[str, "Tables"]]:
-        """Every run by itself, with who evaluated positions in it."""
+        """Yield every run by itself, with who evaluated positions in it."""
         for inference, repetition in self.runs[KEY].itertuples(index=False):
             parts = {
                 name: table[(table["inference"] == inference) & (table["repetition"] == repetition)]
@@ -72,7 +72,7 @@ class Measurements(Measured):
 
 
 def load(directory: Path) -> Measurements:
-    """What `save` has written.
+    """Return what `save` has written.
 
     Raises:
         UsageError: It is damaged.
@@ -99,7 +99,7 @@ def tables_of(executed: Iterable[tuple[StudyRun, Execution]]) -> Tables:
 
 
 def tables_of_run(study_run: StudyRun, execution: Execution) -> dict[str, pandas.DataFrame]:
-    """The tables of one run, by name."""
+    """Return the tables of one run, by name."""
     trace = open_trace(execution.trace)
     analysis = analyze(trace)
     figures = figures_in(execution.trace.parent / LOG, execution.run.script.name)
@@ -117,19 +117,21 @@ def tables_of_run(study_run: StudyRun, execution: Execution) -> dict[str, pandas
 
 
 def with_key(table: pandas.DataFrame, about: Mapping[str, object]) -> pandas.DataFrame:
-    """The table, with whose rows they are in front."""
+    """Return the table, with whose rows they are in front."""
     found = table.assign(**about)
     return found[[*KEY, *table.columns]]
 
 
 def cores_of(execution: Execution) -> int:
-    """How many processor cores the run's machine has."""
+    """Return how many processor cores the run's machine has."""
     cores: int = read_manifest(execution.trace.parent)["machine"]["cores"]
     return cores
 
 
 def cores_in_use(trace: Trace, ends_s: float, cores: int) -> pandas.DataFrame:
-    """The share of the machine's cores that the processes kept busy, in parts of the run; NaN without a sample."""
+    """Return the share of the machine's cores that the processes kept busy, in parts of the run; NaN without a
+    sample.
+    """
     first = trace.processes[0]
     starts_ns = first.clock.monotonic_ns(first.header.start_ticks)
     borders_s = numpy.linspace(0, ends_s, PARTS + 1)

@@ -1,1 +1,3 @@
-"""What all studies share to judge: recorded runs become tables, tables metrics with intervals, and these verdicts."""
+"""This package says what all studies share to judge: recorded runs become tables, tables metrics with intervals, and
+these verdicts.
+"""

@@ -8,7 +8,7 @@ ENDS = ("_low", "_high", "_low_s", "_high_s")
 
 
 def readable(table: pandas.DataFrame) -> pandas.DataFrame:
-    """A table for people: "no interval (n=2)" where there were too few repetitions for one.
+    """Return a table for people: "no interval (n=2)" where there were too few repetitions for one.
 
     Args:
         table: its column `repetitions`, or else `iterations`, says how many; the ends of intervals are in columns whose
@@ -26,7 +26,7 @@ def readable(table: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def caption_of(caption: str, table: pandas.DataFrame) -> str:
-    """A figure's caption, with how many of its numbers have no interval.
+    """Return a figure's caption, with how many of its numbers have no interval.
 
     Args:
         caption: of the figure.
@@ -37,6 +37,6 @@ def caption_of(caption: str, table: pandas.DataFrame) -> str:
 
 
 def counts_in(table: pandas.DataFrame) -> pandas.Series:
-    """How many repetitions each row has; none of an empty table."""
+    """Return how many repetitions each row has; none of an empty table."""
     columns = [column for column in ("repetitions", "iterations") if column in table]
     return table[columns[0]] if columns else pandas.Series(dtype=int)

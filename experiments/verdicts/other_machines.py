@@ -1,4 +1,6 @@
-"""What one machine has measured, as files that are kept and read elsewhere, and claims judged by several machines."""
+"""This module says what one machine has measured, as files that are kept and read elsewhere, and claims judged by
+several machines.
+"""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -43,22 +45,22 @@ class Measured:
 
     @property
     def hardware(self) -> str:
-        """The same as `device`, in the words of claims.toml."""
+        """Return the same as `device`, in the words of claims.toml."""
         return "gpu" if self.device == "cuda" else "cpu"
 
     @property
     def is_provisional(self) -> bool:
-        """Whether too little was run to rely on it."""
+        """Return whether too little was run to rely on it."""
         return self.budget != "paper"
 
     @property
     def device_name(self) -> str:
-        """The name of the GPU that computed, or of the processor where none did."""
+        """Return the name of the GPU that computed, or of the processor where none did."""
         return str(self.machine["gpus"][0] if self.device == "cuda" else self.machine["cpu"])
 
     @property
     def source(self) -> str:
-        """A sentence about where this comes from."""
+        """Return a sentence about where this comes from."""
         beside = f"{self.machine['cores']} cores" + (f" of {self.machine['cpu']}" if self.device == "cuda" else "")
         another = of_another_recorder(self.recorders)
         return (
@@ -68,7 +70,7 @@ class Measured:
 
     @property
     def remark(self) -> str:
-        """The same, short, for a verdict."""
+        """Return the same, short, for a verdict."""
         return remark_on(self.device_name, self.date, self.command, self.recorders)
 
     def save_origin(self, directory: Path) -> None:
@@ -82,7 +84,8 @@ SomeMeasured = TypeVar("SomeMeasured", bound=Measured)
 
 
 def origin_of(device: str, found: Provenance) -> dict[str, Any]:
-    """What `Measured` has of runs on this machine, by name; the machine's own name on the network is left out.
+    """Return what `Measured` has of runs on this machine, by name; the machine's own name on the network is left
+    out.
 
     Raises:
         UsageError: The runs were executed on machines of different kinds.
@@ -106,7 +109,7 @@ def origin_of(device: str, found: Provenance) -> dict[str, Any]:
 def load(
     directory: Path, names: Sequence[str], make: Callable[[Sequence[Path], dict[str, Any]], SomeMeasured]
 ) -> SomeMeasured:
-    """What a study has saved.
+    """Return what a study has saved.
 
     Args:
         directory: where.
@@ -126,7 +129,9 @@ def load(
 
 
 def kept_results(directory: Path, load_one: Callable[[Path], SomeMeasured]) -> dict[str, SomeMeasured]:
-    """The results of other machines, by the name of the folder that each has here; none without the directory."""
+    """Return the results of other machines, by the name of the folder that each has here; none without the
+    directory.
+    """
     return {path.parent.name: load_one(path.parent) for path in sorted(directory.glob(f"*/{MACHINE}"))}
 
 

@@ -63,31 +63,31 @@ class Result:
     uncorrected: str
 
     def percent(self, stage: str) -> float:
-        """The stage's share of training time."""
+        """Return the stage's share of training time."""
         return float(self.table.loc[self.table["stage"] == stage, "percent"].sum())
 
     def seconds(self, stage: str, category: str) -> float:
-        """Seconds of a category in a stage."""
+        """Return seconds of a category in a stage."""
         rows = (self.table["stage"] == stage) & (self.table["category"] == category)
         return float(self.table.loc[rows, "seconds"].sum())
 
     def percent_on(self, *resources: Resource) -> float:
-        """The share of training time in which these work."""
+        """Return the share of training time in which these work."""
         rows = self.table["resource"].isin([resource.value for resource in resources])
         return float(self.table.loc[rows, "percent"].sum())
 
     def stage_seconds(self, stage: str) -> float:
-        """Seconds of a stage."""
+        """Return seconds of a stage."""
         return float(self.table.loc[self.table["stage"] == stage, "seconds"].sum())
 
     def entries(self, stage: str, category: str) -> float:
-        """How often the stage enters a category, per timestep."""
+        """Return how often the stage enters a category, per timestep."""
         rows = (self.transitions["stage"] == stage) & (self.transitions["category"] == category)
         return float(self.transitions.loc[rows, "per_timestep"].sum())
 
     @property
     def training_s(self) -> float:
-        """Seconds of the whole training."""
+        """Return seconds of the whole training."""
         return float(self.table["training_s"].iloc[0])
 
 
@@ -160,7 +160,7 @@ def folded_result(
     transitions: pandas.DataFrame = NO_TRANSITIONS,
     advice: str = "",
 ) -> Result:
-    """The breakdown of the process that trains, folded as the published figures are.
+    """Return the breakdown of the process that trains, folded as the published figures are.
 
     Args:
         workload: what ran.
@@ -199,7 +199,7 @@ def folded_result(
 
 
 def unrecorded_training_s(execution: Execution, timesteps: float, total_timesteps: int) -> float | None:
-    """Seconds of the whole training, at the speed of the iterations that were not recorded.
+    """Return the seconds of the whole training, at the speed of the iterations that were not recorded.
 
     Args:
         execution: of the run.
@@ -211,7 +211,7 @@ def unrecorded_training_s(execution: Execution, timesteps: float, total_timestep
 
 
 def by_workload(results: Iterable[Result]) -> dict[Workload, list[Result]]:
-    """The repetitions of each workload."""
+    """Return the repetitions of each workload."""
     groups: dict[Workload, list[Result]] = defaultdict(list)
     for result in results:
         groups[result.workload].append(result)
@@ -219,12 +219,12 @@ def by_workload(results: Iterable[Result]) -> dict[Workload, list[Result]]:
 
 
 def add_advice(page: Page, results: Sequence[Result]) -> None:
-    """What bounds the first repetition of each workload, on the study's page."""
+    """Say what bounds the first repetition of each workload, on the study's page."""
     add_advice_texts(page, {workload: found[0].advice for workload, found in by_workload(results).items()})
 
 
 def add_advice_on(page: Page, traces: Iterable[tuple[Workload, Path]]) -> None:
-    """The same, of recorded runs in the order of their repetitions; those that took no time have none."""
+    """Say what bounds recorded runs in the order of their repetitions. Those that took no time have none."""
     first: dict[Workload, Path] = {}
     for workload, trace in traces:
         first.setdefault(workload, trace)
@@ -233,7 +233,7 @@ def add_advice_on(page: Page, traces: Iterable[tuple[Workload, Path]]) -> None:
 
 
 def add_advice_texts(page: Page, texts: Mapping[Workload, str]) -> None:
-    """What bounds a run of each workload, if there are any, as a table."""
+    """Say what bounds a run of each workload, if there are any, as a table."""
     if texts:
         page.heading("What bounds each run")
         rows = [(workload.group, workload.name, text) for workload, text in texts.items()]
@@ -241,7 +241,7 @@ def add_advice_texts(page: Page, texts: Mapping[Workload, str]) -> None:
 
 
 def each(repetitions: Mapping[str, Sequence[Result]], number: Callable[[Result], float]) -> dict[str, list[float]]:
-    """A number of every repetition of every workload."""
+    """Return a number of every repetition of every workload."""
     return {name: [number(result) for result in results] for name, results in repetitions.items()}
 
 
@@ -251,12 +251,13 @@ def gpu_percent(result: Result) -> float:
 
 
 def cuda_to_gpu(result: Result, end: str) -> float:
-    """Seconds inside CUDA calls, by one of ENDS, over seconds with a GPU busy, in training."""
+    """Return seconds inside CUDA calls, by one of ENDS, over seconds with a GPU busy, in training."""
     return float(getattr(result.cuda_s, end)) / result.gpu_s
 
 
 def over_calibration(estimate_by: Callable[[str], Estimate]) -> Estimate:
-    """A metric of time in CUDA calls, whose interval holds that of the calibration: all runs share its error.
+    """Return a metric of time in CUDA calls, whose interval holds that of the calibration: all runs share its
+    error.
 
     Args:
         estimate_by: from one of ENDS to the metric of those times.
@@ -266,7 +267,7 @@ def over_calibration(estimate_by: Callable[[str], Estimate]) -> Estimate:
 
 
 def python_to_simulator(result: Result) -> float:
-    """Seconds in Python over seconds in the simulator, inside simulation."""
+    """Return seconds in Python over seconds in the simulator, inside simulation."""
     simulator_s = result.seconds("simulation", "simulator")
     if simulator_s == 0:
         raise IncompleteTraceError(
@@ -277,7 +278,7 @@ def python_to_simulator(result: Result) -> float:
 
 
 def mean_table(results: Sequence[Result]) -> pandas.DataFrame:
-    """The table behind a figure: means over repetitions, with 95 % intervals.
+    """Return the table behind a figure: means over repetitions, with 95 % intervals.
 
     Returns:
         The columns of `breakdown_table`, then percent_low, percent_high, seconds_low, seconds_high, training_low_s,
@@ -287,7 +288,7 @@ def mean_table(results: Sequence[Result]) -> pandas.DataFrame:
 
 
 def mean_transitions(results: Sequence[Result]) -> pandas.DataFrame:
-    """The table behind a figure of transitions: means over repetitions, with 95 % intervals.
+    """Return the table behind a figure of transitions: means over repetitions, with 95 % intervals.
 
     Returns:
         The columns of `transitions_table`, then the ends of the interval of each mean (count_low, count_high, …) and
@@ -313,7 +314,7 @@ def mean_transitions(results: Sequence[Result]) -> pandas.DataFrame:
 
 
 def mean_of(repetitions: Sequence[Result]) -> pandas.DataFrame:
-    """The mean of one workload's repetitions."""
+    """Return the mean of one workload's repetitions."""
     tables = pandas.concat(
         [result.table.assign(repetition=number) for number, result in enumerate(repetitions)], ignore_index=True
     )

@@ -40,23 +40,23 @@ class CameraDrone(QuadXGatesEnv):
         )
 
     def compute_state(self) -> None:
-        """What is observed; called after each step of the physics."""
+        """Compute what is observed; this is called after each step of the physics."""
         super().compute_state()
         state = numpy.concatenate([self.state["attitude"], self.state["target_deltas"][0]])
         self.state = {"camera": self.state["rgba_cam"], "state": state}
 
     def colour_first_gate(self) -> None:
-        """The next one, if there is one, is green."""
+        """Make the next gate green, if there is one."""
         for gate in self.gates[:1]:
             self._colour(gate, GREEN)
 
     def colour_other_gate(self) -> None:
-        """Later ones are yellow."""
+        """Make a later gate yellow."""
         for gate in self.gates[1:]:
             self._colour(gate, YELLOW)
 
     def colour_dead_gate(self, gate: int) -> None:
-        """One that has been flown through is red."""
+        """Make a gate red that has been flown through."""
         self._colour(gate, RED)
 
     def _colour(self, gate: int, colour: Colour) -> None:

@@ -7,7 +7,7 @@ from hyperparameters import ALGORITHMS, Hyperparameters
 
 
 def make_parser(description: str | None) -> argparse.ArgumentParser:
-    """A parser to which a script adds its own options."""
+    """Return a parser to which a script adds its own options."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--algo", choices=sorted(ALGORITHMS), required=True)
     parser.add_argument("--env", default="Walker2DBulletEnv-v0", help="a Gymnasium environment id")
@@ -21,7 +21,7 @@ def make_parser(description: str | None) -> argparse.ArgumentParser:
 
 
 def chosen(arguments: argparse.Namespace) -> Hyperparameters:
-    """Those of `--algo`, changed by `--warm-up` and `--steps`; with fewer steps there are fewer updates."""
+    """Return those of `--algo`, changed by `--warm-up` and `--steps`; with fewer steps there are fewer updates."""
     algorithm = ALGORITHMS[arguments.algo]
     if arguments.warm_up is not None:
         algorithm = replace(algorithm, warm_up=arguments.warm_up)

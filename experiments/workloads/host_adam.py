@@ -8,7 +8,7 @@ import torch
 
 
 class HostAdam(torch.optim.Optimizer):
-    """Like torch.optim.Adam, with the detour of the original DDPG, whose MPI Adam works on one flat array."""
+    """This is torch.optim.Adam with the detour of the original DDPG, whose MPI Adam works on one flat array."""
 
     def __init__(self, weights: Any, lr: float, betas: tuple[float, float], eps: float) -> None:
         super().__init__(weights, {"lr": lr, "betas": betas, "eps": eps})
@@ -19,7 +19,7 @@ class HostAdam(torch.optim.Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
-        """Takes one step."""
+        """Take one step."""
         (group,) = self.param_groups
         gradient = numpy.concatenate([weight.grad.cpu().numpy().ravel() for weight in group["params"]])
         self._steps += 1

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Hyperparameters:
-    """What one of the two algorithms is trained with. Both minimise the mean squared error of their critics with Adam.
+    """This is what one of the two algorithms is trained with. Both minimise the mean squared error of their critics
+    with Adam.
 
     Attributes:
         steps: Steps of the environment in one iteration of the training loop.

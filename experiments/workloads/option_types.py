@@ -4,17 +4,17 @@ import argparse
 
 
 def whole(text: str) -> int:
-    """A number of things."""
+    """Return a number of things."""
     return at_least(1, text)
 
 
 def seed(text: str) -> int:
-    """What random numbers begin with."""
+    """Return what random numbers begin with."""
     return at_least(0, text)
 
 
 def at_least(least: int, text: str) -> int:
-    """A number in digits.
+    """Return a number in digits.
 
     Raises:
         ArgumentTypeError: it is none, or smaller.

@@ -47,7 +47,7 @@ class OffPolicy(TD3):
         self.policy.actor_state, self.policy.qf_state = make_states(self.algorithm, *sizes, key)
 
     def train(self, gradient_steps: int, batch_size: int) -> None:
-        """One compiled call per update."""
+        """Make one compiled call per update."""
         policy = self.policy
         for _ in range(gradient_steps):
             self._n_updates += 1
@@ -69,13 +69,13 @@ class OffPolicy(TD3):
 
 
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
-    """The command line."""
+    """Return the command line."""
     parser = make_parser(__doc__)
     return parser.parse_args(arguments)
 
 
 def make_agent(arguments: argparse.Namespace, env: Any) -> OffPolicy:
-    """The agent that the command line names."""
+    """Return the agent that the command line names."""
     return OffPolicy(DummyVecEnv([lambda: env]), chosen(arguments), arguments.seed)
 
 

@@ -41,14 +41,14 @@ class SlowDrone(gymnasium.Env[Observation, Observation]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Starts somewhere near the origin."""
+        """Start somewhere near the origin."""
         super().reset(seed=seed)
         x, y, z = self.np_random.uniform(-START_M, START_M, size=3).tolist()
         self._position, self._velocity = (x, y, z), (0.0, 0.0, 0.0)
         return self._fly(numpy.zeros(3, numpy.float32)), {}
 
     def step(self, action: Observation) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Flies for 0.05 s; the reward is the distance from the origin, negative."""
+        """Return flies for 0.05 s; the reward is the distance from the origin, negative."""
         observation = self._fly(action)
         distance = float(numpy.linalg.norm(observation[:3]))
         return observation, -distance, distance > LOST_M, False, {}

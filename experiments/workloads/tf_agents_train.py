@@ -58,11 +58,11 @@ class GymnasiumEnvironment(PyEnvironment):
         self._is_over = True
 
     def observation_spec(self) -> array_spec.ArraySpec:
-        """What an observation looks like."""
+        """Return what an observation looks like."""
         return array_spec.ArraySpec(self._env.observation_space.shape, numpy.float32, "observation")
 
     def action_spec(self) -> array_spec.BoundedArraySpec:
-        """What an action looks like."""
+        """Return what an action looks like."""
         return array_spec.BoundedArraySpec(self._env.action_space.shape, numpy.float32, -1, 1, "action")
 
     def _reset(self) -> ts.TimeStep:
@@ -81,7 +81,7 @@ class GymnasiumEnvironment(PyEnvironment):
 
 
 def hidden_layers(algorithm: Hyperparameters) -> list[tf.keras.layers.Layer]:
-    """The hidden layers of the actor and of a critic."""
+    """Return the hidden layers of the actor and of a critic."""
     layers = []
     for width in algorithm.widths:
         layers.append(tf.keras.layers.Dense(width))
@@ -92,13 +92,13 @@ def hidden_layers(algorithm: Hyperparameters) -> list[tf.keras.layers.Layer]:
 
 
 def actor_network(algorithm: Hyperparameters, observation: tf.TensorSpec, action: tf.TensorSpec) -> Sequential:
-    """From an observation to an action."""
+    """Return the network from an observation to an action."""
     output = tf.keras.layers.Dense(action.shape[0], activation="tanh")
     return Sequential([*hidden_layers(algorithm), output], input_spec=observation)
 
 
 def critic_network(algorithm: Hyperparameters, observation: tf.TensorSpec, action: tf.TensorSpec) -> Sequential:
-    """From an observation and an action to the expected return."""
+    """Return the network from an observation and an action to the expected return."""
     join = tf.keras.layers.Lambda(lambda inputs: tf.concat(inputs, axis=-1))
     squeeze = tf.keras.layers.Lambda(lambda value: tf.squeeze(value, axis=-1))
     output = tf.keras.layers.Dense(1)
@@ -106,7 +106,7 @@ def critic_network(algorithm: Hyperparameters, observation: tf.TensorSpec, actio
 
 
 def make_agent(algorithm: Hyperparameters, time_step_spec: ts.TimeStep, action_spec: tf.TensorSpec) -> TFAgent:
-    """TD3 if there are several critics, else DDPG."""
+    """Return TD3 if there are several critics, else DDPG."""
     specs = (time_step_spec.observation, action_spec)
     optimizers = {
         "actor_optimizer": tf.compat.v1.train.AdamOptimizer(algorithm.actor_rate, epsilon=algorithm.adam_epsilon),
@@ -140,15 +140,17 @@ def make_agent(algorithm: Hyperparameters, time_step_spec: ts.TimeStep, action_s
 
 
 def make_buffer(agent: TFAgent, algorithm: Hyperparameters) -> TFUniformReplayBuffer:
-    """A ring of single steps; two that follow each other are a transition."""
+    """Return a ring of single steps; two that follow each other are a transition."""
     return TFUniformReplayBuffer(agent.collect_data_spec, batch_size=1, max_length=algorithm.buffer_size)
 
 
 def batches(buffer: TFUniformReplayBuffer, size: int) -> Iterator[trajectory.Trajectory]:
-    """Random transitions."""
+    """Return random transitions."""
 
     def without_resets(drawn: trajectory.Trajectory, _: Any) -> trajectory.Trajectory:
-        """From an episode's last step to the next one's first is none: the one drawn before it takes its place."""
+        """Return transitions without those from an episode's last step to the next one's first: the one drawn
+        before takes its place.
+        """
         order = tf.range(size)
         order = tf.where(drawn.is_boundary()[:, 0], tf.roll(order, 1, axis=0), order)
         return tf.nest.map_structure(lambda part: tf.gather(part, order), drawn)
@@ -157,7 +159,7 @@ def batches(buffer: TFUniformReplayBuffer, size: int) -> Iterator[trajectory.Tra
 
 
 def collector_in_python(environment: PyEnvironment, buffer: TFUniformReplayBuffer) -> Callable[..., Collect]:
-    """Makes functions that take steps in a Python loop; acting and storing are compiled."""
+    """Make functions that take steps in a Python loop; acting and storing are compiled."""
     state = [environment.reset()]
 
     @common.function
@@ -177,7 +179,7 @@ def collector_in_python(environment: PyEnvironment, buffer: TFUniformReplayBuffe
 
 
 def collector_in_tensorflow(environment: PyEnvironment, buffer: TFUniformReplayBuffer) -> Callable[..., Collect]:
-    """Makes functions that take steps in a loop of TensorFlow's, which calls the environment back."""
+    """Make functions that take steps in a loop of TensorFlow's, which calls the environment back."""
     environment = TFPyEnvironment(BatchedPyEnvironment([environment], multithreading=False))
 
     def make_collect(policy: TFPolicy, steps: int) -> Collect:
@@ -194,7 +196,7 @@ def collector_in_tensorflow(environment: PyEnvironment, buffer: TFUniformReplayB
 def make_update(
     agent: TFAgent, transitions: Iterator[trajectory.Trajectory], updates: int, mode: str
 ) -> Callable[[], None]:
-    """The function that does all updates of an iteration."""
+    """Return the function that does all updates of an iteration."""
 
     def update() -> None:
         agent.train(next(transitions))
@@ -215,7 +217,7 @@ def make_update(
 
 
 def train(algorithm: Hyperparameters, env: gymnasium.Env[Any, Any], mode: str, total: int, stop: int) -> None:
-    """Collects and updates in turns; while it warms up, collects random steps only."""
+    """Collect and update in turns; while it warms up, collect random steps only."""
     environment = GymnasiumEnvironment(env)
     time_step_spec, action_spec = map(tensor_spec.from_spec, (environment.time_step_spec(), environment.action_spec()))
     agent = make_agent(algorithm, time_step_spec, action_spec)

@@ -1,4 +1,6 @@
-"""What timed environments are made of: how long their steps and resets take, and which steps end their episodes."""
+"""This module says what timed environments are made of: how long their steps and resets take, and which steps end their
+episodes.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -29,7 +31,7 @@ class Timing:
 
 
 def ends_of(timing: Timing, seed: int, environment: int) -> Iterator[bool]:
-    """Of each step of one environment, whether it ends an episode; without end, and always the same."""
+    """Yield of each step of one environment whether it ends an episode; without end, and always the same."""
     generator = numpy.random.default_rng([seed, environment])
     if timing.episode_length is None:
         probability = timing.reset_probability or 0.0
@@ -42,7 +44,7 @@ def ends_of(timing: Timing, seed: int, environment: int) -> Iterator[bool]:
 
 
 def draw_resets(timing: Timing, seed: int, environments: int, steps: int) -> NDArray[numpy.bool_]:
-    """Which steps of a run end an episode, and are followed by a reset.
+    """Return which steps of a run end an episode, and are followed by a reset.
 
     Args:
         timing: of the environments.

@@ -35,7 +35,7 @@ class OldCalibrationError(UsageError):
 
 @dataclass(frozen=True)
 class Environment:
-    """What costs depend on: with another value of these fields they are others.
+    """This is what costs depend on: with another value of these fields they are others.
 
     Attributes:
         cpu: the processor's name.
@@ -52,7 +52,7 @@ class Environment:
     rlscope: str
 
     def difference(self, other: Environment) -> str | None:
-        """The first field in which the other one differs, with both values; None if there is none."""
+        """Return the first field in which the other one differs, with both values; None if there is none."""
         for field, value in asdict(self).items():
             found = getattr(other, field)
             if found != value:
@@ -62,7 +62,7 @@ class Environment:
 
 @dataclass(frozen=True)
 class Calibration:
-    """What recording costs.
+    """This is what recording costs.
 
     Attributes:
         made_on: where it was measured.
@@ -77,27 +77,27 @@ class Calibration:
     costs: Mapping[str, Cost]
 
     def to_json_dict(self) -> dict[str, Any]:
-        """What the file holds."""
+        """Return what the file holds."""
         return {"schema": SCHEMA, **asdict(self)}
 
     def correction(self, source: str) -> Correction:
-        """For the analysis; `source` says where the calibration is from."""
+        """Return the correction for the analysis; `source` says where the calibration is from."""
         return Correction(self.costs, f"{source}, calibrated {self.made_at}", self.versions)
 
 
 def now() -> str:
-    """As calibrations have it."""
+    """Return the present time as calibrations have it."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
 def this_environment(clock: str) -> Environment:
-    """Of this process, whose recorder reads the given clock."""
+    """Return the environment of this process, whose recorder reads the given clock."""
     here = machine()
     return Environment(str(here["cpu"]), int(here["cores"]), clock, platform.python_version(), __version__)
 
 
 def environment_of_trace(manifest: Mapping[str, Any], clock: str) -> Environment:
-    """Where a trace was recorded; fields that its manifest lacks are "unknown"."""
+    """Return where a trace was recorded; fields that its manifest lacks are "unknown"."""
     found = manifest.get("machine")
     here = found if isinstance(found, dict) else {}
     cores = here.get("cores")
@@ -111,7 +111,7 @@ def environment_of_trace(manifest: Mapping[str, Any], clock: str) -> Environment
 
 
 def cache_path() -> Path:
-    """Where this user's calibration is kept, by the XDG rules.
+    """Return where this user's calibration is kept, by the XDG rules.
 
     Raises:
         UsageError: the user has no home directory.
@@ -125,7 +125,7 @@ def cache_path() -> Path:
 
 
 def check_writable(path: Path) -> None:
-    """That the result cannot be kept is better known before it is measured.
+    """Refuse a place where the result cannot be kept, before it is measured.
 
     Raises:
         UsageError: `save` could not write the file.
@@ -144,7 +144,7 @@ def _not_writable(error: OSError) -> UsageError:
 
 
 def save(calibration: Calibration, path: Path) -> None:
-    """Writes the file in one step.
+    """Write the file in one step.
 
     Raises:
         UsageError: it cannot be written.
@@ -157,7 +157,7 @@ def save(calibration: Calibration, path: Path) -> None:
 
 
 def load(path: Path) -> Calibration:
-    """Reads a file that `save` wrote.
+    """Read a file that `save` wrote.
 
     Raises:
         FileNotFoundError: there is none.
@@ -177,7 +177,7 @@ def load(path: Path) -> Calibration:
 
 
 def parse(document: object, where: str) -> Calibration:
-    """The calibration that a JSON document holds.
+    """Return the calibration that a JSON document holds.
 
     Args:
         document: as `Calibration.to_json_dict` made it.
@@ -267,7 +267,8 @@ def _parse_bounds(bounds: _Fields) -> Bounds:
 
 
 def to_record_with() -> dict[str, Any] | None:
-    """This user's calibration, to be kept with a trace; None if there is none, or it is not of this environment.
+    """Return this user's calibration, to be kept with a trace; None if there is none, or it is not of this
+    environment.
 
     Why there is none is said when the trace is analyzed. So is whether the clock is the same, which is chosen later.
     """
@@ -294,7 +295,7 @@ def _users_own(recorded_on: Environment) -> Correction | str:
 
 
 def of_trace(manifest: Mapping[str, Any], clock: str, path: Path | None = None) -> Correction | str:
-    """What a trace is to be corrected with, or why it cannot be.
+    """Return what a trace is to be corrected with, or why it cannot be.
 
     Args:
         manifest: of the trace.

@@ -16,7 +16,7 @@ NONE = "none"
 
 
 def chosen(trace: Trace, correct: str) -> Correction | str:
-    """Returns the correction that is asked for, or why times are not corrected.
+    """Return the correction that is asked for, or why times are not corrected.
 
     Args:
         trace: the trace whose times are to be corrected.

@@ -45,7 +45,7 @@ class WholeRun:
 def calibrate_whole_runs(
     command: Sequence[str], repetitions: int, directory: Path, on_run: Callable[[], None]
 ) -> tuple[Calibration, dict[str, str]]:
-    """Runs the program under each configuration, and that as often as asked for.
+    """Run the program under each configuration, and that as often as asked for.
 
     Args:
         command: the program.
@@ -90,7 +90,7 @@ def _record(command: Sequence[str], options: Sequence[str], trace: Path) -> None
 
 
 def whole_run(trace_directory: Path) -> WholeRun:
-    """What a run took and recorded."""
+    """Return what a run took and recorded."""
     trace = open_trace(trace_directory)
     ends: list[Mapping[str, Any]] = [trace.manifest["start"], trace.manifest["end"]]
     events = dict.fromkeys(CONFIGURATIONS, 0)
@@ -104,7 +104,8 @@ def whole_run(trace_directory: Path) -> WholeRun:
 
 
 def cost_of(recorded: Sequence[WholeRun], uninstrumented: Sequence[WholeRun], kind: str) -> Cost | str:
-    """The mean over the repetitions of how much longer the recorded run was, by the event; or why there is none.
+    """Return the mean over the repetitions of how much longer the recorded run was, by the event; or why there is
+    none.
 
     A repetition is compared with the one of the same number, as published, though they have nothing in common. The
     interval is from the least to the most of them.

@@ -20,7 +20,7 @@ PATIENCE_S = 30.0
 
 @dataclass
 class Counted:
-    """What was sampled; the manifest has it as `counters`.
+    """This says what was sampled; the manifest has it as `counters`.
 
     Attributes:
         facts: `devices`, each with `uuid`, `samples` and `lost_samples`; and `error`, None if all went well.
@@ -31,7 +31,7 @@ class Counted:
 
 @contextmanager
 def counted(directory: Path, counters: tuple[str, ...]) -> Iterator[Counted]:
-    """Samples the counters while the block runs; begins it when they are being sampled, or cannot be."""
+    """Sample the counters while the block runs; begin it when they are being sampled, or cannot be."""
     found = Counted()
     if not counters:
         yield found
@@ -51,7 +51,7 @@ def counted(directory: Path, counters: tuple[str, ...]) -> Iterator[Counted]:
 
 
 def list_counters() -> None:
-    """Prints what the first device offers.
+    """Print what the first device offers.
 
     Raises:
         RecordingError: it offers nothing; the message says why.
@@ -66,7 +66,7 @@ def list_counters() -> None:
 
 
 def start_sampler(*arguments: str) -> "subprocess.Popen[str]":
-    """The process; not recorded itself."""
+    """Return the process; not recorded itself."""
     environment = {key: value for key, value in os.environ.items() if key != INJECTION_VARIABLE}
     command = [sys.executable, "-m", SAMPLER, *arguments]
     # In a session of its own: what ends the command does not end it, but the end of its standard input does.
@@ -82,7 +82,7 @@ def start_sampler(*arguments: str) -> "subprocess.Popen[str]":
 
 
 def _answer(sampler: "subprocess.Popen[str]") -> dict[str, Any]:
-    """The first line: whether counting has begun."""
+    """Return the first line: whether counting has begun."""
     assert sampler.stdout is not None
     line = sampler.stdout.readline()
     return dict(json.loads(line)) if line else {"error": "the process that samples them ended before it began"}

@@ -31,7 +31,7 @@ Look = tuple[str, str]  # fill colour and hatch
 
 
 def figure_width(workloads: int) -> float:
-    """The width in inches that gives every group of bars the room that it has in a paper."""
+    """Return the width in inches that gives every group of bars the room that it has in a paper."""
     return COLUMN_INCHES * max(1.0, workloads / 4)
 
 
@@ -68,7 +68,7 @@ def draw_stacks(
 
 
 def tallest(table: pandas.DataFrame, value: str) -> float:
-    """The height of the tallest bar."""
+    """Return the height of the tallest bar."""
     return float(table.groupby(["workload", "stage"])[value].sum().max()) if len(table) else 0.0
 
 
@@ -81,7 +81,9 @@ def name_groups(axes: Axes, workloads: Iterable[str], labels: Mapping[str, str],
 
 
 def as_label(name: str) -> str:
-    """The name of a trace or a process, which may be anything, as Matplotlib text: no formulas, not without end."""
+    """Return the name of a trace or a process, which may be anything, as Matplotlib text: no formulas, not without
+    end.
+    """
     shown = printable(name)
     if len(shown) > LONGEST_NAME:
         shown = f"{shown[: LONGEST_NAME - 1]}…"
@@ -120,12 +122,12 @@ def draw_keys(figure: Figure, top: Axes, bottom: Axes, looks: Iterable[Patch], s
 
 
 def category_patch(category: str) -> Patch:
-    """The legend's entry for a category."""
+    """Return the legend's entry for a category."""
     return Patch(
         facecolor="white", edgecolor="black", hatch=CATEGORY_HATCHES[category], label=CATEGORY_LABELS[category]
     )
 
 
 def resource_patch(resource: str) -> Patch:
-    """The legend's entry for a resource."""
+    """Return the legend's entry for a resource."""
     return Patch(color=RESOURCE_COLOURS[resource], label=RESOURCE_LABELS[resource])

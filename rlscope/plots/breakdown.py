@@ -89,13 +89,13 @@ def keep_ticks_off_the_edge(axes: Axes) -> None:
 
 
 def look(row: Mapping[Hashable, object]) -> Look:
-    """Colour by resource, hatch by category; what runs on the GPU alone has no hatch."""
+    """Return the colour of the resource and the hatch of the category; what runs on the GPU alone has no hatch."""
     hatch = "" if row["resource"] == Resource.GPU.value else style.CATEGORY_HATCHES[str(row["category"])]
     return style.RESOURCE_COLOURS[str(row["resource"])], hatch
 
 
 def legend(table: pandas.DataFrame) -> list[Patch]:
-    """The looks from the top of a bar to its bottom: categories first, then resources."""
+    """Return the looks from the top of a bar to its bottom: categories first, then resources."""
     categories = shown(PUBLISHED_CATEGORIES, tuple(style.CATEGORY_LABELS), table["category"])
     resources = shown(PUBLISHED_RESOURCES, style.RESOURCE_ORDER, table["resource"])
     return [category_patch(name) for name in reversed(categories)] + [
@@ -104,6 +104,6 @@ def legend(table: pandas.DataFrame) -> list[Patch]:
 
 
 def shown(published: tuple[str, ...], order: tuple[str, ...], present: pandas.Series) -> tuple[str, ...]:
-    """What the published figures always show, and what else is present, in the figure's order."""
+    """Return what the published figures always show, and what else is present, in the figure's order."""
     wanted = {*published, *present}
     return tuple(name for name in order if name in wanted)

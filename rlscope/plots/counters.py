@@ -21,7 +21,7 @@ KEYS = ["process", "device", "stage", "operation"]
 
 
 def counter_bars(counters: pandas.DataFrame) -> tuple[pandas.DataFrame, int]:
-    """What has a bar, and how many stages and operations have none because there are too many.
+    """Return what has a bar, and how many stages and operations have none because there are too many.
 
     Stages come first, so that no operation is drawn without its own; of each kind those with most busy time are kept.
 
@@ -72,7 +72,7 @@ def counters_figure(counters: pandas.DataFrame) -> Figure:
 
 
 def _in_lines(label: str) -> str:
-    """A label no wider than its panel; names of counters have no spaces, and break behind their parts."""
+    """Return a label no wider than its panel; names of counters have no spaces, and break behind their parts."""
     lines = [""]
     for part in re.split(r"(?<=[_. ])", label):
         if lines[-1] and len(lines[-1] + part) > LINE_CHARACTERS:
@@ -82,7 +82,7 @@ def _in_lines(label: str) -> str:
 
 
 def _name(row: dict[str, object], has_processes: bool, has_devices: bool) -> str:
-    """Of a bar: the stage, or the operation in it, and where it ran if that may be in doubt."""
+    """Return a bar's name: the stage, or the operation in it, and where it ran if that may be in doubt."""
     where = [f"GPU {row['device']}"] if has_devices else []
     where += [str(row["process"])] if has_processes else []
     stage = style.STAGE_LABELS[str(row["stage"])]

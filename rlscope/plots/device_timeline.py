@@ -1,4 +1,6 @@
-"""How busy each device was over time: the share in which it worked for any process, beside what its driver reported."""
+"""This module says how busy each device was over time: the share in which it worked for any process, beside what its
+driver reported.
+"""
 
 from collections.abc import Mapping
 

@@ -19,7 +19,7 @@ PUBLISHED_TRANSITIONS = (Category.BACKEND.label, Category.CUDA.label, Category.S
 
 @dataclass(frozen=True)
 class Folded:
-    """What a published figure shows of a process, and how much it leaves out.
+    """This is what a published figure shows of a process, and how much it leaves out.
 
     Attributes:
         rows: stage, category, resource, corrected, SECONDS; one row for each combination that took time.
@@ -33,13 +33,13 @@ class Folded:
 
     @property
     def share_left(self) -> float:
-        """The drawn seconds over those that were recorded: 0.95 if recording added 5 % of these."""
+        """Return the drawn seconds over those that were recorded: 0.95 if recording added 5 % of these."""
         recorded_s = float(self.rows["uncorrected_seconds"].sum())
         return float(self.rows["seconds"].sum()) / recorded_s if recorded_s > 0 else 1.0
 
 
 def drawn_times(breakdown: pandas.DataFrame) -> pandas.DataFrame:
-    """Rows of an analysis with the seconds to draw: corrected ones where there are any.
+    """Return the rows of an analysis with the seconds to draw: corrected ones where there are any.
 
     Of 4.0 s that were recorded, and are 3.5 s without what recording added, `seconds` is 3.5 and `uncorrected_seconds`
     4.0. The column CORRECTED says YES then. Rows that have these columns already stay as they are.
@@ -98,12 +98,14 @@ def fold_breakdown(breakdown: pandas.DataFrame, outside: pandas.DataFrame | None
 
 
 def summed(rows: pandas.DataFrame) -> pandas.DataFrame:
-    """The seconds of each piece of a figure."""
+    """Return the seconds of each piece of a figure."""
     return gpu_only(rows).groupby([*PIECE, CORRECTED], as_index=False)[SECONDS].sum()
 
 
 def gpu_only(rows: pandas.DataFrame) -> pandas.DataFrame:
-    """Rows in which what the GPU does alone is not said to be of the category in which the CPU waits for it."""
+    """Return the rows in which what the GPU does alone is not said to be of the category in which the CPU waits for
+    it.
+    """
     return rows.assign(category=rows["category"].mask(rows["resource"] == Resource.GPU.value, GPU_ONLY))
 
 

@@ -32,7 +32,7 @@ def write_figure(figure: Figure, table: pandas.DataFrame, stem: Path) -> None:
 
 
 def escape(text: str) -> str:
-    """`text` as HTML that shows it and does nothing else."""
+    """Return `text` as HTML that shows it and does nothing else."""
     return html.escape(printable(text))
 
 

@@ -63,17 +63,17 @@ class Block:
 
     @property
     def width(self) -> float:
-        """Of its bars together, in columns."""
+        """Return the width of its bars together, in columns."""
         return GROUP_WIDTH / self.lanes - (LANE_GAP if self.lanes > 1 else 0)
 
     @property
     def x(self) -> float:
-        """The middle of its bars."""
+        """Return the middle of its bars."""
         return self.column + GROUP_WIDTH * ((self.lane + 0.5) / self.lanes - 0.5)
 
     @property
     def name(self) -> str:
-        """Of the process, and of the phase where the process is not named by it."""
+        """Return the name of the process, and of the phase where the process is not named by it."""
         is_named = self.phase == NO_PHASE or self.process.startswith(self.phase)
         return as_label(self.process if is_named else f"{self.process}: {self.phase}")
 
@@ -128,7 +128,9 @@ def process_view(
 
 
 def blocks_of(phases: pandas.DataFrame) -> list[Block]:
-    """What is drawn, each process in a column in which no other is at the same time; the middle one, of several."""
+    """Return what is drawn, each process in a column in which no other is at the same time; the middle one, of
+    several.
+    """
     named = phases[phases["phase"] != NO_PHASE]
     shown = named if len(named) else phases
     first = shown.groupby("phase")["start_s"].min().rank(method="first")
@@ -151,7 +153,7 @@ def blocks_of(phases: pandas.DataFrame) -> list[Block]:
 
 
 def blocks_in(column: int, process: str, rows: pandas.DataFrame) -> list[Block]:
-    """Those of a process, each phase in a lane in which no other is at the same time.
+    """Return those of a process, each phase in a lane in which no other is at the same time.
 
     Args:
         column: of the process.
@@ -173,7 +175,7 @@ def blocks_in(column: int, process: str, rows: pandas.DataFrame) -> list[Block]:
 
 
 def free_places(taken: Sequence[Spans], start_s: float, end_s: float) -> list[int]:
-    """The places, of those taken at some times, where nothing is between two times."""
+    """Return the places, of those taken at some times, where nothing is between two times."""
     return [
         place
         for place, spans in enumerate(taken)
@@ -182,7 +184,7 @@ def free_places(taken: Sequence[Spans], start_s: float, end_s: float) -> list[in
 
 
 def natural(name: str) -> list[tuple[str, int, str]]:
-    """A key that orders worker_2 before worker_10, by numbers of any length, which `int` does not take."""
+    """Return a key that orders worker_2 before worker_10, by numbers of any length, which `int` does not take."""
     parts = ((text, digits.lstrip("0")) for text, digits in re.findall(r"(\D*)(\d*)", name))
     return [(text, len(number), number) for text, number in parts]
 
@@ -207,7 +209,7 @@ def annotate(axes: Axes, text: str, x: float, y: float, points: float, side: str
 
 
 def seconds_text(seconds: float) -> str:
-    """Three digits, or all before the point."""
+    """Return three digits, or all before the point."""
     return f"{seconds:.0f}" if seconds >= 100 else f"{seconds:.3g}" if seconds >= 0.01 else "0"
 
 
@@ -240,7 +242,7 @@ def draw_names(axes: Axes, blocks: Sequence[Block], columns: int) -> None:
 
 
 def has_room(block: Block, blocks: Sequence[Block], columns: int) -> bool:
-    """Whether nothing else is right of a block, in the columns that its name would cover."""
+    """Return whether nothing else is right of a block, in the columns that its name would cover."""
     covered = math.ceil(LETTER_INCHES * len(block.name) / column_inches(columns, blocks))
     beside = range(block.column + 1, block.column + 1 + covered)
     return beside.stop <= columns and not any(
@@ -249,14 +251,14 @@ def has_room(block: Block, blocks: Sequence[Block], columns: int) -> bool:
 
 
 def column_inches(columns: int, blocks: Iterable[Block]) -> float:
-    """The width of each of so many columns."""
+    """Return the width of each of so many columns."""
     inches = WIDE_INCHES if columns <= WIDE_COLUMNS else NARROW_INCHES
     lanes = max(block.lanes for block in blocks)
     return max(inches, lanes * LANE_INCHES)
 
 
 def arrows_of(blocks: Sequence[Block], dependencies: pandas.DataFrame) -> dict[tuple[Block, Block], bool]:
-    """Who sent to whom, and whether the other way too, where both are at once.
+    """Return who sent to whom, and whether the other way too, where both are at once.
 
     The sender's block is its last one that starts before the receiver's ends. Where the receiver's phase is not drawn,
     it is the first that ends after the sender's begins.
@@ -279,7 +281,7 @@ def arrows_of(blocks: Sequence[Block], dependencies: pandas.DataFrame) -> dict[t
 
 
 def at_once(one: Block, other: Block) -> bool:
-    """Whether two blocks overlap in time."""
+    """Return whether two blocks overlap in time."""
     return one.start_s < other.end_s and other.start_s < one.end_s
 
 
@@ -315,7 +317,7 @@ def draw_arrows(axes: Axes, arrows: Mapping[tuple[Block, Block], bool]) -> None:
 def strips_of(
     utilization: pandas.DataFrame, device_timeline: pandas.DataFrame
 ) -> list[tuple[str, pandas.DataFrame, str]]:
-    """The strips that there is something for: title, table, and its column."""
+    """Return the strips that there is something for: title, table, and its column."""
     strips = [("CPU\nreported", utilization, "utilization")] if len(utilization) else []
     devices = list(device_timeline.groupby("device", sort=False))
     for device, rows in devices:

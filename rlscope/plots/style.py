@@ -1,4 +1,4 @@
-"""How every category, resource and stage looks in a figure: colour, hatch, label, place in the stack."""
+"""This module says how every category, resource and stage looks in a figure: colour, hatch, label, place in the stack."""
 
 import warnings
 from collections.abc import Iterator
@@ -60,7 +60,7 @@ PANEL_INCHES = 3.25  # height of both panels
 
 
 def paper() -> AbstractContextManager[None]:
-    """The matplotlib settings of every figure; text stays text in PDF and SVG, equal input gives equal bytes."""
+    """Return the matplotlib settings of every figure; text stays text in PDF and SVG, equal input gives equal bytes."""
     return matplotlib.rc_context(
         {
             "font.family": "DejaVu Sans",
@@ -78,7 +78,7 @@ def paper() -> AbstractContextManager[None]:
 
 @contextmanager
 def unknown_glyphs() -> Iterator[None]:
-    """Lets a name have characters that the font lacks: a box is drawn for each, and no warning printed for each."""
+    """Let a name have characters that the font lacks: a box is drawn for each, and no warning printed for each."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         yield

@@ -20,7 +20,7 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 def breakdown_table(
     workload: str, rows: pandas.DataFrame, training_s: float, uncorrected_training_s: float | None = None
 ) -> pandas.DataFrame:
-    """One workload's part of the table behind a breakdown figure.
+    """Return one workload's part of the table behind a breakdown figure.
 
     Args:
         workload: the name of the group of bars.
@@ -43,12 +43,14 @@ def breakdown_table(
 
 
 def transitions_table(workload: str, rows: pandas.DataFrame) -> pandas.DataFrame:
-    """One workload's part of the table behind a transitions figure: stage, category and counts of its transitions."""
+    """Return one workload's part of the table behind a transitions figure: stage, category and counts of its
+    transitions.
+    """
     return in_stack_order(rows.assign(workload=workload))[TRANSITION_COLUMNS]
 
 
 def in_stack_order(table: pandas.DataFrame) -> pandas.DataFrame:
-    """The rows in the order in which bars stand side by side and pieces are stacked in them, bottom first."""
+    """Return the rows in the order in which bars stand side by side and pieces are stacked in them, bottom first."""
     orders = {"stage": STAGE_ORDER, "resource": RESOURCE_ORDER, "category": CATEGORY_ORDER}
     keys = [column for column in orders if column in table.columns]
     return table.sort_values(keys, key=lambda values: values.map(orders[values.name].index)).reset_index(drop=True)
@@ -70,14 +72,14 @@ def _as_text(cell: object) -> object:
 
 
 def markdown(table: pandas.DataFrame) -> str:
-    """The table as a Markdown table with four significant digits."""
+    """Return the table as a Markdown table with four significant digits."""
     lines = ["| " + " | ".join(table.columns) + " |", "|" + "---|" * len(table.columns)]
     lines += ["| " + " | ".join(cell_text(value) for value in row) + " |" for row in table.itertuples(index=False)]
     return "\n".join(lines) + "\n"
 
 
 def cell_text(value: object) -> str:
-    """A value as a reader wants it: four significant digits, nothing where it is unknown."""
+    """Return a value as a reader wants it: four significant digits, nothing where it is unknown."""
     if value is None or value is pandas.NA or (isinstance(value, float) and math.isnan(value)):
         return ""
     if isinstance(value, float):

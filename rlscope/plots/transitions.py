@@ -1,4 +1,4 @@
-"""How often each stage crosses into the backend, CUDA and the simulator."""
+"""This module says how often each stage crosses into the backend, CUDA and the simulator."""
 
 from collections.abc import Hashable, Mapping
 
@@ -41,11 +41,11 @@ def transitions_figure(
 
 
 def look(row: Mapping[Hashable, object]) -> Look:
-    """White, hatched by the category that is entered."""
+    """Return white, hatched by the category that is entered."""
     return "white", style.CATEGORY_HATCHES[str(row["category"])]
 
 
 def legend() -> list[Patch]:
-    """The looks from the top of a bar to its bottom."""
+    """Return the looks from the top of a bar to its bottom."""
     order = sorted(PUBLISHED_TRANSITIONS, key=style.CATEGORY_ORDER.index, reverse=True)
     return [category_patch(name) for name in order]

@@ -1,4 +1,6 @@
-"""What the machine reported over time: utilisation of each device, cores that the processes kept busy, memory."""
+"""This module says what the machine reported over time: utilisation of each device, cores that the processes kept busy,
+memory.
+"""
 
 from collections.abc import Mapping, Sequence
 

@@ -86,7 +86,7 @@ def write_report(analyses: dict[str, Analysis], output: Path) -> list[str]:
 
 
 def _named(analyses: dict[str, Analysis], lines: Callable[[Analysis], list[str]]) -> dict[str, list[str]]:
-    """Returns the lines of each trace, which begin with its name where there are several traces."""
+    """Return the lines of each trace, which begin with its name where there are several traces."""
     several = len(analyses) > 1
     return {
         name: [f"{name}: {line}" if several else line for line in lines(analysis)]
@@ -95,7 +95,7 @@ def _named(analyses: dict[str, Analysis], lines: Callable[[Analysis], list[str]]
 
 
 def warnings(name: str, analysis: Analysis) -> list[str]:
-    """What a reader must know before believing the numbers of a trace."""
+    """Return what a reader must know before believing the numbers of a trace."""
     found = [f"{name}: incomplete. {sentence}" for sentence in analysis.why]
     if analysis.extrapolated_s is None:
         found.append(
@@ -107,7 +107,7 @@ def warnings(name: str, analysis: Analysis) -> list[str]:
 
 
 def add_training(page: Page, shown: list[Workload], caption: str, output: Path) -> None:
-    """The published view, in percent and in seconds; the caption says whether times are corrected."""
+    """Add the published view, in percent and in seconds; the caption says whether times are corrected."""
     view = published_view(shown)
     page.heading("Training")
     if view.table.empty:
@@ -121,7 +121,7 @@ def add_training(page: Page, shown: list[Workload], caption: str, output: Path) 
 
 
 def training_text(view: BreakdownView, processes: int) -> str:
-    """How the figures of training read."""
+    """Return how the figures of training read."""
     folded = "In these figures waiting counts as Python"
     if BETWEEN_STAGES in set(view.table["stage"]):
         folded = (
@@ -135,7 +135,7 @@ def training_text(view: BreakdownView, processes: int) -> str:
 
 
 def add_everything(page: Page, shown: list[Workload], caption: str, output: Path) -> None:
-    """Every second; the caption says whether they are corrected."""
+    """Add every second; the caption says whether they are corrected."""
     view = complete_view(shown)
     page.heading("Everything recorded")
     if view.table.empty:
@@ -146,7 +146,7 @@ def add_everything(page: Page, shown: list[Workload], caption: str, output: Path
 
 
 def add_transitions(page: Page, shown: list[Workload], output: Path) -> None:
-    """How often training crosses from one layer of the stack into another."""
+    """Add how often training crosses from one layer of the stack into another."""
     table, value = transitions_view(shown)
     page.heading("Transitions")
     if table.empty:
@@ -157,7 +157,7 @@ def add_transitions(page: Page, shown: list[Workload], output: Path) -> None:
 
 
 def add_trace(page: Page, name: str, analysis: Analysis) -> None:
-    """The facts and the numbers of one trace."""
+    """Add the facts and the numbers of one trace."""
     page.heading(f"Trace {name}")
     known = {
         "iterations recorded": analysis.iterations,
@@ -177,7 +177,7 @@ def add_trace(page: Page, name: str, analysis: Analysis) -> None:
 
 
 def add_processes(page: Page, analysis: Analysis, output: Path, ending: str) -> None:
-    """The phases of processes and who waited for whom, where there are any. Files get the `ending`."""
+    """Add the phases of processes and who waited for whom, where there are any. Files get the `ending`."""
     for line in [*machine_lines(analysis.machines), *process_lines(analysis)]:
         page.paragraph(f"{line[0].upper()}{line[1:]}.")
     phases = pandas.DataFrame(phases_shown(analysis))
@@ -209,7 +209,7 @@ def add_processes(page: Page, analysis: Analysis, output: Path, ending: str) -> 
 
 
 def add_tasks(page: Page, analysis: Analysis) -> None:
-    """The operations of coroutines and generators; nothing where none was suspended inside one."""
+    """Add the operations of coroutines and generators; nothing where none was suspended inside one."""
     if len(analysis.tasks):
         page.paragraph(TASKS_CAPTION)
         page.table(analysis.tasks.table)
@@ -262,7 +262,9 @@ def add_device_timeline(page: Page, analysis: Analysis, output: Path, ending: st
 
 
 def add_utilization(page: Page, analysis: Analysis, output: Path, ending: str) -> None:
-    """What the machine reported over time; nothing where it was not sampled for long enough. Files get the `ending`."""
+    """Add what the machine reported over time; nothing where it was not sampled for long enough. Files get the
+    `ending`.
+    """
     samples = analysis.utilization.samples
     if samples.attrs["damaged_lines"]:
         page.warning(f"{samples.attrs['damaged_lines']} lines of utilization.csv are damaged and were left out.")
@@ -290,7 +292,7 @@ def device_name(row: GpuRow) -> str:
 
 
 def percent(share: float) -> str:
-    """Three digits, which is more than such numbers have."""
+    """Return three digits, which is more than such numbers have."""
     return f"{100 * share:.3g} %"
 
 

@@ -46,7 +46,7 @@ def workloads(analyses: dict[str, Analysis]) -> list[Workload]:
 
 
 def not_drawn_text(analyses: dict[str, Analysis]) -> str:
-    """How many processes `workloads` leaves out; empty where it leaves out none."""
+    """Return how many processes `workloads` leaves out; empty where it leaves out none."""
     more = sum(len(analysis.processes) for analysis in analyses.values()) - MOST_GROUPS
     if more <= 0:
         return ""
@@ -64,7 +64,7 @@ def process_times(analysis: Analysis) -> dict[str, tuple[float, float]]:
 
 
 def workload_of(name: str, process: str, analysis: Analysis) -> Workload:
-    """A process of the trace that has this name."""
+    """Return a process of the trace that has this name."""
     is_alone = len(analysis.processes) == 1
     breakdown, outside, transitions = (
         rows.table[rows.table["process"] == process]
@@ -85,12 +85,12 @@ class BreakdownView:
 
     @property
     def evaluation_text(self) -> str:
-        """What is left out besides, to be put behind the other seconds; nothing without evaluation."""
+        """Return what is left out besides, to be put behind the other seconds; nothing without evaluation."""
         return f", and {self.evaluation_s:.3g} s of evaluation" if self.evaluation_s > 0 else ""
 
 
 def published_view(shown: Iterable[Workload]) -> BreakdownView:
-    """Training in the published three stages, and between them; processes without any of it are not shown."""
+    """Return training in the published three stages, and between them; processes without any of it are not shown."""
     folded = [(workload, fold_breakdown(workload.breakdown, workload.outside)) for workload in shown]
     training = [(workload, fold) for workload, fold in folded if len(fold.rows)]
     # One axis, one meaning: seconds of whole trainings only where the length of every training is known.
@@ -110,7 +110,7 @@ def published_view(shown: Iterable[Workload]) -> BreakdownView:
 
 
 def complete_view(shown: Iterable[Workload]) -> BreakdownView:
-    """Everything that was recorded, with waiting, idle time and time in no operation."""
+    """Return everything that was recorded, with waiting, idle time and time in no operation."""
     tables = []
     for workload in shown:
         if len(rows := drawn_times(workload.breakdown)):
@@ -121,7 +121,7 @@ def complete_view(shown: Iterable[Workload]) -> BreakdownView:
 
 
 def correction_caption(analyses: Iterable[Analysis]) -> str:
-    """Whether a figure of their times has what recording added, as a sentence."""
+    """Return whether a figure of their times has what recording added, as a sentence."""
     added = [added_text(analysis.correction) if analysis.correction else None for analysis in analyses]
     texts = ", ".join(dict.fromkeys(text for text in added if text))
     if not texts:
@@ -131,7 +131,9 @@ def correction_caption(analyses: Iterable[Analysis]) -> str:
 
 
 def transitions_view(shown: Iterable[Workload]) -> tuple[pandas.DataFrame, str]:
-    """The table for `transitions_figure` and the column to draw: per iteration where all workloads report progress."""
+    """Return the table for `transitions_figure` and the column to draw: per iteration where all workloads report
+    progress.
+    """
     tables = [transitions_table(workload.name, fold_transitions(workload.transitions)) for workload in shown]
     table = pandas.concat([table for table in tables if len(table)] or tables[:1], ignore_index=True)
     return table, "per_iteration" if table["per_iteration"].notna().all() else "count"

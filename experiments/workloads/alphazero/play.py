@@ -18,7 +18,7 @@ DRAWN_MOVES = 10
 
 @dataclass(frozen=True)
 class Samples:
-    """What games leave for training.
+    """These are the samples that games leave for training.
 
     Attributes:
         observations: of each position, of shape (n, planes, size, size).
@@ -32,7 +32,7 @@ class Samples:
 
     @classmethod
     def joined(cls, parts: Sequence["Samples"]) -> "Samples":
-        """All of them, in one."""
+        """Return all of them, in one."""
         return cls(
             numpy.concatenate([part.observations for part in parts]),
             numpy.concatenate([part.policies for part in parts]),
@@ -57,7 +57,7 @@ class Game:
     moves: list[tuple[Observations, NDArray[numpy.float32], int]] = field(default_factory=list)
 
     def samples(self) -> Samples:
-        """Of all moves, once it is over."""
+        """Return the samples of all moves, once the game is over."""
         observations, policies, players = zip(*self.moves, strict=True)
         returns = numpy.array(self.state.returns(), numpy.float32)
         return Samples(numpy.stack(observations), numpy.stack(policies), returns[list(players)])
@@ -88,7 +88,7 @@ class Player:
         self._is_exploring = is_exploring
 
     def play(self, games: int, in_flight: int) -> Iterator[Game]:
-        """Plays so many games, at most so many at a time, and yields each when it is over.
+        """Play so many games, at most so many at a time, and yield each when it is over.
 
         The evaluators take turns in moves, and games in who begins: each looks from one side.
         """
@@ -110,7 +110,7 @@ class Player:
         return Game(state, number, Search(state))
 
     def _search(self, games: list[Game]) -> None:
-        """Makes the simulations of one move of each game, one of each at a time."""
+        """Make the simulations of one move of each game, one of each at a time."""
         noisy = games if self._is_exploring else []
         while leaves := [found for game in games if (found := self._leaf(game))]:
             for index, evaluator in enumerate(self._evaluators):
@@ -120,14 +120,14 @@ class Player:
             noisy = []
 
     def _leaf(self, game: Game) -> tuple[Game, Leaf] | None:
-        """Where the game's next simulation leaves the tree, None once it has them all."""
+        """Return where the game's next simulation leaves the tree, None once it has them all."""
         while game.search.simulations < self._simulations:
             if leaf := game.search.select():
                 return game, leaf
         return None
 
     def _side(self, game: Game) -> int:
-        """Which evaluator looks for the move."""
+        """Return which evaluator looks for the move."""
         return (game.search.root.player + game.number) % len(self._evaluators)
 
     def _evaluate(self, evaluator: Evaluator, leaves: list[tuple[Game, Leaf]]) -> None:

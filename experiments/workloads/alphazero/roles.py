@@ -1,4 +1,4 @@
-"""What each process of a run does, from what it is given to what it returns."""
+"""This module says what each process of a run does, from what it is given to what it returns."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ from alphazero.settings import Settings
 
 @dataclass
 class Done:
-    """What came of a role.
+    """This is what came of a role.
 
     Attributes:
         began_s, ended_s: its phase, by the clock that all processes of a machine share.
@@ -35,7 +35,7 @@ class Done:
 
 @contextmanager
 def phase(name: str) -> Iterator[Done]:
-    """A phase of this process, whose times are kept too."""
+    """Run the block as a phase of this process, and keep its times too."""
     done = Done(began_s=time.monotonic())
     with rlscope.phase(name):
         yield done
@@ -51,7 +51,7 @@ class Counting:
         self.positions = 0
 
     def evaluate(self, observations: Observations) -> Evaluations:
-        """Of positions, all at once."""
+        """Return the network's verdict on all positions at once."""
         self.batches += 1
         self.positions += len(observations)
         return self._evaluator.evaluate(observations)
@@ -60,7 +60,7 @@ class Counting:
 def self_play(
     settings: Settings, index: int, initial: Path, games: Connection, server: tuple[Connection, Connection] | None
 ) -> Done:
-    """Plays against itself, and sends the samples of all games when the last is over.
+    """Play against itself, and send the samples of all games when the last is over.
 
     Args:
         settings: of the run.
@@ -92,7 +92,7 @@ def self_play(
 
 
 def inference_server(settings: Settings, initial: Path, clients: Sequence[Client]) -> Done:
-    """Evaluates positions for the workers until they have no more."""
+    """Evaluate positions for the workers until they have no more."""
     torch.set_num_threads(1)
     rules = Rules(settings.game)
     evaluator = LocalEvaluator(load(settings, initial), settings.device)
@@ -103,7 +103,7 @@ def inference_server(settings: Settings, initial: Path, clients: Sequence[Client
 
 
 def train(settings: Settings, initial: Path, trained: Path, games: Sequence[Connection], candidate: Connection) -> Done:
-    """Waits for the games of all workers, trains on them, and says so to the evaluation.
+    """Wait for the games of all workers, train on them, and say so to the evaluation.
 
     Args:
         settings: of the run.
@@ -125,7 +125,7 @@ def train(settings: Settings, initial: Path, trained: Path, games: Sequence[Conn
 
 
 def evaluate(settings: Settings, initial: Path, candidate: Connection) -> Done:
-    """Waits for the candidate, and lets it play against the former network, which begins every other game."""
+    """Wait for the candidate, and let it play against the former network, which begins every other game."""
     torch.set_num_threads(1)
     rules = Rules(settings.game)
     trained = Path(candidate.recv())

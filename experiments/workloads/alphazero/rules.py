@@ -26,10 +26,10 @@ class Rules:
         self.actions: int = self._game.num_distinct_actions()
 
     def new_state(self) -> State:
-        """The position that games begin with."""
+        """Return the position that games begin with."""
         state: State = self._game.new_initial_state()
         return state
 
     def observe(self, state: Any) -> NDArray[numpy.float32]:
-        """Of shape (planes, rows, columns)."""
+        """Return an observation of shape (planes, rows, columns)."""
         return numpy.array(state.observation_tensor(), numpy.float32).reshape(self.shape)

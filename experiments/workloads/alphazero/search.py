@@ -18,19 +18,19 @@ class State(Protocol):
     """A position, as OpenSpiel has it."""
 
     def current_player(self) -> int:
-        """Whose turn it is: 0 or 1."""
+        """Return whose turn it is: 0 or 1."""
 
     def legal_actions(self) -> list[int]:
-        """What may be played."""
+        """Return what may be played."""
 
     def child(self, action: int) -> "State":
-        """The position after a move."""
+        """Return the position after a move."""
 
     def is_terminal(self) -> bool:
-        """Whether the game is over."""
+        """Return whether the game is over."""
 
     def returns(self) -> list[float]:
-        """Of each player, where it is over: from -1 to 1."""
+        """Return the result of each player in a game that is over: from -1 to 1."""
 
 
 class Node:
@@ -54,7 +54,7 @@ class Node:
         self.actions: list[int] = []
 
     def expand(self, policy: NDArray[numpy.float32]) -> None:
-        """Gives the position its moves.
+        """Give the position its moves.
 
         Args:
             policy: probabilities of all actions of the game, illegal ones included.
@@ -68,7 +68,7 @@ class Node:
         self.children: list[Node | None] = [None] * len(self.actions)
 
     def best(self) -> int:
-        """The index of the move with the highest upper confidence bound; untried ones count as a draw."""
+        """Return the index of the move with the highest upper confidence bound; untried ones count as a draw."""
         values = self.totals / numpy.maximum(self.visits, 1)
         bonus = EXPLORATION * numpy.sqrt(self.visits.sum() + 1) * self.priors / (1 + self.visits)
         return int((values + bonus).argmax())
@@ -76,7 +76,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Leaf:
-    """Where a simulation left the tree.
+    """This says where a simulation left the tree.
 
     Attributes:
         node: the new position.
@@ -95,7 +95,7 @@ class Search:
         self.simulations = 0
 
     def select(self) -> Leaf | None:
-        """Makes a simulation up to where the network is needed; the first asks for the root, which is none.
+        """Make a simulation up to where the network is needed; the first asks for the root, which is none.
 
         Returns:
             The leaf, for `back_up`, or None: the game ended there, and the simulation is complete.
@@ -120,7 +120,7 @@ class Search:
         return None
 
     def back_up(self, leaf: Leaf, policy: NDArray[numpy.float32], value: float) -> None:
-        """Completes a simulation.
+        """Complete a simulation.
 
         Args:
             leaf: where it left the tree.
@@ -138,7 +138,7 @@ class Search:
             node.totals[index] += value if node.player == player else -value
 
     def add_noise(self, random: numpy.random.Generator) -> None:
-        """Makes self-play try moves that the network does not think of."""
+        """Make self-play try moves that the network does not think of."""
         count = len(self.root.actions)
         noise = random.dirichlet(numpy.full(count, NOISE_MOVES / count))
         self.root.priors = (1 - NOISE_SHARE) * self.root.priors + NOISE_SHARE * noise

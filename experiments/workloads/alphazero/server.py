@@ -12,7 +12,7 @@ from rlscope import operation
 
 @dataclass
 class Served:
-    """What the server did.
+    """This is what the server did.
 
     Attributes:
         batches: evaluated.
@@ -36,7 +36,7 @@ class RemoteEvaluator:
         self._requests, self._replies, self._actions = requests, replies, actions
 
     def evaluate(self, observations: Observations) -> Evaluations:
-        """Of positions, all at once, with those of other workers."""
+        """Return the network's verdict on all positions at once, together with those of other workers."""
         with operation("inference"):
             self._requests.send_bytes(observations.tobytes())
             reply = numpy.frombuffer(self._replies.recv_bytes(), numpy.float32).reshape(-1, self._actions + 1)
@@ -52,7 +52,7 @@ class Client:
 
 
 def serve(clients: Sequence[Client], evaluator: Evaluator, shape: tuple[int, ...]) -> Served:
-    """Evaluates until all workers have closed their connections.
+    """Evaluate until all workers have closed their connections.
 
     A batch waits for a request of each worker that goes on, so that batches are full, and the same in each run.
 
@@ -77,7 +77,7 @@ def serve(clients: Sequence[Client], evaluator: Evaluator, shape: tuple[int, ...
 
 
 def receive(client: Client) -> bytes | None:
-    """The worker's next request, None when there will be none."""
+    """Return the worker's next request, None when there will be none."""
     try:
         return client.requests.recv_bytes()
     except EOFError:

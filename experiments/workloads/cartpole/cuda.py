@@ -52,7 +52,7 @@ class Kernel:
 
     @property
     def expression(self) -> str:
-        """What names it in C++."""
+        """Return what names it in C++."""
         return f"cartpole::{self.name}<{self.arguments}>" if self.arguments else f"cartpole::{self.name}"
 
 
@@ -75,7 +75,7 @@ VARIANTS = tuple(f"{variant}{data}" for variant in COLLECT for data in ("", WITH
 
 @dataclass(frozen=True)
 class Data:
-    """What a trainer reads, on the GPU.
+    """This is what a trainer reads, on the GPU.
 
     Attributes:
         states: before each step and after the last, of shape (K + 1, N, 4), float32.
@@ -93,7 +93,7 @@ class Data:
 
     @staticmethod
     def empty(steps: int, environments: int) -> "Data":
-        """Room for so many steps."""
+        """Return room for so many steps."""
         shape = (steps, environments)
         return Data(
             cupy.empty((steps + 1, environments, 4), cupy.float32),
@@ -104,11 +104,11 @@ class Data:
         )
 
     def pointers(self) -> tuple[Any, ...]:
-        """As the kernels take them."""
+        """Return the pointers as the kernels take them."""
         return (self.states, self.actions, self.log_probabilities, self.rewards, self.ends)
 
     def trajectory(self) -> Trajectory:
-        """What tests look at, on the host."""
+        """Return what tests look at, on the host."""
         ends = cupy.asnumpy(self.ends)
         actions = cupy.asnumpy(self.actions).astype(numpy.int32)
         return Trajectory(cupy.asnumpy(self.states), actions, ends == TERMINATED, ends == TRUNCATED)
@@ -171,15 +171,15 @@ class Cuda(Implementation):
         self._launch(Kernel("begin", "", 256), environments, self.states, self.steps, self._environments, self._seed)
 
     def use(self, policy: Policy) -> None:
-        """Acts with other parameters from now on."""
+        """Act with other parameters from now on."""
         self._parameters = cupy.asarray(packed(policy))
 
     def collect(self) -> None:
-        """K steps in one launch; nothing is kept of them but the states, and the data if the variant says so."""
+        """Take K steps in one launch; nothing is kept of them but the states, and the data if the variant says so."""
         self._collect(self.data)
 
     def simulate(self) -> None:
-        """K steps in one launch with random actions; nothing is kept of them but the states."""
+        """Take K steps in one launch with random actions; nothing is kept of them but the states."""
         if self._variant not in SIMULATE:
             known = " or ".join(SIMULATE)
             raise ValueError(
@@ -201,18 +201,20 @@ class Cuda(Implementation):
         self._now += int(self._steps_per_call)
 
     def synchronize(self) -> None:
-        """Waits for the GPU."""
+        """Wait for the GPU."""
         cupy.cuda.get_current_stream().synchronize()
 
     def replay(self, states: Floats, steps: NDArray[numpy.int32], actions: Actions) -> Trajectory:
-        """What given actions do, in the kernel that collects data; the environments of `collect` stay as they are."""
+        """Return what given actions do, in the kernel that collects data; the environments of `collect` stay as
+        they are.
+        """
         check_trajectory(self.name, len(states), len(actions), free_bytes(), "cuda")
         data, given = Data.empty(*actions.shape), cupy.asarray(actions, cupy.uint8)
         self._launch_collect(cupy.asarray(states, cupy.float32), cupy.asarray(steps, cupy.uint16), data, given)
         return data.trajectory()
 
     def rollout(self) -> Trajectory:
-        """What `collect` does, seen: by the same kernel, which writes the trainer's data."""
+        """Return what `collect` does, seen: by the same kernel, which writes the trainer's data."""
         data = self.data
         if data is None:
             check_trajectory(self.name, int(self._environments), int(self._steps_per_call), free_bytes(), "cuda")
@@ -246,7 +248,7 @@ class Cuda(Implementation):
         )
 
     def _launch(self, kernel: Kernel, threads: int, *arguments: Any) -> None:
-        """At least so many threads, in whole blocks."""
+        """Launch at least so many threads, in whole blocks."""
         if kernel not in self._kernels:
             self._kernels[kernel] = compiled(kernel)
         blocks = -(-threads // kernel.threads)
@@ -254,7 +256,7 @@ class Cuda(Implementation):
 
 
 def packed(policy: Policy) -> Floats:
-    """The policy's parameters as cartpole.cu's `Parameters` has them."""
+    """Return the policy's parameters as cartpole.cu's `Parameters` has them."""
     first, second, third = (weight.astype(numpy.float32) for weight in policy.weights)
     first_bias, second_bias, third_bias = policy.biases
 
@@ -274,12 +276,12 @@ def packed(policy: Policy) -> Floats:
 
 
 def source() -> str:
-    """The kernels, with what they have in common with C++ before them: CuPy's cache knows no included files."""
+    """Return the kernels, with what they have in common with C++ before them: CuPy's cache knows no included files."""
     return (HERE / "cartpole.h").read_text() + (HERE / "cartpole.cu").read_text()
 
 
 def compiled(kernel: Kernel) -> Any:
-    """The kernel for this GPU."""
+    """Return the kernel for this GPU."""
     module = cupy.RawModule(code=source(), options=OPTIONS, name_expressions=[kernel.expression])
     function = module.get_function(kernel.expression)
     function.max_dynamic_shared_size_bytes = kernel.shared_bytes
@@ -287,7 +289,7 @@ def compiled(kernel: Kernel) -> Any:
 
 
 def check_options(variant: str, state_factor: int, compute_factor: int) -> None:
-    """All must be known or positive.
+    """Refuse options that are unknown or not positive.
 
     Raises:
         ValueError: in one line.
@@ -300,7 +302,7 @@ def check_options(variant: str, state_factor: int, compute_factor: int) -> None:
 
 
 def check_gpu(device: str) -> None:
-    """There must be one, and NVRTC.
+    """Refuse a machine without a GPU or NVRTC.
 
     Raises:
         UnavailableError: in one line.
@@ -316,12 +318,12 @@ def check_gpu(device: str) -> None:
 
 
 def resident_threads() -> int:
-    """How many threads the GPU runs at once."""
+    """Return how many threads the GPU runs at once."""
     attributes = cupy.cuda.Device().attributes
     return int(attributes["MultiProcessorCount"] * attributes["MaxThreadsPerMultiProcessor"])
 
 
 def free_bytes() -> int:
-    """Memory that is free on the GPU, with what CuPy keeps for later."""
+    """Return the memory that is free on the GPU, with what CuPy keeps for later."""
     free, _ = cupy.cuda.runtime.memGetInfo()
     return int(free + cupy.get_default_memory_pool().free_bytes())

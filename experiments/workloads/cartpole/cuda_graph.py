@@ -21,7 +21,7 @@ class CudaGraph(Environments):
         self._captured: dict[Loop, Captured] = {}
 
     def _run(self, loop: Loop, batch: Batch, *inputs: Tensor) -> tuple[Batch, Any]:
-        """Launches the loop's graph; a replay, the only loop with inputs, has one of its own each time."""
+        """Launch the loop's graph; a replay, the only loop with inputs, has one of its own each time."""
         if inputs:
             return batch, Captured(loop, batch, *inputs).launch()
         if loop not in self._captured:
@@ -52,6 +52,6 @@ class Captured:
                 kept.copy_(new)
 
     def launch(self) -> Any:
-        """Runs all kernels; what the steps did is overwritten by the next launch."""
+        """Run all kernels; what the steps did is overwritten by the next launch."""
         self._graph.replay()
         return self._taken

@@ -39,20 +39,20 @@ class GymLoop(Implementation):
         self.episodes = 0
 
     def collect(self) -> None:
-        """K steps with the policy's actions; nothing is kept of them but the count of episodes that ended."""
+        """Take K steps with the policy's actions; nothing is kept of them but the count of episodes that ended."""
         for _ in range(self._steps_per_call):
             self._step(self._drawn_actions())
 
     def simulate(self) -> None:
-        """K steps with random actions; nothing is kept of them but the count of episodes that ended."""
+        """Take K steps with random actions; nothing is kept of them but the count of episodes that ended."""
         for _ in range(self._steps_per_call):
             self._step(self._random.integers(2, size=len(self._envs)).tolist())
 
     def synchronize(self) -> None:
-        """Nothing is left to do when a call returns: actions were waited for."""
+        """Do nothing: when a call returns, its actions were waited for."""
 
     def replay(self, states: Floats, steps: NDArray[numpy.int32], actions: Actions) -> Trajectory:
-        """What given actions do, in environments that are made for it."""
+        """Return what given actions do, in environments that are made for it."""
         check_trajectory(self.name, len(states), len(actions), free_host_bytes(), "cpu")
         envs = [gymnasium.make("CartPole-v1") for _ in states]
         for index, env in enumerate(envs):
@@ -62,7 +62,7 @@ class GymLoop(Implementation):
         return trajectory(states, actions, [stepped(envs, given) for given in actions.tolist()])
 
     def rollout(self) -> Trajectory:
-        """What `collect` does, seen."""
+        """Return what `collect` does, seen."""
         check_trajectory(self.name, len(self._envs), self._steps_per_call, free_host_bytes(), "cpu")
         start, actions, taken = self._states, [], []
         for _ in range(self._steps_per_call):
@@ -81,7 +81,7 @@ class GymLoop(Implementation):
 
 
 def stepped(envs: Sequence[gymnasium.Env[Any, Any]], actions: Iterable[int]) -> Stepped:
-    """Steps the environments in turn, and resets those whose episode ended."""
+    """Step the environments in turn, and reset those whose episode ended."""
     states, terminated, truncated = [], [], []
     for env, action in zip(envs, actions, strict=True):
         state, _, has_failed, is_late, _ = env.step(action)
@@ -94,6 +94,6 @@ def stepped(envs: Sequence[gymnasium.Env[Any, Any]], actions: Iterable[int]) -> 
 
 
 def trajectory(start: Floats, actions: Actions, taken: Sequence[Stepped]) -> Trajectory:
-    """Steps one after the other, from these states."""
+    """Step one after the other, from these states."""
     states, terminated, truncated = zip(*taken, strict=True)
     return Trajectory(numpy.stack([start, *states]), actions, numpy.stack(terminated), numpy.stack(truncated))

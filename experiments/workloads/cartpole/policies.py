@@ -8,7 +8,8 @@ from cartpole.implementation import WIDTHS, Floats, Policy
 
 
 def make_policy(seed: int) -> Policy:
-    """Weights and biases drawn evenly from within 1 / sqrt(inputs) of zero (Kaiming's rule as torch.nn.Linear has it).
+    """Return weights and biases drawn evenly from within 1 / sqrt(inputs) of zero (Kaiming's rule as
+    torch.nn.Linear has it).
 
     The same seed gives the same policy with any version of any framework.
     """

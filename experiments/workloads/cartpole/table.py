@@ -17,7 +17,7 @@ IMPLEMENTATIONS = {
 
 
 def load(name: str) -> type[Implementation]:
-    """The class of an implementation.
+    """Return the class of an implementation.
 
     Raises:
         UnavailableError: this Python lacks a package that it needs.

@@ -1,4 +1,4 @@
-"""What sampling gives: a batch to learn from, and how long each step took."""
+"""This module says what sampling gives: a batch to learn from, and how long each step took."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class VectorStep:
 
 @dataclass(frozen=True)
 class Collected:
-    """What the sampling of an iteration gave.
+    """This is what the sampling of an iteration gave.
 
     Attributes:
         batch: what there is to learn from, in the form that the sampler's own learner takes.
@@ -67,7 +67,7 @@ class Collected:
 
 
 def collected(steps: Sequence[VectorStep], seconds: float, lost: list[dict[str, Any]]) -> Collected:
-    """What one worker has collected, in so many seconds."""
+    """Return what one worker has collected, in so many seconds."""
     quiet = [step for step in steps if not step.resets]
     return Collected(
         batch=Batch(
@@ -88,7 +88,7 @@ def collected(steps: Sequence[VectorStep], seconds: float, lost: list[dict[str, 
 
 
 def merged(parts: Sequence[Collected]) -> Collected:
-    """What all workers have collected."""
+    """Return what all workers have collected."""
     batches = [part.batch for part in parts]
     return Collected(
         batch=Batch(

@@ -43,12 +43,12 @@ class TimedEnvironment(gymnasium.Env[Observation, Observation]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Begins an episode."""
+        """Begin an episode."""
         time.sleep(self._timing.reset_s)
         return self._observe(), {}
 
     def step(self, action: Observation) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Takes a step."""
+        """Take a step."""
         time.sleep(self._timing.step_s)
         return self._observe(), float(self._noise.standard_normal()), next(self._ends), False, {}
 
@@ -62,20 +62,20 @@ class Started(gymnasium.Wrapper[Any, Any, Any, Any]):
     has_stepped = False
 
     def reset(self, **options: Any) -> tuple[Any, dict[str, Any]]:
-        """Begins an episode."""
+        """Begin an episode."""
         if self.has_stepped:
             return super().reset(**options)
         with rlscope.phase("starting"):
             return super().reset(**options)
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        """Takes a step."""
+        """Take a step."""
         self.has_stepped = True
         return super().step(action)
 
 
 def make_environment(settings: Settings, number: int) -> gymnasium.Env[Any, Any]:
-    """One of a run's environments, with observations in float32 and actions in [-1, 1]."""
+    """Return one of a run's environments, with observations in float32 and actions in [-1, 1]."""
     if settings.timing:
         return Started(TimedEnvironment(settings.timing, settings.seed, number))
     importlib.import_module("PyFlyt.gym_envs")  # Gymnasium knows its environments from then on
@@ -87,7 +87,9 @@ def make_environment(settings: Settings, number: int) -> gymnasium.Env[Any, Any]
 
 
 def prepare(settings: Settings) -> None:
-    """What processes that are forked need not do: a real environment compiles functions when it is first used."""
+    """Do what processes that are forked then need not do: a real environment compiles functions when it is first
+    used.
+    """
     if settings.timing:
         return
     environment = make_environment(settings, 0)
@@ -96,5 +98,5 @@ def prepare(settings: Settings) -> None:
 
 
 def makers(settings: Settings, numbers: list[int]) -> list[Maker]:
-    """Functions that make the environments of these numbers."""
+    """Return functions that make the environments of these numbers."""
     return [partial(make_environment, settings, number) for number in numbers]

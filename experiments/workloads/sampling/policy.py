@@ -31,13 +31,13 @@ class Policy:
         )
 
     def act(self, observations: NDArray[numpy.float32]) -> NDArray[numpy.float32]:
-        """Actions for observations, one in each row."""
+        """Return actions for observations, one in each row."""
         with rlscope.operation("inference"), torch.no_grad():
             means = self._network(torch.from_numpy(observations))
             return (means + DEVIATION * torch.randn_like(means)).clamp_(-1, 1).numpy()
 
     def update(self, batch: Batch) -> None:
-        """One step of gradient descent towards actions that were rewarded above the average.
+        """Make one step of gradient descent towards actions that were rewarded above the average.
 
         Without an optimizer of PyTorch's: to make the first one of a process takes seconds.
         """
@@ -51,9 +51,9 @@ class Policy:
                 parameter -= RATE * gradient
 
     def weights(self) -> Weights:
-        """As arrays, which travel between processes."""
+        """Return the weights as arrays, which travel between processes."""
         return {name: tensor.numpy() for name, tensor in self._network.state_dict().items()}
 
     def set_weights(self, weights: Weights) -> None:
-        """Those of another policy."""
+        """Take the weights of another policy."""
         self._network.load_state_dict({name: torch.from_numpy(array) for name, array in weights.items()})

@@ -29,16 +29,16 @@ class Vector(Protocol):
     action_size: int
 
     def reset(self) -> Array:
-        """Begins an episode in each; observations, in rows."""
+        """Begin an episode in each; observations, in rows."""
 
     def step(self, actions: Array) -> tuple[Array, Array, Array]:
-        """Observations, rewards and whether an episode has ended, a row or number for each environment."""
+        """Return observations, rewards and whether an episode has ended, a row or number for each environment."""
 
     def close(self) -> None:
-        """Ends the processes."""
+        """End the processes."""
 
     def abandon(self) -> None:
-        """Lets the processes be, which have been killed."""
+        """Let the processes be, which have been killed."""
 
 
 class StableBaselines3:
