@@ -42,7 +42,7 @@ def record_in(
     return Recording(trace, finished.returncode, finished.stdout, finished.stderr)
 
 
-def assert_callbacks(recording: Recording, printed: dict, operation: str, category: str) -> None:
+def assert_callbacks(recording: Recording, printed: dict[str, Any], operation: str, category: str) -> None:
     """A category has the time that callbacks took by their own clock, and no more than the calls took that called them.
 
     What lies between the two, a library's own Python around the callback, takes long where the machine interrupts it.

@@ -1,4 +1,4 @@
-"""This module says what is reported of kernels of known length, beside what the device does, over the gap between them."""
+"""The figure of what is reported of kernels of known length, beside what the device does, over the gap between them."""
 
 import matplotlib
 import pandas

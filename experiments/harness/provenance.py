@@ -1,4 +1,4 @@
-"""This module says where results come from: the command, the days, the machines, recorders and packages of their runs."""
+"""The origin of results: the command, the days, the machines, recorders and packages of their runs."""
 
 import json
 import shlex

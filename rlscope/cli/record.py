@@ -274,7 +274,7 @@ def _say(line: str) -> None:
 
 @contextlib.contextmanager
 def _saying(what: str) -> Iterator[None]:
-    """Go on after an error in the block: says in one line that `what` happened, and why."""
+    """Go on after an error in the block: say in one line that `what` happened, and why."""
     try:
         yield
     except Exception as error:
@@ -309,7 +309,7 @@ def _await_services(directory: Path) -> None:
 
 
 def _summary(directory: Path, shown: Path, config: RecordConfig) -> str:
-    """Return the line that recording ends with; before it, says which named operations were never met."""
+    """Return the line that recording ends with; before it, say which named operations were never met."""
     from rlscope.analysis.named_operations import unmet_operations
     from rlscope.analysis.sweep import sweep_trace
     from rlscope.trace.reader import open_trace

@@ -1,6 +1,4 @@
-"""This module says where the commands begin: until they are loaded, Ctrl-C ends them as it ends any program, without a
-traceback.
-"""
+"""Commands begin here: until they are loaded, Ctrl-C ends them as it ends any program, without a traceback."""
 
 import signal
 import sys

@@ -1,4 +1,4 @@
-"""This module says how every category, resource and stage looks in a figure: colour, hatch, label, place in the stack."""
+"""The look of every category, resource and stage in a figure: colour, hatch, label, place in the stack."""
 
 import warnings
 from collections.abc import Iterator

@@ -13,6 +13,7 @@ from experiments.harness.case_study import CaseStudy
 from experiments.harness.matrix import Entry
 from experiments.harness.progress import StudyRun, Workload
 from experiments.overhead_correction.first_calibration import calibrate_first
+from experiments.RL_framework_comparison import metrics as framework_metrics
 from experiments.RL_framework_comparison import run as framework_comparison
 from experiments.RL_framework_comparison.measurements import load
 from experiments.verdicts.claims import HOLDS, IN_CUDA, NOT_TESTABLE, UNCORRECTED, UNDECIDED, Claim, judge, load_claims
@@ -226,7 +227,7 @@ def test_kept_frameworks_are_judged_without_what_recording_added(tmp_path: Path)
     assert eager[["training_s", "uncorrected_training_s", "cuda_to_gpu", "repetitions"]].tolist() == [4.5, 6, 1.5, 3]
     assert eager[["cuda_to_gpu_low", "cuda_to_gpu_high"]].tolist() == pytest.approx([1.2, 1.8])
     claims = load_claims(framework_comparison.HERE / "claims.toml")
-    verdicts = kept.verdicts_on(claims, framework_comparison.gpu_measurements(kept.results))
+    verdicts = kept.verdicts_on(claims, framework_metrics.gpu_measurements(kept.results))
     found = {verdict.claim.metric: verdict.verdict for verdict in verdicts}
     assert found["smallest_cuda_to_gpu"] == HOLDS
     assert set(found) == {each.metric for each in claims if each.hardware == "gpu"}
@@ -237,7 +238,7 @@ def test_kept_frameworks_are_judged_without_what_recording_added(tmp_path: Path)
 def test_kept_frameworks_that_were_not_corrected_decide_nothing_about_cuda(tmp_path: Path) -> None:
     kept = load(kept_machine(tmp_path / "h200", None), ENTRIES)
     claims = load_claims(framework_comparison.HERE / "claims.toml")
-    verdicts = kept.verdicts_on(claims, framework_comparison.gpu_measurements(kept.results))
+    verdicts = kept.verdicts_on(claims, framework_metrics.gpu_measurements(kept.results))
     about_cuda = [verdict for verdict in verdicts if verdict.claim.id == "A-10"]
     assert [verdict.verdict for verdict in about_cuda] == [NOT_TESTABLE] * 2
     assert all("nothing was calibrated" in verdict.remark for verdict in about_cuda)
@@ -248,7 +249,7 @@ def test_what_is_kept_of_frameworks_can_be_judged() -> None:
     """A machine without an eager stack says nothing of one of the five claims."""
     judged = set()
     for kept in framework_comparison.kept_frameworks().values():
-        metrics = framework_comparison.gpu_measurements(kept.results)
+        metrics = framework_metrics.gpu_measurements(kept.results)
         verdicts = kept.verdicts_on(load_claims(framework_comparison.HERE / "claims.toml"), metrics)
         assert len(verdicts) == len(metrics) >= 4
         judged |= set(metrics)

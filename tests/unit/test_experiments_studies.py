@@ -17,6 +17,7 @@ from experiments.harness.case_study import WORKLOADS, CaseStudy
 from experiments.harness.execute import Execution, Run, RunFailedError
 from experiments.harness.matrix import BUDGETS, load_matrix
 from experiments.harness.progress import Workload
+from experiments.RL_framework_comparison import metrics as framework_metrics
 from experiments.RL_framework_comparison import run as framework_comparison
 from experiments.simulator_choice import run as simulator_choice
 from experiments.verdicts.claims import load_claims
@@ -390,7 +391,7 @@ def framework_result(name: str, training_s: float, python: float, calls: float, 
 
 
 def test_metrics_of_the_framework_comparison() -> None:
-    measured = framework_comparison.measurements(
+    measured = framework_metrics.measurements(
         [
             framework_result("pytorch_eager", 200, 0.5, 40),
             framework_result("pytorch_compiled", 100, 0.2, 4),
@@ -424,7 +425,7 @@ def test_metrics_of_frameworks_on_a_gpu() -> None:
         )
         for number, found in enumerate(results)
     ]
-    measured = {name: found.value for name, found in framework_comparison.gpu_measurements(results).items()}
+    measured = {name: found.value for name, found in framework_metrics.gpu_measurements(results).items()}
     assert measured == pytest.approx(
         {
             "largest_gpu_share": 10,
@@ -440,18 +441,18 @@ def test_metrics_of_frameworks_on_a_gpu() -> None:
 
 def test_a_gpu_without_eager_frameworks_says_nothing_of_them() -> None:
     compiled = gpu_result("jax_jit", 45, 5)
-    found = framework_comparison.gpu_measurements(
+    found = framework_metrics.gpu_measurements(
         [replace(compiled, workload=replace(compiled.workload, kind="compiled"))]
     )
     assert "mean_cuda_to_gpu" in found and "smallest_cuda_to_gpu" not in found
-    assert framework_comparison.gpu_measurements([]) == {}
+    assert framework_metrics.gpu_measurements([]) == {}
 
 
 def test_every_claim_of_the_framework_comparison_is_measured() -> None:
     names = ["pytorch_eager", "pytorch_compiled", "tensorflow_eager", "tensorflow_graph", "tensorflow_autograph"]
     results = [framework_result(name, 100 + place, 0.5, 10 + place) for place, name in enumerate([*names, "jax_jit"])]
     results += [framework_result(name, 100, 0.5, 10, "extra") for name in ("host_adam", "callbacks_100")]
-    measured = framework_comparison.measurements([*results, framework_result("callbacks_1000", 100, 0.5, 10, "extra")])
+    measured = framework_metrics.measurements([*results, framework_result("callbacks_1000", 100, 0.5, 10, "extra")])
     claims = load_claims(framework_comparison.HERE / "claims.toml")
     assert {claim.metric for claim in claims if claim.hardware == "cpu"} == set(measured)
 
