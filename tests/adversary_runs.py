@@ -12,7 +12,7 @@ from typing import Any
 from recording import RLSCOPE, call_here, environment
 
 from benchmarks.trace_writer import TraceWriter
-from rlscope.model import Category
+from rlscope.model import Category, DeviceWork
 from rlscope.trace.manifest import UNRECORDED_NAME
 from rlscope.trace.utilization_file import HEADER, UTILIZATION_NAME
 

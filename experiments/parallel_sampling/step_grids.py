@@ -1,5 +1,7 @@
 """Steps of environments in lock-step as grids of cells: a row is a step, which takes as long as its longest cell."""
 
+from typing import Any
+
 import pandas
 import seaborn
 from matplotlib.axes import Axes
@@ -58,7 +60,7 @@ def draw_grid(axes: Axes, title: str, cells: pandas.DataFrame, height: int) -> N
         yticklabels=False,
         ax=axes,
     )
-    bold = {"ha": "center", "va": "center", "weight": "bold"}
+    bold: dict[str, Any] = {"ha": "center", "va": "center", "weight": "bold"}
     for row, value in enumerate(longest):
         axes.text(environments + 0.8, row + 0.5, f"{value:g}", **bold)
     axes.text((environments + 1.5) / 2, steps + 0.55, f"mean {longest.mean():.3g} ms", **bold)

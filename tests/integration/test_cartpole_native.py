@@ -53,7 +53,16 @@ def made(environments: int = ENVIRONMENTS, steps_per_call: int = 1, policy: Poli
 def test_random_numbers_in_c_plus_plus_are_those_that_are_published(tmp_path: Path) -> None:
     program = tmp_path / "draw"
     include = WORKLOADS / "cartpole"
-    command = [os.environ.get("CXX", "c++"), "-std=c++17", f"-I{include}", "-x", "c++", "-", "-o", program]
+    command: list[str | Path] = [
+        os.environ.get("CXX", "c++"),
+        "-std=c++17",
+        f"-I{include}",
+        "-x",
+        "c++",
+        "-",
+        "-o",
+        program,
+    ]
     subprocess.run(command, input=DRAW, text=True, check=True)
     numbers = " ".join(f"{counter} {key}" for counter, key, _ in KNOWN_ANSWERS)
     drawn = subprocess.run([program], input=numbers, text=True, check=True, capture_output=True).stdout
@@ -108,7 +117,7 @@ def test_threads_step_cut_off_and_restart_as_gymnasium() -> None:
     for step, given in enumerate(actions):
         moved = reference.moved(seen.states[step], given)
         steps = steps + 1
-        has_failed, is_late = reference.ended(moved, steps)
+        has_failed, is_late = reference.ended(moved, steps)  # type: ignore[arg-type]
         numpy.testing.assert_array_equal(seen.terminated[step], has_failed)
         numpy.testing.assert_array_equal(seen.truncated[step], is_late)
         goes_on = ~(has_failed | is_late)

@@ -47,7 +47,7 @@ MANIFEST: dict[str, Any] = {
 def cost(inside: float, outside: float, off: float = 0.0) -> Cost:
     """A cost in ns that may be `off` as much of itself, on both sides."""
     bounds = [Bounds(mean * (1 - off), mean, mean * (1 + off)) for mean in (inside, 0.0, outside)]
-    return Cost(*bounds, events=1000)
+    return Cost(*bounds, events=1000)  # type: ignore[arg-type]
 
 
 CALIBRATION = Calibration(

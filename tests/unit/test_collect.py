@@ -40,7 +40,12 @@ def test_a_row_for_each_cell(implementation: str, quantity: str, tmp_path: Path)
     found = rows(tmp_path, "--implementation", implementation, "--quantity", quantity, *SIZES, *SHORT)
     assert [(row["environments"], row["steps_per_call"]) for row in found] == [(2, 1), (2, 3), (5, 1), (5, 3)]
     for row in found:
-        fixed = {"implementation": implementation, "quantity": quantity, "simulator": "CartPole", "device": "cpu"}
+        fixed: dict[str, object] = {
+            "implementation": implementation,
+            "quantity": quantity,
+            "simulator": "CartPole",
+            "device": "cpu",
+        }
         fixed |= {"state_factor": 1, "compute_factor": 1, "variant": ""}
         assert {name: row[name] for name in fixed} == fixed
         assert len(row["seconds"]) == len(row["calls"]) == 3 and len(set(row["calls"])) == 1

@@ -14,6 +14,7 @@ import pytest
 from executed_runs import leave_run
 
 from benchmarks.trace_writer import TraceWriter
+from experiments.data_collection import figures
 from experiments.data_collection import run as study
 from experiments.data_collection.device_limits import FLOATING_POINT_OPERATIONS, TANHS, inference_limits
 from experiments.data_collection.layers import CROSSING_COLUMNS, LAYER_COLUMNS, OPERATION, crossing_table, share_table
@@ -399,7 +400,7 @@ def test_every_figure_is_drawn_of_what_was_measured(tmp_path: Path) -> None:
 
 
 def test_lines_have_the_colour_of_their_implementation_and_limits_are_named() -> None:
-    drawn = study.data_collection(results(collected()))
+    drawn = figures.data_collection(results(collected()))
     assert drawn is not None
     (axes,) = drawn[0].axes
     legend = [text.get_text() for text in axes.get_legend().get_texts()]
@@ -414,7 +415,7 @@ def test_lines_have_the_colour_of_their_implementation_and_limits_are_named() ->
     named = {line.get_label(): line.get_color() for line in axes.lines}
     assert named["XLA, K = 1000: 6.4e+06"] == pytest.approx((31 / 255, 119 / 255, 180 / 255))
     assert named["XLA, K = 1: 1.7e+06"] > named["XLA, K = 1000: 6.4e+06"]  # lighter
-    on_another = study.data_collection(replace(results(collected()), machine={"gpus": ["another"], "cores": 2}))
+    on_another = figures.data_collection(replace(results(collected()), machine={"gpus": ["another"], "cores": 2}))
     assert on_another is not None
     assert not on_another[0].axes[0].texts
 
@@ -499,7 +500,7 @@ def test_a_machine_that_recorded_nothing_can_be_kept(tmp_path: Path) -> None:
     found.save(tmp_path / "h200")
     again = load(tmp_path / "h200")
     assert again.layers.empty and again.crossings.empty
-    assert study.xla_breakdown(again) is None
+    assert figures.xla_breakdown(again) is None
     assert metrics_of(again.measured, again.layers, again.crossings) == metrics_of(
         found.measured, NO_LAYERS, NO_CROSSINGS
     )

@@ -43,7 +43,7 @@ def measured(repetitions: int = 1) -> pandas.DataFrame:
                 name = f"kernel_{kernel_us}us_gap_{gap_us}us"
                 row = (kernel_us, gap_us, 3e6 // turn_us, 3, kernel_us, reported, busy, 100 * busy / 132, 1.6)
                 rows.append((repetition, name, *row))
-        rows.append((repetition, "wide", float("nan"), 0, 25_000, 3, 110, 1, 0.92, 91, 85))
+        rows.append((repetition, "wide", float("nan"), 0, 25_000, 3, 110, 1, 0.92, 91, 85))  # type: ignore[arg-type]
     return pandas.DataFrame(rows, columns=COLUMNS)
 
 
@@ -91,7 +91,11 @@ def test_kernels_are_launched_with_gaps_until_the_time_is_over(monkeypatch: pyte
 )
 def test_a_mistake_on_the_command_line_is_told(option: str, value: str, expected: str) -> None:
     given = {"--kernels-us": "2", "--gaps-us": "0", "--seconds": "1", option: value}
-    command = [sys.executable, WORKLOADS / "tiny_kernels.py", *(f"{name}={text}" for name, text in given.items())]
+    command: list[str | Path] = [
+        sys.executable,
+        WORKLOADS / "tiny_kernels.py",
+        *(f"{name}={text}" for name, text in given.items()),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2 and expected in done.stderr
 

@@ -159,7 +159,7 @@ def test_arrows_run_from_who_sent_to_who_waited() -> None:
     arrows = [patch for patch in axes.patches if isinstance(patch, FancyArrowPatch)]
     places = {block.process: block for block in blocks}
     for arrow, sender in zip(arrows, ("worker_0", "worker_1"), strict=True):
-        (start, end) = arrow._posA_posB
+        (start, end) = arrow._posA_posB  # type: ignore[attr-defined]
         assert start == (places[sender].column, places[sender].end_s)
         assert end == (places["main"].column, 12.0)
 
@@ -189,7 +189,7 @@ def test_strips_show_what_was_reported_and_what_was_busy_on_the_time_axis() -> N
     assert all(isinstance(mesh, QuadMesh) and mesh.get_clim() == (0, 1) for mesh in meshes)
     assert [list(mesh.get_array().ravel().filled(-1)) for mesh in meshes] == [[0.5, 1], [-1, 1], [0.1, 0.2]]
     assert all(strip.get_ylim() == axes.get_ylim() for strip in strips)
-    assert list(meshes[0].get_coordinates()[:, 0, 1]) == [0, 8, 16]
+    assert list(meshes[0].get_coordinates()[:, 0, 1]) == [0, 8, 16]  # type: ignore[attr-defined]
 
 
 def test_devices_have_strips_of_their_own() -> None:

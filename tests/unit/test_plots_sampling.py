@@ -84,7 +84,7 @@ def test_a_grid_names_the_longest_cell_of_each_row_and_their_mean() -> None:
     (axes,) = step_grids_figure(GRID).axes
     (cells,) = axes.collections
     axes.figure.canvas.draw()
-    is_coloured = [to_hex(colour) == LONGEST for colour in cells.get_facecolor()]
+    is_coloured = [to_hex(colour) == LONGEST for colour in cells.get_facecolor()]  # type: ignore[arg-type]
     assert is_coloured == [False, False, True, False, False, False]
     assert texts(axes) == ["3", "3", "100", "3", "3", "3", "3", "100", "3", "mean 35.3 ms", "longest"]
 

@@ -151,5 +151,5 @@ def test_the_timeline_has_a_strip_for_each_device(reported: list[float], lines: 
     figure = device_timeline_figure(table, {0: "GPU 0", 1: "GPU 1"})
     assert [axes.get_ylabel() for axes in figure.axes] == ["GPU 0 (%)", "GPU 1 (%)"]
     assert [len(axes.lines) for axes in figure.axes] == [lines, lines]
-    assert list(figure.axes[0].lines[-1].get_ydata()) == [25, 100]
+    assert list(figure.axes[0].lines[-1].get_ydata()) == [25, 100]  # type: ignore[arg-type]
     assert figure.axes[0].get_xlim() == (0, 2)
