@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-import numpy
+import numpy as np
 
 from benchmarks.synthetic import CROSSINGS, DURATION_NS, EVENTS_PER_OPERATION, GAP_NS, QUANTILES
 
@@ -16,13 +16,13 @@ def write_chrome_trace(directory: Path, events: int, seed: int = 0) -> int:
     Returns:
         The number of events.
     """
-    generator = numpy.random.default_rng(seed)
+    generator = np.random.default_rng(seed)
     operations = max(1, events // EVENTS_PER_OPERATION)
     gaps_us, durations_us = (
-        numpy.exp(numpy.interp(generator.random((operations, CROSSINGS)), QUANTILES, numpy.log(quantiles))) / 1000
+        np.exp(np.interp(generator.random((operations, CROSSINGS)), QUANTILES, np.log(quantiles))) / 1000
         for quantiles in (GAP_NS, DURATION_NS)
     )
-    ends_us = numpy.cumsum(gaps_us + durations_us).reshape(operations, CROSSINGS)
+    ends_us = np.cumsum(gaps_us + durations_us).reshape(operations, CROSSINGS)
     written = []
     for row in range(operations):
         start_us = float(ends_us[row, 0] - durations_us[row, 0])

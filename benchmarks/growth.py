@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import cycle, islice
 from pathlib import Path
 
-import pandas
+import pandas as pd
 from matplotlib.figure import Figure
 
 import rlscope
@@ -137,7 +137,7 @@ def recorder_rows() -> list[Row]:
     return rows
 
 
-def growth_figure(table: pandas.DataFrame) -> Figure:
+def growth_figure(table: pd.DataFrame) -> Figure:
     """Return one panel per pair of cost and size; bars are 95 % intervals."""
     with paper():
         figure = Figure(figsize=(10, 4.6), layout="constrained")
@@ -163,7 +163,7 @@ def main() -> None:
     OUTPUT.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=OUTPUT) as directory:
         rows = all_analysis_rows(Path(directory) / "trace") + recorder_rows()
-    table = pandas.DataFrame(rows, columns=COLUMNS)
+    table = pd.DataFrame(rows, columns=COLUMNS)
     table.to_csv(OUTPUT / "fig_growth.csv", index=False)
     figure = growth_figure(table)
     for suffix in ("png", "pdf"):

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 
-import pandas
+import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def print_results(found: Iterable[Result]) -> None:
         sys.stdout.flush()
 
 
-def as_table(lines: Iterable[dict[str, object]]) -> pandas.DataFrame:
+def as_table(lines: Iterable[dict[str, object]]) -> pd.DataFrame:
     """Return results as people read them: texts, with rlscope's own value once per metric."""
     rows = []
     before = None
@@ -122,7 +122,7 @@ def as_table(lines: Iterable[dict[str, object]]) -> pandas.DataFrame:
                 "note": line["note"] or "" if is_first else "",
             }
         )
-    return pandas.DataFrame(rows)
+    return pd.DataFrame(rows)
 
 
 def number(value: object) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-import numpy
+import numpy as np
 
 from benchmarks import OUTPUT, peers
 from benchmarks.result import Target, Value, print_results, results
@@ -53,7 +53,7 @@ def slowdown_of_twins(algorithm: str) -> tuple[Value, int]:
 
 def slowdown_of_blocks(train: Callable[[], None], recording: Recording) -> Value:
     """Return ratio of CPU time, recorded to not."""
-    order = numpy.random.default_rng(0)
+    order = np.random.default_rng(0)
     deadline_ns = time.monotonic_ns() + int(PEER_LIMIT_S * 1e9)
     ratios: list[float] = []
     while True:

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 
-import numpy
+import numpy as np
 from scipy import stats
 
 from benchmarks.result import Value
@@ -19,10 +19,10 @@ Loop = Callable[[int], object]
 def median(samples: Sequence[float]) -> Value:
     """Return the median, with a 95 % bootstrap interval."""
     if len(samples) < 2:
-        return Value(float(numpy.median(samples)))
-    found = stats.bootstrap((samples,), numpy.median, method="percentile", n_resamples=2000, rng=0)
+        return Value(float(np.median(samples)))
+    found = stats.bootstrap((samples,), np.median, method="percentile", n_resamples=2000, rng=0)
     interval = found.confidence_interval
-    return Value(float(numpy.median(samples)), float(interval.low), float(interval.high))
+    return Value(float(np.median(samples)), float(interval.low), float(interval.high))
 
 
 def added_ns(plain: Loop, variants: Mapping[str, tuple[Loop, Recording]], calls: int, repeats: int) -> dict[str, Value]:
@@ -31,7 +31,7 @@ def added_ns(plain: Loop, variants: Mapping[str, tuple[Loop, Recording]], calls:
     A repeat runs `plain` and every variant once, in random order; differences are taken within a repeat, so that a
     machine that changes its speed changes both. Starting and stopping a recording is not part of the time.
     """
-    order = numpy.random.default_rng(0)
+    order = np.random.default_rng(0)
     names = list(variants)
     samples: dict[str, list[float]] = {name: [] for name in names}
     for _ in range(repeats):
@@ -63,7 +63,7 @@ def command_ns(commands: Mapping[str, Callable[[], Sequence[str]]], repeats: int
     """Return the wall time of each command from start to exit, in rounds of random order; one round more is thrown
     away.
     """
-    order = numpy.random.default_rng(0)
+    order = np.random.default_rng(0)
     names = list(commands)
     times_ns: dict[str, list[int]] = {name: [] for name in names}
     for repeat in range(repeats + 1):

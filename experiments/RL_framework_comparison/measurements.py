@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import pandas
+import pandas as pd
 
 from experiments.harness.matrix import Entry
 from experiments.harness.progress import Workload
@@ -46,7 +46,7 @@ class Measurements(Measured):
         )
         return [replace(found, remark="; ".join(filter(None, [found.remark, self.remark]))) for found in judged]
 
-    def table(self) -> pandas.DataFrame:
+    def table(self) -> pd.DataFrame:
         """Return what the claims are about: a row for each workload, with intervals of 95 %.
 
         Returns:
@@ -61,7 +61,7 @@ class Measurements(Measured):
             row["uncorrected_training_s"] = sum(run.table["uncorrected_seconds"].sum() for run in runs) / len(runs)
             row |= estimated_mean([gpu_percent(run) for run in runs]).columns("gpu_percent")
             rows.append(row | mean_cuda_to_gpu(runs).columns("cuda_to_gpu") | {"repetitions": len(runs)})
-        return pandas.DataFrame(rows)
+        return pd.DataFrame(rows)
 
 
 def mean_cuda_to_gpu(runs: Sequence[Result]) -> Estimate:
@@ -102,7 +102,7 @@ def result_in(path: Path, entry: Entry) -> Result:
     correction = document["correction"]
     return folded_result(
         Workload(entry.name, entry.label, SUBJECT, entry.kind),
-        pandas.DataFrame(rows),
+        pd.DataFrame(rows),
         AppliedCorrection(**correction) if correction else None,
         document["uncorrected"],
         document["timesteps"],

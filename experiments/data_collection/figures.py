@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-import pandas
+import pandas as pd
 from matplotlib.figure import Figure
 
 from experiments.data_collection.complexity_figure import complexity_figure
@@ -22,7 +22,7 @@ from experiments.data_collection.throughput_figure import throughput_figure
 COLLECTED = "Data collected (samples/s)"
 SIMULATED = "Simulation (steps/s)"
 
-Drawn = tuple[Figure, pandas.DataFrame]
+Drawn = tuple[Figure, pd.DataFrame]
 
 
 def simulators(results: Measurements) -> Drawn | None:
@@ -91,7 +91,7 @@ FIGURES: Sequence[tuple[str, Callable[[Measurements], Drawn | None], str]] = (
 )
 
 
-def environments_of_grid(table: pandas.DataFrame) -> list[int]:
+def environments_of_grid(table: pd.DataFrame) -> list[int]:
     """Return the numbers of environments for which complexity was varied."""
     varied = table[(table["state_factor"] > 1) | (table["compute_factor"] > 1)]
     return sorted(varied["environments"].unique())

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-import numpy
-import pandas
+import numpy as np
+import pandas as pd
 
 from experiments.harness.execute import Execution
 from experiments.harness.progress import StudyRun
@@ -23,7 +23,7 @@ CROSSINGS = ("backend", "cuda", "kernels")
 CROSSING_COLUMNS = ["steps_per_call", "repetition", "calls", *CROSSINGS]
 
 
-def layers_of(executed: Iterable[tuple[StudyRun, Execution]]) -> tuple[pandas.DataFrame, pandas.DataFrame]:
+def layers_of(executed: Iterable[tuple[StudyRun, Execution]]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Analyze recorded collections.
 
     Args:
@@ -44,13 +44,15 @@ def layers_of(executed: Iterable[tuple[StudyRun, Execution]]) -> tuple[pandas.Da
         layers.append(time_in_layers(analysis).assign(**about)[LAYER_COLUMNS])
         crossings.append({**about, **crossings_of(analysis)})
     return (
-        pandas.concat(layers, ignore_index=True) if layers else pandas.DataFrame(columns=LAYER_COLUMNS),
-        pandas.DataFrame(crossings, columns=CROSSING_COLUMNS),
+        pd.concat(layers, ignore_index=True) if layers else pd.DataFrame(columns=LAYER_COLUMNS),
+        pd.DataFrame(crossings, columns=CROSSING_COLUMNS),
     )
 
 
-def time_in_layers(analysis: Analysis) -> pandas.DataFrame:
-    """Category, resource and times of the collection, folded as the published figures are: waiting is Python's."""
+def time_in_layers(analysis: Analysis) -> pd.DataFrame:
+    """Return category, resource and times of the collection, folded as the published figures are: waiting is
+    Python's.
+    """
     breakdown = analysis.breakdown.table
     rows = drawn_times(breakdown[breakdown["operation"] == OPERATION])
     if rows.empty:
@@ -84,7 +86,7 @@ def crossings_of(analysis: Analysis) -> dict[str, float]:
     return {"calls": calls, **{name: float(count) / calls for name, count in found.items()}}
 
 
-def share_table(layers: pandas.DataFrame) -> pandas.DataFrame:
+def share_table(layers: pd.DataFrame) -> pd.DataFrame:
     """Return the table behind the figure of layers: means over repetitions, with 95 % intervals.
 
     Returns:
@@ -100,16 +102,16 @@ def share_table(layers: pandas.DataFrame) -> pandas.DataFrame:
             for name in PERCENTS
         )
         found = [estimated_mean(list(row)).columns("percent") for row in drawn.to_numpy()]
-        table = pandas.DataFrame(found, index=drawn.index).assign(
+        table = pd.DataFrame(found, index=drawn.index).assign(
             uncorrected_percent=recorded.mean(axis="columns"),
             corrected=corrected_text(rows[CORRECTED]),
             repetitions=drawn.shape[1],
         )
         tables.append(table.reset_index().assign(steps_per_call=steps))
-    return pandas.concat(tables, ignore_index=True)
+    return pd.concat(tables, ignore_index=True)
 
 
-def crossing_table(crossings: pandas.DataFrame) -> pandas.DataFrame:
+def crossing_table(crossings: pd.DataFrame) -> pd.DataFrame:
     """Return the table behind the figure of transitions: per call, means over repetitions with 95 % intervals."""
     rows = []
     for steps, repetitions in crossings.groupby("steps_per_call"):
@@ -117,11 +119,11 @@ def crossing_table(crossings: pandas.DataFrame) -> pandas.DataFrame:
         for name in CROSSINGS:
             row |= estimated_mean(list(repetitions[name])).columns(name)
         rows.append({**row, "repetitions": len(repetitions)})
-    return pandas.DataFrame(rows)
+    return pd.DataFrame(rows)
 
 
 def shares(
-    layers: pandas.DataFrame, category: str | None = None, resources: Sequence[Resource] = tuple(Resource)
+    layers: pd.DataFrame, category: str | None = None, resources: Sequence[Resource] = tuple(Resource)
 ) -> dict[int, list[float]]:
     """Return the share of the collection that is of a category (of all) on these resources, by steps per call, in
     percent.
@@ -129,7 +131,7 @@ def shares(
     chosen = layers["resource"].isin([resource.value for resource in resources])
     if category is not None:
         chosen &= layers["category"] == category
-    seconds = layers.assign(chosen=numpy.where(chosen, layers["seconds"], 0.0))
+    seconds = layers.assign(chosen=np.where(chosen, layers["seconds"], 0.0))
     sums = seconds.groupby(["steps_per_call", "repetition"])[["chosen", "seconds"]].sum()
     percent = 100 * sums["chosen"] / sums["seconds"]
     return {int(steps): list(values) for steps, values in percent.groupby("steps_per_call")}

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import pandas
+import pandas as pd
 
 from experiments.data_collection.throughput import Throughputs, read_rows, throughputs_of, write_rows
 from experiments.verdicts import other_machines
@@ -29,8 +29,8 @@ class Measurements(Measured):
     """
 
     rows: Sequence[Mapping[str, Any]]
-    layers: pandas.DataFrame
-    crossings: pandas.DataFrame
+    layers: pd.DataFrame
+    crossings: pd.DataFrame
 
     @cached_property
     def measured(self) -> Throughputs:
@@ -54,7 +54,7 @@ def load(directory: Path) -> Measurements:
 
     def make(paths: Sequence[Path], origin: dict[str, Any]) -> Measurements:
         rows, layers, crossings = paths
-        tables = [pandas.read_csv(path) for path in (layers, crossings)]
+        tables = [pd.read_csv(path) for path in (layers, crossings)]
         return Measurements(**origin, rows=read_rows(rows), layers=tables[0], crossings=tables[1])
 
     return other_machines.load(directory, FILES, make)

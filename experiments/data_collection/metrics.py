@@ -7,8 +7,8 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 
-import numpy
-import pandas
+import numpy as np
+import pandas as pd
 
 from experiments.data_collection.layers import shares
 from experiments.data_collection.speedups import ACCURATE, FUSED_STEPS, complexity_metrics, spread
@@ -28,7 +28,7 @@ Ratios = Mapping[int, float]
 CellKey = tuple[str, int, int]
 
 
-def metrics_of(measured: Throughputs, layers: pandas.DataFrame, crossings: pandas.DataFrame) -> dict[str, Estimate]:
+def metrics_of(measured: Throughputs, layers: pd.DataFrame, crossings: pd.DataFrame) -> dict[str, Estimate]:
     """Return everything that can be said of one machine."""
     found = {
         **best_metrics(measured),
@@ -162,7 +162,7 @@ def plateau_ratio(means: Mapping[CellKey, float]) -> float:
     return cartpole / robot
 
 
-def layer_metrics(layers: pandas.DataFrame) -> dict[str, Estimate | None]:
+def layer_metrics(layers: pd.DataFrame) -> dict[str, Estimate | None]:
     """Return shares of the collection with XLA, in percent."""
     if layers.empty:
         return {}
@@ -177,7 +177,7 @@ def layer_metrics(layers: pandas.DataFrame) -> dict[str, Estimate | None]:
     }
 
 
-def crossing_metrics(crossings: pandas.DataFrame) -> dict[str, Estimate | None]:
+def crossing_metrics(crossings: pd.DataFrame) -> dict[str, Estimate | None]:
     """Return how calls, launches and kernels depend on the steps per call."""
 
     def counts(name: str, least_steps: int = 1) -> dict[int, list[float]]:
@@ -266,7 +266,7 @@ def last_to_first(ratios: Ratios) -> float:
 
 def slope(means: Ratios) -> float:
     """Return the slope of the line through the points, both scales logarithmic."""
-    return float(numpy.polyfit(numpy.log(list(means)), numpy.log(list(means.values())), 1)[0])
+    return float(np.polyfit(np.log(list(means)), np.log(list(means.values())), 1)[0])
 
 
 def largest_rise(percents: Mapping[int, Sequence[float]]) -> Estimate | None:

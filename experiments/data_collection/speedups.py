@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 
-import pandas
+import pandas as pd
 
 from experiments.data_collection.throughput import SIMULATE, Series, Throughputs
 from experiments.verdicts.statistics import TIMINGS, Estimate, estimated
@@ -186,7 +186,7 @@ def product_of_gains(measured: Throughputs) -> Estimate | None:
     return estimated(groups, metric, TIMINGS)
 
 
-def speedup_table(measured: Throughputs) -> pandas.DataFrame:
+def speedup_table(measured: Throughputs) -> pd.DataFrame:
     """Return the table behind the figure of complexity: what fusion brings, a row for each place.
 
     Returns:
@@ -200,4 +200,4 @@ def speedup_table(measured: Throughputs) -> pandas.DataFrame:
         names = ("environments", "steps_per_call", "state_factor", "compute_factor")
         row: dict[str, float] = dict(zip(names, place, strict=True))
         rows.append({**row, **found.columns("speedup"), "repetitions": found.repetitions})
-    return pandas.DataFrame(rows)
+    return pd.DataFrame(rows)

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-import numpy
-import pandas
+import numpy as np
+import pandas as pd
 
 from experiments.verdicts.statistics import TIMINGS, estimated_mean
 from rlscope.errors import UsageError
@@ -117,7 +117,7 @@ def throughputs_of(rows: Iterable[Mapping[str, Any]]) -> Throughputs:
         if "left_out" in row:
             left_out[series, row["environments"]] = row["left_out"]
         else:
-            lines[series][row["environments"]] += list(numpy.divide(row["steps"], row["seconds"]))
+            lines[series][row["environments"]] += list(np.divide(row["steps"], row["seconds"]))
     ordered = {series: dict(sorted(line.items())) for series, line in lines.items()}
     unmeasured = {cell: why for cell, why in left_out.items() if cell[1] not in ordered.get(cell[0], {})}
     return Throughputs(ordered, unmeasured)
@@ -125,12 +125,12 @@ def throughputs_of(rows: Iterable[Mapping[str, Any]]) -> Throughputs:
 
 def plateau(line: Line) -> tuple[int, float]:
     """Return the fewest environments with nearly the line's best throughput, and that best, in steps per second."""
-    means = {environments: float(numpy.mean(values)) for environments, values in line.items()}
+    means = {environments: float(np.mean(values)) for environments, values in line.items()}
     best = max(means.values())
     return min(environments for environments, mean in means.items() if mean >= ON_PLATEAU * best), best
 
 
-def throughput_table(measured: Throughputs, chosen: Sequence[Series]) -> pandas.DataFrame:
+def throughput_table(measured: Throughputs, chosen: Sequence[Series]) -> pd.DataFrame:
     """Return the table behind a figure of throughputs: a row for each measured cell of the series, in their order.
 
     Returns:
@@ -148,15 +148,15 @@ def throughput_table(measured: Throughputs, chosen: Sequence[Series]) -> pandas.
             row = {**asdict(series), "environments": environments, **found.columns("steps_per_s")}
             row |= {"repetitions": found.repetitions}
             rows.append({**row, "best_steps_per_s": best, "plateau_environments": enough})
-    return pandas.DataFrame(rows)
+    return pd.DataFrame(rows)
 
 
-def left_out_table(measured: Throughputs) -> pandas.DataFrame:
+def left_out_table(measured: Throughputs) -> pd.DataFrame:
     """Return the cells that could not be measured, and why: one row for each series and reason."""
     cells: dict[tuple[Series, str], list[int]] = defaultdict(list)
     for (series, environments), why in measured.left_out.items():
         cells[series, why].append(environments)
-    return pandas.DataFrame(
+    return pd.DataFrame(
         {**asdict(series), "environments": ", ".join(map(str, sorted(numbers))), "why": why}
         for (series, why), numbers in cells.items()
     )

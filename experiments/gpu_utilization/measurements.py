@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pandas
+import pandas as pd
 
 from experiments.harness.execute import LOG, Execution
 from experiments.harness.progress import StudyRun
@@ -41,7 +41,7 @@ class Measurements(Measured):
             over all of its time and `achieved_occupancy` while its kernels ran, both in percent, NaN without counters.
     """
 
-    points: pandas.DataFrame
+    points: pd.DataFrame
 
     def save(self, directory: Path) -> None:
         """Write the files that `load` reads."""
@@ -57,7 +57,7 @@ def load(directory: Path) -> Measurements:
     """
 
     def make(paths: Sequence[Path], origin: dict[str, Any]) -> Measurements:
-        points = pandas.read_csv(paths[0])
+        points = pd.read_csv(paths[0])
         if list(points.columns) != COLUMNS:
             raise ValueError(f"the columns of {FILE} are not {', '.join(COLUMNS)}")
         return Measurements(**origin, points=points)
@@ -65,14 +65,14 @@ def load(directory: Path) -> Measurements:
     return other_machines.load(directory, [FILE], make)
 
 
-def points_of(executed: Iterable[tuple[StudyRun, Execution]]) -> pandas.DataFrame:
+def points_of(executed: Iterable[tuple[StudyRun, Execution]]) -> pd.DataFrame:
     """Return the points of recorded runs.
 
     Raises:
         IncompleteTraceError: A run has left no line about itself, or no work on one device.
     """
     rows = [row for study_run, execution in executed for row in points_of_run(study_run.repetition, execution)]
-    return pandas.DataFrame(rows, columns=COLUMNS)
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def points_of_run(repetition: int, execution: Execution) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pandas
+import pandas as pd
 
 from experiments import CHECKOUT
 from experiments.harness.execute import Execution, Run
@@ -128,7 +128,7 @@ class CaseStudy:
         recorded = self.recorder(runs)
         return recorded.executed_of(runs), [*recorded.provisional_text(runs), *recorded.failures_of(runs)]
 
-    def save_figure(self, name: str, figure: "Figure", table: pandas.DataFrame) -> None:
+    def save_figure(self, name: str, figure: "Figure", table: pd.DataFrame) -> None:
         """Write a figure of the study in every format, and the numbers that it shows."""
         self.output.mkdir(parents=True, exist_ok=True)
         write_figure(figure, table, self.output / name)

@@ -87,7 +87,7 @@ class Recorded:
         return run.directory not in self.executed and run.study_workload not in self.failures
 
     def provisional_text(self, runs: Sequence[StudyRun]) -> list[str]:
-        """What a page that is drawn before all of these runs have ended has to say first; nothing afterwards."""
+        """Return what a page that is drawn before all of these runs have ended has to say first; nothing afterwards."""
         left = sum(self.is_open(run) for run in runs)
         if not left:
             return []
@@ -139,12 +139,12 @@ class Progress:
             yield
 
     def started(self, run: StudyRun) -> None:
-        """A run is being executed."""
+        """Note that a run is being executed."""
         self.running.append(run)
         self._update()
 
     def done(self, run: StudyRun, execution: Execution, node: str = "") -> None:
-        """A run has ended well."""
+        """Note that a run has ended well."""
         self._take(run, execution)
         attempts = f", attempt {execution.attempts}" if execution.attempts > 1 else ""
         self._ended(run, f"{run.name}: {execution.seconds:.1f} s{f' on {node}' if node else ''}{attempts}")
@@ -155,7 +155,7 @@ class Progress:
         self._ended(run, f"{run.study}: {error}")
 
     def lost(self, run: StudyRun, reason: str) -> None:
-        """A run did not end and is to be executed again."""
+        """Note that a run did not end and is to be executed again."""
         self.running.remove(run)
         self.say(f"{run.name}: {reason}; it is recorded again")
         self._update()
@@ -165,7 +165,7 @@ class Progress:
         self._console.print(sentence, markup=False, highlight=False)
 
     def seconds_left(self, study: str = "") -> float:
-        """How long the open runs may take, of one study or of all.
+        """Return how long the open runs may take, of one study or of all.
 
         A run takes its minutes, times what the complete runs of its study took for theirs: where 4 runs of 1 minute
         each took 6 minutes, the next takes 1.5. Before any of its study is complete, all that are complete tell.
@@ -218,7 +218,7 @@ def record_in_turn(runs: Sequence[StudyRun]) -> Recorded:
 
 
 def repetitions_text(workloads: Iterable[object]) -> str:
-    """How often each workload was run, for people: "n = 1 to 2". Each repetition names its workload once."""
+    """Return how often each workload was run, for people: "n = 1 to 2". Each repetition names its workload once."""
     counts = Counter(workloads).values()
     fewest, most = min(counts, default=0), max(counts, default=0)
     return f"n = {fewest}" if fewest == most else f"n = {fewest} to {most}"

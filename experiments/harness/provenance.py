@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pandas
+import pandas as pd
 
 from experiments import CHECKOUT
 from experiments.harness.execute import Execution, read_manifest
@@ -68,7 +68,7 @@ def provenance(budget: str, repetitions: Mapping[str, int], executions: Sequence
     )
 
 
-def provenance_table(provenance: Provenance) -> pandas.DataFrame:
+def provenance_table(provenance: Provenance) -> pd.DataFrame:
     """Return the same for people: one row for each fact."""
     rows = [
         ("command", provenance.command),
@@ -79,7 +79,7 @@ def provenance_table(provenance: Provenance) -> pandas.DataFrame:
         *(("recorder", recorder_text(recorder)) for recorder in provenance.recorders),
         *((python, packages_text(packages)) for python, packages in provenance.versions.items()),
     ]
-    return pandas.DataFrame(rows, columns=["results of", "found"])
+    return pd.DataFrame(rows, columns=["results of", "found"])
 
 
 def of_another_recorder(recorders: Sequence[Mapping[str, Any]]) -> str:

@@ -76,7 +76,7 @@ def import_ray(address: str | None) -> Any:
 
 @cache
 def own_token() -> str:
-    """The token of this process's own clusters: Ray reads it once, for all that come one after the other."""
+    """Return the token of this process's own clusters: Ray reads it once, for all that come one after the other."""
     return secrets.token_hex(32)
 
 

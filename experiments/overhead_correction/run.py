@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy
-import pandas
+import numpy as np
+import pandas as pd
 
 from experiments.command_line import Outcome, command_line
 from experiments.harness.case_study import WORKLOADS, CaseStudy, hardware
@@ -162,7 +162,7 @@ def calibrate(recorded: Run, kept: Path, options: Sequence[str]) -> None:
 
 def overhead_table(
     draws: Mapping[str, Draws], published: Mapping[str, Draws], panels: Mapping[str, str]
-) -> pandas.DataFrame:
+) -> pd.DataFrame:
     """Return the table behind the figure: a row for each workload, times in percent of that without recording.
 
     Returns:
@@ -189,10 +189,10 @@ def overhead_table(
         row |= published[name].estimate(published[name].bias_percent).columns("published_bias_percent")
         row |= found.estimate(found.removed_percent).columns("removed_percent") if found.is_measurable else {}
         rows.append(row)
-    return pandas.DataFrame(rows)
+    return pd.DataFrame(rows)
 
 
-@numpy.errstate(divide="ignore", invalid="ignore")  # where sources cost nothing, their ratios are no numbers
+@np.errstate(divide="ignore", invalid="ignore")  # where sources cost nothing, their ratios are no numbers
 def measurements(draws: Mapping[str, Draws], groups: Mapping[str, str]) -> dict[str, Estimate]:
     """Return the metrics of claims.toml over all workloads; none of those whose workloads could not be run.
 
@@ -202,33 +202,33 @@ def measurements(draws: Mapping[str, Draws], groups: Mapping[str, str]) -> dict[
     """
     repeated = min(found.repeated for found in draws.values())
 
-    def over(values: Sequence[numpy.ndarray], choose: numpy.ufunc) -> Estimate:
-        return estimate_of(choose.reduce(numpy.array(values)), *repeated)
+    def over(values: Sequence[np.ndarray], choose: np.ufunc) -> Estimate:
+        return estimate_of(choose.reduce(np.array(values)), *repeated)
 
-    biases = numpy.array([abs(found.bias_percent) for found in draws.values()])
-    nearer = numpy.array([found.nearer_percent for found in draws.values()])
+    biases = np.array([abs(found.bias_percent) for found in draws.values()])
+    nearer = np.array([found.nearer_percent for found in draws.values()])
     measured = {
         "largest_bias_percent": estimate_of(biases.max(axis=0), *repeated),
-        "median_bias_percent": estimate_of(numpy.median(biases, axis=0), *repeated),
+        "median_bias_percent": estimate_of(np.median(biases, axis=0), *repeated),
         "smallest_nearer_percent": estimate_of(nearer.min(axis=0), *repeated),
-        "median_nearer_percent": estimate_of(numpy.median(nearer, axis=0), *repeated),
-        "largest_disagreement_percent": over([each.disagreement_percent for each in draws.values()], numpy.maximum),
-        "smallest_inflation": over([each.inflation for each in draws.values()], numpy.minimum),
+        "median_nearer_percent": estimate_of(np.median(nearer, axis=0), *repeated),
+        "largest_disagreement_percent": over([each.disagreement_percent for each in draws.values()], np.maximum),
+        "smallest_inflation": over([each.inflation for each in draws.values()], np.minimum),
         "largest_operation_percent": over(
-            [each.percent(each.sources_s["operation"]) for each in draws.values()], numpy.maximum
+            [each.percent(each.sources_s["operation"]) for each in draws.values()], np.maximum
         ),
     }
     measurable = [each.removed_percent for each in draws.values() if each.is_measurable]
     if measurable:
-        measured[REMOVED] = over(measurable, numpy.minimum)
+        measured[REMOVED] = over(measurable, np.minimum)
     on_policy = [each.sources_s for name, each in draws.items() if groups[name] == "on-policy"]
     if on_policy:
         ratios = [sources["simulator"] / (sources["backend"] + sources["cuda"]) for sources in on_policy]
-        measured["smallest_on_policy_simulator_to_backend"] = over(ratios, numpy.minimum)
+        measured["smallest_on_policy_simulator_to_backend"] = over(ratios, np.minimum)
     off_policy = [each.sources_s for name, each in draws.items() if groups[name] == "off-policy"]
     if off_policy:
         ratios = [(sources["backend"] + sources["cuda"]) / sources["simulator"] for sources in off_policy]
-        measured["smallest_off_policy_backend_to_simulator"] = over(ratios, numpy.minimum)
+        measured["smallest_off_policy_backend_to_simulator"] = over(ratios, np.minimum)
     return measured
 
 

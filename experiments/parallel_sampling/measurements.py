@@ -6,7 +6,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
-import numpy
+import numpy as np
 
 from experiments.harness.execute import LOG, Execution, Run
 from experiments.harness.progress import StudyRun
@@ -88,7 +88,7 @@ class Sampled:
         does not, so this is what to compare with rollouts of another length.
         """
         workers_s = [iteration.get("worker_s") or [iteration["sampling_s"]] for iteration in self.iterations]
-        return [float(numpy.mean(seconds)) / self.steps for seconds in workers_s]
+        return [float(np.mean(seconds)) / self.steps for seconds in workers_s]
 
     @property
     def inference_s(self) -> float:
@@ -139,7 +139,7 @@ class Sampled:
     @property
     def to_model(self) -> list[float]:
         """Return the seconds of sampling of each iteration, over those that the model has for it."""
-        return list(numpy.divide(self.sampling_s, self.replayed.sampling_s))
+        return list(np.divide(self.sampling_s, self.replayed.sampling_s))
 
 
 def sampled_runs(executed: Iterable[tuple[StudyRun, Execution]]) -> list[Sampled]:

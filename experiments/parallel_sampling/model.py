@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from statistics import fmean
 
-import numpy
-import pandas
+import numpy as np
+import pandas as pd
 
 from experiments.parallel_sampling.lock_step import (
     BATCHED_INFERENCE_S,
@@ -66,7 +66,7 @@ def scenarios(talk: Sampling) -> dict[str, Sampling]:
 
 def simulated_scenarios(talk: Sampling) -> dict[str, Simulated]:
     """Return simulated iterations of each scenario."""
-    generator = numpy.random.default_rng(0)
+    generator = np.random.default_rng(0)
     return {name: simulate(sampling, generator, ITERATIONS) for name, sampling in scenarios(talk).items()}
 
 
@@ -113,7 +113,7 @@ def scaling_metrics(talk: Sampling) -> dict[str, Estimate]:
             environments = factor * sampling.environments
             each = factor * sampling.environments_per_worker if way == "lock_step" else 1
             more = replace(sampling, environments=environments, environments_per_worker=each)
-            found = simulate(more, numpy.random.default_rng(0), ITERATIONS)
+            found = simulate(more, np.random.default_rng(0), ITERATIONS)
             per_s[name] = float((found.samples / found.sampling_s).mean())
         for name in MORE:
             metrics[f"model_{way}_gain_{name}"] = exact(per_s[name] / per_s[""])
@@ -130,7 +130,7 @@ def common_metrics() -> dict[str, Estimate]:
             PRESETS["talk"], reset_probability=0, step_cv=variation, steps=VARIATION_STEPS, inference_s=0, optimize_s=0
         )
         lock_step, batched = (
-            float(simulate(sampling, numpy.random.default_rng(0), ITERATIONS).sampling_s.mean())
+            float(simulate(sampling, np.random.default_rng(0), ITERATIONS).sampling_s.mean())
             for sampling in (talk, replace(talk, environments_per_worker=1))
         )
         metrics[f"model_gaussian_gain_{name}_percent"] = exact(100 * (lock_step / batched - 1))
@@ -142,7 +142,7 @@ def grid_ms(grid: list[list[int]]) -> float:
     return 1000 * grid_mean_s([[cell / 1000 for cell in row] for row in grid])
 
 
-def grids_table() -> pandas.DataFrame:
+def grids_table() -> pd.DataFrame:
     """Return the cells of the worked grids: `grid`, `step`, `environment`, `milliseconds`."""
     rows = [
         (title, step, environment, cell)
@@ -150,10 +150,10 @@ def grids_table() -> pandas.DataFrame:
         for step, row in enumerate(grid)
         for environment, cell in enumerate(row)
     ]
-    return pandas.DataFrame(rows, columns=["grid", "step", "environment", "milliseconds"])
+    return pd.DataFrame(rows, columns=["grid", "step", "environment", "milliseconds"])
 
 
-def model_hours() -> pandas.DataFrame:
+def model_hours() -> pd.DataFrame:
     """Return hours of training by the model: `sampler`, `source`, `hours` with the ends of their interval,
     `iterations`.
     """
@@ -161,7 +161,7 @@ def model_hours() -> pandas.DataFrame:
     for preset, source in SOURCES.items():
         for name, found in simulated_scenarios(PRESETS[preset]).items():
             rows.append(hours_row(name, source, estimated_mean(hours(found))))
-    return pandas.DataFrame(rows)
+    return pd.DataFrame(rows)
 
 
 def hours_row(sampler: str, source: str, estimate: Estimate) -> Mapping[str, object]:
@@ -170,7 +170,7 @@ def hours_row(sampler: str, source: str, estimate: Estimate) -> Mapping[str, obj
     return {**row, "iterations": estimate.repetitions}
 
 
-def published_hours() -> pandas.DataFrame:
+def published_hours() -> pd.DataFrame:
     """Return what is published of the same: `sampler`, `hours_low`, `hours_high`."""
     rows = [(name, *ends) for name, ends in PUBLISHED_HOURS.items()]
-    return pandas.DataFrame(rows, columns=["sampler", "hours_low", "hours_high"])
+    return pd.DataFrame(rows, columns=["sampler", "hours_low", "hours_high"])

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import pandas
+import pandas as pd
 
 from experiments.command_line import Outcome, command_line
 from experiments.harness.case_study import CaseStudy, hardware
@@ -87,10 +87,10 @@ def run(study: CaseStudy) -> Outcome:
     return Outcome(verdicts, missing, [execution for _, execution in executed])
 
 
-def draw(study: CaseStudy, page: Page, sampled: Sequence[Sampled], parts: pandas.DataFrame) -> None:
+def draw(study: CaseStudy, page: Page, sampled: Sequence[Sampled], parts: pd.DataFrame) -> None:
     """Draw the figures, each with what there is to know about it."""
     page.heading("How long training takes")
-    hours = pandas.concat([model_hours(), measured_hours(sampled)], ignore_index=True)
+    hours = pd.concat([model_hours(), measured_hours(sampled)], ignore_index=True)
     study.save_figure("fig_train_time", train_time_figure(hours, published_hours()), hours)
     page.figure("fig_train_time", caption_of("Hours of training by sampler, with the published range.", hours))
     page.paragraph(HOURS)
@@ -111,7 +111,7 @@ def draw(study: CaseStudy, page: Page, sampled: Sequence[Sampled], parts: pandas
         page.table(readable(comparison_table(sampled)))
 
 
-def mean_parts(parts: pandas.DataFrame) -> pandas.DataFrame:
+def mean_parts(parts: pd.DataFrame) -> pd.DataFrame:
     """Return the means over repetitions."""
     return parts.groupby(["group", "sampler", "part"], as_index=False, sort=False)["milliseconds"].mean()
 

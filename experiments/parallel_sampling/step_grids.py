@@ -2,8 +2,8 @@
 
 from typing import Any
 
-import pandas
-import seaborn
+import pandas as pd
+import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
@@ -17,7 +17,7 @@ CELL_INCHES = 0.34
 NARROWEST = 5
 
 
-def step_grids_figure(table: pandas.DataFrame) -> Figure:
+def step_grids_figure(table: pd.DataFrame) -> Figure:
     """Draw each grid with the longest cell of each row beside it and their mean below.
 
     Args:
@@ -34,17 +34,17 @@ def step_grids_figure(table: pandas.DataFrame) -> Figure:
     return figure
 
 
-def cells_of(rows: pandas.DataFrame) -> pandas.DataFrame:
+def cells_of(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the milliseconds of a grid: a row for each step, a column for each environment."""
     return rows.pivot_table(index="step", columns="environment", values="milliseconds", sort=True)
 
 
-def draw_grid(axes: Axes, title: str, cells: pandas.DataFrame, height: int) -> None:
+def draw_grid(axes: Axes, title: str, cells: pd.DataFrame, height: int) -> None:
     """Draw one grid, with its first row on top."""
     steps, environments = cells.shape
     longest = cells.max(axis=1)
     is_longest = cells.eq(longest, axis=0) & (cells > cells.min(axis=None))
-    seaborn.heatmap(
+    sns.heatmap(
         is_longest.astype(float),
         annot=cells,
         fmt="g",

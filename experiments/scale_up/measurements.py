@@ -5,8 +5,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-import numpy
-import pandas
+import numpy as np
+import pandas as pd
 
 from experiments.harness.execute import LOG, Execution, read_manifest
 from experiments.harness.progress import StudyRun
@@ -38,11 +38,11 @@ class Tables:
         device_timeline: as in an analysis.
     """
 
-    runs: pandas.DataFrame
-    phases: pandas.DataFrame
-    dependencies: pandas.DataFrame
-    utilization: pandas.DataFrame
-    device_timeline: pandas.DataFrame
+    runs: pd.DataFrame
+    phases: pd.DataFrame
+    dependencies: pd.DataFrame
+    utilization: pd.DataFrame
+    device_timeline: pd.DataFrame
 
     def of_each_run(self) -> Iterator[tuple[str, "Tables"]]:
         """Yield every run by itself, with who evaluated positions in it."""
@@ -79,7 +79,7 @@ def load(directory: Path) -> Measurements:
     """
 
     def make(paths: Sequence[Path], origin: dict[str, Any]) -> Measurements:
-        tables = {name: pandas.read_csv(path) for name, path in zip(NAMES, paths, strict=True)}
+        tables = {name: pd.read_csv(path) for name, path in zip(NAMES, paths, strict=True)}
         damaged = [name for name, table in tables.items() if list(table.columns[: len(KEY)]) != KEY]
         if damaged:
             raise ValueError(f"{damaged[0]}.csv does not begin with the columns {', '.join(KEY)}")
@@ -95,10 +95,10 @@ def tables_of(executed: Iterable[tuple[StudyRun, Execution]]) -> Tables:
         IncompleteTraceError: A run has left no line about itself.
     """
     parts = [tables_of_run(study_run, execution) for study_run, execution in executed]
-    return Tables(**{name: pandas.concat([part[name] for part in parts], ignore_index=True) for name in NAMES})
+    return Tables(**{name: pd.concat([part[name] for part in parts], ignore_index=True) for name in NAMES})
 
 
-def tables_of_run(study_run: StudyRun, execution: Execution) -> dict[str, pandas.DataFrame]:
+def tables_of_run(study_run: StudyRun, execution: Execution) -> dict[str, pd.DataFrame]:
     """Return the tables of one run, by name."""
     trace = open_trace(execution.trace)
     analysis = analyze(trace)
@@ -106,7 +106,7 @@ def tables_of_run(study_run: StudyRun, execution: Execution) -> dict[str, pandas
     ends_s = max(row.end_s for row in analysis.processes)
     dependencies = analysis.dependencies.table.groupby(EDGE, sort=False, as_index=False)
     tables = {
-        "runs": pandas.DataFrame([{name: figures[name] for name in RUN_COLUMNS}]),
+        "runs": pd.DataFrame([{name: figures[name] for name in RUN_COLUMNS}]),
         "phases": analysis.phases.table,
         "dependencies": dependencies[["count", "wait_s"]].sum(),
         "utilization": cores_in_use(trace, ends_s, cores_of(execution)),
@@ -116,7 +116,7 @@ def tables_of_run(study_run: StudyRun, execution: Execution) -> dict[str, pandas
     return {name: with_key(table, about) for name, table in tables.items()}
 
 
-def with_key(table: pandas.DataFrame, about: Mapping[str, object]) -> pandas.DataFrame:
+def with_key(table: pd.DataFrame, about: Mapping[str, object]) -> pd.DataFrame:
     """Return the table, with whose rows they are in front."""
     found = table.assign(**about)
     return found[[*KEY, *table.columns]]
@@ -128,14 +128,14 @@ def cores_of(execution: Execution) -> int:
     return cores
 
 
-def cores_in_use(trace: Trace, ends_s: float, cores: int) -> pandas.DataFrame:
+def cores_in_use(trace: Trace, ends_s: float, cores: int) -> pd.DataFrame:
     """Return the share of the machine's cores that the processes kept busy, in parts of the run; NaN without a
     sample.
     """
     first = trace.processes[0]
     starts_ns = first.clock.monotonic_ns(first.header.start_ticks)
-    borders_s = numpy.linspace(0, ends_s, PARTS + 1)
-    borders_ns = starts_ns + (1e9 * borders_s).astype(numpy.int64)
+    borders_s = np.linspace(0, ends_s, PARTS + 1)
+    borders_ns = starts_ns + (1e9 * borders_s).astype(np.int64)
     found = utilization_in_parts(read_utilization(trace.directory), borders_ns).get(PROCESSES)
-    busy = numpy.full(PARTS, numpy.nan) if found is None else numpy.minimum(found / cores, 1)
-    return pandas.DataFrame({"start_s": borders_s[:-1], "end_s": borders_s[1:], "utilization": busy})
+    busy = np.full(PARTS, np.nan) if found is None else np.minimum(found / cores, 1)
+    return pd.DataFrame({"start_s": borders_s[:-1], "end_s": borders_s[1:], "utilization": busy})

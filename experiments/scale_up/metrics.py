@@ -2,8 +2,8 @@
 
 from collections import defaultdict
 
-import numpy
-import pandas
+import numpy as np
+import pandas as pd
 
 from experiments.scale_up.measurements import Tables
 from experiments.verdicts.statistics import Estimate, estimated, estimated_mean
@@ -73,20 +73,20 @@ def of_devices(run: Tables) -> dict[str, float]:
     found = {"largest_gpu_percent": 100 * float((named["gpu_s"] / named["wall_s"]).max())}
     reported, busy = timeline["reported"].mean(), timeline["busy"].mean()
     most_of_one = (playing["gpu_s"] / playing["wall_s"]).max()
-    if numpy.isfinite(reported) and busy > 0:
+    if np.isfinite(reported) and busy > 0:
         found["reported_to_busy"] = float(reported / busy)
-    if numpy.isfinite(reported) and most_of_one > 0:
+    if np.isfinite(reported) and most_of_one > 0:
         found["reported_to_one_worker"] = float(reported / most_of_one)
     return found
 
 
-def during(timeline: pandas.DataFrame, phases: pandas.DataFrame) -> pandas.DataFrame:
+def during(timeline: pd.DataFrame, phases: pd.DataFrame) -> pd.DataFrame:
     """Return the parts of a timeline whose middle lies between the first begin and the last end of the phases."""
     middle = (timeline["start_s"] + timeline["end_s"]) / 2
     return timeline[middle.between(phases["start_s"].min(), phases["end_s"].max())]
 
 
-def busy_table(tables: Tables) -> pandas.DataFrame:
+def busy_table(tables: Tables) -> pd.DataFrame:
     """Return what each way to evaluate positions made of the device during self-play, in percent: means over
     repetitions.
 
@@ -106,5 +106,5 @@ def busy_table(tables: Tables) -> pandas.DataFrame:
         rows += [{"inference": inference, **{name: 100 * share for name, share in shares.items()}}] * bool(
             len(timeline)
         )
-    table = pandas.DataFrame(rows)
+    table = pd.DataFrame(rows)
     return table.groupby("inference", sort=False, as_index=False).mean() if rows else table

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-import pandas
+import pandas as pd
 
 from experiments.harness.provenance import Provenance, provenance_table
 from experiments.harness.typed_toml import KEY, parsed, read_toml
@@ -200,10 +200,10 @@ def judge_one(
     return Verdict(claim, subject, verdict, estimate, provisional, "; ".join(filter(None, [remark, includes])))
 
 
-def claims_table(verdicts: Sequence[Verdict]) -> pandas.DataFrame:
+def claims_table(verdicts: Sequence[Verdict]) -> pd.DataFrame:
     """Return the verdicts for people: one row each."""
     value = "calculated" if all(verdict.is_calculated for verdict in verdicts) else "measured"
-    return pandas.DataFrame(
+    return pd.DataFrame(
         {
             "claim": verdict.claim.id,
             "statement": verdict.claim.statement,

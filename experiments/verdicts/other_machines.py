@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-import pandas
+import pandas as pd
 
 from experiments.harness.case_study import CaseStudy
 from experiments.harness.provenance import Provenance, of_another_recorder, packages_text, remark_on
@@ -121,7 +121,7 @@ def load(
     """
     try:
         return make([directory / name for name in names], json.loads((directory / MACHINE).read_text()))
-    except (OSError, ValueError, TypeError, KeyError, pandas.errors.EmptyDataError) as error:
+    except (OSError, ValueError, TypeError, KeyError, pd.errors.EmptyDataError) as error:
         raise UsageError(
             f"{directory}: expected {', '.join(names)} and {MACHINE} of a measured machine, found: {error}. "
             "Restore the directory, or remove it"

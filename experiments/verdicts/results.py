@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import pandas
+import pandas as pd
 
 from experiments.harness.case_study import CaseStudy
 from experiments.harness.execute import Execution
@@ -29,7 +29,7 @@ from rlscope.plots.tables import (
 
 #: Resources of the time in which a GPU works.
 ON_GPU = [Resource.GPU.value, Resource.BOTH.value]
-NO_TRANSITIONS = pandas.DataFrame(columns=TRANSITION_COLUMNS)
+NO_TRANSITIONS = pd.DataFrame(columns=TRANSITION_COLUMNS)
 #: The least, the expected and the most seconds that a correction leaves.
 ENDS = ("low_s", "seconds", "high_s")
 
@@ -52,12 +52,12 @@ class Result:
     """
 
     workload: Workload
-    table: pandas.DataFrame
+    table: pd.DataFrame
     left_out_s: float
     cuda_s: Corrected
     gpu_s: float
     timesteps: int
-    transitions: pandas.DataFrame
+    transitions: pd.DataFrame
     advice: str
     correction: AppliedCorrection | None
     uncorrected: str
@@ -151,13 +151,13 @@ def result_of(study_run: StudyRun, execution: Execution) -> Result:
 
 def folded_result(
     workload: Workload,
-    breakdown: pandas.DataFrame,
+    breakdown: pd.DataFrame,
     correction: AppliedCorrection | None,
     uncorrected: str,
     timesteps: int,
     recorded_training_s: float | None = None,
     unrecorded_training_s: float | None = None,
-    transitions: pandas.DataFrame = NO_TRANSITIONS,
+    transitions: pd.DataFrame = NO_TRANSITIONS,
     advice: str = "",
 ) -> Result:
     """Return the breakdown of the process that trains, folded as the published figures are.
@@ -237,7 +237,7 @@ def add_advice_texts(page: Page, texts: Mapping[Workload, str]) -> None:
     if texts:
         page.heading("What bounds each run")
         rows = [(workload.group, workload.name, text) for workload, text in texts.items()]
-        page.table(pandas.DataFrame(rows, columns=["environment", "workload", "advice"]))
+        page.table(pd.DataFrame(rows, columns=["environment", "workload", "advice"]))
 
 
 def each(repetitions: Mapping[str, Sequence[Result]], number: Callable[[Result], float]) -> dict[str, list[float]]:
@@ -277,17 +277,17 @@ def python_to_simulator(result: Result) -> float:
     return result.seconds("simulation", "python") / simulator_s
 
 
-def mean_table(results: Sequence[Result]) -> pandas.DataFrame:
+def mean_table(results: Sequence[Result]) -> pd.DataFrame:
     """Return the table behind a figure: means over repetitions, with 95 % intervals.
 
     Returns:
         The columns of `breakdown_table`, then percent_low, percent_high, seconds_low, seconds_high, training_low_s,
         training_high_s, repetitions. A piece absent from a repetition counts as 0 there.
     """
-    return pandas.concat([mean_of(repetitions) for repetitions in by_workload(results).values()], ignore_index=True)
+    return pd.concat([mean_of(repetitions) for repetitions in by_workload(results).values()], ignore_index=True)
 
 
-def mean_transitions(results: Sequence[Result]) -> pandas.DataFrame:
+def mean_transitions(results: Sequence[Result]) -> pd.DataFrame:
     """Return the table behind a figure of transitions: means over repetitions, with 95 % intervals.
 
     Returns:
@@ -296,7 +296,7 @@ def mean_transitions(results: Sequence[Result]) -> pandas.DataFrame:
     """
     tables = []
     for workload, repetitions in by_workload(results).items():
-        everything = pandas.concat(
+        everything = pd.concat(
             [result.transitions.assign(repetition=number) for number, result in enumerate(repetitions)]
         )
         columns: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
@@ -306,16 +306,16 @@ def mean_transitions(results: Sequence[Result]) -> pandas.DataFrame:
             ).reindex(columns=range(len(repetitions)))
             for index, row in zip(values.index, values.fillna(0.0).to_numpy(), strict=True):
                 columns[index] |= estimated_mean(list(row)).columns(count)
-        mean = pandas.DataFrame.from_dict(columns, orient="index").rename_axis(["stage", "category"]).reset_index()
+        mean = pd.DataFrame.from_dict(columns, orient="index").rename_axis(["stage", "category"]).reset_index()
         mean = mean.assign(repetitions=len(repetitions))
         tables.append(in_stack_order(mean.assign(workload=workload.name)))
-    table = pandas.concat(tables, ignore_index=True)
+    table = pd.concat(tables, ignore_index=True)
     return table[[*TRANSITION_COLUMNS, *(column for column in table.columns if column not in TRANSITION_COLUMNS)]]
 
 
-def mean_of(repetitions: Sequence[Result]) -> pandas.DataFrame:
+def mean_of(repetitions: Sequence[Result]) -> pd.DataFrame:
     """Return the mean of one workload's repetitions."""
-    tables = pandas.concat(
+    tables = pd.concat(
         [result.table.assign(repetition=number) for number, result in enumerate(repetitions)], ignore_index=True
     )
     training = estimated_mean(list(tables.groupby("repetition")["training_s"].first())).columns("training")
@@ -327,7 +327,7 @@ def mean_of(repetitions: Sequence[Result]) -> pandas.DataFrame:
         for name in drawn:
             row |= estimated_mean(list(values[name])).columns(name)
         rows.append(row)
-    table = pandas.DataFrame(rows).assign(
+    table = pd.DataFrame(rows).assign(
         workload=repetitions[0].workload.name,
         training_s=training["training"],
         training_low_s=training["training_low"],

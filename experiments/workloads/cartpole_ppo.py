@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import gymnasium
-import numpy
+import numpy as np
 import torch
 from cartpole.implementation import WIDTHS, Policy, UnavailableError
 from cartpole.policies import make_policy
@@ -203,7 +203,7 @@ def evaluate(actor: Actor, device: str, seed: int) -> float:
     """Mean return of Gymnasium's CartPole-v1 over EPISODES, each with the likelier actions."""
     environments = gymnasium.make_vec("CartPole-v1", EPISODES, vectorization_mode="sync")
     states, _ = environments.reset(seed=seed)
-    returns, is_running = numpy.zeros(EPISODES), numpy.ones(EPISODES, bool)
+    returns, is_running = np.zeros(EPISODES), np.ones(EPISODES, bool)
     while is_running.any():
         with torch.no_grad():
             actions = actor(torch.tensor(states, device=device)).argmax(-1).cpu().numpy()

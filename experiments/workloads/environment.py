@@ -5,7 +5,7 @@ import time
 from typing import Any
 
 import gymnasium
-import numpy
+import numpy as np
 from gymnasium import wrappers
 from hyperparameters import Hyperparameters
 
@@ -49,12 +49,12 @@ def make(env_id: str, seed: int, algorithm: Hyperparameters) -> gymnasium.Env[An
     if "Bullet" in env_id:
         importlib.import_module("pybullet_envs_gymnasium")  # registers Walker2DBulletEnv-v0 and its siblings
     env: gymnasium.Env[Any, Any] = wrappers.RecordEpisodeStatistics(gymnasium.make(env_id), buffer_length=EPISODES)
-    env = wrappers.RescaleAction(env, numpy.float32(-1), numpy.float32(1))
+    env = wrappers.RescaleAction(env, np.float32(-1), np.float32(1))
     if algorithm.has_time_feature:
         env = wrappers.TimeAwareObservation(env, normalize_time=True)
     if algorithm.is_normalized:
         env = normalized(env, algorithm.gamma)
-    env = wrappers.DtypeObservation(env, numpy.float32)
+    env = wrappers.DtypeObservation(env, np.float32)
     env.action_space.seed(seed)
     env.reset(seed=seed)
     return IterationClock(env, algorithm.steps)
@@ -63,14 +63,14 @@ def make(env_id: str, seed: int, algorithm: Hyperparameters) -> gymnasium.Env[An
 def normalized(env: gymnasium.Env[Any, Any], gamma: float) -> gymnasium.Env[Any, Any]:
     """Return observations and rewards of about unit size, cut off as stable-baselines' VecNormalize cuts them off."""
     env = wrappers.NormalizeReward(wrappers.NormalizeObservation(env), gamma=gamma)
-    env = wrappers.TransformObservation(env, lambda seen: numpy.clip(seen, -CLIP, CLIP), env.observation_space)
-    return wrappers.TransformReward(env, lambda reward: float(numpy.clip(reward, -CLIP, CLIP)))
+    env = wrappers.TransformObservation(env, lambda seen: np.clip(seen, -CLIP, CLIP), env.observation_space)
+    return wrappers.TransformReward(env, lambda reward: float(np.clip(reward, -CLIP, CLIP)))
 
 
 def mean_return(env: gymnasium.Env[Any, Any]) -> float:
     """Return the mean return of the last episodes, before normalisation; not a number where none is complete."""
     returns = env.get_wrapper_attr("return_queue")
-    return float(numpy.mean(returns)) if returns else float("nan")
+    return float(np.mean(returns)) if returns else float("nan")
 
 
 def print_summary(env: gymnasium.Env[Any, Any]) -> None:

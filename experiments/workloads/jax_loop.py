@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import gymnasium
 import jax
 import jax.numpy as jnp
-import numpy
+import numpy as np
 from command_line import chosen, make_parser
 from environment import make, print_summary
 from hyperparameters import Hyperparameters
@@ -32,15 +32,15 @@ class Simulator:
     def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
         self.env = env
         size = env.observation_space.shape
-        number = jax.ShapeDtypeStruct((), numpy.float32)
-        observation = jax.ShapeDtypeStruct(size, numpy.float32)
+        number = jax.ShapeDtypeStruct((), np.float32)
+        observation = jax.ShapeDtypeStruct(size, np.float32)
         self.result = (observation, number, number, observation)
 
     def step(self, action: Any) -> tuple[Any, ...]:
         """Return where the action led, its reward, whether the episode ended there for good, and where to act next."""
-        reached, reward, is_terminal, is_cut, _ = self.env.step(numpy.asarray(action))
+        reached, reward, is_terminal, is_cut, _ = self.env.step(np.asarray(action))
         following = self.env.reset()[0] if is_terminal or is_cut else reached
-        return reached, numpy.float32(reward), numpy.float32(is_terminal), following
+        return reached, np.float32(reward), np.float32(is_terminal), following
 
 
 class Agent(NamedTuple):

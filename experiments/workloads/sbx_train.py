@@ -10,7 +10,7 @@ import argparse
 from typing import Any
 
 import jax
-import numpy
+import numpy as np
 import torch
 from command_line import chosen, make_parser
 from environment import make, print_summary
@@ -27,7 +27,7 @@ class OffPolicy(TD3):
 
     def __init__(self, envs: DummyVecEnv, algorithm: Hyperparameters, seed: int) -> None:
         self.algorithm = algorithm
-        noise = numpy.full(envs.action_space.shape or (), algorithm.exploration_noise)
+        noise = np.full(envs.action_space.shape or (), algorithm.exploration_noise)
         super().__init__(
             "MlpPolicy",
             envs,

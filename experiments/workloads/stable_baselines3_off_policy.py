@@ -9,7 +9,7 @@ Nothing here knows about rlscope: the operations of a recorded run come from `rl
 import argparse
 from typing import Any
 
-import numpy
+import numpy as np
 import torch
 from command_line import chosen, make_parser
 from environment import make, print_summary
@@ -48,7 +48,7 @@ class OffPolicy(TD3):
         self, envs: DummyVecEnv, algorithm: Hyperparameters, seed: int, device: str, is_adam_on_host: bool = False
     ) -> None:
         self.algorithm = algorithm
-        noise = numpy.full(envs.action_space.shape or (), algorithm.exploration_noise)
+        noise = np.full(envs.action_space.shape or (), algorithm.exploration_noise)
         super().__init__(
             "MlpPolicy",
             envs,

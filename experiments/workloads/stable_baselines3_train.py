@@ -8,7 +8,7 @@ from `rlscope record` itself.
 
 import argparse
 
-import numpy
+import numpy as np
 import torch
 from ppo import ppo
 from stable_baselines3 import A2C, DDPG, SAC
@@ -42,7 +42,7 @@ class TwoRateDDPG(DDPG):
 def ddpg(env_id: str, seed: int, device: str) -> BaseAlgorithm:
     """Return one iteration is 100 timesteps and 50 gradient steps."""
     envs = VecNormalize(environments(env_id, 1, seed, time_feature=False), gamma=0.95)
-    noise = numpy.full(envs.action_space.shape or (), 0.15)
+    noise = np.full(envs.action_space.shape or (), 0.15)
     return TwoRateDDPG(
         "MlpPolicy",
         envs,

@@ -18,7 +18,7 @@ os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")  # TF-Agents is written for Ke
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 
 import gymnasium
-import numpy
+import numpy as np
 import tensorflow as tf
 from command_line import chosen, make_parser
 from environment import make, print_summary
@@ -59,22 +59,22 @@ class GymnasiumEnvironment(PyEnvironment):
 
     def observation_spec(self) -> array_spec.ArraySpec:
         """Return what an observation looks like."""
-        return array_spec.ArraySpec(self._env.observation_space.shape, numpy.float32, "observation")
+        return array_spec.ArraySpec(self._env.observation_space.shape, np.float32, "observation")
 
     def action_spec(self) -> array_spec.BoundedArraySpec:
         """Return what an action looks like."""
-        return array_spec.BoundedArraySpec(self._env.action_space.shape, numpy.float32, -1, 1, "action")
+        return array_spec.BoundedArraySpec(self._env.action_space.shape, np.float32, -1, 1, "action")
 
     def _reset(self) -> ts.TimeStep:
         self._is_over = False
         return ts.restart(self._env.reset()[0])
 
-    def _step(self, action: numpy.ndarray[Any, Any]) -> ts.TimeStep:
+    def _step(self, action: np.ndarray[Any, Any]) -> ts.TimeStep:
         if self._is_over:
             return self.reset()
         observation, reward, is_terminal, is_cut, _ = self._env.step(action)
         self._is_over = is_terminal or is_cut
-        reward = numpy.float32(reward)
+        reward = np.float32(reward)
         if is_terminal:
             return ts.termination(observation, reward)
         return ts.truncation(observation, reward) if is_cut else ts.transition(observation, reward)

@@ -36,7 +36,7 @@ def analyze(
     gpu_attribution: GpuAttribution = GpuAttribution.LAUNCH,
     correction: Correction | str = NO_CALIBRATION,
 ) -> Analysis:
-    """Sweeps all processes of a trace, in parallel.
+    """Return sweeps all processes of a trace, in parallel.
 
     Args:
         trace: what `open_trace` returned.
@@ -52,7 +52,7 @@ def analyze(
 
 
 def make_analysis(swept: TraceSweep, recover: bool = False, uncorrected: str = NO_CALIBRATION) -> Analysis:
-    """The rows of a trace that was swept; `uncorrected` says why without costs, if it was."""
+    """Return the rows of a trace that was swept; `uncorrected` says why without costs, if it was."""
     progress = progress_of(swept)
     utilization = Utilization(swept.trace.directory)
     devices = devices_of(swept)
@@ -107,7 +107,9 @@ def _counters(swept: TraceSweep, devices: list[Device], breakdown: Rows[Breakdow
 
 
 def _run_ns(swept: TraceSweep) -> tuple[int, int]:
-    """CLOCK_MONOTONIC of the machine that ran the command, from the first process's start to the last one's end."""
+    """Return CLOCK_MONOTONIC of the machine that ran the command, from the first process's start to the last one's
+    end.
+    """
     boot_id = swept.main.file.header.boot_id
     here = [process for process in swept.processes if process.file.header.boot_id == boot_id]
     starts = [process.file.clock.monotonic_ns(process.found.start_ticks) for process in here]
@@ -133,7 +135,9 @@ def _corrected(swept: TraceSweep) -> list[CorrectedProcess] | None:
 
 
 def _applied(swept: TraceSweep, corrected: list[CorrectedProcess], analysis: Analysis) -> AppliedCorrection:
-    """What came of the correction: the time of the process that paces the run, for others may only wait beside it."""
+    """Return what came of the correction: the time of the process that paces the run, for others may only wait
+    beside it.
+    """
     assert swept.correction is not None
     path = owner_path(analysis)
     names = [process.name for process in swept.processes]

@@ -1,4 +1,6 @@
-"""What correction by a calibration makes of the times that a sweep found, and how sure it is. Standard library only."""
+"""This module says what correction by a calibration makes of the times that a sweep found, and how sure it is. Standard
+library only.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,7 @@ ZERO = Bounds(0.0, 0.0, 0.0)
 
 @dataclass(frozen=True)
 class Cost:
-    """What recording one event takes.
+    """This is what recording one event takes.
 
     Attributes:
         records_inside_ns: the work of its two records within the recorded interval.
@@ -65,12 +67,12 @@ class Cost:
 
     @property
     def inside_ns(self) -> Bounds:
-        """What is within the recorded interval."""
+        """Return what is within the recorded interval."""
         return self.records_inside_ns + self.rest_inside_ns
 
     @property
     def outside_ns(self) -> Bounds:
-        """What is not."""
+        """Return what is not."""
         return self.records_outside_ns + self.rest_outside_ns
 
     @property
@@ -79,7 +81,7 @@ class Cost:
         return self.inside_ns + self.outside_ns
 
     def amplified(self, times: int) -> Cost:
-        """The cost where the work of each record is done so many times."""
+        """Return the cost where the work of each record is done so many times."""
         return replace(
             self,
             records_inside_ns=self.records_inside_ns * times,
@@ -117,7 +119,7 @@ class Correction:
         return replace(self, costs={key: cost.amplified(amplification) for key, cost in costs.items()})
 
     def in_ticks(self, clock: Clock) -> dict[str, TickCost]:
-        """The costs as the sweep of a file with this clock wants them."""
+        """Return the costs as the sweep of a file with this clock wants them."""
         per_ns = clock.denominator / clock.ns_per_denominator
         return {
             key: (_ticks(cost.inside_ns, per_ns), _ticks(cost.outside_ns, per_ns)) for key, cost in self.costs.items()
@@ -138,7 +140,7 @@ class Correction:
 
 @dataclass(frozen=True)
 class AppliedCorrection:
-    """How a trace's times were corrected.
+    """This says how a trace's times were corrected.
 
     Attributes:
         source: where the costs are from.
@@ -186,7 +188,7 @@ class CorrectedProcess:
         correction: Correction,
         waits_shortened_by_s: float = 0.0,
     ) -> None:
-        """Computes everything.
+        """Compute everything.
 
         Args:
             found: what the sweep found, with the costs of `correction`.
@@ -235,7 +237,8 @@ def versions_of(properties: Mapping[str, object]) -> dict[str, object]:
 
 
 def corrected_parts(found: Swept) -> dict[RowKey, PartBounds]:
-    """The breakdown in parts of a tick, less what recording added: by the least, the expected and the most of it.
+    """Return the breakdown in parts of a tick, less what recording added: by the least, the expected and the most
+    of it.
 
     What a device worked through stays, as time of the device alone, so there may be rows that the breakdown lacks.
     """
@@ -250,7 +253,7 @@ def corrected_parts(found: Swept) -> dict[RowKey, PartBounds]:
 
 
 def removed_s(found: Swept, clock: Clock) -> float:
-    """What correction took off a process's time, as expected."""
+    """Return what correction took off a process's time, as expected."""
     assert found.correction is not None
     removed = sum(row.parts.expected for row in found.correction.removed)
     turned = sum(row.parts.expected for row in found.correction.turned)
@@ -267,7 +270,8 @@ def _ticks(bounds: Bounds, per_ns: float) -> tuple[float, float, float]:
 
 
 def _noise_s(costs: Iterable[tuple[Cost, int]]) -> float:
-    """How much a sum of overhead of one second is off because every event costs something else: one standard deviation.
+    """Return how much a sum of overhead of one second is off because every event costs something else: one standard
+    deviation.
 
     Costs spread by about as much as they are: most are usual, one in a hundred is many times that. So the standard
     deviation of an event's cost is taken to be its mean m. Of n events the sum n m has the standard deviation
@@ -284,5 +288,5 @@ def _noise_s(costs: Iterable[tuple[Cost, int]]) -> float:
 
 
 def times_of(corrected: Corrected | None) -> tuple[float, float, float] | tuple[None, None, None]:
-    """Returns the expected, the least and the most seconds, as rows have them; None where nothing was corrected."""
+    """Return the expected, the least and the most seconds, as rows have them; None where nothing was corrected."""
     return (None, None, None) if corrected is None else (corrected.seconds, corrected.low_s, corrected.high_s)

@@ -9,7 +9,7 @@ SCHEMA = 1
 
 
 def document_of(analysis: Analysis) -> dict[str, object]:
-    """The document of `analyze --json`, schema 1."""
+    """Return the document of `analyze --json`, schema 1."""
     advice = advise(analysis)
     return {
         "schema": SCHEMA,

@@ -37,16 +37,16 @@ class ProcessSweep:
 
     @property
     def start_ns(self) -> int:
-        """Nanoseconds since 1970."""
+        """Return nanoseconds since 1970."""
         return self.file.clock.realtime_ns(self.found.start_ticks)
 
     @property
     def end_ns(self) -> int:
-        """Nanoseconds since 1970."""
+        """Return nanoseconds since 1970."""
         return self.file.clock.realtime_ns(self.found.end_ticks)
 
     def length_ns(self, ticks: int) -> int:
-        """How long so many ticks are."""
+        """Return how long so many ticks are."""
         return _length_ns(self.file, ticks)
 
 
@@ -162,7 +162,8 @@ def own_correction(correction: Correction, file: ProcessFile, found: Mapping[str
 
 
 def amplification_of(file: ProcessFile, found: Mapping[str, object]) -> int:
-    """How many times the work of each of the file's records was done, by the properties that were found in it.
+    """Return how many times the work of each of the file's records was done, by the properties that were found in
+    it.
 
     Raises:
         TraceError: they hold a value that cannot be.
@@ -182,7 +183,7 @@ def _length_ns(file: ProcessFile, ticks: int) -> int:
 
 
 def _missing_gpu_work(file: ProcessFile, found: Swept) -> list[str]:
-    """Why work of devices is not in the file, one sentence each."""
+    """Return why work of devices is not in the file, one sentence each."""
     reasons = []
     for name, ticks in found.gaps.items():
         seconds = _length_ns(file, ticks) / NS_PER_S

@@ -5,9 +5,9 @@ import os
 
 # A notebook's backend may be none that this environment has; figures go into files here, and need none.
 _backend = os.environ.pop("MPLBACKEND", None)
-import matplotlib  # noqa: E402
+import matplotlib as mpl  # noqa: E402
 
 if _backend is not None:
     os.environ["MPLBACKEND"] = _backend
     with contextlib.suppress(ValueError):
-        matplotlib.rcParams["backend"] = _backend
+        mpl.rcParams["backend"] = _backend

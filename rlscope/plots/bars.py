@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any
 
-import pandas
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
@@ -37,7 +37,7 @@ def figure_width(workloads: int) -> float:
 
 def draw_stacks(
     axes: Axes,
-    table: pandas.DataFrame,
+    table: pd.DataFrame,
     value: str,
     stages: tuple[str, ...],
     look: Callable[[Mapping[Hashable, object]], Look],
@@ -67,7 +67,7 @@ def draw_stacks(
     axes.set_ylim(0, 1.08 * max(tallest(table, value), 1e-12))
 
 
-def tallest(table: pandas.DataFrame, value: str) -> float:
+def tallest(table: pd.DataFrame, value: str) -> float:
     """Return the height of the tallest bar."""
     return float(table.groupby(["workload", "stage"])[value].sum().max()) if len(table) else 0.0
 

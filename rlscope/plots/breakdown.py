@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Mapping
 
-import pandas
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
@@ -29,7 +29,7 @@ RECORDED_TIME = "Recorded time (sec)"
 
 
 def breakdown_figure(
-    table: pandas.DataFrame,
+    table: pd.DataFrame,
     value: str = "percent",
     labels: Mapping[str, str] | None = None,
     title: str = "",
@@ -68,7 +68,7 @@ def breakdown_figure(
     return figure
 
 
-def draw_totals(axes: Axes, training_s: pandas.Series, bars_in_group: int, log_scale: bool) -> None:
+def draw_totals(axes: Axes, training_s: pd.Series, bars_in_group: int, log_scale: bool) -> None:
     """Draw one black bar per workload, as wide as one bar below."""
     axes.set_axisbelow(True)
     axes.grid(axis="y", color="darkgrey", linewidth=0.8)
@@ -94,7 +94,7 @@ def look(row: Mapping[Hashable, object]) -> Look:
     return style.RESOURCE_COLOURS[str(row["resource"])], hatch
 
 
-def legend(table: pandas.DataFrame) -> list[Patch]:
+def legend(table: pd.DataFrame) -> list[Patch]:
     """Return the looks from the top of a bar to its bottom: categories first, then resources."""
     categories = shown(PUBLISHED_CATEGORIES, tuple(style.CATEGORY_LABELS), table["category"])
     resources = shown(PUBLISHED_RESOURCES, style.RESOURCE_ORDER, table["resource"])
@@ -103,7 +103,7 @@ def legend(table: pandas.DataFrame) -> list[Patch]:
     ]
 
 
-def shown(published: tuple[str, ...], order: tuple[str, ...], present: pandas.Series) -> tuple[str, ...]:
+def shown(published: tuple[str, ...], order: tuple[str, ...], present: pd.Series) -> tuple[str, ...]:
     """Return what the published figures always show, and what else is present, in the figure's order."""
     wanted = {*published, *present}
     return tuple(name for name in order if name in wanted)

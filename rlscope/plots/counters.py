@@ -2,7 +2,7 @@
 
 import re
 
-import pandas
+import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
 
@@ -20,7 +20,7 @@ LINE_CHARACTERS = 18
 KEYS = ["process", "device", "stage", "operation"]
 
 
-def counter_bars(counters: pandas.DataFrame) -> tuple[pandas.DataFrame, int]:
+def counter_bars(counters: pd.DataFrame) -> tuple[pd.DataFrame, int]:
     """Return what has a bar, and how many stages and operations have none because there are too many.
 
     Stages come first, so that no operation is drawn without its own; of each kind those with most busy time are kept.
@@ -38,7 +38,7 @@ def counter_bars(counters: pandas.DataFrame) -> tuple[pandas.DataFrame, int]:
     return groups[KEYS].loc[ranked.index[:MOST_BARS].sort_values()], max(len(groups) - MOST_BARS, 0)
 
 
-def counters_figure(counters: pandas.DataFrame) -> Figure:
+def counters_figure(counters: pd.DataFrame) -> Figure:
     """Draw the stages, each with its operations, as `counter_bars` chooses them.
 
     Args:

@@ -5,9 +5,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-import matplotlib
-import numpy
-import pandas
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Colormap, Normalize
@@ -79,10 +79,10 @@ class Block:
 
 
 def process_view(
-    phases: pandas.DataFrame,
-    dependencies: pandas.DataFrame,
-    utilization: pandas.DataFrame,
-    device_timeline: pandas.DataFrame,
+    phases: pd.DataFrame,
+    dependencies: pd.DataFrame,
+    utilization: pd.DataFrame,
+    device_timeline: pd.DataFrame,
 ) -> Figure:
     """Draw a group of bars for each process and phase, downwards from its start, and a strip for each utilisation.
 
@@ -127,7 +127,7 @@ def process_view(
     return figure
 
 
-def blocks_of(phases: pandas.DataFrame) -> list[Block]:
+def blocks_of(phases: pd.DataFrame) -> list[Block]:
     """Return what is drawn, each process in a column in which no other is at the same time; the middle one, of
     several.
     """
@@ -152,7 +152,7 @@ def blocks_of(phases: pandas.DataFrame) -> list[Block]:
     return blocks
 
 
-def blocks_in(column: int, process: str, rows: pandas.DataFrame) -> list[Block]:
+def blocks_in(column: int, process: str, rows: pd.DataFrame) -> list[Block]:
     """Return those of a process, each phase in a lane in which no other is at the same time.
 
     Args:
@@ -257,7 +257,7 @@ def column_inches(columns: int, blocks: Iterable[Block]) -> float:
     return max(inches, lanes * LANE_INCHES)
 
 
-def arrows_of(blocks: Sequence[Block], dependencies: pandas.DataFrame) -> dict[tuple[Block, Block], bool]:
+def arrows_of(blocks: Sequence[Block], dependencies: pd.DataFrame) -> dict[tuple[Block, Block], bool]:
     """Return who sent to whom, and whether the other way too, where both are at once.
 
     The sender's block is its last one that starts before the receiver's ends. Where the receiver's phase is not drawn,
@@ -292,7 +292,7 @@ def draw_arrows(axes: Axes, arrows: Mapping[tuple[Block, Block], bool]) -> None:
         source, target = ends
         start, end = (source.x, source.end_s), (target.x, target.start_s)
         if ends in across:
-            side = numpy.sign(target.x - source.x)
+            side = np.sign(target.x - source.x)
             place = (across.index(ends) + 1) / (len(across) + 1)
             top, bottom = max(source.start_s, target.start_s), min(source.end_s, target.end_s)
             height = top + (bottom - top) * (0.05 + 0.3 * place)
@@ -303,7 +303,7 @@ def draw_arrows(axes: Axes, arrows: Mapping[tuple[Block, Block], bool]) -> None:
                 start,
                 end,
                 arrowstyle="<|-|>" if both else "-|>",
-                connectionstyle=f"arc3,rad={0 if ends in across else 0.08 * numpy.sign(target.x - source.x)}",
+                connectionstyle=f"arc3,rad={0 if ends in across else 0.08 * np.sign(target.x - source.x)}",
                 mutation_scale=7,
                 shrinkA=0,
                 shrinkB=2,
@@ -314,9 +314,7 @@ def draw_arrows(axes: Axes, arrows: Mapping[tuple[Block, Block], bool]) -> None:
         )
 
 
-def strips_of(
-    utilization: pandas.DataFrame, device_timeline: pandas.DataFrame
-) -> list[tuple[str, pandas.DataFrame, str]]:
+def strips_of(utilization: pd.DataFrame, device_timeline: pd.DataFrame) -> list[tuple[str, pd.DataFrame, str]]:
     """Return the strips that there is something for: title, table, and its column."""
     strips = [("CPU\nreported", utilization, "utilization")] if len(utilization) else []
     devices = list(device_timeline.groupby("device", sort=False))
@@ -329,18 +327,18 @@ def strips_of(
 def draw_strips(
     figure: Figure,
     beside: Axes,
-    strips: Sequence[tuple[str, pandas.DataFrame, str]],
+    strips: Sequence[tuple[str, pd.DataFrame, str]],
     left: float,
     inches: float,
 ) -> None:
     """Draw the strips on the time axis of `beside`, from `left` (a share of the figure) on, and the key above."""
-    colours: Colormap = matplotlib.colormaps[STRIP_COLOURS].with_extremes(bad=UNKNOWN_COLOUR)
+    colours: Colormap = mpl.colormaps[STRIP_COLOURS].with_extremes(bad=UNKNOWN_COLOUR)
     scale = Normalize(0, 1)
     strip, gap = STRIP_INCHES / inches, STRIP_GAP_INCHES / inches
     for number, (title, rows, value) in enumerate(strips):
         axes = figure.add_axes((left + number * (strip + gap) + gap, 0, strip, 1), sharey=beside)
         edges = [*rows["start_s"], rows["end_s"].iloc[-1]]
-        values = numpy.ma.masked_invalid(rows[value].to_numpy(dtype=float))[:, None]
+        values = np.ma.masked_invalid(rows[value].to_numpy(dtype=float))[:, None]
         axes.pcolormesh([0, 1], edges, values, cmap=colours, norm=scale)
         axes.set_xticks([])
         axes.tick_params(left=False, labelleft=False)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-import matplotlib
+import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from rlscope.model import NO_OPERATION, TRAINING_LOOP, Category, Resource
@@ -61,7 +61,7 @@ PANEL_INCHES = 3.25  # height of both panels
 
 def paper() -> AbstractContextManager[None]:
     """Return the matplotlib settings of every figure; text stays text in PDF and SVG, equal input gives equal bytes."""
-    return matplotlib.rc_context(
+    return mpl.rc_context(
         {
             "font.family": "DejaVu Sans",
             "font.size": 8,

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Mapping
 
-import pandas
+import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
@@ -19,7 +19,7 @@ VALUE_LABELS = {
 
 
 def transitions_figure(
-    table: pandas.DataFrame, value: str = "per_iteration", labels: Mapping[str, str] | None = None, title: str = ""
+    table: pd.DataFrame, value: str = "per_iteration", labels: Mapping[str, str] | None = None, title: str = ""
 ) -> Figure:
     """Draw transitions in the published look.
 

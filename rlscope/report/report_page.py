@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-import pandas
+import pandas as pd
 
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.stage_names import stage_name_lines
@@ -49,7 +49,7 @@ UTILIZATION_BINS = 600
 #: Processes in the view of them; more could not be read.
 MOST_DRAWN = 64
 #: The use of processor cores has a figure of its own.
-NO_CORES = pandas.DataFrame(columns=["start_s", "end_s", "utilization"])
+NO_CORES = pd.DataFrame(columns=["start_s", "end_s", "utilization"])
 RECORDED = "Figures over time, of processes, of devices and of counters are as recorded."
 
 
@@ -165,13 +165,13 @@ def add_trace(page: Page, name: str, analysis: Analysis) -> None:
         "timesteps of the whole training": analysis.total_timesteps,
         "whole training, at the recorded speed (s)": analysis.extrapolated_s,
     }
-    page.table(pandas.DataFrame([known]))
+    page.table(pd.DataFrame([known]))
     for line in [*evaluation_lines(analysis), *correction_lines(analysis)]:
         page.paragraph(f"{line[0].upper()}{line[1:]}.")
     processes = process_tree(analysis)
-    page.table(pandas.DataFrame(processes)[PROCESS_COLUMNS])
+    page.table(pd.DataFrame(processes)[PROCESS_COLUMNS])
     shown, rest = most(analysis.breakdown.records(), "seconds")
-    page.table(pandas.DataFrame(shown).dropna(axis="columns", how="all"))
+    page.table(pd.DataFrame(shown).dropna(axis="columns", how="all"))
     if rest:
         page.paragraph(f"{rest} with `rlscope analyze --csv`.")
 
@@ -180,7 +180,7 @@ def add_processes(page: Page, analysis: Analysis, output: Path, ending: str) -> 
     """Add the phases of processes and who waited for whom, where there are any. Files get the `ending`."""
     for line in [*machine_lines(analysis.machines), *process_lines(analysis)]:
         page.paragraph(f"{line[0].upper()}{line[1:]}.")
-    phases = pandas.DataFrame(phases_shown(analysis))
+    phases = pd.DataFrame(phases_shown(analysis))
     if len(phases) and phases["process"].nunique() <= MOST_DRAWN:
         name = f"process_view{ending}"
         view = process_view(
@@ -196,12 +196,12 @@ def add_processes(page: Page, analysis: Analysis, output: Path, ending: str) -> 
         page.paragraph("Phases of each process, with the time in no phase")
         page.table(phases)
         link(page, phases, output, f"phases{ending}")
-    waits = pandas.DataFrame(waits_shown(analysis))
+    waits = pd.DataFrame(waits_shown(analysis))
     if len(waits):
         page.paragraph(f"What processes waited in: the {min(ROWS_SHOWN, len(waits))} longest waits")
         page.table(waits.head(ROWS_SHOWN))
         link(page, waits, output, f"waits{ending}")
-    edges = pandas.DataFrame(waited_for(analysis))
+    edges = pd.DataFrame(waited_for(analysis))
     if len(edges):
         page.paragraph(f"Who waited for whom, by pipes and sockets: the {min(ROWS_SHOWN, len(edges))} longest waits")
         page.table(edges.head(ROWS_SHOWN))
@@ -245,7 +245,7 @@ def add_counters(page: Page, analysis: Analysis, output: Path, ending: str) -> N
         left_out = f" {rest} are left out, first the operations with least busy time; the table has them."
         page.figure(f"counters{ending}", f"{caption}{left_out}" if rest else caption)
     if len(table):
-        page.table(pandas.DataFrame(counters_shown(analysis.counters)))
+        page.table(pd.DataFrame(counters_shown(analysis.counters)))
 
 
 def add_device_timeline(page: Page, analysis: Analysis, output: Path, ending: str) -> None:
@@ -296,7 +296,7 @@ def percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
-def link(page: Page, table: pandas.DataFrame, output: Path, stem: str) -> None:
+def link(page: Page, table: pd.DataFrame, output: Path, stem: str) -> None:
     """Write a table, and a link to it."""
     file = f"{stem}.csv"
     write_csv(table, output / file)

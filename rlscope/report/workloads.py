@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import pandas
+import pandas as pd
 
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.rows import sums
@@ -30,9 +30,9 @@ class Workload:
     """
 
     name: str
-    breakdown: pandas.DataFrame
-    outside: pandas.DataFrame
-    transitions: pandas.DataFrame
+    breakdown: pd.DataFrame
+    outside: pd.DataFrame
+    transitions: pd.DataFrame
     extrapolated_s: float | None
 
 
@@ -78,7 +78,7 @@ def workload_of(name: str, process: str, analysis: Analysis) -> Workload:
 class BreakdownView:
     """A table for `breakdown_figure`, what its seconds are, and the seconds outside training that it leaves out."""
 
-    table: pandas.DataFrame
+    table: pd.DataFrame
     time: str
     left_out_s: float = 0.0
     evaluation_s: float = 0.0
@@ -102,7 +102,7 @@ def published_view(shown: Iterable[Workload]) -> BreakdownView:
             recorded_s = workload.extrapolated_s
         tables.append(breakdown_table(workload.name, fold.rows, recorded_s * fold.share_left, recorded_s))
     return BreakdownView(
-        pandas.concat(tables, ignore_index=True) if tables else pandas.DataFrame(),
+        pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(),
         TRAINING_TIME if known else RECORDED_TIME,
         sum(fold.left_out_s for _, fold in folded),
         sum(fold.evaluation_s for _, fold in folded),
@@ -116,7 +116,7 @@ def complete_view(shown: Iterable[Workload]) -> BreakdownView:
         if len(rows := drawn_times(workload.breakdown)):
             lengths_s = (rows[name].sum() for name in SECONDS)
             tables.append(breakdown_table(workload.name, rows, *lengths_s))
-    table = pandas.concat(tables, ignore_index=True) if tables else pandas.DataFrame()
+    table = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
     return BreakdownView(table, RECORDED_TIME)
 
 
@@ -130,10 +130,10 @@ def correction_caption(analyses: Iterable[Analysis]) -> str:
     return f"What recording added is subtracted: {texts}.{some}"
 
 
-def transitions_view(shown: Iterable[Workload]) -> tuple[pandas.DataFrame, str]:
+def transitions_view(shown: Iterable[Workload]) -> tuple[pd.DataFrame, str]:
     """Return the table for `transitions_figure` and the column to draw: per iteration where all workloads report
     progress.
     """
     tables = [transitions_table(workload.name, fold_transitions(workload.transitions)) for workload in shown]
-    table = pandas.concat([table for table in tables if len(table)] or tables[:1], ignore_index=True)
+    table = pd.concat([table for table in tables if len(table)] or tables[:1], ignore_index=True)
     return table, "per_iteration" if table["per_iteration"].notna().all() else "count"

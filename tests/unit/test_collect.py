@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy
+import numpy as np
 import pytest
 
 WORKLOADS = Path(__file__).resolve().parents[2] / "experiments" / "workloads"
@@ -138,8 +138,8 @@ def test_a_policy_is_its_seeds() -> None:
         (*other.weights, *other.biases),
         strict=True,
     ):
-        assert mine.dtype == numpy.float32
-        numpy.testing.assert_array_equal(mine, same)
+        assert mine.dtype == np.float32
+        np.testing.assert_array_equal(mine, same)
         assert (mine != others).all()
     for weight, bias in zip(policy.weights, policy.biases, strict=True):
         limit = weight.shape[1] ** -0.5

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pandas
+import pandas as pd
 import pytest
 
 from benchmarks.trace_writer import TraceWriter
@@ -30,7 +30,7 @@ from rlscope.plots.page import Page
 from rlscope.plots.tables import breakdown_table
 
 APPLIED = AppliedCorrection("a test", "main", 1.5, 1.0, 2.0, (), {})
-NONE = pandas.DataFrame(columns=["workload", "stage", "category", "count", "per_iteration", "per_timestep"])
+NONE = pd.DataFrame(columns=["workload", "stage", "category", "count", "per_iteration", "per_timestep"])
 FOLDERS = sorted(path.parent for path in (CHECKOUT / "experiments").glob("*/run.py"))
 
 
@@ -91,10 +91,10 @@ def result(
     python_s: float,
     simulator_s: float,
     training_s: float = 100.0,
-    transitions: pandas.DataFrame = NONE,
+    transitions: pd.DataFrame = NONE,
     group: str = "walker",
 ) -> Result:
-    rows = pandas.DataFrame(
+    rows = pd.DataFrame(
         [
             ("simulation", "python", "cpu", python_s),
             ("simulation", "simulator", "cpu", simulator_s),
@@ -108,16 +108,16 @@ def result(
 
 def made(
     workload: Workload,
-    table: pandas.DataFrame,
+    table: pd.DataFrame,
     cuda_s: tuple[float, float, float] = (0, 0, 0),
     gpu_s: float = 0,
-    transitions: pandas.DataFrame = NONE,
+    transitions: pd.DataFrame = NONE,
 ) -> Result:
     return Result(workload, table, 0, Corrected(*cuda_s), gpu_s, 100, transitions, "", APPLIED, "")
 
 
 def gpu_result(name: str, cuda_s: float, gpu_s: float, off_s: float = 0) -> Result:
-    rows = pandas.DataFrame(
+    rows = pd.DataFrame(
         [
             ("simulation", "simulator", "cpu", 50.0),
             ("inference", "cuda", "cpu", 10.0),
@@ -348,8 +348,8 @@ def test_a_piece_that_a_repetition_lacks_counts_as_nothing_there() -> None:
 
 
 def test_the_mean_of_transitions_has_intervals() -> None:
-    def entries(*rows: tuple[str, float]) -> pandas.DataFrame:
-        return pandas.DataFrame(
+    def entries(*rows: tuple[str, float]) -> pd.DataFrame:
+        return pd.DataFrame(
             [("PPO", "inference", category, count, count, count / 2) for category, count in rows], columns=NONE.columns
         )
 
@@ -364,7 +364,7 @@ def test_the_mean_of_transitions_has_intervals() -> None:
     assert set(table["repetitions"]) == {3}
     (alone,) = mean_transitions([first]).to_dict("records")
     assert (alone["count"], alone["repetitions"]) == (10, 1)
-    assert pandas.isna(alone["count_low"]) and pandas.isna(alone["count_high"])
+    assert pd.isna(alone["count_low"]) and pd.isna(alone["count_high"])
 
 
 def test_workloads_keep_the_order_of_the_study() -> None:
@@ -374,7 +374,7 @@ def test_workloads_keep_the_order_of_the_study() -> None:
 
 def framework_result(name: str, training_s: float, python: float, calls: float, kind: str = "eager") -> Result:
     """A third of the time in each stage; `python` is the share of Python in each."""
-    rows = pandas.DataFrame(
+    rows = pd.DataFrame(
         [
             (stage, category, "cpu", share)
             for stage in ("inference", "backpropagation", "simulation")
@@ -382,7 +382,7 @@ def framework_result(name: str, training_s: float, python: float, calls: float, 
         ],
         columns=["stage", "category", "resource", "seconds"],
     )
-    transitions = pandas.DataFrame(
+    transitions = pd.DataFrame(
         [(name, stage, "backend", calls, calls, calls) for stage in ("inference", "backpropagation")],
         columns=NONE.columns,
     )
@@ -581,7 +581,7 @@ def test_whose_share_of_simulation_is_smallest(cheetah: float, hopper: float, po
 
 
 def test_metrics_of_simulators_on_a_gpu() -> None:
-    rows = pandas.DataFrame(
+    rows = pd.DataFrame(
         [
             ("simulation", "python", "cpu", 20.0),
             ("simulation", "simulator", "cpu", 10.0),

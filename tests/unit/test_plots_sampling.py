@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-import pandas
+import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
@@ -13,14 +13,12 @@ from experiments.parallel_sampling.figures import PART_LOOKS, sampling_diagnosti
 from experiments.parallel_sampling.step_grids import LONGEST, step_grids_figure
 from rlscope.plots.style import save_figure
 
-HOURS = pandas.DataFrame(
+HOURS = pd.DataFrame(
     [("lock-step", "model", 6.0, 5.0, 7.0), ("lock-step", "measured", 8.0, 8.0, 8.0), ("free", "model", 2.0, 1.9, 2.1)],
     columns=["sampler", "source", "hours", "hours_low", "hours_high"],
 )
-PUBLISHED = pandas.DataFrame(
-    [("lock-step", 7.0, 10.0), ("free", 0.5, 0.5)], columns=["sampler", "hours_low", "hours_high"]
-)
-PARTS = pandas.DataFrame(
+PUBLISHED = pd.DataFrame([("lock-step", 7.0, 10.0), ("free", 0.5, 0.5)], columns=["sampler", "hours_low", "hours_high"])
+PARTS = pd.DataFrame(
     [
         (group, sampler, part, float(milliseconds))
         for group, sampler, times in (
@@ -32,7 +30,7 @@ PARTS = pandas.DataFrame(
     ],
     columns=["group", "sampler", "part", "milliseconds"],
 )
-GRID = pandas.DataFrame(
+GRID = pd.DataFrame(
     [
         ("a grid", step, environment, cell)
         for step, row in enumerate([[3, 3], [100, 3], [3, 3]])

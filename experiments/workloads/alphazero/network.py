@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Protocol
 
-import numpy
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
@@ -12,9 +12,9 @@ from alphazero.settings import Settings
 from rlscope import operation
 
 #: Observations of n positions, of shape (n, planes, size, size).
-Observations = NDArray[numpy.float32]
+Observations = NDArray[np.float32]
 #: Of n positions: probabilities of all actions, of shape (n, actions), and values to the player whose turn it is, (n,).
-Evaluations = tuple[NDArray[numpy.float32], NDArray[numpy.float32]]
+Evaluations = tuple[NDArray[np.float32], NDArray[np.float32]]
 
 #: As OpenSpiel observes Go: black, white, empty, whose turn it is.
 PLANES = 4

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-import numpy
+import numpy as np
 from numpy.typing import NDArray
 
 from alphazero.network import Evaluator, Observations
@@ -27,16 +27,16 @@ class Samples:
     """
 
     observations: Observations
-    policies: NDArray[numpy.float32]
-    outcomes: NDArray[numpy.float32]
+    policies: NDArray[np.float32]
+    outcomes: NDArray[np.float32]
 
     @classmethod
     def joined(cls, parts: Sequence["Samples"]) -> "Samples":
         """Return all of them, in one."""
         return cls(
-            numpy.concatenate([part.observations for part in parts]),
-            numpy.concatenate([part.policies for part in parts]),
-            numpy.concatenate([part.outcomes for part in parts]),
+            np.concatenate([part.observations for part in parts]),
+            np.concatenate([part.policies for part in parts]),
+            np.concatenate([part.outcomes for part in parts]),
         )
 
 
@@ -54,13 +54,13 @@ class Game:
     state: State
     number: int
     search: Search
-    moves: list[tuple[Observations, NDArray[numpy.float32], int]] = field(default_factory=list)
+    moves: list[tuple[Observations, NDArray[np.float32], int]] = field(default_factory=list)
 
     def samples(self) -> Samples:
         """Return the samples of all moves, once the game is over."""
         observations, policies, players = zip(*self.moves, strict=True)
-        returns = numpy.array(self.state.returns(), numpy.float32)
-        return Samples(numpy.stack(observations), numpy.stack(policies), returns[list(players)])
+        returns = np.array(self.state.returns(), np.float32)
+        return Samples(np.stack(observations), np.stack(policies), returns[list(players)])
 
 
 class Player:
@@ -79,7 +79,7 @@ class Player:
         rules: Rules,
         simulations: int,
         evaluators: Sequence[Evaluator],
-        random: numpy.random.Generator,
+        random: np.random.Generator,
         *,
         is_exploring: bool,
     ) -> None:
@@ -134,7 +134,7 @@ class Player:
         if not leaves:
             return
         with operation("simulation"):
-            observations = numpy.stack([self._rules.observe(leaf.node.state) for _, leaf in leaves])
+            observations = np.stack([self._rules.observe(leaf.node.state) for _, leaf in leaves])
         policies, values = evaluator.evaluate(observations)
         for (game, leaf), policy, value in zip(leaves, policies, values, strict=True):
             game.search.back_up(leaf, policy, float(value))
@@ -144,7 +144,7 @@ class Player:
         share = root.visits / root.visits.sum()
         is_drawn = len(game.moves) < DRAWN_MOVES
         index = int(self._random.choice(len(share), p=share) if is_drawn else share.argmax())
-        policy = numpy.zeros(self._rules.actions, numpy.float32)
+        policy = np.zeros(self._rules.actions, np.float32)
         policy[root.actions] = share
         with operation("simulation"):
             game.moves.append((self._rules.observe(root.state), policy, root.player))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-import numpy
+import numpy as np
 import torch
 
 import rlscope
@@ -77,7 +77,7 @@ def self_play(
     else:
         evaluator = LocalEvaluator(load(settings, initial), settings.device)
     counting = Counting(evaluator)
-    random = numpy.random.default_rng([settings.seed, index])
+    random = np.random.default_rng([settings.seed, index])
     player = Player(rules, settings.simulations, [counting], random, is_exploring=True)
     with phase("self_play") as done:
         played = [game.samples() for game in player.play(settings.games_per_worker, settings.games_in_flight)]
@@ -131,7 +131,7 @@ def evaluate(settings: Settings, initial: Path, candidate: Connection) -> Done:
     trained = Path(candidate.recv())
     with phase("evaluation") as done:
         players = [LocalEvaluator(load(settings, path), settings.device) for path in (trained, initial)]
-        random = numpy.random.default_rng([settings.seed, settings.workers])
+        random = np.random.default_rng([settings.seed, settings.workers])
         player = Player(rules, settings.simulations, players, random, is_exploring=False)
         games = list(player.play(settings.evaluation_games, settings.evaluation_games))
     wins = sum(game.state.returns()[game.number % 2] > 0 for game in games)

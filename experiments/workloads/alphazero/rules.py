@@ -2,7 +2,7 @@
 
 from typing import Any
 
-import numpy
+import numpy as np
 import pyspiel
 from numpy.typing import NDArray
 
@@ -30,6 +30,6 @@ class Rules:
         state: State = self._game.new_initial_state()
         return state
 
-    def observe(self, state: Any) -> NDArray[numpy.float32]:
+    def observe(self, state: Any) -> NDArray[np.float32]:
         """Return an observation of shape (planes, rows, columns)."""
-        return numpy.array(state.observation_tensor(), numpy.float32).reshape(self.shape)
+        return np.array(state.observation_tensor(), np.float32).reshape(self.shape)

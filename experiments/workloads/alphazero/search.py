@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-import numpy
+import numpy as np
 from numpy.typing import NDArray
 
 from rlscope import operation
@@ -53,7 +53,7 @@ class Node:
         self.player = state.current_player()
         self.actions: list[int] = []
 
-    def expand(self, policy: NDArray[numpy.float32]) -> None:
+    def expand(self, policy: NDArray[np.float32]) -> None:
         """Give the position its moves.
 
         Args:
@@ -61,16 +61,16 @@ class Node:
         """
         with operation("simulation"):
             self.actions = self.state.legal_actions()
-        priors = policy[self.actions].astype(numpy.float64) + 1e-8
+        priors = policy[self.actions].astype(np.float64) + 1e-8
         self.priors = priors / priors.sum()
-        self.visits = numpy.zeros(len(self.actions))
-        self.totals = numpy.zeros(len(self.actions))
+        self.visits = np.zeros(len(self.actions))
+        self.totals = np.zeros(len(self.actions))
         self.children: list[Node | None] = [None] * len(self.actions)
 
     def best(self) -> int:
         """Return the index of the move with the highest upper confidence bound; untried ones count as a draw."""
-        values = self.totals / numpy.maximum(self.visits, 1)
-        bonus = EXPLORATION * numpy.sqrt(self.visits.sum() + 1) * self.priors / (1 + self.visits)
+        values = self.totals / np.maximum(self.visits, 1)
+        bonus = EXPLORATION * np.sqrt(self.visits.sum() + 1) * self.priors / (1 + self.visits)
         return int((values + bonus).argmax())
 
 
@@ -119,7 +119,7 @@ class Search:
         self._add(path, returns[0], 0)
         return None
 
-    def back_up(self, leaf: Leaf, policy: NDArray[numpy.float32], value: float) -> None:
+    def back_up(self, leaf: Leaf, policy: NDArray[np.float32], value: float) -> None:
         """Complete a simulation.
 
         Args:
@@ -137,8 +137,8 @@ class Search:
             node.visits[index] += 1
             node.totals[index] += value if node.player == player else -value
 
-    def add_noise(self, random: numpy.random.Generator) -> None:
+    def add_noise(self, random: np.random.Generator) -> None:
         """Make self-play try moves that the network does not think of."""
         count = len(self.root.actions)
-        noise = random.dirichlet(numpy.full(count, NOISE_MOVES / count))
+        noise = random.dirichlet(np.full(count, NOISE_MOVES / count))
         self.root.priors = (1 - NOISE_SHARE) * self.root.priors + NOISE_SHARE * noise

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
-import numpy
+import numpy as np
 
 from alphazero.network import Evaluations, Evaluator, Observations
 from rlscope import operation
@@ -39,7 +39,7 @@ class RemoteEvaluator:
         """Return the network's verdict on all positions at once, together with those of other workers."""
         with operation("inference"):
             self._requests.send_bytes(observations.tobytes())
-            reply = numpy.frombuffer(self._replies.recv_bytes(), numpy.float32).reshape(-1, self._actions + 1)
+            reply = np.frombuffer(self._replies.recv_bytes(), np.float32).reshape(-1, self._actions + 1)
             return reply[:, :-1], reply[:, -1]
 
 
@@ -65,11 +65,11 @@ def serve(clients: Sequence[Client], evaluator: Evaluator, shape: tuple[int, ...
     asking = list(clients)
     while requests := [(client, request) for client in asking if (request := receive(client)) is not None]:
         asking = [client for client, _ in requests]
-        parts = [numpy.frombuffer(request, numpy.float32).reshape(-1, *shape) for _, request in requests]
-        policies, values = evaluator.evaluate(numpy.concatenate(parts))
-        replies = numpy.column_stack((policies, values))
-        ends = numpy.cumsum([len(part) for part in parts])
-        for client, reply in zip(asking, numpy.split(replies, ends[:-1]), strict=True):
+        parts = [np.frombuffer(request, np.float32).reshape(-1, *shape) for _, request in requests]
+        policies, values = evaluator.evaluate(np.concatenate(parts))
+        replies = np.column_stack((policies, values))
+        ends = np.cumsum([len(part) for part in parts])
+        for client, reply in zip(asking, np.split(replies, ends[:-1]), strict=True):
             client.replies.send_bytes(reply.tobytes())
         served.batches += 1
         served.positions += len(replies)

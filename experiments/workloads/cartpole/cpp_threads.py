@@ -5,7 +5,7 @@ import weakref
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
@@ -83,14 +83,14 @@ class CppThreads(Implementation):
     def synchronize(self) -> None:
         """Do nothing: when a call returns, its actions were waited for."""
 
-    def replay(self, states: Floats, steps: NDArray[numpy.int32], actions: Actions) -> Trajectory:
+    def replay(self, states: Floats, steps: NDArray[np.int32], actions: Actions) -> Trajectory:
         """Return what given actions do; the environments of `collect` stay as they are."""
         check_trajectory(self.name, len(states), len(actions), free_host_bytes(), "cpu")
         environments = self._made(len(states))
         environments.states.copy_(torch.from_numpy(states))
         environments.steps.copy_(torch.from_numpy(steps))
         seen = Seen(environments)
-        for given in torch.from_numpy(numpy.ascontiguousarray(actions, numpy.int32)):
+        for given in torch.from_numpy(np.ascontiguousarray(actions, np.int32)):
             self._step(environments, given)
             seen.add(given)
         return seen.trajectory()
@@ -130,7 +130,7 @@ class Seen:
         self._environments = environments
         self._states = [environments.states.numpy().copy()]
         self._actions: list[Actions] = []
-        self._ends: list[NDArray[numpy.uint8]] = []
+        self._ends: list[NDArray[np.uint8]] = []
 
     def add(self, actions: Tensor) -> None:
         """Add the step that has just been made with these actions."""
@@ -140,9 +140,9 @@ class Seen:
 
     def trajectory(self) -> Trajectory:
         """Return all steps."""
-        ends = numpy.stack(self._ends)
-        actions = numpy.stack(self._actions)
-        return Trajectory(numpy.stack(self._states), actions, ends == TERMINATED, ends == TRUNCATED)
+        ends = np.stack(self._ends)
+        actions = np.stack(self._actions)
+        return Trajectory(np.stack(self._states), actions, ends == TERMINATED, ends == TRUNCATED)
 
 
 def pointer(tensor: Tensor) -> ctypes.c_void_p:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import cupy
-import numpy
+import numpy as np
 from numpy.typing import NDArray
 
 from cartpole.implementation import Actions, Floats, Implementation, Policy, Trajectory, UnavailableError
@@ -110,7 +110,7 @@ class Data:
     def trajectory(self) -> Trajectory:
         """Return what tests look at, on the host."""
         ends = cupy.asnumpy(self.ends)
-        actions = cupy.asnumpy(self.actions).astype(numpy.int32)
+        actions = cupy.asnumpy(self.actions).astype(np.int32)
         return Trajectory(cupy.asnumpy(self.states), actions, ends == TERMINATED, ends == TRUNCATED)
 
 
@@ -159,8 +159,8 @@ class Cuda(Implementation):
 
         self._variant, self._compute_factor = base, compute_factor
         self._is_cartpole = state_factor == compute_factor == 1
-        self._environments, self._steps_per_call = numpy.uint32(environments), numpy.uint32(steps_per_call)
-        self._seed = numpy.uint64(seed % 2**64)
+        self._environments, self._steps_per_call = np.uint32(environments), np.uint32(steps_per_call)
+        self._seed = np.uint64(seed % 2**64)
         self._now = 0
         self.states = cupy.empty((environments, 4), cupy.float32)
         self.steps = cupy.empty(environments, cupy.uint16)
@@ -192,10 +192,10 @@ class Cuda(Implementation):
             self.states,
             self.steps,
             self.extra,
-            numpy.uint64(fours),
+            np.uint64(fours),
             self._environments,
             self._steps_per_call,
-            numpy.uint64(self._now),
+            np.uint64(self._now),
             self._seed,
         )
         self._now += int(self._steps_per_call)
@@ -204,7 +204,7 @@ class Cuda(Implementation):
         """Wait for the GPU."""
         cupy.cuda.get_current_stream().synchronize()
 
-    def replay(self, states: Floats, steps: NDArray[numpy.int32], actions: Actions) -> Trajectory:
+    def replay(self, states: Floats, steps: NDArray[np.int32], actions: Actions) -> Trajectory:
         """Return what given actions do, in the kernel that collects data; the environments of `collect` stay as
         they are.
         """
@@ -231,17 +231,17 @@ class Cuda(Implementation):
     def _launch_collect(self, states: Any, steps: Any, data: Data | None, given: Any = None) -> None:
         name, math, threads, shared_bytes = COLLECT[self._variant]
         writes = "false" if data is None else "true"
-        count = self._steps_per_call if given is None else numpy.uint32(len(given))
-        nothing = numpy.uint64(0)
+        count = self._steps_per_call if given is None else np.uint32(len(given))
+        nothing = np.uint64(0)
         self._launch(
             Kernel(name, f"{math}, {writes}" if math else writes, threads, shared_bytes),
             len(states),
             states,
             steps,
             self._parameters,
-            numpy.uint32(len(states)),
+            np.uint32(len(states)),
             count,
-            numpy.uint64(self._now),
+            np.uint64(self._now),
             self._seed,
             nothing if given is None else given,
             *(data.pointers() if data else (nothing,) * 5),
@@ -257,7 +257,7 @@ class Cuda(Implementation):
 
 def packed(policy: Policy) -> Floats:
     """Return the policy's parameters as cartpole.cu's `Parameters` has them."""
-    first, second, third = (weight.astype(numpy.float32) for weight in policy.weights)
+    first, second, third = (weight.astype(np.float32) for weight in policy.weights)
     first_bias, second_bias, third_bias = policy.biases
 
     def interleaved(units: Floats) -> Floats:
@@ -270,9 +270,9 @@ def packed(policy: Policy) -> Floats:
         second.T,
         second_bias,
         third[1] - third[0],
-        numpy.array([third_bias[1] - third_bias[0], 0, 0, 0]),
+        np.array([third_bias[1] - third_bias[0], 0, 0, 0]),
     )
-    return numpy.concatenate([part.ravel() for part in parts]).astype(numpy.float32)
+    return np.concatenate([part.ravel() for part in parts]).astype(np.float32)
 
 
 def source() -> str:

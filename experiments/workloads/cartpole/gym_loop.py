@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import gymnasium
-import numpy
+import numpy as np
 import torch
 from numpy.typing import NDArray
 
@@ -29,13 +29,13 @@ class GymLoop(Implementation):
         self._device = usable_device(self.name, device)
         check_memory(self.name, environments, BYTES_EACH, free_host_bytes(), "cpu")
         torch.manual_seed(seed)
-        self._random = numpy.random.default_rng(seed)
+        self._random = np.random.default_rng(seed)
         self._steps_per_call = steps_per_call
         self._layers = layers_on(self._device, policy)
         self._envs = [gymnasium.make("CartPole-v1") for _ in range(environments)]
-        seeds = numpy.random.SeedSequence(seed).generate_state(environments)
+        seeds = np.random.SeedSequence(seed).generate_state(environments)
         resets = (env.reset(seed=int(own)) for env, own in zip(self._envs, seeds, strict=True))
-        self._states = numpy.array([state for state, _ in resets])
+        self._states = np.array([state for state, _ in resets])
         self.episodes = 0
 
     def collect(self) -> None:
@@ -51,13 +51,13 @@ class GymLoop(Implementation):
     def synchronize(self) -> None:
         """Do nothing: when a call returns, its actions were waited for."""
 
-    def replay(self, states: Floats, steps: NDArray[numpy.int32], actions: Actions) -> Trajectory:
+    def replay(self, states: Floats, steps: NDArray[np.int32], actions: Actions) -> Trajectory:
         """Return what given actions do, in environments that are made for it."""
         check_trajectory(self.name, len(states), len(actions), free_host_bytes(), "cpu")
         envs = [gymnasium.make("CartPole-v1") for _ in states]
         for index, env in enumerate(envs):
             env.reset(seed=index)
-            env.unwrapped.state = states[index].astype(numpy.float64)
+            env.unwrapped.state = states[index].astype(np.float64)
             env.set_wrapper_attr("_elapsed_steps", int(steps[index]))
         return trajectory(states, actions, [stepped(envs, given) for given in actions.tolist()])
 
@@ -68,7 +68,7 @@ class GymLoop(Implementation):
         for _ in range(self._steps_per_call):
             actions.append(self._drawn_actions())
             taken.append(self._step(actions[-1]))
-        return trajectory(start, numpy.array(actions, numpy.int32), taken)
+        return trajectory(start, np.array(actions, np.int32), taken)
 
     def _drawn_actions(self) -> list[int]:
         return drawn_actions(self._layers, torch.from_numpy(self._states).to(self._device)).tolist()
@@ -90,10 +90,10 @@ def stepped(envs: Sequence[gymnasium.Env[Any, Any]], actions: Iterable[int]) -> 
         states.append(state)
         terminated.append(has_failed)
         truncated.append(is_late and not has_failed)
-    return numpy.array(states), numpy.array(terminated), numpy.array(truncated)
+    return np.array(states), np.array(terminated), np.array(truncated)
 
 
 def trajectory(start: Floats, actions: Actions, taken: Sequence[Stepped]) -> Trajectory:
     """Step one after the other, from these states."""
     states, terminated, truncated = zip(*taken, strict=True)
-    return Trajectory(numpy.stack([start, *states]), actions, numpy.stack(terminated), numpy.stack(truncated))
+    return Trajectory(np.stack([start, *states]), actions, np.stack(terminated), np.stack(truncated))

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy
+import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[numpy.float32]
-Actions = NDArray[numpy.int32]
-Flags = NDArray[numpy.bool_]
+Floats = NDArray[np.float32]
+Actions = NDArray[np.int32]
+Flags = NDArray[np.bool_]
 
 #: Width of the policy's layers, its inputs first.
 WIDTHS = (4, 64, 64, 2)
@@ -96,7 +96,7 @@ class Implementation(ABC):
         """Wait until the device is done."""
 
     @abstractmethod
-    def replay(self, states: Floats, steps: NDArray[numpy.int32], actions: Actions) -> Trajectory:
+    def replay(self, states: Floats, steps: NDArray[np.int32], actions: Actions) -> Trajectory:
         """Return what given actions do, for tests: by the same code as `collect`.
 
         Args:

@@ -2,7 +2,7 @@
 
 import itertools
 
-import numpy
+import numpy as np
 
 from cartpole.implementation import WIDTHS, Floats, Policy
 
@@ -13,11 +13,11 @@ def make_policy(seed: int) -> Policy:
 
     The same seed gives the same policy with any version of any framework.
     """
-    random = numpy.random.default_rng(seed)
+    random = np.random.default_rng(seed)
 
     def drawn(shape: tuple[int, ...], inputs: int) -> Floats:
         limit = inputs**-0.5
-        return random.uniform(-limit, limit, shape).astype(numpy.float32)
+        return random.uniform(-limit, limit, shape).astype(np.float32)
 
     layers = [(drawn((to, of), of), drawn((to,), of)) for of, to in itertools.pairwise(WIDTHS)]
     return Policy(tuple(weight for weight, _ in layers), tuple(bias for _, bias in layers))

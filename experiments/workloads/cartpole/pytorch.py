@@ -7,7 +7,7 @@ Random numbers come from PyTorch's own generator, which each implementation seed
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import numpy
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
@@ -153,7 +153,7 @@ class Environments(Implementation):
         if self._device.type == "cuda":
             torch.cuda.synchronize(self._device)
 
-    def replay(self, states: Floats, steps: NDArray[numpy.int32], actions: Actions) -> Trajectory:
+    def replay(self, states: Floats, steps: NDArray[np.int32], actions: Actions) -> Trajectory:
         """Return what given actions do; the environments of `collect` stay as they are."""
         self._check_trajectory(len(states), len(actions))
         start = torch.tensor(states.T, device=self._device).contiguous()

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy
+import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
@@ -169,7 +169,7 @@ class Xla(Implementation):
         """Wait for the last call, all of whose results are there at once: calls return before they are done."""
         self._batch.states.block_until_ready()
 
-    def replay(self, states: Floats, steps: NDArray[numpy.int32], actions: Actions) -> Trajectory:
+    def replay(self, states: Floats, steps: NDArray[np.int32], actions: Actions) -> Trajectory:
         """Return what given actions do; the environments of `collect` stay as they are."""
         self._check_trajectory(len(states), len(actions))
         start, lasted, given = jax.device_put((states.T, steps, actions), self._device)
@@ -202,7 +202,7 @@ def trajectory(start: Array, taken: Step) -> Trajectory:
         taken: the steps.
     """
     states = jnp.concatenate([start[None], taken.states]).swapaxes(1, 2)
-    return Trajectory(*(numpy.asarray(part) for part in (states, *taken[1:])))
+    return Trajectory(*(np.asarray(part) for part in (states, *taken[1:])))
 
 
 def usable_device(device: str) -> jax.Device:

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy
+import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[numpy.float32]
+Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -71,9 +71,9 @@ def collected(steps: Sequence[VectorStep], seconds: float, lost: list[dict[str, 
     quiet = [step for step in steps if not step.resets]
     return Collected(
         batch=Batch(
-            numpy.concatenate([step.observations for step in steps]),
-            numpy.concatenate([step.actions for step in steps]),
-            numpy.concatenate([step.rewards for step in steps]),
+            np.concatenate([step.observations for step in steps]),
+            np.concatenate([step.actions for step in steps]),
+            np.concatenate([step.rewards for step in steps]),
         ),
         samples=sum(len(step.rewards) for step in steps),
         resets=sum(step.resets for step in steps),
@@ -92,9 +92,9 @@ def merged(parts: Sequence[Collected]) -> Collected:
     batches = [part.batch for part in parts]
     return Collected(
         batch=Batch(
-            numpy.concatenate([batch.observations for batch in batches]),
-            numpy.concatenate([batch.actions for batch in batches]),
-            numpy.concatenate([batch.rewards for batch in batches]),
+            np.concatenate([batch.observations for batch in batches]),
+            np.concatenate([batch.actions for batch in batches]),
+            np.concatenate([batch.rewards for batch in batches]),
         ),
         samples=sum(part.samples for part in parts),
         resets=sum(part.resets for part in parts),

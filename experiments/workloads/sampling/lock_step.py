@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from multiprocessing import connection
 from typing import Any
 
-import numpy
+import numpy as np
 from alphazero.group import ending
 
 from sampling.collected import Batch, Collected, VectorStep, collected
@@ -96,7 +96,7 @@ class LockStep:
         self._observations, rewards, ends = self._vector.step(actions)
         stepped_ns = time.perf_counter_ns()
         took_ns = (acted_ns - begin_ns, stepped_ns - acted_ns)
-        return VectorStep(before, actions, rewards.astype(numpy.float32), *took_ns, int(ends.sum()))
+        return VectorStep(before, actions, rewards.astype(np.float32), *took_ns, int(ends.sum()))
 
     def _lose(self) -> None:
         """Find the processes that have ended, and end the others.

@@ -1,6 +1,6 @@
 """A small policy that acts and is updated for real; nobody looks at what it learns."""
 
-import numpy
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import nn
@@ -12,7 +12,7 @@ WIDTH = 64
 DEVIATION = 0.5
 RATE = 1e-3
 
-Weights = dict[str, NDArray[numpy.float32]]
+Weights = dict[str, NDArray[np.float32]]
 
 
 class Policy:
@@ -30,7 +30,7 @@ class Policy:
             nn.Linear(observation, WIDTH), nn.Tanh(), nn.Linear(WIDTH, WIDTH), nn.Tanh(), nn.Linear(WIDTH, action)
         )
 
-    def act(self, observations: NDArray[numpy.float32]) -> NDArray[numpy.float32]:
+    def act(self, observations: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return actions for observations, one in each row."""
         with rlscope.operation("inference"), torch.no_grad():
             means = self._network(torch.from_numpy(observations))

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 import gymnasium
-import numpy
+import numpy as np
 import ray
 from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 from numpy.typing import NDArray
@@ -45,8 +45,8 @@ class Call:
 
     idle_ns: int
     took_ns: int
-    begins: NDArray[numpy.bool_]
-    ends: NDArray[numpy.bool_]
+    begins: NDArray[np.bool_]
+    ends: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class TimedRunner(SingleAgentEnvRunner):
         settings: Settings = self.config.env_config["settings"]
         register_env(NAME, lambda _: vector_of(settings, self.worker_index))
         super().make_env()
-        self._ends = numpy.zeros(self.num_envs, bool)
+        self._ends = np.zeros(self.num_envs, bool)
 
     def where(self) -> tuple[int, dict[str, Any]]:
         """Return the runner's number; its name, its process, and the address of its node."""

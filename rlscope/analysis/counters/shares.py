@@ -1,4 +1,4 @@
-"""What of each sample belongs to which operation, where work of several ran in it."""
+"""This module says what of each sample belongs to which operation, where work of several ran in it."""
 
 import numpy as np
 import numpy.typing as npt
@@ -9,7 +9,7 @@ Values = npt.NDArray[np.float64]
 
 
 class SharedSamples:
-    """Who had work in which samples.
+    """This is who had work in which samples.
 
     An amount in a sample belongs to the operations that launched work which ran in it, in proportion to how long that
     ran and to how much the operation counts in a while where it is alone: of 90 in a sample with 10 us of work of
@@ -63,7 +63,9 @@ class SharedSamples:
         return ratios
 
     def _likely(self, amounts: Values, weights: Values, given: Values) -> Values:
-        """What the operation has alone, as much larger or smaller as all have it; of one never alone, what is left."""
+        """Return what the operation has alone, as much larger or smaller as all have it; of one never alone,
+        what is left.
+        """
         alone_weights = self._counted_alone(weights)
         alone = _quotients(self._counted_alone(amounts), alone_weights)[self._operation]
         is_known = alone_weights[self._operation] > 0
@@ -74,7 +76,7 @@ class SharedSamples:
         return np.where(is_known, alone * scale, left)
 
     def _range(self, of_samples: Values, weights: Values) -> tuple[Values, Values]:
-        """The least and the largest ratio in samples with work of the operation, of each that is in a sample."""
+        """Return the least and the largest ratio in samples with work of the operation, of each that is in a sample."""
         is_known = weights[self._sample] > 0
         operation, ratio = self._operation[is_known], of_samples[self._sample[is_known]]
         least, largest = np.full(self._operations, np.inf), np.full(self._operations, -np.inf)
@@ -94,7 +96,7 @@ class SharedSamples:
         return np.bincount(self._sample, parts, minlength=self._samples).astype(float)
 
     def _in_sample(self, parts: Values) -> Values:
-        """The sum over all operations that are in the same sample."""
+        """Return the sum over all operations that are in the same sample."""
         return self._by_sample(parts)[self._sample]
 
 

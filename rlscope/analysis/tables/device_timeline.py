@@ -1,4 +1,4 @@
-"""When each device worked for any process of a trace, in equal parts of the run."""
+"""This module says when each device worked for any process of a trace, in equal parts of the run."""
 
 from collections.abc import Mapping
 from itertools import pairwise
@@ -37,7 +37,7 @@ def busy_parts(swept: TraceSweep, devices: list[Device], recover: bool) -> dict[
 def device_timeline_rows(
     swept: TraceSweep, devices: list[Device], parts: Mapping[int, BusyParts], utilization: Utilization
 ) -> Rows[DeviceTimelineRow]:
-    """Makes one row per device and part of the run; none without devices."""
+    """Make one row per device and part of the run; none without devices."""
     origin_ns = min(process.start_ns for process in swept.processes)
     offset_ns = swept.main.file.clock.realtime_offset_ns
     rows: list[DeviceTimelineRow] = []
@@ -53,7 +53,7 @@ def device_timeline_rows(
 
 
 def _union(swept: TraceSweep, devices: list[Device], recover: bool) -> dict[int, BusyParts]:
-    """The same of the devices of one machine: the files' device work is read together."""
+    """Return the same of the devices of one machine: the files' device work is read together."""
     places: dict[int, dict[int, int]] = {}
     processes: dict[int, ProcessSweep] = {}
     for place, device in enumerate(devices):
