@@ -1,4 +1,4 @@
-"""Speed and memory of the analysis, from the files to the tables."""
+"""This file measures the speed and memory of the analysis, from the files to the tables."""
 
 import shutil
 import tempfile

@@ -1,4 +1,4 @@
-"""Analyzes a trace in a process of its own and prints what that took: `python -m benchmarks.analyze_once DIR`."""
+"""Analyze a trace in a process of its own and print what that took: `python -m benchmarks.analyze_once DIR`."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""A Chrome trace as torch.profiler writes it, with the calls of the synthetic traces, for peers that read JSON."""
+"""This file writes the calls of the synthetic traces as torch.profiler's Chrome traces, for peers that read JSON."""
 
 import json
 from pathlib import Path

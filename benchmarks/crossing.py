@@ -1,4 +1,4 @@
-"""Time that recording adds to one call of a native function from Python, in a hot loop."""
+"""This file measures the time that recording adds to one call of a native function from Python, in a hot loop."""
 
 import math
 from collections.abc import Iterator

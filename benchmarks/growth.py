@@ -1,6 +1,4 @@
-"""This module says how costs grow: with the length of a trace, and with the threads, processes and operation names in
-it.
-"""
+"""This file measures how costs grow with the length of a trace, and with its threads, processes and operation names."""
 
 import shutil
 import tempfile

@@ -1,4 +1,4 @@
-"""The regression guard: instructions and bytes per event for a fixed input, compared with those kept in guard.json.
+"""Compare instructions and bytes per event for a fixed input with those kept in guard.json.
 
 Times differ from run to run and from machine to machine; these numbers do not, so that CI can compare them.
 """

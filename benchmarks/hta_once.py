@@ -1,4 +1,4 @@
-"""Runs HolisticTraceAnalysis on a directory of Chrome traces: `python -m benchmarks.hta_once DIR`."""
+"""Run HolisticTraceAnalysis on a directory of Chrome traces: `python -m benchmarks.hta_once DIR`."""
 
 import sys
 

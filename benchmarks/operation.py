@@ -1,4 +1,4 @@
-"""Time that entering and leaving a named operation takes, with and without a recording."""
+"""This file measures the time of entering and leaving a named operation, recorded and not."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

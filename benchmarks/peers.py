@@ -1,4 +1,4 @@
-"""The profilers that rlscope is compared with, and rlscope, each as a context manager that records what runs inside."""
+"""This file holds rlscope and the profilers beside it: each is a context manager that records its block."""
 
 import cProfile
 import gc

@@ -1,4 +1,4 @@
-"""Time of `rlscope report`, and of the smaller verbs, on a trace of real training."""
+"""This file measures the time of `rlscope report`, and of the smaller verbs, on a trace of real training."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""This module says what a benchmark measures: one line of JSON per metric and peer, and the tables made of them."""
+"""This file defines a benchmark's result, one line of JSON per metric and peer, and makes tables of results."""
 
 import json
 import sys

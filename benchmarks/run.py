@@ -1,4 +1,4 @@
-"""Runs the benchmarks, each in a process of its own, and collects what they print.
+"""Run the benchmarks, each in a process of its own, and collect what they print.
 
 Writes output/bench/results.jsonl and, as a Markdown table, output/bench/results.md. Benchmarks that are not run keep
 the lines of their last run. A target that is missed is reported, it does not fail the command.

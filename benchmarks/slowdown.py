@@ -1,4 +1,4 @@
-"""This module says how much longer a real training takes while it is recorded.
+"""This file measures how much longer a real training takes while it is recorded.
 
 rlscope: two processes train in turns, burst by burst, one recorded and one not, and swap roles (`run_twins`). That is
 good to half a per cent on a machine that changes its speed. Other profilers: two adjacent blocks of one process make a

@@ -1,4 +1,4 @@
-"""Makes traces of any size whose calls look like those of recorded training, and whose sums are known.
+"""This file makes traces of any size whose calls look like those of recorded training, and whose sums are known.
 
 A thread runs operations one after the other, each of which makes 40 crossings; what lies between crossings, and how
 long they take, follows quantiles measured on Stable-Baselines3's PPO. An operation always calls the same functions in

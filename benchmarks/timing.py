@@ -1,4 +1,4 @@
-"""Times pieces of Python against each other in one process, and processes against each other on one machine."""
+"""This file times pieces of Python against each other in one process, and processes against each other."""
 
 import subprocess
 import time

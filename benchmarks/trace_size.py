@@ -1,4 +1,4 @@
-"""Bytes on disk per event of a real training."""
+"""This file measures the bytes on disk per event of a real training."""
 
 import shutil
 import sys

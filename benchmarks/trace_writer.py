@@ -1,4 +1,4 @@
-"""The pure-Python twin of the recorder's writer: builds whole trace directories for tests and benchmarks."""
+"""This file builds whole trace directories for tests and benchmarks: it is the recorder's writer in pure Python."""
 
 import json
 from collections import Counter

@@ -1,4 +1,5 @@
-"""Stable-Baselines3's PPO and TD3 on Walker2d-v5 with the library's own hyper-parameters, trained a part at a time.
+"""This file trains Stable-Baselines3's PPO and TD3 on Walker2d-v5, with the library's own hyper-parameters, part by
+part.
 
 As a command it trains for so many timesteps: `python -m benchmarks.workloads ppo 4096`.
 """

@@ -1,4 +1,5 @@
-"""Writes what a build is made from as JSON: a hash of the recorder's sources, the commit, whether it was changed.
+"""This file writes what a build is made from as JSON: a hash of the recorder's sources, the commit, whether it was
+changed.
 
 python cmake/built_from.py built_from.json
 """

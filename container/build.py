@@ -1,4 +1,4 @@
-"""Builds the container's image for run_docker.py: when, with which steps shown, and why it failed."""
+"""This file builds the container's image for run_docker.py: when, with which steps shown, and why it failed."""
 
 import hashlib
 import re

@@ -1,6 +1,4 @@
-"""This module says what run_docker.py has `docker compose` do: the commands, the configuration, and processes that end
-with us.
-"""
+"""This file has `docker compose` do what run_docker.py needs: its commands, configuration and processes."""
 
 import json
 import os

@@ -1,6 +1,4 @@
-"""This module says what run_docker.py asks of the container engine itself, through Docker's own package: images,
-containers, states.
-"""
+"""This file asks the container engine for images, containers and their states, through Docker's own package."""
 
 import os
 import re
@@ -73,7 +71,7 @@ class Engine:
         return is_rootless(self._client.info())
 
     def image_labels(self, image: str) -> dict[str, str] | None:
-        """Return none where there is no such image."""
+        """Return None where there is no such image."""
         try:
             return dict(self._client.images.get(image).labels)
         except self._errors.ImageNotFound:

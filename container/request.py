@@ -1,4 +1,4 @@
-"""This module says what the command line of run_docker.py asks for, option by option."""
+"""This file reads the command line of run_docker.py, option by option."""
 
 import ipaddress
 import os

@@ -1,4 +1,4 @@
-"""Makes text safe to show where it comes from a builder or from a name, and may be anything."""
+"""This file makes text safe to show where it comes from a builder or from a name, and may be anything."""
 
 
 def printable(text: str) -> str:

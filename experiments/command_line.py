@@ -1,4 +1,4 @@
-"""A case study as a command."""
+"""This file makes a case study a command."""
 
 import argparse
 import signal

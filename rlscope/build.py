@@ -1,6 +1,4 @@
-"""This module says what the installed package was built from: cmake/built_from.py says it at each build, into a file
-beside this one.
-"""
+"""This file reads what the installed package was built from, which cmake/built_from.py writes at each build."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The vocabulary as types: categories, resources, stages, and what is both recorded and read. Standard library only."""
+"""This file defines the vocabulary: categories, resources, stages, what is recorded. Standard library only."""
 
 from dataclasses import dataclass
 from enum import Enum, IntEnum

@@ -1,4 +1,4 @@
-"""Text to be shown: made safe where it comes from a trace or a file name, and may be anything."""
+"""This file makes text safe to show where it comes from a trace or a file name, and may be anything."""
 
 # Joins emoji into one; the other invisible characters reorder or hide what stands around them.
 ZERO_WIDTH_JOINER = "\u200d"

@@ -1,4 +1,4 @@
-"""Prints ARTIFACT.md: what an evaluator needs, with every claim and minute as claims.toml and runs.toml have them."""
+"""This file prints ARTIFACT.md: what an evaluator needs, with the claims of claims.toml and minutes of runs.toml."""
 
 import sys
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Frameworks on a machine with a GPU, as `rlscope analyze --json` has them, kept for machines without one."""
+"""This file keeps what `rlscope analyze --json` says of frameworks on a machine with a GPU, for those without one."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Metrics of claims.toml: how times and calls of one workload compare with those of another."""
+"""This file holds the metrics of claims.toml: how times and calls of one workload compare with those of another."""
 
 from collections.abc import Callable, Mapping, Sequence
 from statistics import geometric_mean

@@ -1,4 +1,4 @@
-"""The page over all studies: how far each is, its verdicts, and what to know before believing them."""
+"""This file makes the page over all studies: how far each is, its verdicts, and what to know before believing them."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

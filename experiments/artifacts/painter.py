@@ -1,4 +1,4 @@
-"""Draws studies in a process of its own, while runs are recorded."""
+"""This file draws studies in a process of its own, while runs are recorded."""
 
 import ctypes
 import multiprocessing

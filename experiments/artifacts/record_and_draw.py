@@ -1,4 +1,4 @@
-"""Records the runs of all studies, and draws each study and the page over all of them as runs end."""
+"""This file records the runs of all studies, and draws each study and the page over all of them as runs end."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A case study among others: what it is called, what draws it, and when it can be drawn."""
+"""This file describes a case study among others: its name, what draws it, and when it can be drawn."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

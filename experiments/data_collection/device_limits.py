@@ -1,5 +1,4 @@
-"""This module says what a device can do at most, and how many steps of CartPole that would be: the limits that figures
-draw.
+"""This file finds what a device can do at most, and how many steps of CartPole that would be: the limits in figures.
 
 The rates were measured on the device itself, by loops of nothing else; they are not those of its data sheet.
 """

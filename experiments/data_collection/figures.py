@@ -1,4 +1,6 @@
-"""The figures of data collection: what each draws of the measurements of a machine, and its caption."""
+"""This file holds this file holds the figures of data collection: what each draws of the measurements of a machine, and
+its caption.
+"""
 
 from collections.abc import Callable, Sequence
 

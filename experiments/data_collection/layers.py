@@ -1,4 +1,4 @@
-"""Recorded collections to where their time goes, and how often they cross into the backend and CUDA."""
+"""This file finds where the time of recorded collections goes, and how often they cross into the backend and CUDA."""
 
 from collections.abc import Iterable, Sequence
 

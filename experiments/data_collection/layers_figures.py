@@ -1,4 +1,4 @@
-"""Figures of where a compiled collection spends its time and how often it crosses layers, by the steps of one call."""
+"""This file draws where a compiled collection spends its time and how often it crosses layers, by steps per call."""
 
 import pandas as pd
 from matplotlib.figure import Figure

@@ -1,6 +1,4 @@
-"""This module says what one machine has measured of data collection: as files that can be kept, and read without that
-machine.
-"""
+"""This file keeps what one machine has measured of data collection, so that other machines can read it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The metrics of the claims about data collection: ratios of throughputs, and shares and counts of layers.
+"""This file holds the metrics of claims about data collection: ratios of throughputs, shares and counts of layers.
 
 A metric is there only where everything that it needs was measured.
 """

@@ -1,6 +1,4 @@
-"""This module says what fusing the steps of a call brings the hand-written kernel, by environments, state and
-computation.
-"""
+"""This file computes what fused steps bring the hand-written kernel, by environments, state and computation."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The tables behind the figures of data collection: which lines each shows, in which order, under which names."""
+"""This file makes the tables behind the figures of data collection: the lines of each, their order and names."""
 
 from collections.abc import Callable, Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""Rows of the measuring command, workloads/collect.py, as lines: throughput over the number of environments."""
+"""This file makes lines of the rows of workloads/collect.py: throughput over the number of environments."""
 
 import json
 from collections import defaultdict

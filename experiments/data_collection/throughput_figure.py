@@ -1,4 +1,4 @@
-"""Throughput over the number of environments: a line for each way to collect data, and the limits of the device."""
+"""This file draws throughput over the number of environments, a line per way to collect, and the device's limits."""
 
 from collections.abc import Mapping
 

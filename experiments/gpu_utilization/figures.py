@@ -1,4 +1,4 @@
-"""The figure of what is reported of kernels of known length, beside what the device does, over the gap between them."""
+"""This file draws what is reported of kernels of known length, beside what the device does, over their gaps."""
 
 import matplotlib as mpl
 import pandas as pd

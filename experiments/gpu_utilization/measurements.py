@@ -1,4 +1,4 @@
-"""Recorded kernels of known length to a table, which can be kept, and read without the machine that ran them."""
+"""This file makes a table of recorded kernels of known length, which machines without that device can read."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

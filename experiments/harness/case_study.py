@@ -1,4 +1,4 @@
-"""A case study: its matrix of runs, the traces that they leave, its figures and its page."""
+"""This file holds a case study: its matrix of runs, the traces that they leave, its figures and its page."""
 
 import os
 from collections.abc import Callable, Sequence

@@ -1,6 +1,4 @@
-"""This module says what would be run, without running it: commands that can be pasted into a shell, and the minutes
-that they take.
-"""
+"""This file prints what would be run: commands that can be pasted into a shell, and the minutes that they take."""
 
 import shlex
 from collections.abc import Sequence

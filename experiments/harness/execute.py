@@ -1,4 +1,4 @@
-"""Execute one run: a recorded subprocess in a stated environment, with a log and a manifest."""
+"""This file executes one run: a recorded subprocess in a stated environment, with a log and a manifest."""
 
 import dataclasses
 import errno

@@ -1,4 +1,4 @@
-"""The Pythons that runs use: this one, or that of an environment which `scripts/install_experiments` makes."""
+"""This file finds the Python of a run: this one, or one that `scripts/install_experiments` makes."""
 
 import importlib.machinery
 import importlib.metadata

@@ -1,4 +1,4 @@
-"""The machine, as far as it explains a time."""
+"""This file describes the machine, as far as it explains a time."""
 
 import os
 import platform

@@ -1,4 +1,4 @@
-"""The matrix of a study's runs, as runs.toml has it: workloads in groups, and what is recorded at each budget."""
+"""This file reads runs.toml, the matrix of a study's runs: workloads in groups, and what is recorded at each budget."""
 
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,6 +1,4 @@
-"""This module says what becomes of a study's runs: which are complete, which have failed, how far it is, how long it
-may take.
-"""
+"""This file follows a study's runs: which are complete, which have failed, and how long the rest may take."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""The origin of results: the command, the days, the machines, recorders and packages of their runs."""
+"""This file tells the origin of results: the command, days, machines, recorders and packages of their runs."""
 
 import json
 import shlex

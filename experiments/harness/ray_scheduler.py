@@ -1,4 +1,4 @@
-"""Runs of many studies at once on Ray: on this machine, or on a cluster whose nodes see the same files."""
+"""This file executes runs of many studies at once on Ray: on this machine, or on a cluster with one file system."""
 
 import logging
 import os

@@ -1,4 +1,4 @@
-"""The places of a machine in which runs do not disturb each other: cores that are a run's own."""
+"""This file divides a machine into slots, each with cores of its own, so that runs do not disturb each other."""
 
 import os
 from collections.abc import Sequence

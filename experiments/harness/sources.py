@@ -1,4 +1,4 @@
-"""The files beside a training script that decide what it does, so that a change repeats the runs that it touches."""
+"""This file finds the files beside a training script that decide what it does: a change in one repeats its runs."""
 
 import ast
 import hashlib

@@ -1,4 +1,4 @@
-"""Run a command that ends with its caller: once standard input closes, all that the command has started is ended.
+"""This file runs a command that ends with its caller: once standard input closes, all that it has started is ended.
 
 python -I supervisor.py CORES COMMAND…    CORES: numbers with commas between them, "" for all
 

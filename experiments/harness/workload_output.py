@@ -1,4 +1,4 @@
-"""This module says what a workload says of itself at its end: a line of JSON in its log."""
+"""This file reads what a workload prints about itself at its end: a line of JSON in its log."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""This module says what recording added to workloads, by source, and what correction leaves of it."""
+"""This file draws what recording added to workloads, by source, and what correction leaves of it."""
 
 from collections.abc import Hashable, Mapping, Sequence
 

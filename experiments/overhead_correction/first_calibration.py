@@ -1,6 +1,4 @@
-"""This module says what recording costs on this machine, measured after the first figure: then all studies are
-corrected.
-"""
+"""This file calibrates this machine after the first figure, so that all studies are corrected."""
 
 import sys
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Twins become tables: what recording added to a workload by their bursts, and what correction took off again."""
+"""This file makes tables of twins: what recording added by their bursts, and what correction took off again."""
 
 import json
 import math
@@ -146,8 +146,7 @@ class Draws:
         return replace(self, removed_s={name: np.zeros_like(removed) for name, removed in self.removed_s.items()})
 
     def left_s(self, name: str) -> Numbers:
-        """Return what this calibration's correction leaves of what recording added, or took too much
-        (negative).
+        """Return what this calibration's correction leaves of what recording added, or took too much (negative).
 
         How far another program's costs may be from the calibrated ones is no part of its interval: it is what is left.
         """

@@ -1,4 +1,4 @@
-"""Recorded sampling to what a vector step is made of: steps of an environment, resets, inference, waiting, the rest."""
+"""This file divides a recorded vector step: steps of an environment, resets, inference, waiting, the rest."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""Parallel sampling: how long training takes by sampler, and what a vector step of each is made of."""
+"""This file draws how long training takes by sampler, and what a vector step of each is made of."""
 
 import math
 

@@ -1,6 +1,4 @@
-"""This module says how long sampling takes where environments wait for each other and where they do not: the model of
-the talk.
-"""
+"""This file models how long sampling takes where environments wait for each other and where they do not."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Runs of the sampling workload, as it prints them, beside the model with the same ends of episodes."""
+"""This file sets runs of the sampling workload beside the model with the same ends of episodes."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The metrics of claims about parallel sampling, from measured runs; and the tables behind figures and the page."""
+"""This file holds the metrics of claims about parallel sampling, and the tables behind its figures and page."""
 
 from collections.abc import Callable, Mapping, Sequence
 

@@ -1,6 +1,4 @@
-"""This module says what the model of lock-step sampling says of the talk: its metrics for claims, hours of training,
-and grids.
-"""
+"""This file computes what the model of lock-step sampling says of the talk: metrics, hours of training, and grids."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Steps of environments in lock-step as grids of cells: a row is a step, which takes as long as its longest cell."""
+"""This file draws steps in lock-step as grids of cells: a row is a step, which takes as long as its longest cell."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Recorded self-play to the tables of its processes, which can be kept, and read without the machine that ran it."""
+"""This file makes tables of recorded self-play's processes, which machines without that device can read."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields

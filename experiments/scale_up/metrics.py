@@ -1,4 +1,5 @@
-"""The metrics of claims about self-play in many processes, from the tables of its runs."""
+"""This file holds this file holds the metrics of claims about self-play in many processes, from the tables of its runs.
+"""
 
 from collections import defaultdict
 

@@ -1,4 +1,4 @@
-"""The artifact itself, judged by what was said of the paper's: its figures, its devices, what it depends on."""
+"""This file judges the artifact itself by what was said of the paper's: its figures, its devices, its dependencies."""
 
 import json
 import subprocess

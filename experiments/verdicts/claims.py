@@ -1,4 +1,4 @@
-"""Judge published claims by what was measured: holds, differs, undecided, or not testable here."""
+"""This file judges published claims by what was measured: holds, differs, undecided, or not testable here."""
 
 import json
 import math

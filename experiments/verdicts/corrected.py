@@ -1,4 +1,4 @@
-"""Recorded runs, analyzed without what recording added where a calibration says how much that is."""
+"""This file analyzes recorded runs without what recording added, where a calibration says how much that is."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Tables and captions that say where a mean has no interval."""
+"""This file says in tables and captions where a mean has no interval."""
 
 import pandas as pd
 

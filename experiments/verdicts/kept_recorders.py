@@ -1,4 +1,4 @@
-"""Kept results and their recorders, so that results which the present code has not seen are known."""
+"""This file names the recorders of kept results, so that results which the present code has not seen are known."""
 
 import json
 from pathlib import Path

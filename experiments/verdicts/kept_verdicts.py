@@ -1,4 +1,4 @@
-"""Verdicts that were kept, beside those of now: claims that are broken, claims that only another machine can test."""
+"""This file sets kept verdicts beside those of now: some claims are broken, some only another machine can test."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence

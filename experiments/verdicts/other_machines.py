@@ -1,6 +1,4 @@
-"""This module says what one machine has measured, as files that are kept and read elsewhere, and claims judged by
-several machines.
-"""
+"""This file reads what other machines have measured, and judges claims by several machines."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -84,8 +82,7 @@ SomeMeasured = TypeVar("SomeMeasured", bound=Measured)
 
 
 def origin_of(device: str, found: Provenance) -> dict[str, Any]:
-    """Return what `Measured` has of runs on this machine, by name; the machine's own name on the network is left
-    out.
+    """Return what `Measured` has of runs on this machine, by name; the machine's own name on the network is left out.
 
     Raises:
         UsageError: The runs were executed on machines of different kinds.

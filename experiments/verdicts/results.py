@@ -1,4 +1,4 @@
-"""Traces of a study's runs to its tables: one per repetition, then their mean."""
+"""This file makes the tables of a study's traces: one per repetition, then their mean."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -256,8 +256,7 @@ def cuda_to_gpu(result: Result, end: str) -> float:
 
 
 def over_calibration(estimate_by: Callable[[str], Estimate]) -> Estimate:
-    """Return a metric of time in CUDA calls, whose interval holds that of the calibration: all runs share its
-    error.
+    """Return a metric of time in CUDA calls, whose interval holds that of the calibration: all runs share its error.
 
     Args:
         estimate_by: from one of ENDS to the metric of those times.

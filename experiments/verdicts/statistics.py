@@ -1,4 +1,4 @@
-"""Repetitions to a value with its interval, which holds the truth as often as it says."""
+"""This file makes a value of repetitions, with an interval that holds the truth as often as it says."""
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""PyFlyt's drone that flies through gates, seen by its camera: the stand-in for AirLearning.
+"""This file holds PyFlyt's drone that flies through gates, seen by its camera: the stand-in for AirLearning.
 
 gymnasium.make("camera_drone:CameraDrone-v0", pixels=64)
 """

@@ -1,4 +1,4 @@
-"""A small PPO on CartPole whose rollouts come from the fused CUDA kernel, or on a CPU from C++ threads.
+"""This file trains a small PPO on CartPole; rollouts come from the fused CUDA kernel, or on a CPU from C++ threads.
 
     python cartpole_ppo.py --device cuda
 

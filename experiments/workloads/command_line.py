@@ -1,4 +1,4 @@
-"""The options that the scripts of the framework comparison share, and what they make of the hyper-parameters."""
+"""This file holds the options that the scripts of the framework comparison share."""
 
 import argparse
 from dataclasses import replace

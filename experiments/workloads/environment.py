@@ -1,4 +1,4 @@
-"""The environment that every framework trains in: Gymnasium's, with the same wrappers in the same order."""
+"""This file makes the environment that every framework trains in: Gymnasium's, with the same wrappers in one order."""
 
 import importlib
 import time

@@ -1,4 +1,4 @@
-"""Adam on the host: gradients are pulled out of PyTorch, weights computed in NumPy and pushed back at every step."""
+"""This file is Adam on the host: a step pulls gradients out of PyTorch, computes in NumPy and pushes weights back."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""The published hyper-parameters of TD3 and DDPG on a walking robot, the same for every framework that is compared."""
+"""This file holds the published hyper-parameters of TD3 and DDPG on a walking robot, for every framework compared."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""TD3 and DDPG in JAX: the networks of SBX with the published shapes, and one update of them."""
+"""This file updates TD3 and DDPG in JAX: it has SBX's networks with the published shapes, and one update of them."""
 
 import functools
 from typing import NamedTuple

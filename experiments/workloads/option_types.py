@@ -1,4 +1,4 @@
-"""Whole numbers as options of workloads: what `argparse` calls with their text."""
+"""This file reads whole numbers as options of workloads: `argparse` calls it with their text."""
 
 import argparse
 

@@ -1,4 +1,4 @@
-"""PPO as published for each simulator: robots, Pong and drones differ in schedule, policy and environments."""
+"""This file holds PPO as published for each simulator: schedule, policy and environments differ between them."""
 
 from dataclasses import dataclass
 
@@ -68,8 +68,7 @@ def setting_of(env_id: str) -> Setting:
 
 
 def ppo(env_id: str, seed: int, device: str, rollout_steps: int | None = None) -> BaseAlgorithm:
-    """Return one iteration is a rollout and its update: `rollout_steps` (default: as published) of each
-    environment.
+    """Return one iteration is a rollout and its update: `rollout_steps` (default: as published) of each environment.
 
     With fewer steps there are fewer minibatches of the same size, so that work per timestep stays what it is.
     """

@@ -1,4 +1,4 @@
-"""Other simulators that XLA compiles: classic control of gymnax, robots of Brax, and Brax's robots on MuJoCo XLA."""
+"""This file runs other simulators that XLA compiles: gymnax's classic control, and Brax's robots, on MuJoCo XLA too."""
 
 import functools
 import math

@@ -1,4 +1,4 @@
-"""Hovering in a simulator that takes a stated number of milliseconds a step: the stand-in for photo-realistic ones.
+"""This file hovers in a simulator that takes a stated number of milliseconds a step, in place of photo-realistic ones.
 
     gymnasium.make("slow_drone:SlowDrone-v0", milliseconds=50.0)
 

@@ -1,4 +1,4 @@
-"""Seconds that a loop of steps takes, measured in whole calls."""
+"""This file times a loop of steps in whole calls."""
 
 import math
 import time

@@ -1,6 +1,4 @@
-"""This module says what timed environments are made of: how long their steps and resets take, and which steps end their
-episodes.
-"""
+"""This file times environments: how long their steps and resets take, and which steps end their episodes."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

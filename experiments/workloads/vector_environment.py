@@ -1,4 +1,4 @@
-"""The environments that Stable-Baselines3's agents train in: several of one kind, stepped in turn by this process."""
+"""This file makes the environments that Stable-Baselines3's agents train in: several of one kind, stepped in turn."""
 
 import importlib
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""An analysis: what `rlscope analyze` shows of one trace, as rows and numbers."""
+"""This file defines an analysis: what `rlscope analyze` shows of one trace, as rows and numbers."""
 
 from dataclasses import dataclass
 from pathlib import Path

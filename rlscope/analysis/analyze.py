@@ -1,4 +1,4 @@
-"""Makes the analysis of a trace: sweeps it and puts the rows together."""
+"""This file makes the analysis of a trace: sweeps it and puts the rows together."""
 
 from collections import Counter
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""This module says what a trace holds, for `rlscope inspect`: processes, threads, counts, losses."""
+"""This file lists what a trace holds, for `rlscope inspect`: processes, threads, counts, losses."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -162,7 +162,7 @@ class Contents:
 
     @property
     def bytes_per_event(self) -> float | None:
-        """Return none for a trace without events."""
+        """Return None for a trace without events."""
         return self.bytes / self.events if self.events else None
 
     def events_by_kind(self) -> dict[str, int]:

@@ -1,6 +1,4 @@
-"""This module says what correction by a calibration makes of the times that a sweep found, and how sure it is. Standard
-library only.
-"""
+"""This file corrects the times of a sweep by a calibration, and bounds the error. Standard library only."""
 
 from __future__ import annotations
 

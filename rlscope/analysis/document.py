@@ -1,4 +1,4 @@
-"""The document of `analyze --json`: all that is known of a trace, and the advice."""
+"""This file makes the document of `analyze --json`: all that is known of a trace, and the advice."""
 
 from dataclasses import asdict
 

@@ -1,4 +1,4 @@
-"""Processes that another one of the run has ended by a signal, as it noted: nothing that they recorded is missing."""
+"""This file reads which processes another one of the run has ended by a signal: they have lost nothing."""
 
 from __future__ import annotations
 
@@ -52,8 +52,7 @@ def _how(noted: object) -> str:
 
 
 def end_of(file: ProcessFile, found: Swept, ends: Iterable[End]) -> End | None:
-    """Return how a process ended that was ended by another; None for any other, and where work of a GPU may be
-    missing.
+    """Return how a process ended that was ended by another; None for any other, and where work of a GPU may be missing.
 
     A process id may come back, so the signal must lie between what the process began and ended with.
     """

@@ -1,4 +1,4 @@
-"""The machines of a trace: how far their clocks are apart, and its processes on the time line of one of them."""
+"""This file finds how far the clocks of a trace's machines are apart, and puts its processes on one time line."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence

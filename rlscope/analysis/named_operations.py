@@ -1,4 +1,4 @@
-"""This module says which operations that the user named were never met, in no process of a run."""
+"""This file finds the operations that the user named and no process of a run came across."""
 
 from collections.abc import Iterable
 

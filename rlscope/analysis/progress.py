@@ -1,4 +1,4 @@
-"""This module says how far training came while it was recorded, and how long all of it would take."""
+"""This file computes how far training came while it was recorded, and how long all of it would take."""
 
 from dataclasses import dataclass
 

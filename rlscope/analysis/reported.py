@@ -1,6 +1,4 @@
-"""This module says what the machine reported beside a trace, read once, when somebody first asks: few verbs need it,
-and pandas.
-"""
+"""This file reads what the machine reported beside a trace when somebody first asks: few verbs need it, and pandas."""
 
 from __future__ import annotations
 

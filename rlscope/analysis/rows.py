@@ -1,4 +1,4 @@
-"""Rows with named fields, which become a pandas table only when somebody asks for one: pandas takes long to import."""
+"""This file holds rows with named fields, and makes a pandas table only when asked: pandas takes long to import."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operations that were meant as a stage, by their name, and are none: `Inference`, `simulate`, `backward`."""
+"""This file finds operations that were meant as a stage, by their name: `Inference`, `simulate`, `backward`."""
 
 import difflib
 import heapq

@@ -1,4 +1,4 @@
-"""Sweeps all processes of a trace in parallel and names them."""
+"""This file sweeps all processes of a trace in parallel and names them."""
 
 from __future__ import annotations
 
@@ -162,8 +162,7 @@ def own_correction(correction: Correction, file: ProcessFile, found: Mapping[str
 
 
 def amplification_of(file: ProcessFile, found: Mapping[str, object]) -> int:
-    """Return how many times the work of each of the file's records was done, by the properties that were found in
-    it.
+    """Return how many times the work of each of the file's records was done, by the properties that were found in it.
 
     Raises:
         TraceError: they hold a value that cannot be.

@@ -1,5 +1,4 @@
-"""This module says what the sweep finds in a process file: the rows and sums that `rlscope._analysis.sweep` returns, by
-name.
+"""This file names what the sweep finds in a process file: the rows and sums that `rlscope._analysis.sweep` returns.
 
 The extension module makes these classes (src/analysis_module/swept.cpp), each with its fields in the order given here.
 Ticks are those of the process's clock.

@@ -1,4 +1,4 @@
-"""The rows of an analysis: one class per table, with what its columns mean.
+"""This file defines the rows of an analysis: one class per table, with what its columns mean.
 
 Seconds of the run count from the start of its first process. What is not known is None.
 """

@@ -1,4 +1,4 @@
-"""This module says what the machine reported while a run was recorded: `utilization.csv`, sampled beside the trace."""
+"""This file reads what the machine reported while a run was recorded: `utilization.csv`, sampled beside the trace."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -139,7 +139,7 @@ class _Samples:
 
 
 def _converted(rows: Sequence[bytes]) -> pa.Table | None:
-    """Return none where one of them is none of four columns of the right kinds, or there is none."""
+    """Return None where one of them is none of four columns of the right kinds, or there is none."""
     try:
         return csv.read_csv(
             pa.py_buffer(b"\n".join(rows)), read_options=_READ, parse_options=_PARSE, convert_options=_CONVERT
@@ -171,8 +171,7 @@ def mean_utilization(table: pd.DataFrame, start_ns: int, end_ns: int) -> dict[st
 
 
 def utilization_in_parts(table: pd.DataFrame, borders_ns: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[np.float64]]:
-    """Return the mean utilisation in each part of a run, by device's uuid or "processes"; NaN where it was not
-    sampled.
+    """Return the mean utilisation in each part of a run, by device's uuid or "processes"; NaN where it was not sampled.
 
     Args:
         table: as from `read_utilization`. Each sample counts for the time since the one before it.

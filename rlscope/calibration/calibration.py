@@ -1,4 +1,4 @@
-"""The calibration of a machine as a file: written, read, checked, and found for a trace. Standard library only."""
+"""This file writes, reads and checks the calibration of a machine, and finds one for a trace. Standard library only."""
 
 from __future__ import annotations
 
@@ -267,8 +267,7 @@ def _parse_bounds(bounds: _Fields) -> Bounds:
 
 
 def to_record_with() -> dict[str, Any] | None:
-    """Return this user's calibration, to be kept with a trace; None if there is none, or it is not of this
-    environment.
+    """Return this user's calibration, to be kept with a trace; None if there is none, or it is not of this environment.
 
     Why there is none is said when the trace is analyzed. So is whether the clock is the same, which is chosen later.
     """

@@ -1,4 +1,4 @@
-"""Chooses the calibration with which the times of a trace are corrected."""
+"""This file chooses the calibration with which the times of a trace are corrected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measures a calibration: has each loop run in a process of its own, and makes costs of what its twins took."""
+"""This file measures a calibration: each loop runs in a process of its own, and the times of its twins give costs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs a process that does not outlive the one that waits for it."""
+"""This file runs a process that does not outlive the one that waits for it."""
 
 import subprocess
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Twins: one program in several processes that take turns, burst by burst, of which one at a time is recorded one way.
+"""This file runs twins: one program in several processes that take turns, burst by burst, each recorded another way.
 
 Machines drift by more than recording adds, over any time that it takes to settle after a recording is switched on: the
 interpreter has to specialize its instructions anew. Twins go on from where their last burst ended, as a program does,

@@ -1,4 +1,4 @@
-"""The published way to measure what recording costs: whole runs of a program, with one kind of recording at a time.
+"""This file measures what recording costs as published: by whole runs of a program, with one kind of recording each.
 
 From "RL-Scope" (2021), for comparison with `measure`. It takes as many times as long as the program, a run more differs
 from the one before by more than recording adds to it, and it tells nothing of where in an event the cost lies.
@@ -104,8 +104,7 @@ def whole_run(trace_directory: Path) -> WholeRun:
 
 
 def cost_of(recorded: Sequence[WholeRun], uninstrumented: Sequence[WholeRun], kind: str) -> Cost | str:
-    """Return the mean over the repetitions of how much longer the recorded run was, by the event; or why there is
-    none.
+    """Return the mean over the repetitions of how much longer the recorded run was, by the event; or why there is none.
 
     A repetition is compared with the one of the same number, as published, though they have nothing in common. The
     interval is from the least to the most of them.

@@ -1,4 +1,4 @@
-"""The programs that a calibration measures: loops of real calls, each run as twins that differ in what is recorded.
+"""This file holds the programs that a calibration measures: loops of real calls, run as twins recorded differently.
 
 `python -m rlscope.calibration.workload LOOP SECONDS DIRECTORY` leaves traces in the directory, and prints what it
 measured, `Measured`, as one JSON document.

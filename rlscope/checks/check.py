@@ -1,4 +1,4 @@
-"""A line of a check of this machine, and how a list of them is printed."""
+"""This file defines a line of a check of this machine, and prints lists of them."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

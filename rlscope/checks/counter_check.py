@@ -1,4 +1,4 @@
-"""Can hardware counters be read on this machine? Asked of CUPTI, then tried."""
+"""This file checks that hardware counters can be read on this machine: it asks CUPTI, then tries."""
 
 from rlscope.checks.check import Check
 from rlscope.monitor.counter_device import CounterDevice, CounterHost, explain

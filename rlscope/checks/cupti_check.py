@@ -1,4 +1,4 @@
-"""Can the work of GPUs be recorded on this machine? Found out step by step; the last step is to record some."""
+"""This file checks that the work of GPUs can be recorded, step by step; the last step is to record some."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""A program that uses every GPU a little; `rlscope.checks.cupti_check` records it and looks for what it did."""
+"""This file is a program that uses every GPU a little; `rlscope.checks.cupti_check` records it."""
 
 import ctypes
 import json

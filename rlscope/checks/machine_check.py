@@ -1,4 +1,4 @@
-"""The checks of everything but GPUs that recording needs of this machine."""
+"""This file checks everything but GPUs that recording needs of this machine."""
 
 import os
 import platform

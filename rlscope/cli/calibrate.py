@@ -1,4 +1,4 @@
-"""`rlscope calibrate`: measures what recording costs on this machine, and keeps it for later analyses."""
+"""The verb `calibrate` measures what recording costs on this machine, and keeps it for later analyses."""
 
 import signal
 import sys

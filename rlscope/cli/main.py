@@ -1,4 +1,4 @@
-"""The command `rlscope VERB`: one error style and one exit status for what a user can cause."""
+"""This file is the command `rlscope VERB`: it gives all that a user can cause one error style and one exit status."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""This module says which operations the user names: on the command line, and in a file of the project."""
+"""This file reads which operations the user names: on the command line, and in a file of the project."""
 
 import sys
 from collections.abc import Iterable

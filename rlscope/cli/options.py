@@ -1,4 +1,4 @@
-"""The options that several verbs take, and the type of those that name a file or a directory."""
+"""This file holds the options that several verbs take, and the type of those that name a file or a directory."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""A progress bar on stderr that appears only once work has taken longer than two seconds."""
+"""This file shows a progress bar on stderr, only once work has taken longer than two seconds."""
 
 import sys
 import threading

@@ -1,4 +1,4 @@
-"""`rlscope record`: runs a command recorded, and ends as the command ended."""
+"""The verb `record` runs a command recorded, and ends as the command ended."""
 
 import contextlib
 import errno

@@ -1,4 +1,4 @@
-"""Commands begin here: until they are loaded, Ctrl-C ends them as it ends any program, without a traceback."""
+"""This file starts the command: until all is loaded, Ctrl-C ends it as it ends any program, without a traceback."""
 
 import signal
 import sys

@@ -1,4 +1,4 @@
-"""Opens and analyzes the traces that a verb is given, behind a progress bar."""
+"""This file opens and analyzes the traces that a verb is given, behind a progress bar."""
 
 import os
 from collections.abc import Iterable, Sequence

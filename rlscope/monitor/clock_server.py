@@ -1,4 +1,4 @@
-"""Tells the processes of a recording that run on other machines what time it is on this one."""
+"""This file tells the processes of a recording that run on other machines what time it is on this one."""
 
 import fcntl
 import hmac

@@ -1,4 +1,4 @@
-"""Samples the hardware counters of one device at a fixed interval, whoever uses it."""
+"""This file samples the hardware counters of one device at a fixed interval, whoever uses it."""
 
 import ctypes
 import time

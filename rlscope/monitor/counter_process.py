@@ -1,4 +1,4 @@
-"""Starts and ends the process that samples hardware counters beside a recorded command."""
+"""This file starts and ends the process that samples hardware counters beside a recorded command."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The process beside a recorded command that samples the GPUs' hardware counters, until its standard input ends.
+"""This file is the process that samples the GPUs' hardware counters beside a recorded command, until its input ends.
 
 It says on standard output, a JSON object a line: first whether counting has begun, at the end what was counted.
 """

@@ -1,4 +1,4 @@
-"""The CUDA driver's own interface through ctypes, as far as checking a machine needs it."""
+"""This file calls the CUDA driver through ctypes, as far as checking a machine needs it."""
 
 import ctypes
 import os

@@ -1,4 +1,4 @@
-"""The part of libcupti that samples hardware counters (PM sampling, CUDA 12.6 and newer), through ctypes."""
+"""This file calls the part of libcupti that samples hardware counters (PM sampling, CUDA 12.6 and newer)."""
 
 import ctypes
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Samples what the machine reports while a command is recorded: of its GPUs, and of the command's processes."""
+"""This file samples what the machine reports of its GPUs and of a command's processes while it is recorded."""
 
 import ctypes
 import os

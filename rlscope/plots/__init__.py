@@ -1,4 +1,4 @@
-"""Figures from tables: nothing here reads a trace or a clock."""
+"""This package draws figures from tables: nothing here reads a trace or a clock."""
 
 import contextlib
 import os

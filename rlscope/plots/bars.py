@@ -1,4 +1,4 @@
-"""Groups of numbered, stacked bars with their keys: what breakdowns and transitions look like alike."""
+"""This file draws groups of numbered, stacked bars with their keys, for breakdowns and transitions alike."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any

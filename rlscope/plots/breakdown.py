@@ -1,4 +1,4 @@
-"""The breakdown of training time: total time above, time per stage, category and resource below."""
+"""This file draws the breakdown of training time: total time above; stages, categories and resources below."""
 
 from collections.abc import Hashable, Mapping
 

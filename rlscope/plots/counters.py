@@ -1,4 +1,4 @@
-"""Hardware counters as bars: one panel per counter, one bar per stage and per operation that launched work."""
+"""This file draws hardware counters: one panel per counter, one bar per stage and per operation that launched work."""
 
 import re
 

@@ -1,6 +1,4 @@
-"""This module says how busy each device was over time: the share in which it worked for any process, beside what its
-driver reported.
-"""
+"""This file draws how busy each device was over time: its share of work for any process, beside its driver's report."""
 
 from collections.abc import Mapping
 

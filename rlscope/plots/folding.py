@@ -1,4 +1,4 @@
-"""The published view of an analysis: three stages, no waiting and no idle time of its own."""
+"""This file folds an analysis into the published view: three stages, no waiting and no idle time of its own."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""A plain HTML page of figures, tables and remarks; it needs no script and no network."""
+"""This file makes a plain HTML page of figures, tables and remarks, without script and network."""
 
 import html
 from pathlib import Path

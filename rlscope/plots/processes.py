@@ -1,4 +1,4 @@
-"""Processes side by side on one time axis: what each phase took, who waited for whom, and utilisation beside them."""
+"""This file draws processes on one time axis: their phases, who waited for whom, and utilisation beside them."""
 
 import math
 import re

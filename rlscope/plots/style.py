@@ -1,4 +1,4 @@
-"""The look of every category, resource and stage in a figure: colour, hatch, label, place in the stack."""
+"""This file holds the look of categories, resources and stages in figures: colour, hatch, label, place in the stack."""
 
 import warnings
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The numbers that a figure shows: computed once here, drawn by the figures, written as CSV or Markdown."""
+"""This file computes the numbers that figures show, and writes them as CSV or Markdown."""
 
 import math
 from pathlib import Path

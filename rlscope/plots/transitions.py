@@ -1,4 +1,4 @@
-"""This module says how often each stage crosses into the backend, CUDA and the simulator."""
+"""This file draws how often each stage crosses into the backend, CUDA and the simulator."""
 
 from collections.abc import Hashable, Mapping
 

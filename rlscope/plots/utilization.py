@@ -1,6 +1,4 @@
-"""This module says what the machine reported over time: utilisation of each device, cores that the processes kept busy,
-memory.
-"""
+"""This file draws what the machine reported over time: utilisation of devices, busy cores, memory."""
 
 from collections.abc import Mapping, Sequence
 

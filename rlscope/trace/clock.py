@@ -1,4 +1,4 @@
-"""Converts ticks to nanoseconds, so that the processes of a trace share one time line."""
+"""This file converts ticks to nanoseconds, so that the processes of a trace share one time line."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -34,8 +34,7 @@ class Clock:
         return self.reference_ticks + (scaled + self.ns_per_denominator // 2) // self.ns_per_denominator
 
     def partition_ns(self, start_ticks: int, parts: Iterable[int]) -> list[int]:
-        """Convert lengths in ticks to lengths in ns, such that their sum is what the sum of the ticks converts
-        to.
+        """Convert lengths in ticks to lengths in ns, such that their sum is what the sum of the ticks converts to.
 
         Laid end to end from `start_ticks`, each boundary is rounded once: no part is off by more than 1 ns.
         """

@@ -1,6 +1,4 @@
-"""This module says how far the clock of one machine is from another's, from exchanges between them, and how well that
-is known.
-"""
+"""This file finds how far one machine's clock is from another's, by exchanges between them, and bounds the error."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -105,8 +103,7 @@ class ClockOffset:
 
 
 def clock_offset(exchanges: Iterable[ClockExchange]) -> ClockOffset | None:
-    """Return the offset by the best exchanges of the first and the second half of a machine's time; None without
-    any.
+    """Return the offset by the best exchanges of the first and the second half of a machine's time; None without any.
 
     The clocks' drift is used where it is greater than what the two exchanges may be wrong by, and better known than a
     rate that nobody measured. Otherwise the offset is that of the better one. The error is raised where any other

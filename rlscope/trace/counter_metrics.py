@@ -1,4 +1,4 @@
-"""The hardware counters that can be recorded, and how values from several samples combine. Standard library only."""
+"""This file lists the hardware counters that can be recorded, and how samples combine. Standard library only."""
 
 from dataclasses import dataclass
 from enum import Enum

@@ -1,4 +1,4 @@
-"""This module says where the samples of hardware counters lie in a trace: one file per device. Standard library only."""
+"""This file names the files of a trace that hold samples of hardware counters. Standard library only."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The files of a trace that hold samples of hardware counters, one per device: writes and reads them."""
+"""This file writes and reads the samples of hardware counters in a trace, one file per device."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The bytes of a process file, mirrored from `src/core/trace_format.h`; `docs/trace-format.md` explains them."""
+"""This file mirrors the bytes of a process file in `src/core/trace_format.h`; `docs/trace-format.md` explains them."""
 
 import struct
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Reading and writing `manifest.json`, which says what run a trace is of, and the list of what was not recorded."""
+"""This file reads and writes `manifest.json`, which says what run a trace is of, and what was not recorded."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Opens a trace directory: which processes it holds, what run they belong to, how their clocks relate."""
+"""This file opens a trace directory: which processes it holds, what run they belong to, how their clocks relate."""
 
 import os
 from dataclasses import dataclass
@@ -114,7 +114,7 @@ def open_trace(directory: str | PathLike[str], recover: bool = False) -> Trace:
 
 
 def _read_header(path: Path) -> FileHeader | None:
-    """Return none for a file whose process was killed before it wrote a header."""
+    """Return None for a file whose process was killed before it wrote a header."""
     try:
         with open_regular(path, MOST_PROCESS_FILE_BYTES) as file:
             if not any(file.read(FILE_HEADER.size)):

@@ -1,4 +1,4 @@
-"""One generation: the processes of self-play, training and evaluation, and how they are connected."""
+"""This file runs one generation: it starts and connects the processes of self-play, training and evaluation."""
 
 from pathlib import Path
 from typing import Any

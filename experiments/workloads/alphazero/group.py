@@ -1,4 +1,4 @@
-"""Processes that make a run together: if one fails, all are ended."""
+"""This file starts processes that make a run together: if one fails, all are ended."""
 
 import multiprocessing
 import signal

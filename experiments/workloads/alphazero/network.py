@@ -1,4 +1,4 @@
-"""The network of policy and value, and where positions are evaluated with it."""
+"""This file holds the network of policy and value, and evaluates positions with it."""
 
 from pathlib import Path
 from typing import Protocol

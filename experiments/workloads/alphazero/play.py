@@ -1,4 +1,4 @@
-"""Games in flight: each makes a simulation, then the positions of all of them are evaluated at once."""
+"""This file plays many games at once: each makes a simulation, then all their positions are evaluated together."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""This module says what each process of a run does, from what it is given to what it returns."""
+"""This file holds the role of each process of a run, from what it is given to what it returns."""
 
 import time
 from collections.abc import Iterator, Sequence

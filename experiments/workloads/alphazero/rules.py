@@ -1,4 +1,4 @@
-"""A game of OpenSpiel's: how it begins, and what a network sees of it."""
+"""This file describes a game of OpenSpiel's: how it begins, and what a network sees of it."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Monte Carlo tree search as AlphaZero does it: a network's prior and value guide it (PUCT)."""
+"""This file searches a game tree as AlphaZero does: a network's prior and value guide it (PUCT)."""
 
 from dataclasses import dataclass
 from typing import Protocol

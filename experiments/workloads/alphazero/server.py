@@ -1,4 +1,4 @@
-"""Inference for all workers in one process: a batch is what they all have in flight."""
+"""This file evaluates the positions of all workers in one process: a batch is what they all have in flight."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

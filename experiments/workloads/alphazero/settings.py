@@ -1,4 +1,4 @@
-"""This module says what one generation of self-play, training and evaluation is made of."""
+"""This file holds the settings of one generation of self-play, training and evaluation."""
 
 from dataclasses import dataclass
 

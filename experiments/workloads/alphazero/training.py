@@ -1,4 +1,4 @@
-"""Training on the games of self-play: the search's visits for the policy, the outcome for the value."""
+"""This file trains on the games of self-play: policy on the search's visits, value on the outcome."""
 
 import torch
 from torch import Tensor, nn

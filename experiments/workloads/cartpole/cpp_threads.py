@@ -1,4 +1,4 @@
-"""CartPole in C++ on all cores, with the policy in PyTorch: at each step states go to it, and actions come back."""
+"""This file steps CartPole in C++ on all cores, with the policy in PyTorch, which gets states and returns actions."""
 
 import ctypes
 import weakref

@@ -1,4 +1,4 @@
-"""CartPole in CUDA: simulation alone, and fused with the policy into one kernel that keeps K steps in registers.
+"""This file runs CartPole in CUDA: alone, or fused with the policy into one kernel that keeps K steps in registers.
 
 The kernels of cartpole.cu are compiled when they are asked for, by NVRTC through CuPy. CuPy needs no toolkit, only
 NVRTC (PyPI's nvidia-cuda-nvrtc), is there for CUDA 12 and 13 under one interface, and its arrays are PyTorch's without

@@ -1,4 +1,4 @@
-"""CartPole and policy in PyTorch, K steps at a time: their kernels are captured once and then launched as one graph."""
+"""This file captures the kernels of K steps of CartPole and policy in PyTorch once, and launches them as one graph."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""CartPole as Gymnasium has it, on one core: environments step one by one in Python, the policy is PyTorch's."""
+"""This file steps Gymnasium's CartPoles one by one in Python, on one core, with a policy in PyTorch."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""This module says what every way to collect data on CartPole has in common.
+"""This file holds what every way to collect data on CartPole has in common.
 
 The task is Gymnasium's `CartPole-v1`: its physics, its ends (the pole's angle, the cart's position, 500 steps), and a
 new start within 0.05 of the origin in the same step that an episode ends. The policy is a network of 4-64-64-2 with

@@ -1,4 +1,4 @@
-"""This module says whether so many environments fit, found out before anything is allocated."""
+"""This file checks that so many environments fit, before anything is allocated."""
 
 from pathlib import Path
 

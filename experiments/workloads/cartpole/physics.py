@@ -1,4 +1,4 @@
-"""CartPole's equations of motion and ends as Gymnasium's `CartPole-v1` has them, for arrays of any Python library."""
+"""This file holds CartPole's motion and ends as in Gymnasium's `CartPole-v1`, for arrays of any Python library."""
 
 import math
 from typing import Any

@@ -1,4 +1,4 @@
-"""The policy's parameters, from a seed and without any framework: as PyTorch's linear layers begin."""
+"""This file makes the policy's parameters from a seed, without any framework, as PyTorch's linear layers begin."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""This module says what the PyTorch implementations share: a step of all environments, and loops of such steps.
+"""This file holds what the PyTorch implementations share: a step of all environments, and loops of such steps.
 
 States lie as a matrix of four rows, one column per environment, so that positions, speeds and angles are contiguous.
 Random numbers come from PyTorch's own generator, which each implementation seeds when it is made.

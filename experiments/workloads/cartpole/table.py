@@ -1,4 +1,4 @@
-"""The implementations by name; each is imported when it is asked for, because each needs packages of its own."""
+"""This file finds an implementation by name and imports it only then, because each needs packages of its own."""
 
 import importlib
 

@@ -1,4 +1,4 @@
-"""CartPole and policy in JAX, K steps at a time: one function, compiled by XLA, that loops over steps."""
+"""This file runs CartPole and policy in JAX, K steps at a time: XLA compiles one function that loops over steps."""
 
 import functools
 from collections.abc import Callable, Sequence

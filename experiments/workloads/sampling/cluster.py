@@ -1,4 +1,4 @@
-"""Ray, on one node or on two of this machine: each has an address of its own and half of the workers."""
+"""This file starts Ray on one node or on two of this machine: each has its own address and half of the workers."""
 
 import contextlib
 import logging

@@ -1,4 +1,4 @@
-"""This module says what sampling gives: a batch to learn from, and how long each step took."""
+"""This file holds what sampling gives: a batch to learn from, and how long each step took."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The environments that are sampled from: one that sleeps, and a real one with resets as long as many steps."""
+"""This file holds the environments to sample from: one that sleeps, and a real one whose resets last many steps."""
 
 import importlib
 import time

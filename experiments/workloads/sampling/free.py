@@ -1,4 +1,4 @@
-"""Sampling without lock-step: each worker is a process that takes its steps alone, and all meet when they are done."""
+"""This file samples without lock-step: each worker is a process that steps alone, and all meet when they are done."""
 
 import contextlib
 import multiprocessing

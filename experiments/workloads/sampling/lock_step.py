@@ -1,4 +1,4 @@
-"""Sampling in lock-step: every environment steps, then all wait for the slowest of them."""
+"""This file samples in lock-step: every environment steps, then all wait for the slowest of them."""
 
 import contextlib
 import time

@@ -1,4 +1,4 @@
-"""Processes that end before their time: found at once, and named in one line."""
+"""This file finds processes that end before their time, at once, and names them in one line."""
 
 import contextlib
 import signal

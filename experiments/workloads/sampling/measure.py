@@ -1,4 +1,4 @@
-"""A run: sampling and optimising in turn, with the seconds of each."""
+"""This file runs sampling and optimising in turn, and times each."""
 
 import time
 from typing import Any

@@ -1,4 +1,4 @@
-"""A small policy that acts and is updated for real; nobody looks at what it learns."""
+"""This file holds a small policy that acts and is updated for real; nobody looks at what it learns."""
 
 import numpy as np
 import torch

@@ -1,4 +1,4 @@
-"""Sampling with RLlib: its env runners are Ray actors that take their steps alone, each in E environments.
+"""This file samples with RLlib: its env runners are Ray actors that step alone, each in E environments.
 
 Env runners and learner are PPO's; they are called in turn as its training step calls them, so that each has its own
 seconds. RLlib expects that an environment which has ended an episode begins the next one in a vector step of its own:

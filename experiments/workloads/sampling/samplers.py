@@ -1,4 +1,4 @@
-"""Ways to sample, by name."""
+"""This file finds a way to sample by its name."""
 
 from collections.abc import Callable
 from functools import partial

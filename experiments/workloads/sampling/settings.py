@@ -1,4 +1,4 @@
-"""This module says what a run of the sampling workload is made of."""
+"""This file holds the settings of a run of the sampling workload."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Environments that wait for each other in every step: those of Stable-Baselines3 and of Gymnasium, and one alone.
+"""This file holds environments that wait for each other in every step: Stable-Baselines3's, Gymnasium's, or one alone.
 
 An environment that has ended an episode begins the next one in the same step in all of them. Gymnasium would do so in a
 step of its own (its autoreset mode "next step"), as Stable-Baselines3 cannot.

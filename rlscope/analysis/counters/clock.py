@@ -1,6 +1,4 @@
-"""This module says how far the clock of a sampled device is ahead of its machine's: found by what samples and recorded
-work agree on.
-"""
+"""This file finds how far a sampled device's clock is ahead of its machine's, by what samples and work agree on."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

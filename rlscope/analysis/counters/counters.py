@@ -1,4 +1,4 @@
-"""The rows of hardware counters by operation, and how they were sampled."""
+"""This file makes the rows of hardware counters by operation, and says how they were sampled."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -92,7 +92,7 @@ def _quotient(amount: float, by: float) -> float | None:
 
 
 def _samples(path: Path, recover: bool, why: list[str]) -> CounterSamples | None:
-    """Return none for a file that cannot be used; `why` then says it, as where the end is missing."""
+    """Return None for a file that cannot be used; `why` then says it, as where the end is missing."""
     try:
         samples = read_counters(path)
     except IncompleteTraceError as error:

@@ -1,4 +1,4 @@
-"""Arithmetic on many intervals of time at once: unions, and what of them lies in which sample."""
+"""This file computes with many intervals of time at once: unions, and what of them lies in which sample."""
 
 from dataclasses import dataclass
 

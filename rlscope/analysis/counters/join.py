@@ -1,4 +1,4 @@
-"""The samples of a device joined by time with the work that ran, so that each operation has its share of them."""
+"""This file joins the samples of a device with the work that ran, so that each operation has its share of them."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The work of a device, piece by piece, by the operation that launched it."""
+"""This file lists this file lists the work of a device, piece by piece, by the operation that launched it."""
 
 from dataclasses import dataclass
 

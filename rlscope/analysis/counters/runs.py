@@ -1,4 +1,4 @@
-"""This module says how hardware counters were sampled, and what they say of a run; all else here needs numpy."""
+"""This file reads how hardware counters were sampled and what they say of a run; it loads numpy only when asked."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""This module says what of each sample belongs to which operation, where work of several ran in it."""
+"""This file divides samples among operations, where work of several ran in one."""
 
 import numpy as np
 import numpy.typing as npt

@@ -1,4 +1,4 @@
-"""The breakdown and the transitions of a trace, row by row, and sums over the breakdown."""
+"""This file makes the breakdown and the transitions of a trace, row by row, and sums over the breakdown."""
 
 from collections import Counter
 from collections.abc import Sequence, Set

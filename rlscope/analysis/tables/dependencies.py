@@ -1,6 +1,4 @@
-"""This module says what processes waited in, and which other processes they waited for: those that sent what they
-received.
-"""
+"""This file finds what processes waited in, and for which others: those that sent what they received."""
 
 from collections.abc import Iterable, Mapping
 

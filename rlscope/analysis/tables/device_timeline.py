@@ -1,4 +1,4 @@
-"""This module says when each device worked for any process of a trace, in equal parts of the run."""
+"""This file finds when each device worked for any process of a trace, in equal parts of the run."""
 
 from collections.abc import Mapping
 from itertools import pairwise

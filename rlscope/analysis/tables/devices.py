@@ -1,4 +1,4 @@
-"""The devices of a trace: which there are, and which processes used them."""
+"""This file lists the devices of a trace, and the processes that used them."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The devices of a trace: how long each worked, for whom, and what ran on it."""
+"""This file computes how long each device of a trace worked, for whom, and what ran on it."""
 
 from collections.abc import Iterator, Mapping
 

@@ -1,4 +1,4 @@
-"""The training loop of each process: what of its time lies in it, and what before and after it."""
+"""This file finds the training loop of each process: what of its time lies in it, before it and after it."""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,4 +1,4 @@
-"""The processes of a trace: row by row, as a tree, and the phases of each."""
+"""This file lists the processes of a trace: row by row, as a tree, and the phases of each."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""This module says how long the operations of coroutines and generators took, waiting included."""
+"""This file computes how long the operations of coroutines and generators took, waiting included."""
 
 from rlscope.analysis.rows import Rows
 from rlscope.analysis.sweep import NS_PER_S, TraceSweep
