@@ -1,5 +1,4 @@
-"""This file holds this file holds the errors that run_docker.py says in one line: what was expected, what was found,
-what to do next.
+"""This file holds the errors that run_docker.py says in one line: what was expected, what was found, what to do next.
 
 RunDockerError
 ├── UsageError          the command line or the host must change

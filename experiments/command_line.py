@@ -45,7 +45,7 @@ class Outcome:
 
 
 def command_line(description: str | None, folder: Path, run: Callable[[CaseStudy], Outcome]) -> int:
-    """Return a study as a command: parse the arguments, run, write the claims.
+    """Run a study as a command: parse the arguments, run, write the claims.
 
     Args:
         description: for the help.

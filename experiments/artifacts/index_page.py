@@ -46,7 +46,7 @@ def started_page(
 
 
 def add_study(page: Page, study: PlannedStudy, recorded: Recorded, drawing: Drawing | None) -> None:
-    """One study on the page: its own page, what to know before believing it, its verdicts."""
+    """Show a study on the page: its own page, what to know before believing it, its verdicts."""
     if drawing is None:
         page.paragraph("Not drawn yet.")
         return
@@ -114,9 +114,7 @@ def figures_text(study: PlannedStudy, drawing: Drawing | None) -> str:
 
 
 def disturbed(study: PlannedStudy, recorded: Recorded) -> list[str]:
-    """Return what to know of workloads whose repetitions took unlike times: the machine was busy with something
-    else.
-    """
+    """Return a warning of workloads whose repetitions took unlike times: the machine was busy with something else."""
     seconds: dict[str, list[float]] = defaultdict(list)
     for run, execution in recorded.executed_of(study.runs):
         seconds[f"{run.workload.name} of {run.workload.group}"].append(execution.seconds)

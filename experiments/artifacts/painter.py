@@ -31,9 +31,7 @@ class Found:
     is_calibrated: bool
 
     def is_of_now(self, study: PlannedStudy, recorded: Recorded) -> bool:
-        """Return whether this is still all that there is of a study, and was known what recording costs, if it
-        ever is.
-        """
+        """Return whether nothing has changed since: neither the study's runs, nor whether recording's cost is known."""
         then = self.recorded
         return (
             then.executed_of(study.runs) == recorded.executed_of(study.runs)

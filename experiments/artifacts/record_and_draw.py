@@ -101,14 +101,14 @@ class Artifacts:
         return Found(recorded, study.repetitions_ended(recorded), is_calibrated())
 
     def _draw_what_is_new(self, studies: Sequence[PlannedStudy]) -> None:
-        """Draws those of the studies of which there is more than what they were drawn from."""
+        """Draw those studies of which there is more than they were drawn from."""
         for study in studies:
             drawn = self._drawings.get(study.about.title)
             if drawn is None or not drawn.outcome or not drawn.found.is_of_now(study, self._progress.recorded):
                 self._draw(study)
 
     def _draw(self, study: PlannedStudy) -> None:
-        """Draws a study while nothing is recorded."""
+        """Draw a study while nothing is recorded."""
         found = self._found(study)
         try:
             self._drawings[study.about.title] = Drawing(found, draw(study, found.recorded))
@@ -141,7 +141,7 @@ class Artifacts:
         return started_page(sentence, budget, self._studies, self._progress, self._drawings)
 
     def _sum_up(self) -> Outcome:
-        """Return judges the artifact itself, and writes all verdicts."""
+        """Judge the artifact itself, and write all verdicts."""
         titled = [(study.about.title, self._drawings[study.about.title]) for study in self._studies]
         outcomes = [drawing.outcome for _, drawing in titled if drawing.outcome]
         of_artifact = verdicts_on_artifact([study.case for study in self._studies])

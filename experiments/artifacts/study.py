@@ -41,7 +41,7 @@ class PlannedStudy:
 
     @cached_property
     def runs(self) -> Sequence[StudyRun]:
-        """Return all that it records."""
+        """Return all runs that it records."""
         return self.case.runs()
 
     def repetitions_ended(self, recorded: Recorded) -> int:

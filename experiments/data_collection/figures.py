@@ -1,6 +1,4 @@
-"""This file holds this file holds the figures of data collection: what each draws of the measurements of a machine, and
-its caption.
-"""
+"""This file holds the figures of data collection: what each draws of the measurements of a machine, and its caption."""
 
 from collections.abc import Callable, Sequence
 

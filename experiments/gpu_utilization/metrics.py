@@ -1,6 +1,4 @@
-"""This file holds this file holds the metrics of claims about reported utilisation, from the points at which kernels
-were launched.
-"""
+"""This file holds the metrics of claims about reported utilisation, from the points at which kernels were launched."""
 
 from collections import defaultdict
 

@@ -82,7 +82,7 @@ class Sampling:
 
     @property
     def workers(self) -> int:
-        """Return processes that step environments."""
+        """Return the number of processes that step environments."""
         return self.environments // self.environments_per_worker
 
     @property

@@ -117,7 +117,7 @@ def tables_of_run(study_run: StudyRun, execution: Execution) -> dict[str, pd.Dat
 
 
 def with_key(table: pd.DataFrame, about: Mapping[str, object]) -> pd.DataFrame:
-    """Return the table, with whose rows they are in front."""
+    """Return the table with columns in front that say whose rows they are."""
     found = table.assign(**about)
     return found[[*KEY, *table.columns]]
 

@@ -1,5 +1,4 @@
-"""This file holds this file holds the metrics of claims about self-play in many processes, from the tables of its runs.
-"""
+"""This file holds the metrics of claims about self-play in many processes, from the tables of its runs."""
 
 from collections import defaultdict
 

@@ -93,5 +93,5 @@ def counters_refused() -> dict[str, Estimate]:
 
 
 def run_python(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    """Return this Python with these arguments, with the installed rlscope and not the checkout's."""
+    """Run this Python with these arguments, with the installed rlscope and not the checkout's."""
     return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, cwd="/", check=False)

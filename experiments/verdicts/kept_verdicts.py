@@ -46,8 +46,7 @@ def broken_claims(verdicts: Sequence[Verdict], hardware: Sequence[Mapping[str, A
 
 
 def with_kept(verdicts: Sequence[Verdict], folder: Path, others: Sequence[Verdict] = ()) -> list[Verdict]:
-    """Return verdicts of now; claims that take a GPU which this machine lacks are judged by what is kept of
-    machines with one.
+    """Return the verdicts of now; claims that need a GPU which this machine lacks are judged by kept results.
 
     Args:
         verdicts: of now.

@@ -81,7 +81,7 @@ class Actor(nn.Sequential):
             layer.weight.data, layer.bias.data = torch.tensor(weight), torch.tensor(bias)
 
     def layers(self) -> list[nn.Linear]:
-        """Return those with parameters."""
+        """Return the layers that have parameters."""
         return [layer for layer in self if isinstance(layer, nn.Linear)]
 
     def policy(self) -> Policy:

@@ -21,7 +21,7 @@ def make_parser(description: str | None) -> argparse.ArgumentParser:
 
 
 def chosen(arguments: argparse.Namespace) -> Hyperparameters:
-    """Return those of `--algo`, changed by `--warm-up` and `--steps`; with fewer steps there are fewer updates."""
+    """Return the hyper-parameters of `--algo`, changed by `--warm-up` and `--steps`; fewer steps have fewer updates."""
     algorithm = ALGORITHMS[arguments.algo]
     if arguments.warm_up is not None:
         algorithm = replace(algorithm, warm_up=arguments.warm_up)

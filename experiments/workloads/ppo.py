@@ -68,7 +68,8 @@ def setting_of(env_id: str) -> Setting:
 
 
 def ppo(env_id: str, seed: int, device: str, rollout_steps: int | None = None) -> BaseAlgorithm:
-    """Return one iteration is a rollout and its update: `rollout_steps` (default: as published) of each environment.
+    """Return PPO; an iteration is a rollout and its update: `rollout_steps` (default: as published) of each
+    environment.
 
     With fewer steps there are fewer minibatches of the same size, so that work per timestep stays what it is.
     """

@@ -48,7 +48,7 @@ class SlowDrone(gymnasium.Env[Observation, Observation]):
         return self._fly(np.zeros(3, np.float32)), {}
 
     def step(self, action: Observation) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Return flies for 0.05 s; the reward is the distance from the origin, negative."""
+        """Fly for 0.05 s; the reward is the negative distance from the origin."""
         observation = self._fly(action)
         distance = float(np.linalg.norm(observation[:3]))
         return observation, -distance, distance > LOST_M, False, {}

@@ -148,9 +148,7 @@ def batches(buffer: TFUniformReplayBuffer, size: int) -> Iterator[trajectory.Tra
     """Return random transitions."""
 
     def without_resets(drawn: trajectory.Trajectory, _: Any) -> trajectory.Trajectory:
-        """Return transitions without those from an episode's last step to the next one's first: the one drawn
-        before takes its place.
-        """
+        """Return transitions, with those across an episode's end replaced by the one drawn before."""
         order = tf.range(size)
         order = tf.where(drawn.is_boundary()[:, 0], tf.roll(order, 1, axis=0), order)
         return tf.nest.map_structure(lambda part: tf.gather(part, order), drawn)

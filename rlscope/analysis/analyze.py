@@ -36,7 +36,7 @@ def analyze(
     gpu_attribution: GpuAttribution = GpuAttribution.LAUNCH,
     correction: Correction | str = NO_CALIBRATION,
 ) -> Analysis:
-    """Return sweeps all processes of a trace, in parallel.
+    """Sweep all processes of a trace, in parallel, and return its analysis.
 
     Args:
         trace: what `open_trace` returned.
@@ -118,7 +118,7 @@ def _run_ns(swept: TraceSweep) -> tuple[int, int]:
 
 
 def _corrected(swept: TraceSweep) -> list[CorrectedProcess] | None:
-    """Of each process; None without a correction."""
+    """Return the corrected times of each process; None without a correction."""
     correction = swept.correction
     if correction is None:
         return None

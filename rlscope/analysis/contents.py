@@ -194,7 +194,7 @@ class Contents:
 
 
 def read_contents(trace: Trace, recover: bool = False, on_process: Callable[[], None] = lambda: None) -> Contents:
-    """Return sweeps the trace.
+    """Sweep the trace and return what it holds.
 
     Args:
         trace: what `open_trace` returned.

@@ -75,7 +75,7 @@ class Cost:
 
     @property
     def total_ns(self) -> Bounds:
-        """Inside and outside together."""
+        """Return the costs inside and outside together."""
         return self.inside_ns + self.outside_ns
 
     def amplified(self, times: int) -> Cost:
@@ -103,7 +103,7 @@ class Correction:
     versions: Mapping[str, str]
 
     def of_process(self, libraries: Collection[str], amplification: int) -> Correction:
-        """With the costs that hold in one process.
+        """Return the correction with the costs that hold in one process.
 
         Args:
             libraries: that it uses. What was measured in programs of one of them holds for all events of the kind.
@@ -124,11 +124,11 @@ class Correction:
         }
 
     def cost_of(self, key: str) -> Cost:
-        """Of the events with this exact key."""
+        """Return the cost of the events with this exact key."""
         return self.costs[key] if key in self.costs else self.costs[key.partition("/")[0]]
 
     def other_versions(self, found: Mapping[str, object]) -> list[str]:
-        """Libraries, and the driver, of which a trace has another version than the calibration, as texts."""
+        """Return the libraries, and the driver, whose versions in a trace differ from the calibration's, as texts."""
         return [
             f"{name} {found[name]} (calibrated with {version})"
             for name, version in sorted(self.versions.items())
@@ -217,7 +217,7 @@ class CorrectedProcess:
         self.wall = Corrected(wall.seconds, max(0.0, wall.low_s - shortened * wait_s), wall.high_s)
 
     def _interval(self, raw: int, bounds: PartBounds, shortened: float) -> Corrected:
-        """Of a time of so many parts, corrected by the least, the expected and the most overhead."""
+        """Return a time of so many parts, corrected by the least, the expected and the most overhead."""
         expected = bounds.expected * self._s_per_part
         noise = Z95 * self._noise_s * math.sqrt(abs(raw - bounds.expected) * self._s_per_part)
         below = (bounds.expected - min(bounds)) * self._s_per_part
@@ -227,7 +227,7 @@ class CorrectedProcess:
 
 
 def versions_of(properties: Mapping[str, object]) -> dict[str, object]:
-    """Of the libraries in a recorded process, and of the CUDA that its driver is made for, by what is known of it."""
+    """Return the versions of a recorded process's libraries and of its driver's CUDA, as far as its properties say."""
     versions, cuda = properties.get("versions"), properties.get("cuda")
     found = dict(versions) if isinstance(versions, dict) else {}
     driver = cuda.get("driver_version") if isinstance(cuda, dict) else None

@@ -76,7 +76,7 @@ def place_machines(
 
 
 def _time_line(trace: Trace, processes: Sequence[tuple[ProcessFile, Swept]]) -> int | None:
-    """CLOCK_REALTIME less CLOCK_MONOTONIC of the machine that ran `rlscope record`; None if the trace does not say."""
+    """Return CLOCK_REALTIME less CLOCK_MONOTONIC on the machine of `rlscope record`; None if the trace does not say."""
     for file, _ in processes:
         return file.clock.realtime_offset_ns
     start = trace.manifest.get("start")

@@ -65,7 +65,7 @@ class TraceSweep:
 
     @property
     def main(self) -> ProcessSweep:
-        """That of the command, or the first one where it was not recorded or cannot be read."""
+        """Return the process of the command; the first one where that was not recorded or cannot be read."""
         return next((process for process in self.processes if process.file.is_main), self.processes[0])
 
 
@@ -77,7 +77,7 @@ def sweep_trace(
     gpu_attribution: GpuAttribution = GpuAttribution.LAUNCH,
     correction: Correction | None = None,
 ) -> TraceSweep:
-    """Sweeps each process of `trace` once; `on_process` is called after each.
+    """Sweep each process of `trace` once; `on_process` is called after each.
 
     Raises:
         TraceError: a file cannot be read, or times are to be corrected and it says no amplification that there is.
@@ -152,7 +152,7 @@ def sweep_trace(
 
 
 def own_correction(correction: Correction, file: ProcessFile, found: Mapping[str, object]) -> Correction:
-    """With the costs that hold in a process, by the properties that were found in its file.
+    """Return the correction with the costs that hold in a process, by the properties that were found in its file.
 
     Raises:
         TraceError: what they say of its records cannot be.

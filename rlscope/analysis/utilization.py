@@ -125,7 +125,7 @@ class _Samples:
         return self._sources.setdefault(name, len(self._sources))
 
     def table(self) -> pd.DataFrame:
-        """As `read_utilization` returns it."""
+        """Return the samples as `read_utilization` returns them."""
         names = np.array([name.decode("utf-8", "replace") for name in self._sources], dtype=object)
         columns = [np.concatenate(values) for values in zip(*self._parts, strict=True)] if self._parts else [
             np.array([], dtype) for dtype in (np.int64, np.int16, float, float)

@@ -111,7 +111,7 @@ class LoopFound:
 
     @property
     def driver(self) -> dict[str, str]:
-        """Return its version, if a recorded process has used it."""
+        """Return the driver's version, if a recorded process has used it."""
         processes = [process for swept in self._sweeps.values() for process in swept.processes]
         versions = [versions_of(process.found.properties).get("driver") for process in processes]
         return next(({"driver": str(version)} for version in versions if version), {})
@@ -213,7 +213,7 @@ def calibrate(on_loop: Callable[[str], None], seconds: float = SECONDS) -> tuple
 
 
 def _run(name: str, seconds: float, directory: Path) -> Measured:
-    """Return one loop's process, which finds the same modules as this one wherever it is run."""
+    """Run one loop's process, which finds the same modules as this one wherever it is run."""
     command = [sys.executable, "-m", "rlscope.calibration.workload", name, str(seconds), str(directory)]
     package = str(Path(__file__).resolve().parents[2])
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([package, *sys.path[1:]])}

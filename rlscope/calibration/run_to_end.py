@@ -9,7 +9,7 @@ PATIENCE_S = 5.0
 
 
 def run_to_end(command: Sequence[str], **options: Any) -> "subprocess.CompletedProcess[str]":
-    """Return what the command said; it is ended, too, where an exception ends the wait for it."""
+    """Run a command and return what it said; it is ended, too, where an exception ends the wait for it."""
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", **options
     ) as process:

@@ -66,7 +66,7 @@ def list_counters() -> None:
 
 
 def start_sampler(*arguments: str) -> "subprocess.Popen[str]":
-    """Return the process; not recorded itself."""
+    """Start the sampling process, which is not recorded itself, and return it."""
     environment = {key: value for key, value in os.environ.items() if key != INJECTION_VARIABLE}
     command = [sys.executable, "-m", SAMPLER, *arguments]
     # In a session of its own: what ends the command does not end it, but the end of its standard input does.

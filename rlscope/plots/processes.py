@@ -153,7 +153,7 @@ def blocks_of(phases: pd.DataFrame) -> list[Block]:
 
 
 def blocks_in(column: int, process: str, rows: pd.DataFrame) -> list[Block]:
-    """Return those of a process, each phase in a lane in which no other is at the same time.
+    """Return the blocks of a process, each phase in a lane in which no other is at the same time.
 
     Args:
         column: of the process.

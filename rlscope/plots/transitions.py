@@ -41,7 +41,7 @@ def transitions_figure(
 
 
 def look(row: Mapping[Hashable, object]) -> Look:
-    """Return white, hatched by the category that is entered."""
+    """Return the look of a transition: white, hatched by the category that is entered."""
     return "white", style.CATEGORY_HATCHES[str(row["category"])]
 
 

@@ -52,7 +52,7 @@ ClockId = tuple[bytes, int, int]
 
 
 def clock_id(header: FileHeader) -> ClockId:
-    """Return files with the same one share a clock: the same boot of a machine, the same counter, the same shift."""
+    """Return what files with one clock share: the boot of a machine, the counter, the shift."""
     return header.boot_id, header.clock, header.tick_shift
 
 

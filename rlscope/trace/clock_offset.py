@@ -17,7 +17,7 @@ FINE = 1 << 60
 
 
 def exchanges_in(properties: Mapping[str, object]) -> list[ClockExchange]:
-    """Return those that a process wrote; what cannot be one is left out."""
+    """Return the exchanges that a process wrote; what cannot be one is left out."""
     clock = properties.get("clock")
     listed = clock.get("exchanges") if isinstance(clock, dict) else None
     found = []

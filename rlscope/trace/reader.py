@@ -114,7 +114,7 @@ def open_trace(directory: str | PathLike[str], recover: bool = False) -> Trace:
 
 
 def _read_header(path: Path) -> FileHeader | None:
-    """Return None for a file whose process was killed before it wrote a header."""
+    """Return a file's header; None if its process was killed before it wrote one."""
     try:
         with open_regular(path, MOST_PROCESS_FILE_BYTES) as file:
             if not any(file.read(FILE_HEADER.size)):

@@ -11,7 +11,7 @@ PLACES = ("rlscope", "experiments", "benchmarks", "scripts", "container", "cmake
 # Their docstrings are written anew together with their code.
 LEFT_OUT = tuple(
     ROOT / "rlscope" / part
-    for part in ("analysis", "boundaries", "integrations", "libraries", "record", "cli/analyze.py", "cli/inspect.py")
+    for part in ("analysis/advice", "boundaries", "cli/analyze.py", "integrations", "libraries", "record", "report")
 )
 # What `rlscope --help` asks.
 QUESTIONS = {"verbs"}

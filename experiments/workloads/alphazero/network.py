@@ -28,7 +28,7 @@ class Block(nn.Module):
         self.layers = nn.Sequential(*convolution(channels, channels), nn.ReLU(), *convolution(channels, channels))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return same shape."""
+        """Return values of the same shape."""
         return torch.relu(x + self.layers(x))
 
 

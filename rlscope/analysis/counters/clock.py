@@ -127,7 +127,8 @@ class _Piece:
         return float(self.start_ns[0] + self.end_ns[-1]) / 2
 
     def best_offset(self, work: _Work, middle_ns: float, radius_ns: float, interval_ns: int) -> float | None:
-        """At most `radius_ns` from `middle_ns`; None where nothing says what it is, or too many would have to be tried.
+        """Return the likeliest offset at most `radius_ns` from `middle_ns`; None if nothing says it or too many are to
+        be tried.
 
         Nothing says it where offsets that are an interval apart are equally good.
         """

@@ -21,7 +21,7 @@ class Intervals:
         return Intervals(self.start, self.end, group[self.group])
 
     def union(self) -> "Intervals":
-        """Of each group by itself: intervals that neither overlap nor touch, in order of group and time."""
+        """Return each group's intervals, merged: none overlap or touch; they are in order of group and time."""
         if not len(self.start):
             return self
         # Groups side by side on one axis, with room between them, so that one pass makes all of their unions.

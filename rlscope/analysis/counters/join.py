@@ -81,7 +81,7 @@ class CounterJoin:
         self.worked: npt.NDArray[np.bool_] = np.bincount(inside.sample, minlength=len(self._start_ns)) > 0
 
     def sums(self) -> Iterator[Sums]:
-        """Of each process, then of each of its stages, each followed by its operations; at last of nobody's work."""
+        """Yield the sums of each process, its stages, each followed by its operations; at last nobody's work."""
         by_key = [self._by_key(raw) for raw in self._raw]
         found: list[Sums] = []
         for kept in (1, 2, 3):
@@ -91,7 +91,7 @@ class CounterJoin:
         yield from self._nobodys()
 
     def _work_inside(self, work: Intervals) -> Overlaps:
-        """Return each group at most once in a sample, however many kernels it has there."""
+        """Return when each group worked in a sample: once, however many kernels it has there."""
         pieces, samples = overlaps(work.union(), self._start_ns, self._end_ns), len(self._start_ns)
         place, at = np.unique(pieces.group * samples + pieces.sample, return_inverse=True)
         length = np.bincount(at, pieces.length, minlength=len(place)).astype(np.int64)
@@ -103,7 +103,7 @@ class CounterJoin:
         return raw.summed(self._shared.amounts)
 
     def _sums_of(self, names: Sequence[tuple[str, ...]], by_key: Sequence[RawMetric]) -> Iterator[Sums]:
-        """Of all keys that have the same name, as one."""
+        """Yield the sums of all keys that have the same name, as one."""
         known = list(dict.fromkeys(names))
         place = {name: number for number, name in enumerate(known)}
         group = np.array([place[name] for name in names], dtype=np.int64)

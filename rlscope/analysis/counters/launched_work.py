@@ -1,4 +1,4 @@
-"""This file lists this file lists the work of a device, piece by piece, by the operation that launched it."""
+"""This file lists the work of a device, piece by piece, by the operation that launched it."""
 
 from dataclasses import dataclass
 
@@ -73,7 +73,7 @@ def _work_of_user(user: User, keys: dict[Key, int], recover: bool) -> tuple[Inte
 
 
 def _monotonic_ns(clock: Clock, ticks: npt.NDArray[np.uint64]) -> Times:
-    """As `Clock.monotonic_ns`, but of many, and to the nanosecond in runs of up to a month."""
+    """Return many times as `Clock.monotonic_ns` does, to the nanosecond in runs of up to a month."""
     passed_ns = (ticks.astype(np.int64) - clock.reference_ticks) * (clock.ns_per_denominator / clock.denominator)
     times_ns: Times = np.rint(passed_ns).astype(np.int64) + clock.reference_ns
     return times_ns

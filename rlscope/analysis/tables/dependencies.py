@@ -56,7 +56,7 @@ def dependency_rows(waits: Iterable[WaitRow], boots: Mapping[str, bytes]) -> Row
 
 
 def _edges(waits: Iterable[tuple[WaitRow, _End]], others: Iterable[tuple[WaitRow, _End]]) -> list[DependencyRow]:
-    """For whom these waits were: for those at the other end of the same streams."""
+    """Return for whom these waits were: for those at the other end of the same streams."""
     calls = sums(((end, row.process), row.count) for row, end in others)
     users: dict[_End, dict[str, float]] = {}
     for (end, process), number in calls.items():

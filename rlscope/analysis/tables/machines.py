@@ -1,4 +1,4 @@
-"""This file lists this file lists the machines of a trace, row by row."""
+"""This file lists the machines of a trace, row by row."""
 
 from collections.abc import Sequence
 
