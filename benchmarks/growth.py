@@ -12,9 +12,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 import rlscope
-from benchmarks import OUTPUT, peers
-from benchmarks.analyze_once import cost_of_analysis
-from benchmarks.crossing import rlscope_recording, square_roots
+from benchmarks import OUTPUT
+from benchmarks.analyzing.analyze_once import cost_of_analysis
+from benchmarks.recording import peers
+from benchmarks.recording.crossing import rlscope_recording, square_roots
 from benchmarks.result import Value, print_results, results
 from benchmarks.synthetic import Shape, write_trace
 from benchmarks.timing import median

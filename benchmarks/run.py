@@ -43,15 +43,15 @@ class Benchmark:
 
 
 BENCHMARKS = (
-    Benchmark("crossing", 1, "time added to one recorded call of a native function", ("crossing",)),
-    Benchmark("operation", 0.5, "time of an operation, recorded and not", ("operation",)),
-    Benchmark("trace_size_ppo", 1, "bytes per event of a recorded PPO", ("trace_size", "ppo")),
-    Benchmark("trace_size_td3", 1, "bytes per event of a recorded TD3", ("trace_size", "td3")),
-    Benchmark("slowdown_ppo", 6, "how much longer PPO takes while it is recorded", ("slowdown", "ppo")),
-    Benchmark("slowdown_td3", 6, "how much longer TD3 takes while it is recorded", ("slowdown", "td3")),
-    Benchmark("analysis", 1, "speed and memory of the analysis, up to 1e8 events", ("analysis",)),
-    Benchmark("report_time", 0.5, "time of rlscope report, analyze and inspect", ("report_time",)),
-    Benchmark("startup", 2, "time that rlscope record and import rlscope take", ("startup",)),
+    Benchmark("crossing", 1, "time added to one recorded call of a native function", ("recording.crossing",)),
+    Benchmark("operation", 0.5, "time of an operation, recorded and not", ("recording.operation",)),
+    Benchmark("trace_size_ppo", 1, "bytes per event of a recorded PPO", ("recording.trace_size", "ppo")),
+    Benchmark("trace_size_td3", 1, "bytes per event of a recorded TD3", ("recording.trace_size", "td3")),
+    Benchmark("slowdown_ppo", 6, "how much longer PPO takes while it is recorded", ("recording.slowdown", "ppo")),
+    Benchmark("slowdown_td3", 6, "how much longer TD3 takes while it is recorded", ("recording.slowdown", "td3")),
+    Benchmark("analysis", 1, "speed and memory of the analysis, up to 1e8 events", ("analyzing.speed",)),
+    Benchmark("report_time", 0.5, "time of rlscope report, analyze and inspect", ("analyzing.report_time",)),
+    Benchmark("startup", 2, "time that rlscope record and import rlscope take", ("recording.startup",)),
     Benchmark("growth", 3, "how costs grow: fig_growth", ("growth",)),
 )
 

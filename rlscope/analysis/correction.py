@@ -89,7 +89,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Correction:
-    """With what times are corrected.
+    """The costs with which times are corrected.
 
     Attributes:
         costs: by "operation", "boundary" or "cuda", or more exactly "operation/NAME", "boundary/LIBRARY", "cuda/CALL";

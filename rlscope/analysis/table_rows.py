@@ -186,7 +186,7 @@ class TaskRow(Row):
 
 @dataclass(frozen=True, slots=True)
 class DependencyRow(Row):
-    """For which other process `on` a process waited, by the `stream` between them.
+    """How long a process waited for another one, `on`, by the `stream` between them.
 
     `count` of calls and `wait_s` are split by how often each of several others sent or received.
     """

@@ -1,10 +1,10 @@
-"""Run HolisticTraceAnalysis on a directory of Chrome traces: `python -m benchmarks.hta_once DIR`."""
+"""Run HolisticTraceAnalysis on a directory of Chrome traces: `python -m benchmarks.analyzing.hta_once DIR`."""
 
 import sys
 
 from hta.trace_analysis import TraceAnalysis
 
-from benchmarks.analyze_once import print_cost
+from benchmarks.analyzing.analyze_once import print_cost
 
 
 def main() -> None:

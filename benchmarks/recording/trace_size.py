@@ -7,9 +7,10 @@ from pathlib import Path
 import viztracer
 
 import rlscope
-from benchmarks import OUTPUT, peers
+from benchmarks import OUTPUT
+from benchmarks.recording import peers
+from benchmarks.recording.workloads import make_agent, train_block
 from benchmarks.result import Target, Value, print_results, results
-from benchmarks.workloads import make_agent, train_block
 from rlscope.analysis.contents import read_contents
 from rlscope.trace.reader import open_trace
 

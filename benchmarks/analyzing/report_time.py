@@ -20,7 +20,7 @@ def main() -> None:
     rlscope = str(Path(sys.executable).with_name("rlscope"))
     with tempfile.TemporaryDirectory(dir=OUTPUT) as directory:
         trace, report = f"{directory}/trace", f"{directory}/report"
-        workload = [sys.executable, "-m", "benchmarks.workloads", "ppo", str(TIMESTEPS)]
+        workload = [sys.executable, "-m", "benchmarks.recording.workloads", "ppo", str(TIMESTEPS)]
         subprocess.run([rlscope, "record", "-o", trace, "--", *workload], cwd=CHECKOUT, check=True)
 
         def report_command() -> list[str]:

@@ -1,7 +1,6 @@
-"""This file trains Stable-Baselines3's PPO and TD3 on Walker2d-v5, with the library's own hyper-parameters, part by
-part.
+"""This file trains Stable-Baselines3's PPO and TD3 on Walker2d-v5 with the library's hyper-parameters, part by part.
 
-As a command it trains for so many timesteps: `python -m benchmarks.workloads ppo 4096`.
+As a command it trains for so many timesteps: `python -m benchmarks.recording.workloads ppo 4096`.
 """
 
 import itertools

@@ -1,4 +1,4 @@
-"""Analyze a trace in a process of its own and print what that took: `python -m benchmarks.analyze_once DIR`."""
+"""Analyze a trace and print what that took: `python -m benchmarks.analyzing.analyze_once DIR`."""
 
 import json
 import re
@@ -29,7 +29,7 @@ class Cost:
 
 def cost_of_analysis(trace: Path) -> Cost:
     """Analyze in a fresh process."""
-    return cost_of_module("benchmarks.analyze_once", str(trace))
+    return cost_of_module("benchmarks.analyzing.analyze_once", str(trace))
 
 
 def cost_of_module(module: str, *arguments: str) -> Cost:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import OUTPUT
-from benchmarks.analyze_once import Cost, cost_of_analysis, cost_of_module
-from benchmarks.chrome_trace import write_chrome_trace
+from benchmarks.analyzing.analyze_once import Cost, cost_of_analysis, cost_of_module
+from benchmarks.analyzing.chrome_trace import write_chrome_trace
 from benchmarks.result import Target, Value, print_results, results
 from benchmarks.synthetic import Shape, write_trace
 from benchmarks.timing import median
@@ -55,7 +55,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=OUTPUT) as directory:
         chrome = Path(directory) / "chrome"
         peer_events = write_chrome_trace(chrome, PEER_EVENTS)
-        peer = repeated(lambda: cost_of_module("benchmarks.hta_once", str(chrome)), peer_events, FEW_REPEATS)
+        peer = repeated(lambda: cost_of_module("benchmarks.analyzing.hta_once", str(chrome)), peer_events, FEW_REPEATS)
         name = f"HolisticTraceAnalysis, {peer_events:,} events"
         trace = Path(directory) / "trace"
         for threads, (shape, target) in SHAPES.items():

@@ -9,7 +9,7 @@ import nvtx
 import torch
 
 import rlscope
-from benchmarks import peers
+from benchmarks.recording import peers
 from benchmarks.result import Target, print_results, results
 from benchmarks.timing import added_ns
 

@@ -15,10 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks import OUTPUT, peers
+from benchmarks import OUTPUT
+from benchmarks.recording import peers
+from benchmarks.recording.workloads import BLOCK_BURSTS, blocks_of, train_in_bursts
 from benchmarks.result import Target, Value, print_results, results
 from benchmarks.timing import Recording, median
-from benchmarks.workloads import BLOCK_BURSTS, blocks_of, train_in_bursts
 from rlscope.calibration.twins import Twin, run_twins
 from rlscope.record.config import RecordConfig
 
