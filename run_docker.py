@@ -257,9 +257,9 @@ def plan(action: str, request: Request, command: Sequence[str]) -> str:
         "stop": [compose.down()],
         "reload": [compose.down(), compose.build(), compose.up(), compose.shell()],
     }[action]
-    environment = os.environ | compose.variables
+    known = os.environ | compose.variables
     text = COMPOSE_FILE.read_text(encoding="utf-8")
-    resolved = re.sub(r"\$\{(\w+):-([^}]*)\}", lambda found: environment.get(found[1]) or found[2], text)
+    resolved = re.sub(r"\$\{(\w+):-([^}]*)\}", lambda found: known.get(found[1]) or found[2], text)
     return "\n".join(
         [
             "# Commands. The image is built only if there is none, or what it is made of has changed.",

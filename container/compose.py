@@ -55,8 +55,8 @@ class Compose:
     @contextmanager
     def started(self, command: Sequence[str], **streams: Any) -> Iterator["subprocess.Popen[str]"]:
         """Run the command as a process that does not outlive the block."""
-        environment = os.environ | self.variables
-        with subprocess.Popen(command, env=environment, text=True, errors="replace", **streams) as process:
+        variables = os.environ | self.variables
+        with subprocess.Popen(command, env=variables, text=True, errors="replace", **streams) as process:
             try:
                 yield process
             except BaseException:
@@ -82,7 +82,7 @@ class Compose:
 
 
 def variables(request: Request, is_rootless: bool) -> dict[str, str]:
-    """Return what compose.yaml takes from the environment."""
+    """Return the variables that compose.yaml reads."""
     uid, gid = (0, 0) if is_rootless else (os.getuid(), os.getgid())
     values: dict[str, str | None] = {
         "RLSCOPE_UID": str(uid),
@@ -96,15 +96,15 @@ def variables(request: Request, is_rootless: bool) -> dict[str, str]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def override(request: Request, environment: str, as_root: bool) -> str:
+def override(request: Request, fingerprint: str, as_root: bool) -> str:
     """Return the second compose file: lists, which variables cannot carry, and labels for the image.
 
     Args:
         request: what is asked for.
-        environment: the fingerprint of what the image is built from.
+        fingerprint: the fingerprint of what the image is built from.
         as_root: whether the container is to start as root, with what GPU counters need.
     """
-    labels = {ENVIRONMENT_LABEL: environment, BASE_IMAGE_LABEL: request.base_image or ""}
+    labels = {ENVIRONMENT_LABEL: fingerprint, BASE_IMAGE_LABEL: request.base_image or ""}
     service: dict[str, Any] = {"build": {"labels": labels}}
     service |= {name: value for name in ("volumes", "environment", "ports") if (value := getattr(request, name))}
     if as_root:

@@ -77,13 +77,13 @@ def points_of(executed: Iterable[tuple[StudyRun, Execution]]) -> pd.DataFrame:
 
 def points_of_run(repetition: int, execution: Execution) -> list[dict[str, Any]]:
     """Return the points of one run: what the workload printed of each, beside what was recorded of it."""
-    printed = figures_in(execution.trace.parent / LOG, execution.run.script.name)
+    of_workload = figures_in(execution.trace.parent / LOG, execution.run.script.name)
     analysis = analyze(open_trace(execution.trace))
     uuid = uuid_of(analysis)
     busy_s = analysis.gpu_operations.table.groupby("operation")["busy_s"].sum()
     counters = counters_of(analysis.counters.records())
     rows = []
-    for point in printed["points"]:
+    for point in of_workload["points"]:
         start_ns, end_ns = point["start_ns"], point["end_ns"]
         seconds = (end_ns - start_ns) / 1e9
         settled_ns = round(start_ns + SETTLING * (end_ns - start_ns))

@@ -1,4 +1,4 @@
-"""This file executes one run: a recorded subprocess in a stated environment, with a log and a manifest."""
+"""This file executes one run: a recorded subprocess with stated variables, a log and a manifest."""
 
 import dataclasses
 import errno
@@ -23,7 +23,7 @@ from experiments.harness.machine import machine
 from experiments.harness.sources import hash_of_sources
 from rlscope.errors import RLScopeError, UsageError
 
-# Nothing else is taken over from the caller's environment: a run is the same in every shell.
+# Nothing else is taken over from the caller's variables: a run is the same in every shell.
 INHERITED = ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH")
 PACKAGES = (
     "rlscope", "numpy", "gymnasium", "mujoco", "mujoco-core", "pybullet", "pybullet-envs-gymnasium", "ale-py", "pyflyt",
@@ -175,17 +175,17 @@ def record_once(run: Run, directory: Path, cores: Sequence[int], node: str, atte
             shutil.rmtree(abandoned, ignore_errors=True)
         unfinished.mkdir(parents=True)
         check_space(unfinished)
-        description, command, environment = describe(run), command_of(run), environment_of(run)
+        description, command, variables = describe(run), command_of(run), variables_of(run)
         started, start = datetime.now(timezone.utc), time.monotonic()
         with (unfinished / LOG).open("w") as log:
-            status = run_limited(command, environment, unfinished, log.fileno(), run.time_limit_s, cores)
+            status = run_limited(command, variables, unfinished, log.fileno(), run.time_limit_s, cores)
         seconds = round(time.monotonic() - start, 3)
         check_space(unfinished)
         manifest = {
             "complete": status == 0,
             "description": description,
             "command": command,
-            "environment": environment,
+            "environment": variables,
             "exit_status": status,
             "attempt": attempt,
             "started": started.isoformat(timespec="seconds"),
@@ -264,8 +264,8 @@ def command_of(run: Run) -> list[str]:
     ]
 
 
-def environment_of(run: Run) -> dict[str, str]:
-    """Return the complete environment of the run."""
+def variables_of(run: Run) -> dict[str, str]:
+    """Return all environment variables of the run."""
     threads = str(run.threads)
     return {name: os.environ[name] for name in INHERITED if name in os.environ} | {
         "LANG": "C.UTF-8",
@@ -285,7 +285,7 @@ def environment_of(run: Run) -> dict[str, str]:
 
 def run_limited(
     command: list[str],
-    environment: dict[str, str],
+    variables: dict[str, str],
     directory: Path,
     output: int,
     time_limit_s: float,
@@ -294,7 +294,7 @@ def run_limited(
     """Run the command and everything that it starts, for a limited time. Returns its exit status."""
     process = subprocess.Popen(
         [sys.executable, "-I", str(SUPERVISOR), ",".join(map(str, cores)), *command],
-        env=environment,
+        env=variables,
         cwd=directory,
         stdin=subprocess.PIPE,
         stdout=output,

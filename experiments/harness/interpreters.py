@@ -10,22 +10,22 @@ from typing import Any
 from experiments import CHECKOUT
 from rlscope.build import BUILT_FROM, built_from
 
-ENVIRONMENTS = CHECKOUT / ".venvs"
+VENVS = CHECKOUT / ".venvs"
 
 
-def python_of(environment: str | None, package: str) -> Path | None:
+def python_of(venv: str | None, package: str) -> Path | None:
     """Return the Python with which a workload runs.
 
     Args:
-        environment: name of its environment below `.venvs`; None for this Python.
+        venv: name of its virtual environment below `.venvs`; None for this Python.
         package: what the workload needs, by the name under which it is imported.
 
     Returns:
-        The environment's Python; this one where there is no such environment but the package is here, as on machines
+        Its Python; this one where there is no such venv but the package is here, as on machines
         that bring their own; None where the package is in neither.
     """
     own = Path(sys.executable)
-    candidates = [own] if environment is None else [ENVIRONMENTS / environment / "bin" / "python", own]
+    candidates = [own] if venv is None else [VENVS / venv / "bin" / "python", own]
     return next((python for python in candidates if python.exists() and has_package(python, package)), None)
 
 
@@ -55,8 +55,8 @@ def paths_of(python: Path) -> list[str]:
     return [str(path) for path in (python.parent.parent / "lib").glob("python*/site-packages")]
 
 
-def how_to_install(environment: str | None, package: str) -> str:
+def how_to_install(venv: str | None, package: str) -> str:
     """Return what to do where `python_of` finds nothing, as the end of a sentence."""
-    if environment is None:
+    if venv is None:
         return f"the package {package} is not installed"
-    return f"{package} is not in .venvs/{environment}, which `scripts/install_experiments` makes"
+    return f"{package} is not in .venvs/{venv}, which `scripts/install_experiments` makes"

@@ -47,7 +47,7 @@ def record_on_ray(progress: Progress, runs: Sequence[StudyRun], address: str | N
     ahead = [run for run in runs if progress.recorded.is_open(run)]
     if ahead:
         with connected(address) as ray, progress.shown():
-            Sweep(ray, progress, ahead, Request.of(ahead, output)).run()
+            Dispatcher(ray, progress, ahead, Request.of(ahead, output)).run()
 
 
 def import_ray(address: str | None) -> Any:
@@ -213,7 +213,7 @@ def execute_there(run: StudyRun, cores: tuple[int, ...], node: str) -> Execution
         return error
 
 
-class Sweep:
+class Dispatcher:
     """Gives runs to the slots of the nodes until none is left; nodes may join and be lost meanwhile."""
 
     def __init__(self, ray: Any, progress: Progress, runs: Sequence[StudyRun], request: Request) -> None:

@@ -270,8 +270,8 @@ def iteration_s(bursts_s: Numbers, trimmed: float) -> Numbers:
         trimmed: the share of the bursts of each place that is left out at either end.
     """
     cut = int(trimmed * bursts_s.shape[1])
-    kept = np.sort(bursts_s, axis=1)[:, cut : bursts_s.shape[1] - cut] if cut else bursts_s
-    seconds: Numbers = kept.mean(axis=1).sum(axis=1)
+    middle = np.sort(bursts_s, axis=1)[:, cut : bursts_s.shape[1] - cut] if cut else bursts_s
+    seconds: Numbers = middle.mean(axis=1).sum(axis=1)
     return seconds
 
 

@@ -15,7 +15,7 @@ import pandas as pd
 
 from experiments.command_line import Outcome, command_line
 from experiments.harness.case_study import WORKLOADS, CaseStudy, hardware
-from experiments.harness.execute import Run, environment_of
+from experiments.harness.execute import Run, variables_of
 from experiments.harness.progress import Workload
 from experiments.overhead_correction.figures import overhead_figure
 from experiments.overhead_correction.measurements import (
@@ -136,23 +136,23 @@ def published_correction(trace: Trace, recorded: Run, study: CaseStudy) -> Corre
     return kept_correction(trace, recorded, study.output / "calibration_by_whole_runs.json", options)
 
 
-def kept_correction(trace: Trace, recorded: Run, kept: Path, options: Sequence[str]) -> Correction:
+def kept_correction(trace: Trace, recorded: Run, calibration: Path, options: Sequence[str]) -> Correction:
     """Return the calibration in a file; measured, if there is none, or if it is of something else."""
     try:
-        found = chosen(trace, str(kept))
+        found = chosen(trace, str(calibration))
     except UsageError:
-        calibrate(recorded, kept, options)
-        found = chosen(trace, str(kept))
+        calibrate(recorded, calibration, options)
+        found = chosen(trace, str(calibration))
     assert isinstance(found, Correction)
     return found
 
 
-def calibrate(recorded: Run, kept: Path, options: Sequence[str]) -> None:
+def calibrate(recorded: Run, calibration: Path, options: Sequence[str]) -> None:
     """Measure costs as a user would, in the Python and the environment of the run."""
-    print(f"rlscope: measuring what recording costs into {kept}, two minutes", file=sys.stderr)
-    command = [str(recorded.python), "-m", "rlscope", "calibrate", "-o", str(kept), *options]
+    print(f"rlscope: measuring what recording costs into {calibration}, two minutes", file=sys.stderr)
+    command = [str(recorded.python), "-m", "rlscope", "calibrate", "-o", str(calibration), *options]
     ended = subprocess.run(
-        command, env=environment_of(recorded), cwd=kept.parent, capture_output=True, text=True, check=False
+        command, env=variables_of(recorded), cwd=calibration.parent, capture_output=True, text=True, check=False
     )
     if ended.returncode != 0:
         raise UsageError(

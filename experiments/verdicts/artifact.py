@@ -69,8 +69,10 @@ def is_drawn(names: Sequence[str], outputs: Sequence[Path]) -> bool:
 
 def devices() -> set[str]:
     """Return the kinds of device of which there are results: this machine's, and those that are kept."""
-    kept = [json.loads(path.read_text())["machine"] for path in CHECKOUT.glob(f"experiments/*/{MEASURED}/*/{MACHINE}")]
-    return {name for found in [machine(), *kept] for name in names_of(found)}
+    others = [
+        json.loads(path.read_text())["machine"] for path in CHECKOUT.glob(f"experiments/*/{MEASURED}/*/{MACHINE}")
+    ]
+    return {name for found in [machine(), *others] for name in names_of(found)}
 
 
 def names_of(found: Mapping[str, object]) -> list[str]:

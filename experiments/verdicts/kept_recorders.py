@@ -19,8 +19,8 @@ def recorders_of_kept(root: Path = CHECKOUT) -> dict[Path, str]:
 
     What a folder does not say of itself, in machine.json or claims.json, the one around it does.
     """
-    kept = [folder for pattern in KEPT for folder in root.glob(pattern)]
-    folders = [folder for top in kept for folder in [top, *top.rglob("*")] if holds_results(folder)]
+    parents = [folder for pattern in KEPT for folder in root.glob(pattern)]
+    folders = [folder for top in parents for folder in [top, *top.rglob("*")] if holds_results(folder)]
     return {folder: " and ".join(filter(None, reasons_of(folder, root))) for folder in sorted(folders)}
 
 

@@ -136,7 +136,7 @@ def draw_and_judge(
     study: CaseStudy,
     page: Page,
     here: SomeMeasured,
-    kept: Mapping[str, SomeMeasured],
+    others: Mapping[str, SomeMeasured],
     draw: Callable[[CaseStudy, Page, str, str, SomeMeasured], None],
     metrics_of: Callable[[SomeMeasured], Mapping[str, Estimate]],
 ) -> list[Verdict]:
@@ -146,14 +146,14 @@ def draw_and_judge(
         study: with claims.toml in its folder.
         page: with what comes first.
         here: what this machine has measured.
-        kept: what others have, by name.
+        others: what they have measured, by name.
         draw: makes the figures of one: with what to call the machine, and the end of their names.
         metrics_of: the metrics that a machine has measured.
     """
     draw(study, page, THIS_MACHINE, "", here)
-    for name, results in kept.items():
+    for name, results in others.items():
         draw(study, page, results.device_name, f"_{name}", results)
-    verdicts = verdicts_of(load_claims(study.folder / "claims.toml"), here, list(kept.values()), metrics_of)
+    verdicts = verdicts_of(load_claims(study.folder / "claims.toml"), here, list(others.values()), metrics_of)
     page.heading("Claims")
     add_claims(page, verdicts)
     page.write(study.output / "index.html")
@@ -163,7 +163,7 @@ def draw_and_judge(
 def verdicts_of(
     claims: Sequence[Claim],
     here: SomeMeasured,
-    kept: Sequence[SomeMeasured],
+    others: Sequence[SomeMeasured],
     metrics_of: Callable[[SomeMeasured], Mapping[str, Estimate]],
 ) -> list[Verdict]:
     """Judge each machine by the claims for its hardware; where none has a GPU, those that need one are not testable.
@@ -171,7 +171,7 @@ def verdicts_of(
     Args:
         claims: all.
         here: what this machine has measured.
-        kept: what others have; a remark says which one, when and by which command.
+        others: what they have measured; a remark says which one, when and by which command.
         metrics_of: the metrics that a machine has measured; the others are left out.
     """
 
@@ -181,12 +181,12 @@ def verdicts_of(
         return judge(own, found, measured.hardware, measured.is_provisional, left_out=True)
 
     verdicts = judged(THIS_MACHINE, here)
-    for measured in kept:
+    for measured in others:
         verdicts += [
             replace(verdict, remark="; ".join(filter(None, [verdict.remark, measured.remark])))
             for verdict in judged(measured.device_name, measured)
         ]
-    if not any(measured.hardware == "gpu" for measured in [here, *kept]):
+    if not any(measured.hardware == "gpu" for measured in [here, *others]):
         needing = [claim for claim in claims if claim.hardware == "gpu"]
         verdicts += judge(needing, {THIS_MACHINE: {}}, here.hardware, here.is_provisional)
     return verdicts

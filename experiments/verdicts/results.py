@@ -237,7 +237,7 @@ def add_advice_texts(page: Page, texts: Mapping[Workload, str]) -> None:
     if texts:
         page.heading("What bounds each run")
         rows = [(workload.group, workload.name, text) for workload, text in texts.items()]
-        page.table(pd.DataFrame(rows, columns=["environment", "workload", "advice"]))
+        page.table(pd.DataFrame(rows, columns=["group", "workload", "advice"]))
 
 
 def each(repetitions: Mapping[str, Sequence[Result]], number: Callable[[Result], float]) -> dict[str, list[float]]:

@@ -98,7 +98,7 @@ def make_loop(cell: Cell) -> Loop:
 Measured = tuple[int, list[float]]
 
 
-class Sweep:
+class TimedCalls:
     """Measures for some seconds per cell; what short calls took says which longer ones are not worth beginning."""
 
     def __init__(self, effort: Effort) -> None:
@@ -241,7 +241,7 @@ def main() -> None:
     parser = make_parser()
     arguments = parse(parser)
     effort = Effort(arguments.seconds, arguments.repetitions, arguments.most_seconds)
-    measure = Recording(arguments.calls).measure if arguments.calls else Sweep(effort).measure
+    measure = Recording(arguments.calls).measure if arguments.calls else TimedCalls(effort).measure
     arguments.output.mkdir(parents=True, exist_ok=True)
     with (arguments.output / "rows.jsonl").open("w") as file:
         for cell in cells(arguments):

@@ -115,8 +115,8 @@ class Simulation:
         with jax.default_device(place):
             key = jax.random.PRNGKey(seed)
             shapes = jax.eval_shape(start, key)
-            kept = sum(math.prod(leaf.shape) * leaf.dtype.itemsize for leaf in jax.tree.leaves(shapes))
-            self._check(simulator, environments, 2 * kept, place)  # XLA aborts where it cannot even count them
+            state_bytes = sum(math.prod(leaf.shape) * leaf.dtype.itemsize for leaf in jax.tree.leaves(shapes))
+            self._check(simulator, environments, 2 * state_bytes, place)  # XLA aborts where it cannot even count them
             self._simulate = simulate.lower(shapes).compile()
             usage = self._simulate.memory_analysis()
             needed = usage.temp_size_in_bytes + usage.argument_size_in_bytes + usage.output_size_in_bytes

@@ -8,7 +8,6 @@ from rlscope.analysis.advice.owner_path import owner_path
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.correction import AppliedCorrection, CorrectedProcess, Correction, removed_s
 from rlscope.analysis.counters.runs import Counters, is_sampled
-from rlscope.analysis.progress import progress_of
 from rlscope.analysis.reported import Utilization
 from rlscope.analysis.rows import Rows
 from rlscope.analysis.sweep import TraceSweep, own_correction, sweep_trace
@@ -21,6 +20,7 @@ from rlscope.analysis.tables.gpu import device_work_rows, gpu_operation_rows, gp
 from rlscope.analysis.tables.loop import evaluation_seconds, outside_rows
 from rlscope.analysis.tables.machines import machine_rows
 from rlscope.analysis.tables.processes import phase_rows, process_rows
+from rlscope.analysis.tables.progress import progress_of
 from rlscope.analysis.tables.tasks import task_rows
 from rlscope.model import GpuAttribution
 from rlscope.trace.reader import Trace

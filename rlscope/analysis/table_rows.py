@@ -186,7 +186,7 @@ class TaskRow(Row):
 
 @dataclass(frozen=True, slots=True)
 class DependencyRow(Row):
-    """How long a process waited for another one, `on`, by the `stream` between them.
+    """A wait of a process for another one, `on`, by the `stream` between them.
 
     `count` of calls and `wait_s` are split by how often each of several others sent or received.
     """

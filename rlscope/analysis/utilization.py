@@ -112,11 +112,11 @@ class _Samples:
             pc.fill_null(utilization, -1.0).to_numpy(zero_copy_only=False),
             memory.to_numpy(zero_copy_only=False),
         )
-        kept = part[1] >= 0
+        is_valid = part[1] >= 0
         for values in (part[0], part[2], np.where(is_known, part[3], 0.0)):
-            kept &= (values >= 0) & (values <= LIMIT)
-        self._parts.append(tuple(values[kept] for values in part))
-        self.count += int(kept.sum())
+            is_valid &= (values >= 0) & (values <= LIMIT)
+        self._parts.append(tuple(values[is_valid] for values in part))
+        self.count += int(is_valid.sum())
 
     def _code(self, name: bytes) -> int:
         """Return the number of a source; -1 where there are too many, or it has no name."""

@@ -24,7 +24,7 @@ def chosen(trace: Trace, correct: str) -> Correction | str:
             correction, or the file of a calibration.
 
     Raises:
-        UsageError: the calibration is damaged or of another environment.
+        UsageError: the calibration is damaged or made under other conditions.
     """
     if correct == NONE:
         return "--correct none was given"

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from rlscope.analysis.correction import ZERO, Bounds, Correction, Cost, versions_of
 from rlscope.analysis.sweep import sweep_trace
-from rlscope.calibration.calibration import Calibration, now, this_environment
+from rlscope.calibration.calibration import Calibration, conditions_here, now
 from rlscope.calibration.run_to_end import run_to_end
 from rlscope.calibration.twins import MEASURED
 from rlscope.calibration.workload import LOOPS, MANY, OFF, SETTLING, STABLE_BASELINES3, SWAPS, Measured
@@ -209,15 +209,15 @@ def calibrate(on_loop: Callable[[str], None], seconds: float = SECONDS) -> tuple
                 left -= seconds * loop.share if loop.has_device else 0
             on_loop(name)
     clock = loops["annotations"].clock
-    return Calibration(this_environment(clock), now(), versions, costs_of(loops)), missing
+    return Calibration(conditions_here(clock), now(), versions, costs_of(loops)), missing
 
 
 def _run(name: str, seconds: float, directory: Path) -> Measured:
     """Run one loop's process, which finds the same modules as this one wherever it is run."""
     command = [sys.executable, "-m", "rlscope.calibration.workload", name, str(seconds), str(directory)]
     package = str(Path(__file__).resolve().parents[2])
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([package, *sys.path[1:]])}
-    finished = run_to_end(command, env=environment, cwd=directory)
+    variables = os.environ | {"PYTHONPATH": os.pathsep.join([package, *sys.path[1:]])}
+    finished = run_to_end(command, env=variables, cwd=directory)
     if finished.returncode != 0:
         said = (finished.stderr.strip().splitlines() or ["nothing was said"])[-1]
         raise UsageError(f"the costs of {name} were expected, but the process that measures them failed: {said}; "

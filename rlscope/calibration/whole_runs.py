@@ -14,7 +14,7 @@ from typing import Any
 
 from rlscope.analysis.correction import ZERO, Bounds, Correction, Cost
 from rlscope.analysis.sweep import sweep_trace
-from rlscope.calibration.calibration import Calibration, environment_of_trace, now
+from rlscope.calibration.calibration import Calibration, conditions_of_trace, now
 from rlscope.calibration.run_to_end import run_to_end
 from rlscope.errors import UsageError
 from rlscope.trace.reader import open_trace
@@ -75,7 +75,7 @@ def calibrate_whole_runs(
         else:
             missing[kind] = found
     first = open_trace(directory / f"{UNINSTRUMENTED}_repetition_0")
-    made_on = environment_of_trace(first.manifest, first.processes[0].clock_kind.name.lower())
+    made_on = conditions_of_trace(first.manifest, first.processes[0].clock_kind.name.lower())
     return Calibration(made_on, now(), {}, costs), missing
 
 

@@ -67,7 +67,7 @@ def list_counters() -> None:
 
 def start_sampler(*arguments: str) -> "subprocess.Popen[str]":
     """Start the sampling process, which is not recorded itself, and return it."""
-    environment = {key: value for key, value in os.environ.items() if key != INJECTION_VARIABLE}
+    variables = {key: value for key, value in os.environ.items() if key != INJECTION_VARIABLE}
     command = [sys.executable, "-m", SAMPLER, *arguments]
     # In a session of its own: what ends the command does not end it, but the end of its standard input does.
     return subprocess.Popen(
@@ -75,7 +75,7 @@ def start_sampler(*arguments: str) -> "subprocess.Popen[str]":
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        env=environment,
+        env=variables,
         bufsize=1,
         start_new_session=True,
     )

@@ -18,7 +18,6 @@ CHUNK_ALIGNMENT = 4096
 CHUNK_CLOSED = 1
 NO_STREAM = 0xFFFFFFFF
 HOST = 0xFFFFFFFF  # the device of the queue with what happens beside the devices
-MAX_VARINT_BYTES = 8
 MAX_VARINT_VALUE = (1 << 56) - 1
 PROCESS_FILE_SUFFIX = ".rlscope"
 #: A launch's stage is a place in this list.
@@ -227,8 +226,6 @@ class LaunchEntry:
 FILE_HEADER = layout(FileHeader)
 CHUNK_HEADER = layout(ChunkHeader)
 NAME_ENTRY = layout(NameEntry)
-QUEUE_ENTRY = layout(QueueEntry)
-LAUNCH_ENTRY = layout(LaunchEntry)
 
 
 def encode_varint(value: int) -> bytes:

@@ -21,11 +21,11 @@ from experiments.verdicts.corrected import CORRECTED, Uncorrected, add_correctio
 from experiments.verdicts.results import Result, cuda_to_gpu, folded_result, mean_table, over_calibration
 from experiments.verdicts.statistics import Estimate, estimated_mean, widened
 from rlscope.analysis.correction import AppliedCorrection, Bounds, Cost
-from rlscope.calibration.calibration import Calibration, Environment, cache_path, save, this_environment
+from rlscope.calibration.calibration import Calibration, Conditions, cache_path, conditions_here, save
 from rlscope.model import Category
 from rlscope.plots.page import Page
 
-HERE = Environment("a cpu", 2, "monotonic", "3.11.7", "0.1.0")
+HERE = Conditions("a cpu", 2, "monotonic", "3.11.7", "0.1.0")
 SECOND = 1_000_000_000
 WORKLOAD = Workload("PPO", "PPO", "walker", "on-policy")
 
@@ -39,7 +39,7 @@ def cost(inside_ns: float, off: float = 0.0) -> Cost:
 COSTS = {"boundary": cost(1e6), "cuda": cost(2e6, off=0.25), "operation": cost(0)}
 
 
-def trained(directory: Path, costs: dict[str, Cost] | None, made_on: Environment = HERE) -> Path:
+def trained(directory: Path, costs: dict[str, Cost] | None, made_on: Conditions = HERE) -> Path:
     """A trace of 10 s of simulation with 1000 calls of 5 ms, then 10 s of inference with 1000 CUDA calls of 5 ms."""
     process = (writer := TraceWriter(directory)).process(pid=1)
     thread = process.thread()
@@ -95,7 +95,7 @@ def test_a_study_has_corrected_times_and_the_recorded_ones_beside(tmp_path: Path
     ],
 )
 def test_without_a_calibration_of_its_machine_a_study_says_so(
-    costs: dict[str, Cost] | None, made_on: Environment, why: str, tmp_path: Path
+    costs: dict[str, Cost] | None, made_on: Conditions, why: str, tmp_path: Path
 ) -> None:
     found = result(trained(tmp_path / "trace", costs, made_on))
     table = mean_table([found])
@@ -274,7 +274,7 @@ def test_a_machine_without_a_calibration_is_calibrated_before_the_first_study(
     calibrate_first(runs)
     assert cache_path().read_text() == "measured\n"
     assert f"measuring what recording costs into {cache_path()}" in capsys.readouterr().err
-    save(Calibration(this_environment("tsc"), "2026-01-02T03:04:05Z", {}, COSTS), cache_path())
+    save(Calibration(conditions_here("tsc"), "2026-01-02T03:04:05Z", {}, COSTS), cache_path())
     calibrate_first(runs)
     assert "measuring" not in capsys.readouterr().err
 

@@ -48,8 +48,8 @@ class Captured:
         self._inputs = inputs  # the kernels hold addresses only
         with torch.cuda.graph(self._graph):
             after, self._taken = loop(batch, *inputs)
-            for kept, new in zip(batch, after, strict=True):
-                kept.copy_(new)
+            for old, new in zip(batch, after, strict=True):
+                old.copy_(new)
 
     def launch(self) -> Any:
         """Run all kernels; what the steps did is overwritten by the next launch."""

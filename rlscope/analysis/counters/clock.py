@@ -101,8 +101,8 @@ class _Work:
     def within(self, low_ns: float, high_ns: float) -> "_Work":
         """Return what says how long kernels ran between any two times from `low_ns` to `high_ns`."""
         first, last = np.searchsorted(self.border_ns, [low_ns, high_ns])
-        kept = slice(first // 2 * 2, -(-last // 2) * 2)  # kernels as a whole
-        return _Work(self.border_ns[kept], self.busy_ns[kept])
+        whole = slice(first // 2 * 2, -(-last // 2) * 2)  # kernels as a whole
+        return _Work(self.border_ns[whole], self.busy_ns[whole])
 
     def longest_gap(self, low_ns: float, high_ns: float) -> float:
         """Return the longest time without kernels between `low_ns` and `high_ns`."""

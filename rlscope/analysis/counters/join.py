@@ -84,8 +84,8 @@ class CounterJoin:
         """Yield the sums of each process, its stages, each followed by its operations; at last nobody's work."""
         by_key = [self._by_key(raw) for raw in self._raw]
         found: list[Sums] = []
-        for kept in (1, 2, 3):
-            found += self._sums_of([(*key[:kept], *[""] * (3 - kept)) for key in self._launched.keys], by_key)
+        for level in (1, 2, 3):
+            found += self._sums_of([(*key[:level], *[""] * (3 - level)) for key in self._launched.keys], by_key)
         order = {process: number for number, (process, _, _) in enumerate(self._launched.keys)}
         yield from sorted(found, key=lambda sums: (order[sums.key[0]], sums.key))
         yield from self._nobodys()

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Sequence, Set
 
 from rlscope.analysis.correction import CorrectedProcess, times_of
-from rlscope.analysis.progress import RunProgress
 from rlscope.analysis.rows import Record, Rows, Value, sums
 from rlscope.analysis.sweep import NS_PER_S, TraceSweep
 from rlscope.analysis.table_rows import BreakdownRow, ThreadRow, TransitionRow
+from rlscope.analysis.tables.progress import RunProgress
 from rlscope.errors import UsageError
 
 CORRECTED = ("corrected_seconds", "corrected_low_s", "corrected_high_s")
