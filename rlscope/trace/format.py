@@ -167,7 +167,7 @@ class FileHeader:
 
     @classmethod
     def unpack(cls, data: bytes) -> "FileHeader":
-        """Reads the header from its bytes, which `rlscope._analysis.header` has checked."""
+        """Read the header from its bytes, which `rlscope._analysis.header` has checked."""
         header: FileHeader = from_numbers(cls, iter(FILE_HEADER.unpack_from(data)))
         return header
 
