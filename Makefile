@@ -42,6 +42,8 @@ OTHERS := .venvs/others
 PYTHONS ?= 3.10 3.12 3.13
 RECORDER_TESTS := $(foreach test,hooks scopes tasks tracing interception compiled_calls streams,tests/unit/test_$(test).py) \
 	$(foreach test,startup class_shapes children,tests/integration/test_$(test).py)
+# Programs of tests/frameworks and tests/gpu need packages that .venv lacks.
+TYPED_TESTS := $(foreach part,unit integration adversary container scale others,tests/$(part)) $(wildcard tests/*.py)
 # Versions of Python that wheels are made for: all of them, or the command fails.
 WHEEL_PYTHONS ?= 3.10 3.11 3.12 3.13
 WHEELS := .venvs/wheels
@@ -188,6 +190,7 @@ lint: setup ## check style and types
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/mypy --python-version 3.11 experiments/command_line.py experiments/artifacts experiments/harness experiments/verdicts experiments/*/run.py
+	$(BIN)/mypy --config-file tests/mypy.ini $(TYPED_TESTS)
 
 clean: ## remove what was built; .venv and output stay
 	rm -rf build dist rlscope/*.so rlscope/built_from.json $(SLOW_SIMULATOR) $(CARTPOLE) $(PACKAGE) .pytest_cache .ruff_cache .mypy_cache .hypothesis

@@ -55,7 +55,7 @@ class Container:
         self.engine = engine
 
     def build(self) -> int:
-        """Makes the image, and returns 0."""
+        """Make the image, and return 0."""
         began = time.monotonic()
         try:
             build(self.compose, BUILD_LOG)
@@ -67,13 +67,13 @@ class Container:
         return 0
 
     def build_if_needed(self) -> None:
-        """Makes the image where there is none that fits."""
+        """Make the image where there is none that fits."""
         if reason := why_build(self.request, self.engine.image_labels(self.request.image)):
             say(f"building {self.request.image}: {reason}; log: {BUILD_LOG}")
             self.build()
 
     def shell(self) -> int:
-        """The exit status of a shell in the container, which is started if none runs."""
+        """Return the exit status of a shell in the container, which is started if none runs."""
         if self._is_running():
             self._join(self.engine.service(self.request.flavour))
         else:
@@ -85,7 +85,7 @@ class Container:
         return status
 
     def run(self, command: Sequence[str]) -> int:
-        """The exit status of a command in a container of its own, of which nothing is left."""
+        """Return the exit status of a command in a container of its own, of which nothing is left."""
         self.build_if_needed()
         check_ports(self.request.ports)
         self.engine.remove_leftovers(CHECKOUT)
@@ -102,7 +102,7 @@ class Container:
             self.engine.remove(self.engine.container(name))
 
     def stop(self) -> None:
-        """Ends it."""
+        """End it."""
         self.compose.do(self.compose.down())
 
     def _is_running(self) -> bool:
@@ -110,7 +110,7 @@ class Container:
         return container is not None and container.status == "running"
 
     def _start(self) -> None:
-        """Starts it; if that fails or is interrupted, none is left."""
+        """Start it; if that fails or is interrupted, none is left."""
         check_ports(self.request.ports)
         say("starting the container, which builds what changed in the checkout")
         try:
@@ -132,7 +132,7 @@ class Container:
             raise
 
     def _join(self, container: Any) -> None:
-        """Says that this is another shell in a container that runs already, or why it cannot be."""
+        """Say that this is another shell in a container that runs already, or why it cannot be."""
         if (other := checkout_of(container)) != str(CHECKOUT):
             raise UsageError(
                 f"expected no container of another checkout, found {container.name} of {other}; end it: "
@@ -147,7 +147,7 @@ class Container:
 
 
 def check_ports(ports: Sequence[str]) -> None:
-    """A port that is taken is better found before the engine has made half a container."""
+    """Refuse a port that is taken before the engine has made half a container."""
     for published in ports:
         address, number, _ = published.rsplit(":", 2)
         with socket.socket() as listener:
@@ -162,7 +162,7 @@ def check_ports(ports: Sequence[str]) -> None:
 
 
 def prepare_output() -> None:
-    """Makes output/ before the engine would make it as root."""
+    """Make output/ before the engine would make it as root."""
     try:
         BUILD_LOG.parent.mkdir(parents=True, exist_ok=True)
         BUILD_LOG.open("a").close()
@@ -174,7 +174,7 @@ def prepare_output() -> None:
 
 
 def check_user(is_rootless: bool) -> None:
-    """Root of a container that has no capability is one user among others, and their folders are closed to it."""
+    """Refuse root in a container without capabilities: it is one user among others, whose folders are closed to it."""
     if os.getuid() != 0 or is_rootless:
         return
     owner = OUTPUT.stat().st_uid
@@ -187,7 +187,7 @@ def check_user(is_rootless: bool) -> None:
 
 
 def show_host(request: Request) -> int:
-    """Prints what was found of this host, and returns 2 where something of it must change."""
+    """Print what was found of this host, and return 2 where something of it must change."""
     checks = host.check_host(request.flavour, request.counters)
     for check in checks:
         mark = {True: "ok  ", False: "FIX ", None: "note"}[check.is_ready]
@@ -198,7 +198,7 @@ def show_host(request: Request) -> int:
 
 
 def check_host(request: Request, is_built: bool) -> None:
-    """Says what this host lacks."""
+    """Say what this host lacks."""
     checks = host.check_host(request.flavour, request.counters, is_built)
     wrong = [f"{check.found}; {check.fix}" for check in checks if check.is_ready is False]
     for sentence in wrong[:-1]:
@@ -208,13 +208,15 @@ def check_host(request: Request, is_built: bool) -> None:
 
 
 def counters_as_root(request: Request, is_rootless: bool) -> bool:
-    """Whether the container starts as root for the sake of GPU counters; a rootless engine's root would not do."""
+    """Return whether the container starts as root for the sake of GPU counters; a rootless engine's root would not
+    do.
+    """
     return request.counters and not is_rootless and host.are_counters_restricted()
 
 
 @contextmanager
 def prepared(request: Request, is_needed: bool) -> Iterator[Container]:
-    """The container on a host that has been found fit for it.
+    """Yield the container on a host that has been found fit for it.
 
     Args:
         request: what is asked for.
@@ -246,7 +248,7 @@ def prepared(request: Request, is_needed: bool) -> Iterator[Container]:
 
 
 def plan(action: str, request: Request, command: Sequence[str]) -> str:
-    """What would be done, for --dry-run: the commands, and the configuration that compose would be given."""
+    """Return what would be done, for --dry-run: the commands, and the configuration that compose would be given."""
     compose = Compose(request, "OVERRIDE", variables(request, is_rootless=False))
     commands = {
         "build": [compose.build()],
@@ -255,9 +257,9 @@ def plan(action: str, request: Request, command: Sequence[str]) -> str:
         "stop": [compose.down()],
         "reload": [compose.down(), compose.build(), compose.up(), compose.shell()],
     }[action]
-    environment = os.environ | compose.variables
+    known = os.environ | compose.variables
     text = COMPOSE_FILE.read_text(encoding="utf-8")
-    resolved = re.sub(r"\$\{(\w+):-([^}]*)\}", lambda found: environment.get(found[1]) or found[2], text)
+    resolved = re.sub(r"\$\{(\w+):-([^}]*)\}", lambda found: known.get(found[1]) or found[2], text)
     return "\n".join(
         [
             "# Commands. The image is built only if there is none, or what it is made of has changed.",
@@ -271,7 +273,7 @@ def plan(action: str, request: Request, command: Sequence[str]) -> str:
 
 
 def request_of(options: dict[str, Any]) -> Request:
-    """The options of the command line, checked."""
+    """Return the options of the command line, checked."""
     flavour = options["flavour"] or ("cuda" if host.KERNEL_DRIVER.exists() else "cpu")
     gpus, counters, wheels = options["gpus"], options["counters"], options["wheels"]
     if flavour == "cpu" and (gpus or counters):
@@ -294,7 +296,7 @@ def request_of(options: dict[str, Any]) -> Request:
 
 
 def action_of(options: dict[str, Any], command: Sequence[str]) -> str:
-    """The one verb that is asked for."""
+    """Return the one verb that is asked for."""
     chosen = [name for name in ("check", "build", "run", "stop", "reload") if options[name]]
     if len(chosen) > 1:
         raise UsageError(
@@ -350,17 +352,17 @@ def cli(command: tuple[str, ...], dry_run: bool, **options: Any) -> int:
 
 
 def say(sentence: str) -> None:
-    """How it goes, on stderr: stdout belongs to the command in the container."""
+    """Say on stderr how it goes: stdout belongs to the command in the container."""
     click.echo(f"run_docker.py: {printable(sentence)}", err=True)
 
 
 def complain(sentence: str) -> None:
-    """What is wrong, in one line."""
+    """Say in one line what is wrong."""
     say(f"error: {sentence}")
 
 
 def interrupt(number: int, _frame: object) -> None:
-    """Ends whatever goes on; what is done on the way out is not disturbed a second time."""
+    """End whatever goes on; what is done on the way out is not disturbed a second time."""
     for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(each, signal.SIG_IGN)
     raise Interrupted(number)

@@ -1,4 +1,4 @@
-"""The benchmark: what recording and analysis cost, side by side with other profilers, in one run.
+"""This package measures what recording and analysis cost, side by side with other profilers, in one run.
 
 `python -m benchmarks…` puts the checkout first on the path. The installed package is what is measured, so the checkout
 goes to the end.

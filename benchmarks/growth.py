@@ -1,4 +1,4 @@
-"""How costs grow: with the length of a trace, and with the threads, processes and operation names in it."""
+"""This file measures how costs grow with the length of a trace, and with its threads, processes and operation names."""
 
 import shutil
 import tempfile
@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from itertools import cycle, islice
 from pathlib import Path
 
-import pandas
+import pandas as pd
 from matplotlib.figure import Figure
 
 import rlscope
-from benchmarks import OUTPUT, peers
-from benchmarks.analyze_once import cost_of_analysis
-from benchmarks.crossing import rlscope_recording, square_roots
+from benchmarks import OUTPUT
+from benchmarks.analyzing.analyze_once import cost_of_analysis
+from benchmarks.recording import peers
+from benchmarks.recording.crossing import rlscope_recording, square_roots
 from benchmarks.result import Value, print_results, results
 from benchmarks.synthetic import Shape, write_trace
 from benchmarks.timing import median
@@ -68,7 +69,7 @@ def analysis_rows(trace: Path, events: int, shape: Shape, processes: int, panel:
 
 
 def all_analysis_rows(trace: Path) -> list[Row]:
-    """The five panels of the analysis."""
+    """Return the five panels of the analysis."""
     rows: list[Row] = []
     for events in EVENTS:
         rows += analysis_rows(trace, events, Shape(), 1, "events", "1 thread", events)
@@ -83,7 +84,7 @@ def all_analysis_rows(trace: Path) -> list[Row]:
 
 
 def cpu_ns_per_call(threads: int, is_recorded: bool) -> float:
-    """CPU time of one math.sqrt in each of several threads at once, all threads together."""
+    """Return CPU time of one math.sqrt in each of several threads at once, all threads together."""
     started = threading.Barrier(threads + 1)
 
     def work() -> None:
@@ -120,7 +121,7 @@ def operation_ns(names: int) -> float:
 
 
 def recorder_rows() -> list[Row]:
-    """The two panels of the recorder."""
+    """Return the two panels of the recorder."""
     rows: list[Row] = []
     for threads in THREADS:
         pairs = [
@@ -135,8 +136,8 @@ def recorder_rows() -> list[Row]:
     return rows
 
 
-def growth_figure(table: pandas.DataFrame) -> Figure:
-    """One panel per pair of cost and size; bars are 95 % intervals."""
+def growth_figure(table: pd.DataFrame) -> Figure:
+    """Return one panel per pair of cost and size; bars are 95 % intervals."""
     with paper():
         figure = Figure(figsize=(10, 4.6), layout="constrained")
         axes = figure.subplots(2, 4)
@@ -157,11 +158,11 @@ def growth_figure(table: pandas.DataFrame) -> Figure:
 
 
 def main() -> None:
-    """Measures all curves, writes fig_growth and its numbers."""
+    """Measure all curves, write fig_growth and its numbers."""
     OUTPUT.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=OUTPUT) as directory:
         rows = all_analysis_rows(Path(directory) / "trace") + recorder_rows()
-    table = pandas.DataFrame(rows, columns=COLUMNS)
+    table = pd.DataFrame(rows, columns=COLUMNS)
     table.to_csv(OUTPUT / "fig_growth.csv", index=False)
     figure = growth_figure(table)
     for suffix in ("png", "pdf"):

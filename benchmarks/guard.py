@@ -1,4 +1,4 @@
-"""The regression guard: instructions and bytes per event for a fixed input, compared with those kept in guard.json.
+"""Compare instructions and bytes per event for a fixed input with those kept in guard.json.
 
 Times differ from run to run and from machine to machine; these numbers do not, so that CI can compare them.
 """
@@ -48,7 +48,7 @@ class Guarded:
 
 
 def build() -> None:
-    """Builds the driver."""
+    """Build the driver."""
     source = str(CHECKOUT / "benchmarks" / "native")
     configure = ["cmake", "-S", source, "-B", str(BUILD), "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release"]
     subprocess.run(configure, stdout=subprocess.DEVNULL, check=True)
@@ -56,7 +56,7 @@ def build() -> None:
 
 
 def measure() -> Guarded:
-    """Counts with callgrind."""
+    """Count with callgrind."""
     compiler = subprocess.run([DRIVER, "compiler"], capture_output=True, text=True, check=True).stdout.strip()
     with tempfile.TemporaryDirectory() as directory:
         one, four, recorded = Path(directory) / "one", Path(directory) / "four", Path(directory) / "recorded"
@@ -75,7 +75,7 @@ def measure() -> Guarded:
 
 
 def instructions(function: str, *arguments: str | Path) -> int:
-    """Instructions that a run of the driver executes inside one function."""
+    """Return instructions that a run of the driver executes inside one function."""
     callgrind = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", f"--toggle-collect={function}"]
     finished = subprocess.run([*callgrind, DRIVER, *arguments], capture_output=True, text=True, check=False)
     collected = re.search(r"Collected : (\d+)", finished.stderr)
@@ -85,7 +85,7 @@ def instructions(function: str, *arguments: str | Path) -> int:
 
 
 def compare(found: Guarded, kept: Guarded) -> tuple[str, bool]:
-    """A table of what was found and what was kept, and whether all of it is within the tolerance."""
+    """Return a table of what was found and what was kept, and whether all of it is within the tolerance."""
     is_same = found.compiler == kept.compiler
     rows = [["value", "kept", "found", "difference", "tolerance", ""]]
     is_fine = True
@@ -107,7 +107,7 @@ def compare(found: Guarded, kept: Guarded) -> tuple[str, bool]:
 
 
 def main() -> int:
-    """Returns 1 where a value differs from the one that was kept, in either direction."""
+    """Return 1 where a value differs from the one that was kept, in either direction."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.guard", description=__doc__)
     parser.add_argument("--update", action="store_true", help="keep the values of this run")
     arguments = parser.parse_args()

@@ -1,11 +1,11 @@
-"""What a benchmark measures: one line of JSON per metric and peer, and the tables made of them."""
+"""This file defines a benchmark's result, one line of JSON per metric and peer, and makes tables of results."""
 
 import json
 import sys
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 
-import pandas
+import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Target:
     is_ceiling: bool = True
 
     def is_reached_by(self, measured: float) -> bool:
-        """Whether a measured value is as wanted."""
+        """Return whether a measured value is as wanted."""
         return measured <= self.value if self.is_ceiling else measured >= self.value
 
 
@@ -68,7 +68,7 @@ def results(
     target: Target | None = None,
     note: str | None = None,
 ) -> list[Result]:
-    """One result per peer; one alone where there are no peers."""
+    """Return one result per peer; one alone where there are no peers."""
     own = Result(
         metric=metric,
         value=measured.value,
@@ -95,14 +95,14 @@ def results(
 
 
 def print_results(found: Iterable[Result]) -> None:
-    """Prints each result as a line of JSON, at once: what was measured is not lost if a later measurement fails."""
+    """Print each result as a line of JSON, at once: what was measured is not lost if a later measurement fails."""
     for result in found:
         sys.stdout.write(json.dumps(asdict(result)) + "\n")
         sys.stdout.flush()
 
 
-def as_table(lines: Iterable[dict[str, object]]) -> pandas.DataFrame:
-    """Results as people read them: texts, with rlscope's own value once per metric."""
+def as_table(lines: Iterable[dict[str, object]]) -> pd.DataFrame:
+    """Return results as people read them: texts, with rlscope's own value once per metric."""
     rows = []
     before = None
     for line in lines:
@@ -122,11 +122,11 @@ def as_table(lines: Iterable[dict[str, object]]) -> pandas.DataFrame:
                 "note": line["note"] or "" if is_first else "",
             }
         )
-    return pandas.DataFrame(rows)
+    return pd.DataFrame(rows)
 
 
 def number(value: object) -> str:
-    """Three significant digits, without an exponent; empty for None."""
+    """Return three significant digits, without an exponent; empty for None."""
     if value is None:
         return ""
     measured = float(value)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Runs the benchmarks, each in a process of its own, and collects what they print.
+"""Run the benchmarks, each in a process of its own, and collect what they print.
 
 Writes output/bench/results.jsonl and, as a Markdown table, output/bench/results.md. Benchmarks that are not run keep
 the lines of their last run. A target that is missed is reported, it does not fail the command.
@@ -43,21 +43,21 @@ class Benchmark:
 
 
 BENCHMARKS = (
-    Benchmark("crossing", 1, "time added to one recorded call of a native function", ("crossing",)),
-    Benchmark("operation", 0.5, "time of an operation, recorded and not", ("operation",)),
-    Benchmark("trace_size_ppo", 1, "bytes per event of a recorded PPO", ("trace_size", "ppo")),
-    Benchmark("trace_size_td3", 1, "bytes per event of a recorded TD3", ("trace_size", "td3")),
-    Benchmark("slowdown_ppo", 6, "how much longer PPO takes while it is recorded", ("slowdown", "ppo")),
-    Benchmark("slowdown_td3", 6, "how much longer TD3 takes while it is recorded", ("slowdown", "td3")),
-    Benchmark("analysis", 1, "speed and memory of the analysis, up to 1e8 events", ("analysis",)),
-    Benchmark("report_time", 0.5, "time of rlscope report, analyze and inspect", ("report_time",)),
-    Benchmark("startup", 2, "time that rlscope record and import rlscope take", ("startup",)),
+    Benchmark("crossing", 1, "time added to one recorded call of a native function", ("recording.crossing",)),
+    Benchmark("operation", 0.5, "time of an operation, recorded and not", ("recording.operation",)),
+    Benchmark("trace_size_ppo", 1, "bytes per event of a recorded PPO", ("recording.trace_size", "ppo")),
+    Benchmark("trace_size_td3", 1, "bytes per event of a recorded TD3", ("recording.trace_size", "td3")),
+    Benchmark("slowdown_ppo", 6, "how much longer PPO takes while it is recorded", ("recording.slowdown", "ppo")),
+    Benchmark("slowdown_td3", 6, "how much longer TD3 takes while it is recorded", ("recording.slowdown", "td3")),
+    Benchmark("analysis", 1, "speed and memory of the analysis, up to 1e8 events", ("analyzing.speed",)),
+    Benchmark("report_time", 0.5, "time of rlscope report, analyze and inspect", ("analyzing.report_time",)),
+    Benchmark("startup", 2, "time that rlscope record and import rlscope take", ("recording.startup",)),
     Benchmark("growth", 3, "how costs grow: fig_growth", ("growth",)),
 )
 
 
 def run(benchmark: Benchmark) -> bool:
-    """Runs a benchmark, whose lines go to stdout and to a file. Returns whether it succeeded."""
+    """Run a benchmark, whose lines go to stdout and to a file. Return whether it succeeded."""
     module, *arguments = benchmark.command
     lines_path, log_path = OUTPUT / f"{benchmark.name}.jsonl", OUTPUT / f"{benchmark.name}.log"
     partial_path = lines_path.with_suffix(".partial")
@@ -84,7 +84,7 @@ def run(benchmark: Benchmark) -> bool:
 
 
 def machine() -> str:
-    """Machine and versions, in one paragraph."""
+    """Return machine and versions, in one paragraph."""
     facts = machine_facts()
     clock = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource").read_text().strip()
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in PACKAGES)
@@ -96,7 +96,7 @@ def machine() -> str:
 
 
 def collect(about: str) -> list[dict[str, object]]:
-    """Joins the lines of all benchmarks that were ever run here into results.jsonl and results.md."""
+    """Join the lines of all benchmarks that were ever run here into results.jsonl and results.md."""
     paths = [path for benchmark in BENCHMARKS if (path := OUTPUT / f"{benchmark.name}.jsonl").exists()]
     text = "".join(path.read_text() for path in paths)
     (OUTPUT / "results.jsonl").write_text(text)
@@ -106,7 +106,7 @@ def collect(about: str) -> list[dict[str, object]]:
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """The command line."""
+    """Return the command line."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.run", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -124,7 +124,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs what the command line asks for. Returns 1 if a benchmark could not run, else 0."""
+    """Run what the command line asks for. Return 1 if a benchmark could not run, else 0."""
     parsed = parse(arguments)
     if parsed.list:
         for benchmark in BENCHMARKS:

@@ -1,4 +1,4 @@
-"""Makes traces of any size whose calls look like those of recorded training, and whose sums are known.
+"""This file makes traces of any size whose calls look like those of recorded training, and whose sums are known.
 
 A thread runs operations one after the other, each of which makes 40 crossings; what lies between crossings, and how
 long they take, follows quantiles measured on Stable-Baselines3's PPO. An operation always calls the same functions in
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy
+import numpy as np
 
 from benchmarks.trace_writer import ProcessWriter, TraceWriter
 from rlscope.model import Category, NameKind
@@ -41,7 +41,7 @@ TRAINING_LOOP = "training_loop"
 
 @dataclass(frozen=True)
 class Shape:
-    """What a process of the trace looks like.
+    """This is what a process of the trace looks like.
 
     Attributes:
         threads: that run at once.
@@ -58,7 +58,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Expected:
-    """What an analysis of the trace must find.
+    """This is what an analysis of the trace must find.
 
     Attributes:
         events: begun, all processes together.
@@ -97,7 +97,7 @@ class _Tile:
 
 
 def write_trace(directory: Path, events: int, shape: Shape = Shape(), processes: int = 1, seed: int = 0) -> Expected:
-    """Writes a trace of about `events` events, a whole number of operations per thread, into a new directory.
+    """Write a trace of about `events` events, a whole number of operations per thread, into a new directory.
 
     Returns:
         The exact number of events, and what else is known of them.
@@ -121,7 +121,7 @@ def _write_process(directory: Path, pid: int, events: int, shape: Shape, seed: i
     operations = [process.name_id(NameKind.OPERATION, Category.PYTHON, name) for name in _operation_names(shape)]
     # Every name occurs in a tile, and a tile is no larger than the trace.
     wanted = max(min(events, TILE_EVENTS), shape.operations * EVENTS_PER_OPERATION)
-    tile = _make_tile(numpy.random.default_rng(seed), wanted, shape, main_operation, functions, categories, operations)
+    tile = _make_tile(np.random.default_rng(seed), wanted, shape, main_operation, functions, categories, operations)
     repeats = max(1, round(events / tile.events))
 
     wall_ticks = repeats * tile.ticks + 2  # one at either end, for the training loop
@@ -167,17 +167,17 @@ def _ns(ticks: int) -> int:
 
 
 def _make_tile(
-    generator: numpy.random.Generator, events: int, shape: Shape, main_operation: int,
+    generator: np.random.Generator, events: int, shape: Shape, main_operation: int,
     functions: list[int], categories: list[Category], operations: list[int],
 ) -> _Tile:  # fmt: skip
     rows = max(1, round(events / EVENTS_PER_OPERATION / shape.threads))
     turn = min(shape.turn or rows, rows)
     rows -= rows % turn
     # A few functions make most of the calls.
-    weights = numpy.cumsum(1 / numpy.arange(1, len(functions) + 1))
-    by_rank = numpy.argsort(generator.random(len(functions)))
+    weights = np.cumsum(1 / np.arange(1, len(functions) + 1))
+    by_rank = np.argsort(generator.random(len(functions)))
     drawn = generator.random((shape.operations, CROSSINGS)) * weights[-1]
-    called = by_rank[numpy.searchsorted(weights, drawn)]  # per operation: indices of functions, in the order of calls
+    called = by_rank[np.searchsorted(weights, drawn)]  # per operation: indices of functions, in the order of calls
 
     names = [_order(generator, rows, shape.operations) for _ in range(shape.threads)]
     deltas = [_deltas(generator, rows) for _ in range(shape.threads)]
@@ -187,70 +187,72 @@ def _make_tile(
     boundary_ticks: Counter[str] = Counter()
     chunks: list[_Chunk] = []
     for stream in range(shape.threads):
-        of_calls = numpy.array(categories)[called[names[stream]]]
+        of_calls = np.array(categories)[called[names[stream]]]
         durations = deltas[stream][:, 2:-1:2]
         for category in (Category.SIMULATOR, Category.BACKEND):
             crossings[category.label] += int((of_calls == category).sum())
             boundary_ticks[category.label] += int(durations[of_calls == category].sum())
-        ids = numpy.zeros(deltas[stream].shape, numpy.int64)
-        ids[:, 0] = numpy.array(operations)[names[stream]]
-        ids[:, 1:-1:2] = numpy.array(functions)[called[names[stream]]]
+        ids = np.zeros(deltas[stream].shape, np.int64)
+        ids[:, 0] = np.array(operations)[names[stream]]
+        ids[:, 1:-1:2] = np.array(functions)[called[names[stream]]]
         outer = (main_operation,) if stream == 0 else ()
         chunks += _encode(stream, deltas[stream].ravel(), ids.ravel(), outer)
     return _Tile(chunks, ticks, rows * shape.threads * EVENTS_PER_OPERATION, crossings, boundary_ticks)
 
 
-def _order(generator: numpy.random.Generator, rows: int, operations: int) -> Any:
-    """Which operation comes when: all equally often, in random order."""
-    return (numpy.arange(rows) % operations)[numpy.argsort(generator.random(rows))]
+def _order(generator: np.random.Generator, rows: int, operations: int) -> Any:
+    """Return which operation comes when: all equally often, in random order."""
+    return (np.arange(rows) % operations)[np.argsort(generator.random(rows))]
 
 
-def _deltas(generator: numpy.random.Generator, rows: int) -> Any:
-    """Ticks before each record; a row is an operation: its begin, begin and end of each crossing, its end."""
+def _deltas(generator: np.random.Generator, rows: int) -> Any:
+    """Return the ticks before each record; a row is an operation: its begin, begin and end of each crossing, its
+    end.
+    """
     deltas = _sample(generator, GAP_NS, (rows, RECORDS_PER_OPERATION))
     deltas[:, 2:-1:2] = _sample(generator, DURATION_NS, (rows, CROSSINGS))
     return deltas
 
 
-def _sample(generator: numpy.random.Generator, quantiles_ns: tuple[int, ...], shape: tuple[int, int]) -> Any:
-    """Ticks with these quantiles, log-linear between them."""
-    logarithms = numpy.interp(generator.random(shape), QUANTILES, numpy.log(quantiles_ns))
-    return (numpy.exp(logarithms) * 13 / TICKS_PER_13).astype(numpy.int64)
+def _sample(generator: np.random.Generator, quantiles_ns: tuple[int, ...], shape: tuple[int, int]) -> Any:
+    """Return ticks with these quantiles, log-linear between them."""
+    logarithms = np.interp(generator.random(shape), QUANTILES, np.log(quantiles_ns))
+    return (np.exp(logarithms) * 13 / TICKS_PER_13).astype(np.int64)
 
 
 def _take_turns(deltas: list[Any], turn: int) -> int:
-    """Lets each thread wait before each of its turns while the others have theirs. Returns the ticks of all turns."""
+    """Let each thread wait before each of its turns while the others have theirs. Return the ticks of all turns."""
     turns = len(deltas[0]) // turn
-    lengths = numpy.array([delta.reshape(turns, -1).sum(axis=1) for delta in deltas])  # thread x turn
-    ends = numpy.cumsum(lengths.T.ravel()).reshape(turns, len(deltas)).T
+    lengths = np.array([delta.reshape(turns, -1).sum(axis=1) for delta in deltas])  # thread x turn
+    ends = np.cumsum(lengths.T.ravel()).reshape(turns, len(deltas)).T
     starts = ends - lengths
     for delta, start, end in zip(deltas, starts, ends, strict=True):
-        delta[::turn, 0] += start - numpy.concatenate(([0], end[:-1]))
+        delta[::turn, 0] += start - np.concatenate(([0], end[:-1]))
     return int(ends[-1, -1])
 
 
 def _encode(stream: int, deltas: Any, ids: Any, outer: tuple[int, ...]) -> Iterator[_Chunk]:
-    kinds = numpy.where(ids > 0, int(fmt.RecordKind.BEGIN), int(fmt.RecordKind.END))
+    kinds = np.where(ids > 0, int(fmt.RecordKind.BEGIN), int(fmt.RecordKind.END))
     heads, head_bytes = _varints(deltas << 2 | kinds)
-    tails, tail_bytes = _varints(numpy.maximum(ids, 1))
-    sizes = head_bytes + numpy.where(ids > 0, tail_bytes, 0)
+    tails, tail_bytes = _varints(np.maximum(ids, 1))
+    sizes = head_bytes + np.where(ids > 0, tail_bytes, 0)
     assert sizes.max() <= 8, "a begin record is one word here"
-    words = (heads | tails << (8 * head_bytes).astype(numpy.uint64)).astype("<u8")
-    byte_table = words.view(numpy.uint8).reshape(-1, 8)
-    ends = numpy.cumsum(sizes)
-    times = numpy.cumsum(deltas)
+    words = (heads | tails << (8 * head_bytes).astype(np.uint64)).astype("<u8")
+    byte_table = words.view(np.uint8).reshape(-1, 8)
+    ends = np.cumsum(sizes)
+    times = np.cumsum(deltas)
     first, sequence = 0, 0
     while first < len(sizes):
         done = int(ends[first - 1]) if first else 0
-        last = int(numpy.searchsorted(ends, done + CHUNK_PAYLOAD_BYTES, side="right"))
-        payload = byte_table[first:last][numpy.arange(8) < sizes[first:last, None]].tobytes()
+        last = int(np.searchsorted(ends, done + CHUNK_PAYLOAD_BYTES, side="right"))
+        payload = byte_table[first:last][np.arange(8) < sizes[first:last, None]].tobytes()
         base = int(times[first - 1]) if first else 0
         yield _Chunk(stream, sequence, base, outer + _open_frames(ids, first), payload, fmt.crc32c(payload))
         first, sequence = last, sequence + 1
 
 
 def _open_frames(ids: Any, record: int) -> tuple[int, ...]:
-    """The operation and the crossing that are open before a record."""
+    """Return the operation and the crossing that are open before a record."""
     row, column = divmod(record, RECORDS_PER_OPERATION)
     frames = () if column == 0 else (int(ids[row * RECORDS_PER_OPERATION]),)
     in_crossing = column not in (0, RECORDS_PER_OPERATION - 1) and column % 2 == 0
@@ -258,16 +260,16 @@ def _open_frames(ids: Any, record: int) -> tuple[int, ...]:
 
 
 def _varints(values: Any) -> tuple[Any, Any]:
-    """Prefix varints as words, and how many bytes of each are used."""
-    limits = numpy.array([1 << bits for bits in range(7, 50, 7)])
-    sizes = numpy.searchsorted(limits, values, side="right") + 1
-    shifts = sizes.astype(numpy.uint64)
-    one = numpy.uint64(1)
-    return values.astype(numpy.uint64) << shifts | ((one << (shifts - one)) - one), sizes
+    """Return prefix varints as words, and how many bytes of each are used."""
+    limits = np.array([1 << bits for bits in range(7, 50, 7)])
+    sizes = np.searchsorted(limits, values, side="right") + 1
+    shifts = sizes.astype(np.uint64)
+    one = np.uint64(1)
+    return values.astype(np.uint64) << shifts | ((one << (shifts - one)) - one), sizes
 
 
 def _event_chunks(tile: _Tile, repeats: int, main_operation: int, wall_ticks: int) -> Iterator[bytes]:
-    """The chunks as they lie in the file. The main thread has one more at either end, for the training loop."""
+    """Yield the chunks as they lie in the file. The main thread has one more at either end, for the training loop."""
     per_stream = Counter(chunk.stream for chunk in tile.chunks)
     begin = fmt.encode_varint(1 << 2 | fmt.RecordKind.BEGIN) + fmt.encode_varint(main_operation)
     yield from _chunk_bytes(_Chunk(0, 0, 0, (), begin, fmt.crc32c(begin)), 0, 0)

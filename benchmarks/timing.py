@@ -1,11 +1,11 @@
-"""Times pieces of Python against each other in one process, and processes against each other on one machine."""
+"""This file times pieces of Python against each other in one process, and processes against each other."""
 
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 
-import numpy
+import numpy as np
 from scipy import stats
 
 from benchmarks.result import Value
@@ -17,21 +17,21 @@ Loop = Callable[[int], object]
 
 
 def median(samples: Sequence[float]) -> Value:
-    """The median, with a 95 % bootstrap interval."""
+    """Return the median, with a 95 % bootstrap interval."""
     if len(samples) < 2:
-        return Value(float(numpy.median(samples)))
-    found = stats.bootstrap((samples,), numpy.median, method="percentile", n_resamples=2000, rng=0)
+        return Value(float(np.median(samples)))
+    found = stats.bootstrap((samples,), np.median, method="percentile", n_resamples=2000, rng=0)
     interval = found.confidence_interval
-    return Value(float(numpy.median(samples)), float(interval.low), float(interval.high))
+    return Value(float(np.median(samples)), float(interval.low), float(interval.high))
 
 
 def added_ns(plain: Loop, variants: Mapping[str, tuple[Loop, Recording]], calls: int, repeats: int) -> dict[str, Value]:
-    """How much longer one pass takes in each variant than in `plain`, in ns.
+    """Return how much longer one pass takes in each variant than in `plain`, in ns.
 
     A repeat runs `plain` and every variant once, in random order; differences are taken within a repeat, so that a
     machine that changes its speed changes both. Starting and stopping a recording is not part of the time.
     """
-    order = numpy.random.default_rng(0)
+    order = np.random.default_rng(0)
     names = list(variants)
     samples: dict[str, list[float]] = {name: [] for name in names}
     for _ in range(repeats):
@@ -60,8 +60,10 @@ def _time_ns(loop: Loop, calls: int) -> int:
 
 
 def command_ns(commands: Mapping[str, Callable[[], Sequence[str]]], repeats: int) -> dict[str, list[int]]:
-    """Wall time of each command from start to exit, in rounds of random order; one round more is thrown away."""
-    order = numpy.random.default_rng(0)
+    """Return the wall time of each command from start to exit, in rounds of random order; one round more is thrown
+    away.
+    """
+    order = np.random.default_rng(0)
     names = list(commands)
     times_ns: dict[str, list[int]] = {name: [] for name in names}
     for repeat in range(repeats + 1):

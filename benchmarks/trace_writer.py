@@ -1,4 +1,4 @@
-"""The pure-Python twin of the recorder's writer: builds whole trace directories for tests and benchmarks."""
+"""This file builds whole trace directories for tests and benchmarks: it is the recorder's writer in pure Python."""
 
 import json
 from collections import Counter
@@ -57,37 +57,37 @@ class ThreadWriter:
         self._chunk = self._open_chunk(0)
 
     def new_chunk(self, switch_ticks: int = 0) -> None:
-        """Closes the chunk and opens the next one, as the recorder does when one is full."""
+        """Close the chunk and open the next one, as the recorder does when one is full."""
         self._chunk.is_closed = True
         self._chunk = self._open_chunk(switch_ticks)
 
     def begin_operation(self, ticks: int, name: str) -> None:
-        """Enters an operation."""
+        """Enter an operation."""
         self._begin(ticks, self._process.name_id(NameKind.OPERATION, Category.PYTHON, name))
 
     def begin_phase(self, ticks: int, name: str) -> None:
-        """Enters a phase of the process."""
+        """Enter a phase of the process."""
         self._begin(ticks, self._process.name_id(NameKind.PHASE, Category.PYTHON, name))
 
     def begin_boundary(self, ticks: int, category: Category, name: str) -> None:
-        """Enters a call of `category`."""
+        """Enter a call of `category`."""
         self._begin(ticks, self._process.name_id(NameKind.BOUNDARY, category, name))
 
     def end(self, ticks: int) -> None:
-        """Leaves the innermost frame."""
+        """Leave the innermost frame."""
         if not self._frames:
             raise ValueError("an end with nothing open")
         self._append(ticks, fmt.RecordKind.END)
         self._frames.pop()
 
     def progress(self, ticks: int, timesteps: int, total_timesteps: int = 0, is_baseline: bool = False) -> None:
-        """Reports progress; a baseline says where counting starts."""
+        """Report progress; a baseline says where counting starts."""
         self._append(
             ticks, fmt.RecordKind.OTHER, fmt.OtherTag.PROGRESS, int(is_baseline) + 1, timesteps + 1, total_timesteps + 1
         )
 
     def blocked(self, ticks: int, blocked: int, helped: int = 0) -> None:
-        """Says of the time since the record before that the thread was blocked for `blocked` ticks of it.
+        """Say of the time since the record before that the thread was blocked for `blocked` ticks of it.
 
         Args:
             ticks: the record's own time, where the gap ends.
@@ -97,7 +97,7 @@ class ThreadWriter:
         self._append(ticks, fmt.RecordKind.OTHER, fmt.OtherTag.BLOCKED, blocked + 1, helped + 1)
 
     def task(self, ticks: int, operation: str, elapsed: int, running: int) -> None:
-        """Says that an operation of a coroutine or generator has ended.
+        """Say that an operation of a coroutine or generator has ended.
 
         Args:
             ticks: the record's time.
@@ -109,7 +109,7 @@ class ThreadWriter:
         self._append(ticks, fmt.RecordKind.OTHER, fmt.OtherTag.TASK, name_id + 1, elapsed + 1, running + 1)
 
     def close(self) -> None:
-        """Ends the stream in an orderly way: its last chunk is closed."""
+        """End the stream in an orderly way: its last chunk is closed."""
         self._chunk.is_closed = True
 
     def _open_chunk(self, switch_ticks: int) -> _Chunk:
@@ -150,7 +150,7 @@ class QueueWriter:
     def record(
         self, work: DeviceWork, start: int, end: int, name: str, launch: int | None = None, work_bytes: int = 0
     ) -> None:
-        """Adds work from `start` to `end`; without `launch` (see `ProcessWriter.launch`) nobody knows who wanted it."""
+        """Add work from `start` to `end`; without `launch` (see `ProcessWriter.launch`) nobody knows who wanted it."""
         name_id = self._process.name_id(NameKind.DEVICE_WORK, Category.PYTHON, name)
         launch_id = self._process.launch() if launch is None else launch
         if self._chunk is None or start < self._start or self._chunk.entries >= self._process.entries_per_chunk:
@@ -168,12 +168,12 @@ class QueueWriter:
         self._start = start
 
     def new_chunk(self) -> None:
-        """Closes the chunk; the next record begins another one."""
+        """Close the chunk; the next record begins another one."""
         self.close()
         self._chunk = None
 
     def close(self) -> None:
-        """Ends the queue in an orderly way: its last chunk is closed."""
+        """End the queue in an orderly way: its last chunk is closed."""
         if self._chunk is not None:
             self._chunk.is_closed = True
 
@@ -195,7 +195,7 @@ class ProcessWriter:
     def thread(
         self, stream: int | None = None, thread_id: int | None = None, start_ticks: int | None = None
     ) -> ThreadWriter:
-        """A thread that starts at `start_ticks` (the process's start); numbers count up unless given."""
+        """Return a thread that starts at `start_ticks` (the process's start); numbers count up unless given."""
         number = len(self._threads) + len(self._queues) if stream is None else stream
         thread = ThreadWriter(
             self,
@@ -207,14 +207,18 @@ class ProcessWriter:
         return thread
 
     def queue(self, device: int, stream: int | None = None) -> QueueWriter:
-        """A queue of a device, or of `format.HOST`; numbers count up together with those of threads unless given."""
+        """Return a queue of a device, or of `format.HOST`; numbers count up together with those of threads
+        unless given.
+        """
         number = len(self._threads) + len(self._queues) if stream is None else stream
         self._queues.append(QueueWriter(self, number))
         self._add_entry(fmt.EntryType.QUEUE, fmt.pack(fmt.QueueEntry(number, device, 1, len(self._queues))))
         return self._queues[-1]
 
     def launch(self, operation: str = NO_OPERATION, stage: str = NO_OPERATION, stream: int = fmt.NO_STREAM) -> int:
-        """The id of a place that work can be launched from, which is written to the catalog when first asked for."""
+        """Return the id of a place that work can be launched from, which is written to the catalog when first
+        asked for.
+        """
         key = (stream, operation, stage)
         if key not in self._launches:
             is_known = operation != NO_OPERATION
@@ -225,12 +229,12 @@ class ProcessWriter:
         return self._launches[key]
 
     def properties(self, values: dict[str, Any]) -> None:
-        """Adds properties; later ones replace keys of earlier ones."""
+        """Add properties; later ones replace keys of earlier ones."""
         text = json.dumps(values).encode()
         self._add_entry(fmt.EntryType.PROPERTIES, len(text).to_bytes(4, "little") + text)
 
     def name_id(self, kind: NameKind, category: Category, name: str) -> int:
-        """The id of a name, which is written to the catalog when it is first asked for."""
+        """Return the id of a name, which is written to the catalog when it is first asked for."""
         key = (kind, category, name)
         if key not in self._names:
             self._names[key] = len(self._names) + 1
@@ -240,7 +244,7 @@ class ProcessWriter:
         return self._names[key]
 
     def stop(self, ticks: int, end_reason: fmt.EndReason = fmt.EndReason.STOPPED, exit_status: int = 0) -> None:
-        """Ends the recording in an orderly way."""
+        """End the recording in an orderly way."""
         for thread in self._threads:
             thread.close()
         for queue in self._queues:
@@ -253,7 +257,7 @@ class ProcessWriter:
         )
 
     def to_bytes(self) -> bytes:
-        """The whole file."""
+        """Return the whole file."""
         chunks = b"".join(chunk.to_bytes() for chunk in self.chunks)
         header = self.header
         if header.has_extent:
@@ -284,7 +288,7 @@ class TraceWriter:
     def process(
         self, pid: int = 1, parent_pid: int = 0, start_ticks: int = 0, boot_id: bytes = DEFAULT_BOOT_ID
     ) -> ProcessWriter:
-        """A process that starts recording at `start_ticks`."""
+        """Return a process that starts recording at `start_ticks`."""
         pair = fmt.ClockPair(start_ticks, start_ticks, start_ticks + 1_000_000_000)
         header = fmt.FileHeader(
             clock=fmt.ClockKind.MONOTONIC, tick_shift=0, pid=pid, parent_pid=parent_pid, start_ticks=start_ticks,
@@ -294,7 +298,7 @@ class TraceWriter:
         return self.processes[-1]
 
     def write(self, manifest: dict[str, Any] | None = None) -> Path:
-        """Writes the process files, and the manifest if there is one. Returns the directory."""
+        """Write the process files, and the manifest if there is one. Return the directory."""
         self.directory.mkdir(parents=True, exist_ok=True)
         seen: Counter[int] = Counter()
         for process in self.processes:

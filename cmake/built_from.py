@@ -1,4 +1,5 @@
-"""Writes what a build is made from as JSON: a hash of the recorder's sources, the commit, whether it was changed.
+"""This file writes what a build is made from as JSON: a hash of the recorder's sources, the commit, whether it was
+changed.
 
 python cmake/built_from.py built_from.json
 """
@@ -16,7 +17,7 @@ SUFFIXES = {".py", ".cpp", ".h"}
 
 
 def hash_of_recorder(root: Path) -> str:
-    """The same for the same sources, wherever they lie and whatever they are compiled with."""
+    """Return the same for the same sources, wherever they lie and whatever they are compiled with."""
     digest = hashlib.sha256()
     for folder in RECORDER:
         for path in sorted(path for path in (root / folder).rglob("*") if path.suffix in SUFFIXES):
@@ -25,7 +26,7 @@ def hash_of_recorder(root: Path) -> str:
 
 
 def asked_of_git(root: Path, *words: str) -> "str | None":
-    """What git says, None where there is no git, or this is no repository."""
+    """Return what git says, None where there is no git, or this is no repository."""
     try:
         asked = subprocess.run(["git", "-C", str(root), *words], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
@@ -34,7 +35,7 @@ def asked_of_git(root: Path, *words: str) -> "str | None":
 
 
 def built_from(root: Path) -> "dict[str, object]":
-    """What is known of the sources below `root`."""
+    """Return what is known of the sources below `root`."""
     # A repository around these sources, as around an unpacked source package, is not theirs.
     is_own = asked_of_git(root, "rev-parse", "--show-prefix") == ""
     status = asked_of_git(root, "status", "--porcelain") if is_own else None

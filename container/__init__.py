@@ -1,1 +1,1 @@
-"""The parts of `run_docker.py`, which import nothing of rlscope: a bare host has none of it installed."""
+"""This package holds the parts of `run_docker.py`; it imports nothing of rlscope, which a bare host does not have."""

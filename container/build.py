@@ -1,4 +1,4 @@
-"""Builds the container's image for run_docker.py: when, with which steps shown, and why it failed."""
+"""This file builds the container's image for run_docker.py: when, with which steps shown, and why it failed."""
 
 import hashlib
 import re
@@ -24,13 +24,13 @@ LONGEST = 150
 
 
 def environment_hash() -> str:
-    """A fingerprint of ENVIRONMENT_FILES: only a change of these builds an image anew."""
+    """Return a fingerprint of ENVIRONMENT_FILES: only a change of these builds an image anew."""
     files = sorted(file for pattern in ENVIRONMENT_FILES for file in CHECKOUT.glob(pattern))
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
 
 
 def why_build(request: Request, labels: dict[str, str] | None) -> str | None:
-    """Why the image must be built before it is used; None where it need not.
+    """Return why the image must be built before it is used; None where it need not.
 
     Args:
         request: what is asked for.
@@ -46,7 +46,7 @@ def why_build(request: Request, labels: dict[str, str] | None) -> str | None:
 
 
 def build(compose: Compose, log: Path) -> None:
-    """Builds the image: the steps are shown on stderr, everything goes into `log`."""
+    """Build the image: the steps are shown on stderr, everything goes into `log`."""
     steps = Steps(sys.stderr)
     pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     with log.open("w") as file, compose.started(compose.build(), **pipes) as process:
@@ -59,7 +59,7 @@ def build(compose: Compose, log: Path) -> None:
 
 
 def failure(log: Path) -> ContainerError:
-    """Which step failed, after the last of what it said."""
+    """Return which step failed, after the last of what it said."""
     text = log.read_text()
     # " > [cpu 3/9] RUN make setup:", then the last lines of that step, between lines of dashes
     report = re.search(r"^ > (\[[^\]]+\] .+):\n(.*?)^------", text, re.MULTILINE | re.DOTALL)
@@ -82,7 +82,7 @@ class Steps:
         self._clear = "\r\x1b[K" if stream.isatty() else ""
 
     def show(self, line: str) -> None:
-        """Takes a line of the builder: `#7 [cpu 3/9] RUN make` begins a step, `#7 1.25 text` is said in it."""
+        """Take a line of the builder: `#7 [cpu 3/9] RUN make` begins a step, `#7 1.25 text` is said in it."""
         if step := re.match(r"#\d+ (\[[^\]]+\] .+)", line):
             if step[1] not in self._seen and not re.match(r"\[\S+ (internal|context .*)\]", step[1]):
                 self._write(_title(step[1]), "\n")
@@ -91,7 +91,7 @@ class Steps:
             self._write(f"    {said[1]}", "")
 
     def end(self) -> None:
-        """Clears what the last step said."""
+        """Clear what the last step said."""
         self._write("", "")
 
     def _write(self, text: str, end: str) -> None:
@@ -100,5 +100,5 @@ class Steps:
 
 
 def _title(step: str) -> str:
-    """What a step does, without what it is given for that, on one line."""
+    """Return what a step does, without what it is given for that, on one line."""
     return " ".join(word for word in step.split() if not word.startswith("--mount="))

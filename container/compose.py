@@ -1,4 +1,4 @@
-"""What run_docker.py has `docker compose` do: the commands, the configuration, and processes that end with us."""
+"""This file has `docker compose` do what run_docker.py needs: its commands, configuration and processes."""
 
 import json
 import os
@@ -30,33 +30,33 @@ class Compose:
         self._prefix = ["docker", "compose", "--project-name", PROJECT, "-f", str(COMPOSE_FILE), "-f", str(override)]
 
     def build(self) -> list[str]:
-        """Makes the image, with progress of the kind that a log can keep."""
+        """Make the image, with progress of the kind that a log can keep."""
         pull = ["--pull"] if self.request.pull else []
         return [*self._prefix, "--progress", "plain", "build", *pull, self.request.flavour]
 
     def up(self) -> list[str]:
-        """Starts the container that shells are opened in."""
+        """Start the container that shells are opened in."""
         return [*self._prefix, "up", "--detach", "--no-build", self.request.flavour]
 
     def shell(self) -> list[str]:
-        """Opens a shell in it."""
+        """Open a shell in it."""
         return [*self._prefix, "exec", *_without_terminal(), self.request.flavour, "bash"]
 
     def run(self, name: str, command: Sequence[str]) -> list[str]:
-        """Runs one command in a container of its own; no --rm: the exit status is read from what is left of it."""
+        """Run one command in a container of its own; no --rm: the exit status is read from what is left of it."""
         ports = ["--service-ports"] if self.request.ports else []
         options = ["--no-deps", *_without_terminal(), *ports, "--name", name]
         return [*self._prefix, "--progress", "quiet", "run", *options, self.request.flavour, *command]
 
     def down(self) -> list[str]:
-        """Removes the container that shells are opened in."""
+        """Remove the container that shells are opened in."""
         return [*self._prefix, "down"]
 
     @contextmanager
     def started(self, command: Sequence[str], **streams: Any) -> Iterator["subprocess.Popen[str]"]:
-        """The command as a process, which does not outlive the block."""
-        environment = os.environ | self.variables
-        with subprocess.Popen(command, env=environment, text=True, errors="replace", **streams) as process:
+        """Run the command as a process that does not outlive the block."""
+        variables = os.environ | self.variables
+        with subprocess.Popen(command, env=variables, text=True, errors="replace", **streams) as process:
             try:
                 yield process
             except BaseException:
@@ -67,12 +67,12 @@ class Compose:
                 raise
 
     def call(self, command: Sequence[str]) -> int:
-        """The exit status of a command that gets our terminal."""
+        """Return the exit status of a command that gets our terminal."""
         with self.started(command) as process:
             return process.wait()
 
     def do(self, command: Sequence[str]) -> None:
-        """Runs a command that is heard of only if it fails."""
+        """Run a command that is heard of only if it fails."""
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
         with self.started(command, **pipes) as process:
             said, _ = process.communicate()
@@ -82,7 +82,7 @@ class Compose:
 
 
 def variables(request: Request, is_rootless: bool) -> dict[str, str]:
-    """What compose.yaml takes from the environment."""
+    """Return the variables that compose.yaml reads."""
     uid, gid = (0, 0) if is_rootless else (os.getuid(), os.getgid())
     values: dict[str, str | None] = {
         "RLSCOPE_UID": str(uid),
@@ -96,15 +96,15 @@ def variables(request: Request, is_rootless: bool) -> dict[str, str]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def override(request: Request, environment: str, as_root: bool) -> str:
-    """The second compose file: lists, which variables cannot carry, and labels for the image.
+def override(request: Request, fingerprint: str, as_root: bool) -> str:
+    """Return the second compose file: lists, which variables cannot carry, and labels for the image.
 
     Args:
         request: what is asked for.
-        environment: the fingerprint of what the image is built from.
+        fingerprint: the fingerprint of what the image is built from.
         as_root: whether the container is to start as root, with what GPU counters need.
     """
-    labels = {ENVIRONMENT_LABEL: environment, BASE_IMAGE_LABEL: request.base_image or ""}
+    labels = {ENVIRONMENT_LABEL: fingerprint, BASE_IMAGE_LABEL: request.base_image or ""}
     service: dict[str, Any] = {"build": {"labels": labels}}
     service |= {name: value for name in ("volumes", "environment", "ports") if (value := getattr(request, name))}
     if as_root:
@@ -114,7 +114,7 @@ def override(request: Request, environment: str, as_root: bool) -> str:
 
 
 def _user_name() -> str:
-    """The caller's name, if it has one that every program can read."""
+    """Return the caller's name, if it has one that every program can read."""
     try:
         name = pwd.getpwuid(os.getuid()).pw_name
     except KeyError:

@@ -1,4 +1,4 @@
-"""What run_docker.py asks of the container engine itself, through Docker's own package: images, containers, states."""
+"""This file asks the container engine for images, containers and their states, through Docker's own package."""
 
 import os
 import re
@@ -31,13 +31,13 @@ KNOWN_FAULTS = (
 
 
 def what_to_do(said: str) -> str:
-    """A hint to append to a message; empty where the fault is not known."""
+    """Return a hint to append to a message; empty where the fault is not known."""
     return next((f"; {fix}" for pattern, fix in KNOWN_FAULTS if re.search(pattern, said)), "")
 
 
 @contextmanager
 def engine_errors() -> Iterator[None]:
-    """What the engine refuses and that it has gone, as one sentence."""
+    """Raise what the engine refuses, and that it has gone, as one sentence."""
     try:
         import docker
         import requests
@@ -67,48 +67,48 @@ class Engine:
         self._client = docker.from_env(environment=os.environ | {"DOCKER_HOST": engine_address()})
 
     def is_rootless(self) -> bool:
-        """Whether user 0 of a container is the one who runs the engine."""
+        """Return whether user 0 of a container is the one who runs the engine."""
         return is_rootless(self._client.info())
 
     def image_labels(self, image: str) -> dict[str, str] | None:
-        """None where there is no such image."""
+        """Return None where there is no such image."""
         try:
             return dict(self._client.images.get(image).labels)
         except self._errors.ImageNotFound:
             return None
 
     def remove_replaced_images(self) -> None:
-        """Removes the images whose name a newer build took."""
+        """Remove the images whose name a newer build took."""
         self._client.images.prune({"dangling": True, "label": ENVIRONMENT_LABEL})
 
     def container(self, name: str) -> Any | None:
-        """A container by its name."""
+        """Return a container by its name."""
         try:
             return self._client.containers.get(name)
         except self._errors.NotFound:
             return None
 
     def service(self, name: str) -> Any | None:
-        """The container that shells are opened in, whatever its state."""
+        """Return the container that shells are opened in, whatever its state."""
         labels = {"project": PROJECT, "service": name, "oneoff": "False"}
         chosen = [f"com.docker.compose.{label}={value}" for label, value in labels.items()]
         return next(iter(self._list({"label": chosen})), None)
 
     def is_ready(self, container: Any) -> bool:
-        """Whether its entrypoint is through."""
+        """Return whether its entrypoint is through."""
         try:
             return bool(container.exec_run(["test", "-e", READY]).exit_code == 0)
         except self._errors.APIError:
             return False  # it has ended meanwhile
 
     def remove(self, container: Any | None) -> None:
-        """Removes it, whether it runs or not."""
+        """Remove it, whether it runs or not."""
         if container is not None:
             with suppress(self._errors.NotFound):
                 container.remove(force=True)
 
     def remove_leftovers(self, checkout: Path) -> None:
-        """Removes containers of single commands whose run_docker.py was killed or lost the engine.
+        """Remove containers of single commands whose run_docker.py was killed or lost the engine.
 
         Those of other checkouts stay: they may be other users', whose processes cannot be seen from everywhere.
         """
@@ -122,6 +122,6 @@ class Engine:
 
 
 def checkout_of(container: Any) -> str | None:
-    """The checkout that a container was started from."""
+    """Return the checkout that a container was started from."""
     mounts = {mount["Destination"]: mount.get("Source") for mount in container.attrs["Mounts"]}
     return mounts.get("/checkout")

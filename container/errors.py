@@ -1,4 +1,4 @@
-"""The errors that run_docker.py says in one line: what was expected, what was found, what to do next.
+"""This file holds the errors that run_docker.py says in one line: what was expected, what was found, what to do next.
 
 RunDockerError
 ├── UsageError          the command line or the host must change

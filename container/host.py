@@ -107,12 +107,14 @@ class Engine:
 
     @property
     def is_here(self) -> bool:
-        """Whether it uses this machine's folders and devices; one that does not answer is taken for one that does."""
+        """Return whether it uses this machine's folders and devices; one that does not answer is taken for one
+        that does.
+        """
         return bool(self.info.get("Name", socket.gethostname()) == socket.gethostname())
 
 
 def check_host(flavour: str, needs_counters: bool = False, is_built: bool = False) -> list[Check]:
-    """Everything that building and running the container needs of this host.
+    """Return everything that building and running the container needs of this host.
 
     Args:
         flavour: one of FLAVOURS.
@@ -129,19 +131,19 @@ def check_host(flavour: str, needs_counters: bool = False, is_built: bool = Fals
 
 
 def engine_address() -> str:
-    """Where the `docker` command finds its engine: DOCKER_HOST, else as its current context says."""
+    """Return where the `docker` command finds its engine: DOCKER_HOST, else as its current context says."""
     if address := os.environ.get("DOCKER_HOST"):
         return address
     return _run("docker", "context", "inspect", "--format", "{{.Endpoints.docker.Host}}").stdout.strip() or USUAL_SOCKET
 
 
 def is_rootless(info: dict[str, Any]) -> bool:
-    """Whether the engine runs as a user: its containers' user 0 is then that user."""
+    """Return whether the engine runs as a user: its containers' user 0 is then that user."""
     return any(option.startswith("name=rootless") for option in info.get("SecurityOptions") or ())
 
 
 def are_counters_restricted() -> bool:
-    """Whether NVIDIA's driver lets only root read GPU counters, as it does unless told otherwise."""
+    """Return whether NVIDIA's driver lets only root read GPU counters, as it does unless told otherwise."""
     return DRIVER_PARAMETERS.exists() and COUNTERS_FOR_ROOT_ONLY in DRIVER_PARAMETERS.read_text()
 
 
@@ -335,13 +337,13 @@ def _check_counters(info: dict[str, Any]) -> Check:
 
 
 def _version(text: str) -> tuple[int, ...]:
-    """The first two numbers of a version; (0, 0) where it has none, which is too old for everything."""
+    """Return the first two numbers of a version; (0, 0) where it has none, which is too old for everything."""
     numbers = re.match(r"\D*?(\d+)\.(\d+)", text)
     return (int(numbers[1]), int(numbers[2])) if numbers else (0, 0)
 
 
 def _run(*command: str) -> subprocess.CompletedProcess[str]:
-    """Runs a command to its end; one that cannot be started or does not end has a status other than 0."""
+    """Run a command to its end; one that cannot be started or does not end has a status other than 0."""
     try:
         return subprocess.run(
             command,

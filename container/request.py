@@ -1,4 +1,4 @@
-"""What the command line of run_docker.py asks for, option by option."""
+"""This file reads the command line of run_docker.py, option by option."""
 
 import ipaddress
 import os
@@ -14,7 +14,7 @@ from container.errors import UsageError
 
 @dataclass(frozen=True)
 class Request:
-    """What the command line asks for.
+    """This is what the command line asks for.
 
     Attributes:
         flavour: compose's service, and the tag of its image.
@@ -40,17 +40,17 @@ class Request:
 
     @property
     def image(self) -> str:
-        """The image's name and tag."""
+        """Return the image's name and tag."""
         return f"{PROJECT}:{os.environ.get('RLSCOPE_TAG', self.flavour)}"
 
     @property
     def changes_container(self) -> bool:
-        """Whether a container that runs already cannot be what is asked for."""
+        """Return whether a container that runs already cannot be what is asked for."""
         return bool(self.volumes or self.environment or self.ports or self.gpus or self.counters)
 
 
 def volume(text: str) -> dict[str, Any]:
-    """SOURCE:TARGET[:ro] as compose writes it."""
+    """Return SOURCE:TARGET[:ro] as compose writes it."""
     form = re.fullmatch(r"([^:]+):(/[^:]*?)(?::(ro|rw))?", text)
     if form is None:
         raise UsageError(f"expected --volume SOURCE:/TARGET or SOURCE:/TARGET:ro, found {text}; correct it")

@@ -1,4 +1,4 @@
-"""The case studies: each regenerates a published figure from recorded runs and judges the published claims.
+"""This package holds the case studies: each draws a published figure from recorded runs and judges published claims.
 
 `python -m experiments…` puts the checkout first on the path. Runs are recorded by the installed package, and must be
 analyzed by the same, so the checkout goes to the end.

@@ -1,4 +1,4 @@
-"""A case study as a command."""
+"""This file makes a case study a command."""
 
 import argparse
 import signal
@@ -29,7 +29,7 @@ MISSING, BROKEN = 3, 4
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a study ends with.
+    """This is what a study ends with.
 
     Attributes:
         verdicts: on its claims.
@@ -45,7 +45,7 @@ class Outcome:
 
 
 def command_line(description: str | None, folder: Path, run: Callable[[CaseStudy], Outcome]) -> int:
-    """A study as a command: parse the arguments, run, write the claims.
+    """Run a study as a command: parse the arguments, run, write the claims.
 
     Args:
         description: for the help.
@@ -63,7 +63,7 @@ def command_line(description: str | None, folder: Path, run: Callable[[CaseStudy
 
 
 def make_parser(description: str | None, output: Path) -> argparse.ArgumentParser:
-    """A parser of what all studies have in common."""
+    """Return a parser of what all studies have in common."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--budget", choices=BUDGETS, default="quick", help="how much to run (default: quick)")
     parser.add_argument("--repetitions", type=positive, metavar="N", help="of each workload (default: the budget's)")
@@ -73,7 +73,7 @@ def make_parser(description: str | None, output: Path) -> argparse.ArgumentParse
 
 
 def positive(text: str) -> int:
-    """A number of repetitions."""
+    """Return a number of repetitions."""
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError(f"expected 1 or more, found {number}")
@@ -81,7 +81,7 @@ def positive(text: str) -> int:
 
 
 def folder(text: str) -> Path:
-    """A folder for results; an empty name would be the working directory."""
+    """Return a folder for results; an empty name would be the working directory."""
     if not text:
         raise argparse.ArgumentTypeError("expected a folder, found an empty name")
     return Path(text)
@@ -126,7 +126,7 @@ def exit_status(run: Callable[[], Outcome | None], outputs: Sequence[Path] = ())
 
 
 def is_contradicted(verdict: Verdict) -> bool:
-    """Whether the published schedule, and not a calculation, says that a claim is not so."""
+    """Return whether the published schedule, and not a calculation, says that a claim is not so."""
     return verdict.verdict == DIFFERS and not verdict.provisional and not verdict.is_calculated
 
 

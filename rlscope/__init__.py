@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> object:
-    """What most programs do not use is imported when it is asked for."""
+    """Import what most programs do not use when it is asked for."""
     if name in ("profile", "wrap_module"):
         from rlscope.record import profile as used
 

@@ -1,4 +1,4 @@
-"""`python -m rlscope` is the command `rlscope`."""
+"""This file makes `python -m rlscope` the command `rlscope`."""
 
 from rlscope.cli.start import main
 

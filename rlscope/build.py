@@ -1,4 +1,4 @@
-"""What the installed package was built from: cmake/built_from.py says it at each build, into a file beside this one."""
+"""This file reads what the installed package was built from, which cmake/built_from.py writes at each build."""
 
 import json
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ BUILT_FROM = "built_from.json"
 
 
 def built_from(package: Path = Path(__file__).parent) -> dict[str, Any]:
-    """What a package was built from, this one unless another one's folder is given.
+    """Return what a package was built from, this one unless another one's folder is given.
 
     Returns:
         `recorder_sha256`, of the sources that decide what is recorded; `commit`, and whether it was `changed`, both
@@ -21,7 +21,7 @@ def built_from(package: Path = Path(__file__).parent) -> dict[str, Any]:
 
 
 def recorder_text(built: Mapping[str, Any]) -> str:
-    """The same for people: "recorder 3f2a1b0c9d8e (commit 1f0acf17, changed)"."""
+    """Return the same for people: "recorder 3f2a1b0c9d8e (commit 1f0acf17, changed)"."""
     commit, changed = built.get("commit"), ", changed" if built.get("changed") else ""
     text = f"recorder {str(built.get('recorder_sha256'))[:12]}"
     return f"{text} (commit {str(commit)[:8]}{changed})" if commit else text

@@ -1,4 +1,4 @@
-"""The error tree: what a user can cause, and what `rlscope` says about it.
+"""This file holds the tree of errors that a user can cause, and what `rlscope` says about them.
 
 RLScopeError
 ├── UsageError          a command or call that cannot be carried out as asked

@@ -1,4 +1,4 @@
-"""The vocabulary as types: categories, resources, stages, and what is both recorded and read. Standard library only."""
+"""This file defines the vocabulary: categories, resources, stages, what is recorded. Standard library only."""
 
 from dataclasses import dataclass
 from enum import Enum, IntEnum
@@ -25,12 +25,12 @@ class Category(IntEnum):
 
     @property
     def label(self) -> str:
-        """The name in tables and figures; a CUDA call that waits is `cuda` there."""
+        """Return the name in tables and figures; a CUDA call that waits is `cuda` there."""
         return "cuda" if self is Category.CUDA_WAIT else self.name.lower()
 
 
 class NameKind(IntEnum):
-    """What a name in the trace's catalog stands for."""
+    """This is what a name in the trace's catalog stands for."""
 
     OPERATION = 1
     PHASE = 2
@@ -39,7 +39,7 @@ class NameKind(IntEnum):
 
 
 class DeviceWork(IntEnum):
-    """What a record of a device's queue, or of the host's, is of; values as in `src/core/trace_format.h`."""
+    """This is what a record of a device's queue, or of the host's, is of; values as in `src/core/trace_format.h`."""
 
     KERNEL = 1
     COPY = 2
@@ -49,19 +49,19 @@ class DeviceWork(IntEnum):
 
     @property
     def is_on_device(self) -> bool:
-        """Whether a device is busy with it."""
+        """Return whether a device is busy with it."""
         return self <= DeviceWork.MEMSET
 
 
 class GpuAttribution(str, Enum):
-    """To whom time belongs in which a device works and the process waits."""
+    """This says which operation is charged while a device works and the process waits."""
 
     LAUNCH = "launch"  # the operation that launched the work
     COINCIDENT = "coincident"  # the operation that is open
 
 
 class Resource(str, Enum):
-    """Which kind of hardware worked at an instant."""
+    """This says which kind of hardware worked at an instant."""
 
     CPU = "cpu"
     GPU = "gpu"
@@ -71,7 +71,8 @@ class Resource(str, Enum):
 
 @dataclass(frozen=True)
 class ClockExchange:
-    """What a process learnt by asking the machine of `rlscope record` for the time once; both read CLOCK_MONOTONIC.
+    """This is what a process learnt by asking the machine of `rlscope record` for the time once; both read
+    CLOCK_MONOTONIC.
 
     Attributes:
         monotonic_ns: the process's own clock, in the middle of the exchange.

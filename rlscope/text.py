@@ -1,11 +1,12 @@
-"""Text to be shown: made safe where it comes from a trace or a file name, and may be anything."""
+"""This file makes text safe to show where it comes from a trace or a file name, and may be anything."""
 
 # Joins emoji into one; the other invisible characters reorder or hide what stands around them.
 ZERO_WIDTH_JOINER = "\u200d"
 
 
 def printable(text: str, keep: str = "") -> str:
-    r"""`text` on one line, without control, invisible and direction-changing characters: these become `\x1b`, `\u202e`.
+    r"""Return `text` on one line, without control, invisible and direction-changing characters: these become
+    `\x1b`, `\u202e`.
 
     Args:
         text: anything.
@@ -18,12 +19,12 @@ def printable(text: str, keep: str = "") -> str:
 
 
 def encodable(text: str) -> str:
-    r"""`text` with halves of surrogate pairs, which JSON can say and no file can hold, as `\ud83d`."""
+    r"""Return `text` with halves of surrogate pairs, which JSON can say and no file can hold, as `\ud83d`."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def cuda_version(number: int) -> str:
-    """A version of CUDA as the driver says it: 13000 is 13.0."""
+    """Return a version of CUDA as the driver says it: 13000 is 13.0."""
     return f"{number // 1000}.{number % 1000 // 10}"
 
 

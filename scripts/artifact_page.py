@@ -1,4 +1,4 @@
-"""Prints ARTIFACT.md: what an evaluator needs, with every claim and minute as claims.toml and runs.toml have them."""
+"""This file prints ARTIFACT.md: what an evaluator needs, with the claims of claims.toml and minutes of runs.toml."""
 
 import sys
 from collections.abc import Sequence
@@ -69,23 +69,23 @@ Command: `make artifacts`. These claims are about the papers' artifacts, and are
 
 
 def cell(text: str) -> str:
-    """A text as the cell of a table."""
+    """Return a text as the cell of a table."""
     return text.replace("|", "\\|")
 
 
 def row(claim: Claim) -> str:
-    """The row of a claim."""
+    """Return the row of a claim."""
     tolerance = claim.condition or f"not tested: {claim.untested}"
     return "| " + " | ".join(map(cell, (claim.id, claim.statement, claim.hardware, claim.published, tolerance))) + " |"
 
 
 def rows(claims: Sequence[Claim]) -> str:
-    """The rows of claims."""
+    """Return the rows of claims."""
     return "".join(row(claim) + "\n" for claim in claims)
 
 
 def section(study: Path) -> str:
-    """The command of a study, its minutes, and its claims."""
+    """Return the command of a study, its minutes, and its claims."""
     matrix = load_matrix(study / "runs.toml")
     minutes = ", ".join(f"{budget} {matrix.budget(budget).minutes:g}" for budget in BUDGETS)
     claims = rows(load_claims(study / "claims.toml"))
@@ -99,7 +99,7 @@ Command: `{script}`. Minutes on two cores, by budget: {minutes}.
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the whole page."""
     studies = sorted(
         (file.parent for file in CHECKOUT.glob("experiments/*/claims.toml")), key=lambda study: study.name.lower()
     )

@@ -26,7 +26,7 @@ LARGEST_GAP = 1e-6
 
 
 def memory_of(process: psutil.Process, trace: Path) -> dict[str, int]:
-    """Bytes of the program's own memory, and of the trace's chunks that are mapped into it now."""
+    """Return the bytes of the program's own memory, and of the trace's chunks that are mapped into it now."""
     maps = process.memory_maps(grouped=False)
     chunks = [mapped for mapped in maps if mapped.path.startswith(str(trace))]
     return {
@@ -39,7 +39,7 @@ def memory_of(process: psutil.Process, trace: Path) -> dict[str, int]:
 
 
 def samples(recording: subprocess.Popen[bytes], trace: Path) -> Iterator[dict[str, Any]]:
-    """Memory of the recorded program, every ten seconds until it ends."""
+    """Yield memory of the recorded program, every ten seconds until it ends."""
     started = time.monotonic()
     while recording.poll() is None:
         time.sleep(SAMPLE_EVERY_S)
@@ -52,7 +52,7 @@ def samples(recording: subprocess.Popen[bytes], trace: Path) -> Iterator[dict[st
 
 
 def analyzed(trace: Path) -> tuple[dict[str, Any], dict[str, float]]:
-    """The analysis of the trace, and what it cost."""
+    """Return the analysis of the trace, and what it cost."""
     started = time.monotonic()
     with subprocess.Popen([*RLSCOPE, "analyze", str(trace), "--json"], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
@@ -65,7 +65,7 @@ def analyzed(trace: Path) -> tuple[dict[str, Any], dict[str, float]]:
 
 
 def largest_gap(analysis: dict[str, Any]) -> float:
-    """The largest relative difference between a process's breakdown and its wall time."""
+    """Return the largest relative difference between a process's breakdown and its wall time."""
     gaps = []
     for process in analysis["processes"]:
         total = sum(row["seconds"] for row in analysis["breakdown"] if row["process"] == process["process"])
@@ -74,7 +74,7 @@ def largest_gap(analysis: dict[str, Any]) -> float:
 
 
 def soak(minutes: float, output: Path) -> bool:
-    """Records, analyzes, prints. Returns whether everything held."""
+    """Record, analyze, print. Return whether everything held."""
     output.mkdir(parents=True)
     trace = output.resolve() / "trace"
     command = [*RLSCOPE, "record", "-o", str(trace), "--", sys.executable, str(TRAINING), str(minutes * 60)]

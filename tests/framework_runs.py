@@ -3,6 +3,7 @@
 import os
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from recording import Recording, environment
@@ -37,12 +38,12 @@ def record_in(
 ) -> Recording:
     """Runs a program, of PROGRAMS unless its path is absolute, under the environment's own `rlscope record`."""
     command = ("-m", "rlscope", "record", "-o", trace, *options, "--", python_of(name), PROGRAMS / program, *arguments)
-    finished = run_in(name, *command, **variables)
+    finished = run_in(name, *command, **variables)  # type: ignore[arg-type]
     assert finished.returncode == 0, finished.stderr[-4000:]
     return Recording(trace, finished.returncode, finished.stdout, finished.stderr)
 
 
-def assert_callbacks(recording: Recording, printed: dict, operation: str, category: str) -> None:
+def assert_callbacks(recording: Recording, printed: dict[str, Any], operation: str, category: str) -> None:
     """A category has the time that callbacks took by their own clock, and no more than the calls took that called them.
 
     What lies between the two, a library's own Python around the callback, takes long where the machine interrupts it.

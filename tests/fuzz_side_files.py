@@ -17,6 +17,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from adversary_runs import MANIFEST, TooLongError, limits, small_trace
@@ -39,7 +40,7 @@ from rlscope.trace.reader import open_trace
 from rlscope.trace.utilization_file import UTILIZATION_NAME
 
 SECONDS, BYTES = 5.0, 1 << 29
-ODD = (
+ODD: tuple[Any, ...] = (
     None, True, -1, 0, 1.5, 1 << 63, -(1 << 63), 1 << 64, 10**400, 1e308, float("inf"), float("nan"), "", "x", "\ud800",
     "=1+1", "\0", [], {}, [[]], {"": None},
 )  # fmt: skip

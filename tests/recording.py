@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from functools import cached_property
@@ -53,18 +54,18 @@ class Recording:
     def files(self) -> list[Path]:
         return sorted(self.trace.glob("*.rlscope"))
 
-    def sweeps(self) -> list[dict[str, Any]]:
+    def sweeps(self) -> list[Mapping[str, Any]]:
         """Each process file, decoded."""
         return [_swept(path) for path in self.files]
 
-    def sweep_of(self, process: str) -> dict[str, Any]:
+    def sweep_of(self, process: str) -> Mapping[str, Any]:
         """The process of that name."""
         for swept in self.sweeps():
             if swept["properties"].get("process_name") == process:
                 return swept
         raise AssertionError(f"no process {process} in {self.trace}")
 
-    def main_sweep(self) -> dict[str, Any]:
+    def main_sweep(self) -> Mapping[str, Any]:
         """The process that was started by the command."""
         pid = json.loads((self.trace / "manifest.json").read_text())["main_pid"]
         return _swept(self.trace / f"{pid}-0.rlscope")

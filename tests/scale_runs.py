@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ def record_at_scale(trace: Path, program: str, *arguments: object) -> str:
     return finished.stdout
 
 
-def complete_processes(directory: Path) -> dict[int, dict[str, Any]]:
+def complete_processes(directory: Path) -> dict[int, Mapping[str, Any]]:
     """Each process of a trace, decoded, by its id. Fails where one is not complete or lost a record."""
     trace = open_trace(directory)
     assert trace.why == ()
@@ -41,7 +42,7 @@ def complete_processes(directory: Path) -> dict[int, dict[str, Any]]:
     return processes
 
 
-def lossless_processes(directory: Path) -> dict[int, dict[str, Any]]:
+def lossless_processes(directory: Path) -> dict[int, Mapping[str, Any]]:
     """The same of a trace whose processes may have been killed; of a process id, what ran last."""
     processes = open_trace(directory).processes
     for process in processes:

@@ -118,7 +118,7 @@ class ProcessScript:
 
 def certain_cost(records_inside: float, records_outside: float, rest: float = 0, rest_inside: float = 0) -> Cost:
     *parts, inside = [Bounds(part, part, part) for part in (records_inside, records_outside, rest, rest_inside)]
-    return Cost(*parts, events=1, rest_inside_ns=inside)
+    return Cost(*parts, events=1, rest_inside_ns=inside)  # type: ignore[misc, arg-type]
 
 
 def operation(ticks: int, name: str) -> Begin:
@@ -181,7 +181,7 @@ def _parse_statement(line: str) -> Statement:
         return End(int(ticks))
     if verb in ("progress", "baseline"):
         numbers = [int(number) for number in re.findall(r"\d+", rest)]
-        return Progress(int(ticks), *numbers, is_baseline=verb == "baseline")
+        return Progress(int(ticks), *numbers, is_baseline=verb == "baseline")  # type: ignore[misc, arg-type]
     if verb == "blocked":
         return Blocked(int(ticks), *[int(number) for number in re.findall(r"\d+", rest)])
     if verb == "task":

@@ -1,4 +1,4 @@
-"""Frameworks on a machine with a GPU, as `rlscope analyze --json` has them, kept for machines without one."""
+"""This file keeps what `rlscope analyze --json` says of frameworks on a machine with a GPU, for those without one."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import pandas
+import pandas as pd
 
 from experiments.harness.matrix import Entry
 from experiments.harness.progress import Workload
@@ -36,7 +36,7 @@ class Measurements(Measured):
     results: Sequence[Result]
 
     def verdicts_on(self, claims: Sequence[Claim], metrics: Mapping[str, Estimate]) -> list[Verdict]:
-        """The claims that need a GPU, judged by what this machine has measured."""
+        """Return the claims that need a GPU, judged by what this machine has measured."""
         judged = judge(
             [claim for claim in claims if claim.hardware == self.hardware and claim.metric in metrics],
             {f"{SUBJECT}, {self.device_name}": metrics},
@@ -46,8 +46,8 @@ class Measurements(Measured):
         )
         return [replace(found, remark="; ".join(filter(None, [found.remark, self.remark]))) for found in judged]
 
-    def table(self) -> pandas.DataFrame:
-        """What the claims are about: a row for each workload, with intervals of 95 %.
+    def table(self) -> pd.DataFrame:
+        """Return what the claims are about: a row for each workload, with intervals of 95 %.
 
         Returns:
             workload; training_s and uncorrected_training_s, of the recorded training; gpu_percent, the share in which
@@ -61,7 +61,7 @@ class Measurements(Measured):
             row["uncorrected_training_s"] = sum(run.table["uncorrected_seconds"].sum() for run in runs) / len(runs)
             row |= estimated_mean([gpu_percent(run) for run in runs]).columns("gpu_percent")
             rows.append(row | mean_cuda_to_gpu(runs).columns("cuda_to_gpu") | {"repetitions": len(runs)})
-        return pandas.DataFrame(rows)
+        return pd.DataFrame(rows)
 
 
 def mean_cuda_to_gpu(runs: Sequence[Result]) -> Estimate:
@@ -70,12 +70,12 @@ def mean_cuda_to_gpu(runs: Sequence[Result]) -> Estimate:
 
 
 def file_of(workload: str, repetition: int | str) -> str:
-    """The name of the file that holds an analysis."""
+    """Return the name of the file that holds an analysis."""
     return f"{workload}_{repetition}.json"
 
 
 def load(directory: Path, entries: Sequence[Entry]) -> Measurements:
-    """The analyses that a machine has left.
+    """Return the analyses that a machine has left.
 
     Args:
         directory: with files as `file_of` names them.
@@ -95,14 +95,14 @@ def load(directory: Path, entries: Sequence[Entry]) -> Measurements:
 
 
 def result_in(path: Path, entry: Entry) -> Result:
-    """The result that a file holds: of the main process, without compiling."""
+    """Return the result that a file holds: of the main process, without compiling."""
     document = json.loads(path.read_text())
     main = {process["process"] for process in document["processes"] if process["role"] == "main"}
     rows = [row for row in document["breakdown"] if row["process"] in main and row["operation"] != COMPILE]
     correction = document["correction"]
     return folded_result(
         Workload(entry.name, entry.label, SUBJECT, entry.kind),
-        pandas.DataFrame(rows),
+        pd.DataFrame(rows),
         AppliedCorrection(**correction) if correction else None,
         document["uncorrected"],
         document["timesteps"],

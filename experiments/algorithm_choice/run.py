@@ -74,7 +74,7 @@ def run(study: CaseStudy) -> Outcome:
 
 
 def measurements(results: Sequence[Result]) -> dict[str, Estimate]:
-    """The metrics of claims.toml for one group."""
+    """Return the metrics of claims.toml for one group."""
     repetitions = {workload.name: runs for workload, runs in by_workload(results).items()}
     on_policy = [result.workload.name for result in results if result.workload.kind == "on-policy"]
     simulation = each(repetitions, lambda result: result.percent("simulation"))
@@ -105,7 +105,7 @@ def measurements(results: Sequence[Result]) -> dict[str, Estimate]:
 
 
 def gpu_measurements(results: Sequence[Result]) -> dict[str, Estimate]:
-    """The metrics of claims.toml that exist for runs on a GPU."""
+    """Return the metrics of claims.toml that exist for runs on a GPU."""
     repetitions = {workload.name: runs for workload, runs in by_workload(results).items()}
 
     def largest(values: Mapping[str, float]) -> float:
@@ -139,7 +139,9 @@ def python_and_backend_percent(result: Result) -> float:
 
 
 def layers(result: Result) -> float:
-    """How many layers of the stack have time in the stages of one trace: of Python, simulator, backend, CUDA, GPU."""
+    """Return how many layers of the stack have time in the stages of one trace: of Python, simulator, backend,
+    CUDA, GPU.
+    """
     found = set(result.table["category"]) & {"python", "simulator", "backend", "cuda"}
     return float(len(found) + result.table["resource"].isin(ON_GPU).any())
 

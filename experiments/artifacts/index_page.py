@@ -1,11 +1,11 @@
-"""The page over all studies: how far each is, its verdicts, and what to know before believing them."""
+"""This file makes the page over all studies: how far each is, its verdicts, and what to know before believing them."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
-import pandas
+import pandas as pd
 
 from experiments.artifacts.painter import Drawing
 from experiments.artifacts.study import PlannedStudy
@@ -46,7 +46,7 @@ def started_page(
 
 
 def add_study(page: Page, study: PlannedStudy, recorded: Recorded, drawing: Drawing | None) -> None:
-    """One study on the page: its own page, what to know before believing it, its verdicts."""
+    """Show a study on the page: its own page, what to know before believing it, its verdicts."""
     if drawing is None:
         page.paragraph("Not drawn yet.")
         return
@@ -59,10 +59,8 @@ def add_study(page: Page, study: PlannedStudy, recorded: Recorded, drawing: Draw
     add_claims(page, drawing.outcome.verdicts)
 
 
-def state_table(
-    studies: Sequence[PlannedStudy], progress: Progress, drawings: Mapping[str, Drawing]
-) -> pandas.DataFrame:
-    """How far each study is: one row for each, in the order in which they begin.
+def state_table(studies: Sequence[PlannedStudy], progress: Progress, drawings: Mapping[str, Drawing]) -> pd.DataFrame:
+    """Return how far each study is: one row for each, in the order in which they begin.
 
     Returns:
         study; state; runs, those that have ended of all; figures, how often what they show was repeated; verdicts;
@@ -85,11 +83,11 @@ def state_table(
                 "left": minutes_text(progress.seconds_left(study.case.folder.name)) if has_left else "",
             }
         )
-    return pandas.DataFrame(rows)
+    return pd.DataFrame(rows)
 
 
 def state_of(study: PlannedStudy, progress: Progress, drawing: Drawing | None) -> str:
-    """What becomes of a study now, in a few words."""
+    """Return what becomes of a study now, in a few words."""
     recorded = progress.recorded
     failed = len({run.study_workload for run in study.runs} & set(recorded.failures))
     remark = f", {failed} workloads failed" if failed > 1 else ", 1 workload failed" if failed else ""
@@ -105,7 +103,7 @@ def state_of(study: PlannedStudy, progress: Progress, drawing: Drawing | None) -
 
 
 def figures_text(study: PlannedStudy, drawing: Drawing | None) -> str:
-    """What the study's figures show: "n = 1, uncorrected"; empty where there are none."""
+    """Return what the study's figures show: "n = 1, uncorrected"; empty where there are none."""
     if drawing is None or drawing.outcome is None:
         return ""
     executed = drawing.found.recorded.executed_of(study.runs)
@@ -116,7 +114,7 @@ def figures_text(study: PlannedStudy, drawing: Drawing | None) -> str:
 
 
 def disturbed(study: PlannedStudy, recorded: Recorded) -> list[str]:
-    """What to know of workloads whose repetitions took unlike times: the machine was busy with something else."""
+    """Return a warning of workloads whose repetitions took unlike times: the machine was busy with something else."""
     seconds: dict[str, list[float]] = defaultdict(list)
     for run, execution in recorded.executed_of(study.runs):
         seconds[f"{run.workload.name} of {run.workload.group}"].append(execution.seconds)

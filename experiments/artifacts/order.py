@@ -1,4 +1,4 @@
-"""The order in which the runs of all studies are recorded."""
+"""This file decides the order in which the runs of all studies are recorded."""
 
 import random
 from collections.abc import Sequence

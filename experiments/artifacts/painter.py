@@ -1,4 +1,4 @@
-"""Draws studies in a process of its own, while runs are recorded."""
+"""This file draws studies in a process of its own, while runs are recorded."""
 
 import ctypes
 import multiprocessing
@@ -18,7 +18,7 @@ PR_SET_PDEATHSIG = 1
 
 @dataclass(frozen=True)
 class Found:
-    """What there is of a study at some time; when it changes, the study is drawn again.
+    """This is what there is of a study at some time; when it changes, the study is drawn again.
 
     Attributes:
         recorded: its runs that ended well, and what there is to say of others.
@@ -31,7 +31,7 @@ class Found:
     is_calibrated: bool
 
     def is_of_now(self, study: PlannedStudy, recorded: Recorded) -> bool:
-        """Whether this is still all that there is of a study, and was known what recording costs, if it ever is."""
+        """Return whether nothing has changed since: neither the study's runs, nor whether recording's cost is known."""
         then = self.recorded
         return (
             then.executed_of(study.runs) == recorded.executed_of(study.runs)
@@ -64,7 +64,7 @@ class Painter:
 
     @property
     def is_free(self) -> bool:
-        """Whether nothing is being drawn."""
+        """Return whether nothing is being drawn."""
         return self._current is None
 
     def start(self, study: PlannedStudy, found: Found) -> None:

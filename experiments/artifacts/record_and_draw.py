@@ -1,4 +1,4 @@
-"""Records the runs of all studies, and draws each study and the page over all of them as runs end."""
+"""This file records the runs of all studies, and draws each study and the page over all of them as runs end."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -60,7 +60,7 @@ class Artifacts:
             raise
 
     def _record(self) -> None:
-        """Records everything; the first study has a figure before anything else is done."""
+        """Record everything; the first study has a figure before anything else is done."""
         self._progress.on_news = self._on_news
         if has_to_calibrate(self._runs):
             first = self._studies[0]
@@ -71,13 +71,13 @@ class Artifacts:
         self._record_runs(self._runs)
 
     def _record_runs(self, runs: Sequence[StudyRun]) -> None:
-        """Records these runs; what is being drawn when they have ended is left to who draws what is new."""
+        """Record these runs; what is being drawn when they have ended is left to who draws what is new."""
         record_on_ray(self._progress, runs, self._address, self._output)
         self._keep(self._painter.take())
         self._painter.abandon()
 
     def _on_news(self) -> None:
-        """Goes on drawing, one study at a time, and shows how far everything is."""
+        """Go on drawing, one study at a time, and show how far everything is."""
         self._keep(self._painter.take())
         for study in self._studies:
             if self._painter.is_free and self._is_worth_drawing(study):
@@ -85,7 +85,7 @@ class Artifacts:
         self._write(RECORDING)
 
     def _is_worth_drawing(self, study: PlannedStudy) -> bool:
-        """Whether a repetition has ended since the study was drawn, or what recording costs has become known."""
+        """Return whether a repetition has ended since the study was drawn, or what recording costs has become known."""
         found, drawn = self._found(study), self._drawings.get(study.about.title)
         if study.about.measures or not found.repetitions:
             return False
@@ -95,20 +95,20 @@ class Artifacts:
         )
 
     def _found(self, study: PlannedStudy) -> Found:
-        """What there is of a study now."""
+        """Return what there is of a study now."""
         known = self._progress.recorded
         recorded = Recorded(dict(known.executed), dict(known.failures))
         return Found(recorded, study.repetitions_ended(recorded), is_calibrated())
 
     def _draw_what_is_new(self, studies: Sequence[PlannedStudy]) -> None:
-        """Draws those of the studies of which there is more than what they were drawn from."""
+        """Draw those studies of which there is more than they were drawn from."""
         for study in studies:
             drawn = self._drawings.get(study.about.title)
             if drawn is None or not drawn.outcome or not drawn.found.is_of_now(study, self._progress.recorded):
                 self._draw(study)
 
     def _draw(self, study: PlannedStudy) -> None:
-        """Draws a study while nothing is recorded."""
+        """Draw a study while nothing is recorded."""
         found = self._found(study)
         try:
             self._drawings[study.about.title] = Drawing(found, draw(study, found.recorded))
@@ -116,23 +116,23 @@ class Artifacts:
             self._drawings[study.about.title] = Drawing(found, None, str(error))
 
     def _keep(self, drawn: tuple[PlannedStudy, Drawing] | None) -> None:
-        """Keeps what the painter has drawn, if there is something."""
+        """Keep what the painter has drawn, if there is something."""
         if drawn:
             study, drawing = drawn
             self._drawings[study.about.title] = drawing
 
     def _stop(self, doing: str) -> None:
-        """Leaves pages that are whole, and say how to go on."""
+        """Leave pages that are whole, and say how to go on."""
         self._progress.running.clear()
         self._keep(self._painter.stop())
         self._write(doing)
 
     def _write(self, doing: str) -> None:
-        """Writes the page over all studies."""
+        """Write the page over all studies."""
         write_page(self._page(doing), self._output)
 
     def _page(self, doing: str) -> Page:
-        """The page over all studies as it is now."""
+        """Return the page over all studies as it is now."""
         recorded = self._progress.recorded
         sentence = doing.replace("{ended}", str(sum(not recorded.is_open(run) for run in self._runs)))
         sentence = sentence.replace("{all}", str(len(self._runs)))
@@ -141,7 +141,7 @@ class Artifacts:
         return started_page(sentence, budget, self._studies, self._progress, self._drawings)
 
     def _sum_up(self) -> Outcome:
-        """Judges the artifact itself, and writes all verdicts."""
+        """Judge the artifact itself, and write all verdicts."""
         titled = [(study.about.title, self._drawings[study.about.title]) for study in self._studies]
         outcomes = [drawing.outcome for _, drawing in titled if drawing.outcome]
         of_artifact = verdicts_on_artifact([study.case for study in self._studies])

@@ -1,4 +1,4 @@
-"""A case study among others: what it is called, what draws it, and when it can be drawn."""
+"""This file describes a case study among others: its name, what draws it, and when it can be drawn."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -41,11 +41,11 @@ class PlannedStudy:
 
     @cached_property
     def runs(self) -> Sequence[StudyRun]:
-        """All that it records."""
+        """Return all runs that it records."""
         return self.case.runs()
 
     def repetitions_ended(self, recorded: Recorded) -> int:
-        """How many repetitions of all its workloads have ended, well or not."""
+        """Return how many repetitions of all its workloads have ended, well or not."""
         open_ones = [run.repetition for run in self.runs if recorded.is_open(run)]
         return min(open_ones, default=self.case.repetitions_of_each)
 
@@ -66,5 +66,5 @@ class Known:
     recorded: Recorded
 
     def __call__(self, runs: Sequence[StudyRun]) -> Recorded:
-        """What has become of all runs."""
+        """Return what has become of all runs."""
         return self.recorded

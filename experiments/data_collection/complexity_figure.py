@@ -1,7 +1,7 @@
-"""What fusing steps brings simulators of growing complexity: speedup over state, a line for each computation."""
+"""This file draws the speedup that fused steps bring simulators, over the size of their state."""
 
-import matplotlib
-import pandas
+import matplotlib as mpl
+import pandas as pd
 from matplotlib.figure import Figure
 
 from rlscope.plots import style
@@ -11,7 +11,7 @@ PANEL_INCHES = (1.75, 1.5)
 COLOURS = "viridis"
 
 
-def complexity_figure(table: pandas.DataFrame) -> Figure:
+def complexity_figure(table: pd.DataFrame) -> Figure:
     """Draw a grid of panels, a row for each number of fused steps and a column for each number of environments.
 
     Args:
@@ -20,7 +20,7 @@ def complexity_figure(table: pandas.DataFrame) -> Figure:
     columns = sorted(table["environments"].unique())
     rows = sorted(table["steps_per_call"].unique())
     factors = sorted(table["compute_factor"].unique())
-    colours = {factor: matplotlib.colormaps[COLOURS](number / len(factors)) for number, factor in enumerate(factors)}
+    colours = {factor: mpl.colormaps[COLOURS](number / len(factors)) for number, factor in enumerate(factors)}
     with style.paper():
         width, height = PANEL_INCHES
         figure = Figure(figsize=(width * len(columns), height * len(rows)), dpi=200)
@@ -49,12 +49,10 @@ def complexity_figure(table: pandas.DataFrame) -> Figure:
         for axes in grid[-1]:
             axes.set_xlabel("State factor, S")
         handles = [
-            matplotlib.lines.Line2D([], [], color=colours[factor], marker="o", markersize=2, label=f"C = {factor}")
+            mpl.lines.Line2D([], [], color=colours[factor], marker="o", markersize=2, label=f"C = {factor}")
             for factor in factors
         ]
-        handles.append(
-            matplotlib.lines.Line2D([], [], color="dimgrey", linestyle="--", linewidth=0.8, label="limit, K")
-        )
+        handles.append(mpl.lines.Line2D([], [], color="dimgrey", linestyle="--", linewidth=0.8, label="limit, K"))
         figure.legend(
             handles=handles,
             **BESIDE,

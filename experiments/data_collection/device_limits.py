@@ -1,4 +1,4 @@
-"""What a device can do at most, and how many steps of CartPole that would be: the limits that figures draw.
+"""This file finds what a device can do at most, and how many steps of CartPole that would be: the limits in figures.
 
 The rates were measured on the device itself, by loops of nothing else; they are not those of its data sheet.
 """
@@ -33,7 +33,7 @@ RATES = {"NVIDIA H200": Rates(67e12, 790e12, 4.17e12, 1.74e12)}
 
 
 def inference_limits(device: str) -> Mapping[str, float]:
-    """Steps per second that simulation and inference in one kernel cannot exceed, by what limits them.
+    """Return the steps per second that simulation and inference in one kernel cannot exceed, by what limits them.
 
     Args:
         device: its name.

@@ -1,8 +1,8 @@
-"""The figures of data collection: what each draws of the measurements of a machine, and its caption."""
+"""This file holds the figures of data collection: what each draws of the measurements of a machine, and its caption."""
 
 from collections.abc import Callable, Sequence
 
-import pandas
+import pandas as pd
 from matplotlib.figure import Figure
 
 from experiments.data_collection.complexity_figure import complexity_figure
@@ -22,23 +22,23 @@ from experiments.data_collection.throughput_figure import throughput_figure
 COLLECTED = "Data collected (samples/s)"
 SIMULATED = "Simulation (steps/s)"
 
-Drawn = tuple[Figure, pandas.DataFrame]
+Drawn = tuple[Figure, pd.DataFrame]
 
 
 def simulators(results: Measurements) -> Drawn | None:
-    """Figure 2: simulators on XLA."""
+    """Return figure 2: simulators on XLA."""
     table = simulators_table(results.measured)
     return (throughput_figure(table, {}, SIMULATED), table) if len(table) else None
 
 
 def data_collection(results: Measurements) -> Drawn | None:
-    """Figure 4: simulation and inference."""
+    """Return figure 4: simulation and inference."""
     table = collection_table(results.measured)
     return (throughput_figure(table, inference_limits_of(results), COLLECTED), table) if len(table) else None
 
 
 def xla_breakdown(results: Measurements) -> Drawn | None:
-    """Figure 5: where the time of XLA's collection goes."""
+    """Return figure 5: where the time of XLA's collection goes."""
     if results.layers.empty:
         return None
     table = share_table(results.layers)
@@ -46,7 +46,7 @@ def xla_breakdown(results: Measurements) -> Drawn | None:
 
 
 def xla_transitions(results: Measurements) -> Drawn | None:
-    """Figure 6: how often it crosses layers."""
+    """Return figure 6: how often it crosses layers."""
     if results.crossings.empty:
         return None
     table = crossing_table(results.crossings)
@@ -54,13 +54,13 @@ def xla_transitions(results: Measurements) -> Drawn | None:
 
 
 def kernel_fusion(results: Measurements) -> Drawn | None:
-    """Figure 8: simulation alone."""
+    """Return figure 8: simulation alone."""
     table = simulation_table(results.measured)
     return (throughput_figure(table, copy_limit(results.measured), SIMULATED), table) if len(table) else None
 
 
 def simulator_complexity(results: Measurements) -> Drawn | None:
-    """Figure 9: what fusion brings simulators that move or compute more."""
+    """Return figure 9: what fusion brings simulators that move or compute more."""
     table = speedup_table(results.measured)
     table = table[table["environments"].isin(environments_of_grid(table))] if len(table) else table
     return (complexity_figure(table), table) if len(table) else None
@@ -91,7 +91,7 @@ FIGURES: Sequence[tuple[str, Callable[[Measurements], Drawn | None], str]] = (
 )
 
 
-def environments_of_grid(table: pandas.DataFrame) -> list[int]:
-    """The numbers of environments for which complexity was varied."""
+def environments_of_grid(table: pd.DataFrame) -> list[int]:
+    """Return the numbers of environments for which complexity was varied."""
     varied = table[(table["state_factor"] > 1) | (table["compute_factor"] > 1)]
     return sorted(varied["environments"].unique())

@@ -1,9 +1,9 @@
-"""Recorded collections to where their time goes, and how often they cross into the backend and CUDA."""
+"""This file finds where the time of recorded collections goes, and how often they cross into the backend and CUDA."""
 
 from collections.abc import Iterable, Sequence
 
-import numpy
-import pandas
+import numpy as np
+import pandas as pd
 
 from experiments.harness.execute import Execution
 from experiments.harness.progress import StudyRun
@@ -23,7 +23,7 @@ CROSSINGS = ("backend", "cuda", "kernels")
 CROSSING_COLUMNS = ["steps_per_call", "repetition", "calls", *CROSSINGS]
 
 
-def layers_of(executed: Iterable[tuple[StudyRun, Execution]]) -> tuple[pandas.DataFrame, pandas.DataFrame]:
+def layers_of(executed: Iterable[tuple[StudyRun, Execution]]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Analyze recorded collections.
 
     Args:
@@ -44,13 +44,15 @@ def layers_of(executed: Iterable[tuple[StudyRun, Execution]]) -> tuple[pandas.Da
         layers.append(time_in_layers(analysis).assign(**about)[LAYER_COLUMNS])
         crossings.append({**about, **crossings_of(analysis)})
     return (
-        pandas.concat(layers, ignore_index=True) if layers else pandas.DataFrame(columns=LAYER_COLUMNS),
-        pandas.DataFrame(crossings, columns=CROSSING_COLUMNS),
+        pd.concat(layers, ignore_index=True) if layers else pd.DataFrame(columns=LAYER_COLUMNS),
+        pd.DataFrame(crossings, columns=CROSSING_COLUMNS),
     )
 
 
-def time_in_layers(analysis: Analysis) -> pandas.DataFrame:
-    """Category, resource and times of the collection, folded as the published figures are: waiting is Python's."""
+def time_in_layers(analysis: Analysis) -> pd.DataFrame:
+    """Return category, resource and times of the collection, folded as the published figures are: waiting is
+    Python's.
+    """
     breakdown = analysis.breakdown.table
     rows = drawn_times(breakdown[breakdown["operation"] == OPERATION])
     if rows.empty:
@@ -65,7 +67,7 @@ def time_in_layers(analysis: Analysis) -> pandas.DataFrame:
 
 
 def crossings_of(analysis: Analysis) -> dict[str, float]:
-    """Calls of the collection, and how often each of them crosses.
+    """Return the calls of the collection, and how often each of them crosses.
 
     Nothing but calls is recorded, so crossings of threads that have no operation of their own count too.
     """
@@ -84,8 +86,8 @@ def crossings_of(analysis: Analysis) -> dict[str, float]:
     return {"calls": calls, **{name: float(count) / calls for name, count in found.items()}}
 
 
-def share_table(layers: pandas.DataFrame) -> pandas.DataFrame:
-    """The table behind the figure of layers: means over repetitions, with 95 % intervals.
+def share_table(layers: pd.DataFrame) -> pd.DataFrame:
+    """Return the table behind the figure of layers: means over repetitions, with 95 % intervals.
 
     Returns:
         steps_per_call, category, resource, percent of the time of the collection with the ends of its interval,
@@ -100,34 +102,36 @@ def share_table(layers: pandas.DataFrame) -> pandas.DataFrame:
             for name in PERCENTS
         )
         found = [estimated_mean(list(row)).columns("percent") for row in drawn.to_numpy()]
-        table = pandas.DataFrame(found, index=drawn.index).assign(
+        table = pd.DataFrame(found, index=drawn.index).assign(
             uncorrected_percent=recorded.mean(axis="columns"),
             corrected=corrected_text(rows[CORRECTED]),
             repetitions=drawn.shape[1],
         )
         tables.append(table.reset_index().assign(steps_per_call=steps))
-    return pandas.concat(tables, ignore_index=True)
+    return pd.concat(tables, ignore_index=True)
 
 
-def crossing_table(crossings: pandas.DataFrame) -> pandas.DataFrame:
-    """The table behind the figure of transitions: per call, means over repetitions with 95 % intervals."""
+def crossing_table(crossings: pd.DataFrame) -> pd.DataFrame:
+    """Return the table behind the figure of transitions: per call, means over repetitions with 95 % intervals."""
     rows = []
     for steps, repetitions in crossings.groupby("steps_per_call"):
         row: dict[str, object] = {"steps_per_call": steps}
         for name in CROSSINGS:
             row |= estimated_mean(list(repetitions[name])).columns(name)
         rows.append({**row, "repetitions": len(repetitions)})
-    return pandas.DataFrame(rows)
+    return pd.DataFrame(rows)
 
 
 def shares(
-    layers: pandas.DataFrame, category: str | None = None, resources: Sequence[Resource] = tuple(Resource)
+    layers: pd.DataFrame, category: str | None = None, resources: Sequence[Resource] = tuple(Resource)
 ) -> dict[int, list[float]]:
-    """The share of the collection that is of a category (of all) on these resources, by steps per call, in percent."""
+    """Return the share of the collection that is of a category (of all) on these resources, by steps per call, in
+    percent.
+    """
     chosen = layers["resource"].isin([resource.value for resource in resources])
     if category is not None:
         chosen &= layers["category"] == category
-    seconds = layers.assign(chosen=numpy.where(chosen, layers["seconds"], 0.0))
+    seconds = layers.assign(chosen=np.where(chosen, layers["seconds"], 0.0))
     sums = seconds.groupby(["steps_per_call", "repetition"])[["chosen", "seconds"]].sum()
     percent = 100 * sums["chosen"] / sums["seconds"]
     return {int(steps): list(values) for steps, values in percent.groupby("steps_per_call")}

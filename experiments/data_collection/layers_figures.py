@@ -1,6 +1,6 @@
-"""Figures of where a compiled collection spends its time and how often it crosses layers, by the steps of one call."""
+"""This file draws where a compiled collection spends its time and how often it crosses layers, by steps per call."""
 
-import pandas
+import pandas as pd
 from matplotlib.figure import Figure
 
 from rlscope.plots import style
@@ -17,7 +17,7 @@ COUNTED = (
 )
 
 
-def layers_figure(table: pandas.DataFrame) -> Figure:
+def layers_figure(table: pd.DataFrame) -> Figure:
     """Draw a stacked bar for each number of steps per call.
 
     Args:
@@ -57,7 +57,7 @@ def layers_figure(table: pandas.DataFrame) -> Figure:
     return figure
 
 
-def crossings_figure(table: pandas.DataFrame) -> Figure:
+def crossings_figure(table: pd.DataFrame) -> Figure:
     """Draw how often one call crosses, a line for each kind, both scales logarithmic.
 
     Args:

@@ -1,4 +1,4 @@
-"""What one machine has measured of data collection: as files that can be kept, and read without that machine."""
+"""This file keeps what one machine has measured of data collection, so that other machines can read it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import pandas
+import pandas as pd
 
 from experiments.data_collection.throughput import Throughputs, read_rows, throughputs_of, write_rows
 from experiments.verdicts import other_machines
@@ -27,12 +27,12 @@ class Measurements(Measured):
     """
 
     rows: Sequence[Mapping[str, Any]]
-    layers: pandas.DataFrame
-    crossings: pandas.DataFrame
+    layers: pd.DataFrame
+    crossings: pd.DataFrame
 
     @cached_property
     def measured(self) -> Throughputs:
-        """The rows as lines."""
+        """Return the rows as lines."""
         return throughputs_of(self.rows)
 
     def save(self, directory: Path) -> None:
@@ -44,7 +44,7 @@ class Measurements(Measured):
 
 
 def load(directory: Path) -> Measurements:
-    """What `save` has written.
+    """Return what `save` has written.
 
     Raises:
         UsageError: It is damaged.
@@ -52,7 +52,7 @@ def load(directory: Path) -> Measurements:
 
     def make(paths: Sequence[Path], origin: dict[str, Any]) -> Measurements:
         rows, layers, crossings = paths
-        tables = [pandas.read_csv(path) for path in (layers, crossings)]
+        tables = [pd.read_csv(path) for path in (layers, crossings)]
         return Measurements(**origin, rows=read_rows(rows), layers=tables[0], crossings=tables[1])
 
     return other_machines.load(directory, FILES, make)

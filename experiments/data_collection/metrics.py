@@ -1,4 +1,4 @@
-"""The metrics of the claims about data collection: ratios of throughputs, and shares and counts of layers.
+"""This file holds the metrics of claims about data collection: ratios of throughputs, shares and counts of layers.
 
 A metric is there only where everything that it needs was measured.
 """
@@ -7,8 +7,8 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 
-import numpy
-import pandas
+import numpy as np
+import pandas as pd
 
 from experiments.data_collection.layers import shares
 from experiments.data_collection.speedups import ACCURATE, FUSED_STEPS, complexity_metrics, spread
@@ -28,8 +28,8 @@ Ratios = Mapping[int, float]
 CellKey = tuple[str, int, int]
 
 
-def metrics_of(measured: Throughputs, layers: pandas.DataFrame, crossings: pandas.DataFrame) -> dict[str, Estimate]:
-    """Everything that can be said of one machine."""
+def metrics_of(measured: Throughputs, layers: pd.DataFrame, crossings: pd.DataFrame) -> dict[str, Estimate]:
+    """Return everything that can be said of one machine."""
     found = {
         **best_metrics(measured),
         **steps_per_call_metrics(measured),
@@ -43,7 +43,7 @@ def metrics_of(measured: Throughputs, layers: pandas.DataFrame, crossings: panda
 
 
 def best_metrics(measured: Throughputs) -> dict[str, Estimate | None]:
-    """Ratios of best throughputs: over environments, steps per call and variants."""
+    """Return ratios of best throughputs: over environments, steps per call and variants."""
 
     def ratio(upper: str, lower: str) -> Estimate | None:
         return ratio_of_bests(
@@ -62,7 +62,7 @@ def best_metrics(measured: Throughputs) -> dict[str, Estimate | None]:
 
 
 def steps_per_call_metrics(measured: Throughputs) -> dict[str, Estimate | None]:
-    """What more steps per call bring XLA and PyTorch."""
+    """Return what more steps per call bring XLA and PyTorch."""
 
     def of(quantity: str, implementation: str, steps_per_call: int) -> Line:
         return measured.line(Series(quantity, implementation, steps_per_call))
@@ -86,7 +86,7 @@ def steps_per_call_metrics(measured: Throughputs) -> dict[str, Estimate | None]:
 
 
 def hand_written_metrics(measured: Throughputs) -> dict[str, Estimate | None]:
-    """Simulation alone by hand-written code, and the fused kernel that also infers."""
+    """Return simulation alone by hand-written code, and the fused kernel that also infers."""
 
     def xla(steps_per_call: int) -> Line:
         return measured.line(Series(SIMULATE, "XLA", steps_per_call))
@@ -121,7 +121,7 @@ def hand_written_metrics(measured: Throughputs) -> dict[str, Estimate | None]:
 
 
 def simulator_metrics(measured: Throughputs) -> dict[str, Estimate | None]:
-    """CartPole beside robots, on XLA."""
+    """Return CartPole beside robots, on XLA."""
     robots = {
         series: line
         for series, line in measured.lines.items()
@@ -154,7 +154,7 @@ def simulator_metrics(measured: Throughputs) -> dict[str, Estimate | None]:
 
 
 def plateau_ratio(means: Mapping[CellKey, float]) -> float:
-    """The environments with which CartPole's last plateau begins, over those of the robots'."""
+    """Return the environments with which CartPole's last plateau begins, over those of the robots'."""
     lines: dict[str, dict[int, dict[int, list[float]]]] = {"cartpole": {}, "robot": {}}
     for (kind, number, environments), mean in means.items():
         lines[kind].setdefault(number, {})[environments] = [mean]
@@ -162,8 +162,8 @@ def plateau_ratio(means: Mapping[CellKey, float]) -> float:
     return cartpole / robot
 
 
-def layer_metrics(layers: pandas.DataFrame) -> dict[str, Estimate | None]:
-    """Shares of the collection with XLA, in percent."""
+def layer_metrics(layers: pd.DataFrame) -> dict[str, Estimate | None]:
+    """Return shares of the collection with XLA, in percent."""
     if layers.empty:
         return {}
     cpu_only = shares(layers, resources=[Resource.CPU])
@@ -177,8 +177,8 @@ def layer_metrics(layers: pandas.DataFrame) -> dict[str, Estimate | None]:
     }
 
 
-def crossing_metrics(crossings: pandas.DataFrame) -> dict[str, Estimate | None]:
-    """How calls, launches and kernels depend on the steps per call."""
+def crossing_metrics(crossings: pd.DataFrame) -> dict[str, Estimate | None]:
+    """Return how calls, launches and kernels depend on the steps per call."""
 
     def counts(name: str, least_steps: int = 1) -> dict[int, list[float]]:
         rows = crossings[(crossings["steps_per_call"] >= least_steps) & (crossings[name] > 0)]
@@ -209,12 +209,12 @@ def numbered(kind: str, lines: Iterable[Line]) -> dict[CellKey, Sequence[float]]
 
 
 def largest(means: Mapping[CellKey, float]) -> float:
-    """The best cell."""
+    """Return the best cell."""
     return max(means.values())
 
 
 def ratio_of_bests(upper: Sequence[Line], lower: Sequence[Line]) -> Estimate | None:
-    """The best throughput of some lines over that of others."""
+    """Return the best throughput of some lines over that of others."""
     if not upper or not lower:
         return None
 
@@ -230,7 +230,7 @@ def ratio_of_bests(upper: Sequence[Line], lower: Sequence[Line]) -> Estimate | N
 def mean_ratio(
     upper: Line, lower: Line, mean: Callable[[Ratios], float], most: int | None = AVERAGED_TO
 ) -> Estimate | None:
-    """A mean of the ratios of two lines, over the environments for which both were measured.
+    """Return a mean of the ratios of two lines, over the environments for which both were measured.
 
     Args:
         upper: over
@@ -260,13 +260,13 @@ def arithmetic_mean(ratios: Ratios) -> float:
 
 
 def last_to_first(ratios: Ratios) -> float:
-    """The ratio for the most environments over that for the fewest."""
+    """Return the ratio for the most environments over that for the fewest."""
     return ratios[max(ratios)] / ratios[min(ratios)]
 
 
 def slope(means: Ratios) -> float:
     """Return the slope of the line through the points, both scales logarithmic."""
-    return float(numpy.polyfit(numpy.log(list(means)), numpy.log(list(means.values())), 1)[0])
+    return float(np.polyfit(np.log(list(means)), np.log(list(means.values())), 1)[0])
 
 
 def largest_rise(percents: Mapping[int, Sequence[float]]) -> Estimate | None:

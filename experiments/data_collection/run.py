@@ -58,12 +58,12 @@ def run(study: CaseStudy) -> Outcome:
 
 
 def recorded_of(executed: Sequence[tuple[StudyRun, Execution]]) -> list[tuple[StudyRun, Execution]]:
-    """The runs that leave a trace."""
+    """Return the runs that leave a trace."""
     return [one for one in executed if one[0].workload.group == RECORDED]
 
 
 def measured_here(study: CaseStudy, executed: Sequence[tuple[StudyRun, Execution]]) -> Measurements:
-    """What the runs of this machine have left."""
+    """Return what the runs of this machine have left."""
     rows: list[Mapping[str, Any]] = []
     for study_run, execution in executed:
         if study_run.workload.group != RECORDED:
@@ -75,7 +75,7 @@ def measured_here(study: CaseStudy, executed: Sequence[tuple[StudyRun, Execution
 
 
 def draw(study: CaseStudy, page: Page, title: str, suffix: str, results: Measurements) -> None:
-    """The figures of a machine, those for which it has measured something."""
+    """Draw the figures of a machine, those for which it has measured something."""
     page.heading(title[0].upper() + title[1:])
     page.paragraph(results.source)
     for name, make, caption in FIGURES:
@@ -96,7 +96,7 @@ def draw(study: CaseStudy, page: Page, title: str, suffix: str, results: Measure
 
 
 def measured_metrics(results: Measurements) -> Mapping[str, Estimate]:
-    """The metrics of claims.toml; those whose cells were left out are missing."""
+    """Return the metrics of claims.toml; those whose cells were left out are missing."""
     return metrics_of(results.measured, results.layers, results.crossings)
 
 

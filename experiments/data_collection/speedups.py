@@ -1,11 +1,11 @@
-"""What fusing the steps of a call brings the hand-written kernel, by environments, state and computation."""
+"""This file computes what fused steps bring the hand-written kernel, by environments, state and computation."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 
-import pandas
+import pandas as pd
 
 from experiments.data_collection.throughput import SIMULATE, Series, Throughputs
 from experiments.verdicts.statistics import TIMINGS, Estimate, estimated
@@ -22,7 +22,7 @@ Place = tuple[int, int, int, int]
 
 
 def complexity_metrics(measured: Throughputs) -> dict[str, Estimate | None]:
-    """What fusion brings simulators that move more memory, or compute more."""
+    """Return what fusion brings simulators that move more memory, or compute more."""
     places = places_of(measured)
     return {
         "speedup_next_to_last_state": over_speedups(measured, series_over_state(places), smallest_growth),
@@ -52,12 +52,12 @@ def places_of(measured: Throughputs) -> list[Place]:
 
 
 def is_hand_written(series: Series) -> bool:
-    """Whether it is of the kernel that has knobs for complexity."""
+    """Return whether it is of the kernel that has knobs for complexity."""
     return (series.quantity, series.implementation, series.variant) == (SIMULATE, "CUDA", ACCURATE)
 
 
 def kernel(steps_per_call: int, state_factor: int, compute_factor: int) -> Series:
-    """The kernel with its knobs."""
+    """Return the kernel with its knobs."""
     return Series(SIMULATE, "CUDA", steps_per_call, ACCURATE, state_factor=state_factor, compute_factor=compute_factor)
 
 
@@ -77,7 +77,7 @@ def unfused(place: Place) -> Place:
 
 
 def speedups(means: Mapping[Place, float], places: Sequence[Place]) -> dict[Place, float]:
-    """Throughput with the steps of a call fused over that with one step per call."""
+    """Return throughput with the steps of a call fused over that with one step per call."""
     return {place: means[place] / means[unfused(place)] for place in places}
 
 
@@ -89,7 +89,7 @@ def speedup_at(place: Place, means: Mapping[Place, float]) -> float:
 def over_speedups(
     measured: Throughputs, places: Sequence[Place], metric: Callable[[Mapping[Place, float]], float]
 ) -> Estimate | None:
-    """A metric of the speedups at some places, which are at least two."""
+    """Return a metric of the speedups at some places, which are at least two."""
     if len(places) < 2:
         return None
     return estimated(speedup_groups(measured, places), lambda means: metric(speedups(means, places)), TIMINGS)
@@ -106,7 +106,7 @@ def series_over_compute(places: Sequence[Place]) -> list[Place]:
 
 
 def longest_line(places: Sequence[Place], by: int) -> list[Place]:
-    """The places of the number of environments that has most of them; of those with as many, of the largest."""
+    """Return the places of the number of environments that has most of them; of those with as many, of the largest."""
     if not places:
         return []
     environments = [place[0] for place in places]
@@ -133,12 +133,12 @@ def growths(found: Mapping[Place, float]) -> list[float]:
 
 
 def at_the_end(found: Mapping[Place, float]) -> float:
-    """The speedup of the last place."""
+    """Return the speedup of the last place."""
     return list(found.values())[-1]
 
 
 def smallest_growth(found: Mapping[Place, float]) -> float:
-    """The least that the speedup grows from one place to the next, as a factor."""
+    """Return the least that the speedup grows from one place to the next, as a factor."""
     return min(growths(found))
 
 
@@ -156,7 +156,7 @@ def best_to_steps(found: Mapping[Place, float]) -> dict[int, float]:
 
 
 def largest_spread(found: Mapping[Place, float]) -> float:
-    """The largest over the smallest speedup of places that differ in environments only; the largest of those."""
+    """Return the largest over the smallest speedup of places that differ in environments only; the largest of those."""
     alike: dict[tuple[int, ...], dict[int, float]] = {}
     for place, speedup in found.items():
         alike.setdefault(place[1:], {})[place[0]] = speedup
@@ -164,12 +164,12 @@ def largest_spread(found: Mapping[Place, float]) -> float:
 
 
 def spread(numbers: Mapping[int, float]) -> float:
-    """The largest over the smallest."""
+    """Return the largest over the smallest."""
     return max(numbers.values()) / min(numbers.values())
 
 
 def product_of_gains(measured: Throughputs) -> Estimate | None:
-    """How far fusion and vectorisation together are from the product of both, in powers of two."""
+    """Return how far fusion and vectorisation together are from the product of both, in powers of two."""
     together, single = measured.line(kernel(FUSED_STEPS, 1, 1)), measured.line(kernel(1, 1, 1))
     common = [environments for environments in together if environments in single]
     if 1 not in common or len(common) < 2:
@@ -184,8 +184,8 @@ def product_of_gains(measured: Throughputs) -> Estimate | None:
     return estimated(groups, metric, TIMINGS)
 
 
-def speedup_table(measured: Throughputs) -> pandas.DataFrame:
-    """The table behind the figure of complexity: what fusion brings, a row for each place.
+def speedup_table(measured: Throughputs) -> pd.DataFrame:
+    """Return the table behind the figure of complexity: what fusion brings, a row for each place.
 
     Returns:
         environments, steps_per_call, state_factor, compute_factor, speedup with the ends of its 95 % interval, and
@@ -198,4 +198,4 @@ def speedup_table(measured: Throughputs) -> pandas.DataFrame:
         names = ("environments", "steps_per_call", "state_factor", "compute_factor")
         row: dict[str, float] = dict(zip(names, place, strict=True))
         rows.append({**row, **found.columns("speedup"), "repetitions": found.repetitions})
-    return pandas.DataFrame(rows)
+    return pd.DataFrame(rows)

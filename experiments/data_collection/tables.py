@@ -1,8 +1,8 @@
-"""The tables behind the figures of data collection: which lines each shows, in which order, under which names."""
+"""This file makes the tables behind the figures of data collection: the lines of each, their order and names."""
 
 from collections.abc import Callable, Mapping, Sequence
 
-import pandas
+import pandas as pd
 
 from experiments.data_collection.device_limits import inference_limits
 from experiments.data_collection.measurements import Measurements
@@ -25,8 +25,8 @@ WRITES_DATA = " + data"
 LIMITED_BY = {ACCURATE: "float32 arithmetic", "approximate": "float32 arithmetic", "matrix units": "tanh.approx.f32"}
 
 
-def collection_table(measured: Throughputs) -> pandas.DataFrame:
-    """Simulation and inference; of the fused kernel's variants, the one with most steps per call."""
+def collection_table(measured: Throughputs) -> pd.DataFrame:
+    """Return simulation and inference; of the fused kernel's variants, the one with most steps per call."""
     chosen = [series for name in IMPLEMENTATIONS for series in measured.of(COLLECT, name)]
     most = {
         series.variant: max(other.steps_per_call for other in chosen if other.variant == series.variant)
@@ -39,8 +39,8 @@ def collection_table(measured: Throughputs) -> pandas.DataFrame:
     return named(measured, shown, lambda series: (series.implementation, name_of(series, chosen)))
 
 
-def simulation_table(measured: Throughputs) -> pandas.DataFrame:
-    """Simulation only, with one step per call and with all fused."""
+def simulation_table(measured: Throughputs) -> pd.DataFrame:
+    """Return simulation only, with one step per call and with all fused."""
     chosen = [
         series
         for name in IMPLEMENTATIONS
@@ -50,11 +50,11 @@ def simulation_table(measured: Throughputs) -> pandas.DataFrame:
     return named(measured, chosen, lambda series: (series.implementation, name_of(series, chosen)))
 
 
-def simulators_table(measured: Throughputs) -> pandas.DataFrame:
-    """Simulators on XLA, with as many steps per call in each; empty if only one was measured."""
+def simulators_table(measured: Throughputs) -> pd.DataFrame:
+    """Return the simulators on XLA, with as many steps per call in each; empty if only one was measured."""
     others = [series for series in measured.lines if series.simulator != CARTPOLE]
     if not others:
-        return pandas.DataFrame()
+        return pd.DataFrame()
     steps = max(series.steps_per_call for series in others)
     chosen = [Series(SIMULATE, "XLA", steps), *(series for series in others if series.steps_per_call == steps)]
     return named(measured, chosen, lambda series: (series.simulator, series.simulator), in_order=False)
@@ -65,15 +65,15 @@ def named(
     chosen: Sequence[Series],
     names: Callable[[Series], tuple[str, str]],
     in_order: bool = True,
-) -> pandas.DataFrame:
-    """The table of some series, with what shares a colour (`family`) and the text of the legend (`series`)."""
+) -> pd.DataFrame:
+    """Return the table of some series, with what shares a colour (`family`) and the text of the legend (`series`)."""
     ordered = sorted(chosen, key=place) if in_order else chosen
     tables = []
     for series in ordered:
         family, name = names(series)
         tables.append(throughput_table(measured, [series]).assign(family=family, series=name))
     found = [table for table in tables if len(table)]
-    return pandas.concat(found, ignore_index=True) if found else pandas.DataFrame()
+    return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
 
 
 def place(series: Series) -> tuple[int, bool, int, int]:
@@ -84,7 +84,7 @@ def place(series: Series) -> tuple[int, bool, int, int]:
 
 
 def name_of(series: Series, among: Sequence[Series]) -> str:
-    """The implementation, its variant, and the steps per call where there are some with different ones."""
+    """Return the implementation, its variant, and the steps per call where there are some with different ones."""
     steps = {other.steps_per_call for other in among if other.implementation == series.implementation}
     parts = [series.implementation, series.variant]
     parts += [f"K = {series.steps_per_call}"] if steps != {1} else []
@@ -92,12 +92,14 @@ def name_of(series: Series, among: Sequence[Series]) -> str:
 
 
 def inference_limits_of(results: Measurements) -> Mapping[str, float]:
-    """What simulation and inference cannot exceed on the machine's device, where its rates are known."""
+    """Return what simulation and inference cannot exceed on the machine's device, where its rates are known."""
     return inference_limits(results.device_name)
 
 
 def copy_limit(measured: Throughputs) -> Mapping[str, float]:
-    """What simulation cannot exceed that loads and stores its environments in each step, where a copy was measured."""
+    """Return what simulation cannot exceed that loads and stores its environments in each step, where a copy was
+    measured.
+    """
     copied = measured.line(Series(SIMULATE, COPY))
     if not copied:
         return {}
@@ -105,24 +107,24 @@ def copy_limit(measured: Throughputs) -> Mapping[str, float]:
     return {"environments are copied, K = 1": sum(values) / len(values)}
 
 
-def distance_table(results: Measurements) -> pandas.DataFrame:
-    """How far the best of each implementation is from the limit; empty where no limit is known.
+def distance_table(results: Measurements) -> pd.DataFrame:
+    """Return how far the best of each implementation is from the limit; empty where no limit is known.
 
     Returns:
         quantity, series, environments (of the best), steps_per_s, limit_per_s, percent of it, and what limits.
     """
     limits = inference_limits_of(results)
-    collected = best_of(collection_table(results.measured)) if limits else pandas.DataFrame()
+    collected = best_of(collection_table(results.measured)) if limits else pd.DataFrame()
     rows = []
     for row in collected.to_dict("records"):
         name = LIMITED_BY.get(str(row["variant"]).removesuffix(WRITES_DATA), "float32 arithmetic")
         rows.append((row, name, limits[name]))
     copied = copy_limit(results.measured)
-    simulated = best_of(simulation_table(results.measured)) if copied else pandas.DataFrame()
+    simulated = best_of(simulation_table(results.measured)) if copied else pd.DataFrame()
     for row in simulated.to_dict("records"):
         if row["steps_per_call"] == 1:
             rows += [(row, name, limit) for name, limit in copied.items()]
-    return pandas.DataFrame(
+    return pd.DataFrame(
         {
             "quantity": row["quantity"],
             "series": row["series"],
@@ -136,6 +138,6 @@ def distance_table(results: Measurements) -> pandas.DataFrame:
     )
 
 
-def best_of(table: pandas.DataFrame) -> pandas.DataFrame:
+def best_of(table: pd.DataFrame) -> pd.DataFrame:
     """Return, of each series, the row with the highest throughput."""
     return table.loc[table.groupby("series", sort=False)["steps_per_s"].idxmax()] if len(table) else table

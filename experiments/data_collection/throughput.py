@@ -1,4 +1,4 @@
-"""Rows of the measuring command, workloads/collect.py, as lines: throughput over the number of environments."""
+"""This file makes lines of the rows of workloads/collect.py: throughput over the number of environments."""
 
 import json
 from collections import defaultdict
@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-import numpy
-import pandas
+import numpy as np
+import pandas as pd
 
 from experiments.verdicts.statistics import TIMINGS, estimated_mean
 from rlscope.errors import UsageError
@@ -26,7 +26,7 @@ Line = Mapping[int, Sequence[float]]
 
 @dataclass(frozen=True)
 class Series:
-    """What a line is of: everything in a row but the number of environments.
+    """This is what a line is of: everything in a row but the number of environments.
 
     Attributes:
         quantity: COLLECT, or SIMULATE, which has no policy.
@@ -48,7 +48,7 @@ class Series:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is of the task as it is."""
+        """Return whether it is of the task as it is."""
         return self.simulator == CARTPOLE and self.state_factor == self.compute_factor == 1
 
 
@@ -69,7 +69,7 @@ class Throughputs:
         return self.lines.get(series, {})
 
     def of(self, quantity: str, implementation: str) -> list[Series]:
-        """What was measured of an implementation on the task as it is."""
+        """Return what was measured of an implementation on the task as it is."""
         return [
             series
             for series in self.lines
@@ -78,7 +78,7 @@ class Throughputs:
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
-    """The rows of a file, one JSON object on each line.
+    """Return the rows of a file, one JSON object on each line.
 
     Raises:
         UsageError: It cannot be read, or a line is something else.
@@ -109,7 +109,7 @@ def write_rows(rows: Iterable[Mapping[str, Any]], path: Path) -> None:
 
 
 def throughputs_of(rows: Iterable[Mapping[str, Any]]) -> Throughputs:
-    """Rows as lines. Rows of one cell, from processes of their own, are further repetitions of it."""
+    """Return rows as lines. Rows of one cell, from processes of their own, are further repetitions of it."""
     lines: dict[Series, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     left_out: dict[tuple[Series, int], str] = {}
     for row in rows:
@@ -117,21 +117,21 @@ def throughputs_of(rows: Iterable[Mapping[str, Any]]) -> Throughputs:
         if "left_out" in row:
             left_out[series, row["environments"]] = row["left_out"]
         else:
-            lines[series][row["environments"]] += list(numpy.divide(row["steps"], row["seconds"]))
+            lines[series][row["environments"]] += list(np.divide(row["steps"], row["seconds"]))
     ordered = {series: dict(sorted(line.items())) for series, line in lines.items()}
     unmeasured = {cell: why for cell, why in left_out.items() if cell[1] not in ordered.get(cell[0], {})}
     return Throughputs(ordered, unmeasured)
 
 
 def plateau(line: Line) -> tuple[int, float]:
-    """The fewest environments with nearly the line's best throughput, and that best, in steps per second."""
-    means = {environments: float(numpy.mean(values)) for environments, values in line.items()}
+    """Return the fewest environments with nearly the line's best throughput, and that best, in steps per second."""
+    means = {environments: float(np.mean(values)) for environments, values in line.items()}
     best = max(means.values())
     return min(environments for environments, mean in means.items() if mean >= ON_PLATEAU * best), best
 
 
-def throughput_table(measured: Throughputs, chosen: Sequence[Series]) -> pandas.DataFrame:
-    """The table behind a figure of throughputs: a row for each measured cell of the series, in their order.
+def throughput_table(measured: Throughputs, chosen: Sequence[Series]) -> pd.DataFrame:
+    """Return the table behind a figure of throughputs: a row for each measured cell of the series, in their order.
 
     Returns:
         The attributes of `Series`, environments, steps_per_s (the mean of the repetitions) with the ends of its 95 %
@@ -148,15 +148,15 @@ def throughput_table(measured: Throughputs, chosen: Sequence[Series]) -> pandas.
             row = {**asdict(series), "environments": environments, **found.columns("steps_per_s")}
             row |= {"repetitions": found.repetitions}
             rows.append({**row, "best_steps_per_s": best, "plateau_environments": enough})
-    return pandas.DataFrame(rows)
+    return pd.DataFrame(rows)
 
 
-def left_out_table(measured: Throughputs) -> pandas.DataFrame:
-    """The cells that could not be measured, and why: one row for each series and reason."""
+def left_out_table(measured: Throughputs) -> pd.DataFrame:
+    """Return the cells that could not be measured, and why: one row for each series and reason."""
     cells: dict[tuple[Series, str], list[int]] = defaultdict(list)
     for (series, environments), why in measured.left_out.items():
         cells[series, why].append(environments)
-    return pandas.DataFrame(
+    return pd.DataFrame(
         {**asdict(series), "environments": ", ".join(map(str, sorted(numbers))), "why": why}
         for (series, why), numbers in cells.items()
     )

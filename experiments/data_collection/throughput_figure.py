@@ -1,9 +1,9 @@
-"""Throughput over the number of environments: a line for each way to collect data, and the limits of the device."""
+"""This file draws throughput over the number of environments, a line per way to collect, and the device's limits."""
 
 from collections.abc import Mapping
 
-import matplotlib
-import pandas
+import matplotlib as mpl
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
@@ -28,7 +28,7 @@ LIGHTEST = 0.35
 PANEL_INCHES = 3.6
 
 
-def throughput_figure(table: pandas.DataFrame, limits: Mapping[str, float], label: str) -> Figure:
+def throughput_figure(table: pd.DataFrame, limits: Mapping[str, float], label: str) -> Figure:
     """Draw a line for each series, both scales logarithmic, with a larger marker where its plateau begins.
 
     Args:
@@ -60,8 +60,10 @@ def throughput_figure(table: pandas.DataFrame, limits: Mapping[str, float], labe
     return figure
 
 
-def looks(table: pandas.DataFrame) -> list[tuple[tuple[float, ...], str]]:
-    """A colour and a marker for each series: the last line of a family has its full colour, the first the lightest."""
+def looks(table: pd.DataFrame) -> list[tuple[tuple[float, ...], str]]:
+    """Return a colour and a marker for each series: the last line of a family has its full colour, the first the
+    lightest.
+    """
     order = table.drop_duplicates("series")
     families = list(dict.fromkeys(order["family"]))
     others = iter(OTHER_COLOURS * len(families))
@@ -76,7 +78,7 @@ def looks(table: pandas.DataFrame) -> list[tuple[tuple[float, ...], str]]:
     return found
 
 
-def draw_line(axes: Axes, series: str, rows: pandas.DataFrame, colour: tuple[float, ...], marker: str) -> None:
+def draw_line(axes: Axes, series: str, rows: pd.DataFrame, colour: tuple[float, ...], marker: str) -> None:
     """Draw one series with its interval and its plateau."""
     best = rows["best_steps_per_s"].iloc[0]
     name = f"{as_label(series)}: {best:.2g}"
@@ -98,7 +100,7 @@ def draw_limits(axes: Axes, limits: Mapping[str, float]) -> None:
             f"limit, {as_label(name)}: {steps_per_s:.2g}",
             (0, steps_per_s),
             (3, 1.5),
-            xycoords=matplotlib.transforms.blended_transform_factory(axes.transAxes, axes.transData),
+            xycoords=mpl.transforms.blended_transform_factory(axes.transAxes, axes.transData),
             textcoords="offset points",
             size=5.5,
             color="dimgrey",

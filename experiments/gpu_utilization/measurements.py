@@ -1,11 +1,11 @@
-"""Recorded kernels of known length to a table, which can be kept, and read without the machine that ran them."""
+"""This file makes a table of recorded kernels of known length, which machines without that device can read."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pandas
+import pandas as pd
 
 from experiments.harness.execute import LOG, Execution
 from experiments.harness.progress import StudyRun
@@ -41,7 +41,7 @@ class Measurements(Measured):
             over all of its time and `achieved_occupancy` while its kernels ran, both in percent, NaN without counters.
     """
 
-    points: pandas.DataFrame
+    points: pd.DataFrame
 
     def save(self, directory: Path) -> None:
         """Write the files that `load` reads."""
@@ -50,14 +50,14 @@ class Measurements(Measured):
 
 
 def load(directory: Path) -> Measurements:
-    """What `save` has written.
+    """Return what `save` has written.
 
     Raises:
         UsageError: It is damaged.
     """
 
     def make(paths: Sequence[Path], origin: dict[str, Any]) -> Measurements:
-        points = pandas.read_csv(paths[0])
+        points = pd.read_csv(paths[0])
         if list(points.columns) != COLUMNS:
             raise ValueError(f"the columns of {FILE} are not {', '.join(COLUMNS)}")
         return Measurements(**origin, points=points)
@@ -65,25 +65,25 @@ def load(directory: Path) -> Measurements:
     return other_machines.load(directory, [FILE], make)
 
 
-def points_of(executed: Iterable[tuple[StudyRun, Execution]]) -> pandas.DataFrame:
-    """The points of recorded runs.
+def points_of(executed: Iterable[tuple[StudyRun, Execution]]) -> pd.DataFrame:
+    """Return the points of recorded runs.
 
     Raises:
         IncompleteTraceError: A run has left no line about itself, or no work on one device.
     """
     rows = [row for study_run, execution in executed for row in points_of_run(study_run.repetition, execution)]
-    return pandas.DataFrame(rows, columns=COLUMNS)
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def points_of_run(repetition: int, execution: Execution) -> list[dict[str, Any]]:
-    """The points of one run: what the workload printed of each, beside what was recorded of it."""
-    printed = figures_in(execution.trace.parent / LOG, execution.run.script.name)
+    """Return the points of one run: what the workload printed of each, beside what was recorded of it."""
+    of_workload = figures_in(execution.trace.parent / LOG, execution.run.script.name)
     analysis = analyze(open_trace(execution.trace))
     uuid = uuid_of(analysis)
     busy_s = analysis.gpu_operations.table.groupby("operation")["busy_s"].sum()
     counters = counters_of(analysis.counters.records())
     rows = []
-    for point in printed["points"]:
+    for point in of_workload["points"]:
         start_ns, end_ns = point["start_ns"], point["end_ns"]
         seconds = (end_ns - start_ns) / 1e9
         settled_ns = round(start_ns + SETTLING * (end_ns - start_ns))
@@ -117,7 +117,9 @@ def uuid_of(analysis: Analysis) -> str:
 
 
 def counters_of(records: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], float | None]:
-    """What claims need of the table `counters` of an analysis, by operation and counter; nothing where it is empty."""
+    """Return what claims need of the table `counters` of an analysis, by operation and counter; nothing where it is
+    empty.
+    """
     return {
         (record["operation"], record["metric"]): record[COUNTERS[record["metric"]]]
         for record in records

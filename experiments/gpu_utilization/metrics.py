@@ -1,9 +1,9 @@
-"""The metrics of claims about reported utilisation, from the points at which kernels were launched."""
+"""This file holds the metrics of claims about reported utilisation, from the points at which kernels were launched."""
 
 from collections import defaultdict
 
-import numpy
-import pandas
+import numpy as np
+import pandas as pd
 
 from experiments.gpu_utilization.figures import LINES
 from experiments.verdicts.statistics import Estimate, estimated_mean
@@ -13,17 +13,17 @@ from experiments.verdicts.statistics import Estimate, estimated_mean
 FULLY, IDLE, USED = 0.95, 0.2, 0.05
 
 
-def metrics_of(points: pandas.DataFrame) -> dict[str, Estimate]:
-    """The means over repetitions; those that were measured in all of them."""
+def metrics_of(points: pd.DataFrame) -> dict[str, Estimate]:
+    """Return the means over repetitions; those that were measured in all of them."""
     values: dict[str, list[float]] = defaultdict(list)
     for _, run in points.groupby("repetition"):
         for name, value in of_run(run).items():
             values[name].append(value)
-    return {name: estimated_mean(found) for name, found in values.items() if not numpy.isnan(found).any()}
+    return {name: estimated_mean(found) for name, found in values.items() if not np.isnan(found).any()}
 
 
-def of_run(points: pandas.DataFrame) -> dict[str, float]:
-    """What one repetition says; NaN where it has no such points."""
+def of_run(points: pd.DataFrame) -> dict[str, float]:
+    """Return what one repetition says; NaN where it has no such points."""
     tiny = points[points["kernel_us"].notna()]
     idle = tiny[tiny["busy"] < IDLE]
     fully = tiny[tiny["reported"] >= FULLY]
@@ -39,8 +39,8 @@ def of_run(points: pandas.DataFrame) -> dict[str, float]:
     }
 
 
-def percent_table(points: pandas.DataFrame) -> pandas.DataFrame:
-    """What the figure shows: the means over repetitions, all in percent."""
+def percent_table(points: pd.DataFrame) -> pd.DataFrame:
+    """Return what the figure shows: the means over repetitions, all in percent."""
     columns = {"reported": "reported_percent", "busy": "busy_percent"}
     table = points.assign(**{column: 100 * points[column] for column in columns}).rename(columns=columns)
     keys = ["operation", "kernel_us", "gap_us"]

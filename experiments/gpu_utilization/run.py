@@ -55,7 +55,7 @@ def run(study: CaseStudy) -> Outcome:
 
 
 def measured_here(study: CaseStudy, executed: Sequence[tuple[StudyRun, Execution]]) -> Measurements:
-    """What the runs of this machine have left, which is nothing without a GPU."""
+    """Return what the runs of this machine have left, which is nothing without a GPU."""
     repetitions = {study.folder.name: study.repetitions_of_each}
     found = provenance(study.budget, repetitions, [execution for _, execution in executed])
     if not executed:
@@ -64,12 +64,12 @@ def measured_here(study: CaseStudy, executed: Sequence[tuple[StudyRun, Execution
 
 
 def measured_metrics(results: Measurements) -> Mapping[str, Estimate]:
-    """The metrics of claims.toml."""
+    """Return the metrics of claims.toml."""
     return metrics_of(results.points)
 
 
 def draw(study: CaseStudy, page: Page, title: str, suffix: str, results: Measurements) -> None:
-    """A machine's figure and the numbers in it."""
+    """Draw a machine's figure and the numbers in it."""
     page.heading(title[0].upper() + title[1:])
     if results.points.empty:
         page.paragraph("Nothing was measured here: that takes a GPU.")

@@ -1,1 +1,1 @@
-"""What all studies share to get runs done: the matrix of runs, one run, all runs, and where their results come from."""
+"""This package gets the runs of all studies done: the matrix of runs, one run, all runs, and the origin of results."""

@@ -1,4 +1,4 @@
-"""A case study: its matrix of runs, the traces that they leave, its figures and its page."""
+"""This file holds a case study: its matrix of runs, the traces that they leave, its figures and its page."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pandas
+import pandas as pd
 
 from experiments import CHECKOUT
 from experiments.harness.execute import Execution, Run
@@ -42,22 +42,22 @@ class CaseStudy:
 
     @property
     def is_provisional(self) -> bool:
-        """Whether the budget is too small to rely on what the study finds."""
+        """Return whether the budget is too small to rely on what the study finds."""
         return self.budget != "paper"
 
     @property
     def matrix(self) -> Matrix:
-        """The contents of runs.toml."""
+        """Return the contents of runs.toml."""
         return load_matrix(self.folder / "runs.toml")
 
     @property
     def repetitions_of_each(self) -> int:
-        """How often each workload is run."""
+        """Return how often each workload is run."""
         return self.repetitions or self.matrix.budget(self.budget).repetitions
 
     @property
     def groups(self) -> list[Group]:
-        """The groups of runs.toml that can be run: not every package exists for every Python.
+        """Return the groups of runs.toml that can be run: not every package exists for every Python.
 
         One that is there `instead_of` a package is left aside where that package is.
         """
@@ -66,7 +66,7 @@ class CaseStudy:
 
     @property
     def workloads(self) -> list[Entry]:
-        """The workloads of runs.toml for the hardware of this machine whose framework is installed."""
+        """Return the workloads of runs.toml for the hardware of this machine whose framework is installed."""
         return [
             entry
             for entry in self.matrix.entries
@@ -75,7 +75,7 @@ class CaseStudy:
 
     @property
     def left_out(self) -> list[str]:
-        """What is not recorded here, and why; sentences for the page."""
+        """Return what is not recorded here, and why; sentences for the page."""
         matrix = self.matrix
         named: list[tuple[str, Group | Entry]] = [
             (group.id or group.name, group) for group in matrix.groups if not group.instead_of
@@ -128,7 +128,7 @@ class CaseStudy:
         recorded = self.recorder(runs)
         return recorded.executed_of(runs), [*recorded.provisional_text(runs), *recorded.failures_of(runs)]
 
-    def save_figure(self, name: str, figure: "Figure", table: pandas.DataFrame) -> None:
+    def save_figure(self, name: str, figure: "Figure", table: pd.DataFrame) -> None:
         """Write a figure of the study in every format, and the numbers that it shows."""
         self.output.mkdir(parents=True, exist_ok=True)
         write_figure(figure, table, self.output / name)
@@ -182,5 +182,5 @@ def device() -> str:
 
 
 def hardware() -> str:
-    """What the runs use, in the words of claims.toml."""
+    """Return what the runs use, in the words of claims.toml."""
     return "gpu" if device() == "cuda" else "cpu"

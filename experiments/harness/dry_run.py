@@ -1,9 +1,9 @@
-"""What would be run, without running it: commands that can be pasted into a shell, and the minutes that they take."""
+"""This file prints what would be run: commands that can be pasted into a shell, and the minutes that they take."""
 
 import shlex
 from collections.abc import Sequence
 
-from experiments.harness.execute import command_of, environment_of
+from experiments.harness.execute import command_of, variables_of
 from experiments.harness.progress import Progress, StudyRun, minutes_text
 from experiments.harness.slots import cores_text
 
@@ -32,7 +32,7 @@ def print_runs(runs: Sequence[StudyRun], slots: Sequence[tuple[int, ...]], left_
 
 def shell_command(run: StudyRun, slot: Sequence[int]) -> str:
     """Return a line that does what recording the run does, but for its log, its manifest and its time limit."""
-    variables = [f"{name}={value}" for name, value in environment_of(run.run).items()]
+    variables = [f"{name}={value}" for name, value in variables_of(run.run).items()]
     pinned = ["taskset", "--cpu-list", cores_text(slot)] if slot else []
     command = shlex.join(["env", "-i", *variables, *pinned, *command_of(run.run)])
     directory = shlex.quote(str(run.directory))

@@ -1,4 +1,4 @@
-"""Execute one run: a recorded subprocess in a stated environment, with a log and a manifest."""
+"""This file executes one run: a recorded subprocess with stated variables, a log and a manifest."""
 
 import dataclasses
 import errno
@@ -23,7 +23,7 @@ from experiments.harness.machine import machine
 from experiments.harness.sources import hash_of_sources
 from rlscope.errors import RLScopeError, UsageError
 
-# Nothing else is taken over from the caller's environment: a run is the same in every shell.
+# Nothing else is taken over from the caller's variables: a run is the same in every shell.
 INHERITED = ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH")
 PACKAGES = (
     "rlscope", "numpy", "gymnasium", "mujoco", "mujoco-core", "pybullet", "pybullet-envs-gymnasium", "ale-py", "pyflyt",
@@ -50,7 +50,7 @@ class RunTooSlowError(RunFailedError):
 
 
 class DamagedManifestError(RLScopeError):
-    """It is not known whether a run is complete."""
+    """This error says that it is not known whether a run is complete."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Execution:
-    """What `execute` leaves behind.
+    """This is what `execute` leaves behind.
 
     Attributes:
         run: what was executed.
@@ -113,7 +113,7 @@ class Execution:
 
 
 def completed(run: Run, directory: Path) -> Execution | None:
-    """What an earlier `execute` has left in `directory`, if it was of this very run and ended well.
+    """Return what an earlier `execute` has left in `directory`, if it was of this very run and ended well.
 
     Raises:
         DamagedManifestError: There is a manifest that cannot be read.
@@ -133,7 +133,7 @@ def completed(run: Run, directory: Path) -> Execution | None:
 
 
 def read_manifest(directory: Path) -> dict[str, Any]:
-    """What a run has left about itself."""
+    """Return what a run has left about itself."""
     manifest: dict[str, Any] = json.loads((directory / MANIFEST).read_text())
     return manifest
 
@@ -175,17 +175,17 @@ def record_once(run: Run, directory: Path, cores: Sequence[int], node: str, atte
             shutil.rmtree(abandoned, ignore_errors=True)
         unfinished.mkdir(parents=True)
         check_space(unfinished)
-        description, command, environment = describe(run), command_of(run), environment_of(run)
+        description, command, variables = describe(run), command_of(run), variables_of(run)
         started, start = datetime.now(timezone.utc), time.monotonic()
         with (unfinished / LOG).open("w") as log:
-            status = run_limited(command, environment, unfinished, log.fileno(), run.time_limit_s, cores)
+            status = run_limited(command, variables, unfinished, log.fileno(), run.time_limit_s, cores)
         seconds = round(time.monotonic() - start, 3)
         check_space(unfinished)
         manifest = {
             "complete": status == 0,
             "description": description,
             "command": command,
-            "environment": environment,
+            "environment": variables,
             "exit_status": status,
             "attempt": attempt,
             "started": started.isoformat(timespec="seconds"),
@@ -223,7 +223,7 @@ def check_space(directory: Path) -> None:
 
 
 def no_space(directory: Path, found: str) -> UsageError:
-    """What to tell the user about a full disk."""
+    """Return what to tell the user about a full disk."""
     return UsageError(
         f"expected {BYTES_NEEDED / 1e6:.0f} MB of free disk below {directory}, found: {found}. Free some, then give "
         "the same command again: runs that are complete are kept"
@@ -231,7 +231,7 @@ def no_space(directory: Path, found: str) -> UsageError:
 
 
 def describe(run: Run) -> dict[str, object]:
-    """Everything that decides what the run does; a run is repeated when any of it changes."""
+    """Return everything that decides what the run does; a run is repeated when any of it changes."""
     fields = dataclasses.asdict(run)
     return fields | {
         "python": str(run.python),
@@ -246,12 +246,12 @@ def describe(run: Run) -> dict[str, object]:
 
 @cache
 def versions(python: Path) -> dict[str, str]:
-    """The versions of this Python and of the packages there that matter to a measurement."""
+    """Return the versions of this Python and of the packages there that matter to a measurement."""
     return {"python": platform.python_version()} | {package: version_of(python, package) for package in PACKAGES}
 
 
 def command_of(run: Run) -> list[str]:
-    """The command line of the run, to be given in its directory."""
+    """Return the command line of the run, to be given in its directory."""
     training = [str(run.python), str(run.script), *run.arguments]
     if run.max_iterations == 0:
         return training
@@ -264,8 +264,8 @@ def command_of(run: Run) -> list[str]:
     ]
 
 
-def environment_of(run: Run) -> dict[str, str]:
-    """The complete environment of the run."""
+def variables_of(run: Run) -> dict[str, str]:
+    """Return all environment variables of the run."""
     threads = str(run.threads)
     return {name: os.environ[name] for name in INHERITED if name in os.environ} | {
         "LANG": "C.UTF-8",
@@ -285,7 +285,7 @@ def environment_of(run: Run) -> dict[str, str]:
 
 def run_limited(
     command: list[str],
-    environment: dict[str, str],
+    variables: dict[str, str],
     directory: Path,
     output: int,
     time_limit_s: float,
@@ -294,7 +294,7 @@ def run_limited(
     """Run the command and everything that it starts, for a limited time. Returns its exit status."""
     process = subprocess.Popen(
         [sys.executable, "-I", str(SUPERVISOR), ",".join(map(str, cores)), *command],
-        env=environment,
+        env=variables,
         cwd=directory,
         stdin=subprocess.PIPE,
         stdout=output,
@@ -318,7 +318,7 @@ def release(process: subprocess.Popen[bytes]) -> int:
 
 
 def failure(run: Run, status: int, log: Path, attempt: int) -> str:
-    """What to tell the user about a failed run."""
+    """Return what to tell the user about a failed run."""
     tail = "\n".join(f"    {line}" for line in log.read_text(errors="replace").splitlines()[-LOG_TAIL_LINES:])
     ended = f"was ended by {signal.Signals(-status).name}" if status < 0 else f"exited with status {status}"
     which = f"limit {run.time_limit_s:g} s, attempt {attempt}"

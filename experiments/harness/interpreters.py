@@ -1,4 +1,4 @@
-"""The Pythons that runs use: this one, or that of an environment which `scripts/install_experiments` makes."""
+"""This file finds the Python of a run: this one, or one that `scripts/install_experiments` makes."""
 
 import importlib.machinery
 import importlib.metadata
@@ -10,38 +10,38 @@ from typing import Any
 from experiments import CHECKOUT
 from rlscope.build import BUILT_FROM, built_from
 
-ENVIRONMENTS = CHECKOUT / ".venvs"
+VENVS = CHECKOUT / ".venvs"
 
 
-def python_of(environment: str | None, package: str) -> Path | None:
-    """The Python with which a workload runs.
+def python_of(venv: str | None, package: str) -> Path | None:
+    """Return the Python with which a workload runs.
 
     Args:
-        environment: name of its environment below `.venvs`; None for this Python.
+        venv: name of its virtual environment below `.venvs`; None for this Python.
         package: what the workload needs, by the name under which it is imported.
 
     Returns:
-        The environment's Python; this one where there is no such environment but the package is here, as on machines
+        Its Python; this one where there is no such venv but the package is here, as on machines
         that bring their own; None where the package is in neither.
     """
     own = Path(sys.executable)
-    candidates = [own] if environment is None else [ENVIRONMENTS / environment / "bin" / "python", own]
+    candidates = [own] if venv is None else [VENVS / venv / "bin" / "python", own]
     return next((python for python in candidates if python.exists() and has_package(python, package)), None)
 
 
 def has_package(python: Path, package: str) -> bool:
-    """Whether that Python could import a package; it is not started for that."""
+    """Return whether that Python could import a package; it is not started for that."""
     return importlib.machinery.PathFinder.find_spec(package, paths_of(python)) is not None
 
 
 def version_of(python: Path, distribution: str) -> str:
-    """The version of a distribution there, "not installed" if it is not."""
+    """Return the version of a distribution there, "not installed" if it is not."""
     found = next(iter(importlib.metadata.distributions(name=distribution, path=paths_of(python))), None)
     return found.version if found else "not installed"
 
 
 def built_from_of(python: Path) -> dict[str, Any]:
-    """What the rlscope there was built from; empty where it is not installed."""
+    """Return what the rlscope there was built from; empty where it is not installed."""
     packages = (Path(path) / "rlscope" for path in paths_of(python))
     package = next((package for package in packages if (package / BUILT_FROM).exists()), None)
     return built_from(package) if package else {}
@@ -55,8 +55,8 @@ def paths_of(python: Path) -> list[str]:
     return [str(path) for path in (python.parent.parent / "lib").glob("python*/site-packages")]
 
 
-def how_to_install(environment: str | None, package: str) -> str:
-    """What to do where `python_of` finds nothing, as the end of a sentence."""
-    if environment is None:
+def how_to_install(venv: str | None, package: str) -> str:
+    """Return what to do where `python_of` finds nothing, as the end of a sentence."""
+    if venv is None:
         return f"the package {package} is not installed"
-    return f"{package} is not in .venvs/{environment}, which `scripts/install_experiments` makes"
+    return f"{package} is not in .venvs/{venv}, which `scripts/install_experiments` makes"

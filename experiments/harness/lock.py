@@ -1,4 +1,4 @@
-"""A lock that lets one command at a time record into a directory of results."""
+"""This file holds a lock that lets one command at a time record into a directory of results."""
 
 import fcntl
 import os

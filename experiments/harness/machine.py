@@ -1,4 +1,4 @@
-"""The machine, as far as it explains a time."""
+"""This file describes the machine, as far as it explains a time."""
 
 import os
 import platform
@@ -24,7 +24,7 @@ def machine() -> dict[str, object]:
 
 @cache
 def gpus() -> dict[str, object]:
-    """The names of the GPUs and the version of their driver; nothing where there is none."""
+    """Return the names of the GPUs and the version of their driver; nothing where there is none."""
     import pynvml
 
     try:

@@ -1,4 +1,4 @@
-"""The matrix of a study's runs, as runs.toml has it: workloads in groups, and what is recorded at each budget."""
+"""This file reads runs.toml, the matrix of a study's runs: workloads in groups, and what is recorded at each budget."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +12,7 @@ BUDGETS = ("smoke", "quick", "paper")
 
 @dataclass(frozen=True)
 class Window:
-    """What of a run is recorded at a budget.
+    """This says what part of a run is recorded at a budget.
 
     A window without iterations means that the script records itself, and ends when it has what it wants.
 
@@ -35,7 +35,7 @@ class Window:
 
 @dataclass(frozen=True)
 class Budget:
-    """How much is run.
+    """This says how much is run.
 
     Attributes:
         repetitions: of each workload.
@@ -61,7 +61,7 @@ class Budgets:
 
 @dataclass(frozen=True, kw_only=True)
 class Windows:
-    """What is recorded at each budget, in an entry or in a group; None where the other one says it."""
+    """This is what is recorded at each budget, in an entry or in a group; None where the other one says it."""
 
     smoke: Window | None = None
     quick: Window | None = None
@@ -141,7 +141,7 @@ class Entry(Windows):
 
     @property
     def one_line(self) -> str:
-        """The label, as a name in a sentence."""
+        """Return the label, as a name in a sentence."""
         return " ".join(self.label.split())
 
 

@@ -1,4 +1,4 @@
-"""What becomes of a study's runs: which are complete, which have failed, how far it is, how long it may take."""
+"""This file follows a study's runs: which are complete, which have failed, and how long the rest may take."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,7 +14,7 @@ from experiments.harness.execute import DamagedManifestError, Execution, Run, Ru
 
 @dataclass(frozen=True)
 class Workload:
-    """What some bars stand for: a training script with arguments, as it is run in one group of runs.toml.
+    """This is what some bars stand for: a training script with arguments, as it is run in one group of runs.toml.
 
     Attributes:
         name: of the workload, in tables too.
@@ -53,18 +53,18 @@ class StudyRun:
 
     @property
     def name(self) -> str:
-        """The name of the run for people, over all studies."""
+        """Return the name of the run for people, over all studies."""
         return f"{self.study}/{self.run.name}"
 
     @property
     def study_workload(self) -> tuple[str, Workload]:
-        """What all repetitions of the run have in common."""
+        """Return what all repetitions of the run have in common."""
         return self.study, self.workload
 
 
 @dataclass
 class Recorded:
-    """What has become of runs so far.
+    """This is what has become of runs so far.
 
     A workload that has failed is not tried again: its other repetitions would take as long to fail.
     """
@@ -77,15 +77,15 @@ class Recorded:
         return [(run, self.executed[run.directory]) for run in runs if run.directory in self.executed]
 
     def failures_of(self, runs: Sequence[StudyRun]) -> list[str]:
-        """What there is to say of the workloads among these that failed."""
+        """Return what there is to say of the workloads among these that failed."""
         return [self.failures[key] for key in dict.fromkeys(run.study_workload for run in runs) if key in self.failures]
 
     def is_open(self, run: StudyRun) -> bool:
-        """Whether it is still to be executed."""
+        """Return whether it is still to be executed."""
         return run.directory not in self.executed and run.study_workload not in self.failures
 
     def provisional_text(self, runs: Sequence[StudyRun]) -> list[str]:
-        """What a page that is drawn before all of these runs have ended has to say first; nothing afterwards."""
+        """Return what a page that is drawn before all of these runs have ended has to say first; nothing afterwards."""
         left = sum(self.is_open(run) for run in runs)
         if not left:
             return []
@@ -120,7 +120,7 @@ class Progress:
             self.say(f"{len(self.recorded.executed)} of {len(runs)} runs are complete already")
 
     def look_up(self, run: StudyRun) -> bool:
-        """Whether the run is complete, by what an earlier one has left."""
+        """Return whether the run is complete, by what an earlier one has left."""
         try:
             execution = completed(run.run, run.directory)
         except DamagedManifestError as error:
@@ -132,38 +132,38 @@ class Progress:
 
     @contextmanager
     def shown(self) -> Iterator[None]:
-        """Shows the state of all runs at the end of the terminal."""
+        """Show the state of all runs at the end of the terminal."""
         with self._console.status(self._summary()) as self._status:
             yield
 
     def started(self, run: StudyRun) -> None:
-        """A run is being executed."""
+        """Note that a run is being executed."""
         self.running.append(run)
         self._update()
 
     def done(self, run: StudyRun, execution: Execution, node: str = "") -> None:
-        """A run has ended well."""
+        """Note that a run has ended well."""
         self._take(run, execution)
         attempts = f", attempt {execution.attempts}" if execution.attempts > 1 else ""
         self._ended(run, f"{run.name}: {execution.seconds:.1f} s{f' on {node}' if node else ''}{attempts}")
 
     def failed(self, run: StudyRun, error: RunFailedError) -> None:
-        """A run has failed for good."""
+        """Note that a run has failed for good."""
         self.recorded.failures.setdefault(run.study_workload, str(error))
         self._ended(run, f"{run.study}: {error}")
 
     def lost(self, run: StudyRun, reason: str) -> None:
-        """A run did not end and is to be executed again."""
+        """Note that a run did not end and is to be executed again."""
         self.running.remove(run)
         self.say(f"{run.name}: {reason}; it is recorded again")
         self._update()
 
     def say(self, sentence: str) -> None:
-        """Tells the user something."""
+        """Tell the user something."""
         self._console.print(sentence, markup=False, highlight=False)
 
     def seconds_left(self, study: str = "") -> float:
-        """How long the open runs may take, of one study or of all.
+        """Return how long the open runs may take, of one study or of all.
 
         A run takes its minutes, times what the complete runs of its study took for theirs: where 4 runs of 1 minute
         each took 6 minutes, the next takes 1.5. Before any of its study is complete, all that are complete tell.
@@ -216,12 +216,12 @@ def record_in_turn(runs: Sequence[StudyRun]) -> Recorded:
 
 
 def repetitions_text(workloads: Iterable[object]) -> str:
-    """How often each workload was run, for people: "n = 1 to 2". Each repetition names its workload once."""
+    """Return how often each workload was run, for people: "n = 1 to 2". Each repetition names its workload once."""
     counts = Counter(workloads).values()
     fewest, most = min(counts, default=0), max(counts, default=0)
     return f"n = {fewest}" if fewest == most else f"n = {fewest} to {most}"
 
 
 def minutes_text(seconds: float) -> str:
-    """A duration for people."""
+    """Return a duration for people."""
     return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"

@@ -1,4 +1,4 @@
-"""Where results come from: the command, the days, the machines, recorders and packages of their runs."""
+"""This file tells the origin of results: the command, days, machines, recorders and packages of their runs."""
 
 import json
 import shlex
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pandas
+import pandas as pd
 
 from experiments import CHECKOUT
 from experiments.harness.execute import Execution, read_manifest
@@ -17,7 +17,7 @@ from rlscope.build import built_from, recorder_text
 
 @dataclass(frozen=True)
 class Provenance:
-    """What stands beside results.
+    """This is what stands beside results.
 
     Attributes:
         command: the command line that collected them.
@@ -39,7 +39,7 @@ class Provenance:
 
 
 def provenance(budget: str, repetitions: Mapping[str, int], executions: Sequence[Execution]) -> Provenance:
-    """What the runs' manifests say, which may be of earlier days and of other machines than this one."""
+    """Return what the runs' manifests say, which may be of earlier days and of other machines than this one."""
     machines: dict[str, dict[str, Any]] = {}
     nodes: dict[str, dict[str, None]] = {}
     versions: dict[str, dict[str, str]] = {}
@@ -68,8 +68,8 @@ def provenance(budget: str, repetitions: Mapping[str, int], executions: Sequence
     )
 
 
-def provenance_table(provenance: Provenance) -> pandas.DataFrame:
-    """The same for people: one row for each fact."""
+def provenance_table(provenance: Provenance) -> pd.DataFrame:
+    """Return the same for people: one row for each fact."""
     rows = [
         ("command", provenance.command),
         ("date", provenance.date),
@@ -79,11 +79,11 @@ def provenance_table(provenance: Provenance) -> pandas.DataFrame:
         *(("recorder", recorder_text(recorder)) for recorder in provenance.recorders),
         *((python, packages_text(packages)) for python, packages in provenance.versions.items()),
     ]
-    return pandas.DataFrame(rows, columns=["results of", "found"])
+    return pd.DataFrame(rows, columns=["results of", "found"])
 
 
 def of_another_recorder(recorders: Sequence[Mapping[str, Any]]) -> str:
-    """Why results are not of the recorder of now, as part of a sentence; empty if they are.
+    """Return why results are not of the recorder of now, as part of a sentence; empty if they are.
 
     Args:
         recorders: of a `Provenance`; none where results are older than the keeping of hashes.
@@ -102,7 +102,7 @@ def remark_on(device_name: str, date: str, command: str, recorders: Sequence[Map
 
 
 def machine_text(machine: Mapping[str, Any]) -> str:
-    """A machine in one line."""
+    """Return a machine in one line."""
     parts = [
         machine["cpu"],
         f"{machine['cores']} cores",
@@ -115,5 +115,5 @@ def machine_text(machine: Mapping[str, Any]) -> str:
 
 
 def packages_text(packages: Mapping[str, str]) -> str:
-    """Packages in one line."""
+    """Return the packages in one line."""
     return ", ".join(f"{name} {version}" for name, version in packages.items())

@@ -1,4 +1,4 @@
-"""Runs of many studies at once on Ray: on this machine, or on a cluster whose nodes see the same files."""
+"""This file executes runs of many studies at once on Ray: on this machine, or on a cluster with one file system."""
 
 import logging
 import os
@@ -47,11 +47,11 @@ def record_on_ray(progress: Progress, runs: Sequence[StudyRun], address: str | N
     ahead = [run for run in runs if progress.recorded.is_open(run)]
     if ahead:
         with connected(address) as ray, progress.shown():
-            Sweep(ray, progress, ahead, Request.of(ahead, output)).run()
+            Dispatcher(ray, progress, ahead, Request.of(ahead, output)).run()
 
 
 def import_ray(address: str | None) -> Any:
-    """Ray's module, which reads how it is configured when it is imported.
+    """Return Ray's module, which reads how it is configured when it is imported.
 
     Args:
         address: of the cluster; None for one of its own.
@@ -76,13 +76,13 @@ def import_ray(address: str | None) -> Any:
 
 @cache
 def own_token() -> str:
-    """The token of this process's own clusters: Ray reads it once, for all that come one after the other."""
+    """Return the token of this process's own clusters: Ray reads it once, for all that come one after the other."""
     return secrets.token_hex(32)
 
 
 @contextmanager
 def connected(address: str | None) -> Iterator[Any]:
-    """Ray, connected to a cluster.
+    """Connect to a cluster, and yield Ray's module.
 
     Raises:
         UsageError: Ray is not installed, or there is no cluster.
@@ -141,7 +141,7 @@ def check_answers(address: str) -> None:
 
 @dataclass(frozen=True)
 class Request:
-    """What runs ask of a node.
+    """This is what runs ask of a node.
 
     Attributes:
         cores: of a slot.
@@ -161,7 +161,7 @@ class Request:
 
     @staticmethod
     def of(runs: Sequence[StudyRun], output: Path) -> "Request":
-        """What all of these runs need."""
+        """Return what all of these runs need."""
         files = dict.fromkeys(path for run in runs for path in (run.run.python, run.run.script))
         gpus = int(any(run.run.device == "cuda" for run in runs))
         lock = output / LOCK
@@ -213,7 +213,7 @@ def execute_there(run: StudyRun, cores: tuple[int, ...], node: str) -> Execution
         return error
 
 
-class Sweep:
+class Dispatcher:
     """Gives runs to the slots of the nodes until none is left; nodes may join and be lost meanwhile."""
 
     def __init__(self, ray: Any, progress: Progress, runs: Sequence[StudyRun], request: Request) -> None:
@@ -253,7 +253,7 @@ class Sweep:
             raise
 
     def _ask_new_nodes(self) -> None:
-        """Finds nodes that have joined, and forgets those that have left."""
+        """Find nodes that have joined, and forget those that have left."""
         alive = {node["NodeID"]: node for node in self._ray.nodes() if node["Alive"]}
         self._known &= set(alive)
         self._free = [slot for slot in self._free if slot.node in alive]
@@ -264,7 +264,7 @@ class Sweep:
                 self._asked[there.remote(self._request)] = node
 
     def _fill_slots(self) -> None:
-        """Starts runs as far as there is room."""
+        """Start runs as far as there is room."""
         while self._free and self._ahead:
             run = self._ahead.popleft()
             if not self._progress.recorded.is_open(run):
@@ -277,7 +277,7 @@ class Sweep:
             self._progress.started(run)
 
     def _take(self, ended: Any) -> None:
-        """Takes what a node has answered."""
+        """Take what a node has answered."""
         try:
             answer = self._ray.get(ended)
         except self._ray.exceptions.RayError as error:
@@ -319,7 +319,9 @@ class Sweep:
             self._progress.done(run, answer, slot.name)
 
     def _take_loss(self, run: StudyRun, slot: Slot, error: Exception) -> None:
-        """The node has gone, or ended the process that executed the run. If the node is there, it is asked again."""
+        """Note that the node has gone, or has ended the process that executed the run. A node that is there is
+        asked again.
+        """
         self._free = [other for other in self._free if other.node != slot.node]
         self._known.discard(slot.node)
         self._losses[run.directory] += 1
@@ -332,7 +334,7 @@ class Sweep:
             self._ahead.appendleft(run)
 
     def _end_all(self) -> None:
-        """Ends the runs that are being executed; what they have recorded so far is discarded there."""
+        """End the runs that are being executed; what they have recorded so far is discarded there."""
         for running in self._running:
             self._ray.cancel(running)
         if self._running:
@@ -342,7 +344,7 @@ class Sweep:
         return self._ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(node, soft=False)
 
     def _name_of(self, node: dict[str, Any]) -> str:
-        """The name that the node was started with; its host's, where that is only an address."""
+        """Return the name that the node was started with; its host's, where that is only an address."""
         name, host = node["NodeName"], node["NodeManagerHostname"]
         return str(host if name == node["NodeManagerAddress"] else name)
 
@@ -354,7 +356,7 @@ class Sweep:
 def slots_of(
     node: str, name: str, places: Sequence[tuple[int, ...]], resources: dict[str, float], gpus: int
 ) -> list[Slot]:
-    """The slots of a node, as many as Ray has CPUs and GPUs for there.
+    """Return the slots of a node, as many as Ray has CPUs and GPUs for there.
 
     Args:
         node: Ray's id.

@@ -1,4 +1,4 @@
-"""The places of a machine in which runs do not disturb each other: cores that are a run's own."""
+"""This file divides a machine into slots, each with cores of its own, so that runs do not disturb each other."""
 
 import os
 from collections.abc import Sequence
@@ -10,14 +10,14 @@ CPUS = Path("/sys/devices/system/cpu")
 
 
 def cores_of_machine() -> list[tuple[int, ...]]:
-    """The cores that this process may use; hyper-threads of one core together, as they share what it has."""
+    """Return the cores that this process may use; hyper-threads of one core together, as they share what it has."""
     usable = os.sched_getaffinity(0)
     siblings = {core: tuple(sorted(usable & siblings_of(core))) for core in sorted(usable)}
     return list(dict.fromkeys(siblings.values()))
 
 
 def siblings_of(core: int) -> set[int]:
-    """The hyper-threads of a core; itself, where the machine does not tell."""
+    """Return the hyper-threads of a core; itself, where the machine does not tell."""
     try:
         text = (CPUS / f"cpu{core}" / "topology" / "thread_siblings_list").read_text()
     except OSError:
@@ -26,7 +26,7 @@ def siblings_of(core: int) -> set[int]:
 
 
 def numbers(text: str) -> set[int]:
-    """What the kernel writes as "0-1,8-9"."""
+    """Return what the kernel writes as "0-1,8-9"."""
     found = set()
     for part in text.strip().split(","):
         first, _, last = part.partition("-")
@@ -35,7 +35,7 @@ def numbers(text: str) -> set[int]:
 
 
 def cores_needed(runs: Sequence[StudyRun]) -> int:
-    """Cores of a slot in which any of the runs has room."""
+    """Return the number of cores of a slot in which any of the runs has room."""
     return max(run.cores for run in runs)
 
 
@@ -54,5 +54,5 @@ def make_slots(cores: Sequence[tuple[int, ...]], needed: int) -> list[tuple[int,
 
 
 def cores_text(slot: Sequence[int]) -> str:
-    """The cores of a slot for people, and for `taskset`."""
+    """Return the cores of a slot for people, and for `taskset`."""
     return ",".join(map(str, slot))

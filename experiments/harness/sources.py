@@ -1,4 +1,4 @@
-"""The files beside a training script that decide what it does, so that a change repeats the runs that it touches."""
+"""This file finds the files beside a training script that decide what it does: a change in one repeats its runs."""
 
 import ast
 import hashlib
@@ -16,7 +16,7 @@ OF_A_PACKAGE = {".py", ".h", *COMPILED_FROM}
 
 
 def hash_of_sources(script: Path, arguments: Sequence[str]) -> str:
-    """A hash of everything that `sources_of` finds."""
+    """Return a hash of everything that `sources_of` finds."""
     digest = hashlib.sha256()
     for path in sources_of(script, tuple(arguments)):
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
@@ -24,7 +24,8 @@ def hash_of_sources(script: Path, arguments: Sequence[str]) -> str:
 
 
 def sources_of(script: Path, arguments: Sequence[str]) -> list[Path]:
-    """The script and the modules that lie beside it: those that its arguments name, and what any of them imports.
+    """Return the script and the modules that lie beside it: those that its arguments name, and what any of them
+    imports.
 
     Args:
         script: the training script.
@@ -46,7 +47,7 @@ def sources_of(script: Path, arguments: Sequence[str]) -> list[Path]:
 
 
 def beside(directory: Path, module: str) -> list[Path]:
-    """The source of a module or package in this directory; nothing if it is not there."""
+    """Return the source of a module or package in this directory; nothing if it is not there."""
     candidates = [directory / f"{module}{suffix}" for suffix in (".py", *COMPILED_FROM)]
     of_package = (path for path in (directory / module).rglob("*") if path.suffix in OF_A_PACKAGE)
     return [*(path for path in candidates if path.is_file()), *of_package]
@@ -54,12 +55,12 @@ def beside(directory: Path, module: str) -> list[Path]:
 
 @cache
 def imports(source: str) -> tuple[str, ...]:
-    """The top-level names of the modules that Python source imports, wherever in it."""
+    """Return the top-level names of the modules that Python source imports, wherever in it."""
     return tuple(dict.fromkeys(name.partition(".")[0] for name in imported_modules(ast.parse(source))))
 
 
 def imported_modules(tree: ast.Module) -> Iterator[str]:
-    """The modules of every import statement."""
+    """Yield the modules of every import statement."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names)

@@ -1,4 +1,4 @@
-"""Run a command that ends with its caller: once standard input closes, all that the command has started is ended.
+"""This file runs a command that ends with its caller: once standard input closes, all that it has started is ended.
 
 python -I supervisor.py CORES COMMAND…    CORES: numbers with commas between them, "" for all
 
@@ -46,7 +46,7 @@ def main(cores: str, command: list[str]) -> None:
 
 
 def adopt_orphans() -> None:
-    """Makes descendants whose parent has ended children of this process, so that they are found."""
+    """Make descendants whose parent has ended children of this process, so that they are found."""
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
@@ -69,7 +69,7 @@ def end_descendants() -> None:
 
 
 def living() -> list[psutil.Process]:
-    """The descendants that have not ended. Those that have are left for who waits for them."""
+    """Return the descendants that have not ended. Those that have are left for who waits for them."""
     found = []
     for process in psutil.Process().children(recursive=True):
         with contextlib.suppress(psutil.NoSuchProcess):

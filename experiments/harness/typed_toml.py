@@ -1,4 +1,4 @@
-"""TOML files as frozen dataclasses: a key that is unknown or missing, or of another type, is an error in one line."""
+"""This file reads TOML as frozen dataclasses: an unknown or missing key, or a wrong type, is an error in one line."""
 
 from collections.abc import Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass

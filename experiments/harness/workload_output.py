@@ -1,4 +1,4 @@
-"""What a workload says of itself at its end: a line of JSON in its log."""
+"""This file reads what a workload prints about itself at its end: a line of JSON in its log."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ from rlscope.errors import IncompleteTraceError
 
 
 def figures_in(log: Path, script: str) -> dict[str, Any]:
-    """The last line of JSON that a workload printed.
+    """Return the last line of JSON that a workload printed.
 
     Args:
         log: of its run.

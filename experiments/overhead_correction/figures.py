@@ -1,8 +1,8 @@
-"""What recording added to workloads, by source, and what correction leaves of it."""
+"""This file draws what recording added to workloads, by source, and what correction leaves of it."""
 
 from collections.abc import Hashable, Mapping, Sequence
 
-import pandas
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
@@ -25,7 +25,7 @@ SOURCES: tuple[Piece, ...] = (
 )
 
 
-def overhead_figure(table: pandas.DataFrame, labels: Mapping[str, str], panels: Mapping[str, str]) -> Figure:
+def overhead_figure(table: pd.DataFrame, labels: Mapping[str, str], panels: Mapping[str, str]) -> Figure:
     """Draw two bars for each workload: instrumented, with overhead by source on the corrected time; uninstrumented.
 
     Today's overhead is thin beside the whole, so the panels below show it alone: what is subtracted, by source, beside

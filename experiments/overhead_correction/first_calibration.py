@@ -1,4 +1,4 @@
-"""What recording costs on this machine, measured after the first figure: then all studies are corrected."""
+"""This file calibrates this machine after the first figure, so that all studies are corrected."""
 
 import sys
 from collections.abc import Sequence
@@ -28,10 +28,10 @@ def calibrate_first(runs: Sequence[StudyRun]) -> None:
 
 
 def has_to_calibrate(runs: Sequence[StudyRun]) -> bool:
-    """Whether the study of correction is among the runs, and this user has no calibration of this machine."""
+    """Return whether the study of correction is among the runs, and this user has no calibration of this machine."""
     return any(planned.study == HERE.name for planned in runs) and not is_calibrated()
 
 
 def is_calibrated() -> bool:
-    """Whether this user has a calibration of this machine."""
+    """Return whether this user has a calibration of this machine."""
     return to_record_with() is not None

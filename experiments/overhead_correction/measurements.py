@@ -1,4 +1,4 @@
-"""Twins become tables: what recording added to a workload by their bursts, and what correction took off again."""
+"""This file makes tables of twins: what recording added by their bursts, and what correction took off again."""
 
 import json
 import math
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy
+import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
@@ -22,7 +22,7 @@ from rlscope.errors import IncompleteTraceError
 from rlscope.model import Category
 from rlscope.trace.reader import open_trace
 
-Numbers = NDArray[numpy.float64]
+Numbers = NDArray[np.float64]
 RESAMPLES = 2000
 
 #: The twins of workloads/overhead_twins.py: not recorded; recorded; recorded with the cost of each record amplified.
@@ -56,18 +56,18 @@ class Overhead:
 
     @property
     def iterations(self) -> int:
-        """How many were measured."""
+        """Return how many were measured."""
         return len(self.off_s)
 
 
 def overhead_of(workload: Workload, directory: Path, correction: Correction) -> Overhead:
-    """What twins have left in a directory.
+    """Return what twins have left in a directory.
 
     Raises:
         IncompleteTraceError: A trace lacks something.
     """
     found = json.loads((directory / "bursts.json").read_text())
-    bursts_s = {name: numpy.array(lengths) / 1e9 for name, lengths in found.lengths_ns.items()}
+    bursts_s = {name: np.array(lengths) / 1e9 for name, lengths in found.lengths_ns.items()}
     bursts: int = found.bursts
     whole = {name: lengths.reshape(-1, bursts) for name, lengths in bursts_s.items()}
     share = 1 / len(whole[OFF])
@@ -82,7 +82,7 @@ def overhead_of(workload: Workload, directory: Path, correction: Correction) -> 
 
 
 def removed_s(directory: Path, correction: Correction) -> tuple[Bounds, dict[str, Bounds]]:
-    """What correction takes off all measured bursts of a recorded twin: in all, and by source."""
+    """Return what correction takes off all measured bursts of a recorded twin: in all, and by source."""
     swept = sweep_trace(open_trace(directory), correction=correction)
     if swept.why:
         raise IncompleteTraceError(f"{directory}: expected a complete trace, found that {'; '.join(swept.why)}")
@@ -103,7 +103,7 @@ def removed_s(directory: Path, correction: Correction) -> tuple[Bounds, dict[str
 
 
 def sources_of(charged: Mapping[str, int], correction: Correction) -> dict[str, Bounds]:
-    """Events times their costs in ns, by source."""
+    """Return events times their costs in ns, by source."""
     sums = dict.fromkeys(SOURCES, ZERO)
     for key, count in charged.items():
         kind, _, name = key.partition("/")
@@ -114,7 +114,8 @@ def sources_of(charged: Mapping[str, int], correction: Correction) -> dict[str, 
 
 @dataclass(frozen=True)
 class Draws:
-    """What was measured of a workload, and what it could have been as well: the first number of each array, the others.
+    """This is what was measured of a workload, and what it could have been as well: the first number of each array,
+    the others.
 
     Attributes:
         off_s: seconds of an iteration that is not recorded.
@@ -136,16 +137,16 @@ class Draws:
 
     @property
     def repeated(self) -> tuple[int, str]:
-        """What the intervals rest on: runs if they are enough, else the iterations of the few that there are."""
+        """Return what the intervals rest on: runs if they are enough, else the iterations of the few that there are."""
         return (self.runs, RUNS) if self.runs >= FEWEST else (self.iterations, ITERATIONS)
 
     @property
     def uncorrected(self) -> "Draws":
-        """The same, corrected by nothing at all."""
-        return replace(self, removed_s={name: numpy.zeros_like(removed) for name, removed in self.removed_s.items()})
+        """Return the same, corrected by nothing at all."""
+        return replace(self, removed_s={name: np.zeros_like(removed) for name, removed in self.removed_s.items()})
 
     def left_s(self, name: str) -> Numbers:
-        """What this calibration's correction leaves of what recording added, or took too much (negative).
+        """Return what this calibration's correction leaves of what recording added, or took too much (negative).
 
         How far another program's costs may be from the calibrated ones is no part of its interval: it is what is left.
         """
@@ -154,32 +155,34 @@ class Draws:
 
     @property
     def bias_percent(self) -> Numbers:
-        """What correction has left, or taken too much (negative), of the time without recording."""
+        """Return what correction has left, or taken too much (negative), of the time without recording."""
         return self.percent(self.left_s(ON))
 
     @property
     def nearer_percent(self) -> Numbers:
-        """How much nearer to the time without recording the corrected time is than the recorded one; of that time."""
-        return self.percent(numpy.abs(self.added_s[ON]) - numpy.abs(self.left_s(ON)))
+        """Return how much nearer to the time without recording the corrected time is than the recorded one; of
+        that time.
+        """
+        return self.percent(np.abs(self.added_s[ON]) - np.abs(self.left_s(ON)))
 
     @property
     def inflation(self) -> Numbers:
-        """Recorded time over time without recording."""
+        """Return recorded time over time without recording."""
         return 1 + self.added_s[ON] / self.off_s
 
     @property
     def removed_percent(self) -> Numbers:
-        """How much of what recording added is gone; what is taken too much counts as what is left does."""
-        return 100 * (1 - numpy.abs(self.left_s(ON)) / numpy.abs(self.added_s[ON]))
+        """Return how much of what recording added is gone; what is taken too much counts as what is left does."""
+        return 100 * (1 - np.abs(self.left_s(ON)) / np.abs(self.added_s[ON]))
 
     @property
     def disagreement_percent(self) -> Numbers:
-        """How far the corrected times are apart that come of costs amplified differently."""
-        return self.percent(numpy.ptp([self.left_s(name) for name in RECORDED], axis=0))
+        """Return how far the corrected times are apart that come of costs amplified differently."""
+        return self.percent(np.ptp([self.left_s(name) for name in RECORDED], axis=0))
 
     @property
     def is_measurable(self) -> bool:
-        """Whether what recording adds is known to a fifth."""
+        """Return whether what recording adds is known to a fifth."""
         added = self.estimate(self.added_s[ON])
         if added.low is None or added.high is None:
             return False
@@ -190,12 +193,12 @@ class Draws:
         return 100 * seconds / self.off_s
 
     def estimate(self, values: Numbers) -> Estimate:
-        """A number of this workload with its interval."""
+        """Return a number of this workload with its interval."""
         return estimate_of(values, *self.repeated)
 
 
 def estimate_of(values: Numbers, repetitions: int, unit: str) -> Estimate:
-    """The first value, with an interval from how far the others are off, above and below.
+    """Return the first value, with an interval from how far the others are off, above and below.
 
     Resampling few repetitions scatters less than repeating them would. So a side is as many standard errors long as
     Student's t says, and longer by sqrt(n / (n - 1)).
@@ -209,7 +212,7 @@ def estimate_of(values: Numbers, repetitions: int, unit: str) -> Estimate:
     if repetitions < FEWEST:
         return Estimate(value, None, None, repetitions, unit)
     off = values[1:] - value
-    below, above = (math.sqrt(2 * float((side**2).mean())) for side in (numpy.minimum(off, 0), numpy.maximum(off, 0)))
+    below, above = (math.sqrt(2 * float((side**2).mean())) for side in (np.minimum(off, 0), np.maximum(off, 0)))
     quantile = float(stats.t.ppf((1 + CONFIDENCE_PERCENT / 100) / 2, repetitions - 1))
     errors = quantile * math.sqrt(repetitions / (repetitions - 1))
     return Estimate(value, value - errors * below, value + errors * above, repetitions, unit)
@@ -217,12 +220,12 @@ def estimate_of(values: Numbers, repetitions: int, unit: str) -> Estimate:
 
 def draws_of(repetitions: Mapping[str, Sequence[Overhead]]) -> dict[str, Draws]:
     """Resample each workload's repetitions, and iterations in them; and what costs may be, for all workloads alike."""
-    generator = numpy.random.default_rng(0)
-    deviates = {name: numpy.append(0.0, generator.normal(size=RESAMPLES)) for name in ("all", *SOURCES)}
+    generator = np.random.default_rng(0)
+    deviates = {name: np.append(0.0, generator.normal(size=RESAMPLES)) for name in ("all", *SOURCES)}
     return {name: draw(runs, deviates, generator) for name, runs in repetitions.items()}
 
 
-def draw(runs: Sequence[Overhead], deviates: Mapping[str, Numbers], generator: numpy.random.Generator) -> Draws:
+def draw(runs: Sequence[Overhead], deviates: Mapping[str, Numbers], generator: np.random.Generator) -> Draws:
     """Resample the repetitions of one workload.
 
     Args:
@@ -231,24 +234,22 @@ def draw(runs: Sequence[Overhead], deviates: Mapping[str, Numbers], generator: n
         generator: of random numbers.
     """
     number = len(runs)
-    chosen = numpy.vstack([numpy.arange(number), generator.integers(number, size=(RESAMPLES, number))])
+    chosen = np.vstack([np.arange(number), generator.integers(number, size=(RESAMPLES, number))])
     rows = [
-        numpy.vstack(
-            [numpy.arange(run.iterations), generator.integers(run.iterations, size=(RESAMPLES, run.iterations))]
-        )
+        np.vstack([np.arange(run.iterations), generator.integers(run.iterations, size=(RESAMPLES, run.iterations))])
         for run in runs
     ]
 
     def bursts(of_runs: Sequence[Numbers], trimmed: float = 0.0) -> Numbers:
         each = [iteration_s(lengths[taken], trimmed) for lengths, taken in zip(of_runs, rows, strict=True)]
-        return mean(numpy.array(each))
+        return mean(np.array(each))
 
     def mean(each: Numbers) -> Numbers:
-        values: Numbers = numpy.take_along_axis(each, chosen.T, axis=0).mean(axis=0)
+        values: Numbers = np.take_along_axis(each, chosen.T, axis=0).mean(axis=0)
         return values
 
     def costs(of_runs: Sequence[Bounds], name: str) -> Numbers:
-        return mean(numpy.array([deviating(bounds, deviates[name]) for bounds in of_runs]))
+        return mean(np.array([deviating(bounds, deviates[name]) for bounds in of_runs]))
 
     return Draws(
         bursts([run.off_s for run in runs]),
@@ -262,20 +263,20 @@ def draw(runs: Sequence[Overhead], deviates: Mapping[str, Numbers], generator: n
 
 
 def iteration_s(bursts_s: Numbers, trimmed: float) -> Numbers:
-    """Seconds of an iteration: the sum of the means of each of its bursts over the iterations.
+    """Return seconds of an iteration: the sum of the means of each of its bursts over the iterations.
 
     Args:
         bursts_s: draws, iterations and bursts.
         trimmed: the share of the bursts of each place that is left out at either end.
     """
     cut = int(trimmed * bursts_s.shape[1])
-    kept = numpy.sort(bursts_s, axis=1)[:, cut : bursts_s.shape[1] - cut] if cut else bursts_s
-    seconds: Numbers = kept.mean(axis=1).sum(axis=1)
+    middle = np.sort(bursts_s, axis=1)[:, cut : bursts_s.shape[1] - cut] if cut else bursts_s
+    seconds: Numbers = middle.mean(axis=1).sum(axis=1)
     return seconds
 
 
 def deviating(bounds: Bounds, deviates: Numbers) -> Numbers:
-    """Values whose interval of 95 % is that of the bounds."""
-    sides = numpy.where(deviates < 0, bounds.mean - bounds.low, bounds.high - bounds.mean)
+    """Return values whose interval of 95 % is that of the bounds."""
+    sides = np.where(deviates < 0, bounds.mean - bounds.low, bounds.high - bounds.mean)
     values: Numbers = bounds.mean + deviates / Z95 * sides
     return values

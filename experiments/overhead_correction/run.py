@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy
-import pandas
+import numpy as np
+import pandas as pd
 
 from experiments.command_line import Outcome, command_line
 from experiments.harness.case_study import WORKLOADS, CaseStudy, hardware
-from experiments.harness.execute import Run, environment_of
+from experiments.harness.execute import Run, variables_of
 from experiments.harness.progress import Workload
 from experiments.overhead_correction.figures import overhead_figure
 from experiments.overhead_correction.measurements import (
@@ -117,7 +117,7 @@ def run(study: CaseStudy) -> Outcome:
 
 
 def name_of(workload: Workload) -> str:
-    """The workload's name in tables: "PPO Walker2D"."""
+    """Return the workload's name in tables: "PPO Walker2D"."""
     return f"{workload.name} {workload.group}"
 
 
@@ -136,23 +136,23 @@ def published_correction(trace: Trace, recorded: Run, study: CaseStudy) -> Corre
     return kept_correction(trace, recorded, study.output / "calibration_by_whole_runs.json", options)
 
 
-def kept_correction(trace: Trace, recorded: Run, kept: Path, options: Sequence[str]) -> Correction:
-    """The calibration in a file; measured, if there is none, or if it is of something else."""
+def kept_correction(trace: Trace, recorded: Run, calibration: Path, options: Sequence[str]) -> Correction:
+    """Return the calibration in a file; measured, if there is none, or if it is of something else."""
     try:
-        found = chosen(trace, str(kept))
+        found = chosen(trace, str(calibration))
     except UsageError:
-        calibrate(recorded, kept, options)
-        found = chosen(trace, str(kept))
+        calibrate(recorded, calibration, options)
+        found = chosen(trace, str(calibration))
     assert isinstance(found, Correction)
     return found
 
 
-def calibrate(recorded: Run, kept: Path, options: Sequence[str]) -> None:
+def calibrate(recorded: Run, calibration: Path, options: Sequence[str]) -> None:
     """Measure costs as a user would, in the Python and the environment of the run."""
-    print(f"rlscope: measuring what recording costs into {kept}, two minutes", file=sys.stderr)
-    command = [str(recorded.python), "-m", "rlscope", "calibrate", "-o", str(kept), *options]
+    print(f"rlscope: measuring what recording costs into {calibration}, two minutes", file=sys.stderr)
+    command = [str(recorded.python), "-m", "rlscope", "calibrate", "-o", str(calibration), *options]
     ended = subprocess.run(
-        command, env=environment_of(recorded), cwd=kept.parent, capture_output=True, text=True, check=False
+        command, env=variables_of(recorded), cwd=calibration.parent, capture_output=True, text=True, check=False
     )
     if ended.returncode != 0:
         raise UsageError(
@@ -162,8 +162,8 @@ def calibrate(recorded: Run, kept: Path, options: Sequence[str]) -> None:
 
 def overhead_table(
     draws: Mapping[str, Draws], published: Mapping[str, Draws], panels: Mapping[str, str]
-) -> pandas.DataFrame:
-    """The table behind the figure: a row for each workload, times in percent of that without recording.
+) -> pd.DataFrame:
+    """Return the table behind the figure: a row for each workload, times in percent of that without recording.
 
     Returns:
         workload, panel, iterations, iteration_ms (without recording), unrecorded (100), added (what recording adds),
@@ -189,12 +189,12 @@ def overhead_table(
         row |= published[name].estimate(published[name].bias_percent).columns("published_bias_percent")
         row |= found.estimate(found.removed_percent).columns("removed_percent") if found.is_measurable else {}
         rows.append(row)
-    return pandas.DataFrame(rows)
+    return pd.DataFrame(rows)
 
 
-@numpy.errstate(divide="ignore", invalid="ignore")  # where sources cost nothing, their ratios are no numbers
+@np.errstate(divide="ignore", invalid="ignore")  # where sources cost nothing, their ratios are no numbers
 def measurements(draws: Mapping[str, Draws], groups: Mapping[str, str]) -> dict[str, Estimate]:
-    """The metrics of claims.toml over all workloads; none of those whose workloads could not be run.
+    """Return the metrics of claims.toml over all workloads; none of those whose workloads could not be run.
 
     Args:
         draws: by workload.
@@ -202,38 +202,38 @@ def measurements(draws: Mapping[str, Draws], groups: Mapping[str, str]) -> dict[
     """
     repeated = min(found.repeated for found in draws.values())
 
-    def over(values: Sequence[numpy.ndarray], choose: numpy.ufunc) -> Estimate:
-        return estimate_of(choose.reduce(numpy.array(values)), *repeated)
+    def over(values: Sequence[np.ndarray], choose: np.ufunc) -> Estimate:
+        return estimate_of(choose.reduce(np.array(values)), *repeated)
 
-    biases = numpy.array([abs(found.bias_percent) for found in draws.values()])
-    nearer = numpy.array([found.nearer_percent for found in draws.values()])
+    biases = np.array([abs(found.bias_percent) for found in draws.values()])
+    nearer = np.array([found.nearer_percent for found in draws.values()])
     measured = {
         "largest_bias_percent": estimate_of(biases.max(axis=0), *repeated),
-        "median_bias_percent": estimate_of(numpy.median(biases, axis=0), *repeated),
+        "median_bias_percent": estimate_of(np.median(biases, axis=0), *repeated),
         "smallest_nearer_percent": estimate_of(nearer.min(axis=0), *repeated),
-        "median_nearer_percent": estimate_of(numpy.median(nearer, axis=0), *repeated),
-        "largest_disagreement_percent": over([each.disagreement_percent for each in draws.values()], numpy.maximum),
-        "smallest_inflation": over([each.inflation for each in draws.values()], numpy.minimum),
+        "median_nearer_percent": estimate_of(np.median(nearer, axis=0), *repeated),
+        "largest_disagreement_percent": over([each.disagreement_percent for each in draws.values()], np.maximum),
+        "smallest_inflation": over([each.inflation for each in draws.values()], np.minimum),
         "largest_operation_percent": over(
-            [each.percent(each.sources_s["operation"]) for each in draws.values()], numpy.maximum
+            [each.percent(each.sources_s["operation"]) for each in draws.values()], np.maximum
         ),
     }
     measurable = [each.removed_percent for each in draws.values() if each.is_measurable]
     if measurable:
-        measured[REMOVED] = over(measurable, numpy.minimum)
+        measured[REMOVED] = over(measurable, np.minimum)
     on_policy = [each.sources_s for name, each in draws.items() if groups[name] == "on-policy"]
     if on_policy:
         ratios = [sources["simulator"] / (sources["backend"] + sources["cuda"]) for sources in on_policy]
-        measured["smallest_on_policy_simulator_to_backend"] = over(ratios, numpy.minimum)
+        measured["smallest_on_policy_simulator_to_backend"] = over(ratios, np.minimum)
     off_policy = [each.sources_s for name, each in draws.items() if groups[name] == "off-policy"]
     if off_policy:
         ratios = [(sources["backend"] + sources["cuda"]) / sources["simulator"] for sources in off_policy]
-        measured["smallest_off_policy_backend_to_simulator"] = over(ratios, numpy.minimum)
+        measured["smallest_off_policy_backend_to_simulator"] = over(ratios, np.minimum)
     return measured
 
 
 def operation_us(correction: Correction) -> Estimate:
-    """What one operation costs, by the calibration."""
+    """Return what one operation costs, by the calibration."""
     cost = correction.cost_of("operation")
     total = cost.total_ns
     return Estimate(total.mean / 1000, total.low / 1000, total.high / 1000, cost.events, EVENTS)
@@ -264,7 +264,7 @@ def verdicts_of(
 
 
 def without_idle_praise(verdict: Verdict, uncorrected: Mapping[str, Estimate]) -> Verdict:
-    """Undecided instead of what would hold with no correction at all."""
+    """Return undecided instead of what would hold with no correction at all."""
     claim = verdict.claim
     if verdict.verdict != HOLDS or claim.metric not in LEFT or claim.verdict_on(uncorrected[claim.metric]) != HOLDS:
         return verdict

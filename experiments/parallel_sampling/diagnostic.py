@@ -1,8 +1,8 @@
-"""Recorded sampling to what a vector step is made of: steps of an environment, resets, inference, waiting, the rest."""
+"""This file divides a recorded vector step: steps of an environment, resets, inference, waiting, the rest."""
 
 from collections.abc import Iterable
 
-import pandas
+import pandas as pd
 
 from experiments.parallel_sampling.measurements import Sampled
 from rlscope.model import Category
@@ -17,8 +17,9 @@ PARTS_COLUMNS = [
 GROUPS = {"timed": "Timed environments", "real": "A drone"}
 
 
-def parts_ms(breakdown: pandas.DataFrame, sampled: Sampled) -> dict[str, float]:
-    """Milliseconds of the parts of a vector step, by their names in PART_LOOKS of `figures.py`; they sum to the whole.
+def parts_ms(breakdown: pd.DataFrame, sampled: Sampled) -> dict[str, float]:
+    """Return milliseconds of the parts of a vector step, by their names in PART_LOOKS of `figures.py`; they sum to
+    the whole.
 
     There are none where no process was seen to ask the policy.
 
@@ -43,7 +44,7 @@ def parts_ms(breakdown: pandas.DataFrame, sampled: Sampled) -> dict[str, float]:
     stepping = asking[asking["stage"] == "simulation"] if of_their_own.empty else of_their_own
     step_s, reset_s = (seconds / vector_steps for seconds in mean_of_processes_s(stepping))
     per_step = asking.groupby(["stage", "category"])["seconds"].sum() / len(samplers) / vector_steps
-    inference_s = float(per_step.get("inference", pandas.Series(dtype=float)).sum())
+    inference_s = float(per_step.get("inference", pd.Series(dtype=float)).sum())
     waits_s = float(per_step.get(("simulation", Category.WAIT.label), 0.0)) - step_s - reset_s
     in_steps_s = max(0.0, waits_s) if len(of_their_own) else 0.0
     at_end_s = max(0.0, whole_s - float(per_step.sum())) if len(samplers) > 1 else 0.0
@@ -52,23 +53,23 @@ def parts_ms(breakdown: pandas.DataFrame, sampled: Sampled) -> dict[str, float]:
     return {part: 1000 * part_s for part, part_s in known.items()}
 
 
-def mean_of_processes_s(stepping: pandas.DataFrame) -> tuple[float, float]:
-    """Seconds that a process steps environments, without resets and in them."""
+def mean_of_processes_s(stepping: pd.DataFrame) -> tuple[float, float]:
+    """Return seconds that a process steps environments, without resets and in them."""
     in_resets = stepping["operation"] == RESET
     processes = max(1, stepping["process"].nunique())
     in_steps_s, in_resets_s = (float(stepping.loc[rows, "seconds"].sum()) for rows in (~in_resets, in_resets))
     return in_steps_s / processes, in_resets_s / processes
 
 
-def while_sampling(breakdown: pandas.DataFrame) -> pandas.DataFrame:
-    """The rows of processes that ask the policy, while they sample."""
+def while_sampling(breakdown: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of processes that ask the policy, while they sample."""
     sampling = breakdown[breakdown["phase"] == SAMPLING]
     asking = sampling.loc[sampling["stage"] == "inference", "process"].unique()
     return sampling[sampling["process"].isin(asking)]
 
 
-def parts_table(analyzed: Iterable[tuple[Sampled, pandas.DataFrame]]) -> pandas.DataFrame:
-    """The table behind the figure: the parts of a vector step in each run.
+def parts_table(analyzed: Iterable[tuple[Sampled, pd.DataFrame]]) -> pd.DataFrame:
+    """Return the table behind the figure: the parts of a vector step in each run.
 
     Args:
         analyzed: runs with their breakdowns.
@@ -83,4 +84,4 @@ def parts_table(analyzed: Iterable[tuple[Sampled, pandas.DataFrame]]) -> pandas.
         drawn, recorded = drawn_times(breakdown), parts_ms(breakdown, sampled)
         for part, milliseconds in parts_ms(drawn, sampled).items():
             rows.append((*about, part, milliseconds, recorded[part], drawn[CORRECTED].iloc[0]))
-    return pandas.DataFrame(rows, columns=PARTS_COLUMNS)
+    return pd.DataFrame(rows, columns=PARTS_COLUMNS)

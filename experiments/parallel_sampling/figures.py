@@ -1,9 +1,9 @@
-"""Parallel sampling: how long training takes by sampler, and what a vector step of each is made of."""
+"""This file draws how long training takes by sampler, and what a vector step of each is made of."""
 
 import math
 
-import numpy
-import pandas
+import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
@@ -28,7 +28,7 @@ PART_LOOKS = {
 }
 
 
-def train_time_figure(table: pandas.DataFrame, published: pandas.DataFrame) -> Figure:
+def train_time_figure(table: pd.DataFrame, published: pd.DataFrame) -> Figure:
     """Draw hours of training: a group of bars for each sampler, a bar for each source, on a logarithmic axis.
 
     Args:
@@ -56,13 +56,13 @@ def train_time_figure(table: pandas.DataFrame, published: pandas.DataFrame) -> F
     return figure
 
 
-def draw_hours(axes: Axes, samplers: list[str], table: pandas.DataFrame) -> None:
+def draw_hours(axes: Axes, samplers: list[str], table: pd.DataFrame) -> None:
     """Draw a bar with its interval for each row, and the key of the sources."""
     sources = list(dict.fromkeys(table["source"]))
     width = GROUP_WIDTH / len(sources)
     for row in table.itertuples():
         x = samplers.index(row.sampler) + (sources.index(row.source) - (len(sources) - 1) / 2) * width
-        interval = numpy.array([[row.hours - row.hours_low], [row.hours_high - row.hours]])
+        interval = np.array([[row.hours - row.hours_low], [row.hours_high - row.hours]])
         colour = SOURCE_COLOURS[sources.index(row.source)]
         axes.bar(x, row.hours, width, color=colour, edgecolor="black", linewidth=0.8)
         axes.errorbar(x, row.hours, interval, color="black", linewidth=0.8, capsize=1.5)
@@ -79,7 +79,7 @@ def draw_hours(axes: Axes, samplers: list[str], table: pandas.DataFrame) -> None
     )
 
 
-def draw_published(axes: Axes, samplers: list[str], published: pandas.DataFrame) -> None:
+def draw_published(axes: Axes, samplers: list[str], published: pd.DataFrame) -> None:
     """Draw the published range behind each sampler's bars; one number is a line."""
     for row in published.itertuples():
         left = samplers.index(row.sampler) - 0.47
@@ -99,7 +99,7 @@ def draw_published(axes: Axes, samplers: list[str], published: pandas.DataFrame)
             )
 
 
-def sampling_diagnostic_figure(table: pandas.DataFrame) -> Figure:
+def sampling_diagnostic_figure(table: pd.DataFrame) -> Figure:
     """Draw what a vector step of each sampler is made of: a stacked bar for each, a panel with an axis for each group.
 
     Args:
@@ -127,7 +127,7 @@ def sampling_diagnostic_figure(table: pandas.DataFrame) -> Figure:
     return figure
 
 
-def draw_parts(axes: Axes, table: pandas.DataFrame) -> None:
+def draw_parts(axes: Axes, table: pd.DataFrame) -> None:
     """Draw the bars of one panel, with their totals on top."""
     samplers = list(dict.fromkeys(table["sampler"]))
     tops = dict.fromkeys(samplers, 0.0)

@@ -1,10 +1,10 @@
-"""How long sampling takes where environments wait for each other and where they do not: the model of the talk."""
+"""This file models how long sampling takes where environments wait for each other and where they do not."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy
+import numpy as np
 from numpy.typing import NDArray
 
 from rlscope.errors import UsageError
@@ -14,13 +14,13 @@ TOGETHER, RANDOM = "together", "random"
 #: Of the numerical integral of `expected_maximum`, in standard deviations.
 INTEGRAL_WIDTH, INTEGRAL_POINTS = 9.0, 20_001
 
-Floats = NDArray[numpy.float64]
-Resets = NDArray[numpy.bool_]
+Floats = NDArray[np.float64]
+Resets = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """How an iteration of on-policy training collects its samples.
+    """This says how an iteration of on-policy training collects its samples.
 
     Environments of one worker step in lock-step: the slowest sets the pace. Workers meet at the end of the rollout
     only. So all environments in one worker are what is called vectorised, one in each worker is batched.
@@ -82,17 +82,17 @@ class Sampling:
 
     @property
     def workers(self) -> int:
-        """Processes that step environments."""
+        """Return the number of processes that step environments."""
         return self.environments // self.environments_per_worker
 
     @property
     def samples(self) -> int:
-        """The samples of one iteration."""
+        """Return the samples of one iteration."""
         return self.environments * self.steps
 
     @property
     def reset_rate(self) -> float:
-        """Episodes that end in a step of one environment, on average."""
+        """Return episodes that end in a step of one environment, on average."""
         return 1 / self.episode_length if self.episode_length else self.reset_probability
 
 
@@ -114,7 +114,7 @@ class Simulated:
 
     @property
     def samples_per_s(self) -> float:
-        """While samples are collected, without the update."""
+        """Return the samples per second while samples are collected, without the update."""
         return float(self.samples / self.sampling_s.mean())
 
 
@@ -128,7 +128,7 @@ def expect(holds: bool, name: str, expected: str, found: object) -> None:
         raise UsageError(f"sampling: {name}: expected {expected}, found {found}")
 
 
-def simulate(sampling: Sampling, generator: numpy.random.Generator, iterations: int) -> Simulated:
+def simulate(sampling: Sampling, generator: np.random.Generator, iterations: int) -> Simulated:
     """Simulate iterations; episodes of one length go on from one to the next."""
     drawn = draw(sampling, generator, iterations * sampling.steps)
     return simulated(sampling, cost_s(sampling, drawn, generator))
@@ -148,39 +148,39 @@ def replay(resets: Resets, sampling: Sampling) -> Simulated:
     fits = resets.ndim == 2 and resets.shape[1] == sampling.environments and len(resets) > 0
     expect(fits and len(resets) % sampling.steps == 0, "resets", f"an array of {shape}", list(resets.shape))
     expect(sampling.step_cv == 0, "step_cv", "0 in a replay", sampling.step_cv)
-    costs = sampling.step_s + sampling.reset_s * resets.astype(numpy.float64)
+    costs = sampling.step_s + sampling.reset_s * resets.astype(np.float64)
     return simulated(sampling, costs)
 
 
-def draw(sampling: Sampling, generator: numpy.random.Generator, steps: int) -> Resets:
-    """Which steps end an episode, [steps, environments]."""
+def draw(sampling: Sampling, generator: np.random.Generator, steps: int) -> Resets:
+    """Return which steps end an episode, [steps, environments]."""
     if sampling.episode_length is None:
         return generator.random((steps, sampling.environments)) < sampling.reset_probability
     offsets = generator.integers(sampling.episode_length, size=sampling.environments)
     ahead = 0 if sampling.phase == TOGETHER else offsets
-    ages = numpy.arange(1, steps + 1)[:, numpy.newaxis] + numpy.zeros_like(offsets) + ahead
+    ages = np.arange(1, steps + 1)[:, np.newaxis] + np.zeros_like(offsets) + ahead
     ends: Resets = ages % sampling.episode_length == 0
     return ends
 
 
-def cost_s(sampling: Sampling, resets: Resets, generator: numpy.random.Generator) -> Floats:
-    """Seconds of each step of each environment."""
+def cost_s(sampling: Sampling, resets: Resets, generator: np.random.Generator) -> Floats:
+    """Return seconds of each step of each environment."""
     step_s: float | Floats = sampling.step_s
     if sampling.step_cv > 0:
-        step_s = numpy.maximum(generator.normal(sampling.step_s, sampling.step_cv * sampling.step_s, resets.shape), 0)
-    costs: Floats = step_s + sampling.reset_s * resets.astype(numpy.float64)
+        step_s = np.maximum(generator.normal(sampling.step_s, sampling.step_cv * sampling.step_s, resets.shape), 0)
+    costs: Floats = step_s + sampling.reset_s * resets.astype(np.float64)
     return costs
 
 
 def simulated(sampling: Sampling, costs: Floats) -> Simulated:
-    """What steps of these seconds, [steps of all iterations, environments], amount to."""
+    """Return what steps of these seconds, [steps of all iterations, environments], amount to."""
     shape = (-1, sampling.steps, sampling.workers, sampling.environments_per_worker)
     each = costs.reshape(shape)
     vector_s = each.sum(axis=3) if sampling.sequential else each.max(axis=3)
     rollout_s = vector_s.sum(axis=1) + sampling.steps * sampling.inference_s
     sampling_s = rollout_s.max(axis=1) + sampling.synchronisation_s
     iteration_s = (
-        numpy.maximum(sampling_s, sampling.optimize_s) if sampling.overlap_learner else sampling_s + sampling.optimize_s
+        np.maximum(sampling_s, sampling.optimize_s) if sampling.overlap_learner else sampling_s + sampling.optimize_s
     )
     return Simulated(vector_s.mean(axis=(1, 2)), sampling_s, iteration_s, sampling.samples)
 
@@ -217,9 +217,9 @@ def gaussian_step_s(sampling: Sampling) -> float:
 
 def expected_maximum(count: int) -> float:
     """Mean of the largest of `count` standard normal numbers: the integral of x d(Phi(x)^count)."""
-    edges = numpy.linspace(-INTEGRAL_WIDTH, INTEGRAL_WIDTH, INTEGRAL_POINTS)
-    below = numpy.array([math.erfc(-edge / math.sqrt(2)) / 2 for edge in edges]) ** count
-    return float(((edges[1:] + edges[:-1]) / 2 * numpy.diff(below)).sum())
+    edges = np.linspace(-INTEGRAL_WIDTH, INTEGRAL_WIDTH, INTEGRAL_POINTS)
+    below = np.array([math.erfc(-edge / math.sqrt(2)) / 2 for edge in edges]) ** count
+    return float(((edges[1:] + edges[:-1]) / 2 * np.diff(below)).sum())
 
 
 def grid_mean_s(grid: Sequence[Sequence[float]]) -> float:

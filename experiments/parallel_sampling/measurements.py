@@ -1,4 +1,4 @@
-"""Runs of the sampling workload, as it prints them, beside the model with the same ends of episodes."""
+"""This file sets runs of the sampling workload beside the model with the same ends of episodes."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
-import numpy
+import numpy as np
 
 from experiments.harness.execute import LOG, Execution, Run
 from experiments.harness.progress import StudyRun
@@ -41,73 +41,75 @@ class Sampled:
 
     @property
     def label(self) -> str:
-        """The text under a bar: the sampler, how many environments it has, and how many of them a worker has."""
+        """Return the text under a bar: the sampler, how many environments it has, and how many of them a worker has."""
         return f"{self.title}\nN = {self.environments}\nE = {self.figures['environments_per_worker']}"
 
     @property
     def environments(self) -> int:
-        """The number of environments, N."""
+        """Return the number of environments, N."""
         return int(self.figures["environments"])
 
     @property
     def steps(self) -> int:
-        """The steps of each environment in an iteration, T."""
+        """Return the steps of each environment in an iteration, T."""
         return int(self.figures["steps"])
 
     @property
     def iterations(self) -> Sequence[Mapping[str, Any]]:
-        """The iterations, in the order in which they were measured."""
+        """Return the iterations, in the order in which they were measured."""
         found: Sequence[Mapping[str, Any]] = self.figures["iterations"]
         return found
 
     @property
     def sampling_s(self) -> list[float]:
-        """The seconds of sampling of each iteration, until the last worker is done."""
+        """Return the seconds of sampling of each iteration, until the last worker is done."""
         return [float(iteration["sampling_s"]) for iteration in self.iterations]
 
     @property
     def optimize_s(self) -> list[float]:
-        """The seconds of the update of each iteration."""
+        """Return the seconds of the update of each iteration."""
         return [float(iteration["optimize_s"]) for iteration in self.iterations]
 
     @property
     def samples_per_s(self) -> list[float]:
-        """The samples per second of each iteration, while it samples."""
+        """Return the samples per second of each iteration, while it samples."""
         return [float(iteration["samples"]) / float(iteration["sampling_s"]) for iteration in self.iterations]
 
     @property
     def resets(self) -> int:
-        """The number of resets of all iterations."""
+        """Return the number of resets of all iterations."""
         return sum(int(iteration["resets"]) for iteration in self.iterations)
 
     @property
     def vector_step_s(self) -> list[float]:
-        """The seconds of a vector step with its inference in each iteration, the mean of the workers.
+        """Return the seconds of a vector step with its inference in each iteration, the mean of the workers.
 
         Workers that do not wait for each other end at different times. A long rollout evens that out, a short one
         does not, so this is what to compare with rollouts of another length.
         """
         workers_s = [iteration.get("worker_s") or [iteration["sampling_s"]] for iteration in self.iterations]
-        return [float(numpy.mean(seconds)) / self.steps for seconds in workers_s]
+        return [float(np.mean(seconds)) / self.steps for seconds in workers_s]
 
     @property
     def inference_s(self) -> float:
-        """The seconds of inference of a vector step."""
+        """Return the seconds of inference of a vector step."""
         return float(self.figures["inference_s"])
 
     @property
     def is_whole(self) -> bool:
-        """Whether no worker was lost."""
+        """Return whether no worker was lost."""
         return not self.figures["lost_workers"]
 
     @property
     def step_s(self) -> float:
-        """The seconds of a step of one timed environment."""
+        """Return the seconds of a step of one timed environment."""
         return float(self.options["step-ms"]) / 1000
 
     @cached_property
     def drawn(self) -> Resets:
-        """The ends of episodes that the seed gave the timed environments, [steps of all iterations, environments]."""
+        """Return the ends of episodes that the seed gave the timed environments, [steps of all iterations,
+        environments].
+        """
         chance = self.options.get("reset-probability")
         length = self.options.get("episode-length")
         timing = Timing(
@@ -122,7 +124,7 @@ class Sampled:
 
     @cached_property
     def replayed(self) -> Simulated:
-        """What the model makes of the same ends of episodes, with the inference that was measured."""
+        """Return what the model makes of the same ends of episodes, with the inference that was measured."""
         sampling = Sampling(
             environments=self.environments,
             environments_per_worker=int(self.figures["environments_per_worker"]),
@@ -136,12 +138,12 @@ class Sampled:
 
     @property
     def to_model(self) -> list[float]:
-        """The seconds of sampling of each iteration, over those that the model has for it."""
-        return list(numpy.divide(self.sampling_s, self.replayed.sampling_s))
+        """Return the seconds of sampling of each iteration, over those that the model has for it."""
+        return list(np.divide(self.sampling_s, self.replayed.sampling_s))
 
 
 def sampled_runs(executed: Iterable[tuple[StudyRun, Execution]]) -> list[Sampled]:
-    """What runs have printed.
+    """Return what runs have printed.
 
     Raises:
         IncompleteTraceError: One has printed nothing about itself.
@@ -160,7 +162,7 @@ def sampled_runs(executed: Iterable[tuple[StudyRun, Execution]]) -> list[Sampled
 
 
 def options_of(run: Run) -> dict[str, str]:
-    """The options of a command line that have a value, without the dashes; of two alike, the last."""
+    """Return the options of a command line that have a value, without the dashes; of two alike, the last."""
     pairs = pairwise([*run.arguments, "--"])
     return {
         name.removeprefix("--"): value for name, value in pairs if name.startswith("--") and not value.startswith("--")

@@ -1,9 +1,9 @@
-"""The metrics of claims about parallel sampling, from measured runs; and the tables behind figures and the page."""
+"""This file holds the metrics of claims about parallel sampling, and the tables behind its figures and page."""
 
 from collections.abc import Callable, Mapping, Sequence
 
-import numpy
-import pandas
+import numpy as np
+import pandas as pd
 
 from experiments.parallel_sampling.lock_step import PRESETS
 from experiments.parallel_sampling.measurements import TIMED, Sampled
@@ -20,14 +20,14 @@ Numbers = Callable[[Sampled], Sequence[float]]
 
 
 def by_name(sampled: Sequence[Sampled]) -> Runs:
-    """The repetitions of each workload, without runs that have lost a worker."""
+    """Return the repetitions of each workload, without runs that have lost a worker."""
     names = dict.fromkeys(run.name for run in sampled)
     found = {name: [run for run in sampled if run.name == name and run.is_whole] for name in names}
     return {name: runs for name, runs in found.items() if runs}
 
 
 def of_iterations(runs: Sequence[Sampled], numbers: Numbers) -> list[float]:
-    """A number of each iteration of all repetitions."""
+    """Return a number of each iteration of all repetitions."""
     return [number for run in runs for number in numbers(run)]
 
 
@@ -37,12 +37,12 @@ def hours(run: Sampled) -> list[float]:
     Timed environments are slower than those by a factor, and so is the update; inference is what it is.
     """
     factor = run.step_s / TALK.step_s
-    step_s = (numpy.array(run.vector_step_s) - run.inference_s) / factor + run.inference_s
-    update_s = numpy.array(run.optimize_s) / factor / run.steps
+    step_s = (np.array(run.vector_step_s) - run.inference_s) / factor + run.inference_s
+    update_s = np.array(run.optimize_s) / factor / run.steps
     return list((step_s + update_s) * TIMESTEPS / run.environments / 3600)
 
 
-def metrics_of(sampled: Sequence[Sampled], parts: pandas.DataFrame) -> dict[str, Estimate]:
+def metrics_of(sampled: Sequence[Sampled], parts: pd.DataFrame) -> dict[str, Estimate]:
     """Return the metrics whose workloads have run.
 
     Args:
@@ -69,7 +69,7 @@ def metrics_of(sampled: Sequence[Sampled], parts: pandas.DataFrame) -> dict[str,
 
 
 def of_lock_step(runs: Sequence[Sampled]) -> dict[str, Estimate]:
-    """What is known of vectorised sampling by itself."""
+    """Return what is known of vectorised sampling by itself."""
     if not runs:
         return {}
     return {
@@ -80,7 +80,7 @@ def of_lock_step(runs: Sequence[Sampled]) -> dict[str, Estimate]:
 
 
 def of_batched(runs: Sequence[Sampled]) -> dict[str, Estimate]:
-    """What is known of batched sampling by itself."""
+    """Return what is known of batched sampling by itself."""
     if not runs:
         return {}
     return {
@@ -90,7 +90,9 @@ def of_batched(runs: Sequence[Sampled]) -> dict[str, Estimate]:
 
 
 def of_both(runs: Runs) -> dict[str, Estimate]:
-    """What the one gains over the other, and how far that is what the model says with the same ends of episodes."""
+    """Return what the one gains over the other, and how far that is what the model says with the same ends of
+    episodes.
+    """
     if not {"subproc", "batched"} <= set(runs):
         return {}
     spent = {name: of_iterations(runs[name], hours) for name in ("subproc", "batched")}
@@ -105,8 +107,8 @@ def of_both(runs: Runs) -> dict[str, Estimate]:
     }
 
 
-def of_waiting(parts: pandas.DataFrame) -> dict[str, Estimate]:
-    """What RL-Scope recorded of waiting in vectorised sampling."""
+def of_waiting(parts: pd.DataFrame) -> dict[str, Estimate]:
+    """Return what RL-Scope recorded of waiting in vectorised sampling."""
     shares = parts[parts["name"] == "subproc"].groupby(["repetition", "part"])["milliseconds"].sum().unstack()
     if shares.empty:
         return {}
@@ -121,24 +123,26 @@ def ratio(runs: Runs, over: str, under: str, numbers: Numbers, unit: str = ITERA
 
 def sampling_percent(run: Sampled) -> list[float]:
     """Return the share that sampling has of each iteration, in percent."""
-    sampling_s = numpy.array(run.sampling_s)
+    sampling_s = np.array(run.sampling_s)
     return list(100 * sampling_s / (sampling_s + run.optimize_s))
 
 
 def step_to_own(run: Sampled) -> list[float]:
     """Return each iteration's vector step without inference, over the step of one environment."""
-    return list((numpy.array(run.vector_step_s) - run.inference_s) / run.step_s)
+    return list((np.array(run.vector_step_s) - run.inference_s) / run.step_s)
 
 
 def sampling_hours(run: Sampled) -> list[float]:
     """Return the same as `hours`, without the update."""
     factor = run.step_s / TALK.step_s
-    update_s = numpy.array(run.optimize_s) / factor / run.steps
-    return list(numpy.array(hours(run)) - update_s * TIMESTEPS / run.environments / 3600)
+    update_s = np.array(run.optimize_s) / factor / run.steps
+    return list(np.array(hours(run)) - update_s * TIMESTEPS / run.environments / 3600)
 
 
-def measured_hours(sampled: Sequence[Sampled]) -> pandas.DataFrame:
-    """Hours of training at the measured rates, in the columns of `experiments.parallel_sampling.model.model_hours`."""
+def measured_hours(sampled: Sequence[Sampled]) -> pd.DataFrame:
+    """Return hours of training at the measured rates, in the columns of
+    `experiments.parallel_sampling.model.model_hours`.
+    """
     runs = by_name(sampled)
     shown = {"subproc": LOCK_STEP, "batched": BATCHED}
     rows = [
@@ -146,11 +150,11 @@ def measured_hours(sampled: Sequence[Sampled]) -> pandas.DataFrame:
         for name, sampler in shown.items()
         if name in runs
     ]
-    return pandas.DataFrame(rows)
+    return pd.DataFrame(rows)
 
 
-def comparison_table(sampled: Sequence[Sampled]) -> pandas.DataFrame:
-    """Samplers of timed environments beside the model with the same ends of episodes.
+def comparison_table(sampled: Sequence[Sampled]) -> pd.DataFrame:
+    """Return samplers of timed environments beside the model with the same ends of episodes.
 
     Returns:
         sampler; environments; per_worker; iterations; resets, in all; sampling_s, of an iteration; model_s, for the
@@ -159,7 +163,7 @@ def comparison_table(sampled: Sequence[Sampled]) -> pandas.DataFrame:
     rows = []
     for runs in by_name([run for run in sampled if run.environment == TIMED]).values():
         found = estimated_mean(of_iterations(runs, lambda run: run.to_model), ITERATIONS)
-        step_ms = 1000 * (numpy.mean(of_iterations(runs, lambda run: run.vector_step_s)) - runs[0].inference_s)
+        step_ms = 1000 * (np.mean(of_iterations(runs, lambda run: run.vector_step_s)) - runs[0].inference_s)
         rows.append(
             {
                 "sampler": runs[0].title,
@@ -167,11 +171,11 @@ def comparison_table(sampled: Sequence[Sampled]) -> pandas.DataFrame:
                 "per_worker": runs[0].figures["environments_per_worker"],
                 "iterations": found.repetitions,
                 "resets": sum(run.resets for run in runs),
-                "sampling_s": float(numpy.mean(of_iterations(runs, lambda run: run.sampling_s))),
-                "model_s": float(numpy.mean(of_iterations(runs, lambda run: list(run.replayed.sampling_s)))),
+                "sampling_s": float(np.mean(of_iterations(runs, lambda run: run.sampling_s))),
+                "model_s": float(np.mean(of_iterations(runs, lambda run: list(run.replayed.sampling_s)))),
                 **found.columns("measured_to_model"),
-                "inference_ms": 1000 * float(numpy.mean([run.inference_s for run in runs])),
+                "inference_ms": 1000 * float(np.mean([run.inference_s for run in runs])),
                 "step_ms": float(step_ms),
             }
         )
-    return pandas.DataFrame(rows)
+    return pd.DataFrame(rows)

@@ -1,11 +1,11 @@
-"""What the model of lock-step sampling says of the talk: its metrics for claims, hours of training, and grids."""
+"""This file computes what the model of lock-step sampling says of the talk: metrics, hours of training, and grids."""
 
 from collections.abc import Mapping
 from dataclasses import replace
 from statistics import fmean
 
-import numpy
-import pandas
+import numpy as np
+import pandas as pd
 
 from experiments.parallel_sampling.lock_step import (
     BATCHED_INFERENCE_S,
@@ -49,7 +49,7 @@ PUBLISHED_HOURS = {
 
 
 def scenarios(talk: Sampling) -> dict[str, Sampling]:
-    """The ways to sample that the talk compares, and what it leaves open of its cluster.
+    """Return the ways to sample that the talk compares, and what it leaves open of its cluster.
 
     Args:
         talk: its vectorised sampling.
@@ -64,7 +64,7 @@ def scenarios(talk: Sampling) -> dict[str, Sampling]:
 
 def simulated_scenarios(talk: Sampling) -> dict[str, Simulated]:
     """Return simulated iterations of each scenario."""
-    generator = numpy.random.default_rng(0)
+    generator = np.random.default_rng(0)
     return {name: simulate(sampling, generator, ITERATIONS) for name, sampling in scenarios(talk).items()}
 
 
@@ -74,7 +74,7 @@ def hours(simulated: Simulated) -> list[float]:
 
 
 def preset_metrics(talk: Sampling) -> dict[str, Estimate]:
-    """The metrics of claims that depend on how often episodes end."""
+    """Return the metrics of claims that depend on how often episodes end."""
     found = simulated_scenarios(talk)
     sampling_s = {name: float(found[name].sampling_s.mean()) for name in (LOCK_STEP, BATCHED)}
     hours_of = {name: fmean(hours(each)) for name, each in found.items()}
@@ -103,7 +103,7 @@ def preset_metrics(talk: Sampling) -> dict[str, Estimate]:
 
 
 def scaling_metrics(talk: Sampling) -> dict[str, Estimate]:
-    """How many times the samples per second more environments give, each with a processor of its own."""
+    """Return how many times the samples per second more environments give, each with a processor of its own."""
     metrics = {}
     for way, sampling in (("lock_step", talk), ("batched", scenarios(talk)[BATCHED])):
         per_s = {}
@@ -111,7 +111,7 @@ def scaling_metrics(talk: Sampling) -> dict[str, Estimate]:
             environments = factor * sampling.environments
             each = factor * sampling.environments_per_worker if way == "lock_step" else 1
             more = replace(sampling, environments=environments, environments_per_worker=each)
-            found = simulate(more, numpy.random.default_rng(0), ITERATIONS)
+            found = simulate(more, np.random.default_rng(0), ITERATIONS)
             per_s[name] = float((found.samples / found.sampling_s).mean())
         for name in MORE:
             metrics[f"model_{way}_gain_{name}"] = exact(per_s[name] / per_s[""])
@@ -119,7 +119,7 @@ def scaling_metrics(talk: Sampling) -> dict[str, Estimate]:
 
 
 def common_metrics() -> dict[str, Estimate]:
-    """The metrics of claims that depend on no preset: worked grids, and steps that vary without resets."""
+    """Return the metrics of claims that depend on no preset: worked grids, and steps that vary without resets."""
     metrics = {}
     for number, (grid, published_ms) in enumerate(GRIDS.values(), start=1):
         metrics[f"model_grid_{number}_difference_ms"] = exact(abs(grid_ms(grid) - published_ms))
@@ -128,7 +128,7 @@ def common_metrics() -> dict[str, Estimate]:
             PRESETS["talk"], reset_probability=0, step_cv=variation, steps=VARIATION_STEPS, inference_s=0, optimize_s=0
         )
         lock_step, batched = (
-            float(simulate(sampling, numpy.random.default_rng(0), ITERATIONS).sampling_s.mean())
+            float(simulate(sampling, np.random.default_rng(0), ITERATIONS).sampling_s.mean())
             for sampling in (talk, replace(talk, environments_per_worker=1))
         )
         metrics[f"model_gaussian_gain_{name}_percent"] = exact(100 * (lock_step / batched - 1))
@@ -136,37 +136,39 @@ def common_metrics() -> dict[str, Estimate]:
 
 
 def grid_ms(grid: list[list[int]]) -> float:
-    """Milliseconds of the mean step of a grid in milliseconds."""
+    """Return milliseconds of the mean step of a grid in milliseconds."""
     return 1000 * grid_mean_s([[cell / 1000 for cell in row] for row in grid])
 
 
-def grids_table() -> pandas.DataFrame:
-    """The cells of the worked grids: `grid`, `step`, `environment`, `milliseconds`."""
+def grids_table() -> pd.DataFrame:
+    """Return the cells of the worked grids: `grid`, `step`, `environment`, `milliseconds`."""
     rows = [
         (title, step, environment, cell)
         for title, (grid, _) in GRIDS.items()
         for step, row in enumerate(grid)
         for environment, cell in enumerate(row)
     ]
-    return pandas.DataFrame(rows, columns=["grid", "step", "environment", "milliseconds"])
+    return pd.DataFrame(rows, columns=["grid", "step", "environment", "milliseconds"])
 
 
-def model_hours() -> pandas.DataFrame:
-    """Hours of training by the model: `sampler`, `source`, `hours` with the ends of their interval, `iterations`."""
+def model_hours() -> pd.DataFrame:
+    """Return hours of training by the model: `sampler`, `source`, `hours` with the ends of their interval,
+    `iterations`.
+    """
     rows = []
     for preset, source in SOURCES.items():
         for name, found in simulated_scenarios(PRESETS[preset]).items():
             rows.append(hours_row(name, source, estimated_mean(hours(found))))
-    return pandas.DataFrame(rows)
+    return pd.DataFrame(rows)
 
 
 def hours_row(sampler: str, source: str, estimate: Estimate) -> Mapping[str, object]:
-    """A row of the table behind the figure of training times."""
+    """Return a row of the table behind the figure of training times."""
     row = {"sampler": sampler, "source": source, **estimate.columns("hours")}
     return {**row, "iterations": estimate.repetitions}
 
 
-def published_hours() -> pandas.DataFrame:
-    """What is published of the same: `sampler`, `hours_low`, `hours_high`."""
+def published_hours() -> pd.DataFrame:
+    """Return what is published of the same: `sampler`, `hours_low`, `hours_high`."""
     rows = [(name, *ends) for name, ends in PUBLISHED_HOURS.items()]
-    return pandas.DataFrame(rows, columns=["sampler", "hours_low", "hours_high"])
+    return pd.DataFrame(rows, columns=["sampler", "hours_low", "hours_high"])

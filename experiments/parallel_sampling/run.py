@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import pandas
+import pandas as pd
 
 from experiments.command_line import Outcome, command_line
 from experiments.harness.case_study import CaseStudy, hardware
@@ -87,10 +87,10 @@ def run(study: CaseStudy) -> Outcome:
     return Outcome(verdicts, missing, [execution for _, execution in executed])
 
 
-def draw(study: CaseStudy, page: Page, sampled: Sequence[Sampled], parts: pandas.DataFrame) -> None:
-    """The figures, each with what there is to know about it."""
+def draw(study: CaseStudy, page: Page, sampled: Sequence[Sampled], parts: pd.DataFrame) -> None:
+    """Draw the figures, each with what there is to know about it."""
     page.heading("How long training takes")
-    hours = pandas.concat([model_hours(), measured_hours(sampled)], ignore_index=True)
+    hours = pd.concat([model_hours(), measured_hours(sampled)], ignore_index=True)
     study.save_figure("fig_train_time", train_time_figure(hours, published_hours()), hours)
     page.figure("fig_train_time", caption_of("Hours of training by sampler, with the published range.", hours))
     page.paragraph(HOURS)
@@ -111,13 +111,13 @@ def draw(study: CaseStudy, page: Page, sampled: Sequence[Sampled], parts: pandas
         page.table(readable(comparison_table(sampled)))
 
 
-def mean_parts(parts: pandas.DataFrame) -> pandas.DataFrame:
-    """The means over repetitions."""
+def mean_parts(parts: pd.DataFrame) -> pd.DataFrame:
+    """Return the means over repetitions."""
     return parts.groupby(["group", "sampler", "part"], as_index=False, sort=False)["milliseconds"].mean()
 
 
 def losses(sampled: Sequence[Sampled]) -> list[str]:
-    """A sentence for each run that has lost a worker."""
+    """Return a sentence for each run that has lost a worker."""
     return [
         f"{run.title} ({run.name}), repetition {run.repetition}, lost "
         f"{', '.join(str(lost['worker']) for lost in run.figures['lost_workers'])}: it is in no figure and no verdict."
@@ -127,7 +127,7 @@ def losses(sampled: Sequence[Sampled]) -> list[str]:
 
 
 def judged(measured: dict[str, Estimate], is_provisional: bool, uncorrected: Uncorrected) -> list[Verdict]:
-    """The verdicts on the model, then those on what was measured; each claim is about the one or the other."""
+    """Return the verdicts on the model, then those on what was measured; each claim is about the one or the other."""
     metrics = {MODEL: common_metrics()} | {SOURCES[name]: preset_metrics(talk) for name, talk in PRESETS.items()}
     claims = load_claims(HERE / "claims.toml")
     verdicts = []

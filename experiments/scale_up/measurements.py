@@ -1,12 +1,12 @@
-"""Recorded self-play to the tables of its processes, which can be kept, and read without the machine that ran it."""
+"""This file makes tables of recorded self-play's processes, which machines without that device can read."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-import numpy
-import pandas
+import numpy as np
+import pandas as pd
 
 from experiments.harness.execute import LOG, Execution, read_manifest
 from experiments.harness.progress import StudyRun
@@ -28,7 +28,7 @@ PARTS = 200
 
 @dataclass(frozen=True)
 class Tables:
-    """What is known of recorded self-play; the rows of a run begin with KEY.
+    """This is what is known of recorded self-play; the rows of a run begin with KEY.
 
     Attributes:
         runs: what the workload printed: RUN_COLUMNS.
@@ -38,14 +38,14 @@ class Tables:
         device_timeline: as in an analysis.
     """
 
-    runs: pandas.DataFrame
-    phases: pandas.DataFrame
-    dependencies: pandas.DataFrame
-    utilization: pandas.DataFrame
-    device_timeline: pandas.DataFrame
+    runs: pd.DataFrame
+    phases: pd.DataFrame
+    dependencies: pd.DataFrame
+    utilization: pd.DataFrame
+    device_timeline: pd.DataFrame
 
     def of_each_run(self) -> Iterator[tuple[str, "Tables"]]:
-        """Every run by itself, with who evaluated positions in it."""
+        """Yield every run by itself, with who evaluated positions in it."""
         for inference, repetition in self.runs[KEY].itertuples(index=False):
             parts = {
                 name: table[(table["inference"] == inference) & (table["repetition"] == repetition)]
@@ -72,14 +72,14 @@ class Measurements(Measured):
 
 
 def load(directory: Path) -> Measurements:
-    """What `save` has written.
+    """Return what `save` has written.
 
     Raises:
         UsageError: It is damaged.
     """
 
     def make(paths: Sequence[Path], origin: dict[str, Any]) -> Measurements:
-        tables = {name: pandas.read_csv(path) for name, path in zip(NAMES, paths, strict=True)}
+        tables = {name: pd.read_csv(path) for name, path in zip(NAMES, paths, strict=True)}
         damaged = [name for name, table in tables.items() if list(table.columns[: len(KEY)]) != KEY]
         if damaged:
             raise ValueError(f"{damaged[0]}.csv does not begin with the columns {', '.join(KEY)}")
@@ -95,18 +95,18 @@ def tables_of(executed: Iterable[tuple[StudyRun, Execution]]) -> Tables:
         IncompleteTraceError: A run has left no line about itself.
     """
     parts = [tables_of_run(study_run, execution) for study_run, execution in executed]
-    return Tables(**{name: pandas.concat([part[name] for part in parts], ignore_index=True) for name in NAMES})
+    return Tables(**{name: pd.concat([part[name] for part in parts], ignore_index=True) for name in NAMES})
 
 
-def tables_of_run(study_run: StudyRun, execution: Execution) -> dict[str, pandas.DataFrame]:
-    """The tables of one run, by name."""
+def tables_of_run(study_run: StudyRun, execution: Execution) -> dict[str, pd.DataFrame]:
+    """Return the tables of one run, by name."""
     trace = open_trace(execution.trace)
     analysis = analyze(trace)
     figures = figures_in(execution.trace.parent / LOG, execution.run.script.name)
     ends_s = max(row.end_s for row in analysis.processes)
     dependencies = analysis.dependencies.table.groupby(EDGE, sort=False, as_index=False)
     tables = {
-        "runs": pandas.DataFrame([{name: figures[name] for name in RUN_COLUMNS}]),
+        "runs": pd.DataFrame([{name: figures[name] for name in RUN_COLUMNS}]),
         "phases": analysis.phases.table,
         "dependencies": dependencies[["count", "wait_s"]].sum(),
         "utilization": cores_in_use(trace, ends_s, cores_of(execution)),
@@ -116,24 +116,26 @@ def tables_of_run(study_run: StudyRun, execution: Execution) -> dict[str, pandas
     return {name: with_key(table, about) for name, table in tables.items()}
 
 
-def with_key(table: pandas.DataFrame, about: Mapping[str, object]) -> pandas.DataFrame:
-    """The table, with whose rows they are in front."""
+def with_key(table: pd.DataFrame, about: Mapping[str, object]) -> pd.DataFrame:
+    """Return the table with columns in front that say whose rows they are."""
     found = table.assign(**about)
     return found[[*KEY, *table.columns]]
 
 
 def cores_of(execution: Execution) -> int:
-    """How many processor cores the run's machine has."""
+    """Return how many processor cores the run's machine has."""
     cores: int = read_manifest(execution.trace.parent)["machine"]["cores"]
     return cores
 
 
-def cores_in_use(trace: Trace, ends_s: float, cores: int) -> pandas.DataFrame:
-    """The share of the machine's cores that the processes kept busy, in parts of the run; NaN without a sample."""
+def cores_in_use(trace: Trace, ends_s: float, cores: int) -> pd.DataFrame:
+    """Return the share of the machine's cores that the processes kept busy, in parts of the run; NaN without a
+    sample.
+    """
     first = trace.processes[0]
     starts_ns = first.clock.monotonic_ns(first.header.start_ticks)
-    borders_s = numpy.linspace(0, ends_s, PARTS + 1)
-    borders_ns = starts_ns + (1e9 * borders_s).astype(numpy.int64)
+    borders_s = np.linspace(0, ends_s, PARTS + 1)
+    borders_ns = starts_ns + (1e9 * borders_s).astype(np.int64)
     found = utilization_in_parts(read_utilization(trace.directory), borders_ns).get(PROCESSES)
-    busy = numpy.full(PARTS, numpy.nan) if found is None else numpy.minimum(found / cores, 1)
-    return pandas.DataFrame({"start_s": borders_s[:-1], "end_s": borders_s[1:], "utilization": busy})
+    busy = np.full(PARTS, np.nan) if found is None else np.minimum(found / cores, 1)
+    return pd.DataFrame({"start_s": borders_s[:-1], "end_s": borders_s[1:], "utilization": busy})

@@ -1,9 +1,9 @@
-"""The metrics of claims about self-play in many processes, from the tables of its runs."""
+"""This file holds the metrics of claims about self-play in many processes, from the tables of its runs."""
 
 from collections import defaultdict
 
-import numpy
-import pandas
+import numpy as np
+import pandas as pd
 
 from experiments.scale_up.measurements import Tables
 from experiments.verdicts.statistics import Estimate, estimated, estimated_mean
@@ -16,7 +16,9 @@ WORKER, SERVER = "worker", "server"
 
 
 def metrics_of(tables: Tables) -> dict[str, Estimate]:
-    """The metrics of each way to evaluate positions, which is named in front, and their ratios; those measured."""
+    """Return the metrics of each way to evaluate positions, which is named in front, and their ratios; those
+    measured.
+    """
     values: dict[str, list[float]] = defaultdict(list)
     rates: dict[str, dict[str, list[float]]] = {"moves_per_second": {}, "mean_batch": {}}
     for inference, run in tables.of_each_run():
@@ -32,7 +34,9 @@ def metrics_of(tables: Tables) -> dict[str, Estimate]:
 
 
 def of_phases(run: Tables) -> dict[str, float]:
-    """How long self-play is, from its first begin to its last end, over the longest of the phases that follow."""
+    """Return how long self-play is, from its first begin to its last end, over the longest of the phases that
+    follow.
+    """
     named = run.phases[~run.phases["phase"].isin([NO_PHASE, SERVING])]
     spans = named.groupby("phase")["end_s"].max() - named.groupby("phase")["start_s"].min()
     others = spans.drop(SELF_PLAY, errors="ignore")
@@ -53,12 +57,14 @@ def of_dependencies(run: Tables) -> dict[str, float]:
 
 
 def processes_in(run: Tables, phase: str) -> set[str]:
-    """The names of the processes that have a phase."""
+    """Return the names of the processes that have a phase."""
     return set(run.phases.loc[run.phases["phase"] == phase, "process"])
 
 
 def of_devices(run: Tables) -> dict[str, float]:
-    """What was reported of the device during self-play over what it did, and the largest share of it in a phase."""
+    """Return what was reported of the device during self-play over what it did, and the largest share of it in a
+    phase.
+    """
     playing = run.phases[run.phases["phase"] == SELF_PLAY]
     timeline = during(run.device_timeline, playing)
     if timeline.empty:
@@ -67,21 +73,22 @@ def of_devices(run: Tables) -> dict[str, float]:
     found = {"largest_gpu_percent": 100 * float((named["gpu_s"] / named["wall_s"]).max())}
     reported, busy = timeline["reported"].mean(), timeline["busy"].mean()
     most_of_one = (playing["gpu_s"] / playing["wall_s"]).max()
-    if numpy.isfinite(reported) and busy > 0:
+    if np.isfinite(reported) and busy > 0:
         found["reported_to_busy"] = float(reported / busy)
-    if numpy.isfinite(reported) and most_of_one > 0:
+    if np.isfinite(reported) and most_of_one > 0:
         found["reported_to_one_worker"] = float(reported / most_of_one)
     return found
 
 
-def during(timeline: pandas.DataFrame, phases: pandas.DataFrame) -> pandas.DataFrame:
-    """The parts of a timeline whose middle lies between the first begin and the last end of the phases."""
+def during(timeline: pd.DataFrame, phases: pd.DataFrame) -> pd.DataFrame:
+    """Return the parts of a timeline whose middle lies between the first begin and the last end of the phases."""
     middle = (timeline["start_s"] + timeline["end_s"]) / 2
     return timeline[middle.between(phases["start_s"].min(), phases["end_s"].max())]
 
 
-def busy_table(tables: Tables) -> pandas.DataFrame:
-    """What each way to evaluate positions made of the device during self-play, in percent: means over repetitions.
+def busy_table(tables: Tables) -> pd.DataFrame:
+    """Return what each way to evaluate positions made of the device during self-play, in percent: means over
+    repetitions.
 
     Returns:
         inference; reported; busy, the union over processes; sum_over_processes of their own shares, an upper bound of
@@ -99,5 +106,5 @@ def busy_table(tables: Tables) -> pandas.DataFrame:
         rows += [{"inference": inference, **{name: 100 * share for name, share in shares.items()}}] * bool(
             len(timeline)
         )
-    table = pandas.DataFrame(rows)
+    table = pd.DataFrame(rows)
     return table.groupby("inference", sort=False, as_index=False).mean() if rows else table

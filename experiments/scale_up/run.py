@@ -60,19 +60,19 @@ def run(study: CaseStudy) -> Outcome:
 
 
 def measured_here(study: CaseStudy, executed: Sequence[tuple[StudyRun, Execution]]) -> Measurements:
-    """What the runs of this machine have left."""
+    """Return what the runs of this machine have left."""
     repetitions = {study.folder.name: study.repetitions_of_each}
     found = provenance(study.budget, repetitions, [execution for _, execution in executed])
     return Measurements(**origin_of(device(), found), tables=tables_of(executed))
 
 
 def measured_metrics(results: Measurements) -> Mapping[str, Estimate]:
-    """The metrics of claims.toml."""
+    """Return the metrics of claims.toml."""
     return metrics_of(results.tables)
 
 
 def draw(study: CaseStudy, page: Page, title: str, suffix: str, results: Measurements) -> None:
-    """A machine's figures, of the first repetition, and what is known of all."""
+    """Draw a machine's figures, of the first repetition, and what is known of all."""
     page.heading(title[0].upper() + title[1:])
     page.paragraph(results.source)
     page.table(results.tables.runs)
@@ -88,7 +88,7 @@ def draw(study: CaseStudy, page: Page, title: str, suffix: str, results: Measure
 
 
 def draw_run(study: CaseStudy, page: Page, inference: str, suffix: str, run: Tables) -> None:
-    """The figure of one run, how long its phases took, and who waited for whom."""
+    """Draw the figure of one run, how long its phases took, and who waited for whom."""
     name = f"{FIGURES[inference]}{suffix}"
     figure = process_view(run.phases, run.dependencies, run.utilization.dropna(), run.device_timeline)
     study.save_figure(name, figure, run.phases)

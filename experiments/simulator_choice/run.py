@@ -91,7 +91,7 @@ def run(study: CaseStudy) -> Outcome:
 
 
 def shown_in(group: Group, matrix: Matrix, results: Sequence[Result]) -> list[Result]:
-    """What a figure shows, in the order of runs.toml: simulators recorded for it, and some of other figures."""
+    """Return what a figure shows, in the order of runs.toml: simulators recorded for it, and some of other figures."""
     order = [entry.name for entry in matrix.entries]
     chosen = [
         result for result in results if result.workload.group == group.name or result.workload.name in group.shows
@@ -100,7 +100,7 @@ def shown_in(group: Group, matrix: Matrix, results: Sequence[Result]) -> list[Re
 
 
 def draw(study: CaseStudy, page: Page, group: Group, results: Sequence[Result]) -> None:
-    """A figure with its numbers, if any of its simulators could be recorded."""
+    """Draw a figure with its numbers, if any of its simulators could be recorded."""
     if not results:
         return
     table = mean_table(results)
@@ -117,7 +117,9 @@ def draw(study: CaseStudy, page: Page, group: Group, results: Sequence[Result]) 
 
 
 def measurements(matrix: Matrix, results: Sequence[Result]) -> dict[str, dict[str, dict[str, Estimate]]]:
-    """The metrics of claims.toml of every figure and simulator, by kind; none of those that could not be recorded."""
+    """Return the metrics of claims.toml of every figure and simulator, by kind; none of those that could not be
+    recorded.
+    """
     found = {workload.name: runs for workload, runs in by_workload(results).items()}
     measured: dict[str, dict[str, dict[str, Estimate]]] = {"figure": {}, "wrapped": {}, "native": {}}
     timesteps = {entry.name: entry.total_timesteps or matrix.total_timesteps for entry in matrix.entries}
@@ -130,7 +132,7 @@ def measurements(matrix: Matrix, results: Sequence[Result]) -> dict[str, dict[st
 
 
 def of_a_figure(results: Sequence[Result], timesteps: Mapping[str, int]) -> dict[str, Estimate]:
-    """The metrics over all simulators of a figure, if they are enough.
+    """Return the metrics over all simulators of a figure, if they are enough.
 
     Args:
         results: of the figure.
@@ -152,7 +154,9 @@ def of_a_figure(results: Sequence[Result], timesteps: Mapping[str, int]) -> dict
 def smallest_is_single_or_cheapest(
     repetitions: Mapping[str, Sequence[Result]], timesteps: Mapping[str, int]
 ) -> Estimate:
-    """The smallest share of simulation of a single environment or the cheapest simulator, less that of the others."""
+    """Return the smallest share of simulation of a single environment or the cheapest simulator, less that of the
+    others.
+    """
     groups: dict[tuple[str, str], list[float]] = {}
     for name, runs in repetitions.items():
         groups[name, "share"] = [result.percent("simulation") for result in runs]
@@ -170,7 +174,7 @@ def smallest_is_single_or_cheapest(
 
 
 def of_a_simulator(results: Sequence[Result], kind: str) -> dict[str, Estimate]:
-    """The metrics of one simulator."""
+    """Return the metrics of one simulator."""
     share = estimated_mean([result.percent("simulation") for result in results])
     ratio = estimated_mean([python_to_simulator(result) for result in results])
     if kind == "wrapped":
@@ -191,7 +195,7 @@ def simulator_percent(result: Result) -> float:
 
 
 def cuda_to_other_categories(result: Result, end: str) -> float:
-    """Seconds in CUDA over those in the larger of backend and Python, of backpropagation while no GPU works.
+    """Return seconds in CUDA over those in the larger of backend and Python, of backpropagation while no GPU works.
 
     Args:
         result: of a run.

@@ -1,1 +1,1 @@
-"""What all studies share to judge: recorded runs become tables, tables metrics with intervals, and these verdicts."""
+"""This package judges: recorded runs become tables, tables become metrics with intervals, and these become verdicts."""

@@ -1,4 +1,4 @@
-"""The artifact itself, judged by what was said of the paper's: its figures, its devices, what it depends on."""
+"""This file judges the artifact itself by what was said of the paper's: its figures, its devices, its dependencies."""
 
 import json
 import subprocess
@@ -59,7 +59,7 @@ def verdicts_on_artifact(studies: Sequence[CaseStudy]) -> list[Verdict]:
 
 
 def is_drawn(names: Sequence[str], outputs: Sequence[Path]) -> bool:
-    """Whether a figure is there in every format, with its numbers beside it."""
+    """Return whether a figure is there in every format, with its numbers beside it."""
     return any(
         all((output / f"{name}.{suffix}").exists() for suffix in (*FIGURE_FORMATS, "csv"))
         for name in names
@@ -68,9 +68,11 @@ def is_drawn(names: Sequence[str], outputs: Sequence[Path]) -> bool:
 
 
 def devices() -> set[str]:
-    """The kinds of device of which there are results: this machine's, and those that are kept."""
-    kept = [json.loads(path.read_text())["machine"] for path in CHECKOUT.glob(f"experiments/*/{MEASURED}/*/{MACHINE}")]
-    return {name for found in [machine(), *kept] for name in names_of(found)}
+    """Return the kinds of device of which there are results: this machine's, and those that are kept."""
+    others = [
+        json.loads(path.read_text())["machine"] for path in CHECKOUT.glob(f"experiments/*/{MEASURED}/*/{MACHINE}")
+    ]
+    return {name for found in [machine(), *others] for name in names_of(found)}
 
 
 def names_of(found: Mapping[str, object]) -> list[str]:
@@ -80,7 +82,9 @@ def names_of(found: Mapping[str, object]) -> list[str]:
 
 
 def counters_refused() -> dict[str, Estimate]:
-    """Whether a recording that asks for counters says why there are none, and goes on; nothing where they are read."""
+    """Return whether a recording that asks for counters says why there are none, and goes on; nothing where they
+    are read.
+    """
     with tempfile.TemporaryDirectory() as trace:
         command = [sys.executable, "-c", f"raise SystemExit({STATUS})"]
         ended = run_python("-m", "rlscope", "record", "--counters", "sm_efficiency", "-o", trace, "--", *command)
@@ -91,5 +95,5 @@ def counters_refused() -> dict[str, Estimate]:
 
 
 def run_python(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    """This Python with these arguments, with the installed rlscope and not the checkout's."""
+    """Run this Python with these arguments, with the installed rlscope and not the checkout's."""
     return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, cwd="/", check=False)

@@ -1,4 +1,4 @@
-"""Judge published claims by what was measured: holds, differs, undecided, or not testable here."""
+"""This file judges published claims by what was measured: holds, differs, undecided, or not testable here."""
 
 import json
 import math
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-import pandas
+import pandas as pd
 
 from experiments.harness.provenance import Provenance, provenance_table
 from experiments.harness.typed_toml import KEY, parsed, read_toml
@@ -70,22 +70,22 @@ class Claim:
 
     @property
     def lowest(self) -> float:
-        """What the measurement has to exceed."""
+        """Return what the measurement has to exceed."""
         return -math.inf if self.above is None else self.above
 
     @property
     def highest(self) -> float:
-        """What the measurement has to be less than."""
+        """Return what the measurement has to be less than."""
         return math.inf if self.below is None else self.below
 
     @property
     def condition(self) -> str:
-        """The limits for people: "> 7 and < 10"."""
+        """Return the limits for people: "> 7 and < 10"."""
         limits = ((">", self.above), ("<", self.below))
         return " and ".join(f"{sign} {limit:g}" for sign, limit in limits if limit is not None)
 
     def verdict_on(self, estimate: Estimate) -> str:
-        """What the whole interval of a measurement says."""
+        """Return what the whole interval of a measurement says."""
         if estimate.low is None or estimate.high is None:
             return UNDECIDED
         if self.lowest < estimate.low and estimate.high < self.highest:
@@ -95,7 +95,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a claim for one subject (an environment, say).
+    """This is what became of a claim for one subject (an environment, say).
 
     Attributes:
         claim: what was judged.
@@ -116,12 +116,12 @@ class Verdict:
 
     @property
     def is_calculated(self) -> bool:
-        """Whether it is about a number that follows from published ones."""
+        """Return whether it is about a number that follows from published ones."""
         return self.measured is not None and self.measured.is_calculated
 
     @property
     def text(self) -> str:
-        """The verdict for people: "holds (provisional)"."""
+        """Return the verdict for people: "holds (provisional)"."""
         is_provisional = self.provisional and self.measured and not self.is_calculated
         return f"{self.verdict} (provisional)" if is_provisional else self.verdict
 
@@ -200,10 +200,10 @@ def judge_one(
     return Verdict(claim, subject, verdict, estimate, provisional, "; ".join(filter(None, [remark, includes])))
 
 
-def claims_table(verdicts: Sequence[Verdict]) -> pandas.DataFrame:
-    """The verdicts for people: one row each."""
+def claims_table(verdicts: Sequence[Verdict]) -> pd.DataFrame:
+    """Return the verdicts for people: one row each."""
     value = "calculated" if all(verdict.is_calculated for verdict in verdicts) else "measured"
-    return pandas.DataFrame(
+    return pd.DataFrame(
         {
             "claim": verdict.claim.id,
             "statement": verdict.claim.statement,
@@ -219,7 +219,7 @@ def claims_table(verdicts: Sequence[Verdict]) -> pandas.DataFrame:
 
 
 def measured_text(estimate: Estimate | None) -> str:
-    """A value with its interval, and how many repetitions of what are behind it."""
+    """Return a value with its interval, and how many repetitions of what are behind it."""
     if estimate is None:
         return ""
     if estimate.is_calculated:
@@ -229,7 +229,7 @@ def measured_text(estimate: Estimate | None) -> str:
 
 
 def counts_text(verdicts: Sequence[Verdict]) -> str:
-    """How many verdicts there are of each kind: "3 holds, 1 undecided"."""
+    """Return how many verdicts there are of each kind: "3 holds, 1 undecided"."""
     found = Counter(verdict.verdict for verdict in verdicts if not verdict.is_calculated)
     kinds = (HOLDS, DIFFERS, UNDECIDED, NOT_TESTABLE)
     return "Verdicts: " + (", ".join(f"{found[kind]} {kind}" for kind in kinds if found[kind]) or "none") + "."
@@ -242,7 +242,7 @@ def split(verdicts: Sequence[Verdict]) -> tuple[list[Verdict], list[Verdict]]:
 
 
 def add_claims(page: Page, verdicts: Sequence[Verdict]) -> None:
-    """The verdicts on a page, what was calculated apart."""
+    """Show the verdicts on a page, and what was calculated apart from the rest."""
     judged, calculated = split(verdicts)
     page.paragraph(counts_text(judged))
     page.table(claims_table(judged))

@@ -1,4 +1,4 @@
-"""Recorded runs, analyzed without what recording added where a calibration says how much that is."""
+"""This file analyzes recorded runs without what recording added, where a calibration says how much that is."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -20,16 +20,16 @@ class MaybeCorrected(Protocol):
 
     @property
     def correction(self) -> AppliedCorrection | None:
-        """How its times were corrected; None if they were not."""
+        """Return how its times were corrected; None if they were not."""
 
     @property
     def uncorrected(self) -> str:
-        """Why they were not; empty if they were."""
+        """Return why they were not; empty if they were."""
 
 
 @dataclass(frozen=True)
 class Uncorrected:
-    """Why judged times include what recording added; each text is empty where they do not.
+    """This says why judged times include what recording added; each text is empty where they do not.
 
     Attributes:
         times: of any time of the runs.
@@ -45,7 +45,7 @@ CORRECTED = Uncorrected()
 
 
 def analyzed(directory: Path) -> Analysis:
-    """A trace, analyzed as `rlscope analyze` does; uncorrected where its calibration is of something else."""
+    """Return a trace, analyzed as `rlscope analyze` does; uncorrected where its calibration is of something else."""
     trace = open_trace(directory)
     try:
         correction = chosen(trace, AUTO)
@@ -55,13 +55,13 @@ def analyzed(directory: Path) -> Analysis:
 
 
 def corrected_text(found: Iterable[str]) -> str:
-    """Whether rows of repetitions are corrected, for their mean: "yes", "no" or "partly"."""
+    """Return whether rows of repetitions are corrected, for their mean: "yes", "no" or "partly"."""
     texts = set(found)
     return texts.pop() if len(texts) == 1 else "partly"
 
 
 def uncorrected_of(runs: Sequence[MaybeCorrected]) -> Uncorrected:
-    """Why the times of some runs include what recording added."""
+    """Return why the times of some runs include what recording added."""
     times = " ".join(dict.fromkeys(run.uncorrected for run in runs if run.correction is None))
     unknown = sum(run.correction.uncalibrated.get("cuda", 0) for run in runs if run.correction)
     cuda = f"what recording adds to a CUDA call is not known ({unknown:,} calls); run `rlscope calibrate` there"
@@ -69,7 +69,7 @@ def uncorrected_of(runs: Sequence[MaybeCorrected]) -> Uncorrected:
 
 
 def add_correction(page: Page, runs: Sequence[MaybeCorrected]) -> None:
-    """How much was subtracted, or why nothing was, as sentences on a study's page."""
+    """Say how much was subtracted, or why nothing was, as sentences on a study's page."""
     applied = sorted((run.correction for run in runs if run.correction), key=lambda found: found.added_percent)
     if applied:
         least, most = added_text(applied[0]), added_text(applied[-1])
@@ -87,7 +87,7 @@ def add_correction(page: Page, runs: Sequence[MaybeCorrected]) -> None:
 
 
 def add_what_stays(page: Page, runs: Sequence[MaybeCorrected]) -> None:
-    """What recording added to times on a page that are as recorded: those of phases, which no correction knows."""
+    """Say what recording added to times on a page that are as recorded: those of phases, which no correction knows."""
     added = dict.fromkeys(f"{added_text(run.correction)} to {run.correction.process}" for run in runs if run.correction)
     known = ", ".join(added) or "how much is not known without a calibration"
     page.paragraph(f"Phases are as they were recorded, with what recording added: {known}.")

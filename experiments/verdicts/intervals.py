@@ -1,21 +1,21 @@
-"""Tables and captions that say where a mean has no interval."""
+"""This file says in tables and captions where a mean has no interval."""
 
-import pandas
+import pandas as pd
 
 from experiments.verdicts.statistics import FEWEST
 
 ENDS = ("_low", "_high", "_low_s", "_high_s")
 
 
-def readable(table: pandas.DataFrame) -> pandas.DataFrame:
-    """A table for people: "no interval (n=2)" where there were too few repetitions for one.
+def readable(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table for people: "no interval (n=2)" where there were too few repetitions for one.
 
     Args:
         table: its column `repetitions`, or else `iterations`, says how many; the ends of intervals are in columns whose
             names end in one of ENDS.
     """
     counts = counts_in(table)
-    texts = pandas.Series([f"no interval (n={count})" for count in counts], index=table.index, dtype=object)
+    texts = pd.Series([f"no interval (n={count})" for count in counts], index=table.index, dtype=object)
     return table.assign(
         **{
             column: table[column].astype(object).where(counts >= FEWEST, texts)
@@ -25,8 +25,8 @@ def readable(table: pandas.DataFrame) -> pandas.DataFrame:
     )
 
 
-def caption_of(caption: str, table: pandas.DataFrame) -> str:
-    """A figure's caption, with how many of its numbers have no interval.
+def caption_of(caption: str, table: pd.DataFrame) -> str:
+    """Return a figure's caption, with how many of its numbers have no interval.
 
     Args:
         caption: of the figure.
@@ -36,7 +36,7 @@ def caption_of(caption: str, table: pandas.DataFrame) -> str:
     return f"{caption} No interval for {few} of {len(table)} numbers: n is less than {FEWEST}." if few else caption
 
 
-def counts_in(table: pandas.DataFrame) -> pandas.Series:
-    """How many repetitions each row has; none of an empty table."""
+def counts_in(table: pd.DataFrame) -> pd.Series:
+    """Return how many repetitions each row has; none of an empty table."""
     columns = [column for column in ("repetitions", "iterations") if column in table]
-    return table[columns[0]] if columns else pandas.Series(dtype=int)
+    return table[columns[0]] if columns else pd.Series(dtype=int)

@@ -1,4 +1,4 @@
-"""Kept results and their recorders, so that results which the present code has not seen are known."""
+"""This file names the recorders of kept results, so that results which the present code has not seen are known."""
 
 import json
 from pathlib import Path
@@ -14,22 +14,25 @@ KEPT = ("tests/gpu/results", f"experiments/*/{MEASURED}")
 
 
 def recorders_of_kept(root: Path = CHECKOUT) -> dict[Path, str]:
-    """Each folder below `root` that holds kept results, and why they are not of the recorder of now; empty if they are.
+    """Return each folder below `root` that holds kept results, and why they are not of the recorder of now; empty
+    if they are.
 
     What a folder does not say of itself, in machine.json or claims.json, the one around it does.
     """
-    kept = [folder for pattern in KEPT for folder in root.glob(pattern)]
-    folders = [folder for top in kept for folder in [top, *top.rglob("*")] if holds_results(folder)]
+    parents = [folder for pattern in KEPT for folder in root.glob(pattern)]
+    folders = [folder for top in parents for folder in [top, *top.rglob("*")] if holds_results(folder)]
     return {folder: " and ".join(filter(None, reasons_of(folder, root))) for folder in sorted(folders)}
 
 
 def holds_results(folder: Path) -> bool:
-    """Whether it has files besides a README."""
+    """Return whether it has files besides a README."""
     return folder.is_dir() and any(path.is_file() and path.suffix != ".md" for path in folder.iterdir())
 
 
 def reasons_of(folder: Path, root: Path) -> list[str]:
-    """Why the results in a folder are not of the recorder of now, as each file says that names recorders there."""
+    """Return why the results in a folder are not of the recorder of now, as each file says that names recorders
+    there.
+    """
     for place in [folder, *folder.parents]:
         found = [place / name for name in (MACHINE, "claims.json") if (place / name).exists()]
         if found:
@@ -40,6 +43,6 @@ def reasons_of(folder: Path, root: Path) -> list[str]:
 
 
 def recorders_in(path: Path) -> list[dict[str, Any]]:
-    """The recorders that a file of kept results names; none if it is older than that."""
+    """Return the recorders that a file of kept results names; none if it is older than that."""
     found = json.loads(path.read_text())
     return found.get("recorders", []) if isinstance(found, dict) else []

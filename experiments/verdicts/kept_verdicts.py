@@ -1,4 +1,4 @@
-"""Verdicts that were kept, beside those of now: claims that are broken, claims that only another machine can test."""
+"""This file sets kept verdicts beside those of now: some claims are broken, some only another machine can test."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ Key = tuple[str, str, str, str]
 
 
 def broken_claims(verdicts: Sequence[Verdict], hardware: Sequence[Mapping[str, Any]], folder: Path) -> list[str]:
-    """A sentence for each claim that differs now, and held with what is kept of a machine of the same kind.
+    """Return a sentence for each claim that differs now, and held with what is kept of a machine of the same kind.
 
     Both are clear: a verdict holds or differs only where the whole interval says so. What is kept is judged anew by the
     limits of now, so a limit that was changed breaks nothing by itself.
@@ -46,7 +46,7 @@ def broken_claims(verdicts: Sequence[Verdict], hardware: Sequence[Mapping[str, A
 
 
 def with_kept(verdicts: Sequence[Verdict], folder: Path, others: Sequence[Verdict] = ()) -> list[Verdict]:
-    """Verdicts of now; claims that take a GPU which this machine lacks are judged by what is kept of machines with one.
+    """Return the verdicts of now; claims that need a GPU which this machine lacks are judged by kept results.
 
     Args:
         verdicts: of now.
@@ -76,17 +76,17 @@ def with_kept(verdicts: Sequence[Verdict], folder: Path, others: Sequence[Verdic
 
 
 def key_of(verdict: Verdict) -> Key:
-    """What makes two verdicts be about the same."""
+    """Return what makes two verdicts be about the same."""
     return verdict.claim.id, verdict.claim.metric, verdict.claim.hardware, verdict.subject
 
 
 def has_gpu(hardware: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether any of the machines has one."""
+    """Return whether any of the machines has one."""
     return any("gpus" in machine for machine in hardware)
 
 
 def kept_measurements(path: Path, on_gpu: bool) -> Iterator[tuple[Key, Estimate]]:
-    """The measurements in a claims.json that can be compared with runs of now.
+    """Yield the measurements in a claims.json that can be compared with runs of now.
 
     Claims for any hardware can be where the machine was of the same kind. Claims for a GPU always can be: without one
     they are judged by the results of a machine that the subject names.
@@ -111,7 +111,7 @@ def kept_measurements(path: Path, on_gpu: bool) -> Iterator[tuple[Key, Estimate]
 
 
 def read_kept(path: Path) -> dict[str, Any]:
-    """A claims.json.
+    """Return a claims.json.
 
     Raises:
         UsageError: It is damaged.
@@ -124,5 +124,5 @@ def read_kept(path: Path) -> dict[str, Any]:
 
 
 def damaged(path: Path, error: Exception) -> UsageError:
-    """What to tell the user about a claims.json that cannot be read."""
+    """Return what to tell the user about a claims.json that cannot be read."""
     return UsageError(f"{path}: expected the claims.json of a study, found: {error!r}. Restore the file, or remove it")

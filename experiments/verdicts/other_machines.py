@@ -1,4 +1,4 @@
-"""What one machine has measured, as files that are kept and read elsewhere, and claims judged by several machines."""
+"""This file reads what other machines have measured, and judges claims by several machines."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-import pandas
+import pandas as pd
 
 from experiments.harness.case_study import CaseStudy
 from experiments.harness.provenance import Provenance, of_another_recorder, packages_text, remark_on
@@ -43,22 +43,22 @@ class Measured:
 
     @property
     def hardware(self) -> str:
-        """The same as `device`, in the words of claims.toml."""
+        """Return the same as `device`, in the words of claims.toml."""
         return "gpu" if self.device == "cuda" else "cpu"
 
     @property
     def is_provisional(self) -> bool:
-        """Whether too little was run to rely on it."""
+        """Return whether too little was run to rely on it."""
         return self.budget != "paper"
 
     @property
     def device_name(self) -> str:
-        """The name of the GPU that computed, or of the processor where none did."""
+        """Return the name of the GPU that computed, or of the processor where none did."""
         return str(self.machine["gpus"][0] if self.device == "cuda" else self.machine["cpu"])
 
     @property
     def source(self) -> str:
-        """A sentence about where this comes from."""
+        """Return a sentence about where this comes from."""
         beside = f"{self.machine['cores']} cores" + (f" of {self.machine['cpu']}" if self.device == "cuda" else "")
         another = of_another_recorder(self.recorders)
         return (
@@ -68,7 +68,7 @@ class Measured:
 
     @property
     def remark(self) -> str:
-        """The same, short, for a verdict."""
+        """Return the same, short, for a verdict."""
         return remark_on(self.device_name, self.date, self.command, self.recorders)
 
     def save_origin(self, directory: Path) -> None:
@@ -82,7 +82,7 @@ SomeMeasured = TypeVar("SomeMeasured", bound=Measured)
 
 
 def origin_of(device: str, found: Provenance) -> dict[str, Any]:
-    """What `Measured` has of runs on this machine, by name; the machine's own name on the network is left out.
+    """Return what `Measured` has of runs on this machine, by name; the machine's own name on the network is left out.
 
     Raises:
         UsageError: The runs were executed on machines of different kinds.
@@ -106,7 +106,7 @@ def origin_of(device: str, found: Provenance) -> dict[str, Any]:
 def load(
     directory: Path, names: Sequence[str], make: Callable[[Sequence[Path], dict[str, Any]], SomeMeasured]
 ) -> SomeMeasured:
-    """What a study has saved.
+    """Return what a study has saved.
 
     Args:
         directory: where.
@@ -118,7 +118,7 @@ def load(
     """
     try:
         return make([directory / name for name in names], json.loads((directory / MACHINE).read_text()))
-    except (OSError, ValueError, TypeError, KeyError, pandas.errors.EmptyDataError) as error:
+    except (OSError, ValueError, TypeError, KeyError, pd.errors.EmptyDataError) as error:
         raise UsageError(
             f"{directory}: expected {', '.join(names)} and {MACHINE} of a measured machine, found: {error}. "
             "Restore the directory, or remove it"
@@ -126,7 +126,9 @@ def load(
 
 
 def kept_results(directory: Path, load_one: Callable[[Path], SomeMeasured]) -> dict[str, SomeMeasured]:
-    """The results of other machines, by the name of the folder that each has here; none without the directory."""
+    """Return the results of other machines, by the name of the folder that each has here; none without the
+    directory.
+    """
     return {path.parent.name: load_one(path.parent) for path in sorted(directory.glob(f"*/{MACHINE}"))}
 
 
@@ -134,7 +136,7 @@ def draw_and_judge(
     study: CaseStudy,
     page: Page,
     here: SomeMeasured,
-    kept: Mapping[str, SomeMeasured],
+    others: Mapping[str, SomeMeasured],
     draw: Callable[[CaseStudy, Page, str, str, SomeMeasured], None],
     metrics_of: Callable[[SomeMeasured], Mapping[str, Estimate]],
 ) -> list[Verdict]:
@@ -144,14 +146,14 @@ def draw_and_judge(
         study: with claims.toml in its folder.
         page: with what comes first.
         here: what this machine has measured.
-        kept: what others have, by name.
+        others: what they have measured, by name.
         draw: makes the figures of one: with what to call the machine, and the end of their names.
         metrics_of: the metrics that a machine has measured.
     """
     draw(study, page, THIS_MACHINE, "", here)
-    for name, results in kept.items():
+    for name, results in others.items():
         draw(study, page, results.device_name, f"_{name}", results)
-    verdicts = verdicts_of(load_claims(study.folder / "claims.toml"), here, list(kept.values()), metrics_of)
+    verdicts = verdicts_of(load_claims(study.folder / "claims.toml"), here, list(others.values()), metrics_of)
     page.heading("Claims")
     add_claims(page, verdicts)
     page.write(study.output / "index.html")
@@ -161,7 +163,7 @@ def draw_and_judge(
 def verdicts_of(
     claims: Sequence[Claim],
     here: SomeMeasured,
-    kept: Sequence[SomeMeasured],
+    others: Sequence[SomeMeasured],
     metrics_of: Callable[[SomeMeasured], Mapping[str, Estimate]],
 ) -> list[Verdict]:
     """Judge each machine by the claims for its hardware; where none has a GPU, those that need one are not testable.
@@ -169,7 +171,7 @@ def verdicts_of(
     Args:
         claims: all.
         here: what this machine has measured.
-        kept: what others have; a remark says which one, when and by which command.
+        others: what they have measured; a remark says which one, when and by which command.
         metrics_of: the metrics that a machine has measured; the others are left out.
     """
 
@@ -179,12 +181,12 @@ def verdicts_of(
         return judge(own, found, measured.hardware, measured.is_provisional, left_out=True)
 
     verdicts = judged(THIS_MACHINE, here)
-    for measured in kept:
+    for measured in others:
         verdicts += [
             replace(verdict, remark="; ".join(filter(None, [verdict.remark, measured.remark])))
             for verdict in judged(measured.device_name, measured)
         ]
-    if not any(measured.hardware == "gpu" for measured in [here, *kept]):
+    if not any(measured.hardware == "gpu" for measured in [here, *others]):
         needing = [claim for claim in claims if claim.hardware == "gpu"]
         verdicts += judge(needing, {THIS_MACHINE: {}}, here.hardware, here.is_provisional)
     return verdicts

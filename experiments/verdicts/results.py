@@ -1,11 +1,11 @@
-"""Traces of a study's runs to its tables: one per repetition, then their mean."""
+"""This file makes the tables of a study's traces: one per repetition, then their mean."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import pandas
+import pandas as pd
 
 from experiments.harness.case_study import CaseStudy
 from experiments.harness.execute import Execution
@@ -29,7 +29,7 @@ from rlscope.plots.tables import (
 
 #: Resources of the time in which a GPU works.
 ON_GPU = [Resource.GPU.value, Resource.BOTH.value]
-NO_TRANSITIONS = pandas.DataFrame(columns=TRANSITION_COLUMNS)
+NO_TRANSITIONS = pd.DataFrame(columns=TRANSITION_COLUMNS)
 #: The least, the expected and the most seconds that a correction leaves.
 ENDS = ("low_s", "seconds", "high_s")
 
@@ -52,42 +52,42 @@ class Result:
     """
 
     workload: Workload
-    table: pandas.DataFrame
+    table: pd.DataFrame
     left_out_s: float
     cuda_s: Corrected
     gpu_s: float
     timesteps: int
-    transitions: pandas.DataFrame
+    transitions: pd.DataFrame
     advice: str
     correction: AppliedCorrection | None
     uncorrected: str
 
     def percent(self, stage: str) -> float:
-        """The stage's share of training time."""
+        """Return the stage's share of training time."""
         return float(self.table.loc[self.table["stage"] == stage, "percent"].sum())
 
     def seconds(self, stage: str, category: str) -> float:
-        """Seconds of a category in a stage."""
+        """Return seconds of a category in a stage."""
         rows = (self.table["stage"] == stage) & (self.table["category"] == category)
         return float(self.table.loc[rows, "seconds"].sum())
 
     def percent_on(self, *resources: Resource) -> float:
-        """The share of training time in which these work."""
+        """Return the share of training time in which these work."""
         rows = self.table["resource"].isin([resource.value for resource in resources])
         return float(self.table.loc[rows, "percent"].sum())
 
     def stage_seconds(self, stage: str) -> float:
-        """Seconds of a stage."""
+        """Return seconds of a stage."""
         return float(self.table.loc[self.table["stage"] == stage, "seconds"].sum())
 
     def entries(self, stage: str, category: str) -> float:
-        """How often the stage enters a category, per timestep."""
+        """Return how often the stage enters a category, per timestep."""
         rows = (self.transitions["stage"] == stage) & (self.transitions["category"] == category)
         return float(self.transitions.loc[rows, "per_timestep"].sum())
 
     @property
     def training_s(self) -> float:
-        """Seconds of the whole training."""
+        """Return seconds of the whole training."""
         return float(self.table["training_s"].iloc[0])
 
 
@@ -151,16 +151,16 @@ def result_of(study_run: StudyRun, execution: Execution) -> Result:
 
 def folded_result(
     workload: Workload,
-    breakdown: pandas.DataFrame,
+    breakdown: pd.DataFrame,
     correction: AppliedCorrection | None,
     uncorrected: str,
     timesteps: int,
     recorded_training_s: float | None = None,
     unrecorded_training_s: float | None = None,
-    transitions: pandas.DataFrame = NO_TRANSITIONS,
+    transitions: pd.DataFrame = NO_TRANSITIONS,
     advice: str = "",
 ) -> Result:
-    """The breakdown of the process that trains, folded as the published figures are.
+    """Return the breakdown of the process that trains, folded as the published figures are.
 
     Args:
         workload: what ran.
@@ -199,7 +199,7 @@ def folded_result(
 
 
 def unrecorded_training_s(execution: Execution, timesteps: float, total_timesteps: int) -> float | None:
-    """Seconds of the whole training, at the speed of the iterations that were not recorded.
+    """Return the seconds of the whole training, at the speed of the iterations that were not recorded.
 
     Args:
         execution: of the run.
@@ -211,7 +211,7 @@ def unrecorded_training_s(execution: Execution, timesteps: float, total_timestep
 
 
 def by_workload(results: Iterable[Result]) -> dict[Workload, list[Result]]:
-    """The repetitions of each workload."""
+    """Return the repetitions of each workload."""
     groups: dict[Workload, list[Result]] = defaultdict(list)
     for result in results:
         groups[result.workload].append(result)
@@ -219,12 +219,12 @@ def by_workload(results: Iterable[Result]) -> dict[Workload, list[Result]]:
 
 
 def add_advice(page: Page, results: Sequence[Result]) -> None:
-    """What bounds the first repetition of each workload, on the study's page."""
+    """Say what bounds the first repetition of each workload, on the study's page."""
     add_advice_texts(page, {workload: found[0].advice for workload, found in by_workload(results).items()})
 
 
 def add_advice_on(page: Page, traces: Iterable[tuple[Workload, Path]]) -> None:
-    """The same, of recorded runs in the order of their repetitions; those that took no time have none."""
+    """Say what bounds recorded runs in the order of their repetitions. Those that took no time have none."""
     first: dict[Workload, Path] = {}
     for workload, trace in traces:
         first.setdefault(workload, trace)
@@ -233,15 +233,15 @@ def add_advice_on(page: Page, traces: Iterable[tuple[Workload, Path]]) -> None:
 
 
 def add_advice_texts(page: Page, texts: Mapping[Workload, str]) -> None:
-    """What bounds a run of each workload, if there are any, as a table."""
+    """Say what bounds a run of each workload, if there are any, as a table."""
     if texts:
         page.heading("What bounds each run")
         rows = [(workload.group, workload.name, text) for workload, text in texts.items()]
-        page.table(pandas.DataFrame(rows, columns=["environment", "workload", "advice"]))
+        page.table(pd.DataFrame(rows, columns=["group", "workload", "advice"]))
 
 
 def each(repetitions: Mapping[str, Sequence[Result]], number: Callable[[Result], float]) -> dict[str, list[float]]:
-    """A number of every repetition of every workload."""
+    """Return a number of every repetition of every workload."""
     return {name: [number(result) for result in results] for name, results in repetitions.items()}
 
 
@@ -251,12 +251,12 @@ def gpu_percent(result: Result) -> float:
 
 
 def cuda_to_gpu(result: Result, end: str) -> float:
-    """Seconds inside CUDA calls, by one of ENDS, over seconds with a GPU busy, in training."""
+    """Return seconds inside CUDA calls, by one of ENDS, over seconds with a GPU busy, in training."""
     return float(getattr(result.cuda_s, end)) / result.gpu_s
 
 
 def over_calibration(estimate_by: Callable[[str], Estimate]) -> Estimate:
-    """A metric of time in CUDA calls, whose interval holds that of the calibration: all runs share its error.
+    """Return a metric of time in CUDA calls, whose interval holds that of the calibration: all runs share its error.
 
     Args:
         estimate_by: from one of ENDS to the metric of those times.
@@ -266,7 +266,7 @@ def over_calibration(estimate_by: Callable[[str], Estimate]) -> Estimate:
 
 
 def python_to_simulator(result: Result) -> float:
-    """Seconds in Python over seconds in the simulator, inside simulation."""
+    """Return seconds in Python over seconds in the simulator, inside simulation."""
     simulator_s = result.seconds("simulation", "simulator")
     if simulator_s == 0:
         raise IncompleteTraceError(
@@ -276,18 +276,18 @@ def python_to_simulator(result: Result) -> float:
     return result.seconds("simulation", "python") / simulator_s
 
 
-def mean_table(results: Sequence[Result]) -> pandas.DataFrame:
-    """The table behind a figure: means over repetitions, with 95 % intervals.
+def mean_table(results: Sequence[Result]) -> pd.DataFrame:
+    """Return the table behind a figure: means over repetitions, with 95 % intervals.
 
     Returns:
         The columns of `breakdown_table`, then percent_low, percent_high, seconds_low, seconds_high, training_low_s,
         training_high_s, repetitions. A piece absent from a repetition counts as 0 there.
     """
-    return pandas.concat([mean_of(repetitions) for repetitions in by_workload(results).values()], ignore_index=True)
+    return pd.concat([mean_of(repetitions) for repetitions in by_workload(results).values()], ignore_index=True)
 
 
-def mean_transitions(results: Sequence[Result]) -> pandas.DataFrame:
-    """The table behind a figure of transitions: means over repetitions, with 95 % intervals.
+def mean_transitions(results: Sequence[Result]) -> pd.DataFrame:
+    """Return the table behind a figure of transitions: means over repetitions, with 95 % intervals.
 
     Returns:
         The columns of `transitions_table`, then the ends of the interval of each mean (count_low, count_high, …) and
@@ -295,7 +295,7 @@ def mean_transitions(results: Sequence[Result]) -> pandas.DataFrame:
     """
     tables = []
     for workload, repetitions in by_workload(results).items():
-        everything = pandas.concat(
+        everything = pd.concat(
             [result.transitions.assign(repetition=number) for number, result in enumerate(repetitions)]
         )
         columns: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
@@ -305,16 +305,16 @@ def mean_transitions(results: Sequence[Result]) -> pandas.DataFrame:
             ).reindex(columns=range(len(repetitions)))
             for index, row in zip(values.index, values.fillna(0.0).to_numpy(), strict=True):
                 columns[index] |= estimated_mean(list(row)).columns(count)
-        mean = pandas.DataFrame.from_dict(columns, orient="index").rename_axis(["stage", "category"]).reset_index()
+        mean = pd.DataFrame.from_dict(columns, orient="index").rename_axis(["stage", "category"]).reset_index()
         mean = mean.assign(repetitions=len(repetitions))
         tables.append(in_stack_order(mean.assign(workload=workload.name)))
-    table = pandas.concat(tables, ignore_index=True)
+    table = pd.concat(tables, ignore_index=True)
     return table[[*TRANSITION_COLUMNS, *(column for column in table.columns if column not in TRANSITION_COLUMNS)]]
 
 
-def mean_of(repetitions: Sequence[Result]) -> pandas.DataFrame:
-    """The mean of one workload's repetitions."""
-    tables = pandas.concat(
+def mean_of(repetitions: Sequence[Result]) -> pd.DataFrame:
+    """Return the mean of one workload's repetitions."""
+    tables = pd.concat(
         [result.table.assign(repetition=number) for number, result in enumerate(repetitions)], ignore_index=True
     )
     training = estimated_mean(list(tables.groupby("repetition")["training_s"].first())).columns("training")
@@ -326,7 +326,7 @@ def mean_of(repetitions: Sequence[Result]) -> pandas.DataFrame:
         for name in drawn:
             row |= estimated_mean(list(values[name])).columns(name)
         rows.append(row)
-    table = pandas.DataFrame(rows).assign(
+    table = pd.DataFrame(rows).assign(
         workload=repetitions[0].workload.name,
         training_s=training["training"],
         training_low_s=training["training_low"],

@@ -1,4 +1,4 @@
-"""Repetitions to a value with its interval, which holds the truth as often as it says."""
+"""This file makes a value of repetitions, with an interval that holds the truth as often as it says."""
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -38,12 +38,12 @@ class Estimate:
 
     @property
     def is_calculated(self) -> bool:
-        """Whether it follows from other numbers, so that nothing was measured."""
+        """Return whether it follows from other numbers, so that nothing was measured."""
         return self.repetitions == 0
 
     @property
     def has_interval(self) -> bool:
-        """Whether there were repetitions enough for one."""
+        """Return whether there were repetitions enough for one."""
         return self.low is not None
 
     def columns(self, name: str) -> dict[str, float]:
@@ -53,7 +53,7 @@ class Estimate:
 
     @property
     def counted(self) -> str:
-        """How many repetitions of what, for people: "n=3 runs"."""
+        """Return how many repetitions of what, for people: "n=3 runs"."""
         return f"n={self.repetitions} {self.unit if self.repetitions != 1 else self.unit.removesuffix('s')}"
 
 
@@ -67,7 +67,7 @@ class Group:
     is_positive: bool
 
     def moved(self, errors: float) -> float:
-        """The mean, moved by standard errors; by a factor where it is positive, so that it stays so."""
+        """Return the mean, moved by standard errors; by a factor where it is positive, so that it stays so."""
         if self.is_positive:
             return self.mean * math.exp(errors * self.error / self.mean)
         return self.mean + errors * self.error
@@ -127,12 +127,12 @@ def estimated(
 
 
 def estimated_mean(values: Sequence[float], unit: str = RUNS) -> Estimate:
-    """The mean of the repetitions, with its interval."""
+    """Return the mean of the repetitions, with its interval."""
     return estimated({"mean": values}, lambda means: means["mean"], unit)
 
 
 def widened(estimate: Estimate, one_end: float, other_end: float) -> Estimate:
-    """An estimate whose interval also holds an error that all repetitions share; both are summed in squares.
+    """Return an estimate whose interval also holds an error that all repetitions share; both are summed in squares.
 
     Args:
         estimate: from how far the repetitions scatter.
@@ -148,10 +148,10 @@ def widened(estimate: Estimate, one_end: float, other_end: float) -> Estimate:
 
 
 def count_of(number: int) -> Estimate:
-    """What was counted and does not scatter, such as files: once is enough."""
+    """Return what was counted and does not scatter, such as files: once is enough."""
     return Estimate(number, number, number, 1, COUNTS)
 
 
 def exact(value: float) -> Estimate:
-    """What is calculated, and the same each time."""
+    """Return what is calculated, and the same each time."""
     return Estimate(value, value, value, repetitions=0)

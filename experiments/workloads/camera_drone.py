@@ -1,4 +1,4 @@
-"""PyFlyt's drone that flies through gates, seen by its camera: the stand-in for AirLearning.
+"""This file holds PyFlyt's drone that flies through gates, seen by its camera: the stand-in for AirLearning.
 
 gymnasium.make("camera_drone:CameraDrone-v0", pixels=64)
 """
@@ -6,7 +6,7 @@ gymnasium.make("camera_drone:CameraDrone-v0", pixels=64)
 from pathlib import Path
 
 import gymnasium
-import numpy
+import numpy as np
 import PyFlyt
 from PyFlyt.gym_envs.quadx_envs.quadx_gates_env import QuadXGatesEnv
 
@@ -34,29 +34,29 @@ class CameraDrone(QuadXGatesEnv):
         self.gate_obj_dir = str(Path(PyFlyt.__path__[0]) / "models" / "race_gate.urdf")
         self.observation_space = gymnasium.spaces.Dict(
             {
-                "camera": gymnasium.spaces.Box(0, 255, (4, pixels, pixels), numpy.uint8),
-                "state": gymnasium.spaces.Box(-numpy.inf, numpy.inf, (STATE_SIZE,), numpy.float64),
+                "camera": gymnasium.spaces.Box(0, 255, (4, pixels, pixels), np.uint8),
+                "state": gymnasium.spaces.Box(-np.inf, np.inf, (STATE_SIZE,), np.float64),
             }
         )
 
     def compute_state(self) -> None:
-        """What is observed; called after each step of the physics."""
+        """Compute what is observed; this is called after each step of the physics."""
         super().compute_state()
-        state = numpy.concatenate([self.state["attitude"], self.state["target_deltas"][0]])
+        state = np.concatenate([self.state["attitude"], self.state["target_deltas"][0]])
         self.state = {"camera": self.state["rgba_cam"], "state": state}
 
     def colour_first_gate(self) -> None:
-        """The next one, if there is one, is green."""
+        """Make the next gate green, if there is one."""
         for gate in self.gates[:1]:
             self._colour(gate, GREEN)
 
     def colour_other_gate(self) -> None:
-        """Later ones are yellow."""
+        """Make a later gate yellow."""
         for gate in self.gates[1:]:
             self._colour(gate, YELLOW)
 
     def colour_dead_gate(self, gate: int) -> None:
-        """One that has been flown through is red."""
+        """Make a gate red that has been flown through."""
         self._colour(gate, RED)
 
     def _colour(self, gate: int, colour: Colour) -> None:

@@ -1,4 +1,4 @@
-"""A small PPO on CartPole whose rollouts come from the fused CUDA kernel, or on a CPU from C++ threads.
+"""This file trains a small PPO on CartPole; rollouts come from the fused CUDA kernel, or on a CPU from C++ threads.
 
     python cartpole_ppo.py --device cuda
 
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import gymnasium
-import numpy
+import numpy as np
 import torch
 from cartpole.implementation import WIDTHS, Policy, UnavailableError
 from cartpole.policies import make_policy
@@ -35,7 +35,7 @@ MOST_GRADIENT = 0.5
 
 @dataclass(frozen=True)
 class Size:
-    """What fits a device.
+    """This is what fits a device.
 
     Attributes:
         environments: N.
@@ -81,11 +81,11 @@ class Actor(nn.Sequential):
             layer.weight.data, layer.bias.data = torch.tensor(weight), torch.tensor(bias)
 
     def layers(self) -> list[nn.Linear]:
-        """Those with parameters."""
+        """Return the layers that have parameters."""
         return [layer for layer in self if isinstance(layer, nn.Linear)]
 
     def policy(self) -> Policy:
-        """The parameters as implementations take them."""
+        """Return the parameters as implementations take them."""
         layers = self.layers()
         return Policy(
             [layer.weight.detach().cpu().numpy() for layer in layers],
@@ -93,12 +93,12 @@ class Actor(nn.Sequential):
         )
 
     def distribution(self, states: Tensor) -> torch.distributions.Categorical:
-        """Of actions."""
+        """Return the distribution of actions."""
         return torch.distributions.Categorical(logits=self(states), validate_args=False)
 
 
 def perceptron(widths: tuple[int, ...]) -> Iterator[nn.Module]:
-    """Linear layers with tanh between them."""
+    """Yield linear layers with tanh between them."""
     for index in range(len(widths) - 1):
         if index:
             yield nn.Tanh()
@@ -106,12 +106,12 @@ def perceptron(widths: tuple[int, ...]) -> Iterator[nn.Module]:
 
 
 class Collector(Protocol):
-    """Where rollouts come from."""
+    """This says where rollouts come from."""
 
     name: str
 
     def roll(self, actor: Actor) -> Rollout:
-        """The next steps of all environments, by this policy."""
+        """Return the next steps of all environments, by this policy."""
 
 
 class FusedCollector:
@@ -125,7 +125,7 @@ class FusedCollector:
         self.name = self._environments.name
 
     def roll(self, actor: Actor) -> Rollout:
-        """The next steps of all environments, by this policy."""
+        """Return the next steps of all environments, by this policy."""
         self._environments.use(actor.policy())
         self._environments.collect()
         data = self._environments.data
@@ -144,7 +144,7 @@ class ThreadsCollector:
         self.name = self._environments.name
 
     def roll(self, actor: Actor) -> Rollout:
-        """The next steps of all environments, by this policy."""
+        """Return the next steps of all environments, by this policy."""
         self._environments.use(actor.policy())
         seen = self._environments.rollout()
         states, actions = torch.from_numpy(seen.states), torch.from_numpy(seen.actions).long()
@@ -155,7 +155,7 @@ class ThreadsCollector:
 
 
 def advantages(rollout: Rollout, values: Tensor) -> Tensor:
-    """By generalised estimation, of shape (K, N).
+    """Return the advantages by generalised estimation, of shape (K, N).
 
     What follows a step that was cut off is not in the data: such a step has no advantage, and none of what comes later.
 
@@ -174,7 +174,7 @@ def advantages(rollout: Rollout, values: Tensor) -> Tensor:
 
 
 def update(actor: Actor, critic: nn.Module, optimizer: torch.optim.Optimizer, rollout: Rollout) -> None:
-    """Several passes over the rollout, in minibatches."""
+    """Make several passes over the rollout, in minibatches."""
     with torch.no_grad():
         values = critic(rollout.states).squeeze(-1)
     gains = advantages(rollout, values)
@@ -203,7 +203,7 @@ def evaluate(actor: Actor, device: str, seed: int) -> float:
     """Mean return of Gymnasium's CartPole-v1 over EPISODES, each with the likelier actions."""
     environments = gymnasium.make_vec("CartPole-v1", EPISODES, vectorization_mode="sync")
     states, _ = environments.reset(seed=seed)
-    returns, is_running = numpy.zeros(EPISODES), numpy.ones(EPISODES, bool)
+    returns, is_running = np.zeros(EPISODES), np.ones(EPISODES, bool)
     while is_running.any():
         with torch.no_grad():
             actions = actor(torch.tensor(states, device=device)).argmax(-1).cpu().numpy()
@@ -215,7 +215,7 @@ def evaluate(actor: Actor, device: str, seed: int) -> float:
 
 
 def train(device: str, seed: int, most_timesteps: int) -> dict[str, object]:
-    """Trains until it is good enough, or for so many timesteps; says what came of it."""
+    """Train until it is good enough, or for so many timesteps; return what came of it."""
     torch.manual_seed(seed)
     size = SIZES[device]
     actor = Actor(make_policy(seed)).to(device)
@@ -247,7 +247,7 @@ def train(device: str, seed: int, most_timesteps: int) -> dict[str, object]:
 
 
 def main() -> int:
-    """Parses the arguments, trains, and says what came of it."""
+    """Parse the arguments, train, and say what came of it."""
     parser = argparse.ArgumentParser(description="PPO on CartPole, with rollouts from one kernel.")
     parser.add_argument("--device", choices=SIZES, default="cuda", help="cuda (default), or cpu with C++ threads")
     parser.add_argument("--seed", type=int, default=0)

@@ -38,7 +38,7 @@ OWN = "CartPole"
 
 @dataclass(frozen=True)
 class Cell:
-    """What is measured: the columns of a row that say so."""
+    """This is what is measured: the columns of a row that say so."""
 
     implementation: str
     quantity: str
@@ -52,7 +52,7 @@ class Cell:
 
 
 def cells(arguments: argparse.Namespace) -> Iterator[Cell]:
-    """In the order in which they are measured: short calls before long ones."""
+    """Yield the cells in the order in which they are measured: short calls before long ones."""
     for variant, state_factor, compute_factor, environments, steps_per_call in itertools.product(
         arguments.variants,
         arguments.state_factor,
@@ -74,7 +74,7 @@ def cells(arguments: argparse.Namespace) -> Iterator[Cell]:
 
 
 def make_loop(cell: Cell) -> Loop:
-    """The cell's environments and its kind of call.
+    """Return the cell's environments and its kind of call.
 
     Raises:
         UnavailableError, MemoryError: it cannot be measured here.
@@ -98,7 +98,7 @@ def make_loop(cell: Cell) -> Loop:
 Measured = tuple[int, list[float]]
 
 
-class Sweep:
+class TimedCalls:
     """Measures for some seconds per cell; what short calls took says which longer ones are not worth beginning."""
 
     def __init__(self, effort: Effort) -> None:
@@ -106,7 +106,7 @@ class Sweep:
         self._call_s: dict[Cell, float] = {}
 
     def measure(self, cell: Cell) -> Measured:
-        """Measures a cell.
+        """Measure a cell.
 
         Raises:
             TimeoutError: one call takes longer than all repetitions may.
@@ -120,8 +120,8 @@ class Sweep:
         return calls, seconds
 
     def _expected_s(self, cell: Cell) -> float:
-        """What one call takes at least, judging by those with fewer steps (but for what each call costs), and by those
-        with fewer environments."""
+        """Return what one call takes at least, judging by those with fewer steps (but for what each call
+        costs), and by those with fewer environments."""
         fewer_steps = (
             seconds * cell.steps_per_call / other.steps_per_call
             for other, seconds in self._call_s.items()
@@ -149,7 +149,7 @@ class Recording:
         self._timesteps = 0
 
     def measure(self, cell: Cell) -> Measured:
-        """Makes the calls, each waited for: what is reported is complete."""
+        """Make the calls, each waited for: what is reported is complete."""
         with self._rlscope.phase("warm-up"):
             loop = make_loop(cell)
             warm_up(loop)
@@ -165,7 +165,7 @@ class Recording:
 
 
 def row(cell: Cell, measure: Callable[[Cell], Measured]) -> dict[str, Any]:
-    """The cell measured, or why it could not be.
+    """Return the cell measured, or why it could not be.
 
     Raises:
         ValueError: there is no such thing to measure.
@@ -179,7 +179,7 @@ def row(cell: Cell, measure: Callable[[Cell], Measured]) -> dict[str, Any]:
 
 
 def summary(row: dict[str, Any]) -> str:
-    """A row as a line for people."""
+    """Return a row as a line for people."""
     names = (row["implementation"], row["variant"], row["quantity"], row["simulator"])
     sizes = f"N = {row['environments']}, K = {row['steps_per_call']}"
     if (row["state_factor"], row["compute_factor"]) != (1, 1):
@@ -193,7 +193,7 @@ def summary(row: dict[str, Any]) -> str:
 
 
 def positive(text: str) -> float:
-    """A number of seconds, as an option."""
+    """Return a number of seconds, as an option."""
     with contextlib.suppress(ValueError):
         if 0 < (number := float(text)) < math.inf:
             return number
@@ -201,7 +201,7 @@ def positive(text: str) -> float:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """The options."""
+    """Return the options."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--implementation", choices=IMPLEMENTATIONS, required=True)
@@ -222,7 +222,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def parse(parser: argparse.ArgumentParser) -> argparse.Namespace:
-    """The command line, if its options go together."""
+    """Return the command line, if its options go together."""
     arguments = parser.parse_args()
     given = [arguments.variants is not None, arguments.state_factor != [1], arguments.compute_factor != [1]]
     if any(given) and arguments.implementation != "CUDA":
@@ -241,7 +241,7 @@ def main() -> None:
     parser = make_parser()
     arguments = parse(parser)
     effort = Effort(arguments.seconds, arguments.repetitions, arguments.most_seconds)
-    measure = Recording(arguments.calls).measure if arguments.calls else Sweep(effort).measure
+    measure = Recording(arguments.calls).measure if arguments.calls else TimedCalls(effort).measure
     arguments.output.mkdir(parents=True, exist_ok=True)
     with (arguments.output / "rows.jsonl").open("w") as file:
         for cell in cells(arguments):

@@ -1,4 +1,4 @@
-"""The options that the scripts of the framework comparison share, and what they make of the hyper-parameters."""
+"""This file holds the options that the scripts of the framework comparison share."""
 
 import argparse
 from dataclasses import replace
@@ -7,7 +7,7 @@ from hyperparameters import ALGORITHMS, Hyperparameters
 
 
 def make_parser(description: str | None) -> argparse.ArgumentParser:
-    """A parser to which a script adds its own options."""
+    """Return a parser to which a script adds its own options."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--algo", choices=sorted(ALGORITHMS), required=True)
     parser.add_argument("--env", default="Walker2DBulletEnv-v0", help="a Gymnasium environment id")
@@ -21,7 +21,7 @@ def make_parser(description: str | None) -> argparse.ArgumentParser:
 
 
 def chosen(arguments: argparse.Namespace) -> Hyperparameters:
-    """Those of `--algo`, changed by `--warm-up` and `--steps`; with fewer steps there are fewer updates."""
+    """Return the hyper-parameters of `--algo`, changed by `--warm-up` and `--steps`; fewer steps have fewer updates."""
     algorithm = ALGORITHMS[arguments.algo]
     if arguments.warm_up is not None:
         algorithm = replace(algorithm, warm_up=arguments.warm_up)

@@ -21,7 +21,7 @@ SYNCHRONIZE = {"cpu": lambda: None, "cuda": torch.cuda.synchronize}
 
 
 def parse() -> argparse.Namespace:
-    """The command line."""
+    """Return the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--environments", type=whole, required=True, help="how many are copied")
     parser.add_argument("--seconds", type=positive, required=True, help="of each repetition")

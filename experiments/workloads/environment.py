@@ -1,11 +1,11 @@
-"""The environment that every framework trains in: Gymnasium's, with the same wrappers in the same order."""
+"""This file makes the environment that every framework trains in: Gymnasium's, with the same wrappers in one order."""
 
 import importlib
 import time
 from typing import Any
 
 import gymnasium
-import numpy
+import numpy as np
 from gymnasium import wrappers
 from hyperparameters import Hyperparameters
 
@@ -25,20 +25,21 @@ class IterationClock(gymnasium.Wrapper[Any, Any, Any, Any]):
         self.starts_ns: list[int] = []
 
     def step(self, action: Any) -> Any:
-        """Steps the environment."""
+        """Step the environment."""
         if self._taken % self._steps == 0:
             self.starts_ns.append(time.perf_counter_ns())
         self._taken += 1
         return self.env.step(action)
 
     def seconds(self) -> list[float]:
-        """Of the complete iterations; the last one ends now."""
+        """Return the seconds of the complete iterations; the last one ends now."""
         ends_ns = [*self.starts_ns[1:], *([] if self._taken % self._steps else [time.perf_counter_ns()])]
         return [(end - start) / 1e9 for start, end in zip(self.starts_ns, ends_ns, strict=False)]
 
 
 def make(env_id: str, seed: int, algorithm: Hyperparameters) -> gymnasium.Env[Any, Any]:
-    """An environment whose observations are float32 vectors, whose actions lie in [-1, 1], and that counts returns.
+    """Return an environment whose observations are float32 vectors, whose actions lie in [-1, 1], and that counts
+    returns.
 
     Args:
         env_id: Gymnasium's id of an environment with a time limit.
@@ -48,31 +49,31 @@ def make(env_id: str, seed: int, algorithm: Hyperparameters) -> gymnasium.Env[An
     if "Bullet" in env_id:
         importlib.import_module("pybullet_envs_gymnasium")  # registers Walker2DBulletEnv-v0 and its siblings
     env: gymnasium.Env[Any, Any] = wrappers.RecordEpisodeStatistics(gymnasium.make(env_id), buffer_length=EPISODES)
-    env = wrappers.RescaleAction(env, numpy.float32(-1), numpy.float32(1))
+    env = wrappers.RescaleAction(env, np.float32(-1), np.float32(1))
     if algorithm.has_time_feature:
         env = wrappers.TimeAwareObservation(env, normalize_time=True)
     if algorithm.is_normalized:
         env = normalized(env, algorithm.gamma)
-    env = wrappers.DtypeObservation(env, numpy.float32)
+    env = wrappers.DtypeObservation(env, np.float32)
     env.action_space.seed(seed)
     env.reset(seed=seed)
     return IterationClock(env, algorithm.steps)
 
 
 def normalized(env: gymnasium.Env[Any, Any], gamma: float) -> gymnasium.Env[Any, Any]:
-    """Observations and rewards of about unit size, cut off as stable-baselines' VecNormalize cuts them off."""
+    """Return observations and rewards of about unit size, cut off as stable-baselines' VecNormalize cuts them off."""
     env = wrappers.NormalizeReward(wrappers.NormalizeObservation(env), gamma=gamma)
-    env = wrappers.TransformObservation(env, lambda seen: numpy.clip(seen, -CLIP, CLIP), env.observation_space)
-    return wrappers.TransformReward(env, lambda reward: float(numpy.clip(reward, -CLIP, CLIP)))
+    env = wrappers.TransformObservation(env, lambda seen: np.clip(seen, -CLIP, CLIP), env.observation_space)
+    return wrappers.TransformReward(env, lambda reward: float(np.clip(reward, -CLIP, CLIP)))
 
 
 def mean_return(env: gymnasium.Env[Any, Any]) -> float:
-    """The mean return of the last episodes, before normalisation; not a number where none is complete."""
+    """Return the mean return of the last episodes, before normalisation; not a number where none is complete."""
     returns = env.get_wrapper_attr("return_queue")
-    return float(numpy.mean(returns)) if returns else float("nan")
+    return float(np.mean(returns)) if returns else float("nan")
 
 
 def print_summary(env: gymnasium.Env[Any, Any]) -> None:
-    """What every script prints at its end, in a form that programs can read."""
+    """Print what every script prints at its end, in a form that programs can read."""
     print("seconds of the iterations:", *(f"{seconds:.4f}" for seconds in env.get_wrapper_attr("seconds")()))
     print(f"return of the last {EPISODES} episodes: {mean_return(env):.1f}")

@@ -1,11 +1,12 @@
-"""The published hyper-parameters of TD3 and DDPG on a walking robot, the same for every framework that is compared."""
+"""This file holds the published hyper-parameters of TD3 and DDPG on a walking robot, for every framework compared."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Hyperparameters:
-    """What one of the two algorithms is trained with. Both minimise the mean squared error of their critics with Adam.
+    """This is what one of the two algorithms is trained with. Both minimise the mean squared error of their critics
+    with Adam.
 
     Attributes:
         steps: Steps of the environment in one iteration of the training loop.

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import gymnasium
 import jax
 import jax.numpy as jnp
-import numpy
+import numpy as np
 from command_line import chosen, make_parser
 from environment import make, print_summary
 from hyperparameters import Hyperparameters
@@ -32,15 +32,15 @@ class Simulator:
     def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
         self.env = env
         size = env.observation_space.shape
-        number = jax.ShapeDtypeStruct((), numpy.float32)
-        observation = jax.ShapeDtypeStruct(size, numpy.float32)
+        number = jax.ShapeDtypeStruct((), np.float32)
+        observation = jax.ShapeDtypeStruct(size, np.float32)
         self.result = (observation, number, number, observation)
 
     def step(self, action: Any) -> tuple[Any, ...]:
-        """Where the action led, its reward, whether the episode ended there for good, and where to act next."""
-        reached, reward, is_terminal, is_cut, _ = self.env.step(numpy.asarray(action))
+        """Return where the action led, its reward, whether the episode ended there for good, and where to act next."""
+        reached, reward, is_terminal, is_cut, _ = self.env.step(np.asarray(action))
         following = self.env.reset()[0] if is_terminal or is_cut else reached
-        return reached, numpy.float32(reward), numpy.float32(is_terminal), following
+        return reached, np.float32(reward), np.float32(is_terminal), following
 
 
 class Agent(NamedTuple):
@@ -56,7 +56,7 @@ class Agent(NamedTuple):
 
 
 def make_agent(algorithm: Hyperparameters, env: gymnasium.Env[Any, Any], capacity: int, seed: int) -> Agent:
-    """An agent that has done nothing yet, at the start of an episode."""
+    """Return an agent that has done nothing yet, at the start of an episode."""
     observation_size, action_size = env.observation_space.shape[0], env.action_space.shape[0]
     key, states_key = jax.random.split(jax.random.key(seed))
     actor, critics = make_states(algorithm, observation_size, action_size, states_key)
@@ -73,7 +73,7 @@ def make_agent(algorithm: Hyperparameters, env: gymnasium.Env[Any, Any], capacit
 
 @functools.partial(jax.jit, static_argnames=("algorithm", "simulator", "steps", "warm_up"), donate_argnames="agent")
 def collect(algorithm: Hyperparameters, simulator: Simulator, steps: int, warm_up: int, agent: Agent) -> Agent:
-    """Takes `steps` steps in one call; the first `warm_up` ones of the training at random."""
+    """Take `steps` steps in one call; the first `warm_up` ones of the training at random."""
 
     def step(_: int, agent: Agent) -> Agent:
         key, noise_key, random_key = jax.random.split(agent.key, 3)
@@ -92,7 +92,7 @@ def collect(algorithm: Hyperparameters, simulator: Simulator, steps: int, warm_u
 
 @functools.partial(jax.jit, static_argnames=("algorithm",), donate_argnames="agent")
 def learn(algorithm: Hyperparameters, agent: Agent) -> Agent:
-    """Makes all updates of an iteration in one call."""
+    """Make all updates of an iteration in one call."""
     filled = jnp.minimum(agent.timesteps, len(agent.buffer.reward))
 
     def one(_: int, agent: Agent) -> Agent:
@@ -105,7 +105,7 @@ def learn(algorithm: Hyperparameters, agent: Agent) -> Agent:
 
 
 def one_update(algorithm: Hyperparameters, agent: Agent, batch: Batch, key: jax.Array) -> Agent:
-    """The update that is due: every so often the actor's as well."""
+    """Return the update that is due: every so often the actor's as well."""
     updates = agent.updates + 1
     actor, critics = jax.lax.cond(
         updates % algorithm.policy_delay == 0,
@@ -117,7 +117,7 @@ def one_update(algorithm: Hyperparameters, agent: Agent, batch: Batch, key: jax.
 
 @rlscope.operation("training_loop")
 def train(arguments: argparse.Namespace, algorithm: Hyperparameters, env: gymnasium.Env[Any, Any]) -> Agent:
-    """Alternates collecting and learning; calls return before they are done, so each is waited for."""
+    """Alternate collecting and learning; call return before they are done, so each is waited for."""
     total, stop_after = arguments.total_timesteps, arguments.stop_after or arguments.total_timesteps
     steps, warm_up = arguments.steps_per_call or algorithm.steps, algorithm.warm_up
     simulator = Simulator(env)
@@ -134,7 +134,7 @@ def train(arguments: argparse.Namespace, algorithm: Hyperparameters, env: gymnas
 
 
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
-    """The command line."""
+    """Return the command line."""
     parser = make_parser(__doc__)
     parser.add_argument("--steps-per-call", type=int, help="steps in one compiled call (default: all of an iteration)")
     parsed = parser.parse_args(arguments)

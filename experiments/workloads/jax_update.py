@@ -1,4 +1,4 @@
-"""TD3 and DDPG in JAX: the networks of SBX with the published shapes, and one update of them."""
+"""This file updates TD3 and DDPG in JAX: it has SBX's networks with the published shapes, and one update of them."""
 
 import functools
 from typing import NamedTuple
@@ -26,14 +26,14 @@ class Batch(NamedTuple):
 
 
 def layer_norm_relu(values: jax.Array) -> jax.Array:
-    """Layer normalisation, then ReLU; called inside a network, whose layer the normalisation becomes."""
+    """Return layer normalisation, then ReLU; called inside a network, whose layer the normalisation becomes."""
     return nn.relu(nn.LayerNorm(epsilon=LAYER_NORM_EPSILON)(values))
 
 
 def make_states(
     algorithm: Hyperparameters, observation_size: int, action_size: int, key: jax.Array
 ) -> tuple[RLTrainState, RLTrainState]:
-    """The actor and the critics with their targets and optimizers."""
+    """Return the actor and the critics with their targets and optimizers."""
     shape = {
         "net_arch": algorithm.widths,
         "activation_fn": layer_norm_relu if algorithm.layer_norm else nn.relu,
@@ -56,7 +56,7 @@ def make_states(
 def targets(
     algorithm: Hyperparameters, actor: RLTrainState, critics: RLTrainState, batch: Batch, key: jax.Array
 ) -> jax.Array:
-    """What the critics learn to expect."""
+    """Return what the critics learn to expect."""
     actions = actor.apply_fn(actor.target_params, batch.next_observation)
     noise = algorithm.target_noise * jax.random.normal(key, actions.shape)
     limit = algorithm.target_noise_clip
@@ -66,7 +66,7 @@ def targets(
 
 
 def follow(state: RLTrainState, tau: float) -> RLTrainState:
-    """Moves the target network towards the trained one."""
+    """Move the target network towards the trained one."""
     return state.replace(target_params=optax.incremental_update(state.params, state.target_params, tau))
 
 
@@ -79,7 +79,7 @@ def update(
     key: jax.Array,
     is_policy_updated: bool,
 ) -> tuple[RLTrainState, RLTrainState]:
-    """One update of the critics and, if it is time, of the actor and the target networks."""
+    """Make one update of the critics and, if it is time, of the actor and the target networks."""
     expected = targets(algorithm, actor, critics, batch, key)
 
     def critic_loss(weights: nn.FrozenDict) -> jax.Array:

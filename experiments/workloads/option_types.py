@@ -1,20 +1,20 @@
-"""Whole numbers as options of workloads: what `argparse` calls with their text."""
+"""This file reads whole numbers as options of workloads: `argparse` calls it with their text."""
 
 import argparse
 
 
 def whole(text: str) -> int:
-    """A number of things."""
+    """Return a number of things."""
     return at_least(1, text)
 
 
 def seed(text: str) -> int:
-    """What random numbers begin with."""
+    """Return what random numbers begin with."""
     return at_least(0, text)
 
 
 def at_least(least: int, text: str) -> int:
-    """A number in digits.
+    """Return a number in digits.
 
     Raises:
         ArgumentTypeError: it is none, or smaller.

@@ -45,7 +45,7 @@ class EndBursts(BaseCallback):
 
 
 def steps_of_iteration(agent: BaseAlgorithm) -> int:
-    """Steps of the environments, all at once, from one update to the next."""
+    """Return the steps of the environments, all at once, from one update to the next."""
     if isinstance(agent, OnPolicyAlgorithm):
         return agent.n_steps
     assert isinstance(agent, OffPolicyAlgorithm) and isinstance(agent.train_freq, TrainFreq)
@@ -53,7 +53,7 @@ def steps_of_iteration(agent: BaseAlgorithm) -> int:
 
 
 def parse() -> argparse.Namespace:
-    """The command line."""
+    """Return the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--algo", choices=sorted(ALGORITHMS), required=True)
     parser.add_argument("--env", default="Walker2DBulletEnv-v0", help="a Gymnasium environment id")

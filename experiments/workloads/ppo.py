@@ -1,4 +1,4 @@
-"""PPO as published for each simulator: robots, Pong and drones differ in schedule, policy and environments."""
+"""This file holds PPO as published for each simulator: schedule, policy and environments differ between them."""
 
 from dataclasses import dataclass
 
@@ -62,13 +62,14 @@ SETTINGS = {
 
 
 def setting_of(env_id: str) -> Setting:
-    """The hyper-parameters for an environment, whose id may begin with the module that it is in."""
+    """Return the hyper-parameters for an environment, whose id may begin with the module that it is in."""
     name = env_id.rpartition(":")[2]
     return next((setting for start, setting in SETTINGS.items() if name.startswith(start)), WALKER)
 
 
 def ppo(env_id: str, seed: int, device: str, rollout_steps: int | None = None) -> BaseAlgorithm:
-    """One iteration is a rollout and its update: `rollout_steps` (default: as published) of each environment.
+    """Return PPO; an iteration is a rollout and its update: `rollout_steps` (default: as published) of each
+    environment.
 
     With fewer steps there are fewer minibatches of the same size, so that work per timestep stays what it is.
     """
@@ -93,7 +94,7 @@ def ppo(env_id: str, seed: int, device: str, rollout_steps: int | None = None) -
 
 
 def prepared(env_id: str, setting: Setting, seed: int) -> VecEnv:
-    """The environments with what the setting puts around them."""
+    """Return the environments with what the setting puts around them."""
     if setting.policy == "CnnPolicy":
         return atari_environments(env_id, setting.environments, seed)
     envs = environments(env_id, setting.environments, seed, setting.has_time_feature)

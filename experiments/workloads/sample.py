@@ -32,7 +32,7 @@ STEP_S, RESET_S, RESET_PROBABILITY = 0.003, 0.1, 0.0098
 
 
 def milliseconds(text: str) -> float:
-    """A time, as an option; in seconds."""
+    """Return a time, as an option; in seconds."""
     with contextlib.suppress(ValueError):
         if 0 < (number := float(text)) < math.inf:
             return number / 1000
@@ -40,7 +40,7 @@ def milliseconds(text: str) -> float:
 
 
 def probability(text: str) -> float:
-    """A probability, as an option."""
+    """Return a probability, as an option."""
     with contextlib.suppress(ValueError):
         if 0 <= (number := float(text)) <= 1:
             return number
@@ -48,7 +48,7 @@ def probability(text: str) -> float:
 
 
 def parse() -> Settings:
-    """The command line."""
+    """Return the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--sampler", choices=SAMPLERS, required=True)
@@ -88,13 +88,13 @@ def parse() -> Settings:
 
 
 def environments_per_worker(arguments: argparse.Namespace) -> int:
-    """E."""
+    """Return E, how many environments each group has."""
     every: int = arguments.environments
     return arguments.environments_per_worker or (every if arguments.sampler in LOCK_STEP else 1)
 
 
 def check(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
-    """Ends the program where options do not go together."""
+    """End the program where options do not go together."""
     environments, together = arguments.environments, environments_per_worker(arguments)
     if arguments.sampler in LOCK_STEP and together != environments:
         parser.error(
@@ -120,7 +120,7 @@ def check(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> Non
 
 
 def timing(arguments: argparse.Namespace) -> Timing:
-    """Of timed environments."""
+    """Return the timing of timed environments."""
     chance = arguments.reset_probability
     if chance is None and arguments.episode_length is None:
         chance = RESET_PROBABILITY
@@ -134,7 +134,7 @@ def timing(arguments: argparse.Namespace) -> Timing:
 
 
 def note_cores(settings: Settings) -> None:
-    """Says so if there are more workers than cores."""
+    """Say so if there are more workers than cores."""
     cores = len(os.sched_getaffinity(0))
     if settings.environments > cores:
         why = "those that sleep need few" if settings.timing else "they wait for cores too, not only for each other"

@@ -10,7 +10,7 @@ import argparse
 from typing import Any
 
 import jax
-import numpy
+import numpy as np
 import torch
 from command_line import chosen, make_parser
 from environment import make, print_summary
@@ -27,7 +27,7 @@ class OffPolicy(TD3):
 
     def __init__(self, envs: DummyVecEnv, algorithm: Hyperparameters, seed: int) -> None:
         self.algorithm = algorithm
-        noise = numpy.full(envs.action_space.shape or (), algorithm.exploration_noise)
+        noise = np.full(envs.action_space.shape or (), algorithm.exploration_noise)
         super().__init__(
             "MlpPolicy",
             envs,
@@ -47,7 +47,7 @@ class OffPolicy(TD3):
         self.policy.actor_state, self.policy.qf_state = make_states(self.algorithm, *sizes, key)
 
     def train(self, gradient_steps: int, batch_size: int) -> None:
-        """One compiled call per update."""
+        """Make one compiled call per update."""
         policy = self.policy
         for _ in range(gradient_steps):
             self._n_updates += 1
@@ -69,13 +69,13 @@ class OffPolicy(TD3):
 
 
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
-    """The command line."""
+    """Return the command line."""
     parser = make_parser(__doc__)
     return parser.parse_args(arguments)
 
 
 def make_agent(arguments: argparse.Namespace, env: Any) -> OffPolicy:
-    """The agent that the command line names."""
+    """Return the agent that the command line names."""
     return OffPolicy(DummyVecEnv([lambda: env]), chosen(arguments), arguments.seed)
 
 

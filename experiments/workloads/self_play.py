@@ -21,7 +21,7 @@ from option_types import whole
 
 
 def parse() -> Settings:
-    """The command line."""
+    """Return the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--board-size", type=whole, default=9, help="Go on so many by so many points (default: 9)")

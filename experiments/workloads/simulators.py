@@ -1,4 +1,4 @@
-"""Other simulators that XLA compiles: classic control of gymnax, robots of Brax, and Brax's robots on MuJoCo XLA."""
+"""This file runs other simulators that XLA compiles: gymnax's classic control, and Brax's robots, on MuJoCo XLA too."""
 
 import functools
 import math
@@ -20,7 +20,7 @@ Simulator = tuple[Function, Function]
 
 
 def gymnax_simulator(name: str, environments: int) -> Simulator:
-    """One of gymnax's environments, which begin again by themselves; actions are drawn from its action space."""
+    """Return one of gymnax's environments, which begin again by themselves; actions are drawn from its action space."""
     import gymnax
 
     env, params = gymnax.make(name)
@@ -41,7 +41,9 @@ def gymnax_simulator(name: str, environments: int) -> Simulator:
 
 
 def brax_simulator(backend: str, name: str, environments: int) -> Simulator:
-    """One of Brax's robots with episodes that begin again by themselves; actions are drawn evenly from [-1, 1]."""
+    """Return one of Brax's robots with episodes that begin again by themselves; actions are drawn evenly from [-1,
+    1].
+    """
     from brax import envs
 
     env = envs.create(name, EPISODE, batch_size=environments, backend=backend)
@@ -69,7 +71,7 @@ class Simulation:
     """
 
     def __init__(self, simulator: str, environments: int, steps_per_call: int, device: str, seed: int) -> None:
-        """Compiles the loop and makes the environments.
+        """Compile the loop and make the environments.
 
         Args:
             simulator: a family and a name in it, such as "Brax ant".
@@ -113,8 +115,8 @@ class Simulation:
         with jax.default_device(place):
             key = jax.random.PRNGKey(seed)
             shapes = jax.eval_shape(start, key)
-            kept = sum(math.prod(leaf.shape) * leaf.dtype.itemsize for leaf in jax.tree.leaves(shapes))
-            self._check(simulator, environments, 2 * kept, place)  # XLA aborts where it cannot even count them
+            state_bytes = sum(math.prod(leaf.shape) * leaf.dtype.itemsize for leaf in jax.tree.leaves(shapes))
+            self._check(simulator, environments, 2 * state_bytes, place)  # XLA aborts where it cannot even count them
             self._simulate = simulate.lower(shapes).compile()
             usage = self._simulate.memory_analysis()
             needed = usage.temp_size_in_bytes + usage.argument_size_in_bytes + usage.output_size_in_bytes
@@ -122,7 +124,7 @@ class Simulation:
             self._carried = jax.jit(start)(key)
 
     def simulate(self) -> None:
-        """K steps."""
+        """Take K steps."""
         self._carried = self._simulate(self._carried)
 
     @staticmethod
@@ -131,5 +133,5 @@ class Simulation:
         check_memory(simulator, environments, each, free_bytes(place), place.platform)
 
     def synchronize(self) -> None:
-        """Waits for the last call: calls return before they are done."""
+        """Wait for the last call: calls return before they are done."""
         jax.block_until_ready(self._carried)

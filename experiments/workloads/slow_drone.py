@@ -1,4 +1,4 @@
-"""Hovering in a simulator that takes a stated number of milliseconds a step: the stand-in for photo-realistic ones.
+"""This file hovers in a simulator that takes a stated number of milliseconds a step, in place of photo-realistic ones.
 
     gymnasium.make("slow_drone:SlowDrone-v0", milliseconds=50.0)
 
@@ -8,13 +8,13 @@ The simulator is slow_simulator.cpp beside this file, which `make simulators` co
 from typing import Any
 
 import gymnasium
-import numpy
+import numpy as np
 import slow_simulator
 from numpy.typing import NDArray
 
 import rlscope
 
-Observation = NDArray[numpy.float32]
+Observation = NDArray[np.float32]
 
 START_M = 1.0
 LOST_M = 10.0
@@ -31,8 +31,8 @@ class SlowDrone(gymnasium.Env[Observation, Observation]):
         milliseconds: What each step, and each reset, computes in the simulator.
     """
 
-    observation_space = gymnasium.spaces.Box(-numpy.inf, numpy.inf, (6,), numpy.float32)
-    action_space = gymnasium.spaces.Box(-1.0, 1.0, (3,), numpy.float32)
+    observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (6,), np.float32)
+    action_space = gymnasium.spaces.Box(-1.0, 1.0, (3,), np.float32)
 
     def __init__(self, milliseconds: float = 50.0) -> None:
         self._milliseconds = milliseconds
@@ -41,16 +41,16 @@ class SlowDrone(gymnasium.Env[Observation, Observation]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Starts somewhere near the origin."""
+        """Start somewhere near the origin."""
         super().reset(seed=seed)
         x, y, z = self.np_random.uniform(-START_M, START_M, size=3).tolist()
         self._position, self._velocity = (x, y, z), (0.0, 0.0, 0.0)
-        return self._fly(numpy.zeros(3, numpy.float32)), {}
+        return self._fly(np.zeros(3, np.float32)), {}
 
     def step(self, action: Observation) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Flies for 0.05 s; the reward is the distance from the origin, negative."""
+        """Fly for 0.05 s; the reward is the negative distance from the origin."""
         observation = self._fly(action)
-        distance = float(numpy.linalg.norm(observation[:3]))
+        distance = float(np.linalg.norm(observation[:3]))
         return observation, -distance, distance > LOST_M, False, {}
 
     def _fly(self, action: Observation) -> Observation:
@@ -58,7 +58,7 @@ class SlowDrone(gymnasium.Env[Observation, Observation]):
         self._position, self._velocity = slow_simulator.step(
             self._position, self._velocity, (x, y, z + GRAVITY), self._milliseconds
         )
-        return numpy.array(self._position + self._velocity, numpy.float32)
+        return np.array(self._position + self._velocity, np.float32)
 
 
 gymnasium.register("SlowDrone-v0", entry_point=f"{__name__}:SlowDrone", max_episode_steps=200)

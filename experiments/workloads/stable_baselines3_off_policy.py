@@ -9,7 +9,7 @@ Nothing here knows about rlscope: the operations of a recorded run come from `rl
 import argparse
 from typing import Any
 
-import numpy
+import numpy as np
 import torch
 from command_line import chosen, make_parser
 from environment import make, print_summary
@@ -27,7 +27,7 @@ Tensors = tuple[torch.Tensor, ...]
 
 
 def hidden_activation(algorithm: Hyperparameters) -> type[torch.nn.Module]:
-    """What stands after each hidden layer."""
+    """Return what stands after each hidden layer."""
     if not algorithm.layer_norm:
         return torch.nn.ReLU
     (width,) = set(algorithm.widths)
@@ -48,7 +48,7 @@ class OffPolicy(TD3):
         self, envs: DummyVecEnv, algorithm: Hyperparameters, seed: int, device: str, is_adam_on_host: bool = False
     ) -> None:
         self.algorithm = algorithm
-        noise = numpy.full(envs.action_space.shape or (), algorithm.exploration_noise)
+        noise = np.full(envs.action_space.shape or (), algorithm.exploration_noise)
         super().__init__(
             "MlpPolicy",
             envs,
@@ -90,7 +90,7 @@ class Adam:
         self.rate, self.epsilon = rate, epsilon
 
     def minimize(self, loss: torch.Tensor) -> None:
-        """Takes one step against the gradient of `loss`."""
+        """Take one step against the gradient of `loss`."""
         gradients = torch.autograd.grad(loss, self.weights)
         with torch.no_grad():
             self.count += 1
@@ -113,7 +113,7 @@ class CompiledOffPolicy(OffPolicy):
         self.compiled_update = torch.compile(self.update, fullgraph=True)
 
     def train(self, gradient_steps: int, batch_size: int = 100) -> None:
-        """As TD3 does it, without its statistics."""
+        """Train as TD3 does, without its statistics."""
         for _ in range(gradient_steps):
             self._n_updates += 1
             batch = self.replay_buffer.sample(batch_size)
@@ -121,7 +121,7 @@ class CompiledOffPolicy(OffPolicy):
             self.compiled_update(tensors, self._n_updates % self.policy_delay == 0)
 
     def update(self, batch: Tensors, is_policy_updated: bool) -> None:
-        """One update of the critics and, if it is time, of the actor and the target networks."""
+        """Make one update of the critics and, if it is time, of the actor and the target networks."""
         observations, actions, rewards, next_observations, dones = batch
         targets = self.targets(rewards, next_observations, dones)
         inputs = torch.cat([observations, actions], dim=1)
@@ -139,7 +139,7 @@ class CompiledOffPolicy(OffPolicy):
 
     @torch.no_grad()
     def targets(self, rewards: torch.Tensor, next_observations: torch.Tensor, dones: torch.Tensor) -> torch.Tensor:
-        """What the critics learn to expect."""
+        """Return what the critics learn to expect."""
         actions = self.actor_target.mu(next_observations)
         noise = torch.randn_like(actions) * self.target_policy_noise
         actions = (actions + noise.clamp(-self.target_noise_clip, self.target_noise_clip)).clamp(-1, 1)
@@ -149,7 +149,7 @@ class CompiledOffPolicy(OffPolicy):
 
 
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
-    """The command line."""
+    """Return the command line."""
     parser = make_parser(__doc__)
     parser.add_argument("--compile", action="store_true", help="put each update under torch.compile")
     parser.add_argument("--adam", choices=("device", "host"), default="device", help="where an eager update works")
@@ -157,7 +157,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
 
 
 def make_agent(arguments: argparse.Namespace, env: Any) -> OffPolicy:
-    """The agent that the command line names."""
+    """Return the agent that the command line names."""
     kind = CompiledOffPolicy if arguments.compile else OffPolicy
     envs = DummyVecEnv([lambda: env])
     return kind(envs, chosen(arguments), arguments.seed, arguments.device, arguments.adam == "host")

@@ -8,7 +8,7 @@ from `rlscope record` itself.
 
 import argparse
 
-import numpy
+import numpy as np
 import torch
 from ppo import ppo
 from stable_baselines3 import A2C, DDPG, SAC
@@ -40,9 +40,9 @@ class TwoRateDDPG(DDPG):
 
 
 def ddpg(env_id: str, seed: int, device: str) -> BaseAlgorithm:
-    """One iteration is 100 timesteps and 50 gradient steps."""
+    """Return DDPG; an iteration is 100 timesteps and 50 gradient steps."""
     envs = VecNormalize(environments(env_id, 1, seed, time_feature=False), gamma=0.95)
-    noise = numpy.full(envs.action_space.shape or (), 0.15)
+    noise = np.full(envs.action_space.shape or (), 0.15)
     return TwoRateDDPG(
         "MlpPolicy",
         envs,
@@ -59,7 +59,7 @@ def ddpg(env_id: str, seed: int, device: str) -> BaseAlgorithm:
 
 
 def sac(env_id: str, seed: int, device: str) -> BaseAlgorithm:
-    """One iteration is one timestep and, after the first 1000, one gradient step."""
+    """Return SAC; an iteration is one timestep and, after the first 1000, one gradient step."""
     return SAC(
         "MlpPolicy",
         environments(env_id, 1, seed, time_feature=True),
@@ -77,7 +77,7 @@ def sac(env_id: str, seed: int, device: str) -> BaseAlgorithm:
 
 
 def a2c(env_id: str, seed: int, device: str) -> BaseAlgorithm:
-    """One iteration is 4 x 32 timesteps and one update."""
+    """Return A2C; an iteration is 4 x 32 timesteps and one update."""
     return A2C(
         "MlpPolicy",
         VecNormalize(environments(env_id, 4, seed, time_feature=False), gamma=0.99),

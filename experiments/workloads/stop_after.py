@@ -1,4 +1,4 @@
-"""A callback of Stable-Baselines3 that ends training early; schedules still span the whole training."""
+"""This file ends training early by a callback of Stable-Baselines3; schedules still span the whole training."""
 
 from stable_baselines3.common.callbacks import BaseCallback
 

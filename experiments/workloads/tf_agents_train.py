@@ -18,7 +18,7 @@ os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")  # TF-Agents is written for Ke
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 
 import gymnasium
-import numpy
+import numpy as np
 import tensorflow as tf
 from command_line import chosen, make_parser
 from environment import make, print_summary
@@ -58,30 +58,30 @@ class GymnasiumEnvironment(PyEnvironment):
         self._is_over = True
 
     def observation_spec(self) -> array_spec.ArraySpec:
-        """What an observation looks like."""
-        return array_spec.ArraySpec(self._env.observation_space.shape, numpy.float32, "observation")
+        """Return what an observation looks like."""
+        return array_spec.ArraySpec(self._env.observation_space.shape, np.float32, "observation")
 
     def action_spec(self) -> array_spec.BoundedArraySpec:
-        """What an action looks like."""
-        return array_spec.BoundedArraySpec(self._env.action_space.shape, numpy.float32, -1, 1, "action")
+        """Return what an action looks like."""
+        return array_spec.BoundedArraySpec(self._env.action_space.shape, np.float32, -1, 1, "action")
 
     def _reset(self) -> ts.TimeStep:
         self._is_over = False
         return ts.restart(self._env.reset()[0])
 
-    def _step(self, action: numpy.ndarray[Any, Any]) -> ts.TimeStep:
+    def _step(self, action: np.ndarray[Any, Any]) -> ts.TimeStep:
         if self._is_over:
             return self.reset()
         observation, reward, is_terminal, is_cut, _ = self._env.step(action)
         self._is_over = is_terminal or is_cut
-        reward = numpy.float32(reward)
+        reward = np.float32(reward)
         if is_terminal:
             return ts.termination(observation, reward)
         return ts.truncation(observation, reward) if is_cut else ts.transition(observation, reward)
 
 
 def hidden_layers(algorithm: Hyperparameters) -> list[tf.keras.layers.Layer]:
-    """The hidden layers of the actor and of a critic."""
+    """Return the hidden layers of the actor and of a critic."""
     layers = []
     for width in algorithm.widths:
         layers.append(tf.keras.layers.Dense(width))
@@ -92,13 +92,13 @@ def hidden_layers(algorithm: Hyperparameters) -> list[tf.keras.layers.Layer]:
 
 
 def actor_network(algorithm: Hyperparameters, observation: tf.TensorSpec, action: tf.TensorSpec) -> Sequential:
-    """From an observation to an action."""
+    """Return the network from an observation to an action."""
     output = tf.keras.layers.Dense(action.shape[0], activation="tanh")
     return Sequential([*hidden_layers(algorithm), output], input_spec=observation)
 
 
 def critic_network(algorithm: Hyperparameters, observation: tf.TensorSpec, action: tf.TensorSpec) -> Sequential:
-    """From an observation and an action to the expected return."""
+    """Return the network from an observation and an action to the expected return."""
     join = tf.keras.layers.Lambda(lambda inputs: tf.concat(inputs, axis=-1))
     squeeze = tf.keras.layers.Lambda(lambda value: tf.squeeze(value, axis=-1))
     output = tf.keras.layers.Dense(1)
@@ -106,7 +106,7 @@ def critic_network(algorithm: Hyperparameters, observation: tf.TensorSpec, actio
 
 
 def make_agent(algorithm: Hyperparameters, time_step_spec: ts.TimeStep, action_spec: tf.TensorSpec) -> TFAgent:
-    """TD3 if there are several critics, else DDPG."""
+    """Return TD3 if there are several critics, else DDPG."""
     specs = (time_step_spec.observation, action_spec)
     optimizers = {
         "actor_optimizer": tf.compat.v1.train.AdamOptimizer(algorithm.actor_rate, epsilon=algorithm.adam_epsilon),
@@ -140,15 +140,15 @@ def make_agent(algorithm: Hyperparameters, time_step_spec: ts.TimeStep, action_s
 
 
 def make_buffer(agent: TFAgent, algorithm: Hyperparameters) -> TFUniformReplayBuffer:
-    """A ring of single steps; two that follow each other are a transition."""
+    """Return a ring of single steps; two that follow each other are a transition."""
     return TFUniformReplayBuffer(agent.collect_data_spec, batch_size=1, max_length=algorithm.buffer_size)
 
 
 def batches(buffer: TFUniformReplayBuffer, size: int) -> Iterator[trajectory.Trajectory]:
-    """Random transitions."""
+    """Return random transitions."""
 
     def without_resets(drawn: trajectory.Trajectory, _: Any) -> trajectory.Trajectory:
-        """From an episode's last step to the next one's first is none: the one drawn before it takes its place."""
+        """Return transitions, with those across an episode's end replaced by the one drawn before."""
         order = tf.range(size)
         order = tf.where(drawn.is_boundary()[:, 0], tf.roll(order, 1, axis=0), order)
         return tf.nest.map_structure(lambda part: tf.gather(part, order), drawn)
@@ -157,7 +157,7 @@ def batches(buffer: TFUniformReplayBuffer, size: int) -> Iterator[trajectory.Tra
 
 
 def collector_in_python(environment: PyEnvironment, buffer: TFUniformReplayBuffer) -> Callable[..., Collect]:
-    """Makes functions that take steps in a Python loop; acting and storing are compiled."""
+    """Make functions that take steps in a Python loop; acting and storing are compiled."""
     state = [environment.reset()]
 
     @common.function
@@ -177,7 +177,7 @@ def collector_in_python(environment: PyEnvironment, buffer: TFUniformReplayBuffe
 
 
 def collector_in_tensorflow(environment: PyEnvironment, buffer: TFUniformReplayBuffer) -> Callable[..., Collect]:
-    """Makes functions that take steps in a loop of TensorFlow's, which calls the environment back."""
+    """Make functions that take steps in a loop of TensorFlow's, which calls the environment back."""
     environment = TFPyEnvironment(BatchedPyEnvironment([environment], multithreading=False))
 
     def make_collect(policy: TFPolicy, steps: int) -> Collect:
@@ -194,7 +194,7 @@ def collector_in_tensorflow(environment: PyEnvironment, buffer: TFUniformReplayB
 def make_update(
     agent: TFAgent, transitions: Iterator[trajectory.Trajectory], updates: int, mode: str
 ) -> Callable[[], None]:
-    """The function that does all updates of an iteration."""
+    """Return the function that does all updates of an iteration."""
 
     def update() -> None:
         agent.train(next(transitions))
@@ -215,7 +215,7 @@ def make_update(
 
 
 def train(algorithm: Hyperparameters, env: gymnasium.Env[Any, Any], mode: str, total: int, stop: int) -> None:
-    """Collects and updates in turns; while it warms up, collects random steps only."""
+    """Collect and update in turns; while it warms up, collect random steps only."""
     environment = GymnasiumEnvironment(env)
     time_step_spec, action_spec = map(tensor_spec.from_spec, (environment.time_step_spec(), environment.action_spec()))
     agent = make_agent(algorithm, time_step_spec, action_spec)

@@ -1,4 +1,4 @@
-"""Seconds that a loop of steps takes, measured in whole calls."""
+"""This file times a loop of steps in whole calls."""
 
 import math
 import time
@@ -24,7 +24,7 @@ class Loop:
 
 @dataclass(frozen=True)
 class Effort:
-    """How long to measure.
+    """This says how long to measure.
 
     Attributes:
         seconds: that a repetition lasts at least.
@@ -38,14 +38,16 @@ class Effort:
 
 
 def warm_up(loop: Loop) -> None:
-    """Calls in which functions are compiled and libraries allocate; the second one is given what the first one made."""
+    """Make calls in which functions are compiled and libraries allocate; the second one is given what the first one
+    made.
+    """
     for _ in range(2):
         loop.call()
         loop.synchronize()
 
 
 def seconds_of(loop: Loop, calls: int) -> float:
-    """Of so many calls, until the device is done with all of them."""
+    """Return the seconds of so many calls, until the device is done with all of them."""
     start_ns = time.perf_counter_ns()
     for _ in range(calls):
         loop.call()
@@ -54,7 +56,7 @@ def seconds_of(loop: Loop, calls: int) -> float:
 
 
 def repetitions_of(loop: Loop, effort: Effort) -> tuple[int, list[float]]:
-    """Repetitions of as many calls as fill the time.
+    """Return repetitions of as many calls as fill the time.
 
     The number is found first and is then the same for all: a GPU that is given calls until the time is over would still
     work on them long after.

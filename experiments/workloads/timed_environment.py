@@ -1,10 +1,10 @@
-"""What timed environments are made of: how long their steps and resets take, and which steps end their episodes."""
+"""This file times environments: how long their steps and resets take, and which steps end their episodes."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-import numpy
+import numpy as np
 from numpy.typing import NDArray
 
 
@@ -29,8 +29,8 @@ class Timing:
 
 
 def ends_of(timing: Timing, seed: int, environment: int) -> Iterator[bool]:
-    """Of each step of one environment, whether it ends an episode; without end, and always the same."""
-    generator = numpy.random.default_rng([seed, environment])
+    """Yield of each step of one environment whether it ends an episode; without end, and always the same."""
+    generator = np.random.default_rng([seed, environment])
     if timing.episode_length is None:
         probability = timing.reset_probability or 0.0
         while True:
@@ -41,8 +41,8 @@ def ends_of(timing: Timing, seed: int, environment: int) -> Iterator[bool]:
         yield taken % timing.episode_length == 0
 
 
-def draw_resets(timing: Timing, seed: int, environments: int, steps: int) -> NDArray[numpy.bool_]:
-    """Which steps of a run end an episode, and are followed by a reset.
+def draw_resets(timing: Timing, seed: int, environments: int, steps: int) -> NDArray[np.bool_]:
+    """Return which steps of a run end an episode, and are followed by a reset.
 
     Args:
         timing: of the environments.
@@ -54,4 +54,4 @@ def draw_resets(timing: Timing, seed: int, environments: int, steps: int) -> NDA
         Whether, of shape [steps, environments]. Environment n draws the same whatever the number of environments.
     """
     ends = [list(islice(ends_of(timing, seed, environment), steps)) for environment in range(environments)]
-    return numpy.array(ends, bool).reshape(environments, steps).T
+    return np.array(ends, bool).reshape(environments, steps).T

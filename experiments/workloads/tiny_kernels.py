@@ -24,7 +24,7 @@ WIDE = "wide"
 
 @dataclass(frozen=True)
 class Point:
-    """What is launched in one operation.
+    """This is what is launched in one operation.
 
     Attributes:
         operation: its name.
@@ -39,7 +39,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Driven:
-    """How often something was launched, between two times of CLOCK_MONOTONIC."""
+    """This says how often something was launched, between two times of CLOCK_MONOTONIC."""
 
     launches: int
     start_ns: int
@@ -47,7 +47,7 @@ class Driven:
 
 
 def points(kernels_us: Sequence[float], gaps_us: Sequence[float]) -> Iterator[Point]:
-    """Each length with each gap, and the wide kernel without one."""
+    """Yield each length with each gap, and the wide kernel without one."""
     for kernel_us in kernels_us:
         for gap_us in gaps_us:
             yield Point(f"kernel_{kernel_us:g}us_gap_{gap_us:g}us", kernel_us, gap_us)
@@ -75,7 +75,9 @@ def drive(execute: Callable[[], None], gap_us: float, seconds: float) -> Driven:
 
 
 def cycles_per_us(torch: Any) -> float:
-    """How fast the device counts the cycles of the spinning kernel, by its own events; the fastest of some kernels."""
+    """Return how fast the device counts the cycles of the spinning kernel, by its own events; the fastest of some
+    kernels.
+    """
     fastest = 0.0
     for _ in range(CALIBRATIONS):
         before, after = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
@@ -88,7 +90,7 @@ def cycles_per_us(torch: Any) -> float:
 
 
 def spinning(torch: Any, cycles: int) -> Callable[[], None]:
-    """What executes the kernel of one thread."""
+    """Return what executes the kernel of one thread."""
 
     def execute() -> None:
         torch.cuda._sleep(cycles)
@@ -98,7 +100,7 @@ def spinning(torch: Any, cycles: int) -> Callable[[], None]:
 
 
 def wide(torch: Any) -> Callable[[], None]:
-    """What executes the kernel that fills the device; it has run once."""
+    """Return what executes the kernel that fills the device; it has run once."""
     numbers = torch.zeros(WIDE_NUMBERS, device="cuda")
 
     def execute() -> None:
@@ -110,17 +112,17 @@ def wide(torch: Any) -> Callable[[], None]:
 
 
 def positive(text: str) -> float:
-    """Microseconds or seconds, as an option."""
+    """Return microseconds or seconds, as an option."""
     return number(text, above=True)
 
 
 def not_negative(text: str) -> float:
-    """Microseconds that may be none."""
+    """Return microseconds that may be none."""
     return number(text, above=False)
 
 
 def number(text: str, above: bool) -> float:
-    """A number above 0, or at least 0."""
+    """Return a number above 0, or at least 0."""
     try:
         value = float(text)
     except ValueError:
@@ -132,7 +134,7 @@ def number(text: str, above: bool) -> float:
 
 
 def parse() -> argparse.Namespace:
-    """The command line."""
+    """Return the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--kernels-us", type=positive, nargs="+", required=True, metavar="US", help="how long kernels run")

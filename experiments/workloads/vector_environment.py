@@ -1,4 +1,4 @@
-"""The environments that Stable-Baselines3's agents train in: several of one kind, stepped in turn by this process."""
+"""This file makes the environments that Stable-Baselines3's agents train in: several of one kind, stepped in turn."""
 
 import importlib
 from collections.abc import Callable
@@ -24,7 +24,7 @@ def register(env_id: str) -> None:
 
 
 def environments(env_id: str, count: int, seed: int, time_feature: bool) -> VecEnv:
-    """`count` environments as they are, or with how much of the episode's time is left in their observations."""
+    """Return `count` environments as they are, or with how much of the episode's time is left in their observations."""
     register(env_id)
 
     def make(index: int) -> Callable[[], gymnasium.Env[Any, Any]]:
@@ -41,6 +41,8 @@ def environments(env_id: str, count: int, seed: int, time_feature: bool) -> VecE
 
 
 def atari_environments(env_id: str, count: int, seed: int) -> VecEnv:
-    """`count` Atari games with the usual wrappers: every fourth picture, small and grey, four in an observation."""
+    """Return `count` Atari games with the usual wrappers: every fourth picture, small and grey, four in an
+    observation.
+    """
     register(env_id)
     return VecFrameStack(make_atari_env(env_id, count, seed), FRAMES)

@@ -1,1 +1,1 @@
-"""Tables made from traces: pure functions, no figures."""
+"""This package makes tables of traces, in pure functions and without figures."""

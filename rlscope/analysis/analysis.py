@@ -1,4 +1,4 @@
-"""An analysis: what `rlscope analyze` shows of one trace, as rows and numbers."""
+"""This file defines an analysis: what `rlscope analyze` shows of one trace, as rows and numbers."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +29,7 @@ from rlscope.analysis.tables.loop import evaluation_seconds
 
 @dataclass(frozen=True)
 class Analysis:
-    """What `rlscope analyze` shows. `analysis.breakdown.table` and the like are pandas tables of the rows.
+    """This is what `rlscope analyze` shows. `analysis.breakdown.table` and the like are pandas tables of the rows.
 
     Attributes:
         directory: the trace.
@@ -93,7 +93,8 @@ class Analysis:
 
     @property
     def evaluation_s(self) -> dict[str, float]:
-        """How long each process was in the phase `evaluation`, which advice, figures, rates and transitions leave out.
+        """Return how long each process was in the phase `evaluation`, which advice, figures, rates and
+        transitions leave out.
 
         Without processes of which nothing but evaluation is known: there it is left out of nothing.
         """

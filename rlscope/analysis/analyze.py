@@ -1,4 +1,4 @@
-"""Makes the analysis of a trace: sweeps it and puts the rows together."""
+"""This file makes the analysis of a trace: sweeps it and puts the rows together."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -8,7 +8,6 @@ from rlscope.analysis.advice.owner_path import owner_path
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.correction import AppliedCorrection, CorrectedProcess, Correction, removed_s
 from rlscope.analysis.counters.runs import Counters, is_sampled
-from rlscope.analysis.progress import progress_of
 from rlscope.analysis.reported import Utilization
 from rlscope.analysis.rows import Rows
 from rlscope.analysis.sweep import TraceSweep, own_correction, sweep_trace
@@ -21,6 +20,7 @@ from rlscope.analysis.tables.gpu import device_work_rows, gpu_operation_rows, gp
 from rlscope.analysis.tables.loop import evaluation_seconds, outside_rows
 from rlscope.analysis.tables.machines import machine_rows
 from rlscope.analysis.tables.processes import phase_rows, process_rows
+from rlscope.analysis.tables.progress import progress_of
 from rlscope.analysis.tables.tasks import task_rows
 from rlscope.model import GpuAttribution
 from rlscope.trace.reader import Trace
@@ -36,7 +36,7 @@ def analyze(
     gpu_attribution: GpuAttribution = GpuAttribution.LAUNCH,
     correction: Correction | str = NO_CALIBRATION,
 ) -> Analysis:
-    """Sweeps all processes of a trace, in parallel.
+    """Sweep all processes of a trace, in parallel, and return its analysis.
 
     Args:
         trace: what `open_trace` returned.
@@ -52,7 +52,7 @@ def analyze(
 
 
 def make_analysis(swept: TraceSweep, recover: bool = False, uncorrected: str = NO_CALIBRATION) -> Analysis:
-    """The rows of a trace that was swept; `uncorrected` says why without costs, if it was."""
+    """Return the rows of a trace that was swept; `uncorrected` says why without costs, if it was."""
     progress = progress_of(swept)
     utilization = Utilization(swept.trace.directory)
     devices = devices_of(swept)
@@ -107,7 +107,9 @@ def _counters(swept: TraceSweep, devices: list[Device], breakdown: Rows[Breakdow
 
 
 def _run_ns(swept: TraceSweep) -> tuple[int, int]:
-    """CLOCK_MONOTONIC of the machine that ran the command, from the first process's start to the last one's end."""
+    """Return CLOCK_MONOTONIC of the machine that ran the command, from the first process's start to the last one's
+    end.
+    """
     boot_id = swept.main.file.header.boot_id
     here = [process for process in swept.processes if process.file.header.boot_id == boot_id]
     starts = [process.file.clock.monotonic_ns(process.found.start_ticks) for process in here]
@@ -116,7 +118,7 @@ def _run_ns(swept: TraceSweep) -> tuple[int, int]:
 
 
 def _corrected(swept: TraceSweep) -> list[CorrectedProcess] | None:
-    """Of each process; None without a correction."""
+    """Return the corrected times of each process; None without a correction."""
     correction = swept.correction
     if correction is None:
         return None
@@ -133,7 +135,9 @@ def _corrected(swept: TraceSweep) -> list[CorrectedProcess] | None:
 
 
 def _applied(swept: TraceSweep, corrected: list[CorrectedProcess], analysis: Analysis) -> AppliedCorrection:
-    """What came of the correction: the time of the process that paces the run, for others may only wait beside it."""
+    """Return what came of the correction: the time of the process that paces the run, for others may only wait
+    beside it.
+    """
     assert swept.correction is not None
     path = owner_path(analysis)
     names = [process.name for process in swept.processes]

@@ -1,4 +1,4 @@
-"""What a trace holds, for `rlscope inspect`: processes, threads, counts, losses."""
+"""This file lists what a trace holds, for `rlscope inspect`: processes, threads, counts, losses."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -72,7 +72,7 @@ class Thread(Row):
 
 @dataclass(frozen=True, slots=True)
 class Crossing(Row):
-    """How often a process entered a boundary."""
+    """This says how often a process entered a boundary."""
 
     process: str
     boundary: str
@@ -81,7 +81,7 @@ class Crossing(Row):
 
 @dataclass(frozen=True, slots=True)
 class CudaCall(Row):
-    """How often a process called a function of CUDA, and whether that waits for the device."""
+    """This says how often a process called a function of CUDA, and whether that waits for the device."""
 
     process: str
     call: str
@@ -120,7 +120,7 @@ class CudaProcess(Row):
 
 @dataclass(frozen=True)
 class Contents:
-    """What `rlscope inspect` shows.
+    """This is what `rlscope inspect` shows.
 
     Attributes:
         complete: nothing is known to be missing.
@@ -152,25 +152,25 @@ class Contents:
 
     @property
     def events(self) -> int:
-        """Events begun in all processes."""
+        """Return events begun in all processes."""
         return sum(row.events for row in self.processes)
 
     @property
     def bytes(self) -> int:
-        """Size of all process files."""
+        """Return size of all process files."""
         return sum(row.bytes for row in self.processes)
 
     @property
     def bytes_per_event(self) -> float | None:
-        """None for a trace without events."""
+        """Return None for a trace without events."""
         return self.bytes / self.events if self.events else None
 
     def events_by_kind(self) -> dict[str, int]:
-        """Returns how many events of each kind were begun in all processes."""
+        """Return how many events of each kind were begun in all processes."""
         return {kind: sum(getattr(row, kind) for row in self.processes) for kind in EVENT_KINDS}
 
     def to_json_dict(self) -> dict[str, object]:
-        """The document of `inspect --json`."""
+        """Return the document of `inspect --json`."""
         return {
             "complete": self.complete,
             "why": list(self.why),
@@ -194,7 +194,7 @@ class Contents:
 
 
 def read_contents(trace: Trace, recover: bool = False, on_process: Callable[[], None] = lambda: None) -> Contents:
-    """Sweeps the trace.
+    """Sweep the trace and return what it holds.
 
     Args:
         trace: what `open_trace` returned.
@@ -327,7 +327,7 @@ def _cuda(swept: TraceSweep) -> Rows[CudaProcess]:
 
 
 def _text(fact: object) -> str | None:
-    """What the recorder wrote; properties may be anything."""
+    """Return what the recorder wrote; properties may be anything."""
     return encodable(fact) if isinstance(fact, str) else None
 
 

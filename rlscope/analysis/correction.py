@@ -1,4 +1,4 @@
-"""What correction by a calibration makes of the times that a sweep found, and how sure it is. Standard library only."""
+"""This file corrects the times of a sweep by a calibration, and bounds the error. Standard library only."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ ZERO = Bounds(0.0, 0.0, 0.0)
 
 @dataclass(frozen=True)
 class Cost:
-    """What recording one event takes.
+    """This is what recording one event takes.
 
     Attributes:
         records_inside_ns: the work of its two records within the recorded interval.
@@ -65,21 +65,21 @@ class Cost:
 
     @property
     def inside_ns(self) -> Bounds:
-        """What is within the recorded interval."""
+        """Return what is within the recorded interval."""
         return self.records_inside_ns + self.rest_inside_ns
 
     @property
     def outside_ns(self) -> Bounds:
-        """What is not."""
+        """Return what is not."""
         return self.records_outside_ns + self.rest_outside_ns
 
     @property
     def total_ns(self) -> Bounds:
-        """Inside and outside together."""
+        """Return the costs inside and outside together."""
         return self.inside_ns + self.outside_ns
 
     def amplified(self, times: int) -> Cost:
-        """The cost where the work of each record is done so many times."""
+        """Return the cost where the work of each record is done so many times."""
         return replace(
             self,
             records_inside_ns=self.records_inside_ns * times,
@@ -89,7 +89,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Correction:
-    """With what times are corrected.
+    """The costs with which times are corrected.
 
     Attributes:
         costs: by "operation", "boundary" or "cuda", or more exactly "operation/NAME", "boundary/LIBRARY", "cuda/CALL";
@@ -103,7 +103,7 @@ class Correction:
     versions: Mapping[str, str]
 
     def of_process(self, libraries: Collection[str], amplification: int) -> Correction:
-        """With the costs that hold in one process.
+        """Return the correction with the costs that hold in one process.
 
         Args:
             libraries: that it uses. What was measured in programs of one of them holds for all events of the kind.
@@ -117,18 +117,18 @@ class Correction:
         return replace(self, costs={key: cost.amplified(amplification) for key, cost in costs.items()})
 
     def in_ticks(self, clock: Clock) -> dict[str, TickCost]:
-        """The costs as the sweep of a file with this clock wants them."""
+        """Return the costs as the sweep of a file with this clock wants them."""
         per_ns = clock.denominator / clock.ns_per_denominator
         return {
             key: (_ticks(cost.inside_ns, per_ns), _ticks(cost.outside_ns, per_ns)) for key, cost in self.costs.items()
         }
 
     def cost_of(self, key: str) -> Cost:
-        """Of the events with this exact key."""
+        """Return the cost of the events with this exact key."""
         return self.costs[key] if key in self.costs else self.costs[key.partition("/")[0]]
 
     def other_versions(self, found: Mapping[str, object]) -> list[str]:
-        """Libraries, and the driver, of which a trace has another version than the calibration, as texts."""
+        """Return the libraries, and the driver, whose versions in a trace differ from the calibration's, as texts."""
         return [
             f"{name} {found[name]} (calibrated with {version})"
             for name, version in sorted(self.versions.items())
@@ -138,7 +138,7 @@ class Correction:
 
 @dataclass(frozen=True)
 class AppliedCorrection:
-    """How a trace's times were corrected.
+    """This says how a trace's times were corrected.
 
     Attributes:
         source: where the costs are from.
@@ -186,7 +186,7 @@ class CorrectedProcess:
         correction: Correction,
         waits_shortened_by_s: float = 0.0,
     ) -> None:
-        """Computes everything.
+        """Compute everything.
 
         Args:
             found: what the sweep found, with the costs of `correction`.
@@ -217,7 +217,7 @@ class CorrectedProcess:
         self.wall = Corrected(wall.seconds, max(0.0, wall.low_s - shortened * wait_s), wall.high_s)
 
     def _interval(self, raw: int, bounds: PartBounds, shortened: float) -> Corrected:
-        """Of a time of so many parts, corrected by the least, the expected and the most overhead."""
+        """Return a time of so many parts, corrected by the least, the expected and the most overhead."""
         expected = bounds.expected * self._s_per_part
         noise = Z95 * self._noise_s * math.sqrt(abs(raw - bounds.expected) * self._s_per_part)
         below = (bounds.expected - min(bounds)) * self._s_per_part
@@ -227,7 +227,7 @@ class CorrectedProcess:
 
 
 def versions_of(properties: Mapping[str, object]) -> dict[str, object]:
-    """Of the libraries in a recorded process, and of the CUDA that its driver is made for, by what is known of it."""
+    """Return the versions of a recorded process's libraries and of its driver's CUDA, as far as its properties say."""
     versions, cuda = properties.get("versions"), properties.get("cuda")
     found = dict(versions) if isinstance(versions, dict) else {}
     driver = cuda.get("driver_version") if isinstance(cuda, dict) else None
@@ -235,7 +235,8 @@ def versions_of(properties: Mapping[str, object]) -> dict[str, object]:
 
 
 def corrected_parts(found: Swept) -> dict[RowKey, PartBounds]:
-    """The breakdown in parts of a tick, less what recording added: by the least, the expected and the most of it.
+    """Return the breakdown in parts of a tick, less what recording added: by the least, the expected and the most
+    of it.
 
     What a device worked through stays, as time of the device alone, so there may be rows that the breakdown lacks.
     """
@@ -250,7 +251,7 @@ def corrected_parts(found: Swept) -> dict[RowKey, PartBounds]:
 
 
 def removed_s(found: Swept, clock: Clock) -> float:
-    """What correction took off a process's time, as expected."""
+    """Return what correction took off a process's time, as expected."""
     assert found.correction is not None
     removed = sum(row.parts.expected for row in found.correction.removed)
     turned = sum(row.parts.expected for row in found.correction.turned)
@@ -267,7 +268,8 @@ def _ticks(bounds: Bounds, per_ns: float) -> tuple[float, float, float]:
 
 
 def _noise_s(costs: Iterable[tuple[Cost, int]]) -> float:
-    """How much a sum of overhead of one second is off because every event costs something else: one standard deviation.
+    """Return how much a sum of overhead of one second is off because every event costs something else: one standard
+    deviation.
 
     Costs spread by about as much as they are: most are usual, one in a hundred is many times that. So the standard
     deviation of an event's cost is taken to be its mean m. Of n events the sum n m has the standard deviation
@@ -284,5 +286,5 @@ def _noise_s(costs: Iterable[tuple[Cost, int]]) -> float:
 
 
 def times_of(corrected: Corrected | None) -> tuple[float, float, float] | tuple[None, None, None]:
-    """Returns the expected, the least and the most seconds, as rows have them; None where nothing was corrected."""
+    """Return the expected, the least and the most seconds, as rows have them; None where nothing was corrected."""
     return (None, None, None) if corrected is None else (corrected.seconds, corrected.low_s, corrected.high_s)

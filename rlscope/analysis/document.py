@@ -1,4 +1,4 @@
-"""The document of `analyze --json`: all that is known of a trace, and the advice."""
+"""This file makes the document of `analyze --json`: all that is known of a trace, and the advice."""
 
 from dataclasses import asdict
 
@@ -9,7 +9,7 @@ SCHEMA = 1
 
 
 def document_of(analysis: Analysis) -> dict[str, object]:
-    """The document of `analyze --json`, schema 1."""
+    """Return the document of `analyze --json`, schema 1."""
     advice = advise(analysis)
     return {
         "schema": SCHEMA,

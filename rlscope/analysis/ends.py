@@ -1,4 +1,4 @@
-"""Processes that another one of the run has ended by a signal, as it noted: nothing that they recorded is missing."""
+"""This file reads which processes another one of the run has ended by a signal: they have lost nothing."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class End:
 
 
 def noted_ends(file: ProcessFile, properties: dict[str, object]) -> list[End]:
-    """The notes in the properties of a process, each of which is how and when; others are ignored."""
+    """Return the notes in the properties of a process, each of which is how and when; others are ignored."""
     found = []
     for key, value in properties.items():
         pid = key.removeprefix(_KEY)
@@ -45,14 +45,14 @@ def noted_ends(file: ProcessFile, properties: dict[str, object]) -> list[End]:
 
 
 def _how(noted: object) -> str:
-    """A signal's name, from its number, or what sends it in a process's place; empty for anything else."""
+    """Return a signal's name, from its number, or what sends it in a process's place; empty for anything else."""
     if noted == RAY:
         return RAY
     return signal.Signals(noted).name if type(noted) is int and noted in set(signal.Signals) else ""
 
 
 def end_of(file: ProcessFile, found: Swept, ends: Iterable[End]) -> End | None:
-    """How a process ended that was ended by another; None for any other, and where work of a GPU may be missing.
+    """Return how a process ended that was ended by another; None for any other, and where work of a GPU may be missing.
 
     A process id may come back, so the signal must lie between what the process began and ended with.
     """

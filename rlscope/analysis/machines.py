@@ -1,4 +1,4 @@
-"""The machines of a trace: how far their clocks are apart, and its processes on the time line of one of them."""
+"""This file finds how far the clocks of a trace's machines are apart, and puts its processes on one time line."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ class Machine:
 def place_machines(
     trace: Trace, swept: Sequence[tuple[ProcessFile, Swept]]
 ) -> tuple[list[Machine], list[tuple[ProcessFile, Swept]]]:
-    """Moves the processes of other machines to the time line of that which ran `rlscope record`.
+    """Move the processes of other machines to the time line of that which ran `rlscope record`.
 
     Args:
         trace: with the manifest, which says which machine that was.
@@ -76,7 +76,7 @@ def place_machines(
 
 
 def _time_line(trace: Trace, processes: Sequence[tuple[ProcessFile, Swept]]) -> int | None:
-    """CLOCK_REALTIME less CLOCK_MONOTONIC of the machine that ran `rlscope record`; None if the trace does not say."""
+    """Return CLOCK_REALTIME less CLOCK_MONOTONIC on the machine of `rlscope record`; None if the trace does not say."""
     for file, _ in processes:
         return file.clock.realtime_offset_ns
     start = trace.manifest.get("start")
@@ -85,7 +85,7 @@ def _time_line(trace: Trace, processes: Sequence[tuple[ProcessFile, Swept]]) -> 
 
 
 def _machine(processes: Sequence[tuple[ProcessFile, Swept]], placed: str) -> Machine:
-    """What is known without a measured offset."""
+    """Return what is known without a measured offset."""
     boot_id = processes[0][0].header.boot_id.hex()
     names = [name for _, found in processes if isinstance(name := found.properties.get("hostname"), str) and name]
     clocks = [found.properties.get("clock") for _, found in processes]
@@ -123,7 +123,7 @@ def _with_unique_names(machines: list[Machine]) -> list[Machine]:
 
 
 def why_misplaced(machines: Sequence[Machine]) -> list[str]:
-    """The machines of a trace of several whose processes may be anywhere on its time line, one sentence each."""
+    """Return the machines of a trace of several whose processes may be anywhere on its time line, one sentence each."""
     if len(machines) < 2:
         return []
     sentences = []

@@ -1,4 +1,4 @@
-"""Which operations that the user named were never met, in no process of a run."""
+"""This file finds the operations that the user named and no process of a run came across."""
 
 from collections.abc import Iterable
 
@@ -10,7 +10,7 @@ PROPERTY = "named_operations"
 
 
 def unmet_operations(processes: Iterable[ProcessSweep]) -> tuple[str, ...]:
-    """One sentence for each, with the reason of the process that came closest to it."""
+    """Return one sentence for each, with the reason of the process that came closest to it."""
     reasons: dict[str, set[object]] = {}
     for process in processes:
         named = process.found.properties.get(PROPERTY)
@@ -25,5 +25,5 @@ def unmet_operations(processes: Iterable[ProcessSweep]) -> tuple[str, ...]:
 
 
 def _closest(reasons: set[object]) -> str:
-    """A process that imported the module says more than one that did not."""
+    """Return a process that imported the module says more than one that did not."""
     return min(map(str, reasons), key=lambda why: (why.endswith("never imported"), why))

@@ -1,4 +1,4 @@
-"""What the machine reported beside a trace, read once, when somebody first asks: few verbs need it, and pandas."""
+"""This file reads what the machine reported beside a trace when somebody first asks: few verbs need it, and pandas."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class Utilization:
 
     @cached_property
     def samples(self) -> pd.DataFrame:
-        """The samples as `read_utilization` returns them."""
+        """Return the samples as `read_utilization` returns them."""
         from rlscope.analysis.utilization import read_utilization
 
         return read_utilization(self._directory)
 
     def mean(self, start_ns: int, end_ns: int) -> dict[str, float]:
-        """Returns what `mean_utilization` does; nothing without samples."""
+        """Return what `mean_utilization` does; nothing without samples."""
         if not self._is_sampled:
             return {}
         from rlscope.analysis.utilization import mean_utilization
@@ -38,7 +38,7 @@ class Utilization:
         return mean_utilization(self.samples, start_ns, end_ns)
 
     def in_parts(self, uuid: str | None, borders_ns: Sequence[int]) -> list[float | None]:
-        """Returns the mean utilization of a device in each part between borders; None where it was not sampled."""
+        """Return the mean utilization of a device in each part between borders; None where it was not sampled."""
         if not self._is_sampled:
             return [None] * (len(borders_ns) - 1)
         import numpy as np

@@ -1,4 +1,4 @@
-"""Rows with named fields, which become a pandas table only when somebody asks for one: pandas takes long to import."""
+"""This file holds rows with named fields, and makes a pandas table only when asked: pandas takes long to import."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class Row:
 
     @classmethod
     def columns(cls) -> tuple[str, ...]:
-        """Returns the names of the columns."""
+        """Return the names of the columns."""
         return tuple(field.name.rstrip("_") for field in fields(cls))
 
     def record(self) -> Record:
-        """Returns the row by the names of its columns."""
+        """Return the row by the names of its columns."""
         return {field.name.rstrip("_"): getattr(self, field.name) for field in fields(self)}
 
 
@@ -54,14 +54,14 @@ class Rows(tuple[RowT, ...], Generic[RowT]):
     row_class: type[RowT]
 
     def __new__(cls, row_class: type[RowT], rows: Iterable[RowT] = ()) -> Rows[RowT]:
-        """Makes rows of `row_class`."""
+        """Make rows of `row_class`."""
         found = super().__new__(cls, rows)
         found.row_class = row_class
         return found
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """The rows as a table, which is not to be changed in place; numbers that are not known are NaN or NA."""
+        """Return the rows as a table, which is not to be changed in place; numbers that are not known are NaN or NA."""
         import pandas as pd
 
         columns = {field.name: [getattr(row, field.name) for row in self] for field in fields(self.row_class)}
@@ -71,13 +71,13 @@ class Rows(tuple[RowT, ...], Generic[RowT]):
         )
 
     def records(self) -> list[Record]:
-        """Returns each row by the names of its columns, as JSON has it."""
+        """Return each row by the names of its columns, as JSON has it."""
         names = [(field.name, field.name.rstrip("_")) for field in fields(self.row_class)]
         return [{column: getattr(row, name) for name, column in names} for row in self]
 
 
 def sums(parts: Iterable[tuple[Key, float]]) -> dict[Key, float]:
-    """Returns the sum of the numbers of each key, in the order in which keys first come; each is rounded once."""
+    """Return the sum of the numbers of each key, in the order in which keys first come; each is rounded once."""
     found: dict[Key, list[float]] = {}
     for key, value in parts:
         found.setdefault(key, []).append(value)
@@ -85,7 +85,7 @@ def sums(parts: Iterable[tuple[Key, float]]) -> dict[Key, float]:
 
 
 def all_records(tables: Iterable[tuple[str, Iterable[Record]]]) -> list[Record]:
-    """Joins tables into one, whose first column `trace` says which one a row is of; cells that one lacks are None.
+    """Join tables into one, whose first column `trace` says which one a row is of; cells that one lacks are None.
 
     Args:
         tables: the name of each, and its rows.

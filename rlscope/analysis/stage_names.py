@@ -1,4 +1,4 @@
-"""Operations that were meant as a stage, by their name, and are none: `Inference`, `simulate`, `backward`."""
+"""This file finds operations that were meant as a stage, by their name: `Inference`, `simulate`, `backward`."""
 
 import difflib
 import heapq
@@ -16,7 +16,7 @@ MOST_NAMES = 100
 
 
 def stage_meant(operation: str) -> str | None:
-    """The stage that an operation's name is nearly the name of; None for a stage's own name."""
+    """Return the stage that an operation's name is nearly the name of; None for a stage's own name."""
     if set(operation.split("+")) <= set(STAGES):  # a compiled function of two stages has both names
         return None
     name = operation.casefold()
@@ -25,7 +25,7 @@ def stage_meant(operation: str) -> str | None:
 
 
 def stage_name_lines(analysis: Analysis) -> list[str]:
-    """One line for each of the longest operations outside all stages that has nearly a stage's name."""
+    """Return one line for each of the longest operations outside all stages that has nearly a stage's name."""
     seconds = sums((row.operation, row.seconds) for row in analysis.breakdown if row.stage not in STAGES)
     outside = sorted(heapq.nlargest(MOST_NAMES, seconds, key=lambda name: seconds[name]))
     return [

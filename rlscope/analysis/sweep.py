@@ -1,4 +1,4 @@
-"""Sweeps all processes of a trace in parallel and names them."""
+"""This file sweeps all processes of a trace in parallel and names them."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ class ProcessSweep:
 
     @property
     def start_ns(self) -> int:
-        """Nanoseconds since 1970."""
+        """Return nanoseconds since 1970."""
         return self.file.clock.realtime_ns(self.found.start_ticks)
 
     @property
     def end_ns(self) -> int:
-        """Nanoseconds since 1970."""
+        """Return nanoseconds since 1970."""
         return self.file.clock.realtime_ns(self.found.end_ticks)
 
     def length_ns(self, ticks: int) -> int:
-        """How long so many ticks are."""
+        """Return how long so many ticks are."""
         return _length_ns(self.file, ticks)
 
 
@@ -65,7 +65,7 @@ class TraceSweep:
 
     @property
     def main(self) -> ProcessSweep:
-        """That of the command, or the first one where it was not recorded or cannot be read."""
+        """Return the process of the command; the first one where that was not recorded or cannot be read."""
         return next((process for process in self.processes if process.file.is_main), self.processes[0])
 
 
@@ -77,7 +77,7 @@ def sweep_trace(
     gpu_attribution: GpuAttribution = GpuAttribution.LAUNCH,
     correction: Correction | None = None,
 ) -> TraceSweep:
-    """Sweeps each process of `trace` once; `on_process` is called after each.
+    """Sweep each process of `trace` once; `on_process` is called after each.
 
     Raises:
         TraceError: a file cannot be read, or times are to be corrected and it says no amplification that there is.
@@ -152,7 +152,7 @@ def sweep_trace(
 
 
 def own_correction(correction: Correction, file: ProcessFile, found: Mapping[str, object]) -> Correction:
-    """With the costs that hold in a process, by the properties that were found in its file.
+    """Return the correction with the costs that hold in a process, by the properties that were found in its file.
 
     Raises:
         TraceError: what they say of its records cannot be.
@@ -162,7 +162,7 @@ def own_correction(correction: Correction, file: ProcessFile, found: Mapping[str
 
 
 def amplification_of(file: ProcessFile, found: Mapping[str, object]) -> int:
-    """How many times the work of each of the file's records was done, by the properties that were found in it.
+    """Return how many times the work of each of the file's records was done, by the properties that were found in it.
 
     Raises:
         TraceError: they hold a value that cannot be.
@@ -182,7 +182,7 @@ def _length_ns(file: ProcessFile, ticks: int) -> int:
 
 
 def _missing_gpu_work(file: ProcessFile, found: Swept) -> list[str]:
-    """Why work of devices is not in the file, one sentence each."""
+    """Return why work of devices is not in the file, one sentence each."""
     reasons = []
     for name, ticks in found.gaps.items():
         seconds = _length_ns(file, ticks) / NS_PER_S

@@ -1,4 +1,4 @@
-"""What the sweep finds in a process file: the rows and sums that `rlscope._analysis.sweep` returns, by name.
+"""This file names what the sweep finds in a process file: the rows and sums that `rlscope._analysis.sweep` returns.
 
 The extension module makes these classes (src/analysis_module/swept.cpp), each with its fields in the order given here.
 Ticks are those of the process's clock.
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class RowKey(NamedTuple):
-    """What tells the rows of a process's breakdown apart."""
+    """This is what tells the rows of a process's breakdown apart."""
 
     phase: str
     stage: str
@@ -32,7 +32,7 @@ class SweptTime(NamedTuple):
 
     @property
     def key(self) -> RowKey:
-        """The row without its ticks."""
+        """Return the row without its ticks."""
         return RowKey(*self[:-1])
 
 
@@ -49,7 +49,7 @@ class SweptThreadTime(NamedTuple):
 
 
 class SweptTransition(NamedTuple):
-    """How often a stage's operation went from one category into another."""
+    """This says how often a stage's operation went from one category into another."""
 
     stage: str
     operation: str
@@ -67,7 +67,7 @@ class SweptPhase(NamedTuple):
 
 
 class SweptWait(NamedTuple):
-    """What waited in one boundary while this was the process's phase.
+    """This is what waited in one boundary while this was the process's phase.
 
     Attributes:
         phase: The phase of the process.
@@ -126,7 +126,7 @@ class SweptCudaCall(NamedTuple):
 
 
 class SweptDevice(NamedTuple):
-    """What a device did for the process. No instant counts twice in `busy_ticks`; the other ticks are sums."""
+    """This is what a device did for the process. No instant counts twice in `busy_ticks`; the other ticks are sums."""
 
     device: int  # CUDA's number in the process
     busy_ticks: int
@@ -141,7 +141,7 @@ class SweptDevice(NamedTuple):
 
 
 class SweptDeviceOperation(NamedTuple):
-    """What an operation launched on a device; the busy ticks of a device sum to its own."""
+    """This is what an operation launched on a device; the busy ticks of a device sum to its own."""
 
     device: int
     stage: str
@@ -192,7 +192,7 @@ class PartBounds(NamedTuple):
 
 
 class SweptOverhead(NamedTuple):
-    """What recording added to one row of the breakdown, which may have several of these."""
+    """This is what recording added to one row of the breakdown, which may have several of these."""
 
     phase: str
     stage: str
@@ -203,12 +203,12 @@ class SweptOverhead(NamedTuple):
 
     @property
     def key(self) -> RowKey:
-        """The row of the breakdown."""
+        """Return the row of the breakdown."""
         return RowKey(*self[:-1])
 
 
 class SweptCorrection(NamedTuple):
-    """What correction by costs changes.
+    """This is what correction by costs changes.
 
     Attributes:
         removed: What is taken off the breakdown.
@@ -227,7 +227,7 @@ class SweptCorrection(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Swept:
-    """What the sweep found in a process file.
+    """This is what the sweep found in a process file.
 
     Attributes:
         start_ticks: Where the process's wall time begins.
@@ -296,5 +296,5 @@ class Swept:
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is known to be missing."""
+        """Return whether nothing is known to be missing."""
         return not self.why

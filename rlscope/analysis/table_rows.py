@@ -1,4 +1,4 @@
-"""The rows of an analysis: one class per table, with what its columns mean.
+"""This file defines the rows of an analysis: one class per table, with what its columns mean.
 
 Seconds of the run count from the start of its first process. What is not known is None.
 """
@@ -136,7 +136,7 @@ class PhaseRow(Row):
 
 @dataclass(frozen=True, slots=True)
 class WaitRow(Row):
-    """What a process waited in.
+    """This is what a process waited in.
 
     Attributes:
         process: The process.
@@ -186,7 +186,7 @@ class TaskRow(Row):
 
 @dataclass(frozen=True, slots=True)
 class DependencyRow(Row):
-    """For which other process `on` a process waited, by the `stream` between them.
+    """A wait of a process for another one, `on`, by the `stream` between them.
 
     `count` of calls and `wait_s` are split by how often each of several others sent or received.
     """
@@ -212,7 +212,8 @@ class DeviceTimelineRow(Row):
 
 @dataclass(frozen=True, slots=True)
 class TransitionRow(Row):
-    """How often a stage's operation went from one category into another, also per iteration and timestep of the run.
+    """This says how often a stage's operation went from one category into another, also per iteration and timestep
+    of the run.
 
     Transitions of evaluation are left out, as in `Analysis.evaluation_s`.
     """
@@ -276,7 +277,9 @@ class GpuRow(Row):
 
 @dataclass(frozen=True, slots=True)
 class GpuOperationRow(Row):
-    """What an operation of a process launched on a device: `busy_s`, which sums to how long it worked for it."""
+    """This is what an operation of a process launched on a device: `busy_s`, which sums to how long it worked for
+    it.
+    """
 
     process: str
     device: int
@@ -334,5 +337,5 @@ class CounterRow(Row):
 
     @property
     def value(self) -> float | None:
-        """The value to show if it is to be one: while work ran, of amounts the total."""
+        """Return the value to show if it is to be one: while work ran, of amounts the total."""
         return self.total if self.while_working is None else self.while_working

@@ -1,4 +1,4 @@
-"""What the machine reported while a run was recorded: `utilization.csv`, sampled beside the trace."""
+"""This file reads what the machine reported while a run was recorded: `utilization.csv`, sampled beside the trace."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -37,7 +37,7 @@ _CONVERT = csv.ConvertOptions(column_types=dict(zip(_COLUMNS, _TYPES, strict=Tru
 
 
 def read_utilization(directory: Path) -> pd.DataFrame:
-    """The samples that were taken while the trace in `directory` was recorded.
+    """Return the samples that were taken while the trace in `directory` was recorded.
 
     Returns:
         One row per sample, by source and time: `monotonic_ns`; `source`, a device's uuid or "processes"; `utilization`
@@ -68,7 +68,7 @@ def read_utilization(directory: Path) -> pd.DataFrame:
 
 
 def _blocks(file: BinaryIO) -> Iterator[bytes]:
-    """The file in parts of whole lines, without its header. A line that is too long, or cut off, ends a part."""
+    """Yield the file in parts of whole lines, without its header. A line that is too long, or cut off, ends a part."""
     first = file.readline(LINE_BYTES)
     if first.rstrip(b"\n") != HEADER.encode():
         yield first
@@ -91,7 +91,7 @@ class _Samples:
         self._parts: list[tuple[npt.NDArray[np.generic], ...]] = []
 
     def add(self, block: bytes) -> None:
-        """Takes the samples out of some lines."""
+        """Take the samples out of some lines."""
         lines, _, cut_off = block.rpartition(b"\n")  # within a number: what is left may look like one
         rows = [row for row in lines.split(b"\n") if row]
         before = self.count
@@ -112,20 +112,20 @@ class _Samples:
             pc.fill_null(utilization, -1.0).to_numpy(zero_copy_only=False),
             memory.to_numpy(zero_copy_only=False),
         )
-        kept = part[1] >= 0
+        is_valid = part[1] >= 0
         for values in (part[0], part[2], np.where(is_known, part[3], 0.0)):
-            kept &= (values >= 0) & (values <= LIMIT)
-        self._parts.append(tuple(values[kept] for values in part))
-        self.count += int(kept.sum())
+            is_valid &= (values >= 0) & (values <= LIMIT)
+        self._parts.append(tuple(values[is_valid] for values in part))
+        self.count += int(is_valid.sum())
 
     def _code(self, name: bytes) -> int:
-        """The number of a source; -1 where there are too many, or it has no name."""
+        """Return the number of a source; -1 where there are too many, or it has no name."""
         if not name or (name not in self._sources and len(self._sources) == MOST_SOURCES):
             return -1
         return self._sources.setdefault(name, len(self._sources))
 
     def table(self) -> pd.DataFrame:
-        """As `read_utilization` returns it."""
+        """Return the samples as `read_utilization` returns them."""
         names = np.array([name.decode("utf-8", "replace") for name in self._sources], dtype=object)
         columns = [np.concatenate(values) for values in zip(*self._parts, strict=True)] if self._parts else [
             np.array([], dtype) for dtype in (np.int64, np.int16, float, float)
@@ -139,7 +139,7 @@ class _Samples:
 
 
 def _converted(rows: Sequence[bytes]) -> pa.Table | None:
-    """None where one of them is none of four columns of the right kinds, or there is none."""
+    """Return None where one of them is none of four columns of the right kinds, or there is none."""
     try:
         return csv.read_csv(
             pa.py_buffer(b"\n".join(rows)), read_options=_READ, parse_options=_PARSE, convert_options=_CONVERT
@@ -149,7 +149,7 @@ def _converted(rows: Sequence[bytes]) -> pa.Table | None:
 
 
 def mean_utilization(table: pd.DataFrame, start_ns: int, end_ns: int) -> dict[str, float]:
-    """Returns the mean reported utilisation of each device, by uuid, between two times of CLOCK_MONOTONIC.
+    """Return the mean reported utilisation of each device, by uuid, between two times of CLOCK_MONOTONIC.
 
     Each sample counts for the time since the one before it. Of a device's samples at 0 s, 1 s and 4 s with 0.5, 0.2 and
     0.6 the mean from 0 s to 4 s is (1 * 0.2 + 3 * 0.6) / 4 = 0.5. Devices without a sample there are left out.
@@ -171,7 +171,7 @@ def mean_utilization(table: pd.DataFrame, start_ns: int, end_ns: int) -> dict[st
 
 
 def utilization_in_parts(table: pd.DataFrame, borders_ns: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[np.float64]]:
-    """The mean utilisation in each part of a run, by device's uuid or "processes"; NaN where it was not sampled.
+    """Return the mean utilisation in each part of a run, by device's uuid or "processes"; NaN where it was not sampled.
 
     Args:
         table: as from `read_utilization`. Each sample counts for the time since the one before it.
@@ -191,7 +191,7 @@ def utilization_in_parts(table: pd.DataFrame, borders_ns: npt.NDArray[np.int64])
 
 
 def binned_utilization(table: pd.DataFrame, bins: int) -> pd.DataFrame:
-    """The samples in equal parts of the time that they span, for a figure.
+    """Return the samples in equal parts of the time that they span, for a figure.
 
     Args:
         table: as from `read_utilization`.

@@ -1,1 +1,1 @@
-"""Measuring what recording costs on a machine, and keeping it."""
+"""This package measures what recording costs on a machine, and keeps it."""

@@ -1,4 +1,4 @@
-"""The calibration of a machine as a file: written, read, checked, and found for a trace. Standard library only."""
+"""This file writes, reads and checks the calibration of a machine, and finds one for a trace. Standard library only."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class OldCalibrationError(UsageError):
 
 
 @dataclass(frozen=True)
-class Environment:
-    """What costs depend on: with another value of these fields they are others.
+class Conditions:
+    """This is what costs depend on: with another value of these fields they are others.
 
     Attributes:
         cpu: the processor's name.
@@ -51,8 +51,8 @@ class Environment:
     python: str
     rlscope: str
 
-    def difference(self, other: Environment) -> str | None:
-        """The first field in which the other one differs, with both values; None if there is none."""
+    def difference(self, other: Conditions) -> str | None:
+        """Return the first field in which the other one differs, with both values; None if there is none."""
         for field, value in asdict(self).items():
             found = getattr(other, field)
             if found != value:
@@ -62,7 +62,7 @@ class Environment:
 
 @dataclass(frozen=True)
 class Calibration:
-    """What recording costs.
+    """This is what recording costs.
 
     Attributes:
         made_on: where it was measured.
@@ -71,37 +71,37 @@ class Calibration:
         costs: as in `Correction`.
     """
 
-    made_on: Environment
+    made_on: Conditions
     made_at: str
     versions: Mapping[str, str]
     costs: Mapping[str, Cost]
 
     def to_json_dict(self) -> dict[str, Any]:
-        """What the file holds."""
+        """Return what the file holds."""
         return {"schema": SCHEMA, **asdict(self)}
 
     def correction(self, source: str) -> Correction:
-        """For the analysis; `source` says where the calibration is from."""
+        """Return the correction for the analysis; `source` says where the calibration is from."""
         return Correction(self.costs, f"{source}, calibrated {self.made_at}", self.versions)
 
 
 def now() -> str:
-    """As calibrations have it."""
+    """Return the present time as calibrations have it."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
-def this_environment(clock: str) -> Environment:
-    """Of this process, whose recorder reads the given clock."""
+def conditions_here(clock: str) -> Conditions:
+    """Return the conditions of this process, whose recorder reads the given clock."""
     here = machine()
-    return Environment(str(here["cpu"]), int(here["cores"]), clock, platform.python_version(), __version__)
+    return Conditions(str(here["cpu"]), int(here["cores"]), clock, platform.python_version(), __version__)
 
 
-def environment_of_trace(manifest: Mapping[str, Any], clock: str) -> Environment:
-    """Where a trace was recorded; fields that its manifest lacks are "unknown"."""
+def conditions_of_trace(manifest: Mapping[str, Any], clock: str) -> Conditions:
+    """Return where a trace was recorded; fields that its manifest lacks are "unknown"."""
     found = manifest.get("machine")
     here = found if isinstance(found, dict) else {}
     cores = here.get("cores")
-    return Environment(
+    return Conditions(
         cpu=str(here.get("cpu", "unknown")),
         cores=cores if isinstance(cores, int) else 0,
         clock=clock,
@@ -111,7 +111,7 @@ def environment_of_trace(manifest: Mapping[str, Any], clock: str) -> Environment
 
 
 def cache_path() -> Path:
-    """Where this user's calibration is kept, by the XDG rules.
+    """Return where this user's calibration is kept, by the XDG rules.
 
     Raises:
         UsageError: the user has no home directory.
@@ -125,7 +125,7 @@ def cache_path() -> Path:
 
 
 def check_writable(path: Path) -> None:
-    """That the result cannot be kept is better known before it is measured.
+    """Refuse a place where the result cannot be kept, before it is measured.
 
     Raises:
         UsageError: `save` could not write the file.
@@ -144,7 +144,7 @@ def _not_writable(error: OSError) -> UsageError:
 
 
 def save(calibration: Calibration, path: Path) -> None:
-    """Writes the file in one step.
+    """Write the file in one step.
 
     Raises:
         UsageError: it cannot be written.
@@ -157,7 +157,7 @@ def save(calibration: Calibration, path: Path) -> None:
 
 
 def load(path: Path) -> Calibration:
-    """Reads a file that `save` wrote.
+    """Read a file that `save` wrote.
 
     Raises:
         FileNotFoundError: there is none.
@@ -177,7 +177,7 @@ def load(path: Path) -> Calibration:
 
 
 def parse(document: object, where: str) -> Calibration:
-    """The calibration that a JSON document holds.
+    """Return the calibration that a JSON document holds.
 
     Args:
         document: as `Calibration.to_json_dict` made it.
@@ -200,7 +200,7 @@ def parse(document: object, where: str) -> Calibration:
     versions = top.inner("versions")
     costs = top.inner("costs")
     return Calibration(
-        Environment(
+        Conditions(
             cpu=made_on.get("cpu", str),
             cores=made_on.get("cores", int),
             clock=made_on.get("clock", str),
@@ -267,7 +267,7 @@ def _parse_bounds(bounds: _Fields) -> Bounds:
 
 
 def to_record_with() -> dict[str, Any] | None:
-    """This user's calibration, to be kept with a trace; None if there is none, or it is not of this environment.
+    """Return this user's calibration for a trace; None if there is none, or it was made under other conditions.
 
     Why there is none is said when the trace is analyzed. So is whether the clock is the same, which is chosen later.
     """
@@ -275,11 +275,11 @@ def to_record_with() -> dict[str, Any] | None:
         found = load(cache_path())
     except (FileNotFoundError, UsageError):
         return None
-    is_of_here = this_environment(found.made_on.clock).difference(found.made_on) is None
+    is_of_here = conditions_here(found.made_on.clock).difference(found.made_on) is None
     return found.to_json_dict() if is_of_here else None
 
 
-def _users_own(recorded_on: Environment) -> Correction | str:
+def _users_own(recorded_on: Conditions) -> Correction | str:
     try:
         path = cache_path()
         found = load(path)
@@ -294,7 +294,7 @@ def _users_own(recorded_on: Environment) -> Correction | str:
 
 
 def of_trace(manifest: Mapping[str, Any], clock: str, path: Path | None = None) -> Correction | str:
-    """What a trace is to be corrected with, or why it cannot be.
+    """Return what a trace is to be corrected with, or why it cannot be.
 
     Args:
         manifest: of the trace.
@@ -303,10 +303,10 @@ def of_trace(manifest: Mapping[str, Any], clock: str, path: Path | None = None) 
             there is none in the trace, or an old one.
 
     Raises:
-        UsageError: the given file, or the calibration in the trace, is damaged or of another environment.
+        UsageError: the given file, or the calibration in the trace, is damaged or made under other conditions.
     """
-    recorded_on = environment_of_trace(manifest, clock)
-    kept = manifest.get("calibration")
+    recorded_on = conditions_of_trace(manifest, clock)
+    of_trace = manifest.get("calibration")
     if path is not None:
         try:
             found = load(path)
@@ -315,9 +315,9 @@ def of_trace(manifest: Mapping[str, Any], clock: str, path: Path | None = None) 
                 f"a calibration was expected in {path}, but there is no such file; {AGAIN} -o {path}"
             ) from error
         source = str(path)
-    elif kept is not None:
+    elif of_trace is not None:
         try:
-            found = parse(kept, "the calibration in the trace")
+            found = parse(of_trace, "the calibration in the trace")
         except OldCalibrationError as error:
             own = _users_own(recorded_on)
             return own if isinstance(own, Correction) else str(error)

@@ -1,4 +1,4 @@
-"""Chooses the calibration with which the times of a trace are corrected."""
+"""This file chooses the calibration with which the times of a trace are corrected."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NONE = "none"
 
 
 def chosen(trace: Trace, correct: str) -> Correction | str:
-    """Returns the correction that is asked for, or why times are not corrected.
+    """Return the correction that is asked for, or why times are not corrected.
 
     Args:
         trace: the trace whose times are to be corrected.
@@ -24,7 +24,7 @@ def chosen(trace: Trace, correct: str) -> Correction | str:
             correction, or the file of a calibration.
 
     Raises:
-        UsageError: the calibration is damaged or of another environment.
+        UsageError: the calibration is damaged or made under other conditions.
     """
     if correct == NONE:
         return "--correct none was given"

@@ -1,4 +1,4 @@
-"""Measures a calibration: has each loop run in a process of its own, and makes costs of what its twins took."""
+"""This file measures a calibration: each loop runs in a process of its own, and the times of its twins give costs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from rlscope.analysis.correction import ZERO, Bounds, Correction, Cost, versions_of
 from rlscope.analysis.sweep import sweep_trace
-from rlscope.calibration.calibration import Calibration, now, this_environment
+from rlscope.calibration.calibration import Calibration, conditions_here, now
 from rlscope.calibration.run_to_end import run_to_end
 from rlscope.calibration.twins import MEASURED
 from rlscope.calibration.workload import LOOPS, MANY, OFF, SETTLING, STABLE_BASELINES3, SWAPS, Measured
@@ -52,7 +52,7 @@ class Estimate:
         return Estimate(self.mean * factor, self.samples * factor)
 
     def in_another_program(self, measured_in: int) -> Estimate:
-        """What it may be in a program that was not measured, where the mean of so many is known.
+        """Return what it may be in a program that was not measured, where the mean of so many is known.
 
         That program is off from what all programs have in the mean, and so is the mean of the few that were measured.
         """
@@ -60,14 +60,16 @@ class Estimate:
         return Estimate(self.mean, self.samples * factors)
 
     def bounds(self) -> Bounds:
-        """With an interval of 95 %; nothing takes less than no time."""
+        """Return the estimate with an interval of 95 %; nothing takes less than no time."""
         low, high = np.percentile(self.samples, [2.5, 97.5])
         mean = max(0.0, self.mean)
         return Bounds(min(mean, max(0.0, float(low))), mean, max(mean, float(high)))
 
 
 def mean_of(estimates: list[Estimate]) -> Estimate:
-    """Of several programs: each resampling takes one of them, so that the interval holds how much they differ."""
+    """Return the mean of several programs: each resampling takes one of them, so that the interval holds how much
+    they differ.
+    """
     random = np.random.default_rng(2)
     chosen = random.integers(len(estimates), size=RESAMPLES)
     samples = np.array([estimates[which].samples[place] for place, which in enumerate(chosen)])
@@ -76,22 +78,22 @@ def mean_of(estimates: list[Estimate]) -> Estimate:
 
 @dataclass(frozen=True)
 class Events:
-    """What one twin recorded: events of all its bursts, settling included, by the most exact key."""
+    """This is what one twin recorded: events of all its bursts, settling included, by the most exact key."""
 
     counts: Mapping[str, int]
     bursts: int
 
     def total(self, kind: str) -> int:
-        """Events of "operation", "boundary" or "cuda"."""
+        """Return events of "operation", "boundary" or "cuda"."""
         return sum(count for key, count in self.counts.items() if key.startswith(f"{kind}/"))
 
     def per_burst(self, kind: str) -> float:
-        """The same, of a burst."""
+        """Return the same, of a burst."""
         return self.total(kind) / self.bursts
 
 
 class LoopFound:
-    """What the twins of one loop took, and recorded."""
+    """This is what the twins of one loop took, and recorded."""
 
     def __init__(self, measured: Measured, directory: Path) -> None:
         self._lengths_ns = {twin: np.array(lengths) for twin, lengths in measured.lengths_ns.items()}
@@ -104,25 +106,25 @@ class LoopFound:
 
     @property
     def clock(self) -> str:
-        """What the recordings read the time from."""
+        """Return what the recordings read the time from."""
         return next(iter(self._sweeps.values())).processes[0].file.clock_kind.name.lower()
 
     @property
     def driver(self) -> dict[str, str]:
-        """Its version, if a recorded process has used it."""
+        """Return the driver's version, if a recorded process has used it."""
         processes = [process for swept in self._sweeps.values() for process in swept.processes]
         versions = [versions_of(process.found.properties).get("driver") for process in processes]
         return next(({"driver": str(version)} for version in versions if version), {})
 
     def more_ns(self, twin: str, than: str = OFF) -> Estimate:
-        """By how much a usual burst of one twin is longer than that of another."""
+        """Return by how much a usual burst of one twin is longer than that of another."""
         random = np.random.default_rng(1)
         more = (self._lengths_ns[twin] - self._lengths_ns[than]).reshape(-1, self._cycle)
         samples = [_usual(more[random.integers(len(more), size=len(more))]) for _ in range(RESAMPLES)]
         return Estimate(_usual(more), np.array(samples))
 
     def events(self, twin: str) -> Events:
-        """That it recorded."""
+        """Return the events that it recorded."""
         counts: Counter[str] = Counter()
         for process in self._sweeps[twin].processes:
             found = process.found.correction
@@ -132,15 +134,16 @@ class LoopFound:
         return Events(counts, len(self._lengths_ns[twin]) + settling)
 
     def cost_ns(self, twin: str, kind: str) -> Estimate:
-        """What recording an event takes, where the twin records no other kind."""
+        """Return what recording an event takes, where the twin records no other kind."""
         return self.more_ns(twin) * (1 / self.events(twin).per_burst(kind))
 
     def records_ns(self, kind: str) -> Estimate:
-        """What the work of an event's two records takes."""
+        """Return what the work of an event's two records takes."""
         return self.more_ns("many", "on") * (1 / (MANY - 1) / self.events("on").per_burst(kind))
 
     def share_inside(self, kind: str) -> float:
-        """How much of that work lies within the recorded intervals, from how much longer these become by repeating it.
+        """Return how much of that work lies within the recorded intervals, from how much longer these become by
+        repeating it.
 
         Of n events, of which d lie directly in another one, what lies inside a repeats makes the time in events longer
         by n a + d b, and the time in none by (n - d) b, with b what lies outside.
@@ -162,7 +165,7 @@ class LoopFound:
         return float(ticks["many"] - ticks["on"])
 
     def _nested(self, kind: str) -> float:
-        """The share of boundaries that are called by another one; nothing else is nested in the loops."""
+        """Return the share of boundaries that are called by another one; nothing else is nested in the loops."""
         if kind != "boundary":
             return 0.0
         found = [process.found for process in self._sweeps["on"].processes]
@@ -171,13 +174,13 @@ class LoopFound:
 
 
 def _usual(cycles: NDArray[np.int64]) -> float:
-    """Of each burst of a cycle the mean over the cycles, without the extreme ones; of that, the mean."""
+    """Return the mean, over the bursts of a cycle, of each burst's mean over the cycles without the extreme ones."""
     left_out = int(TRIMMED * len(cycles))
     return float(np.sort(cycles, axis=0)[left_out : len(cycles) - left_out].mean())
 
 
 def calibrate(on_loop: Callable[[str], None], seconds: float = SECONDS) -> tuple[Calibration, dict[str, str]]:
-    """Measures all loops that this machine and this Python have.
+    """Measure all loops that this machine and this Python have.
 
     Args:
         on_loop: called after each with its name.
@@ -206,15 +209,15 @@ def calibrate(on_loop: Callable[[str], None], seconds: float = SECONDS) -> tuple
                 left -= seconds * loop.share if loop.has_device else 0
             on_loop(name)
     clock = loops["annotations"].clock
-    return Calibration(this_environment(clock), now(), versions, costs_of(loops)), missing
+    return Calibration(conditions_here(clock), now(), versions, costs_of(loops)), missing
 
 
 def _run(name: str, seconds: float, directory: Path) -> Measured:
-    """One loop's process, which finds the same modules as this one wherever it is run."""
+    """Run one loop's process, which finds the same modules as this one wherever it is run."""
     command = [sys.executable, "-m", "rlscope.calibration.workload", name, str(seconds), str(directory)]
     package = str(Path(__file__).resolve().parents[2])
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([package, *sys.path[1:]])}
-    finished = run_to_end(command, env=environment, cwd=directory)
+    variables = os.environ | {"PYTHONPATH": os.pathsep.join([package, *sys.path[1:]])}
+    finished = run_to_end(command, env=variables, cwd=directory)
     if finished.returncode != 0:
         said = (finished.stderr.strip().splitlines() or ["nothing was said"])[-1]
         raise UsageError(f"the costs of {name} were expected, but the process that measures them failed: {said}; "
@@ -223,7 +226,7 @@ def _run(name: str, seconds: float, directory: Path) -> Measured:
 
 
 def costs_of(loops: Mapping[str, LoopFound]) -> dict[str, Cost]:
-    """The costs that the loops show, by key, with intervals that hold those of other programs.
+    """Return the costs that the loops show, by key, with intervals that hold those of other programs.
 
     What the work of records takes is measured where it is repeated. All else that an event costs is the way into the
     recorder and what it pushes out of the caches. Both differ between programs, and in each of them alike.
@@ -267,7 +270,7 @@ def costs_of(loops: Mapping[str, LoopFound]) -> dict[str, Cost]:
 
 
 def _guessed_stages(script: LoopFound, simulation_ns: Estimate) -> tuple[Estimate, Events]:
-    """What an operation costs whose stage is guessed: what the loop's steps of the environment leave."""
+    """Return what an operation costs whose stage is guessed: what the loop's steps of the environment leave."""
     events = script.events("operations")
     steps = events.counts["operation/simulation"] / events.bursts
     others = events.per_burst("operation") - steps

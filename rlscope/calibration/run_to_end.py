@@ -1,4 +1,4 @@
-"""Runs a process that does not outlive the one that waits for it."""
+"""This file runs a process that does not outlive the one that waits for it."""
 
 import subprocess
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ PATIENCE_S = 5.0
 
 
 def run_to_end(command: Sequence[str], **options: Any) -> "subprocess.CompletedProcess[str]":
-    """What the command said; it is ended, too, where an exception ends the wait for it."""
+    """Run a command and return what it said; it is ended, too, where an exception ends the wait for it."""
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", **options
     ) as process:

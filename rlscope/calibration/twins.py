@@ -1,4 +1,4 @@
-"""Twins: one program in several processes that take turns, burst by burst, of which one at a time is recorded one way.
+"""This file runs twins: one program in several processes that take turns, burst by burst, each recorded another way.
 
 Machines drift by more than recording adds, over any time that it takes to settle after a recording is switched on: the
 interpreter has to specialize its instructions anew. Twins go on from where their last burst ended, as a program does,
@@ -61,7 +61,7 @@ def run_twins(
     cycle: int = 1,
     has_device: bool = False,
 ) -> dict[str, NDArray[np.int64]]:
-    """Runs as many processes as there are roles, all on one processor; on two, if a device works for them.
+    """Run as many processes as there are roles, all on one processor; on two, if a device works for them.
 
     Such a program's own threads launch while others wait, and what the device has done is read beside them. Its bursts
     must end when the device has finished: else it would work on in those of the others.
@@ -108,7 +108,7 @@ def run_twins(
 def _swap_roles(
     roles: Sequence[str], running: Sequence[_Running], seconds: float, swaps: int, settling: int, cycle: int
 ) -> dict[str, list[int]]:
-    """All that is measured: in each of so many rounds every process takes every role once."""
+    """Return all that is measured: in each of so many rounds every process takes every role once."""
     lengths: dict[str, list[int]] = {role: [] for role in roles}
     bursts = 0
     for swap in range(swaps * len(roles)):
@@ -146,21 +146,21 @@ class _Running:
         self._length()  # before the next one starts: two at once would be in each other's way
 
     def take(self, role: str) -> None:
-        """Has it recorded as this twin from now on."""
+        """Record the process as this twin from now on."""
         self._role = role
         self._say(role)
 
     def burst(self, phase: str) -> int:
-        """Gives it its turn, and returns how long that took in ns."""
+        """Give it its turn, and return how long that took in ns."""
         self._say(phase)
         return self._length()
 
     def dismiss(self) -> None:
-        """Has it end."""
+        """End the process."""
         os.close(self._go)
 
     def wait(self) -> None:
-        """Until it has ended."""
+        """Wait until the process has ended."""
         os.waitpid(self.pid, 0)
         os.close(self._done)
 
@@ -181,14 +181,14 @@ class _Running:
 
 
 class _Role:
-    """How this process is recorded at the moment."""
+    """This says how this process is recorded at the moment."""
 
     def __init__(self, twins: Mapping[str, Twin], directory: Path) -> None:
         self._twins = list(twins.items())
         self._directory = directory
 
     def take(self, number: int) -> None:
-        """Ends one recording and begins another."""
+        """End one recording and begin another."""
         self.leave()
         name, twin = self._twins[number]
         if twin.config is not None:
@@ -198,7 +198,7 @@ class _Role:
             twin.prepare()
 
     def leave(self) -> None:
-        """Ends the recording, if there is one."""
+        """End the recording, if there is one."""
         _native.amplify(1)
         recorder.deactivate()
 
@@ -220,7 +220,7 @@ class _Turns:
         self._phase: _native.Scope | None = None
 
     def tick(self) -> None:
-        """Ends a burst, and begins the next one when it is this process's turn again.
+        """End a burst, and begin the next one when it is this process's turn again.
 
         Raises:
             _Over: there is no next one.
@@ -235,7 +235,7 @@ class _Turns:
         self._started = self._clock()
 
     def leave(self) -> None:
-        """Ends the phase of the burst."""
+        """End the phase of the burst."""
         if self._phase is not None:
             self._phase.__exit__(None, None, None)
             self._phase = None
@@ -249,7 +249,7 @@ class _Turns:
 
 
 def _live(program: Program, turns: _Turns) -> None:
-    """The forked process, from its beginning to its end."""
+    """Run the forked process from its beginning to its end."""
     status = 1
     try:
         program(turns.tick)

@@ -1,4 +1,4 @@
-"""The published way to measure what recording costs: whole runs of a program, with one kind of recording at a time.
+"""This file measures what recording costs as published: by whole runs of a program, with one kind of recording each.
 
 From "RL-Scope" (2021), for comparison with `measure`. It takes as many times as long as the program, a run more differs
 from the one before by more than recording adds to it, and it tells nothing of where in an event the cost lies.
@@ -14,7 +14,7 @@ from typing import Any
 
 from rlscope.analysis.correction import ZERO, Bounds, Correction, Cost
 from rlscope.analysis.sweep import sweep_trace
-from rlscope.calibration.calibration import Calibration, environment_of_trace, now
+from rlscope.calibration.calibration import Calibration, conditions_of_trace, now
 from rlscope.calibration.run_to_end import run_to_end
 from rlscope.errors import UsageError
 from rlscope.trace.reader import open_trace
@@ -45,7 +45,7 @@ class WholeRun:
 def calibrate_whole_runs(
     command: Sequence[str], repetitions: int, directory: Path, on_run: Callable[[], None]
 ) -> tuple[Calibration, dict[str, str]]:
-    """Runs the program under each configuration, and that as often as asked for.
+    """Run the program under each configuration, and that as often as asked for.
 
     Args:
         command: the program.
@@ -75,7 +75,7 @@ def calibrate_whole_runs(
         else:
             missing[kind] = found
     first = open_trace(directory / f"{UNINSTRUMENTED}_repetition_0")
-    made_on = environment_of_trace(first.manifest, first.processes[0].clock_kind.name.lower())
+    made_on = conditions_of_trace(first.manifest, first.processes[0].clock_kind.name.lower())
     return Calibration(made_on, now(), {}, costs), missing
 
 
@@ -90,7 +90,7 @@ def _record(command: Sequence[str], options: Sequence[str], trace: Path) -> None
 
 
 def whole_run(trace_directory: Path) -> WholeRun:
-    """What a run took and recorded."""
+    """Return what a run took and recorded."""
     trace = open_trace(trace_directory)
     ends: list[Mapping[str, Any]] = [trace.manifest["start"], trace.manifest["end"]]
     events = dict.fromkeys(CONFIGURATIONS, 0)
@@ -104,7 +104,7 @@ def whole_run(trace_directory: Path) -> WholeRun:
 
 
 def cost_of(recorded: Sequence[WholeRun], uninstrumented: Sequence[WholeRun], kind: str) -> Cost | str:
-    """The mean over the repetitions of how much longer the recorded run was, by the event; or why there is none.
+    """Return the mean over the repetitions of how much longer the recorded run was, by the event; or why there is none.
 
     A repetition is compared with the one of the same number, as published, though they have nothing in common. The
     interval is from the least to the most of them.

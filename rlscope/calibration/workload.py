@@ -1,4 +1,4 @@
-"""The programs that a calibration measures: loops of real calls, each run as twins that differ in what is recorded.
+"""This file holds the programs that a calibration measures: loops of real calls, run as twins recorded differently.
 
 `python -m rlscope.calibration.workload LOOP SECONDS DIRECTORY` leaves traces in the directory, and prints what it
 measured, `Measured`, as one JSON document.
@@ -44,7 +44,7 @@ CUDA = RecordConfig(layers=("cuda",), auto=False)
 
 @dataclass
 class Measured:
-    """What one loop's twins measured.
+    """This is what one loop's twins measured.
 
     Attributes:
         missing: why this loop cannot be run here; empty if it can.
@@ -61,7 +61,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Loop:
-    """What one process measures.
+    """This is what one process measures.
 
     Attributes:
         program: what runs.
@@ -83,7 +83,7 @@ class Loop:
 
 
 def repeated(tick: Tick, times: int, iteration: Callable[[], object]) -> None:
-    """A program of bursts of so many iterations."""
+    """Run a program of bursts of so many iterations."""
     while True:
         tick()
         for _ in range(times):
@@ -91,13 +91,13 @@ def repeated(tick: Tick, times: int, iteration: Callable[[], object]) -> None:
 
 
 def touched_memory() -> tuple[bytearray, Callable[[int], int]]:
-    """Memory that is in no cache, and what chooses a place in it."""
+    """Return memory that is in no cache, and what chooses a place in it."""
     memory = bytearray(random.Random(1).randbytes(TOUCHED_BYTES // 16) * 16)
     return memory, random.Random(2).randrange
 
 
 def annotated_python(tick: Tick) -> None:
-    """A few microseconds of Python in an operation each."""
+    """Run a few microseconds of Python in an operation each."""
     memory, choose = touched_memory()
     operation = _native.operation
 
@@ -115,7 +115,7 @@ def annotated_python(tick: Tick) -> None:
 
 
 def standard_library(tick: Tick) -> None:
-    """Native functions of several calling conventions, on memory that is in no cache."""
+    """Call native functions of several calling conventions, on memory that is in no cache."""
     memory, choose = touched_memory()
     steps = sorted(choose(TOUCHED_BYTES) for _ in range(1000))
 
@@ -131,14 +131,14 @@ def standard_library(tick: Tick) -> None:
 
 
 def wrap_standard_library() -> None:
-    """Makes its functions boundaries, which they are not otherwise."""
+    """Make its functions boundaries, which they are not otherwise."""
     assert recorder.active is not None
     for module in ("zlib", "binascii", "_struct", "_bisect", "math"):
         recorder.active.wrap(sys.modules[module], Category.BACKEND)
 
 
 def environment_steps(tick: Tick) -> None:
-    """An environment in its usual wrappers, stepped by a small policy in NumPy."""
+    """Step an environment in its usual wrappers by a small policy in NumPy."""
     import gymnasium
     import numpy as np
 
@@ -159,7 +159,7 @@ def environment_steps(tick: Tick) -> None:
 
 
 def training_script(tick: Tick, device: str = "cpu", iterations: int = 2) -> None:
-    """A script that trains with PyTorch and no library, as PPO does: eight steps of CartPole, and an update on them."""
+    """Train with PyTorch and no library, as PPO does: eight steps of CartPole, and an update on them."""
     import gymnasium
     import torch
 
@@ -200,7 +200,7 @@ def training_script(tick: Tick, device: str = "cpu", iterations: int = 2) -> Non
 
 
 def network(*widths: int) -> Any:
-    """Layers of PyTorch of these widths with tanh between them."""
+    """Return layers of PyTorch of these widths with tanh between them."""
     import torch
 
     layers: list[torch.nn.Module] = []
@@ -210,7 +210,7 @@ def network(*widths: int) -> Any:
 
 
 def stable_baselines3(algorithm: str, environment: str, steps: int, **settings: Any) -> Program:
-    """Training by an algorithm of Stable-Baselines3 with these settings. A burst is so many steps of it."""
+    """Return training by an algorithm of Stable-Baselines3 with these settings. A burst is so many steps of it."""
 
     def program(tick: Tick) -> None:
         import stable_baselines3
@@ -232,7 +232,7 @@ def stable_baselines3(algorithm: str, environment: str, steps: int, **settings: 
 
 
 def gpu_training_script(tick: Tick) -> None:
-    """The same as `training_script`, on a GPU."""
+    """Run `training_script` on a GPU."""
     import torch
 
     def finish() -> None:
@@ -243,7 +243,7 @@ def gpu_training_script(tick: Tick) -> None:
 
 
 def why_no_gpu() -> str:
-    """Without asking CUDA, which would then be of no use after a fork."""
+    """Return why there is no GPU, without asking CUDA, which would then be of no use after a fork."""
     import torch
 
     return "" if torch.cuda.device_count() else "there is no GPU that PyTorch can use"
@@ -297,7 +297,7 @@ LOOPS = {
 
 
 def measure(loop: Loop, seconds: float, directory: Path) -> Measured:
-    """Runs twins of the loop for as long, those that are recorded into `directory / TWIN`."""
+    """Run twins of the loop for as long, those that are recorded into `directory / TWIN`."""
     try:
         modules = {name: importlib.import_module(name) for name in loop.imports}
     except ImportError as error:
@@ -313,7 +313,7 @@ def measure(loop: Loop, seconds: float, directory: Path) -> Measured:
 
 
 def main() -> None:
-    """Prints what was measured."""
+    """Print what was measured."""
     loop, seconds, directory = sys.argv[1:]
     document: dict[str, Any] = asdict(measure(LOOPS[loop], float(seconds), Path(directory)))
     json.dump(document, sys.stdout)

@@ -1,4 +1,4 @@
-"""A line of a check of this machine, and how a list of them is printed."""
+"""This file defines a line of a check of this machine, and prints lists of them."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class Check:
 
 
 def print_checks(checks: Iterable[Check]) -> None:
-    """One line per check, and one more for what to do."""
+    """Print one line per check, and one more for what to do."""
     for check in checks:
         mark = {True: "ok  ", False: "FIX ", None: "note"}[check.is_ready]
         click.echo(f"{mark}  {check.name:<10} {check.found}")
@@ -33,5 +33,5 @@ def print_checks(checks: Iterable[Check]) -> None:
 
 
 def exit_status(checks: Iterable[Check]) -> int:
-    """1 where something must be fixed."""
+    """Return 1 where something must be fixed."""
     return 1 if any(check.is_ready is False for check in checks) else 0

@@ -1,4 +1,4 @@
-"""Can hardware counters be read on this machine? Asked of CUPTI, then tried."""
+"""This file checks that hardware counters can be read on this machine: it asks CUPTI, then tries."""
 
 from rlscope.checks.check import Check
 from rlscope.monitor.counter_device import CounterDevice, CounterHost, explain
@@ -14,7 +14,9 @@ HARDWARE_TIMES = 10
 
 
 def check_counters(driver: Driver, devices: list[int], cupti_path: str) -> list[Check]:
-    """What CUPTI says of each way to profile, whether counters can be sampled, and who takes the times of kernels."""
+    """Return what CUPTI says of each way to profile, whether counters can be sampled, and who takes the times of
+    kernels.
+    """
     try:
         cupti = Cupti(cupti_path)
     except (OSError, CuptiError) as error:
@@ -39,7 +41,7 @@ def _check_device(driver: Driver, cupti: Cupti, index: int, handle: int) -> Chec
 
 
 def _check_times(driver: Driver, cupti: Cupti, devices: list[int]) -> Check:
-    """Said only: recording takes the times of kernels as CUPTI gives them by default."""
+    """Return said only: recording takes the times of kernels as CUPTI gives them by default."""
     least = min(driver.compute_capability(device) for device in devices)
     if not cupti.has("cuptiActivityEnableHWTrace"):
         return Check("times", None, "of kernels are taken by CUPTI: this libcupti is older than 12.8")

@@ -1,4 +1,4 @@
-"""Can the work of GPUs be recorded on this machine? Found out step by step; the last step is to record some."""
+"""This file checks that the work of GPUs can be recorded, step by step; the last step is to record some."""
 
 import json
 import subprocess
@@ -29,7 +29,7 @@ PATIENCE_S = 120
 
 @dataclass(frozen=True)
 class Found:
-    """What the recorded program did and what was recorded of it.
+    """This is what the recorded program did and what was recorded of it.
 
     Attributes:
         status: What the recorder said, as from `_native.cuda_status()`.
@@ -43,7 +43,7 @@ class Found:
 
 
 def check_cuda() -> list[Check]:
-    """Driver, devices, libcupti, tracing and counters; one line only where there is no GPU."""
+    """Check driver, devices, libcupti, tracing and counters; return one line only where there is no GPU."""
     try:
         driver = Driver()
         version, devices = driver.version(), driver.devices()
@@ -69,7 +69,7 @@ def _cpu_only(found: str, fix: str) -> Check:
 
 
 def check_devices(driver: Driver, devices: list[int], found: Found) -> Check:
-    """What libcupti says of each device."""
+    """Return what libcupti says of each device."""
     names, refused = [], []
     for index, device in enumerate(devices):
         major, minor = driver.compute_capability(device)
@@ -87,7 +87,7 @@ def check_devices(driver: Driver, devices: list[int], found: Found) -> Check:
 
 
 def check_libcupti(driver_version: int, found: Found) -> Check:
-    """Which libcupti it is and whether the driver is new enough for it."""
+    """Return which libcupti it is and whether the driver is new enough for it."""
     path, version = found.status["cupti_path"], found.status["cupti_version"]
     wanted = driver_version // 1000
     package = "nvidia-cuda-cupti" if wanted >= 13 else f"nvidia-cuda-cupti-cu{wanted}"
@@ -105,7 +105,7 @@ def check_libcupti(driver_version: int, found: Found) -> Check:
 
 
 def check_tracing(found: Found) -> Check:
-    """Whether what was done came back, and with who did it."""
+    """Return whether what was done came back, and with who did it."""
     error, state = found.status["error"], found.status["state"]
     if state != "recording":
         return Check(
@@ -126,7 +126,7 @@ def check_tracing(found: Found) -> Check:
 
 
 def record_probe(devices: int) -> Found | Check:
-    """Records a small program that uses each device, a Check if even that failed."""
+    """Record a small program that uses each device, a Check if even that failed."""
     with tempfile.TemporaryDirectory(prefix="rlscope-check-") as directory:
         trace = Path(directory, "trace")
         command = [sys.executable, "-m", "rlscope", "record", "--no-auto", "--layers", "cuda", "-o", str(trace), "--"]
@@ -144,7 +144,7 @@ def record_probe(devices: int) -> Found | Check:
 
 
 def missing_work(trace: Path, devices: int) -> list[str]:
-    """What the program did on each device that its trace does not hold."""
+    """Return what the program did on each device that its trace does not hold."""
     from rlscope.analysis.analyze import analyze
     from rlscope.analysis.contents import read_contents
     from rlscope.trace.reader import open_trace
@@ -167,12 +167,12 @@ def missing_work(trace: Path, devices: int) -> list[str]:
 
 
 def _cuda_major(cupti_version: int) -> int:
-    """Of CUDA that a libcupti belongs to: 28 is of CUDA 12, 130001 of 13."""
+    """Return the major version of CUDA that a libcupti belongs to: 28 is of CUDA 12, 130001 of 13."""
     return cupti_version // 10000 if cupti_version >= 10000 else NEWEST_MAJOR_BY_SMALL_NUMBERS
 
 
 def main() -> None:
-    """Prints the lines; exit status 1 where a GPU is there that cannot be recorded."""
+    """Print the lines; exit status 1 where a GPU is there that cannot be recorded."""
     checks = check_cuda()
     print_checks(checks)
     sys.exit(exit_status(checks))

@@ -1,4 +1,4 @@
-"""A program that uses every GPU a little; `rlscope.checks.cupti_check` records it and looks for what it did."""
+"""This file is a program that uses every GPU a little; `rlscope.checks.cupti_check` records it."""
 
 import ctypes
 import json
@@ -20,7 +20,7 @@ BYTES = 1024
 
 
 def use(driver: Driver, device: int) -> None:
-    """One kernel, one memset, and one copy that waits for both."""
+    """Run one kernel, one memset, and one copy that waits for both."""
     context = driver.pointer("cuDevicePrimaryCtxRetain", device)
     driver.call("cuCtxSetCurrent", context)
     module = driver.pointer("cuModuleLoadData", PTX)
@@ -34,14 +34,14 @@ def use(driver: Driver, device: int) -> None:
 
 
 def is_supported(cupti_path: str, device: int) -> bool | None:
-    """What libcupti itself says of a device; None where it does not say."""
+    """Return what libcupti itself says of a device; None where it does not say."""
     supported = ctypes.c_int()
     status = ctypes.CDLL(cupti_path).cuptiDeviceSupported(device, ctypes.byref(supported))
     return bool(supported.value) if status == 0 else None
 
 
 def main() -> None:
-    """Prints what the recorder says of itself, as JSON."""
+    """Print what the recorder says of itself, as JSON."""
     driver = Driver()
     try:
         with _native.operation(OPERATION):

@@ -1,4 +1,4 @@
-"""The checks of everything but GPUs that recording needs of this machine."""
+"""This file checks everything but GPUs that recording needs of this machine."""
 
 import os
 import platform
@@ -11,26 +11,26 @@ from rlscope.checks.check import Check
 
 
 def check_machine() -> list[Check]:
-    """Returns one line each for the platform, Python, the recorder, the clock, the compiler and the disk."""
+    """Return one line each for the platform, Python, the recorder, the clock, the compiler and the disk."""
     return [check_platform(), check_python(), check_recorder(), check_clock(), check_compiler(), check_disk()]
 
 
 def check_platform() -> Check:
-    """Checks for Linux on x86-64, which recording needs."""
+    """Check for Linux on x86-64, which recording needs."""
     found = f"{platform.system()} {platform.machine()}, kernel {platform.release()}"
     is_ready = platform.system() == "Linux" and platform.machine() == "x86_64"
     return Check("platform", is_ready, found, "record on Linux x86-64; traces can be analysed anywhere")
 
 
 def check_python() -> Check:
-    """Checks for the versions of Python whose calling conventions are known."""
+    """Check for the versions of Python whose calling conventions are known."""
     found = f"{platform.python_implementation()} {platform.python_version()}"
     is_ready = platform.python_implementation() == "CPython" and (3, 10) <= sys.version_info[:2] <= (3, 13)
     return Check("python", is_ready, found, "use CPython 3.10 to 3.13")
 
 
 def check_recorder() -> Check:
-    """Checks that the extension module that records can be loaded."""
+    """Check that the extension module that records can be loaded."""
     try:
         from rlscope import _native
     except ImportError as error:
@@ -39,7 +39,7 @@ def check_recorder() -> Check:
 
 
 def check_clock() -> Check:
-    """Checks whether the time-stamp counter can be used: an event then costs a third."""
+    """Check whether the time-stamp counter can be used: an event then costs a third."""
     path = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
     source = path.read_text().strip() if path.exists() else "unknown"
     flags = _processor_flags()
@@ -56,7 +56,7 @@ def check_clock() -> Check:
 
 
 def check_compiler() -> Check:
-    """Looks for a C++ compiler, which building needs and running does not."""
+    """Look for a C++ compiler, which building needs and running does not."""
     found = next((path for name in ("c++", "g++", "clang++") if (path := shutil.which(name))), None)
     return Check(
         "compiler", None if found is None else True, found or "none", "only building needs one: apt-get install g++"
@@ -64,7 +64,7 @@ def check_compiler() -> Check:
 
 
 def check_disk() -> Check:
-    """Checks for room for traces in the working directory: a busy training writes about 1 MB a second."""
+    """Check for room for traces in the working directory: a busy training writes about 1 MB a second."""
     free = shutil.disk_usage(os.getcwd()).free
     return Check(
         "disk", free > 1 << 30, f"{free / 1e9:.1f} GB free here", "free some space, or record with -o on another disk"

@@ -1,1 +1,1 @@
-"""The command line: one file per verb."""
+"""This package is the command line, one file per verb."""

@@ -1,4 +1,4 @@
-"""`rlscope calibrate`: measures what recording costs on this machine, and keeps it for later analyses."""
+"""The verb `calibrate` measures what recording costs on this machine, and keeps it for later analyses."""
 
 import signal
 import sys
@@ -61,7 +61,7 @@ def calibrate(output: Path | None, whole_runs: bool, repetitions: int, command: 
 
 @contextmanager
 def _ended_by(*numbers: int) -> Iterator[None]:
-    """These signals end this process as an exit does: together with the process that measures."""
+    """Let these signals end this process as an exit does: together with the process that measures."""
     before = {number: signal.signal(number, _end) for number in numbers}
     try:
         yield

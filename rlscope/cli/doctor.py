@@ -1,4 +1,4 @@
-"""The verb `doctor`: is this machine ready, and what to do where it is not."""
+"""The verb `doctor` says whether this machine is ready, and what to do where it is not."""
 
 import json
 from dataclasses import asdict

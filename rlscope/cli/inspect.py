@@ -1,4 +1,4 @@
-"""The verb `inspect`: what a trace holds, and what it lost."""
+"""The verb `inspect` shows what a trace holds, and what it lost."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""The command `rlscope VERB`: one error style and one exit status for what a user can cause."""
+"""This file is the command `rlscope VERB`: it gives all that a user can cause one error style and one exit status."""
 
 import os
 import signal
@@ -45,7 +45,7 @@ def verbs() -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Runs the command line. An error is one line without a traceback.
+    """Run the command line. An error is one line without a traceback.
 
     The exit status is 2 where the request or the trace is wrong, 1 where the system refuses something.
     """
@@ -70,7 +70,9 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _prepare_streams() -> None:
-    """Ctrl-C is an exception, names may have characters that the locale lacks, and closed streams lead nowhere."""
+    """Make Ctrl-C an exception, let names have characters that the locale lacks, and let closed streams lead
+    nowhere.
+    """
     if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # as rlscope.cli.start leaves it
         signal.signal(signal.SIGINT, signal.default_int_handler)
     for name in ("stdout", "stderr"):
@@ -99,7 +101,7 @@ def _what_was_refused(error: OSError) -> str:
 
 
 def _give_up_output() -> None:
-    """What could not be written is not tried again when Python ends, which would be another error."""
+    """Drop what could not be written: trying it again when Python ends would be another error."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

@@ -1,4 +1,4 @@
-"""Which operations the user names: on the command line, and in a file of the project."""
+"""This file reads which operations the user names: on the command line, and in a file of the project."""
 
 import sys
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ TABLE = "operations"
 
 
 def named_operations(given: Iterable[str]) -> tuple[str, ...]:
-    """What the project's file names, then what `--operation` was given, each once.
+    """Return what the project's file names, then what `--operation` was given, each once.
 
     Raises:
         UsageError: one of them is not written as it should be, or this Python cannot follow it.
@@ -39,7 +39,9 @@ def _checked(text: str, where: str) -> str:
 
 
 def _in_project_file(directory: Path) -> list[str]:
-    """Of the first directory that has such a file, from `directory` upwards to the one that holds the repository."""
+    """Return the operations of the first directory that has such a file, from `directory` upwards to the one that
+    holds the repository.
+    """
     for folder in (directory, *directory.parents):
         own, project = folder / OWN_FILE, folder / PROJECT_FILE
         if own.is_file():
@@ -64,7 +66,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _operations(path: Path, table: Any, prefix: str) -> list[str]:
-    """The operations of a file's table, each as `--operation` would take it."""
+    """Return the operations of a file's table, each as `--operation` would take it."""
     _check_table(path, table, prefix.rstrip("."))
     for key in table:
         if key != TABLE:

@@ -1,4 +1,4 @@
-"""The options that several verbs take, and the type of those that name a file or a directory."""
+"""This file holds the options that several verbs take, and the type of those that name a file or a directory."""
 
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ class NamedPath(click.Path):
         super().__init__(dir_okay=dir_okay, path_type=Path)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Returns the path, or fails where it is empty."""
+        """Return the path, or fail where it is empty."""
         if not value:
             self.fail("a path was expected, but it is empty; . is the working directory", param, ctx)
         return super().convert(value, param, ctx)

@@ -1,4 +1,4 @@
-"""The verb `plot`: one figure from one or more traces."""
+"""The verb `plot` draws one figure from one or more traces."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A progress bar on stderr that appears only once work has taken longer than two seconds."""
+"""This file shows a progress bar on stderr, only once work has taken longer than two seconds."""
 
 import sys
 import threading
@@ -10,7 +10,7 @@ PATIENCE_S = 2.0
 
 @contextmanager
 def progress_bar(label: str, total: int) -> Iterator[Callable[[], None]]:
-    """Gives a function to call after each of `total` pieces of work, from any thread.
+    """Give a function to call after each of `total` pieces of work, from any thread.
 
     Nothing is shown where stderr is not a terminal.
     """

@@ -1,4 +1,4 @@
-"""`rlscope record`: runs a command recorded, and ends as the command ended."""
+"""The verb `record` runs a command recorded, and ends as the command ended."""
 
 import contextlib
 import errno
@@ -173,7 +173,7 @@ def record(
 
 
 def _check_can_be_run(program: str) -> None:
-    """Before a directory is made, or a trace in it replaced, for a command with a typing error.
+    """Refuse a command with a typing error before a directory is made, or a trace in it replaced.
 
     Raises:
         UsageError: there is no such program.
@@ -206,7 +206,7 @@ def _parse_counters(text: str | None, layers: str) -> tuple[str, ...]:
 def _run_recorded(
     directory: Path, config: RecordConfig, command: tuple[str, ...], clock: ClockServer | None
 ) -> tuple[int, str | None]:
-    """Runs the command, and answers who asks for the time meanwhile. Leaves the signals blocked that it forwards.
+    """Run the command, and answer who asks for the time meanwhile. Leave the signals blocked that it forwards.
 
     Returns:
         Its exit status, negative for the signal that ended it; and why utilisation was not sampled to the end, if so.
@@ -253,7 +253,7 @@ def _run_recorded(
 
 
 def _wait_forwarding(pid: int, signals: set[signal.Signals]) -> int:
-    """Waits for the command and hands on the signals that only we were sent."""
+    """Wait for the command and hand on the signals that only we were sent."""
     while True:
         received = signal.sigwaitinfo(signals)
         if received.si_signo != signal.SIGCHLD:
@@ -267,14 +267,14 @@ def _wait_forwarding(pid: int, signals: set[signal.Signals]) -> int:
 
 
 def _say(line: str) -> None:
-    """One line on stderr; where nobody can read it, that must not keep the command's status from the caller."""
+    """Print one line on stderr; where nobody can read it, that must not keep the command's status from the caller."""
     with contextlib.suppress(OSError, ValueError):
         click.echo(f"rlscope: {printable(line)}", err=True)
 
 
 @contextlib.contextmanager
 def _saying(what: str) -> Iterator[None]:
-    """Goes on after an error in the block: says in one line that `what` happened, and why."""
+    """Go on after an error in the block: say in one line that `what` happened, and why."""
     try:
         yield
     except Exception as error:
@@ -284,7 +284,7 @@ def _saying(what: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _interruptible() -> Iterator[None]:
-    """Lets the signals that were forwarded end the block, once, but not this process."""
+    """Let the signals that were forwarded end the block, once, but not this process."""
     try:
         for number in FORWARDED:
             signal.signal(number, _interrupt)
@@ -302,14 +302,14 @@ def _interrupt(number: int, frame: object) -> None:
 
 
 def _await_services(directory: Path) -> None:
-    """Gives processes that end with the command, such as multiprocessing's forkserver, a moment to do so."""
+    """Give processes that end with the command, such as multiprocessing's forkserver, a moment to do so."""
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline and running_processes(directory):
         time.sleep(0.02)
 
 
 def _summary(directory: Path, shown: Path, config: RecordConfig) -> str:
-    """The line that recording ends with; before it, says which named operations were never met."""
+    """Return the line that recording ends with; before it, say which named operations were never met."""
     from rlscope.analysis.named_operations import unmet_operations
     from rlscope.analysis.sweep import sweep_trace
     from rlscope.trace.reader import open_trace
@@ -342,7 +342,7 @@ def _summary(directory: Path, shown: Path, config: RecordConfig) -> str:
 
 
 def _end_as(status: int) -> None:
-    """Ends this process as the command ended, by its signal too."""
+    """End this process as the command ended, by its signal too."""
     if status < 0:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the command has left its own core, if any
         if -status != signal.SIGKILL:  # which cannot be caught, so needs no default

@@ -1,4 +1,4 @@
-"""The verb `report`: figures, tables and a readable page from one or more traces."""
+"""The verb `report` makes figures, tables and a readable page from one or more traces."""
 
 from pathlib import Path
 

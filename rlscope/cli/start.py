@@ -1,4 +1,4 @@
-"""Where the commands begin: until they are loaded, Ctrl-C ends them as it ends any program, without a traceback."""
+"""This file starts the command: until all is loaded, Ctrl-C ends it as it ends any program, without a traceback."""
 
 import signal
 import sys
@@ -8,7 +8,7 @@ if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where i
 
 
 def main(*verb: str) -> None:
-    """Runs the command line, behind `verb` if there is one."""
+    """Run the command line, behind `verb` if there is one."""
     from rlscope.cli.main import main as run
 
     run([*verb, *sys.argv[1:]])
@@ -16,20 +16,20 @@ def main(*verb: str) -> None:
 
 # The names of 2021.
 def rls_prof() -> None:
-    """`rlscope record`."""
+    """Run `rlscope record`."""
     main("record")
 
 
 def rls_analyze() -> None:
-    """`rlscope analyze`."""
+    """Run `rlscope analyze`."""
     main("analyze")
 
 
 def rls_calibrate() -> None:
-    """`rlscope calibrate`."""
+    """Run `rlscope calibrate`."""
     main("calibrate")
 
 
 def rls_plot() -> None:
-    """`rlscope plot`."""
+    """Run `rlscope plot`."""
     main("plot")

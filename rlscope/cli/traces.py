@@ -1,4 +1,4 @@
-"""Opens and analyzes the traces that a verb is given, behind a progress bar."""
+"""This file opens and analyzes the traces that a verb is given, behind a progress bar."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -23,7 +23,7 @@ def analyze_traces(
     by_thread: bool = False,
     gpu_attribution: GpuAttribution = GpuAttribution.LAUNCH,
 ) -> dict[str, Analysis]:
-    """Analyzes the traces, each under the shortest end of its path that tells it from the others."""
+    """Analyze the traces, each under the shortest end of its path that tells it from the others."""
     traces = {name: open_trace(path, recover) for name, path in zip(names(directories), directories, strict=True)}
     with progress_bar("analyzing", sum(len(trace.processes) for trace in traces.values())) as on_process:
         return {
@@ -33,7 +33,7 @@ def analyze_traces(
 
 
 def names(directories: Sequence[Path]) -> list[str]:
-    """Returns the shortest ends of the paths that are all different; a directory given twice gets a number."""
+    """Return the shortest ends of the paths that are all different; a directory given twice gets a number."""
     paths = [Path(encodable(os.path.realpath(directory))) for directory in directories]
     for length in range(1, max((len(path.parts) for path in paths), default=0) + 1):
         ends = ["/".join(path.parts[-length:]) for path in paths]
@@ -43,7 +43,7 @@ def names(directories: Sequence[Path]) -> list[str]:
 
 
 def warn_of_counters(analyses: Iterable[Analysis]) -> None:
-    """Says on standard error which runs have counters, for verbs whose output has no place for it."""
+    """Say on standard error which runs have counters, for verbs whose output has no place for it."""
     for analysis in analyses:
         if analysis.counter_runs is not None:
             click.echo(printable(f"{analysis.directory}: {NOT_COMPARABLE}"), err=True)

@@ -1,4 +1,4 @@
-"""`rls-unit-tests`: the tests of rlscope itself, run from its checkout."""
+"""This file is `rls-unit-tests`, which runs the tests of rlscope itself from its checkout."""
 
 import subprocess
 import sys

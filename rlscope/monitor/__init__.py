@@ -1,1 +1,1 @@
-"""Everything that runs beside a measured process and not inside it: samplers, and a clock for other machines."""
+"""This package runs beside a measured process, not inside it: samplers, and a clock for other machines."""

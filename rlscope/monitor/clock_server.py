@@ -1,4 +1,4 @@
-"""Tells the processes of a recording that run on other machines what time it is on this one."""
+"""This file tells the processes of a recording that run on other machines what time it is on this one."""
 
 import fcntl
 import hmac
@@ -32,7 +32,7 @@ class ClockServer:
     """
 
     def __init__(self, port: int) -> None:
-        """Opens the port; 0 chooses a free one.
+        """Open the port; 0 chooses a free one.
 
         Raises:
             UsageError: the port cannot be opened.
@@ -84,7 +84,7 @@ class ClockServer:
 
 
 def own_addresses() -> tuple[str, ...]:
-    """The IPv4 addresses at which other machines may reach this one; loopback where there is no other."""
+    """Return the IPv4 addresses at which other machines may reach this one; loopback where there is no other."""
     found = []
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
         for _, name in socket.if_nameindex():

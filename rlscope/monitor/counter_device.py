@@ -1,4 +1,4 @@
-"""Samples the hardware counters of one device at a fixed interval, whoever uses it."""
+"""This file samples the hardware counters of one device at a fixed interval, whoever uses it."""
 
 import ctypes
 import time
@@ -46,14 +46,14 @@ class Samples:
 
 
 class CounterHost:
-    """What CUPTI knows of a device's counters, without the device counting.
+    """This is what CUPTI knows of a device's counters, without the device counting.
 
     Attributes:
         chip: NVIDIA's name of it, such as GH100.
     """
 
     def __init__(self, cupti: Cupti, device: int) -> None:
-        """`device` is CUDA's number in this process.
+        """Open `device`, which is CUDA's number in this process.
 
         Raises:
             CuptiError: the device cannot be sampled.
@@ -76,7 +76,7 @@ class CounterHost:
         return int(found.object)
 
     def base_metrics(self) -> list[str]:
-        """All names that the device has counters for, without endings."""
+        """Return all names that the device has counters for, without endings."""
         names = []
         for kind in METRIC_TYPES:
             found = self.cupti.call("cuptiProfilerHostGetBaseMetrics", object=self.handle, type=kind)
@@ -84,12 +84,12 @@ class CounterHost:
         return sorted(names)
 
     def description(self, metric: str) -> str:
-        """In CUPTI's words."""
+        """Return the description in CUPTI's words."""
         found = self.cupti.call("cuptiProfilerHostGetMetricProperties", object=self.handle, name=metric.encode())
         return f"{(found.description or b'').decode()} ({(found.unit or b'').decode()})"
 
     def configuration(self, metrics: Sequence[str]) -> ctypes.Array[ctypes.c_char]:
-        """What the device is told so that it counts these; of a host made anew, for metrics add up.
+        """Return what the device is told so that it counts these; of a host made anew, for metrics add up.
 
         Raises:
             CuptiError: CUPTI does not know one of them.
@@ -105,7 +105,7 @@ class CounterHost:
         return config
 
     def passes(self, config: ctypes.Array[ctypes.c_char]) -> int:
-        """How often a program would have to run for these counters; sampling takes one pass at most."""
+        """Return how often a program would have to run for these counters; sampling takes one pass at most."""
         size, address = len(config), ctypes.addressof(config)
         return int(self.cupti.call("cuptiProfilerHostGetNumOfPasses", config_size=size, config=address).passes)
 
@@ -118,7 +118,7 @@ class CounterDevice:
     """
 
     def __init__(self, host: CounterHost, device: int, metrics: Sequence[str], interval_ns: int) -> None:
-        """Readies the device; it does not count yet.
+        """Prepare the device; it does not count yet.
 
         Raises:
             CuptiError: it is in use, or not for this user.
@@ -174,25 +174,25 @@ class CounterDevice:
         )
 
     def start(self) -> tuple[int, int]:
-        """Begins to count; CLOCK_MONOTONIC before and after, in nanoseconds."""
+        """Begin to count; CLOCK_MONOTONIC before and after, in nanoseconds."""
         before_ns = time.monotonic_ns()
         self._cupti.call("cuptiPmSamplingStart", object=self._object)
         self._has_begun, self._is_counting = False, True
         return before_ns, time.monotonic_ns()
 
     def stop(self) -> int:
-        """Ends counting, after CLOCK_MONOTONIC in nanoseconds, which it gives. What was counted can still be taken."""
+        """End counting, after CLOCK_MONOTONIC in nanoseconds, which it gives. What was counted can still be taken."""
         before_ns = time.monotonic_ns()
         self._cupti.call("cuptiPmSamplingStop", object=self._object)
         self._is_counting = False
         return before_ns
 
     def close(self) -> None:
-        """Gives the device's counters back."""
+        """Give the device's counters back."""
         self._cupti.call("cuptiPmSamplingDisable", object=self._object)
 
     def take(self) -> tuple[Samples, int | None]:
-        """What was counted since the last time.
+        """Return what was counted since the last time.
 
         Returns:
             The samples; and when counting began by the device's clock, if that was since the last time.
@@ -219,7 +219,7 @@ class CounterDevice:
         return self._ordered(rows), began_ns
 
     def _ordered(self, rows: list[tuple[int, int, list[float]]]) -> Samples:
-        """In order of time, which the device's clock keeps to within some hundred nanoseconds."""
+        """Return the samples in order of time, which the device's clock keeps to within some hundred nanoseconds."""
         if not rows:
             return Samples(np.empty(0, np.int64), np.empty(0, np.int64), np.empty((0, self._count)))
         starts, ends, values = (np.array(column) for column in zip(*rows, strict=True))
@@ -242,7 +242,7 @@ class CounterDevice:
 
 
 def explain(error: CuptiError, conditions: Sequence[str] = ()) -> str:
-    """What keeps counters from being read, and the way out, in one sentence."""
+    """Return what keeps counters from being read, and the way out, in one sentence."""
     known: dict[int, str] = {
         26: "another program reads them (ncu, nsys, DCGM or a second recording); end it",
         33: "the virtual GPU does not give them to its guest; ask who runs the host to enable profiling for it",

@@ -1,4 +1,4 @@
-"""Starts and ends the process that samples hardware counters beside a recorded command."""
+"""This file starts and ends the process that samples hardware counters beside a recorded command."""
 
 import json
 import os
@@ -20,7 +20,7 @@ PATIENCE_S = 30.0
 
 @dataclass
 class Counted:
-    """What was sampled; the manifest has it as `counters`.
+    """This says what was sampled; the manifest has it as `counters`.
 
     Attributes:
         facts: `devices`, each with `uuid`, `samples` and `lost_samples`; and `error`, None if all went well.
@@ -31,7 +31,7 @@ class Counted:
 
 @contextmanager
 def counted(directory: Path, counters: tuple[str, ...]) -> Iterator[Counted]:
-    """Samples the counters while the block runs; begins it when they are being sampled, or cannot be."""
+    """Sample the counters while the block runs; begin it when they are being sampled, or cannot be."""
     found = Counted()
     if not counters:
         yield found
@@ -51,7 +51,7 @@ def counted(directory: Path, counters: tuple[str, ...]) -> Iterator[Counted]:
 
 
 def list_counters() -> None:
-    """Prints what the first device offers.
+    """Print what the first device offers.
 
     Raises:
         RecordingError: it offers nothing; the message says why.
@@ -66,8 +66,8 @@ def list_counters() -> None:
 
 
 def start_sampler(*arguments: str) -> "subprocess.Popen[str]":
-    """The process; not recorded itself."""
-    environment = {key: value for key, value in os.environ.items() if key != INJECTION_VARIABLE}
+    """Start the sampling process, which is not recorded itself, and return it."""
+    variables = {key: value for key, value in os.environ.items() if key != INJECTION_VARIABLE}
     command = [sys.executable, "-m", SAMPLER, *arguments]
     # In a session of its own: what ends the command does not end it, but the end of its standard input does.
     return subprocess.Popen(
@@ -75,14 +75,14 @@ def start_sampler(*arguments: str) -> "subprocess.Popen[str]":
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        env=environment,
+        env=variables,
         bufsize=1,
         start_new_session=True,
     )
 
 
 def _answer(sampler: "subprocess.Popen[str]") -> dict[str, Any]:
-    """The first line: whether counting has begun."""
+    """Return the first line: whether counting has begun."""
     assert sampler.stdout is not None
     line = sampler.stdout.readline()
     return dict(json.loads(line)) if line else {"error": "the process that samples them ended before it began"}

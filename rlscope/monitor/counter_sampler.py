@@ -1,4 +1,4 @@
-"""The process beside a recorded command that samples the GPUs' hardware counters, until its standard input ends.
+"""This file is the process that samples the GPUs' hardware counters beside a recorded command, until its input ends.
 
 It says on standard output, a JSON object a line: first whether counting has begun, at the end what was counted.
 """
@@ -52,7 +52,7 @@ class DeviceSampler:
     def __init__(
         self, cupti: Cupti, driver: Driver, index: int, metrics: tuple[CounterMetric, ...], interval_ns: int
     ) -> None:
-        """Begins to sample.
+        """Begin to sample.
 
         Raises:
             CountersError: it cannot be sampled.
@@ -79,7 +79,7 @@ class DeviceSampler:
             raise CountersError(explain(error, cupti.support(handle))) from error
 
     def drain(self, directory: Path) -> None:
-        """Writes what was counted since the last time."""
+        """Write what was counted since the last time."""
         samples, began_ns = self._device.take()
         if began_ns is not None and self._writer is None:
             self._writer = self._open(directory, began_ns)
@@ -91,7 +91,7 @@ class DeviceSampler:
         self.samples += len(samples.start_ns)
 
     def end(self, directory: Path) -> None:
-        """Ends counting, and completes the file."""
+        """End counting, and complete the file."""
         stopped_ns = self._device.stop()
         for _ in range(ENDING_TAKES):
             self.drain(directory)
@@ -125,7 +125,7 @@ class DeviceSampler:
         self._sampled_ns += self._end_ns - int(before_ns)
 
     def _count_unread(self, stopped_ns: int) -> None:
-        """Counts what the device took after the last sample that was read."""
+        """Count what the device took after the last sample that was read."""
         _, began_ns = self._began_ns
         counted_ns = stopped_ns - began_ns
         unread_ns = counted_ns - self._sampled_ns
@@ -137,7 +137,7 @@ class DeviceSampler:
 
 
 def host_of(cupti: Cupti, index: int, handle: int) -> CounterHost:
-    """What CUPTI knows of a device's counters.
+    """Return what CUPTI knows of a device's counters.
 
     Raises:
         CountersError: it has none for us.
@@ -149,7 +149,7 @@ def host_of(cupti: Cupti, index: int, handle: int) -> CounterHost:
 
 
 def check_passes(host: CounterHost, metrics: tuple[CounterMetric, ...]) -> None:
-    """All must fit into one pass.
+    """Refuse counters that do not fit into one pass.
 
     Raises:
         CountersError: they do not, or the device has no such counter.
@@ -176,7 +176,7 @@ def _passes(host: CounterHost, name: str, purpose: str = "") -> int:
 
 
 def open_cupti() -> tuple[Driver, Cupti]:
-    """The driver and the libcupti that fits it.
+    """Return the driver and the libcupti that fits it.
 
     Raises:
         CountersError: there is none, or no device.
@@ -191,7 +191,7 @@ def open_cupti() -> tuple[Driver, Cupti]:
 
 
 def open_driver() -> Driver:
-    """A driver with at least one device.
+    """Return a driver with at least one device.
 
     Raises:
         CountersError: there is none.
@@ -212,7 +212,7 @@ def open_driver() -> Driver:
 
 
 def print_counters() -> None:
-    """Prints what the first device offers.
+    """Print what the first device offers.
 
     Raises:
         CountersError: there is none.
@@ -237,7 +237,7 @@ def _description(host: CounterHost, metric: str) -> str:
 
 
 def begin(cupti: Cupti, driver: Driver, metrics: tuple[CounterMetric, ...]) -> tuple[list[DeviceSampler], list[str]]:
-    """Begins to sample all devices that can be.
+    """Begin to sample all devices that can be.
 
     Returns:
         Those, and which cannot be and why.
@@ -261,7 +261,7 @@ def begin(cupti: Cupti, driver: Driver, metrics: tuple[CounterMetric, ...]) -> t
 
 
 def sample(directory: Path, metrics: tuple[CounterMetric, ...]) -> None:
-    """Samples until standard input ends, and says what was sampled.
+    """Sample until standard input ends, and say what was sampled.
 
     Raises:
         CountersError: nothing can be sampled.
@@ -283,13 +283,13 @@ def sample(directory: Path, metrics: tuple[CounterMetric, ...]) -> None:
 
 
 def say(facts: dict[str, Any]) -> None:
-    """To who started this, unless that was killed."""
+    """Say something to the process that started this one, unless that was killed."""
     with suppress(BrokenPipeError):
         os.write(sys.stdout.fileno(), f"{json.dumps(facts)}\n".encode())
 
 
 def main() -> None:
-    """`counter_sampler DIRECTORY COUNTERS`, or `counter_sampler list`."""
+    """Run `counter_sampler DIRECTORY COUNTERS`, or `counter_sampler list`."""
     try:
         if sys.argv[1] == "list":
             print_counters()

@@ -1,4 +1,4 @@
-"""The CUDA driver's own interface through ctypes, as far as checking a machine needs it."""
+"""This file calls the CUDA driver through ctypes, as far as checking a machine needs it."""
 
 import ctypes
 import os
@@ -29,7 +29,9 @@ class CudaError(Exception):
 
 
 def no_library() -> tuple[str, str]:
-    """What `Driver` did not find where it raised OSError, and what to do; nothing on a machine that has no GPU."""
+    """Return what `Driver` did not find where it raised OSError, and what to do; nothing on a machine that has no
+    GPU.
+    """
     return f"{LIBRARY} was not found", IN_CONTAINER if KERNEL_DRIVER.exists() else ""
 
 
@@ -37,7 +39,7 @@ class Driver:
     """libcuda, initialised."""
 
     def __init__(self) -> None:
-        """Loads and initialises the driver.
+        """Load and initialise the driver.
 
         Raises:
             OSError: there is no libcuda.
@@ -47,7 +49,7 @@ class Driver:
         self.call("cuInit", 0)
 
     def call(self, name: str, *arguments: object) -> None:
-        """Calls a function of the driver.
+        """Call a function of the driver.
 
         Raises:
             CudaError: it failed.
@@ -57,33 +59,33 @@ class Driver:
             raise CudaError(name, status, self._meaning(status))
 
     def number(self, name: str, *arguments: object) -> int:
-        """What a function stores through its first argument, an int."""
+        """Return what a function stores through its first argument, an int."""
         value = ctypes.c_int()
         self.call(name, ctypes.byref(value), *arguments)
         return value.value
 
     def pointer(self, name: str, *arguments: object) -> ctypes.c_void_p:
-        """What a function stores through its first argument, a handle or an address."""
+        """Return what a function stores through its first argument, a handle or an address."""
         value = ctypes.c_void_p()
         self.call(name, ctypes.byref(value), *arguments)
         return value
 
     def version(self) -> int:
-        """Of CUDA that the driver is made for: 13000 is 13.0."""
+        """Return the version of CUDA that the driver is made for: 13000 is 13.0."""
         return self.number("cuDriverGetVersion")
 
     def devices(self) -> list[int]:
-        """The handles of the devices that this process may use."""
+        """Return the handles of the devices that this process may use."""
         return [self.number("cuDeviceGet", index) for index in range(self.number("cuDeviceGetCount"))]
 
     def name(self, device: int) -> str:
-        """The product's name."""
+        """Return the product's name."""
         name = ctypes.create_string_buffer(256)
         self.call("cuDeviceGetName", name, len(name), device)
         return os.fsdecode(name.value)
 
     def uuid(self, device: int) -> str:
-        """As nvidia-smi writes it."""
+        """Return the device's id as nvidia-smi writes it."""
         value = (ctypes.c_ubyte * 16)()
         self.call("cuDeviceGetUuid_v2", value, device)
         prefix = "MIG" if " MIG " in self.name(device) else "GPU"

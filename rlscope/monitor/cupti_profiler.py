@@ -1,4 +1,4 @@
-"""The part of libcupti that samples hardware counters (PM sampling, CUDA 12.6 and newer), through ctypes."""
+"""This file calls the part of libcupti that samples hardware counters (PM sampling, CUDA 12.6 and newer)."""
 
 import ctypes
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ class CuptiError(Exception):
 
 
 def _parameters(*fields: tuple[str, Any]) -> type[ctypes.Structure]:
-    """A struct of CUPTI's profilers: its size and a null pointer come before the fields."""
+    """Return a struct of CUPTI's profilers: its size and a null pointer come before the fields."""
     return type("Parameters", (ctypes.Structure,), {"_fields_": [("size", c_size_t), ("null", c_void_p), *fields]})
 
 
@@ -99,7 +99,7 @@ class Cupti:
     """A libcupti that can sample counters."""
 
     def __init__(self, path: str) -> None:
-        """Loads it, and readies it for profiling.
+        """Load it, and prepare it for profiling.
 
         Raises:
             OSError: it cannot be loaded, or is older than CUDA 12.6.
@@ -112,7 +112,7 @@ class Cupti:
         self.call("cuptiProfilerInitialize")
 
     def call(self, function: str, **fields: object) -> Any:
-        """Calls a function with a struct of these fields, and returns the struct.
+        """Call a function with a struct of these fields, and return the struct.
 
         Raises:
             CuptiError: it failed.
@@ -122,7 +122,7 @@ class Cupti:
         return parameters
 
     def call_with(self, function: str, parameters: ctypes.Structure) -> None:
-        """The same with a struct that is used again and again."""
+        """Call a function with a struct that is used again and again."""
         status = getattr(self._library, function)(ctypes.byref(parameters))
         if status != 0:
             meaning = c_char_p()
@@ -131,18 +131,20 @@ class Cupti:
 
     @staticmethod
     def parameters(function: str, **fields: object) -> Any:
-        """The struct of a function. CUPTI is told the bytes up to the last field, without what aligns the struct."""
+        """Return the struct of a function. CUPTI is told the bytes up to the last field, without what aligns
+        the struct.
+        """
         kind = PARAMETERS[function]
         last, *_ = kind._fields_[-1]
         field = getattr(kind, last)
         return kind(size=field.offset + field.size, **fields)
 
     def has(self, function: str) -> bool:
-        """Whether this libcupti has a function that only newer ones have."""
+        """Return whether this libcupti has a function that only newer ones have."""
         return hasattr(self._library, function)
 
     def support(self, device: int, api: int = PM_SAMPLING_API) -> list[str]:
-        """What keeps a device from being profiled, by CUPTI's names of the conditions.
+        """Return what keeps a device from being profiled, by CUPTI's names of the conditions.
 
         Args:
             device: the driver's handle.
@@ -162,5 +164,5 @@ class Cupti:
 
 
 def names_array(names: Sequence[str]) -> Any:
-    """An array of C strings; it must be kept for as long as CUPTI may read it."""
+    """Return an array of C strings; it must be kept for as long as CUPTI may read it."""
     return (c_char_p * len(names))(*(name.encode() for name in names))

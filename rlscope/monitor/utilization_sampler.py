@@ -1,4 +1,4 @@
-"""Samples what the machine reports while a command is recorded: of its GPUs, and of the command's processes."""
+"""This file samples what the machine reports of its GPUs and of a command's processes while it is recorded."""
 
 import ctypes
 import os
@@ -45,7 +45,7 @@ class Devices:
         return bool(self._handles)
 
     def sample(self) -> list[Row]:
-        """Utilisation as nvidia-smi reports it, from 0 to 1, and the bytes of memory in use."""
+        """Return utilisation as nvidia-smi reports it, from 0 to 1, and the bytes of memory in use."""
         rows: list[Row] = []
         for uuid, handle in list(self._handles.items()):
             try:
@@ -78,7 +78,9 @@ class ProcessTree:
         self._sampled_s = started_s
 
     def sample(self) -> list[Row]:
-        """The number of cores that the processes kept busy since the last sample, and the memory resident in them."""
+        """Return the number of cores that the processes kept busy since the last sample, and the memory
+        resident in them.
+        """
         self._follow()
         cpu_s, memory_bytes = 0.0, 0
         for pid, process in list(self._members.items()):
@@ -99,7 +101,7 @@ class ProcessTree:
         return [(PROCESSES, busy, memory_bytes)]
 
     def _follow(self) -> None:
-        """Asks new processes only for their parent: asking all of a large machine takes tens of milliseconds."""
+        """Ask new processes only for their parent: asking all of a large machine takes tens of milliseconds."""
         pids = set(self._psutil.pids())
         self._others &= pids
         new: dict[int, tuple[int, psutil.Process]] = {}
@@ -131,7 +133,7 @@ class UtilizationSampler:
         self._stopping = threading.Event()
 
     def run(self) -> None:
-        """Samples until told to stop. Made for a thread: the driver may take its time, signals must not wait for it."""
+        """Sample until told to stop. Made for a thread: the driver may take its time, signals must not wait for it."""
         if self._stopping.wait(PROCESS_PERIOD_S):  # a command so short pays for nothing
             return
         try:
@@ -145,7 +147,7 @@ class UtilizationSampler:
             self.error = error.strerror or str(error)
 
     def stop(self) -> None:
-        """Ends the sampling; a sample that is being taken may still be written."""
+        """End the sampling; a sample that is being taken may still be written."""
         self._stopping.set()
 
     def _sample_until_stopped(self, file: int) -> None:
@@ -178,7 +180,7 @@ def _line(time_ns: int, source: str, utilization: float, memory_bytes: int | Non
 
 @contextmanager
 def sampled(directory: Path, pid: int, has_devices: bool) -> Iterator[UtilizationSampler]:
-    """Samples a command while the block runs."""
+    """Sample a command while the block runs."""
     sampler = UtilizationSampler(directory, pid, has_devices)
     thread = threading.Thread(target=sampler.run, daemon=True)
     thread.start()

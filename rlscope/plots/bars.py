@@ -1,9 +1,9 @@
-"""Groups of numbered, stacked bars with their keys: what breakdowns and transitions look like alike."""
+"""This file draws groups of numbered, stacked bars with their keys, for breakdowns and transitions alike."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any
 
-import pandas
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
@@ -31,13 +31,13 @@ Look = tuple[str, str]  # fill colour and hatch
 
 
 def figure_width(workloads: int) -> float:
-    """The width in inches that gives every group of bars the room that it has in a paper."""
+    """Return the width in inches that gives every group of bars the room that it has in a paper."""
     return COLUMN_INCHES * max(1.0, workloads / 4)
 
 
 def draw_stacks(
     axes: Axes,
-    table: pandas.DataFrame,
+    table: pd.DataFrame,
     value: str,
     stages: tuple[str, ...],
     look: Callable[[Mapping[Hashable, object]], Look],
@@ -67,8 +67,8 @@ def draw_stacks(
     axes.set_ylim(0, 1.08 * max(tallest(table, value), 1e-12))
 
 
-def tallest(table: pandas.DataFrame, value: str) -> float:
-    """The height of the tallest bar."""
+def tallest(table: pd.DataFrame, value: str) -> float:
+    """Return the height of the tallest bar."""
     return float(table.groupby(["workload", "stage"])[value].sum().max()) if len(table) else 0.0
 
 
@@ -81,7 +81,9 @@ def name_groups(axes: Axes, workloads: Iterable[str], labels: Mapping[str, str],
 
 
 def as_label(name: str) -> str:
-    """The name of a trace or a process, which may be anything, as Matplotlib text: no formulas, not without end."""
+    """Return the name of a trace or a process, which may be anything, as Matplotlib text: no formulas, not without
+    end.
+    """
     shown = printable(name)
     if len(shown) > LONGEST_NAME:
         shown = f"{shown[: LONGEST_NAME - 1]}…"
@@ -120,12 +122,12 @@ def draw_keys(figure: Figure, top: Axes, bottom: Axes, looks: Iterable[Patch], s
 
 
 def category_patch(category: str) -> Patch:
-    """The legend's entry for a category."""
+    """Return the legend's entry for a category."""
     return Patch(
         facecolor="white", edgecolor="black", hatch=CATEGORY_HATCHES[category], label=CATEGORY_LABELS[category]
     )
 
 
 def resource_patch(resource: str) -> Patch:
-    """The legend's entry for a resource."""
+    """Return the legend's entry for a resource."""
     return Patch(color=RESOURCE_COLOURS[resource], label=RESOURCE_LABELS[resource])

@@ -1,8 +1,8 @@
-"""The breakdown of training time: total time above, time per stage, category and resource below."""
+"""This file draws the breakdown of training time: total time above; stages, categories and resources below."""
 
 from collections.abc import Hashable, Mapping
 
-import pandas
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
@@ -29,7 +29,7 @@ RECORDED_TIME = "Recorded time (sec)"
 
 
 def breakdown_figure(
-    table: pandas.DataFrame,
+    table: pd.DataFrame,
     value: str = "percent",
     labels: Mapping[str, str] | None = None,
     title: str = "",
@@ -68,7 +68,7 @@ def breakdown_figure(
     return figure
 
 
-def draw_totals(axes: Axes, training_s: pandas.Series, bars_in_group: int, log_scale: bool) -> None:
+def draw_totals(axes: Axes, training_s: pd.Series, bars_in_group: int, log_scale: bool) -> None:
     """Draw one black bar per workload, as wide as one bar below."""
     axes.set_axisbelow(True)
     axes.grid(axis="y", color="darkgrey", linewidth=0.8)
@@ -89,13 +89,13 @@ def keep_ticks_off_the_edge(axes: Axes) -> None:
 
 
 def look(row: Mapping[Hashable, object]) -> Look:
-    """Colour by resource, hatch by category; what runs on the GPU alone has no hatch."""
+    """Return the colour of the resource and the hatch of the category; what runs on the GPU alone has no hatch."""
     hatch = "" if row["resource"] == Resource.GPU.value else style.CATEGORY_HATCHES[str(row["category"])]
     return style.RESOURCE_COLOURS[str(row["resource"])], hatch
 
 
-def legend(table: pandas.DataFrame) -> list[Patch]:
-    """The looks from the top of a bar to its bottom: categories first, then resources."""
+def legend(table: pd.DataFrame) -> list[Patch]:
+    """Return the looks from the top of a bar to its bottom: categories first, then resources."""
     categories = shown(PUBLISHED_CATEGORIES, tuple(style.CATEGORY_LABELS), table["category"])
     resources = shown(PUBLISHED_RESOURCES, style.RESOURCE_ORDER, table["resource"])
     return [category_patch(name) for name in reversed(categories)] + [
@@ -103,7 +103,7 @@ def legend(table: pandas.DataFrame) -> list[Patch]:
     ]
 
 
-def shown(published: tuple[str, ...], order: tuple[str, ...], present: pandas.Series) -> tuple[str, ...]:
-    """What the published figures always show, and what else is present, in the figure's order."""
+def shown(published: tuple[str, ...], order: tuple[str, ...], present: pd.Series) -> tuple[str, ...]:
+    """Return what the published figures always show, and what else is present, in the figure's order."""
     wanted = {*published, *present}
     return tuple(name for name in order if name in wanted)

@@ -1,8 +1,8 @@
-"""Hardware counters as bars: one panel per counter, one bar per stage and per operation that launched work."""
+"""This file draws hardware counters: one panel per counter, one bar per stage and per operation that launched work."""
 
 import re
 
-import pandas
+import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
 
@@ -20,8 +20,8 @@ LINE_CHARACTERS = 18
 KEYS = ["process", "device", "stage", "operation"]
 
 
-def counter_bars(counters: pandas.DataFrame) -> tuple[pandas.DataFrame, int]:
-    """What has a bar, and how many stages and operations have none because there are too many.
+def counter_bars(counters: pd.DataFrame) -> tuple[pd.DataFrame, int]:
+    """Return what has a bar, and how many stages and operations have none because there are too many.
 
     Stages come first, so that no operation is drawn without its own; of each kind those with most busy time are kept.
 
@@ -38,7 +38,7 @@ def counter_bars(counters: pandas.DataFrame) -> tuple[pandas.DataFrame, int]:
     return groups[KEYS].loc[ranked.index[:MOST_BARS].sort_values()], max(len(groups) - MOST_BARS, 0)
 
 
-def counters_figure(counters: pandas.DataFrame) -> Figure:
+def counters_figure(counters: pd.DataFrame) -> Figure:
     """Draw the stages, each with its operations, as `counter_bars` chooses them.
 
     Args:
@@ -72,7 +72,7 @@ def counters_figure(counters: pandas.DataFrame) -> Figure:
 
 
 def _in_lines(label: str) -> str:
-    """A label no wider than its panel; names of counters have no spaces, and break behind their parts."""
+    """Return a label no wider than its panel; names of counters have no spaces, and break behind their parts."""
     lines = [""]
     for part in re.split(r"(?<=[_. ])", label):
         if lines[-1] and len(lines[-1] + part) > LINE_CHARACTERS:
@@ -82,7 +82,7 @@ def _in_lines(label: str) -> str:
 
 
 def _name(row: dict[str, object], has_processes: bool, has_devices: bool) -> str:
-    """Of a bar: the stage, or the operation in it, and where it ran if that may be in doubt."""
+    """Return a bar's name: the stage, or the operation in it, and where it ran if that may be in doubt."""
     where = [f"GPU {row['device']}"] if has_devices else []
     where += [str(row["process"])] if has_processes else []
     stage = style.STAGE_LABELS[str(row["stage"])]

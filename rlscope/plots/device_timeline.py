@@ -1,9 +1,9 @@
-"""How busy each device was over time: the share in which it worked for any process, beside what its driver reported."""
+"""This file draws how busy each device was over time: its share of work for any process, beside its driver's report."""
 
 from collections.abc import Mapping
 
-import numpy
-import pandas
+import numpy as np
+import pandas as pd
 from matplotlib.figure import Figure
 
 from rlscope.plots import style
@@ -14,7 +14,7 @@ COLOURS = {"reported": "tab:gray", "busy": "tab:blue"}
 KEYS = {"reported": "Reported", "busy": "Truly busy"}
 
 
-def device_timeline_figure(table: pandas.DataFrame, labels: Mapping[int, str]) -> Figure:
+def device_timeline_figure(table: pd.DataFrame, labels: Mapping[int, str]) -> Figure:
     """Draw one strip per device, over the same time.
 
     Args:
@@ -29,14 +29,12 @@ def device_timeline_figure(table: pandas.DataFrame, labels: Mapping[int, str]) -
         for axes, device in zip(strip_axes, devices, strict=True):
             rows = table[table["device"] == device]
             seconds = (rows["start_s"] + rows["end_s"]) / 2
-            strips = [
-                pandas.DataFrame({"source": kind, "seconds": seconds, "percent": 100 * rows[kind]}) for kind in known
-            ]
-            draw_strip(axes, pandas.concat(strips), "percent", COLOURS)
+            strips = [pd.DataFrame({"source": kind, "seconds": seconds, "percent": 100 * rows[kind]}) for kind in known]
+            draw_strip(axes, pd.concat(strips), "percent", COLOURS)
             axes.set_ylabel(f"{as_label(labels[device])} (%)")
             axes.set_ylim(0, 105)
         strip_axes[-1].set_xlabel("Time since recording began (s)")
-        strip_axes[-1].set_xlim(numpy.min(table["start_s"]), numpy.max(table["end_s"]))
+        strip_axes[-1].set_xlim(np.min(table["start_s"]), np.max(table["end_s"]))
         draw_keys(figure, strip_axes[0], list(strip_axes[0].lines), [KEYS[kind] for kind in known])
         figure.align_ylabels()
     return figure

@@ -1,8 +1,8 @@
-"""The published view of an analysis: three stages, no waiting and no idle time of its own."""
+"""This file folds an analysis into the published view: three stages, no waiting and no idle time of its own."""
 
 from dataclasses import dataclass
 
-import pandas
+import pandas as pd
 
 from rlscope.analysis.tables.loop import is_evaluation, loop_shares
 from rlscope.model import NO_OPERATION, STAGES, TRAINING_LOOP, Category, Resource
@@ -19,7 +19,7 @@ PUBLISHED_TRANSITIONS = (Category.BACKEND.label, Category.CUDA.label, Category.S
 
 @dataclass(frozen=True)
 class Folded:
-    """What a published figure shows of a process, and how much it leaves out.
+    """This is what a published figure shows of a process, and how much it leaves out.
 
     Attributes:
         rows: stage, category, resource, corrected, SECONDS; one row for each combination that took time.
@@ -27,19 +27,19 @@ class Folded:
         evaluation_s: seconds of evaluation, which are left out too.
     """
 
-    rows: pandas.DataFrame
+    rows: pd.DataFrame
     left_out_s: float
     evaluation_s: float
 
     @property
     def share_left(self) -> float:
-        """The drawn seconds over those that were recorded: 0.95 if recording added 5 % of these."""
+        """Return the drawn seconds over those that were recorded: 0.95 if recording added 5 % of these."""
         recorded_s = float(self.rows["uncorrected_seconds"].sum())
         return float(self.rows["seconds"].sum()) / recorded_s if recorded_s > 0 else 1.0
 
 
-def drawn_times(breakdown: pandas.DataFrame) -> pandas.DataFrame:
-    """Rows of an analysis with the seconds to draw: corrected ones where there are any.
+def drawn_times(breakdown: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of an analysis with the seconds to draw: corrected ones where there are any.
 
     Of 4.0 s that were recorded, and are 3.5 s without what recording added, `seconds` is 3.5 and `uncorrected_seconds`
     4.0. The column CORRECTED says YES then. Rows that have these columns already stay as they are.
@@ -53,7 +53,7 @@ def drawn_times(breakdown: pandas.DataFrame) -> pandas.DataFrame:
     return found.drop(columns="corrected_seconds")
 
 
-def fold_breakdown(breakdown: pandas.DataFrame, outside: pandas.DataFrame | None = None) -> Folded:
+def fold_breakdown(breakdown: pd.DataFrame, outside: pd.DataFrame | None = None) -> Folded:
     """Fold a breakdown of one process as the published figures do.
 
     ============================  ====================
@@ -78,11 +78,11 @@ def fold_breakdown(breakdown: pandas.DataFrame, outside: pandas.DataFrame | None
     """
     rows = drawn_times(breakdown)
     outside_rows = [*outside.itertuples(index=False)] if outside is not None else []
-    is_left_out = pandas.Series(is_evaluation([*rows.itertuples(index=False)], outside_rows), rows.index, dtype=bool)
+    is_left_out = pd.Series(is_evaluation([*rows.itertuples(index=False)], outside_rows), rows.index, dtype=bool)
     evaluation_s, rows = float(rows.loc[is_left_out, "seconds"].sum()), rows[~is_left_out]
     whole_s = float(rows["seconds"].sum())
     if outside is not None and TRAINING_LOOP not in set(rows["stage"]) and rows["stage"].isin(STAGES).any():
-        shares = pandas.Series(loop_shares([*rows.itertuples(index=False)], outside_rows), rows.index)
+        shares = pd.Series(loop_shares([*rows.itertuples(index=False)], outside_rows), rows.index)
         rows = rows.assign(**{name: rows[name] * shares for name in SECONDS})
         rows = rows.assign(stage=rows["stage"].replace(NO_OPERATION, BETWEEN_STAGES))
     is_shown = (rows["stage"] != NO_OPERATION) & (rows[SECONDS] > 0).any(axis="columns")
@@ -92,22 +92,24 @@ def fold_breakdown(breakdown: pandas.DataFrame, outside: pandas.DataFrame | None
     rows["stage"] = rows["stage"].replace(TRAINING_LOOP, "backpropagation")
     rows["resource"] = rows["resource"].replace(Resource.IDLE.value, Resource.CPU.value)
     rows["category"] = rows["category"].replace(Category.WAIT.label, Category.PYTHON.label)
-    rows = pandas.concat([rows, between])
+    rows = pd.concat([rows, between])
     folded = summed(rows)
     return Folded(folded, max(0.0, whole_s - float(folded["seconds"].sum())), evaluation_s)
 
 
-def summed(rows: pandas.DataFrame) -> pandas.DataFrame:
-    """The seconds of each piece of a figure."""
+def summed(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the seconds of each piece of a figure."""
     return gpu_only(rows).groupby([*PIECE, CORRECTED], as_index=False)[SECONDS].sum()
 
 
-def gpu_only(rows: pandas.DataFrame) -> pandas.DataFrame:
-    """Rows in which what the GPU does alone is not said to be of the category in which the CPU waits for it."""
+def gpu_only(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows in which what the GPU does alone is not said to be of the category in which the CPU waits for
+    it.
+    """
     return rows.assign(category=rows["category"].mask(rows["resource"] == Resource.GPU.value, GPU_ONLY))
 
 
-def fold_transitions(transitions: pandas.DataFrame) -> pandas.DataFrame:
+def fold_transitions(transitions: pd.DataFrame) -> pd.DataFrame:
     """Fold transitions as the published figures do: entries into the backend, CUDA and the simulator, per stage.
 
     Entries into the simulator outside simulation, and everything outside training, are left out; the analysis has left

@@ -1,9 +1,9 @@
-"""A plain HTML page of figures, tables and remarks; it needs no script and no network."""
+"""This file makes a plain HTML page of figures, tables and remarks, without script and network."""
 
 import html
 from pathlib import Path
 
-import pandas
+import pandas as pd
 from matplotlib.figure import Figure
 
 from rlscope.plots.style import save_figure
@@ -24,7 +24,7 @@ code { background: #f4f4f4; padding: 0 0.2rem; }
 """
 
 
-def write_figure(figure: Figure, table: pandas.DataFrame, stem: Path) -> None:
+def write_figure(figure: Figure, table: pd.DataFrame, stem: Path) -> None:
     """Write a figure in every format, and the numbers that it shows: `stem` is the path without a suffix."""
     for kind in FIGURE_FORMATS:
         save_figure(figure, stem.with_name(f"{stem.name}.{kind}"))
@@ -32,7 +32,7 @@ def write_figure(figure: Figure, table: pandas.DataFrame, stem: Path) -> None:
 
 
 def escape(text: str) -> str:
-    """`text` as HTML that shows it and does nothing else."""
+    """Return `text` as HTML that shows it and does nothing else."""
     return html.escape(printable(text))
 
 
@@ -63,7 +63,7 @@ class Page:
             f"</a><figcaption>{escape(caption)} {links}</figcaption></figure>"
         )
 
-    def table(self, table: pandas.DataFrame) -> None:
+    def table(self, table: pd.DataFrame) -> None:
         """Show a table with four significant digits."""
         heads = "".join(f"<th>{escape(str(column))}</th>" for column in table.columns)
         rows = (

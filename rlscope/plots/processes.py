@@ -1,13 +1,13 @@
-"""Processes side by side on one time axis: what each phase took, who waited for whom, and utilisation beside them."""
+"""This file draws processes on one time axis: their phases, who waited for whom, and utilisation beside them."""
 
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-import matplotlib
-import numpy
-import pandas
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Colormap, Normalize
@@ -63,26 +63,26 @@ class Block:
 
     @property
     def width(self) -> float:
-        """Of its bars together, in columns."""
+        """Return the width of its bars together, in columns."""
         return GROUP_WIDTH / self.lanes - (LANE_GAP if self.lanes > 1 else 0)
 
     @property
     def x(self) -> float:
-        """The middle of its bars."""
+        """Return the middle of its bars."""
         return self.column + GROUP_WIDTH * ((self.lane + 0.5) / self.lanes - 0.5)
 
     @property
     def name(self) -> str:
-        """Of the process, and of the phase where the process is not named by it."""
+        """Return the name of the process, and of the phase where the process is not named by it."""
         is_named = self.phase == NO_PHASE or self.process.startswith(self.phase)
         return as_label(self.process if is_named else f"{self.process}: {self.phase}")
 
 
 def process_view(
-    phases: pandas.DataFrame,
-    dependencies: pandas.DataFrame,
-    utilization: pandas.DataFrame,
-    device_timeline: pandas.DataFrame,
+    phases: pd.DataFrame,
+    dependencies: pd.DataFrame,
+    utilization: pd.DataFrame,
+    device_timeline: pd.DataFrame,
 ) -> Figure:
     """Draw a group of bars for each process and phase, downwards from its start, and a strip for each utilisation.
 
@@ -127,8 +127,10 @@ def process_view(
     return figure
 
 
-def blocks_of(phases: pandas.DataFrame) -> list[Block]:
-    """What is drawn, each process in a column in which no other is at the same time; the middle one, of several."""
+def blocks_of(phases: pd.DataFrame) -> list[Block]:
+    """Return what is drawn, each process in a column in which no other is at the same time; the middle one, of
+    several.
+    """
     named = phases[phases["phase"] != NO_PHASE]
     shown = named if len(named) else phases
     first = shown.groupby("phase")["start_s"].min().rank(method="first")
@@ -150,8 +152,8 @@ def blocks_of(phases: pandas.DataFrame) -> list[Block]:
     return blocks
 
 
-def blocks_in(column: int, process: str, rows: pandas.DataFrame) -> list[Block]:
-    """Those of a process, each phase in a lane in which no other is at the same time.
+def blocks_in(column: int, process: str, rows: pd.DataFrame) -> list[Block]:
+    """Return the blocks of a process, each phase in a lane in which no other is at the same time.
 
     Args:
         column: of the process.
@@ -173,7 +175,7 @@ def blocks_in(column: int, process: str, rows: pandas.DataFrame) -> list[Block]:
 
 
 def free_places(taken: Sequence[Spans], start_s: float, end_s: float) -> list[int]:
-    """The places, of those taken at some times, where nothing is between two times."""
+    """Return the places, of those taken at some times, where nothing is between two times."""
     return [
         place
         for place, spans in enumerate(taken)
@@ -182,7 +184,7 @@ def free_places(taken: Sequence[Spans], start_s: float, end_s: float) -> list[in
 
 
 def natural(name: str) -> list[tuple[str, int, str]]:
-    """A key that orders worker_2 before worker_10, by numbers of any length, which `int` does not take."""
+    """Return a key that orders worker_2 before worker_10, by numbers of any length, which `int` does not take."""
     parts = ((text, digits.lstrip("0")) for text, digits in re.findall(r"(\D*)(\d*)", name))
     return [(text, len(number), number) for text, number in parts]
 
@@ -207,7 +209,7 @@ def annotate(axes: Axes, text: str, x: float, y: float, points: float, side: str
 
 
 def seconds_text(seconds: float) -> str:
-    """Three digits, or all before the point."""
+    """Return three digits, or all before the point."""
     return f"{seconds:.0f}" if seconds >= 100 else f"{seconds:.3g}" if seconds >= 0.01 else "0"
 
 
@@ -240,7 +242,7 @@ def draw_names(axes: Axes, blocks: Sequence[Block], columns: int) -> None:
 
 
 def has_room(block: Block, blocks: Sequence[Block], columns: int) -> bool:
-    """Whether nothing else is right of a block, in the columns that its name would cover."""
+    """Return whether nothing else is right of a block, in the columns that its name would cover."""
     covered = math.ceil(LETTER_INCHES * len(block.name) / column_inches(columns, blocks))
     beside = range(block.column + 1, block.column + 1 + covered)
     return beside.stop <= columns and not any(
@@ -249,14 +251,14 @@ def has_room(block: Block, blocks: Sequence[Block], columns: int) -> bool:
 
 
 def column_inches(columns: int, blocks: Iterable[Block]) -> float:
-    """The width of each of so many columns."""
+    """Return the width of each of so many columns."""
     inches = WIDE_INCHES if columns <= WIDE_COLUMNS else NARROW_INCHES
     lanes = max(block.lanes for block in blocks)
     return max(inches, lanes * LANE_INCHES)
 
 
-def arrows_of(blocks: Sequence[Block], dependencies: pandas.DataFrame) -> dict[tuple[Block, Block], bool]:
-    """Who sent to whom, and whether the other way too, where both are at once.
+def arrows_of(blocks: Sequence[Block], dependencies: pd.DataFrame) -> dict[tuple[Block, Block], bool]:
+    """Return who sent to whom, and whether the other way too, where both are at once.
 
     The sender's block is its last one that starts before the receiver's ends. Where the receiver's phase is not drawn,
     it is the first that ends after the sender's begins.
@@ -279,7 +281,7 @@ def arrows_of(blocks: Sequence[Block], dependencies: pandas.DataFrame) -> dict[t
 
 
 def at_once(one: Block, other: Block) -> bool:
-    """Whether two blocks overlap in time."""
+    """Return whether two blocks overlap in time."""
     return one.start_s < other.end_s and other.start_s < one.end_s
 
 
@@ -290,7 +292,7 @@ def draw_arrows(axes: Axes, arrows: Mapping[tuple[Block, Block], bool]) -> None:
         source, target = ends
         start, end = (source.x, source.end_s), (target.x, target.start_s)
         if ends in across:
-            side = numpy.sign(target.x - source.x)
+            side = np.sign(target.x - source.x)
             place = (across.index(ends) + 1) / (len(across) + 1)
             top, bottom = max(source.start_s, target.start_s), min(source.end_s, target.end_s)
             height = top + (bottom - top) * (0.05 + 0.3 * place)
@@ -301,7 +303,7 @@ def draw_arrows(axes: Axes, arrows: Mapping[tuple[Block, Block], bool]) -> None:
                 start,
                 end,
                 arrowstyle="<|-|>" if both else "-|>",
-                connectionstyle=f"arc3,rad={0 if ends in across else 0.08 * numpy.sign(target.x - source.x)}",
+                connectionstyle=f"arc3,rad={0 if ends in across else 0.08 * np.sign(target.x - source.x)}",
                 mutation_scale=7,
                 shrinkA=0,
                 shrinkB=2,
@@ -312,10 +314,8 @@ def draw_arrows(axes: Axes, arrows: Mapping[tuple[Block, Block], bool]) -> None:
         )
 
 
-def strips_of(
-    utilization: pandas.DataFrame, device_timeline: pandas.DataFrame
-) -> list[tuple[str, pandas.DataFrame, str]]:
-    """The strips that there is something for: title, table, and its column."""
+def strips_of(utilization: pd.DataFrame, device_timeline: pd.DataFrame) -> list[tuple[str, pd.DataFrame, str]]:
+    """Return the strips that there is something for: title, table, and its column."""
     strips = [("CPU\nreported", utilization, "utilization")] if len(utilization) else []
     devices = list(device_timeline.groupby("device", sort=False))
     for device, rows in devices:
@@ -327,18 +327,18 @@ def strips_of(
 def draw_strips(
     figure: Figure,
     beside: Axes,
-    strips: Sequence[tuple[str, pandas.DataFrame, str]],
+    strips: Sequence[tuple[str, pd.DataFrame, str]],
     left: float,
     inches: float,
 ) -> None:
     """Draw the strips on the time axis of `beside`, from `left` (a share of the figure) on, and the key above."""
-    colours: Colormap = matplotlib.colormaps[STRIP_COLOURS].with_extremes(bad=UNKNOWN_COLOUR)
+    colours: Colormap = mpl.colormaps[STRIP_COLOURS].with_extremes(bad=UNKNOWN_COLOUR)
     scale = Normalize(0, 1)
     strip, gap = STRIP_INCHES / inches, STRIP_GAP_INCHES / inches
     for number, (title, rows, value) in enumerate(strips):
         axes = figure.add_axes((left + number * (strip + gap) + gap, 0, strip, 1), sharey=beside)
         edges = [*rows["start_s"], rows["end_s"].iloc[-1]]
-        values = numpy.ma.masked_invalid(rows[value].to_numpy(dtype=float))[:, None]
+        values = np.ma.masked_invalid(rows[value].to_numpy(dtype=float))[:, None]
         axes.pcolormesh([0, 1], edges, values, cmap=colours, norm=scale)
         axes.set_xticks([])
         axes.tick_params(left=False, labelleft=False)

@@ -1,11 +1,11 @@
-"""How every category, resource and stage looks in a figure: colour, hatch, label, place in the stack."""
+"""This file holds the look of categories, resources and stages in figures: colour, hatch, label, place in the stack."""
 
 import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-import matplotlib
+import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from rlscope.model import NO_OPERATION, TRAINING_LOOP, Category, Resource
@@ -60,8 +60,8 @@ PANEL_INCHES = 3.25  # height of both panels
 
 
 def paper() -> AbstractContextManager[None]:
-    """The matplotlib settings of every figure; text stays text in PDF and SVG, equal input gives equal bytes."""
-    return matplotlib.rc_context(
+    """Return the matplotlib settings of every figure; text stays text in PDF and SVG, equal input gives equal bytes."""
+    return mpl.rc_context(
         {
             "font.family": "DejaVu Sans",
             "font.size": 8,
@@ -78,7 +78,7 @@ def paper() -> AbstractContextManager[None]:
 
 @contextmanager
 def unknown_glyphs() -> Iterator[None]:
-    """Lets a name have characters that the font lacks: a box is drawn for each, and no warning printed for each."""
+    """Let a name have characters that the font lacks: a box is drawn for each, and no warning printed for each."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         yield

@@ -1,9 +1,9 @@
-"""The numbers that a figure shows: computed once here, drawn by the figures, written as CSV or Markdown."""
+"""This file computes the numbers that figures show, and writes them as CSV or Markdown."""
 
 import math
 from pathlib import Path
 
-import pandas
+import pandas as pd
 
 from rlscope.plots.folding import CORRECTED, SECONDS, drawn_times, summed
 from rlscope.plots.style import CATEGORY_ORDER, RESOURCE_ORDER, STAGE_ORDER
@@ -18,9 +18,9 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def breakdown_table(
-    workload: str, rows: pandas.DataFrame, training_s: float, uncorrected_training_s: float | None = None
-) -> pandas.DataFrame:
-    """One workload's part of the table behind a breakdown figure.
+    workload: str, rows: pd.DataFrame, training_s: float, uncorrected_training_s: float | None = None
+) -> pd.DataFrame:
+    """Return one workload's part of the table behind a breakdown figure.
 
     Args:
         workload: the name of the group of bars.
@@ -42,25 +42,27 @@ def breakdown_table(
     return in_stack_order(table)[BREAKDOWN_COLUMNS]
 
 
-def transitions_table(workload: str, rows: pandas.DataFrame) -> pandas.DataFrame:
-    """One workload's part of the table behind a transitions figure: stage, category and counts of its transitions."""
+def transitions_table(workload: str, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return one workload's part of the table behind a transitions figure: stage, category and counts of its
+    transitions.
+    """
     return in_stack_order(rows.assign(workload=workload))[TRANSITION_COLUMNS]
 
 
-def in_stack_order(table: pandas.DataFrame) -> pandas.DataFrame:
-    """The rows in the order in which bars stand side by side and pieces are stacked in them, bottom first."""
+def in_stack_order(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows in the order in which bars stand side by side and pieces are stacked in them, bottom first."""
     orders = {"stage": STAGE_ORDER, "resource": RESOURCE_ORDER, "category": CATEGORY_ORDER}
     keys = [column for column in orders if column in table.columns]
     return table.sort_values(keys, key=lambda values: values.map(orders[values.name].index)).reset_index(drop=True)
 
 
-def write_csv(table: pandas.DataFrame, path: Path) -> None:
+def write_csv(table: pd.DataFrame, path: Path) -> None:
     """Write the table with six significant digits, which is more than any measurement here has.
 
     People open it in a spreadsheet, which would take a name such as `=cmd|...` for a formula: it gets a `'` in front.
     """
     shown = table.copy(deep=False)
-    for column in table.columns[[not pandas.api.types.is_numeric_dtype(kind) for kind in table.dtypes]]:
+    for column in table.columns[[not pd.api.types.is_numeric_dtype(kind) for kind in table.dtypes]]:
         shown[column] = [_as_text(value) for value in table[column]]
     shown.to_csv(path, index=False, float_format="%.6g", errors="backslashreplace")
 
@@ -69,16 +71,16 @@ def _as_text(cell: object) -> object:
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA_STARTS) else cell
 
 
-def markdown(table: pandas.DataFrame) -> str:
-    """The table as a Markdown table with four significant digits."""
+def markdown(table: pd.DataFrame) -> str:
+    """Return the table as a Markdown table with four significant digits."""
     lines = ["| " + " | ".join(table.columns) + " |", "|" + "---|" * len(table.columns)]
     lines += ["| " + " | ".join(cell_text(value) for value in row) + " |" for row in table.itertuples(index=False)]
     return "\n".join(lines) + "\n"
 
 
 def cell_text(value: object) -> str:
-    """A value as a reader wants it: four significant digits, nothing where it is unknown."""
-    if value is None or value is pandas.NA or (isinstance(value, float) and math.isnan(value)):
+    """Return a value as a reader wants it: four significant digits, nothing where it is unknown."""
+    if value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value)):
         return ""
     if isinstance(value, float):
         return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

@@ -1,8 +1,8 @@
-"""How often each stage crosses into the backend, CUDA and the simulator."""
+"""This file draws how often each stage crosses into the backend, CUDA and the simulator."""
 
 from collections.abc import Hashable, Mapping
 
-import pandas
+import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
@@ -19,7 +19,7 @@ VALUE_LABELS = {
 
 
 def transitions_figure(
-    table: pandas.DataFrame, value: str = "per_iteration", labels: Mapping[str, str] | None = None, title: str = ""
+    table: pd.DataFrame, value: str = "per_iteration", labels: Mapping[str, str] | None = None, title: str = ""
 ) -> Figure:
     """Draw transitions in the published look.
 
@@ -41,11 +41,11 @@ def transitions_figure(
 
 
 def look(row: Mapping[Hashable, object]) -> Look:
-    """White, hatched by the category that is entered."""
+    """Return the look of a transition: white, hatched by the category that is entered."""
     return "white", style.CATEGORY_HATCHES[str(row["category"])]
 
 
 def legend() -> list[Patch]:
-    """The looks from the top of a bar to its bottom."""
+    """Return the looks from the top of a bar to its bottom."""
     order = sorted(PUBLISHED_TRANSITIONS, key=style.CATEGORY_ORDER.index, reverse=True)
     return [category_patch(name) for name in order]

@@ -1,9 +1,9 @@
-"""What the machine reported over time: utilisation of each device, cores that the processes kept busy, memory."""
+"""This file draws what the machine reported over time: utilisation of devices, busy cores, memory."""
 
 from collections.abc import Mapping, Sequence
 
-import matplotlib
-import pandas
+import matplotlib as mpl
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -18,7 +18,7 @@ PROCESSES_COLOUR = "black"
 DEVICE_COLOURS = "tab10"
 
 
-def utilization_figure(table: pandas.DataFrame, labels: Mapping[str, str] | None = None) -> Figure:
+def utilization_figure(table: pd.DataFrame, labels: Mapping[str, str] | None = None) -> Figure:
     """Draw one strip each for devices, processor cores and memory, over the same time; none without samples.
 
     Args:
@@ -26,7 +26,7 @@ def utilization_figure(table: pandas.DataFrame, labels: Mapping[str, str] | None
         labels: the names of devices, where they are not their uuids.
     """
     devices = [source for source in dict.fromkeys(table["source"]) if source != PROCESSES]
-    colours = dict(zip(devices, matplotlib.color_sequences[DEVICE_COLOURS] * len(devices), strict=False))
+    colours = dict(zip(devices, mpl.color_sequences[DEVICE_COLOURS] * len(devices), strict=False))
     colours[PROCESSES] = PROCESSES_COLOUR
     percent = table.assign(utilization=100 * table["utilization"], memory_gb=table["memory_bytes"] / 1e9)
     is_process = table["source"] == PROCESSES
@@ -66,7 +66,7 @@ def draw_keys(figure: Figure, axes: Axes, handles: Sequence[Line2D], labels: Seq
     )
 
 
-def draw_strip(axes: Axes, rows: pandas.DataFrame, value: str, colours: Mapping[str, object]) -> None:
+def draw_strip(axes: Axes, rows: pd.DataFrame, value: str, colours: Mapping[str, object]) -> None:
     """Draw one line per source."""
     for source, samples in rows.groupby("source", sort=False):
         axes.plot(samples["seconds"], samples[value], color=colours[str(source)], linewidth=0.8, drawstyle="steps-mid")

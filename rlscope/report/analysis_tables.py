@@ -72,7 +72,7 @@ def _print_most(
 
 
 def _print_advice(console: Console, analyses: Sequence[Analysis]) -> None:
-    """What bounds each run, one paragraph each."""
+    """Print what bounds each run, one paragraph each."""
     for analysis in analyses:
         for line in advice_lines(analysis):
             text = f"{printable(str(analysis.directory))}: {line}" if len(analyses) > 1 else line
@@ -80,7 +80,7 @@ def _print_advice(console: Console, analyses: Sequence[Analysis]) -> None:
 
 
 def _print_processes(console: Console, analyses: Sequence[Analysis]) -> None:
-    """The tree, phases and dependencies of processes; nothing of what only one process without a phase has."""
+    """Print the tree, phases and dependencies of processes; nothing of what only one process without a phase has."""
     if any(len(analysis.processes) > 1 for analysis in analyses):
         names = _processes_shown(analyses)
         trees = [[{name: row[name] for name in names} for row in process_tree(analysis)] for analysis in analyses]

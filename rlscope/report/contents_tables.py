@@ -20,7 +20,7 @@ DEVICE_COLUMNS_SHOWN = ("process", "device", "uuid", "name", "kernels", "copies"
 
 
 def print_contents(directory: Path, contents: Contents) -> None:
-    """Prints the facts of the trace in `directory`, its processes, devices, events, threads and crossings."""
+    """Print the facts of the trace in `directory`, its processes, devices, events, threads and crossings."""
     console = Console()
     console.print(_summary(directory, contents), soft_wrap=True, highlight=False, markup=False)
     console.print(_process_tree(contents))
@@ -85,7 +85,7 @@ def _cuda_line(row: CudaProcess) -> str:
 
 
 def _cupti_version(number: int) -> str:
-    """Small numbers up to CUDA 12.9, since then such as 130001."""
+    """Return small numbers up to CUDA 12.9, since then such as 130001."""
     return f"{number // 10_000}.{number // 100 % 100}.{number % 100}" if number >= 10_000 else str(number)
 
 

@@ -1,4 +1,4 @@
-"""What `inspect`, `analyze` and `report` say of hardware counters."""
+"""This module says what `inspect`, `analyze` and `report` say of hardware counters."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,7 +17,7 @@ ALL = "(all)"
 
 
 def counter_lines(analysis: Analysis) -> list[str]:
-    """What a reader must know of the sampling; nothing of a run without counters."""
+    """Return what a reader must know of the sampling; nothing of a run without counters."""
     if analysis.counter_runs is None:
         return []
     lines = [NOT_COMPARABLE, *(_device_line(device) for device in analysis.counter_runs.devices)]
@@ -36,7 +36,7 @@ def _device_line(device: SampledDevice) -> str:
 
 
 def inspect_lines(directory: Path, manifest: Mapping[str, Any]) -> list[str]:
-    """Which counters were sampled, and how much; nothing of a run without."""
+    """Return which counters were sampled, and how much; nothing of a run without."""
     try:
         names = RecordConfig.load(directory).counters
     except (OSError, RLScopeError, ValueError, TypeError, KeyError, RecursionError):  # the trace is shown all the same
@@ -78,7 +78,7 @@ def counters_shown(counters: Sequence[CounterRow]) -> list[Record]:
 
 
 def _value_text(value: float) -> str:
-    """Four digits; of bytes and instructions there are many."""
+    """Return a value with four digits; of bytes and instructions there are many."""
     for prefix, factor in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if abs(value) >= factor:
             return f"{value / factor:.4g} {prefix}"

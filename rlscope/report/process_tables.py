@@ -1,4 +1,4 @@
-"""What `analyze` and `report` show of processes: their tree, their phases, and who waited for whom."""
+"""This module says what `analyze` and `report` show of processes: their tree, their phases, and who waited for whom."""
 
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.rows import Record, sums
@@ -89,7 +89,7 @@ def waits_shown(analysis: Analysis) -> list[Record]:
 
 
 def _some(names: list[str]) -> str:
-    """The first one, and how many others there are."""
+    """Return the first one, and how many others there are."""
     if not names:
         return "-"
     return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-import pandas
+import pandas as pd
 
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.stage_names import stage_name_lines
@@ -49,7 +49,7 @@ UTILIZATION_BINS = 600
 #: Processes in the view of them; more could not be read.
 MOST_DRAWN = 64
 #: The use of processor cores has a figure of its own.
-NO_CORES = pandas.DataFrame(columns=["start_s", "end_s", "utilization"])
+NO_CORES = pd.DataFrame(columns=["start_s", "end_s", "utilization"])
 RECORDED = "Figures over time, of processes, of devices and of counters are as recorded."
 
 
@@ -86,7 +86,7 @@ def write_report(analyses: dict[str, Analysis], output: Path) -> list[str]:
 
 
 def _named(analyses: dict[str, Analysis], lines: Callable[[Analysis], list[str]]) -> dict[str, list[str]]:
-    """Returns the lines of each trace, which begin with its name where there are several traces."""
+    """Return the lines of each trace, which begin with its name where there are several traces."""
     several = len(analyses) > 1
     return {
         name: [f"{name}: {line}" if several else line for line in lines(analysis)]
@@ -95,7 +95,7 @@ def _named(analyses: dict[str, Analysis], lines: Callable[[Analysis], list[str]]
 
 
 def warnings(name: str, analysis: Analysis) -> list[str]:
-    """What a reader must know before believing the numbers of a trace."""
+    """Return what a reader must know before believing the numbers of a trace."""
     found = [f"{name}: incomplete. {sentence}" for sentence in analysis.why]
     if analysis.extrapolated_s is None:
         found.append(
@@ -107,7 +107,7 @@ def warnings(name: str, analysis: Analysis) -> list[str]:
 
 
 def add_training(page: Page, shown: list[Workload], caption: str, output: Path) -> None:
-    """The published view, in percent and in seconds; the caption says whether times are corrected."""
+    """Add the published view, in percent and in seconds; the caption says whether times are corrected."""
     view = published_view(shown)
     page.heading("Training")
     if view.table.empty:
@@ -121,7 +121,7 @@ def add_training(page: Page, shown: list[Workload], caption: str, output: Path) 
 
 
 def training_text(view: BreakdownView, processes: int) -> str:
-    """How the figures of training read."""
+    """Return how the figures of training read."""
     folded = "In these figures waiting counts as Python"
     if BETWEEN_STAGES in set(view.table["stage"]):
         folded = (
@@ -135,7 +135,7 @@ def training_text(view: BreakdownView, processes: int) -> str:
 
 
 def add_everything(page: Page, shown: list[Workload], caption: str, output: Path) -> None:
-    """Every second; the caption says whether they are corrected."""
+    """Add every second; the caption says whether they are corrected."""
     view = complete_view(shown)
     page.heading("Everything recorded")
     if view.table.empty:
@@ -146,7 +146,7 @@ def add_everything(page: Page, shown: list[Workload], caption: str, output: Path
 
 
 def add_transitions(page: Page, shown: list[Workload], output: Path) -> None:
-    """How often training crosses from one layer of the stack into another."""
+    """Add how often training crosses from one layer of the stack into another."""
     table, value = transitions_view(shown)
     page.heading("Transitions")
     if table.empty:
@@ -157,7 +157,7 @@ def add_transitions(page: Page, shown: list[Workload], output: Path) -> None:
 
 
 def add_trace(page: Page, name: str, analysis: Analysis) -> None:
-    """The facts and the numbers of one trace."""
+    """Add the facts and the numbers of one trace."""
     page.heading(f"Trace {name}")
     known = {
         "iterations recorded": analysis.iterations,
@@ -165,22 +165,22 @@ def add_trace(page: Page, name: str, analysis: Analysis) -> None:
         "timesteps of the whole training": analysis.total_timesteps,
         "whole training, at the recorded speed (s)": analysis.extrapolated_s,
     }
-    page.table(pandas.DataFrame([known]))
+    page.table(pd.DataFrame([known]))
     for line in [*evaluation_lines(analysis), *correction_lines(analysis)]:
         page.paragraph(f"{line[0].upper()}{line[1:]}.")
     processes = process_tree(analysis)
-    page.table(pandas.DataFrame(processes)[PROCESS_COLUMNS])
+    page.table(pd.DataFrame(processes)[PROCESS_COLUMNS])
     shown, rest = most(analysis.breakdown.records(), "seconds")
-    page.table(pandas.DataFrame(shown).dropna(axis="columns", how="all"))
+    page.table(pd.DataFrame(shown).dropna(axis="columns", how="all"))
     if rest:
         page.paragraph(f"{rest} with `rlscope analyze --csv`.")
 
 
 def add_processes(page: Page, analysis: Analysis, output: Path, ending: str) -> None:
-    """The phases of processes and who waited for whom, where there are any. Files get the `ending`."""
+    """Add the phases of processes and who waited for whom, where there are any. Files get the `ending`."""
     for line in [*machine_lines(analysis.machines), *process_lines(analysis)]:
         page.paragraph(f"{line[0].upper()}{line[1:]}.")
-    phases = pandas.DataFrame(phases_shown(analysis))
+    phases = pd.DataFrame(phases_shown(analysis))
     if len(phases) and phases["process"].nunique() <= MOST_DRAWN:
         name = f"process_view{ending}"
         view = process_view(
@@ -196,12 +196,12 @@ def add_processes(page: Page, analysis: Analysis, output: Path, ending: str) -> 
         page.paragraph("Phases of each process, with the time in no phase")
         page.table(phases)
         link(page, phases, output, f"phases{ending}")
-    waits = pandas.DataFrame(waits_shown(analysis))
+    waits = pd.DataFrame(waits_shown(analysis))
     if len(waits):
         page.paragraph(f"What processes waited in: the {min(ROWS_SHOWN, len(waits))} longest waits")
         page.table(waits.head(ROWS_SHOWN))
         link(page, waits, output, f"waits{ending}")
-    edges = pandas.DataFrame(waited_for(analysis))
+    edges = pd.DataFrame(waited_for(analysis))
     if len(edges):
         page.paragraph(f"Who waited for whom, by pipes and sockets: the {min(ROWS_SHOWN, len(edges))} longest waits")
         page.table(edges.head(ROWS_SHOWN))
@@ -209,7 +209,7 @@ def add_processes(page: Page, analysis: Analysis, output: Path, ending: str) -> 
 
 
 def add_tasks(page: Page, analysis: Analysis) -> None:
-    """The operations of coroutines and generators; nothing where none was suspended inside one."""
+    """Add the operations of coroutines and generators; nothing where none was suspended inside one."""
     if len(analysis.tasks):
         page.paragraph(TASKS_CAPTION)
         page.table(analysis.tasks.table)
@@ -245,7 +245,7 @@ def add_counters(page: Page, analysis: Analysis, output: Path, ending: str) -> N
         left_out = f" {rest} are left out, first the operations with least busy time; the table has them."
         page.figure(f"counters{ending}", f"{caption}{left_out}" if rest else caption)
     if len(table):
-        page.table(pandas.DataFrame(counters_shown(analysis.counters)))
+        page.table(pd.DataFrame(counters_shown(analysis.counters)))
 
 
 def add_device_timeline(page: Page, analysis: Analysis, output: Path, ending: str) -> None:
@@ -262,7 +262,9 @@ def add_device_timeline(page: Page, analysis: Analysis, output: Path, ending: st
 
 
 def add_utilization(page: Page, analysis: Analysis, output: Path, ending: str) -> None:
-    """What the machine reported over time; nothing where it was not sampled for long enough. Files get the `ending`."""
+    """Add what the machine reported over time; nothing where it was not sampled for long enough. Files get the
+    `ending`.
+    """
     samples = analysis.utilization.samples
     if samples.attrs["damaged_lines"]:
         page.warning(f"{samples.attrs['damaged_lines']} lines of utilization.csv are damaged and were left out.")
@@ -290,11 +292,11 @@ def device_name(row: GpuRow) -> str:
 
 
 def percent(share: float) -> str:
-    """Three digits, which is more than such numbers have."""
+    """Return three digits, which is more than such numbers have."""
     return f"{100 * share:.3g} %"
 
 
-def link(page: Page, table: pandas.DataFrame, output: Path, stem: str) -> None:
+def link(page: Page, table: pd.DataFrame, output: Path, stem: str) -> None:
     """Write a table, and a link to it."""
     file = f"{stem}.csv"
     write_csv(table, output / file)

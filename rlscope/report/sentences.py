@@ -18,13 +18,13 @@ TASKS_CAPTION = (
 
 
 def advice_lines(analysis: Analysis) -> list[str]:
-    """Says in one paragraph what bounds a run; returns no line if no process took time."""
+    """Say in one paragraph what bounds a run; return no line if no process took time."""
     advice = advise(analysis)
     return [advice.text] if advice is not None else []
 
 
 def added_text(found: AppliedCorrection) -> str:
-    """Says what recording added, with its interval: "1.4 % (1.0-1.9)"."""
+    """Say what recording added, with its interval: "1.4 % (1.0-1.9)"."""
     added, low, high = (f"{percent:.2g}" if percent < 10 else f"{percent:.0f}" for percent in (
         found.added_percent, found.added_low_percent, found.added_high_percent
     ))  # fmt: skip
@@ -32,7 +32,7 @@ def added_text(found: AppliedCorrection) -> str:
 
 
 def correction_lines(analysis: Analysis) -> list[str]:
-    """Says what recording added, and what of it is not removed; or why times are as they were recorded."""
+    """Say what recording added, and what of it is not removed; or why times are as they were recorded."""
     found = analysis.correction
     if found is None:
         return [f"times include what recording added: {analysis.uncorrected}"]
@@ -47,7 +47,7 @@ def correction_lines(analysis: Analysis) -> list[str]:
 
 
 def evaluation_lines(analysis: Analysis) -> list[str]:
-    """Says how long each process that evaluated beside its training did so, and that this time is left out."""
+    """Say how long each process that evaluated beside its training did so, and that this time is left out."""
     several = len(analysis.processes) > 1
     return [
         f"evaluation{f' in {process}' if several else ''}: {seconds_text(seconds)} s, left out of advice, figures, "
@@ -77,7 +77,7 @@ def machine_lines(machines: Iterable[MachineRow]) -> list[str]:
 
 
 def misnested_lines(analysis: Analysis) -> list[str]:
-    """Says in one line how many operations were closed before their own end, if any were."""
+    """Say in one line how many operations were closed before their own end, if any were."""
     count = analysis.misnested_operations
     if not count:
         return []

@@ -41,7 +41,7 @@ def number(value: Value) -> float:
 
 
 def seconds_text(value: float) -> str:
-    """Three digits after the point, or three that are not zero."""
+    """Return three digits after the point, or three that are not zero."""
     return f"{value:.3f}" if abs(value) >= 0.1 or value == 0 else f"{value:.3g}"
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import pandas
+import pandas as pd
 
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.rows import sums
@@ -30,9 +30,9 @@ class Workload:
     """
 
     name: str
-    breakdown: pandas.DataFrame
-    outside: pandas.DataFrame
-    transitions: pandas.DataFrame
+    breakdown: pd.DataFrame
+    outside: pd.DataFrame
+    transitions: pd.DataFrame
     extrapolated_s: float | None
 
 
@@ -46,7 +46,7 @@ def workloads(analyses: dict[str, Analysis]) -> list[Workload]:
 
 
 def not_drawn_text(analyses: dict[str, Analysis]) -> str:
-    """How many processes `workloads` leaves out; empty where it leaves out none."""
+    """Return how many processes `workloads` leaves out; empty where it leaves out none."""
     more = sum(len(analysis.processes) for analysis in analyses.values()) - MOST_GROUPS
     if more <= 0:
         return ""
@@ -64,7 +64,7 @@ def process_times(analysis: Analysis) -> dict[str, tuple[float, float]]:
 
 
 def workload_of(name: str, process: str, analysis: Analysis) -> Workload:
-    """A process of the trace that has this name."""
+    """Return a process of the trace that has this name."""
     is_alone = len(analysis.processes) == 1
     breakdown, outside, transitions = (
         rows.table[rows.table["process"] == process]
@@ -78,19 +78,19 @@ def workload_of(name: str, process: str, analysis: Analysis) -> Workload:
 class BreakdownView:
     """A table for `breakdown_figure`, what its seconds are, and the seconds outside training that it leaves out."""
 
-    table: pandas.DataFrame
+    table: pd.DataFrame
     time: str
     left_out_s: float = 0.0
     evaluation_s: float = 0.0
 
     @property
     def evaluation_text(self) -> str:
-        """What is left out besides, to be put behind the other seconds; nothing without evaluation."""
+        """Return what is left out besides, to be put behind the other seconds; nothing without evaluation."""
         return f", and {self.evaluation_s:.3g} s of evaluation" if self.evaluation_s > 0 else ""
 
 
 def published_view(shown: Iterable[Workload]) -> BreakdownView:
-    """Training in the published three stages, and between them; processes without any of it are not shown."""
+    """Return training in the published three stages, and between them; processes without any of it are not shown."""
     folded = [(workload, fold_breakdown(workload.breakdown, workload.outside)) for workload in shown]
     training = [(workload, fold) for workload, fold in folded if len(fold.rows)]
     # One axis, one meaning: seconds of whole trainings only where the length of every training is known.
@@ -102,7 +102,7 @@ def published_view(shown: Iterable[Workload]) -> BreakdownView:
             recorded_s = workload.extrapolated_s
         tables.append(breakdown_table(workload.name, fold.rows, recorded_s * fold.share_left, recorded_s))
     return BreakdownView(
-        pandas.concat(tables, ignore_index=True) if tables else pandas.DataFrame(),
+        pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(),
         TRAINING_TIME if known else RECORDED_TIME,
         sum(fold.left_out_s for _, fold in folded),
         sum(fold.evaluation_s for _, fold in folded),
@@ -110,18 +110,18 @@ def published_view(shown: Iterable[Workload]) -> BreakdownView:
 
 
 def complete_view(shown: Iterable[Workload]) -> BreakdownView:
-    """Everything that was recorded, with waiting, idle time and time in no operation."""
+    """Return everything that was recorded, with waiting, idle time and time in no operation."""
     tables = []
     for workload in shown:
         if len(rows := drawn_times(workload.breakdown)):
             lengths_s = (rows[name].sum() for name in SECONDS)
             tables.append(breakdown_table(workload.name, rows, *lengths_s))
-    table = pandas.concat(tables, ignore_index=True) if tables else pandas.DataFrame()
+    table = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
     return BreakdownView(table, RECORDED_TIME)
 
 
 def correction_caption(analyses: Iterable[Analysis]) -> str:
-    """Whether a figure of their times has what recording added, as a sentence."""
+    """Return whether a figure of their times has what recording added, as a sentence."""
     added = [added_text(analysis.correction) if analysis.correction else None for analysis in analyses]
     texts = ", ".join(dict.fromkeys(text for text in added if text))
     if not texts:
@@ -130,8 +130,10 @@ def correction_caption(analyses: Iterable[Analysis]) -> str:
     return f"What recording added is subtracted: {texts}.{some}"
 
 
-def transitions_view(shown: Iterable[Workload]) -> tuple[pandas.DataFrame, str]:
-    """The table for `transitions_figure` and the column to draw: per iteration where all workloads report progress."""
+def transitions_view(shown: Iterable[Workload]) -> tuple[pd.DataFrame, str]:
+    """Return the table for `transitions_figure` and the column to draw: per iteration where all workloads report
+    progress.
+    """
     tables = [transitions_table(workload.name, fold_transitions(workload.transitions)) for workload in shown]
-    table = pandas.concat([table for table in tables if len(table)] or tables[:1], ignore_index=True)
+    table = pd.concat([table for table in tables if len(table)] or tables[:1], ignore_index=True)
     return table, "per_iteration" if table["per_iteration"].notna().all() else "count"

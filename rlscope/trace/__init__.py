@@ -1,1 +1,1 @@
-"""The files of a trace: the only Python code that knows bytes."""
+"""This package reads and writes the files of a trace: it is the only Python code that knows bytes."""

@@ -1,4 +1,4 @@
-"""Converts ticks to nanoseconds, so that the processes of a trace share one time line."""
+"""This file converts ticks to nanoseconds, so that the processes of a trace share one time line."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -20,21 +20,21 @@ class Clock:
     is_estimated: bool = False
 
     def monotonic_ns(self, ticks: int) -> int:
-        """CLOCK_MONOTONIC of the machine at `ticks`."""
+        """Return CLOCK_MONOTONIC of the machine at `ticks`."""
         scaled = (ticks - self.reference_ticks) * self.ns_per_denominator
         return self.reference_ns + (scaled + self.denominator // 2) // self.denominator
 
     def realtime_ns(self, ticks: int) -> int:
-        """Nanoseconds since 1970 at `ticks`: comparable between machines."""
+        """Return nanoseconds since 1970 at `ticks`: comparable between machines."""
         return self.monotonic_ns(ticks) + self.realtime_offset_ns
 
     def ticks_at(self, monotonic_ns: int) -> int:
-        """The ticks at a time of CLOCK_MONOTONIC."""
+        """Return the ticks at a time of CLOCK_MONOTONIC."""
         scaled = (monotonic_ns - self.reference_ns) * self.denominator
         return self.reference_ticks + (scaled + self.ns_per_denominator // 2) // self.ns_per_denominator
 
     def partition_ns(self, start_ticks: int, parts: Iterable[int]) -> list[int]:
-        """Lengths in ticks to lengths in ns, such that their sum is what the sum of the ticks converts to.
+        """Convert lengths in ticks to lengths in ns, such that their sum is what the sum of the ticks converts to.
 
         Laid end to end from `start_ticks`, each boundary is rounded once: no part is off by more than 1 ns.
         """
@@ -52,12 +52,14 @@ ClockId = tuple[bytes, int, int]
 
 
 def clock_id(header: FileHeader) -> ClockId:
-    """Files with the same one share a clock: the same boot of a machine, the same counter, the same shift."""
+    """Return what files with one clock share: the boot of a machine, the counter, the shift."""
     return header.boot_id, header.clock, header.tick_shift
 
 
 def make_clocks(headers: Iterable[FileHeader]) -> dict[ClockId, Clock]:
-    """One clock per machine's boot, from the two pairs of readings that lie farthest apart among all its files."""
+    """Return one clock per machine's boot, from the two pairs of readings that lie farthest apart among all its
+    files.
+    """
     by_clock: defaultdict[ClockId, list[ClockPair]] = defaultdict(list)
     for header in headers:
         by_clock[clock_id(header)] += [header.first_pair, header.last_pair]

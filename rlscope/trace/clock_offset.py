@@ -1,4 +1,4 @@
-"""How far the clock of one machine is from another's, from exchanges between them, and how well that is known."""
+"""This file finds how far one machine's clock is from another's, by exchanges between them, and bounds the error."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ FINE = 1 << 60
 
 
 def exchanges_in(properties: Mapping[str, object]) -> list[ClockExchange]:
-    """Those that a process wrote; what cannot be one is left out."""
+    """Return the exchanges that a process wrote; what cannot be one is left out."""
     clock = properties.get("clock")
     listed = clock.get("exchanges") if isinstance(clock, dict) else None
     found = []
@@ -29,7 +29,7 @@ def exchanges_in(properties: Mapping[str, object]) -> list[ClockExchange]:
 
 
 def time_in(item: object, name: str) -> int | None:
-    """The number of nanoseconds of that name in what JSON held; None where there is none that can be."""
+    """Return the number of nanoseconds of that name in what JSON held; None where there is none that can be."""
     value = item.get(name) if isinstance(item, dict) else None
     return value if type(value) is int and abs(value) < LIMIT_NS else None
 
@@ -56,24 +56,28 @@ class ClockOffset:
     growth: int
 
     def at(self, monotonic_ns: int) -> int:
-        """The offset at a time of the machine's own CLOCK_MONOTONIC."""
+        """Return the offset at a time of the machine's own CLOCK_MONOTONIC."""
         if not self.slope_ns:
             return self.offset_ns
         grown = (monotonic_ns - self.start_ns) * self.slope_ns + self.over_ns // 2
         return self.offset_ns + grown // self.over_ns
 
     def error_ns(self, first_ns: int, last_ns: int) -> int:
-        """The most that it is wrong by at any of the machine's own times between two, as far as the exchanges tell."""
+        """Return the most that it is wrong by at any of the machine's own times between two, as far as the
+        exchanges tell.
+        """
         outside_ns = max(self.start_ns - first_ns, last_ns - self.start_ns - self.over_ns, 0)
         return self.known_to_ns + -(-outside_ns * self.growth // NS_PER_S)
 
     @property
     def drift(self) -> float:
-        """By how much the other clock is faster, as a share; 0 where that is not known well enough to be used."""
+        """Return by how much the other clock is faster, as a share; 0 where that is not known well enough to be
+        used.
+        """
         return self.slope_ns / self.over_ns if self.slope_ns else 0.0
 
     def place(self, clock: Clock, realtime_offset_ns: int) -> Clock:
-        """The machine's `clock` on the time line of the other one.
+        """Return the machine's `clock` on the time line of the other one.
 
         Args:
             clock: by its own readings.
@@ -99,7 +103,7 @@ class ClockOffset:
 
 
 def clock_offset(exchanges: Iterable[ClockExchange]) -> ClockOffset | None:
-    """From the best exchanges of the first and the second half of a machine's time; None without any.
+    """Return the offset by the best exchanges of the first and the second half of a machine's time; None without any.
 
     The clocks' drift is used where it is greater than what the two exchanges may be wrong by, and better known than a
     rate that nobody measured. Otherwise the offset is that of the better one. The error is raised where any other
@@ -126,7 +130,7 @@ def clock_offset(exchanges: Iterable[ClockExchange]) -> ClockOffset | None:
 
 
 def raised(line: ClockOffset, exchanges: Iterable[ClockExchange]) -> ClockOffset:
-    """The same offset with an error that is a bound at each exchange that contradicts the one it has."""
+    """Return the same offset with an error that is a bound at each exchange that contradicts the one it has."""
     lacking_ns = 0
     for found in exchanges:
         apart_ns = abs(found.offset_ns - line.at(found.monotonic_ns))

@@ -1,4 +1,4 @@
-"""The hardware counters that can be recorded, and how values from several samples combine. Standard library only."""
+"""This file lists the hardware counters that can be recorded, and how samples combine. Standard library only."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -19,7 +19,7 @@ FRIENDLY = {
 
 
 class Combination(Enum):
-    """What the value of a metric in a sample is, which says how samples combine."""
+    """This says what the value of a metric in a sample is, and so how samples combine."""
 
     AMOUNT = "amount"  # amounts add up
     RATE = "rate"  # of the sample's time
@@ -51,14 +51,16 @@ class CounterMetric:
 
     @property
     def combination(self) -> Combination:
-        """How its values combine."""
+        """Return how its values combine."""
         if self.weight is not None:
             return Combination.RATIO
         return Combination.AMOUNT if self.metric.endswith(f".{_AMOUNT}") else Combination.RATE
 
     @property
     def unit(self) -> str:
-        """What its values are in: `%`, `bytes`, `instructions`, `cycles`, these per second or cycle, or unknown."""
+        """Return what its values are in: `%`, `bytes`, `instructions`, `cycles`, these per second or cycle, or
+        unknown.
+        """
         counter, *_, ending = self.metric.split(".")
         if ending.startswith("pct_"):
             return "%"
@@ -69,7 +71,7 @@ class CounterMetric:
 
 
 def counter_metric(name: str) -> CounterMetric:
-    """The metric that somebody means by `name`.
+    """Return the metric that somebody means by `name`.
 
     Raises:
         UsageError: it is none whose values from several samples combine.
@@ -92,7 +94,7 @@ def counter_metric(name: str) -> CounterMetric:
 
 
 def parse_counters(text: str) -> tuple[CounterMetric, ...]:
-    """The metrics of a list such as `sm_efficiency,dram__bytes.sum`.
+    """Return the metrics of a list such as `sm_efficiency,dram__bytes.sum`.
 
     Raises:
         UsageError: it is empty, names a metric twice, or one whose values do not combine.
@@ -114,6 +116,8 @@ def parse_counters(text: str) -> tuple[CounterMetric, ...]:
 
 
 def sampled_metrics(metrics: tuple[CounterMetric, ...]) -> tuple[str, ...]:
-    """NVIDIA's names of all that is to be sampled: the metrics, their weights, and the device's active cycles."""
+    """Return NVIDIA's names of all that is to be sampled: the metrics, their weights, and the device's active
+    cycles.
+    """
     weights = (metric.weight for metric in metrics if metric.weight is not None)
     return tuple(dict.fromkeys([*(metric.metric for metric in metrics), *weights, ACTIVE_CYCLES]))

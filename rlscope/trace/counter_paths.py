@@ -1,4 +1,4 @@
-"""Where the samples of hardware counters lie in a trace: one file per device. Standard library only."""
+"""This file names the files of a trace that hold samples of hardware counters. Standard library only."""
 
 import os
 from pathlib import Path
@@ -9,12 +9,12 @@ PREFIX, SUFFIX = "counters-", ".arrows"
 
 
 def counters_path(directory: Path, uuid: str) -> Path:
-    """The file of the device `uuid` in the trace in `directory`."""
+    """Return the file of the device `uuid` in the trace in `directory`."""
     return directory / f"{PREFIX}{uuid}{SUFFIX}"
 
 
 def counter_files(directory: str | os.PathLike[str]) -> list[Path]:
-    """The files of the trace in `directory` that hold samples, by name; none in a run without counters.
+    """Return the files of the trace in `directory` that hold samples, by name; none in a run without counters.
 
     Raises:
         TraceError: the directory cannot be read.

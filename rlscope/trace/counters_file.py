@@ -1,4 +1,4 @@
-"""The files of a trace that hold samples of hardware counters, one per device: writes and reads them."""
+"""This file writes and reads the samples of hardware counters in a trace, one file per device."""
 
 import json
 import os
@@ -34,7 +34,8 @@ Values = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class CounterSamples:
-    """What was sampled of one device. The k-th sample is `start_ns[k]`, `end_ns[k]` and the k-th value of each column.
+    """This is what was sampled of one device. The k-th sample is `start_ns[k]`, `end_ns[k]` and the k-th value of
+    each column.
 
     Attributes:
         uuid: of the device, as nvidia-smi writes it.
@@ -74,7 +75,7 @@ class CounterWriter:
         offset_low_ns: int,
         offset_high_ns: int,
     ) -> None:
-        """Makes the file, which there must not be yet.
+        """Make the file, which there must not be yet.
 
         Args:
             path: what `counters_path` says of the trace and the device.
@@ -111,7 +112,7 @@ class CounterWriter:
         end_ns: Sequence[int] | Times,
         columns: Mapping[str, Sequence[float] | Values],
     ) -> None:
-        """Adds samples, in order of time.
+        """Add samples, in order of time.
 
         Args:
             start_ns: by the device's clock.
@@ -127,13 +128,13 @@ class CounterWriter:
         self._file.flush()
 
     def close(self) -> None:
-        """Ends the file in an orderly way."""
+        """End the file in an orderly way."""
         self._stream.close()
         self._file.close()
 
 
 def read_counters(path: Path) -> CounterSamples:
-    """The samples of one device. Of a file that a kill cut off, those that are whole.
+    """Return the samples of one device. Of a file that a kill cut off, those that are whole.
 
     Raises:
         TraceError: the file cannot be read.
@@ -215,7 +216,7 @@ def _samples(schema: pa.Schema, batches: list[pa.RecordBatch], is_cut_off: bool)
 
 
 def _metric(entry: Any) -> CounterMetric:
-    """As `CounterWriter` wrote it; a file may hold anything."""
+    """Return a metric as `CounterWriter` wrote it; a file may hold anything."""
     name, metric, weight = entry["name"], entry["metric"], entry["weight"]
     if not (isinstance(name, str) and isinstance(metric, str) and isinstance(weight, str | None)):
         raise TypeError(f"no metric: {entry!r}")

@@ -1,4 +1,4 @@
-"""Opens the files of a trace, which may come from anywhere: regular files alone, of a size that can be."""
+"""This file opens the files of a trace, which may come from anywhere: regular files alone, of a size that can be."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_JSON_BYTES = 1 << 24
 
 
 def open_regular(path: str | os.PathLike[str], most_bytes: int) -> BinaryIO:
-    """Opens a file for reading. A pipe or a device, at which reading would wait or never end, is refused, as is a link.
+    """Open a file for reading. A pipe or a device, at which reading would wait or never end, is refused, as is a link.
 
     Args:
         path: of the file.
@@ -49,7 +49,7 @@ def open_regular(path: str | os.PathLike[str], most_bytes: int) -> BinaryIO:
 
 
 def read_regular(path: str | os.PathLike[str], most_bytes: int) -> bytes:
-    """What is in a file; refused as by `open_regular`. Of one that grows meanwhile, what there was at first.
+    """Return what is in a file; refused as by `open_regular`. Of one that grows meanwhile, what there was at first.
 
     Raises:
         TraceFormatError: it is no regular file, or too large.

@@ -1,4 +1,4 @@
-"""The bytes of a process file, mirrored from `src/core/trace_format.h`; `docs/trace-format.md` explains them."""
+"""This file mirrors the bytes of a process file in `src/core/trace_format.h`; `docs/trace-format.md` explains them."""
 
 import struct
 from collections.abc import Iterator
@@ -18,7 +18,6 @@ CHUNK_ALIGNMENT = 4096
 CHUNK_CLOSED = 1
 NO_STREAM = 0xFFFFFFFF
 HOST = 0xFFFFFFFF  # the device of the queue with what happens beside the devices
-MAX_VARINT_BYTES = 8
 MAX_VARINT_VALUE = (1 << 56) - 1
 PROCESS_FILE_SUFFIX = ".rlscope"
 #: A launch's stage is a place in this list.
@@ -26,14 +25,14 @@ LAUNCH_STAGES = (NO_OPERATION, TRAINING_LOOP, *STAGES)
 
 
 class ClockKind(IntEnum):
-    """What a tick is made from."""
+    """This is what a tick is made from."""
 
     TSC = 1
     MONOTONIC = 2
 
 
 class EndReason(IntEnum):
-    """Why recording ended in a process."""
+    """This says why recording ended in a process."""
 
     NONE = 0
     STOPPED = 1
@@ -43,7 +42,7 @@ class EndReason(IntEnum):
 
 
 class ChunkKind(IntEnum):
-    """What a chunk holds."""
+    """This is what a chunk holds."""
 
     EVENTS = 1
     CATALOG = 2
@@ -77,7 +76,7 @@ class EntryType(IntEnum):
 
 
 def stored(code: str, **options: Any) -> Any:
-    """Declares a field of a stored dataclass: one of which the layout, packing and unpacking follow from its fields.
+    """Declare a field of a stored dataclass: one of which the layout, packing and unpacking follow from its fields.
 
     Args:
         code: how `struct` packs it. The code of a field that is a stored dataclass itself is that class.
@@ -87,7 +86,7 @@ def stored(code: str, **options: Any) -> Any:
 
 
 def layout(stored_class: Any) -> struct.Struct:
-    """Returns the bytes of a stored dataclass: its fields, one after the other in the order in which they stand."""
+    """Return the bytes of a stored dataclass: its fields, one after the other in the order in which they stand."""
     return struct.Struct("<" + _codes(stored_class))
 
 
@@ -97,7 +96,7 @@ def _codes(stored_class: Any) -> str:
 
 
 def numbers_of(record: Any) -> Iterator[Any]:
-    """Yields the values of a stored dataclass as its layout packs them."""
+    """Yield the values of a stored dataclass as its layout packs them."""
     for part in fields(record):
         value = getattr(record, part.name)
         if isinstance(part.metadata["code"], str):
@@ -107,12 +106,12 @@ def numbers_of(record: Any) -> Iterator[Any]:
 
 
 def pack(record: Any) -> bytes:
-    """Returns a stored dataclass as it is in the file."""
+    """Return a stored dataclass as it is in the file."""
     return layout(type(record)).pack(*numbers_of(record))
 
 
 def from_numbers(stored_class: Any, numbers: Iterator[Any]) -> Any:
-    """Makes a stored dataclass from the values that its layout unpacks."""
+    """Make a stored dataclass from the values that its layout unpacks."""
     values = {}
     for part in fields(stored_class):
         code = part.metadata["code"]
@@ -158,17 +157,17 @@ class FileHeader:
 
     @property
     def has_extent(self) -> bool:
-        """Whether it says how much there is of the file, and has a checksum."""
+        """Return whether it says how much there is of the file, and has a checksum."""
         return self.stop_ticks != 0 and self.format_version > OLDEST_READABLE_VERSION
 
     def pack(self) -> bytes:
-        """Returns the header as it is in the file, without the zeroes that fill its page."""
+        """Return the header as it is in the file, without the zeroes that fill its page."""
         unsummed = pack(replace(self, header_crc32c=0))
         return pack(replace(self, header_crc32c=crc32c(unsummed))) if self.has_extent else unsummed
 
     @classmethod
     def unpack(cls, data: bytes) -> "FileHeader":
-        """Reads the header from its bytes, which `rlscope._analysis.header` has checked."""
+        """Read the header from its bytes, which `rlscope._analysis.header` has checked."""
         header: FileHeader = from_numbers(cls, iter(FILE_HEADER.unpack_from(data)))
         return header
 
@@ -227,12 +226,10 @@ class LaunchEntry:
 FILE_HEADER = layout(FileHeader)
 CHUNK_HEADER = layout(ChunkHeader)
 NAME_ENTRY = layout(NameEntry)
-QUEUE_ENTRY = layout(QueueEntry)
-LAUNCH_ENTRY = layout(LaunchEntry)
 
 
 def encode_varint(value: int) -> bytes:
-    """Codes a prefix varint: n bytes are n-1 one bits, a zero bit, 7n bits of value, as a little-endian word."""
+    """Code a prefix varint: n bytes are n-1 one bits, a zero bit, 7n bits of value, as a little-endian word."""
     if not 1 <= value <= MAX_VARINT_VALUE:
         raise ValueError(f"a varint holds 1 to {MAX_VARINT_VALUE}, not {value}")
     size = (value.bit_length() + 6) // 7
@@ -240,7 +237,7 @@ def encode_varint(value: int) -> bytes:
 
 
 def decode_varint(data: bytes, offset: int) -> tuple[int, int]:
-    """Returns the number at `offset` and the offset behind it."""
+    """Return the number at `offset` and the offset behind it."""
     size = (~data[offset] & data[offset] + 1).bit_length()
     word = int.from_bytes(data[offset : offset + size], "little")
     return word >> size, offset + size
@@ -260,7 +257,7 @@ _CRC32C_TABLE = _crc32c_table()
 
 
 def crc32c(data: bytes | bytearray) -> int:
-    """Returns the CRC-32C (Castagnoli) of `data`."""
+    """Return the CRC-32C (Castagnoli) of `data`."""
     crc = 0xFFFFFFFF
     for byte in data:
         crc = crc >> 8 ^ _CRC32C_TABLE[(crc ^ byte) & 0xFF]

@@ -1,4 +1,4 @@
-"""Reading and writing `manifest.json`, which says what run a trace is of, and the list of what was not recorded."""
+"""This file reads and writes `manifest.json`, which says what run a trace is of, and what was not recorded."""
 
 import json
 import os
@@ -23,7 +23,7 @@ _NO_OTHER_FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def read_manifest(directory: str | os.PathLike[str]) -> dict[str, Any]:
-    """The manifest of the trace in `directory`; empty if there is none yet.
+    """Return the manifest of the trace in `directory`; empty if there is none yet.
 
     Raises:
         TraceError: the file may not be read.
@@ -48,12 +48,12 @@ def read_manifest(directory: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def write_manifest(directory: str | os.PathLike[str], manifest: dict[str, Any]) -> None:
-    """Replaces the manifest in one step: a reader sees the old one or the new one."""
+    """Replace the manifest in one step: a reader sees the old one or the new one."""
     write_in_one_step(Path(directory, MANIFEST_NAME), json.dumps(manifest, indent=2) + "\n")
 
 
 def write_in_one_step(path: Path, text: str) -> None:
-    """Replaces a file so that no reader sees half of it, and no link that somebody put there is followed."""
+    """Replace a file so that no reader sees half of it, and no link that somebody put there is followed."""
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     unfinished.unlink(missing_ok=True)
     with unfinished.open("x", encoding="utf-8") as file:
@@ -62,7 +62,7 @@ def write_in_one_step(path: Path, text: str) -> None:
 
 
 def note_unrecorded(directory: str | os.PathLike[str], reason: str, pid: int | None = None) -> None:
-    """Says in the trace that a process, this one or `pid`, is not part of it; without a new file in the directory.
+    """Say in the trace that a process, this one or `pid`, is not part of it; without a new file in the directory.
 
     Raises:
         OSError: the trace cannot be written at all.
@@ -74,7 +74,7 @@ def note_unrecorded(directory: str | os.PathLike[str], reason: str, pid: int | N
 
 
 def read_unrecorded(directory: str | os.PathLike[str]) -> list[str]:
-    """Which processes of the run have no file, and why; one sentence each.
+    """Return which processes of the run have no file, and why; one sentence each.
 
     Raises:
         TraceError: the file may not be read.

@@ -1,4 +1,4 @@
-"""Opens a trace directory: which processes it holds, what run they belong to, how their clocks relate."""
+"""This file opens a trace directory: which processes it holds, what run they belong to, how their clocks relate."""
 
 import os
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class ProcessFile:
 
     @property
     def clock_kind(self) -> ClockKind:
-        """What its ticks are made from."""
+        """Return what its ticks are made from."""
         return ClockKind(self.header.clock)
 
 
@@ -46,12 +46,14 @@ class Trace:
 
     @property
     def recorder_boot_id(self) -> bytes | None:
-        """Of the machine that ran `rlscope record`, while it did; None where the trace does not say."""
+        """Return the boot id of the machine that ran `rlscope record`, while it did; None where the trace does
+        not say.
+        """
         return _recorder_boot_id(self.manifest)
 
 
 def open_trace(directory: str | PathLike[str], recover: bool = False) -> Trace:
-    """Opens the trace in `directory`, which may still be being written, or have been left by a killed run.
+    """Open the trace in `directory`, which may still be being written, or have been left by a killed run.
 
     Args:
         directory: what `rlscope record -o` wrote.
@@ -112,7 +114,7 @@ def open_trace(directory: str | PathLike[str], recover: bool = False) -> Trace:
 
 
 def _read_header(path: Path) -> FileHeader | None:
-    """None for a file whose process was killed before it wrote a header."""
+    """Return a file's header; None if its process was killed before it wrote one."""
     try:
         with open_regular(path, MOST_PROCESS_FILE_BYTES) as file:
             if not any(file.read(FILE_HEADER.size)):
@@ -167,7 +169,7 @@ def _recorder_boot_id(manifest: dict[str, Any]) -> bytes | None:
 
 
 def _exit_ticks(header: FileHeader, clock: Clock, manifest: dict[str, Any]) -> int:
-    """When `record` saw the command, which is of its own machine, end; 0 if it did not."""
+    """Return when `record` saw the command, which is of its own machine, end; 0 if it did not."""
     end = manifest.get("end")
     if not isinstance(end, dict) or not isinstance(end.get("monotonic_ns"), int):
         return 0

@@ -1,4 +1,4 @@
-"""The file of a trace that holds what the machine reported: its name and its columns. Standard library only."""
+"""This file names the file of a trace that holds what the machine reported, and its columns. Standard library only."""
 
 UTILIZATION_NAME = "utilization.csv"
 #: A row holds what was reported of the source since the row before of the same source.

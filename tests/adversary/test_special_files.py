@@ -56,7 +56,7 @@ def test_no_verb_waits_for_it_or_reads_it_all(kind: str, name: str, tmp_path: Pa
     (trace / name).unlink(missing_ok=True)
     KINDS[kind](trace / name)
     is_harmless = name in UNNEEDED or (name, kind) == ("7-0.rlscope", "file without end")
-    verbs = [("analyze",), ("inspect",)]
+    verbs: list[tuple[str, ...]] = [("analyze",), ("inspect",)]
     if kind == "pipe":  # drawing takes its time
         verbs.append(("report", "-o", str(tmp_path / "report")))
     for verb in verbs:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-import numpy
+import numpy as np
 import psutil
 import pytest
 from framework_runs import WORKLOADS, python_of
@@ -51,7 +51,7 @@ def test_each_way_to_sample_recorded(
     least_s = (0.02 * slept.sum(1) + 0.02 * (4 if sampler == "sb3_dummy" else 1)).max(1)
     for row, seconds in zip(result["iterations"], least_s, strict=True):
         assert row["sampling_s"] >= max(row["worker_s"]) >= seconds
-    assert result["step_s"] >= numpy.mean(0.001 + 0.02 * slept)
+    assert result["step_s"] >= np.mean(0.001 + 0.02 * slept)
     assert result["step_without_reset_s"] >= 0.001
 
     analysis = recording.analysis

@@ -3,7 +3,7 @@
 import itertools
 from pathlib import Path
 
-import numpy
+import numpy as np
 import pytest
 from framework_runs import PROGRAMS, WORKLOADS, run_in
 
@@ -25,13 +25,13 @@ FRAMEWORKS = {
 TOLERANCE = 5e-3
 
 
-def problem(algo: str) -> dict[str, numpy.ndarray]:
+def problem(algo: str) -> dict[str, np.ndarray]:
     """Random networks of the published shape and a batch, one transition in ten being terminal.
 
     Rewards and what the critics say are large, and so gradients are: TensorFlow adds Adam's epsilon before it corrects
     the bias, the others after, which shows where a gradient is not much larger than epsilon.
     """
-    random = numpy.random.default_rng(7)
+    random = np.random.default_rng(7)
     made = {}
     networks = {"actor": (OBSERVATION, ACTION), "critic0": (OBSERVATION + ACTION, 1)}
     if algo == "td3":
@@ -51,43 +51,43 @@ def problem(algo: str) -> dict[str, numpy.ndarray]:
         "action": random.uniform(-1, 1, (BATCH, ACTION)),
         "reward": SCALE * random.normal(size=BATCH),
         "next_observation": random.normal(size=(BATCH, OBSERVATION)),
-        "done": (numpy.arange(BATCH) % 10 == 0),
+        "done": (np.arange(BATCH) % 10 == 0),
     }
-    return {name: value.astype(numpy.float32) for name, value in made.items()}
+    return {name: value.astype(np.float32) for name, value in made.items()}
 
 
 @pytest.fixture(scope="module", params=sorted(SIZES))
 def solved(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path, dict]:
     """An algorithm, the problem's file, and the weights that Stable-Baselines3 ends with."""
     path = tmp_path_factory.mktemp(request.param) / "problem.npz"
-    numpy.savez(path, **problem(request.param))
+    np.savez(path, **problem(request.param))
     return request.param, path, after_two_updates("stable_baselines3", request.param, path)
 
 
-def after_two_updates(framework: str, algo: str, path: Path) -> dict[str, numpy.ndarray]:
+def after_two_updates(framework: str, algo: str, path: Path) -> dict[str, np.ndarray]:
     environment, program, arguments = FRAMEWORKS[framework]
     output = path.with_name(f"{framework}.npz")
     command = (PROGRAMS / program, path, output, "--algo", algo, *arguments)
     finished = run_in(environment, *command, PYTHONPATH=str(WORKLOADS))
     assert finished.returncode == 0, finished.stderr[-4000:]
-    return dict(numpy.load(output))
+    return dict(np.load(output))
 
 
 @pytest.mark.parametrize("framework", [name for name in FRAMEWORKS if name != "stable_baselines3"])
 def test_updates_agree(framework: str, solved: tuple[str, Path, dict]) -> None:
     algo, path, expected = solved
-    found, before = after_two_updates(framework, algo, path), numpy.load(path)
+    found, before = after_two_updates(framework, algo, path), np.load(path)
     assert set(found) == set(expected)
     for name, weights in expected.items():
-        moved = numpy.linalg.norm(weights - before[name])
-        assert numpy.linalg.norm(found[name] - weights) <= TOLERANCE * moved, name
+        moved = np.linalg.norm(weights - before[name])
+        assert np.linalg.norm(found[name] - weights) <= TOLERANCE * moved, name
 
 
 def test_every_network_has_learned(solved: tuple[str, Path, dict]) -> None:
     """Else they might agree because nothing happened."""
     _, path, expected = solved
-    before = numpy.load(path)
+    before = np.load(path)
     for name, weights in expected.items():
-        moved = numpy.abs(weights - before[name])
+        moved = np.abs(weights - before[name])
         assert moved.shape == before[name].shape
-        assert numpy.median(moved) > 5e-5, name
+        assert np.median(moved) > 5e-5, name

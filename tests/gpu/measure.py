@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
-import numpy
+import numpy as np
 import torch
 from scipy import stats
 
@@ -129,7 +129,7 @@ def added_to_a_call(directory: Path) -> Iterator[Result]:
     """Time that recording adds to one call, against the plain call of the same round."""
     arms = {"off": nullcontext, **own_arms(directory)}
     names = list(arms)
-    order = numpy.random.default_rng(0)
+    order = np.random.default_rng(0)
     for piece, (run, calls) in pieces().items():
         added: dict[str, list[float]] = {name: [] for name in names}
         for _ in range(PIECE_ROUNDS):
@@ -229,7 +229,7 @@ def slowdown(directory: Path) -> Iterator[Result]:
     slower = {name: percent(changes(name, during, after)) for name in ("rlscope", *peers)}
     own, target = slower.pop("rlscope"), Target(slower["bare CUPTI"].value + 2)
     yield from results("slowdown of the TD3-like loop", "%", own, slower, target, note)
-    above = numpy.subtract(changes("rlscope", during, after), changes("bare CUPTI", during, after))
+    above = np.subtract(changes("rlscope", during, after), changes("bare CUPTI", during, after))
     yield from results("slowdown over a loop under bare CUPTI", "%", percent(above), None, Target(2), note)
 
 
@@ -278,7 +278,7 @@ def phase_of(loopers: dict[str, Looper], rounds: int = PHASE_ROUNDS) -> dict[str
         times = {name: looper.told("block") for name, looper in loopers.items()}
         for name in loopers:
             found[name].append(math.log(times[name] / times["nothing"]))
-    return {name: float(numpy.median(values)) for name, values in found.items()}
+    return {name: float(np.median(values)) for name, values in found.items()}
 
 
 def changes(name: str, late: list[dict[str, float]], early: list[dict[str, float]]) -> list[float]:
@@ -288,8 +288,8 @@ def changes(name: str, late: list[dict[str, float]], early: list[dict[str, float
 
 def percent(changes: Sequence[float]) -> Value:
     """From the mean change of a logarithm, with a 95 % bootstrap interval."""
-    found = stats.bootstrap((changes,), numpy.mean, n_resamples=2000, rng=0).confidence_interval
-    value, low, high = (100 * math.expm1(change) for change in (numpy.mean(changes), found.low, found.high))
+    found = stats.bootstrap((changes,), np.mean, n_resamples=2000, rng=0).confidence_interval
+    value, low, high = (100 * math.expm1(change) for change in (np.mean(changes), found.low, found.high))
     return Value(value, low, high)
 
 

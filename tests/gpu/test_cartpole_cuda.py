@@ -3,7 +3,7 @@
 from typing import Any
 
 import cartpole_reference as reference
-import numpy
+import numpy as np
 import pytest
 from cartpole.implementation import MOST_STEPS, START, Policy, UnavailableError
 from cartpole.policies import make_policy
@@ -35,8 +35,8 @@ def made(environments: int, steps_per_call: int, variant: str, policy: Policy = 
 
 def is_clear(states: Numbers) -> Numbers:
     """Whether these are so far from where episodes end that rounding does not decide."""
-    beside = numpy.abs(numpy.abs(states[:, [0, 2]]) - [2.4, 12 * 2 * numpy.pi / 360])
-    return (beside > STEP_ERROR).all(1) | numpy.isnan(states).any(1)
+    beside = np.abs(np.abs(states[:, [0, 2]]) - [2.4, 12 * 2 * np.pi / 360])
+    return (beside > STEP_ERROR).all(1) | np.isnan(states).any(1)
 
 
 def check_steps(states: Numbers, actions: Numbers, ends: Numbers, steps: Numbers, first: int | None) -> None:
@@ -55,15 +55,15 @@ def check_steps(states: Numbers, actions: Numbers, ends: Numbers, steps: Numbers
         moved = reference.moved(states[step], given)
         steps = steps + 1
         has_failed, is_late = reference.ended(moved, steps)
-        expected = numpy.where(has_failed, TERMINATED, numpy.where(is_late, TRUNCATED, 0))
-        numpy.testing.assert_array_equal(ends[step][is_clear(moved)], expected[is_clear(moved)])
+        expected = np.where(has_failed, TERMINATED, np.where(is_late, TRUNCATED, 0))
+        np.testing.assert_array_equal(ends[step][is_clear(moved)], expected[is_clear(moved)])
         goes_on = ends[step] == 0
-        numpy.testing.assert_allclose(states[step + 1][goes_on], moved[goes_on], atol=STEP_ERROR)
-        assert (numpy.abs(states[step + 1][~goes_on]) <= START).all()
+        np.testing.assert_allclose(states[step + 1][goes_on], moved[goes_on], atol=STEP_ERROR)
+        assert (np.abs(states[step + 1][~goes_on]) <= START).all()
         if first is not None:
             window = (first + step) // reference.WINDOW
             starts = reference.starts(reference.drawn(environments, window, reference.WINDOWS, SEED))
-            numpy.testing.assert_allclose(states[step + 1][~goes_on], starts[~goes_on], atol=1e-7)
+            np.testing.assert_allclose(states[step + 1][~goes_on], starts[~goes_on], atol=1e-7)
         steps[~goes_on] = 0
 
 
@@ -74,20 +74,20 @@ def test_everything_is_written_and_follows_from_the_states(
     variant: str, environments: int, steps_per_call: int
 ) -> None:
     cuda = made(environments, steps_per_call, variant + WITH_DATA)
-    lasted = numpy.zeros(environments, int)
+    lasted = np.zeros(environments, int)
     for call in range(2):
         data = cuda.data
         assert data is not None
         for array in data.pointers():
-            array.fill(numpy.nan if array.dtype == cupy.float32 else 255)
+            array.fill(np.nan if array.dtype == cupy.float32 else 255)
         cuda.collect()
         first = call * steps_per_call
         states, actions, log_probabilities, rewards, ends = map(cupy.asnumpy, data.pointers())
-        assert numpy.isfinite(states).all() and (actions <= 1).all() and (ends <= TRUNCATED).all()
+        assert np.isfinite(states).all() and (actions <= 1).all() and (ends <= TRUNCATED).all()
         assert (rewards == 1).all()
         if call == 0:
             starts = reference.starts(reference.drawn(environments, 0, reference.FIRST, SEED))
-            numpy.testing.assert_allclose(states[0], starts, atol=1e-7)
+            np.testing.assert_allclose(states[0], starts, atol=1e-7)
         check_steps(states, actions, ends, lasted, first)
         for step in range(steps_per_call):
             score = reference.scores(POLICY, states[step])
@@ -95,11 +95,11 @@ def test_everything_is_written_and_follows_from_the_states(
             chance = reference.probability(score)
             number = reference.draws(environments, first + step, SEED)
             # The slope of the probability is at most 1/4; 1e-6 is for the probability's own rounding.
-            is_decided = numpy.abs(number - chance) > error / 4 + 1e-6
-            numpy.testing.assert_array_equal(actions[step][is_decided], (number < chance)[is_decided])
-            log = numpy.log(numpy.where(actions[step] == 1, chance, 1 - chance))
-            assert (numpy.abs(log_probabilities[step] - log) <= error + 1e-5).all()
-            lasted = numpy.where(ends[step] == 0, lasted + 1, 0)
+            is_decided = np.abs(number - chance) > error / 4 + 1e-6
+            np.testing.assert_array_equal(actions[step][is_decided], (number < chance)[is_decided])
+            log = np.log(np.where(actions[step] == 1, chance, 1 - chance))
+            assert (np.abs(log_probabilities[step] - log) <= error + 1e-5).all()
+            lasted = np.where(ends[step] == 0, lasted + 1, 0)
 
 
 @pytest.mark.parametrize("variant", COLLECT)
@@ -112,16 +112,16 @@ def test_few_actions_are_too_close_to_tell(variant: str) -> None:
 @pytest.mark.parametrize("variant", COLLECT)
 def test_given_actions_step_cut_off_and_restart_as_in_gymnasium(variant: str) -> None:
     environments = 1000
-    random = numpy.random.default_rng(3)
-    states = (random.normal(size=(environments, 4)) * [1, 1, 0.1, 1]).astype(numpy.float32)
-    states[0] = numpy.nan
-    steps = random.integers(MOST_STEPS, size=environments).astype(numpy.int32)
+    random = np.random.default_rng(3)
+    states = (random.normal(size=(environments, 4)) * [1, 1, 0.1, 1]).astype(np.float32)
+    states[0] = np.nan
+    steps = random.integers(MOST_STEPS, size=environments).astype(np.int32)
     steps[:3] = MOST_STEPS - 2
-    actions = random.integers(2, size=(4, environments)).astype(numpy.int32)
+    actions = random.integers(2, size=(4, environments)).astype(np.int32)
     seen = made(7, 1, variant).replay(states, steps, actions)
-    numpy.testing.assert_array_equal(seen.actions, actions)
-    numpy.testing.assert_array_equal(seen.states[0], states)
-    ends = numpy.where(seen.terminated, TERMINATED, numpy.where(seen.truncated, TRUNCATED, 0))
+    np.testing.assert_array_equal(seen.actions, actions)
+    np.testing.assert_array_equal(seen.states[0], states)
+    ends = np.where(seen.terminated, TERMINATED, np.where(seen.truncated, TRUNCATED, 0))
     check_steps(seen.states, actions, ends, steps, None)
     assert seen.truncated[:, 0].tolist() == [False, True, False, False]
 
@@ -131,11 +131,11 @@ def test_one_launch_does_what_several_do_and_writing_changes_nothing(variant: st
     environments, steps = 1000, 12
     whole = made(environments, steps, variant + WITH_DATA).rollout()
     parts = made(environments, 4, variant + WITH_DATA)
-    numpy.testing.assert_array_equal(numpy.concatenate([parts.rollout().actions for _ in range(3)]), whole.actions)
+    np.testing.assert_array_equal(np.concatenate([parts.rollout().actions for _ in range(3)]), whole.actions)
     silent = made(environments, steps, variant)
     silent.collect()
     # Another compilation of the same code may round otherwise.
-    numpy.testing.assert_allclose(silent.rollout().states[0], whole.states[-1], atol=1e-4)
+    np.testing.assert_allclose(silent.rollout().states[0], whole.states[-1], atol=1e-4)
 
 
 @pytest.mark.parametrize("parts", [1, 4])
@@ -144,22 +144,22 @@ def test_one_launch_does_what_several_do_and_writing_changes_nothing(variant: st
 def test_simulation_is_what_the_numbers_say(variant: str, environments: int, steps_per_call: int, parts: int) -> None:
     cuda = made(environments, steps_per_call, variant, state_factor=3, compute_factor=parts)
     expected = reference.starts(reference.drawn(environments, 0, reference.FIRST, SEED))
-    steps = numpy.zeros(environments, int)
+    steps = np.zeros(environments, int)
     calls = 26 // steps_per_call
     for _ in range(calls):
         cuda.simulate()
     for step in range(calls * steps_per_call):
         expected = reference.moved(expected, reference.random_actions(environments, step, SEED), parts)
         steps += 1
-        has_ended = numpy.logical_or(*reference.ended(expected, steps))
+        has_ended = np.logical_or(*reference.ended(expected, steps))
         window = reference.drawn(environments, step // reference.WINDOW, reference.WINDOWS, SEED)
         expected[has_ended] = reference.starts(window)[has_ended]
         steps[has_ended] = 0
     states, lasted, extra = map(cupy.asnumpy, (cuda.states, cuda.steps, cuda.extra))
     # An end that rounding decides shifts an episode; of 26000 steps hardly one is so close.
-    is_off = numpy.abs(states - expected).max(1) > 1e-3
+    is_off = np.abs(states - expected).max(1) > 1e-3
     assert is_off.sum() <= 1
-    numpy.testing.assert_array_equal(lasted[~is_off], steps[~is_off])
+    np.testing.assert_array_equal(lasted[~is_off], steps[~is_off])
     assert extra.shape == (2, environments, 4)
     assert (extra == calls * steps_per_call).all()
 
@@ -167,7 +167,7 @@ def test_simulation_is_what_the_numbers_say(variant: str, environments: int, ste
 @pytest.mark.parametrize("variant", COLLECT)
 def test_actions_are_those_of_the_policy_that_is_used(variant: str) -> None:
     def always(action: int) -> Policy:
-        bias = numpy.array([0, 100 if action else -100], numpy.float32)
+        bias = np.array([0, 100 if action else -100], np.float32)
         return Policy(POLICY.weights, (*POLICY.biases[:-1], bias))
 
     cuda = made(100, 5, variant, always(0))

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-import pandas
+import pandas as pd
 import pytest
 
 Run = Callable[..., Any]
@@ -11,11 +11,11 @@ HEADER = "import torch, rlscope\nx = torch.ones(256, 256, device='cuda')\ntorch.
 PREPARED = HEADER + "(x @ x).sum().item()\nx.add(1)\ntorch.cuda.synchronize()\n"
 
 
-def spinning(table: pandas.DataFrame) -> pandas.DataFrame:
+def spinning(table: pd.DataFrame) -> pd.DataFrame:
     return table[table["name"].str.contains("spin_kernel")]
 
 
-def count(table: pandas.DataFrame, operation: str, name: str) -> int:
+def count(table: pd.DataFrame, operation: str, name: str) -> int:
     rows = (table["operation"] == operation) & table["name"].str.contains(name)
     return int(table.loc[rows, "count"].sum())
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import cartpole_reference as reference
-import numpy
+import numpy as np
 import pytest
 from cartpole import cpp_threads
 from cartpole.cpp_threads import CppThreads
@@ -53,7 +53,16 @@ def made(environments: int = ENVIRONMENTS, steps_per_call: int = 1, policy: Poli
 def test_random_numbers_in_c_plus_plus_are_those_that_are_published(tmp_path: Path) -> None:
     program = tmp_path / "draw"
     include = WORKLOADS / "cartpole"
-    command = [os.environ.get("CXX", "c++"), "-std=c++17", f"-I{include}", "-x", "c++", "-", "-o", program]
+    command: list[str | Path] = [
+        os.environ.get("CXX", "c++"),
+        "-std=c++17",
+        f"-I{include}",
+        "-x",
+        "c++",
+        "-",
+        "-o",
+        program,
+    ]
     subprocess.run(command, input=DRAW, text=True, check=True)
     numbers = " ".join(f"{counter} {key}" for counter, key, _ in KNOWN_ANSWERS)
     drawn = subprocess.run([program], input=numbers, text=True, check=True, capture_output=True).stdout
@@ -63,18 +72,18 @@ def test_random_numbers_in_c_plus_plus_are_those_that_are_published(tmp_path: Pa
 @pytest.mark.parametrize(("counter", "key", "answer"), KNOWN_ANSWERS)
 def test_random_numbers_of_the_tests_are_those_that_are_published(counter: str, key: str, answer: str) -> None:
     low, high = (int(word, 16) for word in key.split())
-    words = reference.philox(numpy.array([int(word, 16) for word in counter.split()]), (low, high))
+    words = reference.philox(np.array([int(word, 16) for word in counter.split()]), (low, high))
     assert [f"{word:08x}" for word in words.tolist()] == answer.split()
 
 
 def test_no_episode_ends_within_a_window() -> None:
     """Why one new start per window is enough: from no corner of the starts do so few steps of any actions end it."""
-    corners = numpy.array(list(itertools.product((-START, START), repeat=4)))
-    actions = numpy.array(list(itertools.product((0, 1), repeat=reference.WINDOW - 1)))
-    states = numpy.repeat(corners, len(actions), axis=0)
-    for given in numpy.tile(actions, (len(corners), 1)).T:
+    corners = np.array(list(itertools.product((-START, START), repeat=4)))
+    actions = np.array(list(itertools.product((0, 1), repeat=reference.WINDOW - 1)))
+    states = np.repeat(corners, len(actions), axis=0)
+    for given in np.tile(actions, (len(corners), 1)).T:
         states = reference.moved(states, given)
-        has_failed, _ = reference.ended(states, numpy.zeros(len(states), int))
+        has_failed, _ = reference.ended(states, np.zeros(len(states), int))
         assert not has_failed.any()
 
 
@@ -82,46 +91,46 @@ def test_threads_simulate_what_the_numbers_say() -> None:
     steps_per_call, calls = 13, 3
     environments = made(steps_per_call=steps_per_call)
     states = reference.starts(reference.drawn(ENVIRONMENTS, 0, reference.FIRST, SEED))
-    steps = numpy.zeros(ENVIRONMENTS, int)
+    steps = np.zeros(ENVIRONMENTS, int)
     for _ in range(calls):
         environments.simulate()
     for step in range(calls * steps_per_call):
         states = reference.moved(states, reference.random_actions(ENVIRONMENTS, step, SEED))
         steps += 1
-        has_ended = numpy.logical_or(*reference.ended(states, steps))
+        has_ended = np.logical_or(*reference.ended(states, steps))
         states[has_ended] = reference.starts(
             reference.drawn(ENVIRONMENTS, step // reference.WINDOW, reference.WINDOWS, SEED)
         )[has_ended]
         steps[has_ended] = 0
     # 39 steps of single precision.
-    numpy.testing.assert_allclose(environments.rollout().states[0], states, atol=1e-4)
+    np.testing.assert_allclose(environments.rollout().states[0], states, atol=1e-4)
 
 
 def test_threads_step_cut_off_and_restart_as_gymnasium() -> None:
-    random = numpy.random.default_rng(3)
-    states = random.normal(size=(ENVIRONMENTS, 4)).astype(numpy.float32) * [1, 1, 0.1, 1]
-    states[0] = numpy.nan
-    steps = random.integers(MOST_STEPS, size=ENVIRONMENTS).astype(numpy.int32)
+    random = np.random.default_rng(3)
+    states = random.normal(size=(ENVIRONMENTS, 4)).astype(np.float32) * [1, 1, 0.1, 1]
+    states[0] = np.nan
+    steps = random.integers(MOST_STEPS, size=ENVIRONMENTS).astype(np.int32)
     steps[:3] = MOST_STEPS - 2
-    actions = random.integers(2, size=(4, ENVIRONMENTS)).astype(numpy.int32)
-    seen = made().replay(states.astype(numpy.float32), steps, actions)
+    actions = random.integers(2, size=(4, ENVIRONMENTS)).astype(np.int32)
+    seen = made().replay(states.astype(np.float32), steps, actions)
     for step, given in enumerate(actions):
         moved = reference.moved(seen.states[step], given)
         steps = steps + 1
-        has_failed, is_late = reference.ended(moved, steps)
-        numpy.testing.assert_array_equal(seen.terminated[step], has_failed)
-        numpy.testing.assert_array_equal(seen.truncated[step], is_late)
+        has_failed, is_late = reference.ended(moved, steps)  # type: ignore[arg-type]
+        np.testing.assert_array_equal(seen.terminated[step], has_failed)
+        np.testing.assert_array_equal(seen.truncated[step], is_late)
         goes_on = ~(has_failed | is_late)
         # One step of single precision, whose numbers are below 10.
-        numpy.testing.assert_allclose(seen.states[step + 1][goes_on], moved[goes_on], atol=1e-5)
-        assert (numpy.abs(seen.states[step + 1][~goes_on]) <= START).all()
+        np.testing.assert_allclose(seen.states[step + 1][goes_on], moved[goes_on], atol=1e-5)
+        assert (np.abs(seen.states[step + 1][~goes_on]) <= START).all()
         steps[~goes_on] = 0
     assert seen.truncated[:, 0].tolist() == [False, True, False, False]
 
 
 def test_actions_are_those_of_the_policy_that_is_used() -> None:
     def always(action: int) -> Policy:
-        bias = numpy.array([0, 100 if action else -100], numpy.float32)
+        bias = np.array([0, 100 if action else -100], np.float32)
         return Policy(POLICY.weights, (*POLICY.biases[:-1], bias))
 
     environments = made(steps_per_call=5, policy=always(0))

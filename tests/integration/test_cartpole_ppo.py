@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from typing import Any
 
 import cartpole_ppo
 import pytest
@@ -15,7 +16,7 @@ SCRIPT = WORKLOADS / "cartpole_ppo.py"
 
 def test_it_reaches_the_threshold_in_gymnasium() -> None:
     subprocess.run(["make", "--silent", "-C", ROOT, "simulators", f"PYTHON={sys.executable}"], check=True)
-    command = [sys.executable, SCRIPT, "--device", "cpu", "--seed", "2", "--most-timesteps", "1000000"]
+    command: list[Any] = [sys.executable, SCRIPT, "--device", "cpu", "--seed", "2", "--most-timesteps", "1000000"]
     run = subprocess.run(command, text=True, capture_output=True)
     assert run.returncode == 0, run.stderr
     result = json.loads(run.stdout)

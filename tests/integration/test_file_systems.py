@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from recording import SCRIPTS, environment
@@ -22,7 +23,7 @@ def test_nothing_is_lost(kind: str, tmp_path: Path) -> None:
     if os.geteuid() != 0 or shutil.which("unshare") is None:
         pytest.skip("needs the right to mount")
     script = [sys.executable, SCRIPTS / "killed_after.py", str(OPERATIONS)]
-    command = ["unshare", "--mount", "sh", MOUNTED, kind, tmp_path, *script]
+    command: list[Any] = ["unshare", "--mount", "sh", MOUNTED, kind, tmp_path, *script]
     finished = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=100)
     if finished.returncode == NOT_MOUNTED:
         pytest.skip(f"{kind} cannot be mounted: {finished.stderr}")

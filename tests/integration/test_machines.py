@@ -43,7 +43,16 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run(["cc", "-shared", "-fPIC", "-o", library, MACHINES / "shifted_clock.c", "-ldl"], check=True)
     for number, name in enumerate(("near", "far"), start=1):
         (directory / f"{name}.boot_id").write_text(f"{number:08}-0000-4000-8000-000000000000\n")
-    command = ["unshare", "--net", "sh", MACHINES / "three.sh", directory, sys.executable, "--clock-port", "0"]
+    command: list[str | Path] = [
+        "unshare",
+        "--net",
+        "sh",
+        MACHINES / "three.sh",
+        directory,
+        sys.executable,
+        "--clock-port",
+        "0",
+    ]
     finished = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=100)
     assert finished.returncode == 0, finished.stderr
     return directory / "trace"

@@ -17,7 +17,7 @@ from experiments.overhead_correction import run as study
 from experiments.overhead_correction.measurements import AMPLIFIED, OFF, ON, RECORDED, SOURCES, overhead_of
 from rlscope.analysis.correction import Bounds, Correction, Cost
 from rlscope.analysis.sweep import sweep_trace
-from rlscope.calibration.calibration import Calibration, environment_of_trace, now, save
+from rlscope.calibration.calibration import Calibration, conditions_of_trace, now, save
 from rlscope.trace.reader import open_trace
 
 pytestmark = pytest.mark.slow
@@ -97,7 +97,7 @@ def test_without_a_calibration_of_the_users_one_is_made_once(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     trace = open_trace(trained / ON)
     clock = trace.processes[0].clock_kind.name.lower()
-    calibration = Calibration(environment_of_trace(trace.manifest, clock), now(), {}, COSTS)
+    calibration = Calibration(conditions_of_trace(trace.manifest, clock), now(), {}, COSTS)
     made = []
 
     def calibrate(recorded: Run, kept: Path, options: Sequence[str]) -> None:

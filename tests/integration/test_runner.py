@@ -46,7 +46,7 @@ def two_nodes() -> Iterator[tuple[str, dict[str, str], psutil.Process]]:
     head = [*ray, "--head", "--node-ip-address=127.0.0.2", f"--port={address.split(':')[1]}", "--node-name=red"]
     head += ["--num-cpus=1", "--include-dashboard=false", f"--temp-dir={folder / 'r'}"]
     blue = [*ray, f"--address={address}", "--node-ip-address=127.0.0.3", "--node-name=blue", "--num-cpus=2"]
-    started = []
+    started: list[subprocess.Popen[bytes]] = []
     try:
         for command in (head, blue):
             log = folder / f"{len(started)}.log"

@@ -39,7 +39,7 @@ def test_the_packages_that_are_waited_for_are_those_of_boundaries_and_integratio
     modules += [module for profiler in PROFILERS for module in profiler.modules]
     for boundary in BOUNDARIES:
         modules += [path[0] for path in (*boundary.callbacks, *boundary.registered, *boundary.callback_takers)]
-        modules += [made.module for made in (*boundary.makers, *boundary.loaders)]
+        modules += [made.module for made in (*boundary.makers, *boundary.loaders)]  # type: ignore[attr-defined]
     assert {module.partition(".")[0] for module in modules} == KNOWN_PACKAGES
 
 

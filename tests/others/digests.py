@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy
+import numpy as np
 import torch
 
 
@@ -23,7 +23,7 @@ def arrays(path: Path) -> Iterator[tuple[str, Any]]:
         events = EventAccumulator(str(path)).Reload()
         for tag in events.Tags()["scalars"]:
             if "SPS" not in tag:
-                yield tag, numpy.array([(event.step, event.value) for event in events.Scalars(tag)])
+                yield tag, np.array([(event.step, event.value) for event in events.Scalars(tag)])
     elif path.suffix == ".zip":
         with zipfile.ZipFile(path) as model:
             for member in model.namelist():
@@ -45,4 +45,4 @@ def named(name: str, value: Any) -> Iterator[tuple[str, Any]]:
 folder, pattern = Path(sys.argv[1]), sys.argv[2]
 for number, path in enumerate(sorted(folder.glob(pattern))):  # names have the date in them
     for name, array in arrays(path):
-        print(f"file {number} {name}", hashlib.sha256(numpy.ascontiguousarray(array).tobytes()).hexdigest(), sep="\t")
+        print(f"file {number} {name}", hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest(), sep="\t")

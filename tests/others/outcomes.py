@@ -1,7 +1,7 @@
 """What a run of a suite came to: one outcome for each test, or for each array of numbers that it saved."""
 
 import subprocess
-import xml.etree.ElementTree as ElementTree
+import xml.etree.ElementTree as ET
 from collections import Counter
 from pathlib import Path
 
@@ -38,7 +38,7 @@ def tests_of(report: Path) -> Outcomes:
     """How each test of a JUnit file ended; of several with the same name, those that follow the first are numbered."""
     seen: Counter[str] = Counter()
     found: Outcomes = {}
-    for case in ElementTree.parse(report).iter("testcase"):
+    for case in ET.parse(report).iter("testcase"):
         name = ".".join(filter(None, (case.get("classname"), case.get("name"))))
         seen[name] += 1
         key = name if seen[name] == 1 else f"{name} #{seen[name]}"

@@ -3,7 +3,7 @@
 import mujoco
 import mujoco.batch
 import mujoco.rollout
-import numpy
+import numpy as np
 
 XML = "<mujoco><worldbody><body><freejoint/><geom size='1'/></body></worldbody></mujoco>"
 
@@ -11,7 +11,7 @@ model = mujoco.MjModel.from_xml_string(XML)
 spec = mujoco.MjSpec.from_string(XML)
 spec.compile()
 data = mujoco.MjData(model)
-initial = numpy.zeros((2, mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS)))
+initial = np.zeros((2, mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS)))
 for _ in range(3):
     mujoco.rollout.rollout(model, data, initial, nstep=5)
 batch = mujoco.batch.Batch(model, nsim=2)

@@ -4,13 +4,13 @@ import sys
 
 import ale_py
 import gymnasium
-import numpy
+import numpy as np
 
 STEPS = 40
 
 gymnasium.register_envs(ale_py)
 env = gymnasium.make_vec("ALE/Pong-v5", num_envs=3, vectorization_mode="vector_entry_point", num_threads=1)
-actions = numpy.arange(3)
+actions = np.arange(3)
 env.reset(seed=1)
 for _ in range(STEPS):
     env.step(actions)

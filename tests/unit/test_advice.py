@@ -2,7 +2,7 @@
 
 import itertools
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -62,7 +62,7 @@ def receive(seconds: float, operation: str, stream: str) -> Piece:
 
 
 def traced(
-    directory: Path, processes: dict[str, Sequence[Piece]], roles: dict[str, str] | None = None, phase: str = ""
+    directory: Path, processes: Mapping[str, Sequence[Piece]], roles: dict[str, str] | None = None, phase: str = ""
 ) -> Path:
     """A trace of processes whose pieces follow one after the other from time 0, the first of which is the command's."""
     writer = TraceWriter(directory)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.chrome_trace import write_chrome_trace
+from benchmarks.analyzing.chrome_trace import write_chrome_trace
 from benchmarks.guard import KEPT, Guarded, compare
 from benchmarks.result import Result, Target, Value, as_table, number, print_results, results
 from benchmarks.run import BENCHMARKS, main, parse
@@ -38,7 +38,8 @@ def test_the_list_states_minutes(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_every_benchmark_is_a_file() -> None:
-    assert all((ROOT / "benchmarks" / f"{benchmark.command[0]}.py").is_file() for benchmark in BENCHMARKS)
+    modules = [benchmark.command[0].split(".") for benchmark in BENCHMARKS]
+    assert all((ROOT / "benchmarks").joinpath(*module).with_suffix(".py").is_file() for module in modules)
 
 
 def test_only_takes_commas_and_repetition() -> None:

@@ -3,7 +3,7 @@
 from itertools import pairwise
 from pathlib import Path
 
-import numpy
+import numpy as np
 import pytest
 from trace_builder import Begin, End, ProcessScript, ThreadScript
 from twin_sweep import as_dicts, sweep_twin
@@ -144,7 +144,7 @@ def test_the_same_seed_makes_the_same_trace(tmp_path: Path) -> None:
 
 
 def test_gaps_have_the_stated_quantiles() -> None:
-    deltas = synthetic._deltas(numpy.random.default_rng(0), 5000)
+    deltas = synthetic._deltas(np.random.default_rng(0), 5000)
     gaps_ns = deltas[:, 1:-1:2] * synthetic.TICKS_PER_13 / 13
-    found = numpy.quantile(gaps_ns, synthetic.QUANTILES[1:-1])
+    found = np.quantile(gaps_ns, synthetic.QUANTILES[1:-1])
     assert found == pytest.approx(synthetic.GAP_NS[1:-1], rel=0.15)

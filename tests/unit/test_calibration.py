@@ -20,12 +20,12 @@ from rlscope.analysis.correction import Bounds, Correction, Cost
 from rlscope.calibration import measure
 from rlscope.calibration.calibration import (
     Calibration,
-    Environment,
+    Conditions,
     cache_path,
+    conditions_here,
     load,
     of_trace,
     save,
-    this_environment,
     to_record_with,
 )
 from rlscope.calibration.twins import MEASURED
@@ -38,7 +38,7 @@ from rlscope.model import Category
 from rlscope.report.sentences import correction_lines
 from rlscope.trace.reader import open_trace
 
-HERE = Environment("a cpu", 2, "monotonic", "3.11.7", "0.1.0")
+HERE = Conditions("a cpu", 2, "monotonic", "3.11.7", "0.1.0")
 MANIFEST: dict[str, Any] = {
     "machine": {"cpu": "a cpu", "cores": 2}, "python": "3.11.7", "rlscope_version": "0.1.0", "complete": True,
 }  # fmt: skip
@@ -47,7 +47,7 @@ MANIFEST: dict[str, Any] = {
 def cost(inside: float, outside: float, off: float = 0.0) -> Cost:
     """A cost in ns that may be `off` as much of itself, on both sides."""
     bounds = [Bounds(mean * (1 - off), mean, mean * (1 + off)) for mean in (inside, 0.0, outside)]
-    return Cost(*bounds, events=1000)
+    return Cost(*bounds, events=1000)  # type: ignore[arg-type]
 
 
 CALIBRATION = Calibration(
@@ -146,7 +146,7 @@ def test_a_foreign_calibration_is_refused_with_the_field(field: str, own_cache: 
 
 def test_a_trace_keeps_the_calibration_it_was_recorded_with(own_cache: Path) -> None:
     assert to_record_with() is None
-    save(replace(CALIBRATION, made_on=this_environment("tsc")), own_cache)
+    save(replace(CALIBRATION, made_on=conditions_here("tsc")), own_cache)
     kept = to_record_with()
     assert kept is not None
     save(replace(CALIBRATION, costs={}), own_cache)  # what the user measures later is not the trace's
@@ -463,7 +463,7 @@ def test_calibrate_keeps_what_it_measured(own_cache: Path, monkeypatch: pytest.M
     assert {"operation", "boundary"} <= set(found.costs)
     assert ("cuda" in found.costs) != ("not measured: gpu, because " in finished.output)
     assert all(0 <= cost.total_ns.low <= cost.total_ns.mean <= cost.total_ns.high for cost in found.costs.values())
-    assert found.made_on == this_environment(found.made_on.clock)
+    assert found.made_on == conditions_here(found.made_on.clock)
 
 
 def test_a_loop_whose_library_is_not_there_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy
+import numpy as np
 import pytest
 
 WORKLOADS = Path(__file__).resolve().parents[2] / "experiments" / "workloads"
@@ -40,7 +40,12 @@ def test_a_row_for_each_cell(implementation: str, quantity: str, tmp_path: Path)
     found = rows(tmp_path, "--implementation", implementation, "--quantity", quantity, *SIZES, *SHORT)
     assert [(row["environments"], row["steps_per_call"]) for row in found] == [(2, 1), (2, 3), (5, 1), (5, 3)]
     for row in found:
-        fixed = {"implementation": implementation, "quantity": quantity, "simulator": "CartPole", "device": "cpu"}
+        fixed: dict[str, object] = {
+            "implementation": implementation,
+            "quantity": quantity,
+            "simulator": "CartPole",
+            "device": "cpu",
+        }
         fixed |= {"state_factor": 1, "compute_factor": 1, "variant": ""}
         assert {name: row[name] for name in fixed} == fixed
         assert len(row["seconds"]) == len(row["calls"]) == 3 and len(set(row["calls"])) == 1
@@ -133,8 +138,8 @@ def test_a_policy_is_its_seeds() -> None:
         (*other.weights, *other.biases),
         strict=True,
     ):
-        assert mine.dtype == numpy.float32
-        numpy.testing.assert_array_equal(mine, same)
+        assert mine.dtype == np.float32
+        np.testing.assert_array_equal(mine, same)
         assert (mine != others).all()
     for weight, bias in zip(policy.weights, policy.biases, strict=True):
         limit = weight.shape[1] ** -0.5

@@ -367,7 +367,7 @@ def test_images_may_be_kept_by_containerd(host: Host, monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("info", [{"Name": "elsewhere"}, {"DockerRootDir": "/no/such/folder"}])
 def test_a_disk_that_cannot_be_seen(host: Host, info: dict[str, str]) -> None:
-    host.docker(**info)
+    host.docker(None, **info)
     check = the("storage", check_host("cpu"))
     assert check.is_ready is None
     assert "cannot be looked at from here" in check.found

@@ -273,7 +273,7 @@ def test_a_clock_that_steps_back_loses_no_sample(fakes: Path, tmp_path: Path) ->
 def test_a_device_that_may_not_be_sampled_leaves_the_program_alone(
     fakes: Path, tmp_path: Path, settings: dict[str, str], sentence: str
 ) -> None:
-    finished = record(fakes, tmp_path / "trace", "--counters", COUNTERS, **settings)
+    finished = record(fakes, tmp_path / "trace", "--counters", COUNTERS, **settings)  # type: ignore[arg-type]
     assert (finished.returncode, finished.stdout) == (0, "ended\n")
     (line,) = [line for line in finished.stderr.splitlines() if "counters were not all read" in line]
     assert sentence in line

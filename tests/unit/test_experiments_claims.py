@@ -136,7 +136,7 @@ def test_what_is_calculated_stands_apart_and_is_not_counted(tmp_path: Path) -> N
 )
 def test_a_claim_has_limits_that_can_be_met(limits: dict[str, float | None], expected: str) -> None:
     with pytest.raises(UsageError, match=f"A-13, ratio: {expected}"):
-        dataclasses.replace(CLAIM, **limits)
+        dataclasses.replace(CLAIM, **limits)  # type: ignore[arg-type]
 
 
 def test_a_claim_about_other_hardware_is_not_testable_here() -> None:

@@ -13,6 +13,7 @@ from experiments.harness.case_study import CaseStudy
 from experiments.harness.matrix import Entry
 from experiments.harness.progress import StudyRun, Workload
 from experiments.overhead_correction.first_calibration import calibrate_first
+from experiments.RL_framework_comparison import metrics as framework_metrics
 from experiments.RL_framework_comparison import run as framework_comparison
 from experiments.RL_framework_comparison.measurements import load
 from experiments.verdicts.claims import HOLDS, IN_CUDA, NOT_TESTABLE, UNCORRECTED, UNDECIDED, Claim, judge, load_claims
@@ -20,11 +21,11 @@ from experiments.verdicts.corrected import CORRECTED, Uncorrected, add_correctio
 from experiments.verdicts.results import Result, cuda_to_gpu, folded_result, mean_table, over_calibration
 from experiments.verdicts.statistics import Estimate, estimated_mean, widened
 from rlscope.analysis.correction import AppliedCorrection, Bounds, Cost
-from rlscope.calibration.calibration import Calibration, Environment, cache_path, save, this_environment
+from rlscope.calibration.calibration import Calibration, Conditions, cache_path, conditions_here, save
 from rlscope.model import Category
 from rlscope.plots.page import Page
 
-HERE = Environment("a cpu", 2, "monotonic", "3.11.7", "0.1.0")
+HERE = Conditions("a cpu", 2, "monotonic", "3.11.7", "0.1.0")
 SECOND = 1_000_000_000
 WORKLOAD = Workload("PPO", "PPO", "walker", "on-policy")
 
@@ -38,7 +39,7 @@ def cost(inside_ns: float, off: float = 0.0) -> Cost:
 COSTS = {"boundary": cost(1e6), "cuda": cost(2e6, off=0.25), "operation": cost(0)}
 
 
-def trained(directory: Path, costs: dict[str, Cost] | None, made_on: Environment = HERE) -> Path:
+def trained(directory: Path, costs: dict[str, Cost] | None, made_on: Conditions = HERE) -> Path:
     """A trace of 10 s of simulation with 1000 calls of 5 ms, then 10 s of inference with 1000 CUDA calls of 5 ms."""
     process = (writer := TraceWriter(directory)).process(pid=1)
     thread = process.thread()
@@ -94,7 +95,7 @@ def test_a_study_has_corrected_times_and_the_recorded_ones_beside(tmp_path: Path
     ],
 )
 def test_without_a_calibration_of_its_machine_a_study_says_so(
-    costs: dict[str, Cost] | None, made_on: Environment, why: str, tmp_path: Path
+    costs: dict[str, Cost] | None, made_on: Conditions, why: str, tmp_path: Path
 ) -> None:
     found = result(trained(tmp_path / "trace", costs, made_on))
     table = mean_table([found])
@@ -226,7 +227,7 @@ def test_kept_frameworks_are_judged_without_what_recording_added(tmp_path: Path)
     assert eager[["training_s", "uncorrected_training_s", "cuda_to_gpu", "repetitions"]].tolist() == [4.5, 6, 1.5, 3]
     assert eager[["cuda_to_gpu_low", "cuda_to_gpu_high"]].tolist() == pytest.approx([1.2, 1.8])
     claims = load_claims(framework_comparison.HERE / "claims.toml")
-    verdicts = kept.verdicts_on(claims, framework_comparison.gpu_measurements(kept.results))
+    verdicts = kept.verdicts_on(claims, framework_metrics.gpu_measurements(kept.results))
     found = {verdict.claim.metric: verdict.verdict for verdict in verdicts}
     assert found["smallest_cuda_to_gpu"] == HOLDS
     assert set(found) == {each.metric for each in claims if each.hardware == "gpu"}
@@ -237,7 +238,7 @@ def test_kept_frameworks_are_judged_without_what_recording_added(tmp_path: Path)
 def test_kept_frameworks_that_were_not_corrected_decide_nothing_about_cuda(tmp_path: Path) -> None:
     kept = load(kept_machine(tmp_path / "h200", None), ENTRIES)
     claims = load_claims(framework_comparison.HERE / "claims.toml")
-    verdicts = kept.verdicts_on(claims, framework_comparison.gpu_measurements(kept.results))
+    verdicts = kept.verdicts_on(claims, framework_metrics.gpu_measurements(kept.results))
     about_cuda = [verdict for verdict in verdicts if verdict.claim.id == "A-10"]
     assert [verdict.verdict for verdict in about_cuda] == [NOT_TESTABLE] * 2
     assert all("nothing was calibrated" in verdict.remark for verdict in about_cuda)
@@ -248,7 +249,7 @@ def test_what_is_kept_of_frameworks_can_be_judged() -> None:
     """A machine without an eager stack says nothing of one of the five claims."""
     judged = set()
     for kept in framework_comparison.kept_frameworks().values():
-        metrics = framework_comparison.gpu_measurements(kept.results)
+        metrics = framework_metrics.gpu_measurements(kept.results)
         verdicts = kept.verdicts_on(load_claims(framework_comparison.HERE / "claims.toml"), metrics)
         assert len(verdicts) == len(metrics) >= 4
         judged |= set(metrics)
@@ -273,7 +274,7 @@ def test_a_machine_without_a_calibration_is_calibrated_before_the_first_study(
     calibrate_first(runs)
     assert cache_path().read_text() == "measured\n"
     assert f"measuring what recording costs into {cache_path()}" in capsys.readouterr().err
-    save(Calibration(this_environment("tsc"), "2026-01-02T03:04:05Z", {}, COSTS), cache_path())
+    save(Calibration(conditions_here("tsc"), "2026-01-02T03:04:05Z", {}, COSTS), cache_path())
     calibrate_first(runs)
     assert "measuring" not in capsys.readouterr().err
 

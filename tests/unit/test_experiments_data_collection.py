@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import collect
-import pandas
+import pandas as pd
 import pytest
 from executed_runs import leave_run
 
 from benchmarks.trace_writer import TraceWriter
+from experiments.data_collection import figures
 from experiments.data_collection import run as study
 from experiments.data_collection.device_limits import FLOATING_POINT_OPERATIONS, TANHS, inference_limits
 from experiments.data_collection.layers import CROSSING_COLUMNS, LAYER_COLUMNS, OPERATION, crossing_table, share_table
@@ -44,8 +45,8 @@ from rlscope.model import Category
 from rlscope.plots.style import save_figure
 
 Row = dict[str, Any]
-NO_LAYERS = pandas.DataFrame(columns=LAYER_COLUMNS)
-NO_CROSSINGS = pandas.DataFrame(columns=CROSSING_COLUMNS)
+NO_LAYERS = pd.DataFrame(columns=LAYER_COLUMNS)
+NO_CROSSINGS = pd.DataFrame(columns=CROSSING_COLUMNS)
 
 
 def row(
@@ -152,7 +153,7 @@ def complexity() -> list[Row]:
     return [*rows, row("CUDA", 1 << 23, 1.5e12, 10, SIMULATE, "accurate")]
 
 
-LAYERS = pandas.DataFrame(
+LAYERS = pd.DataFrame(
     [
         (1, 0, "python", "cpu", 0.5),
         (1, 0, "backend", "cpu", 0.25),
@@ -167,7 +168,7 @@ LAYERS = pandas.DataFrame(
 )
 LAYERS = LAYERS.assign(uncorrected_seconds=LAYERS["seconds"], corrected="no")
 
-CROSSINGS = pandas.DataFrame(
+CROSSINGS = pd.DataFrame(
     [(1, 0, 20, 2.0, 5.0, 3.0), (10, 0, 20, 2.0, 50.0, 30.0), (1000, 0, 20, 3.0, 5000.0, 2700.0)],
     columns=CROSSING_COLUMNS,
 )
@@ -185,7 +186,7 @@ def results(rows: list[Row], device: str = "cuda", budget: str = "quick") -> Mea
         [built_from()],
     )
     layers, crossings = (
-        pandas.concat([table.assign(repetition=repetition) for repetition in range(3)], ignore_index=True)
+        pd.concat([table.assign(repetition=repetition) for repetition in range(3)], ignore_index=True)
         for table in (LAYERS, CROSSINGS)
     )
     return Measurements(*where, rows, layers, crossings)
@@ -324,7 +325,7 @@ def test_without_a_gpu_nothing_is_said_of_kernels() -> None:
 
 def test_tables_of_layers_have_intervals() -> None:
     other = LAYERS.assign(repetition=1, seconds=LAYERS["seconds"] * [1, 3, 1, 1, 1, 1, 1, 1])
-    table = share_table(pandas.concat([LAYERS, other, other.assign(repetition=2)]))
+    table = share_table(pd.concat([LAYERS, other, other.assign(repetition=2)]))
     (python,) = table[(table["steps_per_call"] == 1) & (table["category"] == "python")].to_dict("records")
     assert python["percent"] == pytest.approx((50 + 2 * 100 / 3) / 3)
     assert python["percent_low"] < python["percent"] < python["percent_high"]
@@ -332,7 +333,7 @@ def test_tables_of_layers_have_intervals() -> None:
     assert python["uncorrected_percent"] == 50
     assert set(table["corrected"]) == {"no"}
     assert list(table.groupby("steps_per_call")["percent"].sum()) == pytest.approx([100, 100, 100])
-    counts = crossing_table(pandas.concat([CROSSINGS, CROSSINGS.assign(repetition=1, backend=4.0)]))
+    counts = crossing_table(pd.concat([CROSSINGS, CROSSINGS.assign(repetition=1, backend=4.0)]))
     assert list(counts["steps_per_call"]) == [1, 10, 1000]
     assert list(counts["backend"]) == [3, 3, 3.5]
     assert counts[["backend_low", "backend_high"]].isna().all(axis=None)  # of two repetitions there is none
@@ -399,7 +400,7 @@ def test_every_figure_is_drawn_of_what_was_measured(tmp_path: Path) -> None:
 
 
 def test_lines_have_the_colour_of_their_implementation_and_limits_are_named() -> None:
-    drawn = study.data_collection(results(collected()))
+    drawn = figures.data_collection(results(collected()))
     assert drawn is not None
     (axes,) = drawn[0].axes
     legend = [text.get_text() for text in axes.get_legend().get_texts()]
@@ -414,7 +415,7 @@ def test_lines_have_the_colour_of_their_implementation_and_limits_are_named() ->
     named = {line.get_label(): line.get_color() for line in axes.lines}
     assert named["XLA, K = 1000: 6.4e+06"] == pytest.approx((31 / 255, 119 / 255, 180 / 255))
     assert named["XLA, K = 1: 1.7e+06"] > named["XLA, K = 1000: 6.4e+06"]  # lighter
-    on_another = study.data_collection(replace(results(collected()), machine={"gpus": ["another"], "cores": 2}))
+    on_another = figures.data_collection(replace(results(collected()), machine={"gpus": ["another"], "cores": 2}))
     assert on_another is not None
     assert not on_another[0].axes[0].texts
 
@@ -499,7 +500,7 @@ def test_a_machine_that_recorded_nothing_can_be_kept(tmp_path: Path) -> None:
     found.save(tmp_path / "h200")
     again = load(tmp_path / "h200")
     assert again.layers.empty and again.crossings.empty
-    assert study.xla_breakdown(again) is None
+    assert figures.xla_breakdown(again) is None
     assert metrics_of(again.measured, again.layers, again.crossings) == metrics_of(
         found.measured, NO_LAYERS, NO_CROSSINGS
     )

@@ -21,8 +21,8 @@ from experiments.harness.execute import (
     RunTooSlowError,
     command_of,
     completed,
-    environment_of,
     execute,
+    variables_of,
 )
 
 
@@ -210,13 +210,13 @@ def test_a_supervisor_ends_as_the_command_ended(status: int) -> None:
 def test_nothing_unstated_reaches_the_run(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", "/elsewhere")
     monkeypatch.setenv("OMP_NUM_THREADS", "64")
-    environment = environment_of(dataclasses.replace(run, threads=2))
-    assert "PYTHONPATH" not in environment
-    assert environment["OMP_NUM_THREADS"] == "2"
-    assert environment["CUDA_VISIBLE_DEVICES"] == ""
+    variables = variables_of(dataclasses.replace(run, threads=2))
+    assert "PYTHONPATH" not in variables
+    assert variables["OMP_NUM_THREADS"] == "2"
+    assert variables["CUDA_VISIBLE_DEVICES"] == ""
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
-    assert environment_of(run)["CUDA_VISIBLE_DEVICES"] == ""
-    assert environment_of(dataclasses.replace(run, device="cuda"))["CUDA_VISIBLE_DEVICES"] == "3"
+    assert variables_of(run)["CUDA_VISIBLE_DEVICES"] == ""
+    assert variables_of(dataclasses.replace(run, device="cuda"))["CUDA_VISIBLE_DEVICES"] == "3"
 
 
 def test_the_command_records_the_window_of_the_run(tmp_path: Path) -> None:

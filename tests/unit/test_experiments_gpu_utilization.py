@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import pandas
+import pandas as pd
 import pytest
 
 from benchmarks.trace_writer import TraceWriter
@@ -31,7 +31,7 @@ GAPS_US = (0, 20, 200, 2000, 20_000, 200_000)
 TINY = "kernel_10us_gap_90us"
 
 
-def measured(repetitions: int = 1) -> pandas.DataFrame:
+def measured(repetitions: int = 1) -> pd.DataFrame:
     """A launch takes 10 us, and what is reported is whether a kernel ran in the last 20 ms."""
     rows = []
     for repetition in range(repetitions):
@@ -43,8 +43,8 @@ def measured(repetitions: int = 1) -> pandas.DataFrame:
                 name = f"kernel_{kernel_us}us_gap_{gap_us}us"
                 row = (kernel_us, gap_us, 3e6 // turn_us, 3, kernel_us, reported, busy, 100 * busy / 132, 1.6)
                 rows.append((repetition, name, *row))
-        rows.append((repetition, "wide", float("nan"), 0, 25_000, 3, 110, 1, 0.92, 91, 85))
-    return pandas.DataFrame(rows, columns=COLUMNS)
+        rows.append((repetition, "wide", float("nan"), 0, 25_000, 3, 110, 1, 0.92, 91, 85))  # type: ignore[arg-type]
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def results(device: str = "cuda") -> Measurements:
@@ -91,7 +91,11 @@ def test_kernels_are_launched_with_gaps_until_the_time_is_over(monkeypatch: pyte
 )
 def test_a_mistake_on_the_command_line_is_told(option: str, value: str, expected: str) -> None:
     given = {"--kernels-us": "2", "--gaps-us": "0", "--seconds": "1", option: value}
-    command = [sys.executable, WORKLOADS / "tiny_kernels.py", *(f"{name}={text}" for name, text in given.items())]
+    command: list[str | Path] = [
+        sys.executable,
+        WORKLOADS / "tiny_kernels.py",
+        *(f"{name}={text}" for name, text in given.items()),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2 and expected in done.stderr
 
@@ -141,7 +145,7 @@ def test_results_can_be_kept(tmp_path: Path) -> None:
     found.save(tmp_path / "h200")
     ((name, again),) = kept_results(tmp_path, load).items()
     assert (name, again.source) == ("h200", found.source)
-    pandas.testing.assert_frame_equal(again.points, found.points, check_dtype=False, rtol=1e-5)
+    pd.testing.assert_frame_equal(again.points, found.points, check_dtype=False, rtol=1e-5)
 
 
 @pytest.mark.parametrize("damage", ["", "operation\n", None])
@@ -236,7 +240,7 @@ def test_points_are_made_of_what_was_printed_and_recorded(tmp_path: Path, monkey
     assert row["mean_kernel_us"] == pytest.approx(10)
     assert row["busy"] == pytest.approx(0.1)
     assert row["reported"] == pytest.approx(0.95)  # of the second half
-    assert pandas.isna(row["sm_efficiency"]) and pandas.isna(row["achieved_occupancy"])
+    assert pd.isna(row["sm_efficiency"]) and pd.isna(row["achieved_occupancy"])
 
 
 def test_a_device_whose_uuid_is_not_known_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-import numpy
+import numpy as np
 import pytest
 
 from experiments.harness.case_study import CaseStudy
@@ -42,12 +42,12 @@ def overhead(
     simulator: float = 0.5,
 ) -> Overhead:
     """Two bursts in an iteration of a second; the amplified twins are corrected exactly."""
-    noise = numpy.random.default_rng(1).normal(0, noise_s, size=(ITERATIONS, 2)) if noise_s else 0.0
-    amplified = {twin: numpy.full((ITERATIONS, 2), 0.25) for twin in RECORDED if twin != ON}
+    noise = np.random.default_rng(1).normal(0, noise_s, size=(ITERATIONS, 2)) if noise_s else 0.0
+    amplified = {twin: np.full((ITERATIONS, 2), 0.25) for twin in RECORDED if twin != ON}
     return Overhead(
         Workload(name, name, "Walker2D", kind),
-        numpy.tile([0.2, 0.8], (ITERATIONS, 1)),
-        {ON: numpy.tile([0.25 * added_s, 0.75 * added_s], (ITERATIONS, 1)) + noise, **amplified},
+        np.tile([0.2, 0.8], (ITERATIONS, 1)),
+        {ON: np.tile([0.25 * added_s, 0.75 * added_s], (ITERATIONS, 1)) + noise, **amplified},
         {ON: exact(removed_s), **{twin: exact(0.5) for twin in amplified}},
         {
             "operation": exact(0.2 * removed_s),
@@ -147,7 +147,7 @@ def test_repetitions_that_differ_make_the_interval_wider() -> None:
 @pytest.mark.parametrize("number", [3, 5, 10])
 def test_intervals_of_runs_hold_what_they_state(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measurements, "RESAMPLES", 300)
-    generator, covered = numpy.random.default_rng(number), 0
+    generator, covered = np.random.default_rng(number), 0
     for _ in range(200):
         added_s = generator.normal(0.04, 0.01, number)
         found = drawn(*(overhead(added_s=added) for added in added_s))

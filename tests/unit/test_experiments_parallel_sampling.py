@@ -5,8 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy
-import pandas
+import numpy as np
+import pandas as pd
 import pytest
 from executed_runs import leave_run
 
@@ -81,10 +81,10 @@ def in_little_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page, "FIGURE_FORMATS", ("png",))
 
 
-def parts(wait_ms: float = 80.0) -> pandas.DataFrame:
+def parts(wait_ms: float = 80.0) -> pd.DataFrame:
     """Of one vectorised run of 100 ms a step."""
     rows = [("subproc", 0, part, ms) for part, ms in (("simulation", 100 - wait_ms), ("wait", wait_ms))]
-    return pandas.DataFrame(rows, columns=["name", "repetition", "part", "milliseconds"])
+    return pd.DataFrame(rows, columns=["name", "repetition", "part", "milliseconds"])
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +118,7 @@ def test_a_penalty_that_is_not_the_models_is_found(measured: list[Sampled]) -> N
 def test_hours_are_those_of_environments_as_fast_as_the_talks() -> None:
     run = as_the_model_says("subproc")
     hours = measured_hours([run]).set_index("sampler").loc[LOCK_STEP, "hours"]
-    step_s = numpy.mean(run.replayed.step_s) / 5 + INFERENCE_S
+    step_s = np.mean(run.replayed.step_s) / 5 + INFERENCE_S
     assert hours == pytest.approx((5000 * step_s + 13) * 20e6 / 120_000 / 3600)
 
 
@@ -197,8 +197,8 @@ def test_samplers_stand_beside_the_model(measured: list[Sampled]) -> None:
     assert table.loc["dummy", "step_ms"] > 4 * 15
 
 
-def rows(*each: tuple[str, str, str, str, str, float]) -> pandas.DataFrame:
-    return pandas.DataFrame(each, columns=BREAKDOWN)
+def rows(*each: tuple[str, str, str, str, str, float]) -> pd.DataFrame:
+    return pd.DataFrame(each, columns=BREAKDOWN)
 
 
 def sampled_for(environments: int, each: int, sampling_s: float, resets: int) -> Sampled:
@@ -267,7 +267,7 @@ def test_parts_are_drawn_corrected_with_the_recorded_ones_beside() -> None:
     ).assign(corrected_seconds=[0.1, 1.0])
     table = parts_table([(sampled_for(4, 4, sampling_s=2.0, resets=1), breakdown)]).set_index("part")
     shown = table.loc[["simulation", "rest"], ["milliseconds", "uncorrected_milliseconds"]].to_numpy()
-    assert shown == pytest.approx(numpy.array([[100, 120], [90, 70]]))
+    assert shown == pytest.approx(np.array([[100, 120], [90, 70]]))
     assert set(table["corrected"]) == {"yes"}
 
 
@@ -341,7 +341,7 @@ def test_the_study_draws_and_judges(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     shown = (tmp_path / "index.html").read_text()
     assert "What the slides leave out" in shown
     assert "What bounds each run" in shown and shown.count("Bound by ") == 2
-    hours = pandas.read_csv(tmp_path / "fig_train_time.csv")
+    hours = pd.read_csv(tmp_path / "fig_train_time.csv")
     assert set(hours["source"]) == {*model.SOURCES.values(), "Measured rates"}
     verdicts = {(each.claim.metric, each.subject): each.verdict for each in outcome.verdicts}
     assert verdicts["measured_penalty_to_model", "Measured"] == HOLDS

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import pandas
+import pandas as pd
 import pytest
 from executed_runs import leave_run
 
@@ -30,12 +30,12 @@ EDGE_COLUMNS = [*KEY, "process", "phase", "on", "count", "wait_s"]
 CLAIMS = load_claims(study.HERE / "claims.toml")
 
 
-def timeline(inference: str, repetition: int, busy: float) -> pandas.DataFrame:
+def timeline(inference: str, repetition: int, busy: float) -> pd.DataFrame:
     """Eight parts of 2 s, of which self-play is the second to fifth; the last of these was not sampled."""
     starts = [2.0 * part for part in range(8)]
     values = [0.9, busy, busy, busy, busy, 0.9, 0.9, 0.9]
     reported = [0.1, 0.8, 1.0, 0.9, float("nan"), 0.1, 0.1, 0.1]
-    table = pandas.DataFrame({"device": 0, "start_s": starts, "busy": values, "reported": reported})
+    table = pd.DataFrame({"device": 0, "start_s": starts, "busy": values, "reported": reported})
     return table.assign(inference=inference, repetition=repetition, end_s=table["start_s"] + 2)[
         [*KEY, "device", "start_s", "end_s", "busy", "reported"]
     ]
@@ -68,11 +68,11 @@ def tables_with(device: bool = True, repetitions: int = 1) -> Tables:
             cores.append((*about, 0.0, 16.0, 0.75))
             devices.append(timeline(*about, 0.1 if is_server else 0.05))
     return Tables(
-        runs=pandas.DataFrame(runs, columns=[*KEY, *RUN_COLUMNS]),
-        phases=pandas.DataFrame(phases, columns=PHASE_COLUMNS),
-        dependencies=pandas.DataFrame(edges, columns=EDGE_COLUMNS),
-        utilization=pandas.DataFrame(cores, columns=[*KEY, "start_s", "end_s", "utilization"]),
-        device_timeline=pandas.concat(devices) if device else devices[0][:0],
+        runs=pd.DataFrame(runs, columns=[*KEY, *RUN_COLUMNS]),
+        phases=pd.DataFrame(phases, columns=PHASE_COLUMNS),
+        dependencies=pd.DataFrame(edges, columns=EDGE_COLUMNS),
+        utilization=pd.DataFrame(cores, columns=[*KEY, "start_s", "end_s", "utilization"]),
+        device_timeline=pd.concat(devices) if device else devices[0][:0],
     )
 
 
@@ -163,7 +163,7 @@ def test_results_can_be_kept(device: str, tmp_path: Path) -> None:
     ((name, again),) = kept_results(tmp_path, load).items()
     assert (name, again.source) == ("h200", found.source)
     for kept, saved in zip(vars(again.tables).values(), vars(found.tables).values(), strict=True):
-        pandas.testing.assert_frame_equal(kept, saved.reset_index(drop=True), check_dtype=False, rtol=1e-5)
+        pd.testing.assert_frame_equal(kept, saved.reset_index(drop=True), check_dtype=False, rtol=1e-5)
 
 
 @pytest.mark.parametrize("damage", ["", "process,phase\n", None])

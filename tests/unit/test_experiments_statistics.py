@@ -3,14 +3,14 @@
 import math
 from collections.abc import Callable, Mapping
 
-import numpy
+import numpy as np
 import pytest
 
 from experiments.verdicts.statistics import ITERATIONS, RUNS, Estimate, estimated, estimated_mean, exact
 
 TRIALS = 400
 #: How repetitions scatter around their mean, by a tenth of it: evenly, and with a tail of long ones.
-SCATTER: dict[str, Callable[[numpy.random.Generator, int], numpy.ndarray]] = {
+SCATTER: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
     "normal": lambda generator, number: generator.normal(1, 0.1, number),
     "skewed": lambda generator, number: generator.lognormal(-(0.25**2) / 2, 0.25, number),
 }
@@ -41,7 +41,7 @@ METRICS: dict[str, tuple[Callable[[Mapping[str, float]], float], Mapping[str, fl
 @pytest.mark.parametrize("metric", METRICS)
 def test_an_interval_holds_the_truth_as_often_as_it_says(metric: str, scatter: str, number: int) -> None:
     value_of, means = METRICS[metric]
-    truth, generator = value_of(means), numpy.random.default_rng(number)
+    truth, generator = value_of(means), np.random.default_rng(number)
     covered = 0
     for _ in range(TRIALS):
         groups = {name: list(mean * SCATTER[scatter](generator, number)) for name, mean in means.items()}

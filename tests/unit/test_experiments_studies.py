@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pandas
+import pandas as pd
 import pytest
 
 from benchmarks.trace_writer import TraceWriter
@@ -17,6 +17,7 @@ from experiments.harness.case_study import WORKLOADS, CaseStudy
 from experiments.harness.execute import Execution, Run, RunFailedError
 from experiments.harness.matrix import BUDGETS, load_matrix
 from experiments.harness.progress import Workload
+from experiments.RL_framework_comparison import metrics as framework_metrics
 from experiments.RL_framework_comparison import run as framework_comparison
 from experiments.simulator_choice import run as simulator_choice
 from experiments.verdicts.claims import load_claims
@@ -29,7 +30,7 @@ from rlscope.plots.page import Page
 from rlscope.plots.tables import breakdown_table
 
 APPLIED = AppliedCorrection("a test", "main", 1.5, 1.0, 2.0, (), {})
-NONE = pandas.DataFrame(columns=["workload", "stage", "category", "count", "per_iteration", "per_timestep"])
+NONE = pd.DataFrame(columns=["workload", "stage", "category", "count", "per_iteration", "per_timestep"])
 FOLDERS = sorted(path.parent for path in (CHECKOUT / "experiments").glob("*/run.py"))
 
 
@@ -90,10 +91,10 @@ def result(
     python_s: float,
     simulator_s: float,
     training_s: float = 100.0,
-    transitions: pandas.DataFrame = NONE,
+    transitions: pd.DataFrame = NONE,
     group: str = "walker",
 ) -> Result:
-    rows = pandas.DataFrame(
+    rows = pd.DataFrame(
         [
             ("simulation", "python", "cpu", python_s),
             ("simulation", "simulator", "cpu", simulator_s),
@@ -107,16 +108,16 @@ def result(
 
 def made(
     workload: Workload,
-    table: pandas.DataFrame,
+    table: pd.DataFrame,
     cuda_s: tuple[float, float, float] = (0, 0, 0),
     gpu_s: float = 0,
-    transitions: pandas.DataFrame = NONE,
+    transitions: pd.DataFrame = NONE,
 ) -> Result:
     return Result(workload, table, 0, Corrected(*cuda_s), gpu_s, 100, transitions, "", APPLIED, "")
 
 
 def gpu_result(name: str, cuda_s: float, gpu_s: float, off_s: float = 0) -> Result:
-    rows = pandas.DataFrame(
+    rows = pd.DataFrame(
         [
             ("simulation", "simulator", "cpu", 50.0),
             ("inference", "cuda", "cpu", 10.0),
@@ -347,8 +348,8 @@ def test_a_piece_that_a_repetition_lacks_counts_as_nothing_there() -> None:
 
 
 def test_the_mean_of_transitions_has_intervals() -> None:
-    def entries(*rows: tuple[str, float]) -> pandas.DataFrame:
-        return pandas.DataFrame(
+    def entries(*rows: tuple[str, float]) -> pd.DataFrame:
+        return pd.DataFrame(
             [("PPO", "inference", category, count, count, count / 2) for category, count in rows], columns=NONE.columns
         )
 
@@ -363,7 +364,7 @@ def test_the_mean_of_transitions_has_intervals() -> None:
     assert set(table["repetitions"]) == {3}
     (alone,) = mean_transitions([first]).to_dict("records")
     assert (alone["count"], alone["repetitions"]) == (10, 1)
-    assert pandas.isna(alone["count_low"]) and pandas.isna(alone["count_high"])
+    assert pd.isna(alone["count_low"]) and pd.isna(alone["count_high"])
 
 
 def test_workloads_keep_the_order_of_the_study() -> None:
@@ -373,7 +374,7 @@ def test_workloads_keep_the_order_of_the_study() -> None:
 
 def framework_result(name: str, training_s: float, python: float, calls: float, kind: str = "eager") -> Result:
     """A third of the time in each stage; `python` is the share of Python in each."""
-    rows = pandas.DataFrame(
+    rows = pd.DataFrame(
         [
             (stage, category, "cpu", share)
             for stage in ("inference", "backpropagation", "simulation")
@@ -381,7 +382,7 @@ def framework_result(name: str, training_s: float, python: float, calls: float, 
         ],
         columns=["stage", "category", "resource", "seconds"],
     )
-    transitions = pandas.DataFrame(
+    transitions = pd.DataFrame(
         [(name, stage, "backend", calls, calls, calls) for stage in ("inference", "backpropagation")],
         columns=NONE.columns,
     )
@@ -390,7 +391,7 @@ def framework_result(name: str, training_s: float, python: float, calls: float, 
 
 
 def test_metrics_of_the_framework_comparison() -> None:
-    measured = framework_comparison.measurements(
+    measured = framework_metrics.measurements(
         [
             framework_result("pytorch_eager", 200, 0.5, 40),
             framework_result("pytorch_compiled", 100, 0.2, 4),
@@ -424,7 +425,7 @@ def test_metrics_of_frameworks_on_a_gpu() -> None:
         )
         for number, found in enumerate(results)
     ]
-    measured = {name: found.value for name, found in framework_comparison.gpu_measurements(results).items()}
+    measured = {name: found.value for name, found in framework_metrics.gpu_measurements(results).items()}
     assert measured == pytest.approx(
         {
             "largest_gpu_share": 10,
@@ -440,18 +441,18 @@ def test_metrics_of_frameworks_on_a_gpu() -> None:
 
 def test_a_gpu_without_eager_frameworks_says_nothing_of_them() -> None:
     compiled = gpu_result("jax_jit", 45, 5)
-    found = framework_comparison.gpu_measurements(
+    found = framework_metrics.gpu_measurements(
         [replace(compiled, workload=replace(compiled.workload, kind="compiled"))]
     )
     assert "mean_cuda_to_gpu" in found and "smallest_cuda_to_gpu" not in found
-    assert framework_comparison.gpu_measurements([]) == {}
+    assert framework_metrics.gpu_measurements([]) == {}
 
 
 def test_every_claim_of_the_framework_comparison_is_measured() -> None:
     names = ["pytorch_eager", "pytorch_compiled", "tensorflow_eager", "tensorflow_graph", "tensorflow_autograph"]
     results = [framework_result(name, 100 + place, 0.5, 10 + place) for place, name in enumerate([*names, "jax_jit"])]
     results += [framework_result(name, 100, 0.5, 10, "extra") for name in ("host_adam", "callbacks_100")]
-    measured = framework_comparison.measurements([*results, framework_result("callbacks_1000", 100, 0.5, 10, "extra")])
+    measured = framework_metrics.measurements([*results, framework_result("callbacks_1000", 100, 0.5, 10, "extra")])
     claims = load_claims(framework_comparison.HERE / "claims.toml")
     assert {claim.metric for claim in claims if claim.hardware == "cpu"} == set(measured)
 
@@ -580,7 +581,7 @@ def test_whose_share_of_simulation_is_smallest(cheetah: float, hopper: float, po
 
 
 def test_metrics_of_simulators_on_a_gpu() -> None:
-    rows = pandas.DataFrame(
+    rows = pd.DataFrame(
         [
             ("simulation", "python", "cpu", 20.0),
             ("simulation", "simulator", "cpu", 10.0),

@@ -85,7 +85,7 @@ def test_dictionaries_keyed_by_functions_are_not_disturbed(in_process: Callable[
     assert [hash(function) for function in before] == hashes
     for table in (before, during):
         assert (table[math.sqrt], table[bound], table[time.sleep]) == ("sqrt", "decode", "sleep")
-    assert bound == bound.__self__.decode
+    assert bound == bound.__self__.decode  # type: ignore[attr-defined]
     assert math.sqrt != math.cos
     in_process()
     assert during[math.sqrt] == "sqrt"

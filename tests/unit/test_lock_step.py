@@ -4,7 +4,7 @@ import math
 from dataclasses import replace
 from typing import Any
 
-import numpy
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -34,7 +34,7 @@ STANDARD_ERRORS = 6
 
 
 def simulation(sampling: Sampling, iterations: int = ITERATIONS) -> Simulated:
-    return simulate(sampling, numpy.random.default_rng(0), iterations)
+    return simulate(sampling, np.random.default_rng(0), iterations)
 
 
 @pytest.mark.parametrize(
@@ -96,8 +96,8 @@ def test_episodes_that_end_together_cost_no_more_than_one_environment() -> None:
     assert 1000 * simulation(together).step_s == pytest.approx(4.0)
     assert simulation(together).sampling_s - TALK.steps * TALK.inference_s == pytest.approx(20.0)
     assert simulation(alone).step_s == pytest.approx(simulation(together).step_s)
-    phases = [simulate(scattered, numpy.random.default_rng(seed), 1).step_s.mean() for seed in range(50)]
-    assert 1000 * numpy.mean(phases) == pytest.approx(24.0, abs=0.7)
+    phases = [simulate(scattered, np.random.default_rng(seed), 1).step_s.mean() for seed in range(50)]
+    assert 1000 * np.mean(phases) == pytest.approx(24.0, abs=0.7)
 
 
 def test_expected_maximum_of_normal_numbers() -> None:
@@ -128,7 +128,7 @@ def test_closed_form_of_a_reset_is_what_the_simulation_tends_to(
         reset_probability=rate,
         sequential=sequential,
     )
-    found = simulate(sampling, numpy.random.default_rng(seed), 1)
+    found = simulate(sampling, np.random.default_rng(seed), 1)
     share = rate if sequential else 1 - (1 - rate) ** each
     deviation_s = reset_s * math.sqrt(share * (1 - share) * (each if sequential else 1))
     error_s = deviation_s / math.sqrt(sampling.steps * workers)
@@ -144,7 +144,7 @@ def test_closed_form_of_gaussian_steps_is_what_the_simulation_tends_to(each: int
     sampling = replace(
         TALK, environments=each, environments_per_worker=each, reset_probability=0, step_cv=variation, steps=2000
     )
-    found = simulate(sampling, numpy.random.default_rng(seed), 1).step_s[0]
+    found = simulate(sampling, np.random.default_rng(seed), 1).step_s[0]
     error_s = variation * sampling.step_s / math.sqrt(sampling.steps)
     assert found == pytest.approx(gaussian_step_s(sampling), abs=STANDARD_ERRORS * error_s + 1e-7)
 
@@ -157,13 +157,13 @@ def test_with_the_same_resets_more_environments_in_a_worker_never_sample_sooner(
     few = Sampling(24 * each, each, steps=50, step_s=0.003, reset_s=0.1, inference_s=0.001)
     few = replace(few, environments=each * factor * 6)
     many = replace(few, environments_per_worker=each * factor)
-    resets = numpy.random.default_rng(seed).random((100, few.environments)) < rate
+    resets = np.random.default_rng(seed).random((100, few.environments)) < rate
     assert (replay(resets, few).sampling_s <= replay(resets, many).sampling_s + 1e-9).all()
 
 
 def test_a_replay_counts_given_resets() -> None:
     sampling = Sampling(4, 2, steps=3, step_s=1, reset_s=10, inference_s=0.5, synchronisation_s=2, optimize_s=20)
-    resets = numpy.zeros((6, 4), bool)
+    resets = np.zeros((6, 4), bool)
     resets[0, 0] = resets[0, 1] = resets[2, 1] = True  # two rows of the first worker in the first iteration
     resets[4, 3] = True
     found = replay(resets, sampling)
@@ -215,12 +215,12 @@ def test_values_without_a_meaning_are_refused(values: dict[str, Any], message: s
 @pytest.mark.parametrize("shape", [(5000, 12), (4999, 24), (0, 24), (24,)])
 def test_resets_of_other_shapes_are_refused(shape: tuple[int, ...]) -> None:
     with pytest.raises(UsageError, match=r"resets: expected an array of \[a multiple of 5000, 24\], found \["):
-        replay(numpy.zeros(shape, bool), TALK)
+        replay(np.zeros(shape, bool), TALK)
 
 
 def test_steps_that_vary_cannot_be_replayed() -> None:
     with pytest.raises(UsageError, match=r"step_cv: expected 0 in a replay, found 0.1"):
-        replay(numpy.zeros((5000, 24), bool), replace(TALK, step_cv=0.1))
+        replay(np.zeros((5000, 24), bool), replace(TALK, step_cv=0.1))
 
 
 @pytest.mark.parametrize("grid", [[], [[]], [[3, 3], [3]], [[3, 0]]])

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-import pandas
+import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
@@ -17,7 +17,7 @@ from rlscope.plots.style import save_figure
 from rlscope.plots.tables import breakdown_table, transitions_table
 from rlscope.plots.transitions import transitions_figure
 
-ROWS = pandas.DataFrame(
+ROWS = pd.DataFrame(
     [
         ("backpropagation", "backend", "cpu", 4.0),
         ("backpropagation", "python", "cpu", 2.0),
@@ -28,7 +28,7 @@ ROWS = pandas.DataFrame(
     ],
     columns=["stage", "category", "resource", "seconds"],
 )
-TABLE = pandas.concat([breakdown_table("DDPG", ROWS, 100.0), breakdown_table("PPO", ROWS, 50.0)], ignore_index=True)
+TABLE = pd.concat([breakdown_table("DDPG", ROWS, 100.0), breakdown_table("PPO", ROWS, 50.0)], ignore_index=True)
 
 
 def axes_of(figure: Figure) -> list[Axes]:
@@ -80,9 +80,7 @@ def test_totals_are_black_bars_above() -> None:
 
 
 def test_no_tick_is_so_high_that_its_label_meets_the_panel_above() -> None:
-    rows = pandas.DataFrame(
-        [("simulation", "python", "cpu", 1.0)], columns=["stage", "category", "resource", "seconds"]
-    )
+    rows = pd.DataFrame([("simulation", "python", "cpu", 1.0)], columns=["stage", "category", "resource", "seconds"])
     for training_s in (93.0, 96.0, 99.0):
         bars = axes_of(breakdown_figure(breakdown_table("trace", rows, training_s), "seconds"))[1]
         top = bars.get_ylim()[1]
@@ -101,7 +99,7 @@ def test_legend_and_key_are_in_the_published_order() -> None:
 
 
 def test_what_the_published_figures_lack_is_added_where_present() -> None:
-    rows = pandas.DataFrame(
+    rows = pd.DataFrame(
         [
             ("simulation", "wait", "idle", 1.0),
             ("training_loop", "python", "cpu", 1.0),
@@ -117,7 +115,7 @@ def test_what_the_published_figures_lack_is_added_where_present() -> None:
 
 
 def test_the_key_keeps_clear_of_a_long_legend() -> None:
-    rows = pandas.DataFrame(
+    rows = pd.DataFrame(
         [(stage, "wait", "idle", 1.0) for stage in style.STAGE_ORDER],
         columns=["stage", "category", "resource", "seconds"],
     )
@@ -137,12 +135,12 @@ def test_totals_may_be_on_a_log_scale() -> None:
 
 
 def test_more_workloads_make_a_wider_figure() -> None:
-    many = pandas.concat([breakdown_table(f"workload {number}", ROWS, 1.0) for number in range(12)])
+    many = pd.concat([breakdown_table(f"workload {number}", ROWS, 1.0) for number in range(12)])
     assert breakdown_figure(many).get_figwidth() == pytest.approx(3 * breakdown_figure(TABLE).get_figwidth())
 
 
 def test_transitions_are_stacked_by_the_category_entered() -> None:
-    rows = pandas.DataFrame(
+    rows = pd.DataFrame(
         [("backpropagation", "backend", 10.0), ("backpropagation", "cuda", 30.0), ("simulation", "simulator", 5.0)],
         columns=["stage", "category", "per_iteration"],
     ).assign(count=1.0, per_timestep=1.0)
@@ -165,7 +163,7 @@ def test_equal_tables_make_equal_files(tmp_path: Path, suffix: str) -> None:
     assert first == second
 
 
-OVERHEAD = pandas.DataFrame(
+OVERHEAD = pd.DataFrame(
     [
         ("PPO", "algorithm", 100.0, 5.0, 4.5, 5.5, 101.0, 0.5, 2.0, 1.5, 0.0, 1.0),
         ("SAC", "algorithm", 100.0, 2.0, 1.0, 3.0, 99.5, 0.5, 0.5, 1.5, 0.0, -0.5),

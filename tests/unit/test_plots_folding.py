@@ -1,10 +1,10 @@
 """The published view of an analysis."""
 
-import pandas
+import pandas as pd
 
 from rlscope.plots.folding import fold_breakdown, fold_transitions
 
-BREAKDOWN = pandas.DataFrame(
+BREAKDOWN = pd.DataFrame(
     [
         ("simulation", "simulator", "cpu", 2.0),
         ("simulation", "wait", "idle", 1.0),
@@ -54,7 +54,7 @@ def test_nothing_else_is_made_or_lost() -> None:
 def test_the_table_given_stays_as_it_was() -> None:
     before = BREAKDOWN.copy()
     fold_breakdown(BREAKDOWN)
-    pandas.testing.assert_frame_equal(BREAKDOWN, before)
+    pd.testing.assert_frame_equal(BREAKDOWN, before)
 
 
 def test_a_trace_without_operations_folds_to_nothing() -> None:
@@ -63,8 +63,8 @@ def test_a_trace_without_operations_folds_to_nothing() -> None:
     assert folded.left_out_s == 384.0
 
 
-def transitions(*rows: tuple[str, str, int, float | None]) -> pandas.DataFrame:
-    table = pandas.DataFrame(rows, columns=["stage", "to", "count", "per_iteration"])
+def transitions(*rows: tuple[str, str, int, float | None]) -> pd.DataFrame:
+    table = pd.DataFrame(rows, columns=["stage", "to", "count", "per_iteration"])
     return table.assign(process="main", operation="x", per_timestep=table["per_iteration"], **{"from": "python"})
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy
-import pandas
+import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
@@ -25,7 +25,7 @@ from rlscope.plots.style import save_figure
 
 PHASE_COLUMNS = ["process", "phase", "start_s", "end_s", "wall_s", "cpu_s", "gpu_s", "wait_s"]
 DEPENDENCY_COLUMNS = ["process", "phase", "on", "stream", "count", "wait_s"]
-PHASES = pandas.DataFrame(
+PHASES = pd.DataFrame(
     [
         ("main", "(none)", 0.0, 2.0, 2.0, 1.0, 0.0, 1.0),
         ("main", "training", 12.0, 16.0, 4.0, 3.0, 1.0, 0.0),
@@ -34,7 +34,7 @@ PHASES = pandas.DataFrame(
     ],
     columns=PHASE_COLUMNS,
 )
-DEPENDENCIES = pandas.DataFrame(
+DEPENDENCIES = pd.DataFrame(
     [
         ("main", "training", "worker_0", "pipe:[1]", 1, 0.5),
         ("main", "(none)", "worker_1", "pipe:[2]", 1, 0.5),
@@ -42,13 +42,13 @@ DEPENDENCIES = pandas.DataFrame(
     ],
     columns=DEPENDENCY_COLUMNS,
 )
-UTILIZATION = pandas.DataFrame({"start_s": [0.0, 8.0], "end_s": [8.0, 16.0], "utilization": [0.5, 1.0]})
-TIMELINE = pandas.DataFrame(
-    {"device": 0, "start_s": [0.0, 8.0], "end_s": [8.0, 16.0], "busy": [0.1, 0.2], "reported": [numpy.nan, 1.0]}
+UTILIZATION = pd.DataFrame({"start_s": [0.0, 8.0], "end_s": [8.0, 16.0], "utilization": [0.5, 1.0]})
+TIMELINE = pd.DataFrame(
+    {"device": 0, "start_s": [0.0, 8.0], "end_s": [8.0, 16.0], "busy": [0.1, 0.2], "reported": [np.nan, 1.0]}
 )
 
 
-def many(workers: int) -> tuple[pandas.DataFrame, pandas.DataFrame]:
+def many(workers: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     """As many workers that ask a server, then a training, then two evaluations."""
     phases = [(f"worker_{n}", "self_play", 2.0, 20.0 + n / 10, 18.0 + n / 10, 15.0, 0.5, 2.0) for n in range(workers)]
     phases += [("server", "self_play", 1.0, 22.0, 21.0, 8.0, 3.0, 9.0)]
@@ -57,10 +57,10 @@ def many(workers: int) -> tuple[pandas.DataFrame, pandas.DataFrame]:
     edges = [("main", "training", f"worker_{n}", "", 1, 0.1) for n in range(workers)]
     edges += [(f"worker_{n}", "self_play", "server", "", 1, 0.1) for n in range(workers)]
     edges += [("server", "self_play", f"worker_{n}", "", 1, 0.1) for n in range(workers)]
-    return pandas.DataFrame(phases, columns=PHASE_COLUMNS), pandas.DataFrame(edges, columns=DEPENDENCY_COLUMNS)
+    return pd.DataFrame(phases, columns=PHASE_COLUMNS), pd.DataFrame(edges, columns=DEPENDENCY_COLUMNS)
 
 
-def alternating() -> pandas.DataFrame:
+def alternating() -> pd.DataFrame:
     """A main process that samples 8 s and optimizes 2 s ten times and evaluates then, beside a worker."""
     phases = [
         ("main", "sampling", 0.0, 98.0, 80.0, 40.0, 8.0, 0.0),
@@ -68,7 +68,7 @@ def alternating() -> pandas.DataFrame:
         ("main", "evaluation", 100.0, 110.0, 10.0, 10.0, 1.0, 0.0),
         ("worker", "simulation", 0.0, 110.0, 110.0, 30.0, 0.0, 80.0),
     ]
-    return pandas.DataFrame(phases, columns=PHASE_COLUMNS)
+    return pd.DataFrame(phases, columns=PHASE_COLUMNS)
 
 
 def drawn() -> tuple[Axes, list[Axes]]:
@@ -159,7 +159,7 @@ def test_arrows_run_from_who_sent_to_who_waited() -> None:
     arrows = [patch for patch in axes.patches if isinstance(patch, FancyArrowPatch)]
     places = {block.process: block for block in blocks}
     for arrow, sender in zip(arrows, ("worker_0", "worker_1"), strict=True):
-        (start, end) = arrow._posA_posB
+        (start, end) = arrow._posA_posB  # type: ignore[attr-defined]
         assert start == (places[sender].column, places[sender].end_s)
         assert end == (places["main"].column, 12.0)
 
@@ -176,7 +176,7 @@ def test_an_arrow_between_processes_at_once_has_two_heads_if_both_send() -> None
 
 def test_what_was_sent_before_a_repeated_phase_is_of_its_first_part() -> None:
     blocks = [Block("a", "x", 0, 0.0, 1.0), Block("a", "z", 0, 5.0, 6.0), Block("b", "y", 1, 2.0, 3.0)]
-    edge = pandas.DataFrame([("b", "y", "a")], columns=["process", "phase", "on"])
+    edge = pd.DataFrame([("b", "y", "a")], columns=["process", "phase", "on"])
     ((source, target),) = arrows_of(blocks, edge)
     assert (source.phase, target.phase) == ("x", "y")
 
@@ -189,11 +189,11 @@ def test_strips_show_what_was_reported_and_what_was_busy_on_the_time_axis() -> N
     assert all(isinstance(mesh, QuadMesh) and mesh.get_clim() == (0, 1) for mesh in meshes)
     assert [list(mesh.get_array().ravel().filled(-1)) for mesh in meshes] == [[0.5, 1], [-1, 1], [0.1, 0.2]]
     assert all(strip.get_ylim() == axes.get_ylim() for strip in strips)
-    assert list(meshes[0].get_coordinates()[:, 0, 1]) == [0, 8, 16]
+    assert list(meshes[0].get_coordinates()[:, 0, 1]) == [0, 8, 16]  # type: ignore[attr-defined]
 
 
 def test_devices_have_strips_of_their_own() -> None:
-    both = pandas.concat([TIMELINE, TIMELINE.assign(device=1)])
+    both = pd.concat([TIMELINE, TIMELINE.assign(device=1)])
     _, *strips, _ = process_view(PHASES, DEPENDENCIES, UTILIZATION, both).axes
     assert [strip.get_title() for strip in strips][1:] == [
         f"GPU {number}\n{what}" for number in (0, 1) for what in ("reported", "busy")
@@ -214,17 +214,17 @@ def test_seconds_have_three_digits(seconds: float, text: str) -> None:
     assert seconds_text(seconds) == text
 
 
-def several_at_once(workers: int) -> tuple[pandas.DataFrame, pandas.DataFrame]:
+def several_at_once(workers: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The workers of `many`, beside a process whose phases alternate."""
     phases, edges = many(workers)
-    return pandas.concat([phases, alternating()[:2].replace("main", "learner")]), edges
+    return pd.concat([phases, alternating()[:2].replace("main", "learner")]), edges
 
 
 @pytest.mark.parametrize(
     ("made", "workers", "more"), [(many, 2, 0), (many, 16, 0), (several_at_once, 2, 2), (several_at_once, 16, 2)]
 )
 def test_names_of_processes_at_once_do_not_overlap(
-    made: Callable[[int], tuple[pandas.DataFrame, pandas.DataFrame]], workers: int, more: int, tmp_path: Path
+    made: Callable[[int], tuple[pd.DataFrame, pd.DataFrame]], workers: int, more: int, tmp_path: Path
 ) -> None:
     phases, edges = made(workers)
     figure = process_view(phases, edges, UTILIZATION, TIMELINE)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import pandas
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 from rows_of import rows_of
@@ -274,7 +274,7 @@ def test_a_page_escapes_what_it_is_given(tmp_path: Path) -> None:
     page.paragraph("<paragraph>")
     page.warning("<warning>")
     page.link("<target>", "<text>")
-    page.table(pandas.DataFrame({"<column>": ["<cell>"]}))
+    page.table(pd.DataFrame({"<column>": ["<cell>"]}))
     page.write(tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text()
     for word in ("title", "heading", "paragraph", "warning", "target", "text", "column", "cell"):

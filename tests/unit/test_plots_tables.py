@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-import pandas
+import pandas as pd
 import pytest
 
 from rlscope.plots.tables import breakdown_table, cell_text, markdown, transitions_table, write_csv
 
-ROWS = pandas.DataFrame(
+ROWS = pd.DataFrame(
     [
         ("simulation", "simulator", "cpu", 1.0),
         ("simulation", "python", "cpu", 3.0),
@@ -51,7 +51,7 @@ def test_a_workload_without_any_time_has_zero_shares() -> None:
 
 
 def test_transitions_table_orders_bars_and_pieces() -> None:
-    rows = pandas.DataFrame(
+    rows = pd.DataFrame(
         [("simulation", "simulator", 3.0), ("inference", "cuda", 2.0), ("inference", "backend", 1.0)],
         columns=["stage", "category", "count"],
     ).assign(per_iteration=1.0, per_timestep=1.0)
@@ -59,11 +59,11 @@ def test_transitions_table_orders_bars_and_pieces() -> None:
 
 
 def test_markdown_shows_four_digits_and_nothing_where_nothing_is_known() -> None:
-    table = pandas.DataFrame({"name": ["a|b"], "value": [1.23456], "large": [12345.6], "unknown": [float("nan")]})
+    table = pd.DataFrame({"name": ["a|b"], "value": [1.23456], "large": [12345.6], "unknown": [float("nan")]})
     assert markdown(table) == "| name | value | large | unknown |\n|---|---|---|---|\n| a\\|b | 1.235 | 12,346 |  |\n"
 
 
-@pytest.mark.parametrize(("value", "text"), [(None, ""), (pandas.NA, ""), (0.0, "0"), ("a\nb", "a, b"), (3, "3")])
+@pytest.mark.parametrize(("value", "text"), [(None, ""), (pd.NA, ""), (0.0, "0"), ("a\nb", "a, b"), (3, "3")])
 def test_cells(value: object, text: str) -> None:
     assert cell_text(value) == text
 
@@ -71,5 +71,5 @@ def test_cells(value: object, text: str) -> None:
 def test_csv_holds_the_numbers_of_the_table(tmp_path: Path) -> None:
     table = breakdown_table("ppo", ROWS, 7.0)
     write_csv(table, tmp_path / "table.csv")
-    read = pandas.read_csv(tmp_path / "table.csv")
-    pandas.testing.assert_frame_equal(read, table, check_dtype=False, rtol=1e-5)
+    read = pd.read_csv(tmp_path / "table.csv")
+    pd.testing.assert_frame_equal(read, table, check_dtype=False, rtol=1e-5)

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pandas
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 
@@ -68,13 +68,13 @@ def three(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_tables_of_processes(three: Path) -> None:
     analysis = analyze(open_trace(three))
-    tree = pandas.DataFrame(process_tree(analysis))
+    tree = pd.DataFrame(process_tree(analysis))
     assert tree["process"].tolist() == ["main", "  server", "  worker_0", "  worker_1", "  worker_2"]
     assert tree["gpu_s"].tolist() == pytest.approx([0, 0, 0.5, 0.5, 0.5])
     assert tree["wait_s"].tolist()[:2] == pytest.approx([2.7, 3])
     # The server has no phase. It waits for the main process, as it should.
-    assert set(pandas.DataFrame(phases_shown(analysis))["process"]) == {"main", "worker_0", "worker_1", "worker_2"}
-    edges = pandas.DataFrame(waited_for(analysis))
+    assert set(pd.DataFrame(phases_shown(analysis))["process"]) == {"main", "worker_0", "worker_1", "worker_2"}
+    edges = pd.DataFrame(waited_for(analysis))
     assert set(edges["process"]) == {"main"}
     assert edges.set_index("on")["count"].to_dict() == {"worker_0": 1, "worker_1": 1, "worker_2": 1}
     assert len(analysis.dependencies.table) == 8  # each wait for who sends, and each message for who reads it
@@ -135,15 +135,15 @@ def test_report_shows_processes(three: Path, tmp_path: Path) -> None:
         assert part in page
     for file in ("phases.csv", "dependencies.csv", "device_timeline.png", "process_view.png", "process_view.csv"):
         assert f'="{file}"' in page
-    assert len(pandas.read_csv(output / "device_timeline.csv")) == 200
+    assert len(pd.read_csv(output / "device_timeline.csv")) == 200
     # What is linked is whole: the server's wait too, which is not on the page.
-    assert len(pandas.read_csv(output / "dependencies.csv")) == 8
+    assert len(pd.read_csv(output / "dependencies.csv")) == 8
 
 
 @pytest.mark.parametrize(("reported", "lines"), [([0.5, 1.0], 2), ([float("nan")] * 2, 1)])
 def test_the_timeline_has_a_strip_for_each_device(reported: list[float], lines: int) -> None:
-    table = pandas.concat(
-        pandas.DataFrame(
+    table = pd.concat(
+        pd.DataFrame(
             {"device": device, "start_s": [0.0, 1.0], "end_s": [1.0, 2.0], "busy": [0.25, 1.0], "reported": reported}
         )
         for device in range(2)
@@ -151,5 +151,5 @@ def test_the_timeline_has_a_strip_for_each_device(reported: list[float], lines: 
     figure = device_timeline_figure(table, {0: "GPU 0", 1: "GPU 1"})
     assert [axes.get_ylabel() for axes in figure.axes] == ["GPU 0 (%)", "GPU 1 (%)"]
     assert [len(axes.lines) for axes in figure.axes] == [lines, lines]
-    assert list(figure.axes[0].lines[-1].get_ydata()) == [25, 100]
+    assert list(figure.axes[0].lines[-1].get_ydata()) == [25, 100]  # type: ignore[arg-type]
     assert figure.axes[0].get_xlim() == (0, 2)

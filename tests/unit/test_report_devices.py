@@ -5,7 +5,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import pandas
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 from rows_of import rows_of
@@ -74,8 +74,8 @@ def test_device_work_is_shown_and_written(tmp_path: Path) -> None:
     assert "operation_29" in text and "operation_10<" in text and "operation_9<" not in text
     assert "kernel_24" in text and "kernel_4<" not in text
     assert "the 20 rows with most time, 10 more in the file" in text
-    assert len(pandas.read_csv(tmp_path / "gpu_operations_2.csv")) == 30
-    assert len(pandas.read_csv(tmp_path / "device_work_2.csv")) == 25
+    assert len(pd.read_csv(tmp_path / "gpu_operations_2.csv")) == 30
+    assert len(pd.read_csv(tmp_path / "device_work_2.csv")) == 25
 
 
 def test_nothing_is_said_of_devices_that_were_not_used(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_what_was_reported_is_drawn(tmp_path: Path) -> None:
     assert 'src="utilization.png"' in text
     assert "1 lines of utilization.csv are damaged" in text
     assert "GPU 0 (NVIDIA H200)" in (tmp_path / "utilization.svg").read_text()
-    assert set(pandas.read_csv(tmp_path / "utilization.csv")["source"]) == {"GPU-a", PROCESSES}
+    assert set(pd.read_csv(tmp_path / "utilization.csv")["source"]) == {"GPU-a", PROCESSES}
 
 
 def test_nothing_is_drawn_where_nothing_was_sampled(tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_a_trace_with_device_work_is_reported(trace: Path, tmp_path: Path) -> No
     page = (tmp_path / "report" / "index.html").read_text()
     assert "GPU 0 (NVIDIA H200): reported 50 %, busy 6.1 %" in page
     assert 'src="utilization.png"' in page
-    (work,) = pandas.read_csv(tmp_path / "report" / "device_work.csv").to_dict("records")
+    (work,) = pd.read_csv(tmp_path / "report" / "device_work.csv").to_dict("records")
     assert (work["name"], work["operation"], work["count"], work["seconds"]) == ("gemm", "inference", 1, 0.61)
 
 

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -93,9 +94,39 @@ def test_imports_go_one_way(part: str) -> None:
 
 
 def test_the_command_line_holds_verbs_and_little_else() -> None:
-    files = {file.stem for file in python_files("cli")}
-    assert set(VERBS) <= files
-    assert len(files) <= 16
+    assert set(VERBS) <= {file.stem for file in python_files("cli")}
+
+
+# How much a reader takes in at a glance.
+MOST_FILES, MOST_LINES, MOST_LINES_OF_A_FUNCTION = 16, 400, 60
+LONGER = {"sweep_trace"}
+CODE = ("rlscope", "experiments", "benchmarks", "scripts", "container", "cmake")
+# Lists: one file for each library or training script.
+FLAT_LISTS = {
+    "rlscope/boundaries",
+    "rlscope/integrations",
+    "rlscope/libraries",
+    "rlscope/record",
+    "experiments/workloads",
+}
+
+
+def files_of_code() -> list[Path]:
+    return [ROOT / "run_docker.py", *(file for part in CODE for file in sorted((ROOT / part).rglob("*.py")))]
+
+
+def test_a_folder_can_be_seen_at_a_glance() -> None:
+    files = Counter(str(file.parent.relative_to(ROOT)) for file in files_of_code())
+    assert not [folder for folder, count in files.items() if count > MOST_FILES and folder not in FLAT_LISTS]
+
+
+@pytest.mark.parametrize("file", files_of_code(), ids=lambda file: str(file.relative_to(ROOT)))
+def test_a_file_and_its_functions_can_be_seen_at_a_glance(file: Path) -> None:
+    text = file.read_text()
+    assert text.count("\n") <= MOST_LINES
+    functions = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    lengths = {node.name: (node.end_lineno or 0) - node.body[0].lineno + 1 for node in functions}
+    assert {name for name, lines in lengths.items() if lines > MOST_LINES_OF_A_FUNCTION} <= LONGER
 
 
 def test_nothing_in_the_package_imports_what_stands_beside_it() -> None:
@@ -210,7 +241,7 @@ PARTS_OF_EXPERIMENTS = {
     | {f"experiments.{part}" for part in ("harness", "verdicts", "command_line", "workloads")}
     for study in STUDIES
 }
-MOST_FILES_IN_A_FOLDER, MOST_MODULES_IN_THE_ROOT = 16, 3
+MOST_MODULES_IN_THE_ROOT = 3
 
 
 def files_of_experiments(part: str) -> list[Path]:
@@ -235,10 +266,30 @@ def test_a_folder_of_the_experiments_can_be_seen_at_a_glance() -> None:
     root = ROOT / "experiments"
     assert len(list(root.glob("*.py"))) <= MOST_MODULES_IN_THE_ROOT
     folders = {file.parent for file in root.rglob("*.py") if not file.is_relative_to(root / "workloads")}
-    assert not [folder.name for folder in folders if len(list(folder.glob("*.py"))) > MOST_FILES_IN_A_FOLDER]
     assert {folder.relative_to(root).parts[0] for folder in folders - {root}} | {"workloads"} == {
         part for part in PARTS_OF_EXPERIMENTS if not part.endswith(".py")
     }
+
+
+# What may be imported by what stands beside the package and the studies; each may import itself.
+BESIDE = {
+    "benchmarks": {"rlscope", "experiments.workloads", "experiments.harness.machine"},
+    "scripts": {"rlscope", "experiments"},
+    "cmake": set[str](),
+}
+
+
+@pytest.mark.parametrize("part", BESIDE)
+def test_nothing_imports_the_tests_and_what_stands_beside_keeps_apart(part: str) -> None:
+    ours = {"rlscope", "experiments", "benchmarks", "scripts", "cmake", "container", "tests", "run_docker"}
+    allowed = BESIDE[part] | {part}
+    wrong = [
+        f"{file.relative_to(ROOT)} imports {module}"
+        for file in sorted((ROOT / part).rglob("*.py"))
+        for module in imports(file)
+        if within(module, ours) and not within(module, allowed)
+    ]
+    assert not wrong
 
 
 def test_every_case_study_has_a_script_and_is_listed() -> None:

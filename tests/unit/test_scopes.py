@@ -137,7 +137,7 @@ def test_a_place_opens_backpropagation_if_a_backward_reached_it_the_last_time(
             with rlscope.operation("simulation"):
                 pass
         elif event == "call without gradients":
-            gradients = iter((False,))
+            gradients = iter((False,))  # type: ignore[arg-type]
             network()
         elif event != "nothing":
             calls = _native.calls_to_examine()

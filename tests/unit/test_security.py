@@ -45,7 +45,11 @@ def unsafe_nodes(tree: ast.AST) -> Iterator[str]:
             modules = [name.name for name in node.names]
         elif isinstance(node, ast.ImportFrom):
             modules = [node.module or ""]
-        yield from (f"line {node.lineno} imports {name}" for name in modules if name.split(".")[0] in UNSAFE_MODULES)
+        yield from (
+            f"line {getattr(node, 'lineno', 0)} imports {name}"
+            for name in modules
+            if name.split(".")[0] in UNSAFE_MODULES
+        )
         if not isinstance(node, ast.Call):
             continue
         called = node.func

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy
+import numpy as np
 import psutil
 import pytest
 import torch
@@ -61,7 +61,7 @@ def searched(cells: str, simulations: int) -> Any:
     while search.simulations < simulations:
         leaf = search.select()
         if leaf:
-            search.back_up(leaf, numpy.full(9, 1 / 9, numpy.float32), 0.0)
+            search.back_up(leaf, np.full(9, 1 / 9, np.float32), 0.0)
     return search
 
 
@@ -113,7 +113,7 @@ def test_a_value_of_the_network_is_the_movers() -> None:
 
     search = Search(TicTacToe("." * 9))
     for value in (0.0, 0.5):
-        search.back_up(search.select(), numpy.full(9, 1 / 9, numpy.float32), value)
+        search.back_up(search.select(), np.full(9, 1 / 9, np.float32), value)
     assert search.root.totals.sum() == -0.5
 
 
@@ -121,12 +121,12 @@ def test_priors_are_those_of_legal_moves() -> None:
     from alphazero.search import Search
 
     search = Search(TicTacToe("xo......."))
-    policy = numpy.zeros(9, numpy.float32)
+    policy = np.zeros(9, np.float32)
     policy[[0, 1, 4]] = (0.5, 0.25, 0.25)
     search.back_up(search.select(), policy, 0.0)
     assert search.root.actions == [2, 3, 4, 5, 6, 7, 8]
     assert search.root.priors == pytest.approx([0, 0, 1, 0, 0, 0, 0], abs=1e-6)
-    search.add_noise(numpy.random.default_rng(0))
+    search.add_noise(np.random.default_rng(0))
     assert search.root.priors.sum() == pytest.approx(1)
     assert 0.75 <= search.root.priors[search.root.actions.index(4)] <= 1
 
@@ -137,10 +137,10 @@ def test_evaluations_are_probabilities_and_values_whatever_else_is_in_the_batch(
 
     torch.manual_seed(0)
     evaluator = LocalEvaluator(Network(board_size, channels=8, blocks=2), "cpu")
-    observations = numpy.random.default_rng(0).random((3, PLANES, board_size, board_size), numpy.float32)
+    observations = np.random.default_rng(0).random((3, PLANES, board_size, board_size), np.float32)
     policies, values = evaluator.evaluate(observations)
     assert (policies.shape, values.shape) == ((3, board_size**2 + 1), (3,))
-    assert policies.sum(axis=1) == pytest.approx(numpy.ones(3), abs=1e-5)
+    assert policies.sum(axis=1) == pytest.approx(np.ones(3), abs=1e-5)
     assert (abs(values) <= 1).all()
     alone, value = evaluator.evaluate(observations[1:2])
     assert alone[0] == pytest.approx(policies[1], abs=1e-5)
@@ -155,9 +155,9 @@ def test_the_server_answers_each_worker_and_goes_on_without_those_that_are_done(
     evaluator = LocalEvaluator(Network(5, channels=4, blocks=1), "cpu")
     rounds = {0: 1, 1: 3}  # of each worker
     answers: dict[tuple[int, int], Any] = {}
-    random = numpy.random.default_rng(0)
+    random = np.random.default_rng(0)
     asked = {
-        (worker, turn): random.random((worker + 1, 4, 5, 5), numpy.float32)
+        (worker, turn): random.random((worker + 1, 4, 5, 5), np.float32)
         for worker, count in rounds.items()
         for turn in range(count)
     }

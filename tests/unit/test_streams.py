@@ -236,7 +236,7 @@ def test_errors_of_raw_files_are_the_program_s(recording: Callable[[], dict[str,
         with pytest.raises(io.UnsupportedOperation):
             target.readinto(bytearray(1))  # type: ignore[attr-defined]
         with pytest.raises(TypeError):
-            source.readinto(1)  # type: ignore[attr-defined]
+            source.readinto(1)  # type: ignore[arg-type]
         os.set_blocking(reader, False)
         assert source.read(1) is None
     with pytest.raises(ValueError, match="closed file"):

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy
+import numpy as np
 import pytest
 
 WORKLOADS = Path(__file__).resolve().parents[2] / "experiments" / "workloads"
@@ -24,8 +24,8 @@ def test_draws_are_those_of_the_seed_and_the_environment() -> None:
     timing = Timing(0.003, 0.1, reset_probability=0.2)
     drawn = draw_resets(timing, seed=5, environments=4, steps=500)
     assert drawn.shape == (500, 4) and drawn.dtype == bool
-    numpy.testing.assert_array_equal(drawn, draw_resets(timing, 5, 4, 500))
-    numpy.testing.assert_array_equal(drawn[:100, :2], draw_resets(timing, 5, 2, 100))
+    np.testing.assert_array_equal(drawn, draw_resets(timing, 5, 4, 500))
+    np.testing.assert_array_equal(drawn[:100, :2], draw_resets(timing, 5, 2, 100))
     assert (drawn != draw_resets(timing, 6, 4, 500)).any()
     assert len({column.tobytes() for column in drawn.T}) == 4
     # Five standard deviations.
@@ -43,15 +43,15 @@ def test_episodes_of_one_length_together() -> None:
     from timed_environment import Timing, draw_resets
 
     drawn = draw_resets(Timing(0.003, 0.1, episode_length=10, phase="together"), 0, 3, 35)
-    assert [list(numpy.flatnonzero(column)) for column in drawn.T] == 3 * [[9, 19, 29]]
+    assert [list(np.flatnonzero(column)) for column in drawn.T] == 3 * [[9, 19, 29]]
 
 
 def test_episodes_of_one_length_anywhere() -> None:
     from timed_environment import Timing, draw_resets
 
     drawn = draw_resets(Timing(0.003, 0.1, episode_length=10, phase="random"), 0, 30, 40)
-    ends = [numpy.flatnonzero(column) for column in drawn.T]
-    assert all(len(column) == 4 and set(numpy.diff(column)) == {10} for column in ends)
+    ends = [np.flatnonzero(column) for column in drawn.T]
+    assert all(len(column) == 4 and set(np.diff(column)) == {10} for column in ends)
     assert len({int(column[0]) for column in ends}) > 5
 
 

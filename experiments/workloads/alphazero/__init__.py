@@ -1,1 +1,1 @@
-"""AlphaZero-style learning of a board game in many processes: self-play, training, evaluation."""
+"""This package learns a board game as AlphaZero does, in many processes: self-play, training, evaluation."""

@@ -1,4 +1,4 @@
-"""One generation: the processes of self-play, training and evaluation, and how they are connected."""
+"""This file runs one generation: it starts and connects the processes of self-play, training and evaluation."""
 
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from alphazero.settings import Settings
 
 
 def run(settings: Settings, folder: Path) -> dict[str, Any]:
-    """Plays, trains and evaluates.
+    """Play, train and evaluate.
 
     Args:
         settings: of the run.
@@ -34,7 +34,7 @@ def run(settings: Settings, folder: Path) -> dict[str, Any]:
 
 
 def start(group: Group, settings: Settings, initial: Path, trained: Path) -> list[str]:
-    """Starts all processes; each waits for what it needs. Returns their names."""
+    """Start all processes; each waits for what it needs. Return their names."""
     games = [CONTEXT.Pipe(duplex=False) for _ in range(settings.workers)]
     candidate = CONTEXT.Pipe(duplex=False)
     served = settings.inference == "server"
@@ -58,7 +58,7 @@ def start(group: Group, settings: Settings, initial: Path, trained: Path) -> lis
 
 
 def summary(settings: Settings, done: dict[str, roles.Done]) -> dict[str, Any]:
-    """What there is to say of a run whose processes are done."""
+    """Return what there is to say of a run whose processes are done."""
     workers = [done[f"self_play_{index}"] for index in range(settings.workers)]
     batching = [done["inference_server"]] if settings.inference == "server" else workers
     self_play_s = max(each.ended_s for each in workers) - min(each.began_s for each in workers)

@@ -1,4 +1,4 @@
-"""Processes that make a run together: if one fails, all are ended."""
+"""This file starts processes that make a run together: if one fails, all are ended."""
 
 import multiprocessing
 import signal
@@ -37,7 +37,7 @@ class Group:
             process.join()
 
     def start(self, name: str, work: Callable[..., Any], *arguments: object, gives: Iterable[Connection] = ()) -> None:
-        """Starts a process.
+        """Start a process.
 
         Args:
             name: of the process.
@@ -54,7 +54,7 @@ class Group:
         self._processes[name], self._answers[receiving] = process, name
 
     def result(self, wanted: str) -> Any:
-        """What came of a process's work, waiting for it while the others go on.
+        """Return what came of a process's work, waiting for it while the others go on.
 
         Raises:
             ProcessFailedError: a process, this one or another, ended without a result.
@@ -82,12 +82,12 @@ class Group:
 
 
 def ending(status: int | None) -> str:
-    """How a process ended, in words."""
+    """Return how a process ended, in words."""
     if status is not None and status < 0:
         return f"by signal {signal.Signals(-status).name}"
     return f"with status {status}"
 
 
 def report(answer: Connection, work: Callable[..., Any], *arguments: object) -> None:
-    """Works, in a process of its own, and sends what came of it."""
+    """Work in a process of its own, and send what came of it."""
     answer.send(work(*arguments))

@@ -1,9 +1,9 @@
-"""The network of policy and value, and where positions are evaluated with it."""
+"""This file holds the network of policy and value, and evaluates positions with it."""
 
 from pathlib import Path
 from typing import Protocol
 
-import numpy
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
@@ -12,9 +12,9 @@ from alphazero.settings import Settings
 from rlscope import operation
 
 #: Observations of n positions, of shape (n, planes, size, size).
-Observations = NDArray[numpy.float32]
+Observations = NDArray[np.float32]
 #: Of n positions: probabilities of all actions, of shape (n, actions), and values to the player whose turn it is, (n,).
-Evaluations = tuple[NDArray[numpy.float32], NDArray[numpy.float32]]
+Evaluations = tuple[NDArray[np.float32], NDArray[np.float32]]
 
 #: As OpenSpiel observes Go: black, white, empty, whose turn it is.
 PLANES = 4
@@ -28,12 +28,12 @@ class Block(nn.Module):
         self.layers = nn.Sequential(*convolution(channels, channels), nn.ReLU(), *convolution(channels, channels))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Same shape."""
+        """Return values of the same shape."""
         return torch.relu(x + self.layers(x))
 
 
 def convolution(inputs: int, outputs: int, size: int = 3) -> tuple[nn.Module, nn.Module]:
-    """A convolution that keeps the board's size, and batch normalization."""
+    """Return a convolution that keeps the board's size, and batch normalization."""
     return nn.Conv2d(inputs, outputs, size, padding=size // 2, bias=False), nn.BatchNorm2d(outputs)
 
 
@@ -64,23 +64,23 @@ class Network(nn.Module):
         )
 
     def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits of shape (n, actions), and values of shape (n,)."""
+        """Return logits of shape (n, actions), and values of shape (n,)."""
         features = self.tower(observations)
         return self.policy(features), self.value(features).squeeze(-1)
 
 
 def load(settings: Settings, path: Path) -> Network:
-    """The network whose parameters are in the file, on the device."""
+    """Return the network whose parameters are in the file, on the device."""
     network = Network(settings.board_size, settings.channels, settings.blocks)
     network.load_state_dict(torch.load(path, weights_only=True))
     return network.to(settings.device)
 
 
 class Evaluator(Protocol):
-    """Where positions are evaluated: in this process, or in another."""
+    """This says where positions are evaluated: in this process, or in another."""
 
     def evaluate(self, observations: Observations) -> Evaluations:
-        """Of positions, all at once."""
+        """Return the network's verdict on all positions at once."""
 
 
 class LocalEvaluator:
@@ -92,7 +92,7 @@ class LocalEvaluator:
 
     @torch.inference_mode()
     def evaluate(self, observations: Observations) -> Evaluations:
-        """Of positions, all at once."""
+        """Return the network's verdict on all positions at once."""
         with operation("inference"):
             logits, values = self._network(torch.from_numpy(observations).to(self._device))
             return torch.softmax(logits, dim=-1).cpu().numpy(), values.cpu().numpy()

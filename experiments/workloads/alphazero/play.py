@@ -1,10 +1,10 @@
-"""Games in flight: each makes a simulation, then the positions of all of them are evaluated at once."""
+"""This file plays many games at once: each makes a simulation, then all their positions are evaluated together."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-import numpy
+import numpy as np
 from numpy.typing import NDArray
 
 from alphazero.network import Evaluator, Observations
@@ -18,7 +18,7 @@ DRAWN_MOVES = 10
 
 @dataclass(frozen=True)
 class Samples:
-    """What games leave for training.
+    """These are the samples that games leave for training.
 
     Attributes:
         observations: of each position, of shape (n, planes, size, size).
@@ -27,16 +27,16 @@ class Samples:
     """
 
     observations: Observations
-    policies: NDArray[numpy.float32]
-    outcomes: NDArray[numpy.float32]
+    policies: NDArray[np.float32]
+    outcomes: NDArray[np.float32]
 
     @classmethod
     def joined(cls, parts: Sequence["Samples"]) -> "Samples":
-        """All of them, in one."""
+        """Return all of them, in one."""
         return cls(
-            numpy.concatenate([part.observations for part in parts]),
-            numpy.concatenate([part.policies for part in parts]),
-            numpy.concatenate([part.outcomes for part in parts]),
+            np.concatenate([part.observations for part in parts]),
+            np.concatenate([part.policies for part in parts]),
+            np.concatenate([part.outcomes for part in parts]),
         )
 
 
@@ -54,13 +54,13 @@ class Game:
     state: State
     number: int
     search: Search
-    moves: list[tuple[Observations, NDArray[numpy.float32], int]] = field(default_factory=list)
+    moves: list[tuple[Observations, NDArray[np.float32], int]] = field(default_factory=list)
 
     def samples(self) -> Samples:
-        """Of all moves, once it is over."""
+        """Return the samples of all moves, once the game is over."""
         observations, policies, players = zip(*self.moves, strict=True)
-        returns = numpy.array(self.state.returns(), numpy.float32)
-        return Samples(numpy.stack(observations), numpy.stack(policies), returns[list(players)])
+        returns = np.array(self.state.returns(), np.float32)
+        return Samples(np.stack(observations), np.stack(policies), returns[list(players)])
 
 
 class Player:
@@ -79,7 +79,7 @@ class Player:
         rules: Rules,
         simulations: int,
         evaluators: Sequence[Evaluator],
-        random: numpy.random.Generator,
+        random: np.random.Generator,
         *,
         is_exploring: bool,
     ) -> None:
@@ -88,7 +88,7 @@ class Player:
         self._is_exploring = is_exploring
 
     def play(self, games: int, in_flight: int) -> Iterator[Game]:
-        """Plays so many games, at most so many at a time, and yields each when it is over.
+        """Play so many games, at most so many at a time, and yield each when it is over.
 
         The evaluators take turns in moves, and games in who begins: each looks from one side.
         """
@@ -110,7 +110,7 @@ class Player:
         return Game(state, number, Search(state))
 
     def _search(self, games: list[Game]) -> None:
-        """Makes the simulations of one move of each game, one of each at a time."""
+        """Make the simulations of one move of each game, one of each at a time."""
         noisy = games if self._is_exploring else []
         while leaves := [found for game in games if (found := self._leaf(game))]:
             for index, evaluator in enumerate(self._evaluators):
@@ -120,21 +120,21 @@ class Player:
             noisy = []
 
     def _leaf(self, game: Game) -> tuple[Game, Leaf] | None:
-        """Where the game's next simulation leaves the tree, None once it has them all."""
+        """Return where the game's next simulation leaves the tree, None once it has them all."""
         while game.search.simulations < self._simulations:
             if leaf := game.search.select():
                 return game, leaf
         return None
 
     def _side(self, game: Game) -> int:
-        """Which evaluator looks for the move."""
+        """Return which evaluator looks for the move."""
         return (game.search.root.player + game.number) % len(self._evaluators)
 
     def _evaluate(self, evaluator: Evaluator, leaves: list[tuple[Game, Leaf]]) -> None:
         if not leaves:
             return
         with operation("simulation"):
-            observations = numpy.stack([self._rules.observe(leaf.node.state) for _, leaf in leaves])
+            observations = np.stack([self._rules.observe(leaf.node.state) for _, leaf in leaves])
         policies, values = evaluator.evaluate(observations)
         for (game, leaf), policy, value in zip(leaves, policies, values, strict=True):
             game.search.back_up(leaf, policy, float(value))
@@ -144,7 +144,7 @@ class Player:
         share = root.visits / root.visits.sum()
         is_drawn = len(game.moves) < DRAWN_MOVES
         index = int(self._random.choice(len(share), p=share) if is_drawn else share.argmax())
-        policy = numpy.zeros(self._rules.actions, numpy.float32)
+        policy = np.zeros(self._rules.actions, np.float32)
         policy[root.actions] = share
         with operation("simulation"):
             game.moves.append((self._rules.observe(root.state), policy, root.player))

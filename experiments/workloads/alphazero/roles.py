@@ -1,4 +1,4 @@
-"""What each process of a run does, from what it is given to what it returns."""
+"""This file holds the role of each process of a run, from what it is given to what it returns."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-import numpy
+import numpy as np
 import torch
 
 import rlscope
@@ -21,7 +21,7 @@ from alphazero.settings import Settings
 
 @dataclass
 class Done:
-    """What came of a role.
+    """This is what came of a role.
 
     Attributes:
         began_s, ended_s: its phase, by the clock that all processes of a machine share.
@@ -35,7 +35,7 @@ class Done:
 
 @contextmanager
 def phase(name: str) -> Iterator[Done]:
-    """A phase of this process, whose times are kept too."""
+    """Run the block as a phase of this process, and keep its times too."""
     done = Done(began_s=time.monotonic())
     with rlscope.phase(name):
         yield done
@@ -51,7 +51,7 @@ class Counting:
         self.positions = 0
 
     def evaluate(self, observations: Observations) -> Evaluations:
-        """Of positions, all at once."""
+        """Return the network's verdict on all positions at once."""
         self.batches += 1
         self.positions += len(observations)
         return self._evaluator.evaluate(observations)
@@ -60,7 +60,7 @@ class Counting:
 def self_play(
     settings: Settings, index: int, initial: Path, games: Connection, server: tuple[Connection, Connection] | None
 ) -> Done:
-    """Plays against itself, and sends the samples of all games when the last is over.
+    """Play against itself, and send the samples of all games when the last is over.
 
     Args:
         settings: of the run.
@@ -77,7 +77,7 @@ def self_play(
     else:
         evaluator = LocalEvaluator(load(settings, initial), settings.device)
     counting = Counting(evaluator)
-    random = numpy.random.default_rng([settings.seed, index])
+    random = np.random.default_rng([settings.seed, index])
     player = Player(rules, settings.simulations, [counting], random, is_exploring=True)
     with phase("self_play") as done:
         played = [game.samples() for game in player.play(settings.games_per_worker, settings.games_in_flight)]
@@ -92,7 +92,7 @@ def self_play(
 
 
 def inference_server(settings: Settings, initial: Path, clients: Sequence[Client]) -> Done:
-    """Evaluates positions for the workers until they have no more."""
+    """Evaluate positions for the workers until they have no more."""
     torch.set_num_threads(1)
     rules = Rules(settings.game)
     evaluator = LocalEvaluator(load(settings, initial), settings.device)
@@ -103,7 +103,7 @@ def inference_server(settings: Settings, initial: Path, clients: Sequence[Client
 
 
 def train(settings: Settings, initial: Path, trained: Path, games: Sequence[Connection], candidate: Connection) -> Done:
-    """Waits for the games of all workers, trains on them, and says so to the evaluation.
+    """Wait for the games of all workers, train on them, and say so to the evaluation.
 
     Args:
         settings: of the run.
@@ -125,13 +125,13 @@ def train(settings: Settings, initial: Path, trained: Path, games: Sequence[Conn
 
 
 def evaluate(settings: Settings, initial: Path, candidate: Connection) -> Done:
-    """Waits for the candidate, and lets it play against the former network, which begins every other game."""
+    """Wait for the candidate, and let it play against the former network, which begins every other game."""
     torch.set_num_threads(1)
     rules = Rules(settings.game)
     trained = Path(candidate.recv())
     with phase("evaluation") as done:
         players = [LocalEvaluator(load(settings, path), settings.device) for path in (trained, initial)]
-        random = numpy.random.default_rng([settings.seed, settings.workers])
+        random = np.random.default_rng([settings.seed, settings.workers])
         player = Player(rules, settings.simulations, players, random, is_exploring=False)
         games = list(player.play(settings.evaluation_games, settings.evaluation_games))
     wins = sum(game.state.returns()[game.number % 2] > 0 for game in games)

@@ -1,8 +1,8 @@
-"""A game of OpenSpiel's: how it begins, and what a network sees of it."""
+"""This file describes a game of OpenSpiel's: how it begins, and what a network sees of it."""
 
 from typing import Any
 
-import numpy
+import numpy as np
 import pyspiel
 from numpy.typing import NDArray
 
@@ -26,10 +26,10 @@ class Rules:
         self.actions: int = self._game.num_distinct_actions()
 
     def new_state(self) -> State:
-        """The position that games begin with."""
+        """Return the position that games begin with."""
         state: State = self._game.new_initial_state()
         return state
 
-    def observe(self, state: Any) -> NDArray[numpy.float32]:
-        """Of shape (planes, rows, columns)."""
-        return numpy.array(state.observation_tensor(), numpy.float32).reshape(self.shape)
+    def observe(self, state: Any) -> NDArray[np.float32]:
+        """Return an observation of shape (planes, rows, columns)."""
+        return np.array(state.observation_tensor(), np.float32).reshape(self.shape)

@@ -1,9 +1,9 @@
-"""Monte Carlo tree search as AlphaZero does it: a network's prior and value guide it (PUCT)."""
+"""This file searches a game tree as AlphaZero does: a network's prior and value guide it (PUCT)."""
 
 from dataclasses import dataclass
 from typing import Protocol
 
-import numpy
+import numpy as np
 from numpy.typing import NDArray
 
 from rlscope import operation
@@ -18,19 +18,19 @@ class State(Protocol):
     """A position, as OpenSpiel has it."""
 
     def current_player(self) -> int:
-        """Whose turn it is: 0 or 1."""
+        """Return whose turn it is: 0 or 1."""
 
     def legal_actions(self) -> list[int]:
-        """What may be played."""
+        """Return what may be played."""
 
     def child(self, action: int) -> "State":
-        """The position after a move."""
+        """Return the position after a move."""
 
     def is_terminal(self) -> bool:
-        """Whether the game is over."""
+        """Return whether the game is over."""
 
     def returns(self) -> list[float]:
-        """Of each player, where it is over: from -1 to 1."""
+        """Return the result of each player in a game that is over: from -1 to 1."""
 
 
 class Node:
@@ -53,30 +53,30 @@ class Node:
         self.player = state.current_player()
         self.actions: list[int] = []
 
-    def expand(self, policy: NDArray[numpy.float32]) -> None:
-        """Gives the position its moves.
+    def expand(self, policy: NDArray[np.float32]) -> None:
+        """Give the position its moves.
 
         Args:
             policy: probabilities of all actions of the game, illegal ones included.
         """
         with operation("simulation"):
             self.actions = self.state.legal_actions()
-        priors = policy[self.actions].astype(numpy.float64) + 1e-8
+        priors = policy[self.actions].astype(np.float64) + 1e-8
         self.priors = priors / priors.sum()
-        self.visits = numpy.zeros(len(self.actions))
-        self.totals = numpy.zeros(len(self.actions))
+        self.visits = np.zeros(len(self.actions))
+        self.totals = np.zeros(len(self.actions))
         self.children: list[Node | None] = [None] * len(self.actions)
 
     def best(self) -> int:
-        """The index of the move with the highest upper confidence bound; untried ones count as a draw."""
-        values = self.totals / numpy.maximum(self.visits, 1)
-        bonus = EXPLORATION * numpy.sqrt(self.visits.sum() + 1) * self.priors / (1 + self.visits)
+        """Return the index of the move with the highest upper confidence bound; untried ones count as a draw."""
+        values = self.totals / np.maximum(self.visits, 1)
+        bonus = EXPLORATION * np.sqrt(self.visits.sum() + 1) * self.priors / (1 + self.visits)
         return int((values + bonus).argmax())
 
 
 @dataclass(frozen=True)
 class Leaf:
-    """Where a simulation left the tree.
+    """This says where a simulation left the tree.
 
     Attributes:
         node: the new position.
@@ -95,7 +95,7 @@ class Search:
         self.simulations = 0
 
     def select(self) -> Leaf | None:
-        """Makes a simulation up to where the network is needed; the first asks for the root, which is none.
+        """Make a simulation up to where the network is needed; the first asks for the root, which is none.
 
         Returns:
             The leaf, for `back_up`, or None: the game ended there, and the simulation is complete.
@@ -119,8 +119,8 @@ class Search:
         self._add(path, returns[0], 0)
         return None
 
-    def back_up(self, leaf: Leaf, policy: NDArray[numpy.float32], value: float) -> None:
-        """Completes a simulation.
+    def back_up(self, leaf: Leaf, policy: NDArray[np.float32], value: float) -> None:
+        """Complete a simulation.
 
         Args:
             leaf: where it left the tree.
@@ -137,8 +137,8 @@ class Search:
             node.visits[index] += 1
             node.totals[index] += value if node.player == player else -value
 
-    def add_noise(self, random: numpy.random.Generator) -> None:
-        """Makes self-play try moves that the network does not think of."""
+    def add_noise(self, random: np.random.Generator) -> None:
+        """Make self-play try moves that the network does not think of."""
         count = len(self.root.actions)
-        noise = random.dirichlet(numpy.full(count, NOISE_MOVES / count))
+        noise = random.dirichlet(np.full(count, NOISE_MOVES / count))
         self.root.priors = (1 - NOISE_SHARE) * self.root.priors + NOISE_SHARE * noise

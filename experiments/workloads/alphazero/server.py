@@ -1,10 +1,10 @@
-"""Inference for all workers in one process: a batch is what they all have in flight."""
+"""This file evaluates the positions of all workers in one process: a batch is what they all have in flight."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
-import numpy
+import numpy as np
 
 from alphazero.network import Evaluations, Evaluator, Observations
 from rlscope import operation
@@ -12,7 +12,7 @@ from rlscope import operation
 
 @dataclass
 class Served:
-    """What the server did.
+    """This is what the server did.
 
     Attributes:
         batches: evaluated.
@@ -36,10 +36,10 @@ class RemoteEvaluator:
         self._requests, self._replies, self._actions = requests, replies, actions
 
     def evaluate(self, observations: Observations) -> Evaluations:
-        """Of positions, all at once, with those of other workers."""
+        """Return the network's verdict on all positions at once, together with those of other workers."""
         with operation("inference"):
             self._requests.send_bytes(observations.tobytes())
-            reply = numpy.frombuffer(self._replies.recv_bytes(), numpy.float32).reshape(-1, self._actions + 1)
+            reply = np.frombuffer(self._replies.recv_bytes(), np.float32).reshape(-1, self._actions + 1)
             return reply[:, :-1], reply[:, -1]
 
 
@@ -52,7 +52,7 @@ class Client:
 
 
 def serve(clients: Sequence[Client], evaluator: Evaluator, shape: tuple[int, ...]) -> Served:
-    """Evaluates until all workers have closed their connections.
+    """Evaluate until all workers have closed their connections.
 
     A batch waits for a request of each worker that goes on, so that batches are full, and the same in each run.
 
@@ -65,11 +65,11 @@ def serve(clients: Sequence[Client], evaluator: Evaluator, shape: tuple[int, ...
     asking = list(clients)
     while requests := [(client, request) for client in asking if (request := receive(client)) is not None]:
         asking = [client for client, _ in requests]
-        parts = [numpy.frombuffer(request, numpy.float32).reshape(-1, *shape) for _, request in requests]
-        policies, values = evaluator.evaluate(numpy.concatenate(parts))
-        replies = numpy.column_stack((policies, values))
-        ends = numpy.cumsum([len(part) for part in parts])
-        for client, reply in zip(asking, numpy.split(replies, ends[:-1]), strict=True):
+        parts = [np.frombuffer(request, np.float32).reshape(-1, *shape) for _, request in requests]
+        policies, values = evaluator.evaluate(np.concatenate(parts))
+        replies = np.column_stack((policies, values))
+        ends = np.cumsum([len(part) for part in parts])
+        for client, reply in zip(asking, np.split(replies, ends[:-1]), strict=True):
             client.replies.send_bytes(reply.tobytes())
         served.batches += 1
         served.positions += len(replies)
@@ -77,7 +77,7 @@ def serve(clients: Sequence[Client], evaluator: Evaluator, shape: tuple[int, ...
 
 
 def receive(client: Client) -> bytes | None:
-    """The worker's next request, None when there will be none."""
+    """Return the worker's next request, None when there will be none."""
     try:
         return client.requests.recv_bytes()
     except EOFError:

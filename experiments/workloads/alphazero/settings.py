@@ -1,4 +1,4 @@
-"""What one generation of self-play, training and evaluation is made of."""
+"""This file holds the settings of one generation of self-play, training and evaluation."""
 
 from dataclasses import dataclass
 
@@ -37,5 +37,5 @@ class Settings:
 
     @property
     def game(self) -> str:
-        """As OpenSpiel names it."""
+        """Return the game's name in OpenSpiel."""
         return f"go(board_size={self.board_size},komi=7.5)"

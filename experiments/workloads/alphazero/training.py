@@ -1,4 +1,4 @@
-"""Training on the games of self-play: the search's visits for the policy, the outcome for the value."""
+"""This file trains on the games of self-play: policy on the search's visits, value on the outcome."""
 
 import torch
 from torch import Tensor, nn
@@ -12,14 +12,14 @@ LEARNING_RATE, WEIGHT_DECAY = 1e-3, 1e-4
 
 
 def optimizer_of(network: Network) -> torch.optim.Optimizer:
-    """What trains the network."""
+    """Return what trains the network."""
     return torch.optim.Adam(network.parameters(), LEARNING_RATE, weight_decay=WEIGHT_DECAY)
 
 
 def train(
     network: Network, optimizer: torch.optim.Optimizer, samples: Samples, steps: int, device: str, seed: int
 ) -> float:
-    """Trains for so many minibatches, drawn from all positions.
+    """Train for so many minibatches, drawn from all positions.
 
     Returns:
         The last minibatch's loss.
@@ -41,6 +41,6 @@ def train(
 
 
 def loss_of(network: Network, observations: Tensor, policies: Tensor, outcomes: Tensor) -> Tensor:
-    """Cross entropy of the policy, and squared error of the value."""
+    """Return cross entropy of the policy, and squared error of the value."""
     logits, values = network(observations)
     return nn.functional.cross_entropy(logits, policies) + nn.functional.mse_loss(values, outcomes)

@@ -1,1 +1,1 @@
-"""CartPole for many environments at once, with a policy that acts in them: the same in every way to run it."""
+"""This package runs many CartPoles at once, with a policy that acts in them, in several ways that do the same."""

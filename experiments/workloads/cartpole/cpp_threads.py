@@ -1,11 +1,11 @@
-"""CartPole in C++ on all cores, with the policy in PyTorch: at each step states go to it, and actions come back."""
+"""This file steps CartPole in C++ on all cores, with the policy in PyTorch, which gets states and returns actions."""
 
 import ctypes
 import weakref
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
@@ -26,7 +26,7 @@ TERMINATED, TRUNCATED = 1, 2
 
 @dataclass(frozen=True)
 class Environments:
-    """What the steps change, in memory that C++ and PyTorch share.
+    """These are the values that the steps change, in memory that C++ and PyTorch share.
 
     Attributes:
         states: of shape (N, 4), float32.
@@ -64,16 +64,16 @@ class CppThreads(Implementation):
         self.use(policy)
 
     def use(self, policy: Policy) -> None:
-        """Acts with other parameters from now on."""
+        """Act with other parameters from now on."""
         self._layers = layers_on(self._device, policy)
 
     def collect(self) -> None:
-        """K steps with the policy's actions; nothing is kept of them but the states."""
+        """Take K steps with the policy's actions; nothing is kept of them but the states."""
         for _ in range(self._steps_per_call):
             self._step(self._environments, self._drawn_actions())
 
     def simulate(self) -> None:
-        """K steps with random actions, in one call of C++; nothing is kept of them but the states."""
+        """Take K steps with random actions, in one call of C++; nothing is kept of them but the states."""
         at = self._environments
         where = (pointer(at.states), pointer(at.steps), len(at.steps))
         first = ctypes.c_uint64(self._now)
@@ -81,22 +81,22 @@ class CppThreads(Implementation):
         self._now += self._steps_per_call
 
     def synchronize(self) -> None:
-        """Nothing is left to do when a call returns: actions were waited for."""
+        """Do nothing: when a call returns, its actions were waited for."""
 
-    def replay(self, states: Floats, steps: NDArray[numpy.int32], actions: Actions) -> Trajectory:
-        """What given actions do; the environments of `collect` stay as they are."""
+    def replay(self, states: Floats, steps: NDArray[np.int32], actions: Actions) -> Trajectory:
+        """Return what given actions do; the environments of `collect` stay as they are."""
         check_trajectory(self.name, len(states), len(actions), free_host_bytes(), "cpu")
         environments = self._made(len(states))
         environments.states.copy_(torch.from_numpy(states))
         environments.steps.copy_(torch.from_numpy(steps))
         seen = Seen(environments)
-        for given in torch.from_numpy(numpy.ascontiguousarray(actions, numpy.int32)):
+        for given in torch.from_numpy(np.ascontiguousarray(actions, np.int32)):
             self._step(environments, given)
             seen.add(given)
         return seen.trajectory()
 
     def rollout(self) -> Trajectory:
-        """What `collect` does, seen."""
+        """Return what `collect` does, seen."""
         check_trajectory(self.name, len(self._actions), self._steps_per_call, free_host_bytes(), "cpu")
         seen = Seen(self._environments)
         for _ in range(self._steps_per_call):
@@ -130,28 +130,28 @@ class Seen:
         self._environments = environments
         self._states = [environments.states.numpy().copy()]
         self._actions: list[Actions] = []
-        self._ends: list[NDArray[numpy.uint8]] = []
+        self._ends: list[NDArray[np.uint8]] = []
 
     def add(self, actions: Tensor) -> None:
-        """The step that has just been made with these actions."""
+        """Add the step that has just been made with these actions."""
         self._states.append(self._environments.states.numpy().copy())
         self._actions.append(actions.numpy().copy())
         self._ends.append(self._environments.ends.numpy().copy())
 
     def trajectory(self) -> Trajectory:
-        """All steps."""
-        ends = numpy.stack(self._ends)
-        actions = numpy.stack(self._actions)
-        return Trajectory(numpy.stack(self._states), actions, ends == TERMINATED, ends == TRUNCATED)
+        """Return all steps."""
+        ends = np.stack(self._ends)
+        actions = np.stack(self._actions)
+        return Trajectory(np.stack(self._states), actions, ends == TERMINATED, ends == TRUNCATED)
 
 
 def pointer(tensor: Tensor) -> ctypes.c_void_p:
-    """Where its numbers begin."""
+    """Return where its numbers begin."""
     return ctypes.c_void_p(tensor.data_ptr())
 
 
 def load_library() -> ctypes.CDLL:
-    """The compiled threads; calls of their functions leave Python's lock to others.
+    """Return the compiled threads; calls of their functions leave Python's lock to others.
 
     Raises:
         UnavailableError: they have not been compiled.

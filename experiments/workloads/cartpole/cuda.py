@@ -1,4 +1,4 @@
-"""CartPole in CUDA: simulation alone, and fused with the policy into one kernel that keeps K steps in registers.
+"""This file runs CartPole in CUDA: alone, or fused with the policy into one kernel that keeps K steps in registers.
 
 The kernels of cartpole.cu are compiled when they are asked for, by NVRTC through CuPy. CuPy needs no toolkit, only
 NVRTC (PyPI's nvidia-cuda-nvrtc), is there for CUDA 12 and 13 under one interface, and its arrays are PyTorch's without
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import cupy
-import numpy
+import numpy as np
 from numpy.typing import NDArray
 
 from cartpole.implementation import Actions, Floats, Implementation, Policy, Trajectory, UnavailableError
@@ -52,7 +52,7 @@ class Kernel:
 
     @property
     def expression(self) -> str:
-        """What names it in C++."""
+        """Return what names it in C++."""
         return f"cartpole::{self.name}<{self.arguments}>" if self.arguments else f"cartpole::{self.name}"
 
 
@@ -75,7 +75,7 @@ VARIANTS = tuple(f"{variant}{data}" for variant in COLLECT for data in ("", WITH
 
 @dataclass(frozen=True)
 class Data:
-    """What a trainer reads, on the GPU.
+    """This is what a trainer reads, on the GPU.
 
     Attributes:
         states: before each step and after the last, of shape (K + 1, N, 4), float32.
@@ -93,7 +93,7 @@ class Data:
 
     @staticmethod
     def empty(steps: int, environments: int) -> "Data":
-        """Room for so many steps."""
+        """Return room for so many steps."""
         shape = (steps, environments)
         return Data(
             cupy.empty((steps + 1, environments, 4), cupy.float32),
@@ -104,13 +104,13 @@ class Data:
         )
 
     def pointers(self) -> tuple[Any, ...]:
-        """As the kernels take them."""
+        """Return the pointers as the kernels take them."""
         return (self.states, self.actions, self.log_probabilities, self.rewards, self.ends)
 
     def trajectory(self) -> Trajectory:
-        """What tests look at, on the host."""
+        """Return what tests look at, on the host."""
         ends = cupy.asnumpy(self.ends)
-        actions = cupy.asnumpy(self.actions).astype(numpy.int32)
+        actions = cupy.asnumpy(self.actions).astype(np.int32)
         return Trajectory(cupy.asnumpy(self.states), actions, ends == TERMINATED, ends == TRUNCATED)
 
 
@@ -159,8 +159,8 @@ class Cuda(Implementation):
 
         self._variant, self._compute_factor = base, compute_factor
         self._is_cartpole = state_factor == compute_factor == 1
-        self._environments, self._steps_per_call = numpy.uint32(environments), numpy.uint32(steps_per_call)
-        self._seed = numpy.uint64(seed % 2**64)
+        self._environments, self._steps_per_call = np.uint32(environments), np.uint32(steps_per_call)
+        self._seed = np.uint64(seed % 2**64)
         self._now = 0
         self.states = cupy.empty((environments, 4), cupy.float32)
         self.steps = cupy.empty(environments, cupy.uint16)
@@ -171,15 +171,15 @@ class Cuda(Implementation):
         self._launch(Kernel("begin", "", 256), environments, self.states, self.steps, self._environments, self._seed)
 
     def use(self, policy: Policy) -> None:
-        """Acts with other parameters from now on."""
+        """Act with other parameters from now on."""
         self._parameters = cupy.asarray(packed(policy))
 
     def collect(self) -> None:
-        """K steps in one launch; nothing is kept of them but the states, and the data if the variant says so."""
+        """Take K steps in one launch; nothing is kept of them but the states, and the data if the variant says so."""
         self._collect(self.data)
 
     def simulate(self) -> None:
-        """K steps in one launch with random actions; nothing is kept of them but the states."""
+        """Take K steps in one launch with random actions; nothing is kept of them but the states."""
         if self._variant not in SIMULATE:
             known = " or ".join(SIMULATE)
             raise ValueError(
@@ -192,27 +192,29 @@ class Cuda(Implementation):
             self.states,
             self.steps,
             self.extra,
-            numpy.uint64(fours),
+            np.uint64(fours),
             self._environments,
             self._steps_per_call,
-            numpy.uint64(self._now),
+            np.uint64(self._now),
             self._seed,
         )
         self._now += int(self._steps_per_call)
 
     def synchronize(self) -> None:
-        """Waits for the GPU."""
+        """Wait for the GPU."""
         cupy.cuda.get_current_stream().synchronize()
 
-    def replay(self, states: Floats, steps: NDArray[numpy.int32], actions: Actions) -> Trajectory:
-        """What given actions do, in the kernel that collects data; the environments of `collect` stay as they are."""
+    def replay(self, states: Floats, steps: NDArray[np.int32], actions: Actions) -> Trajectory:
+        """Return what given actions do, in the kernel that collects data; the environments of `collect` stay as
+        they are.
+        """
         check_trajectory(self.name, len(states), len(actions), free_bytes(), "cuda")
         data, given = Data.empty(*actions.shape), cupy.asarray(actions, cupy.uint8)
         self._launch_collect(cupy.asarray(states, cupy.float32), cupy.asarray(steps, cupy.uint16), data, given)
         return data.trajectory()
 
     def rollout(self) -> Trajectory:
-        """What `collect` does, seen: by the same kernel, which writes the trainer's data."""
+        """Return what `collect` does, seen: by the same kernel, which writes the trainer's data."""
         data = self.data
         if data is None:
             check_trajectory(self.name, int(self._environments), int(self._steps_per_call), free_bytes(), "cuda")
@@ -229,24 +231,24 @@ class Cuda(Implementation):
     def _launch_collect(self, states: Any, steps: Any, data: Data | None, given: Any = None) -> None:
         name, math, threads, shared_bytes = COLLECT[self._variant]
         writes = "false" if data is None else "true"
-        count = self._steps_per_call if given is None else numpy.uint32(len(given))
-        nothing = numpy.uint64(0)
+        count = self._steps_per_call if given is None else np.uint32(len(given))
+        nothing = np.uint64(0)
         self._launch(
             Kernel(name, f"{math}, {writes}" if math else writes, threads, shared_bytes),
             len(states),
             states,
             steps,
             self._parameters,
-            numpy.uint32(len(states)),
+            np.uint32(len(states)),
             count,
-            numpy.uint64(self._now),
+            np.uint64(self._now),
             self._seed,
             nothing if given is None else given,
             *(data.pointers() if data else (nothing,) * 5),
         )
 
     def _launch(self, kernel: Kernel, threads: int, *arguments: Any) -> None:
-        """At least so many threads, in whole blocks."""
+        """Launch at least so many threads, in whole blocks."""
         if kernel not in self._kernels:
             self._kernels[kernel] = compiled(kernel)
         blocks = -(-threads // kernel.threads)
@@ -254,8 +256,8 @@ class Cuda(Implementation):
 
 
 def packed(policy: Policy) -> Floats:
-    """The policy's parameters as cartpole.cu's `Parameters` has them."""
-    first, second, third = (weight.astype(numpy.float32) for weight in policy.weights)
+    """Return the policy's parameters as cartpole.cu's `Parameters` has them."""
+    first, second, third = (weight.astype(np.float32) for weight in policy.weights)
     first_bias, second_bias, third_bias = policy.biases
 
     def interleaved(units: Floats) -> Floats:
@@ -268,18 +270,18 @@ def packed(policy: Policy) -> Floats:
         second.T,
         second_bias,
         third[1] - third[0],
-        numpy.array([third_bias[1] - third_bias[0], 0, 0, 0]),
+        np.array([third_bias[1] - third_bias[0], 0, 0, 0]),
     )
-    return numpy.concatenate([part.ravel() for part in parts]).astype(numpy.float32)
+    return np.concatenate([part.ravel() for part in parts]).astype(np.float32)
 
 
 def source() -> str:
-    """The kernels, with what they have in common with C++ before them: CuPy's cache knows no included files."""
+    """Return the kernels, with what they have in common with C++ before them: CuPy's cache knows no included files."""
     return (HERE / "cartpole.h").read_text() + (HERE / "cartpole.cu").read_text()
 
 
 def compiled(kernel: Kernel) -> Any:
-    """The kernel for this GPU."""
+    """Return the kernel for this GPU."""
     module = cupy.RawModule(code=source(), options=OPTIONS, name_expressions=[kernel.expression])
     function = module.get_function(kernel.expression)
     function.max_dynamic_shared_size_bytes = kernel.shared_bytes
@@ -287,7 +289,7 @@ def compiled(kernel: Kernel) -> Any:
 
 
 def check_options(variant: str, state_factor: int, compute_factor: int) -> None:
-    """All must be known or positive.
+    """Refuse options that are unknown or not positive.
 
     Raises:
         ValueError: in one line.
@@ -300,7 +302,7 @@ def check_options(variant: str, state_factor: int, compute_factor: int) -> None:
 
 
 def check_gpu(device: str) -> None:
-    """There must be one, and NVRTC.
+    """Refuse a machine without a GPU or NVRTC.
 
     Raises:
         UnavailableError: in one line.
@@ -316,12 +318,12 @@ def check_gpu(device: str) -> None:
 
 
 def resident_threads() -> int:
-    """How many threads the GPU runs at once."""
+    """Return how many threads the GPU runs at once."""
     attributes = cupy.cuda.Device().attributes
     return int(attributes["MultiProcessorCount"] * attributes["MaxThreadsPerMultiProcessor"])
 
 
 def free_bytes() -> int:
-    """Memory that is free on the GPU, with what CuPy keeps for later."""
+    """Return the memory that is free on the GPU, with what CuPy keeps for later."""
     free, _ = cupy.cuda.runtime.memGetInfo()
     return int(free + cupy.get_default_memory_pool().free_bytes())

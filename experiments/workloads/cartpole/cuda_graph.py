@@ -1,4 +1,4 @@
-"""CartPole and policy in PyTorch, K steps at a time: their kernels are captured once and then launched as one graph."""
+"""This file captures the kernels of K steps of CartPole and policy in PyTorch once, and launches them as one graph."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ class CudaGraph(Environments):
         self._captured: dict[Loop, Captured] = {}
 
     def _run(self, loop: Loop, batch: Batch, *inputs: Tensor) -> tuple[Batch, Any]:
-        """Launches the loop's graph; a replay, the only loop with inputs, has one of its own each time."""
+        """Launch the loop's graph; a replay, the only loop with inputs, has one of its own each time."""
         if inputs:
             return batch, Captured(loop, batch, *inputs).launch()
         if loop not in self._captured:
@@ -48,10 +48,10 @@ class Captured:
         self._inputs = inputs  # the kernels hold addresses only
         with torch.cuda.graph(self._graph):
             after, self._taken = loop(batch, *inputs)
-            for kept, new in zip(batch, after, strict=True):
-                kept.copy_(new)
+            for old, new in zip(batch, after, strict=True):
+                old.copy_(new)
 
     def launch(self) -> Any:
-        """Runs all kernels; what the steps did is overwritten by the next launch."""
+        """Run all kernels; what the steps did is overwritten by the next launch."""
         self._graph.replay()
         return self._taken

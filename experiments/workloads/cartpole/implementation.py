@@ -1,4 +1,4 @@
-"""What every way to collect data on CartPole has in common.
+"""This file holds what every way to collect data on CartPole has in common.
 
 The task is Gymnasium's `CartPole-v1`: its physics, its ends (the pole's angle, the cart's position, 500 steps), and a
 new start within 0.05 of the origin in the same step that an episode ends. The policy is a network of 4-64-64-2 with
@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy
+import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[numpy.float32]
-Actions = NDArray[numpy.int32]
-Flags = NDArray[numpy.bool_]
+Floats = NDArray[np.float32]
+Actions = NDArray[np.int32]
+Flags = NDArray[np.bool_]
 
 #: Width of the policy's layers, its inputs first.
 WIDTHS = (4, 64, 64, 2)
@@ -40,7 +40,7 @@ class Policy:
 
 @dataclass(frozen=True)
 class Trajectory:
-    """What happened in K steps of N environments.
+    """This is what happened in K steps of N environments.
 
     Attributes:
         states: before each step, of shape (K + 1, N, 4); the last are those after it. After an episode's end a new
@@ -67,7 +67,7 @@ class Implementation(ABC):
 
     @abstractmethod
     def __init__(self, environments: int, steps_per_call: int, device: str, seed: int, policy: Policy) -> None:
-        """Makes the environments, at new starts.
+        """Make the environments, at new starts.
 
         Args:
             environments: N.
@@ -83,19 +83,21 @@ class Implementation(ABC):
 
     @abstractmethod
     def collect(self) -> None:
-        """K steps in each environment, with the actions that the policy draws. May return before the device is done."""
+        """Take K steps in each environment, with the actions that the policy draws. May return before the
+        device is done.
+        """
 
     @abstractmethod
     def simulate(self) -> None:
-        """The same with actions drawn evenly, and no policy."""
+        """Take K steps with actions drawn evenly, and no policy."""
 
     @abstractmethod
     def synchronize(self) -> None:
-        """Until the device is done."""
+        """Wait until the device is done."""
 
     @abstractmethod
-    def replay(self, states: Floats, steps: NDArray[numpy.int32], actions: Actions) -> Trajectory:
-        """What given actions do, for tests: by the same code as `collect`.
+    def replay(self, states: Floats, steps: NDArray[np.int32], actions: Actions) -> Trajectory:
+        """Return what given actions do, for tests: by the same code as `collect`.
 
         Args:
             states: to start from, of shape (N, 4).
@@ -105,7 +107,7 @@ class Implementation(ABC):
 
     @abstractmethod
     def rollout(self) -> Trajectory:
-        """What `collect` does, seen: K steps with the actions that the policy draws."""
+        """Return what `collect` does, seen: K steps with the actions that the policy draws."""
 
 
 class UnavailableError(RuntimeError):

@@ -1,4 +1,4 @@
-"""Whether so many environments fit, found out before anything is allocated."""
+"""This file checks that so many environments fit, before anything is allocated."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ TRAJECTORY_BYTES = 4 * (16 + 4 + 1 + 1)
 
 
 def check_counts(environments: int, steps_per_call: int) -> None:
-    """Both must be at least one.
+    """Refuse counts below one.
 
     Raises:
         ValueError: in one line.
@@ -21,7 +21,7 @@ def check_counts(environments: int, steps_per_call: int) -> None:
 
 
 def check_memory(name: str, environments: int, bytes_each: int, free_bytes: int, place: str) -> None:
-    """They must fit.
+    """Refuse environments that do not fit into memory.
 
     Args:
         name: of what is to hold them.
@@ -42,7 +42,7 @@ def check_memory(name: str, environments: int, bytes_each: int, free_bytes: int,
 
 
 def check_trajectory(name: str, environments: int, steps: int, free_bytes: int, place: str) -> None:
-    """All steps of a trajectory must fit, on the device and on the host.
+    """Refuse a trajectory whose steps do not all fit, on the device and on the host.
 
     Raises:
         MemoryError: in one line, with the largest number of environments for so many steps.
@@ -52,7 +52,7 @@ def check_trajectory(name: str, environments: int, steps: int, free_bytes: int, 
 
 
 def free_host_bytes() -> int:
-    """What this process can still have: of the machine, or of its control group where that has a limit."""
+    """Return what this process can still have: of the machine, or of its control group where that has a limit."""
     lines = (line.split() for line in Path("/proc/meminfo").read_text().splitlines())
     free = next(int(words[1]) * 1024 for words in lines if words[0] == "MemAvailable:")
     group = Path("/sys/fs/cgroup")

@@ -1,4 +1,4 @@
-"""CartPole's equations of motion and ends as Gymnasium's `CartPole-v1` has them, for arrays of any Python library."""
+"""This file holds CartPole's motion and ends as in Gymnasium's `CartPole-v1`, for arrays of any Python library."""
 
 import math
 from typing import Any
@@ -18,7 +18,7 @@ MOST_ANGLE = math.radians(12)
 
 
 def moved(library: Any, state: Any, action: Any) -> tuple[Any, Any, Any, Any]:
-    """One Euler step.
+    """Return one Euler step.
 
     Args:
         library: has `sin` and `cos` for such arrays: torch or jax.numpy.
@@ -44,7 +44,7 @@ def moved(library: Any, state: Any, action: Any) -> tuple[Any, Any, Any, Any]:
 
 
 def has_failed(position: Any, angle: Any) -> Any:
-    """Whether the episode ends there.
+    """Return whether the episode ends there.
 
     What is not a number is neither too small nor too large, so such an episode goes on until it is cut off: these are
     Gymnasium's comparisons, and this is what it does.

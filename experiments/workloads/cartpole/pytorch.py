@@ -1,4 +1,4 @@
-"""What the PyTorch implementations share: a step of all environments, and loops of such steps.
+"""This file holds what the PyTorch implementations share: a step of all environments, and loops of such steps.
 
 States lie as a matrix of four rows, one column per environment, so that positions, speeds and angles are contiguous.
 Random numbers come from PyTorch's own generator, which each implementation seeds when it is made.
@@ -7,7 +7,7 @@ Random numbers come from PyTorch's own generator, which each implementation seed
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import numpy
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
@@ -50,7 +50,7 @@ class Batch(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What one step did, of shape (N,) each; after a loop of steps, of shape (K, N).
+    """This is what one step did, of shape (N,) each; after a loop of steps, of shape (K, N).
 
     Attributes:
         states: after it, of shape (4, N), or (K, 4, N).
@@ -66,13 +66,13 @@ class Step(NamedTuple):
 
 
 def layers_on(device: torch.device, policy: Policy) -> Layers:
-    """The policy's weights and biases there."""
+    """Return the policy's weights and biases there."""
     pairs = zip(policy.weights, policy.biases, strict=True)
     return [(torch.tensor(weight, device=device), torch.tensor(bias, device=device)) for weight, bias in pairs]
 
 
 def drawn_actions(layers: Layers, states: Tensor) -> Tensor:
-    """Actions that the policy draws: 1 where a random number lies below the softmax of its second score.
+    """Return actions that the policy draws: 1 where a random number lies below the softmax of its second score.
 
     Args:
         layers: of the policy.
@@ -90,12 +90,12 @@ def drawn_actions(layers: Layers, states: Tensor) -> Tensor:
 
 
 def new_starts(like: Tensor) -> Tensor:
-    """New states in a tensor of this shape."""
+    """Return new states in a tensor of this shape."""
     return torch.empty_like(like).uniform_(-START, START)
 
 
 def step(batch: Batch, actions: Tensor) -> tuple[Batch, Step]:
-    """Moves all environments; where an episode ends, to a new start."""
+    """Move all environments; where an episode ends, to a new start."""
     following = torch.stack(moved(torch, batch.states.unbind(), actions))
     steps = batch.steps + 1
     terminated = has_failed(following[0], following[2])
@@ -107,12 +107,12 @@ def step(batch: Batch, actions: Tensor) -> tuple[Batch, Step]:
 
 
 def policy_step(batch: Batch, layers: Layers) -> tuple[Batch, Step]:
-    """With the actions that the policy draws."""
+    """Take a step with the actions that the policy draws."""
     return step(batch, drawn_actions(layers, batch.states.T))
 
 
 def random_step(batch: Batch) -> tuple[Batch, Step]:
-    """With actions drawn evenly."""
+    """Take a step with actions drawn evenly."""
     return step(batch, torch.randint_like(batch.steps, 2))
 
 
@@ -141,20 +141,20 @@ class Environments(Implementation):
         self._replay_step = self._prepared(step)
 
     def collect(self) -> None:
-        """K steps with the policy's actions; nothing is kept of them but the count of episodes that ended."""
+        """Take K steps with the policy's actions; nothing is kept of them but the count of episodes that ended."""
         self._batch, _ = self._run(self._collecting, self._batch)
 
     def simulate(self) -> None:
-        """K steps with random actions; nothing is kept of them but the count of episodes that ended."""
+        """Take K steps with random actions; nothing is kept of them but the count of episodes that ended."""
         self._batch, _ = self._run(self._simulating, self._batch)
 
     def synchronize(self) -> None:
-        """Waits for the GPU; elsewhere calls are done when they return."""
+        """Wait for the GPU; elsewhere calls are done when they return."""
         if self._device.type == "cuda":
             torch.cuda.synchronize(self._device)
 
-    def replay(self, states: Floats, steps: NDArray[numpy.int32], actions: Actions) -> Trajectory:
-        """What given actions do; the environments of `collect` stay as they are."""
+    def replay(self, states: Floats, steps: NDArray[np.int32], actions: Actions) -> Trajectory:
+        """Return what given actions do; the environments of `collect` stay as they are."""
         self._check_trajectory(len(states), len(actions))
         start = torch.tensor(states.T, device=self._device).contiguous()
         batch = started(start.clone())._replace(steps=torch.tensor(steps, device=self._device))
@@ -162,18 +162,18 @@ class Environments(Implementation):
         return trajectory(start, taken)
 
     def rollout(self) -> Trajectory:
-        """What `collect` does, seen."""
+        """Return what `collect` does, seen."""
         self._check_trajectory(len(self._batch.steps), self._steps_per_call)
         start = self._batch.states.clone()
         self._batch, taken = self._run(self._rolling_out, self._batch)
         return trajectory(start, taken)
 
     def _prepared(self, function: Function) -> Function:
-        """What runs one step: PyTorch, call by call."""
+        """Return what runs one step: PyTorch, call by call."""
         return function
 
     def _run(self, loop: Loop, batch: Batch, *inputs: Tensor) -> tuple[Batch, Any]:
-        """Runs a loop of steps: Python does, step by step."""
+        """Run a loop of steps: Python does, step by step."""
         return loop(batch, *inputs)
 
     def _collecting(self, batch: Batch) -> tuple[Batch, None]:
@@ -205,18 +205,18 @@ class Environments(Implementation):
 
 
 def started(states: Tensor) -> Batch:
-    """Environments at the beginning of their first episode, with such states, of shape (4, N)."""
+    """Return environments at the beginning of their first episode, with such states, of shape (4, N)."""
     zeros = torch.zeros(states.shape[1], dtype=torch.int32, device=states.device)
     return Batch(states, zeros, zeros.clone())
 
 
 def stacked(steps: Sequence[Step]) -> Step:
-    """Steps one after the other, as one."""
+    """Step one after the other, as one."""
     return Step(*(torch.stack(parts) for parts in zip(*steps, strict=True)))
 
 
 def trajectory(start: Tensor, taken: Step) -> Trajectory:
-    """On the host.
+    """Return the trajectory on the host.
 
     Args:
         start: states before the first step, of shape (4, N).
@@ -227,7 +227,7 @@ def trajectory(start: Tensor, taken: Step) -> Trajectory:
 
 
 def usable_device(name: str, device: str) -> torch.device:
-    """The device, if PyTorch can use it.
+    """Return the device, if PyTorch can use it.
 
     Raises:
         UnavailableError: in one line.
@@ -238,7 +238,7 @@ def usable_device(name: str, device: str) -> torch.device:
 
 
 def free_bytes(device: torch.device) -> int:
-    """Memory that is free there, with what PyTorch keeps for later."""
+    """Return the memory that is free there, with what PyTorch keeps for later."""
     if device.type == "cpu":
         return free_host_bytes()
     free, _ = torch.cuda.mem_get_info(device)

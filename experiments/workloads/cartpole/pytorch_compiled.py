@@ -1,4 +1,4 @@
-"""CartPole and policy in PyTorch, a step at a time: `torch.compile` makes one function of each step's operations."""
+"""This file runs CartPole and policy in PyTorch, a step at a time: `torch.compile` makes each step one function."""
 
 import torch
 

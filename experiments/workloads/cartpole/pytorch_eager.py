@@ -1,4 +1,4 @@
-"""CartPole and policy in PyTorch, call by call: each operation of each step is a call from Python, whatever K is."""
+"""This file runs CartPole and policy in PyTorch, call by call: Python calls each operation of each step."""
 
 from cartpole.pytorch import Environments
 

@@ -1,4 +1,4 @@
-"""The implementations by name; each is imported when it is asked for, because each needs packages of its own."""
+"""This file finds an implementation by name and imports it only then, because each needs packages of its own."""
 
 import importlib
 
@@ -17,7 +17,7 @@ IMPLEMENTATIONS = {
 
 
 def load(name: str) -> type[Implementation]:
-    """The class of an implementation.
+    """Return the class of an implementation.
 
     Raises:
         UnavailableError: this Python lacks a package that it needs.

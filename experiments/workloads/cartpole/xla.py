@@ -1,4 +1,4 @@
-"""CartPole and policy in JAX, K steps at a time: one function, compiled by XLA, that loops over steps."""
+"""This file runs CartPole and policy in JAX, K steps at a time: XLA compiles one function that loops over steps."""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy
+import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
@@ -48,7 +48,7 @@ class Batch(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What one step did, of shape (N,) each; after a loop of steps, of shape (K, N).
+    """This is what one step did, of shape (N,) each; after a loop of steps, of shape (K, N).
 
     Attributes:
         states: after it, of shape (4, N), or (K, 4, N).
@@ -64,7 +64,8 @@ class Step(NamedTuple):
 
 
 def drawn_actions(layers: Layers, states: Array, key: Array) -> Array:
-    """Actions that the policy draws, of shape (N,): 1 where a random number lies below the softmax of its second score.
+    """Return actions that the policy draws, of shape (N,): 1 where a random number lies below the softmax of its
+    second score.
 
     In float32, as all others are: left to itself, XLA may round the factors on a GPU to 10 bits.
     """
@@ -77,12 +78,12 @@ def drawn_actions(layers: Layers, states: Array, key: Array) -> Array:
 
 
 def new_starts(shape: tuple[int, ...], key: Array) -> Array:
-    """New states."""
+    """Return new states."""
     return jax.random.uniform(key, shape, minval=-START, maxval=START)
 
 
 def step(batch: Batch, choose: Callable[[Array, Array], Array]) -> tuple[Batch, Step]:
-    """Moves all environments; where an episode ends, to a new start.
+    """Move all environments; where an episode ends, to a new start.
 
     Args:
         batch: they.
@@ -101,12 +102,12 @@ def step(batch: Batch, choose: Callable[[Array, Array], Array]) -> tuple[Batch, 
 
 
 def policy_step(layers: Layers, batch: Batch) -> tuple[Batch, Step]:
-    """With the actions that the policy draws."""
+    """Take a step with the actions that the policy draws."""
     return step(batch, functools.partial(drawn_actions, layers))
 
 
 def random_step(batch: Batch) -> tuple[Batch, Step]:
-    """With actions drawn evenly."""
+    """Take a step with actions drawn evenly."""
     return step(batch, lambda states, key: jax.random.bernoulli(key, shape=states.shape[1:]).astype(jnp.int32))
 
 
@@ -116,25 +117,25 @@ compiled = functools.partial(jax.jit, static_argnames="steps", donate_argnames="
 
 @compiled
 def collect(layers: Layers, batch: Batch, steps: int) -> Batch:
-    """Steps with the policy; the compiler leaves out what is not kept."""
+    """Step with the policy; the compiler leaves out what is not kept."""
     return jax.lax.scan(lambda batch, _: policy_step(layers, batch), batch, length=steps)[0]
 
 
 @compiled
 def simulate(batch: Batch, steps: int) -> Batch:
-    """Steps with random actions; the compiler leaves out what is not kept."""
+    """Step with random actions; the compiler leaves out what is not kept."""
     return jax.lax.scan(lambda batch, _: random_step(batch), batch, length=steps)[0]
 
 
 @compiled
 def roll_out(layers: Layers, batch: Batch, steps: int) -> tuple[Batch, Step]:
-    """Steps with the policy, all kept."""
+    """Step with the policy, all kept."""
     return jax.lax.scan(lambda batch, _: policy_step(layers, batch), batch, length=steps)
 
 
 @jax.jit
 def replay(batch: Batch, actions: Array) -> Step:
-    """Steps with given actions, all kept."""
+    """Step with given actions, all kept."""
     return jax.lax.scan(lambda batch, given: step(batch, lambda *_: given), batch, actions)[1]
 
 
@@ -157,19 +158,19 @@ class Xla(Implementation):
         self._batch = jax.device_put(batch, self._device)
 
     def collect(self) -> None:
-        """K steps with the policy's actions; nothing is kept of them but the count of episodes that ended."""
+        """Take K steps with the policy's actions; nothing is kept of them but the count of episodes that ended."""
         self._batch = collect(self._layers, self._batch, steps=self._steps_per_call)
 
     def simulate(self) -> None:
-        """K steps with random actions; nothing is kept of them but the count of episodes that ended."""
+        """Take K steps with random actions; nothing is kept of them but the count of episodes that ended."""
         self._batch = simulate(self._batch, steps=self._steps_per_call)
 
     def synchronize(self) -> None:
-        """Waits for the last call, all of whose results are there at once: calls return before they are done."""
+        """Wait for the last call, all of whose results are there at once: calls return before they are done."""
         self._batch.states.block_until_ready()
 
-    def replay(self, states: Floats, steps: NDArray[numpy.int32], actions: Actions) -> Trajectory:
-        """What given actions do; the environments of `collect` stay as they are."""
+    def replay(self, states: Floats, steps: NDArray[np.int32], actions: Actions) -> Trajectory:
+        """Return what given actions do; the environments of `collect` stay as they are."""
         self._check_trajectory(len(states), len(actions))
         start, lasted, given = jax.device_put((states.T, steps, actions), self._device)
         with jax.default_device(self._device):
@@ -177,7 +178,7 @@ class Xla(Implementation):
             return trajectory(start, replay(batch, given))
 
     def rollout(self) -> Trajectory:
-        """What `collect` does, seen."""
+        """Return what `collect` does, seen."""
         self._check_trajectory(len(self._batch.steps), self._steps_per_call)
         start = jnp.copy(self._batch.states)
         self._batch, taken = roll_out(self._layers, self._batch, steps=self._steps_per_call)
@@ -188,24 +189,24 @@ class Xla(Implementation):
 
 
 def started(states: Array, key: Array) -> Batch:
-    """Environments at the beginning of their first episode, with such states, of shape (4, N)."""
+    """Return environments at the beginning of their first episode, with such states, of shape (4, N)."""
     zeros = jnp.zeros(states.shape[1], jnp.int32)
     return Batch(states, zeros, jnp.copy(zeros), key)
 
 
 def trajectory(start: Array, taken: Step) -> Trajectory:
-    """On the host.
+    """Return the trajectory on the host.
 
     Args:
         start: states before the first step, of shape (4, N).
         taken: the steps.
     """
     states = jnp.concatenate([start[None], taken.states]).swapaxes(1, 2)
-    return Trajectory(*(numpy.asarray(part) for part in (states, *taken[1:])))
+    return Trajectory(*(np.asarray(part) for part in (states, *taken[1:])))
 
 
 def usable_device(device: str) -> jax.Device:
-    """The device, if JAX can use it.
+    """Return the device, if JAX can use it.
 
     Raises:
         UnavailableError: in one line.
@@ -217,6 +218,6 @@ def usable_device(device: str) -> jax.Device:
 
 
 def free_bytes(device: jax.Device) -> int:
-    """Memory that is free there: of the host, or of the part of the GPU that JAX took when it began."""
+    """Return the memory that is free there: of the host, or of the part of the GPU that JAX took when it began."""
     usage = device.memory_stats()
     return free_host_bytes() if usage is None else usage["bytes_limit"] - usage["bytes_in_use"]

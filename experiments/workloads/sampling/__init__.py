@@ -1,1 +1,1 @@
-"""Ways to sample from many environments at once, for the workload `sample.py`."""
+"""This package holds ways to sample from many environments at once, for the workload `sample.py`."""

@@ -1,4 +1,4 @@
-"""Ray, on one node or on two of this machine: each has an address of its own and half of the workers."""
+"""This file starts Ray on one node or on two of this machine: each has its own address and half of the workers."""
 
 import contextlib
 import logging
@@ -18,14 +18,14 @@ START_S = 120
 
 
 def set_variables() -> None:
-    """Sets the variables that Ray reads when it is imported; only who knows the token may join the cluster."""
+    """Set the variables that Ray reads when it is imported; only who knows the token may join the cluster."""
     os.environ.update(RAY_USAGE_STATS_ENABLED="0", RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32))
     os.environ.setdefault("RAY_worker_niceness", "0")  # else runners give way to whatever else the machine does
 
 
 @contextlib.contextmanager
 def ray_nodes(workers: int, *, is_cluster: bool) -> Iterator[None]:
-    """Ray while it is needed, with a core for each worker whatever there is: those that sleep need few.
+    """Run Ray while it is needed, with a core for each worker whatever there is: those that sleep need few.
 
     Raises:
         TimeoutError: nodes did not start.
@@ -47,7 +47,7 @@ def ray_nodes(workers: int, *, is_cluster: bool) -> Iterator[None]:
 
 @contextlib.contextmanager
 def two_nodes(workers: int) -> Iterator[str]:
-    """The address of the first, which is the head."""
+    """Run two nodes, and yield the address of the first, which is the head."""
     with socket.create_server((HEAD, 0)) as free:
         port = free.getsockname()[1]
     first = workers // 2
@@ -62,7 +62,7 @@ def two_nodes(workers: int) -> Iterator[str]:
 
 @contextlib.contextmanager
 def node(cores: int, *options: str) -> Iterator[None]:
-    """A node, ended by a signal: `ray stop` would end all Ray processes of the machine."""
+    """Run a node, and end it by a signal: `ray stop` would end all Ray processes of the machine."""
     ray = Path(sys.executable).with_name("ray")
     command = [ray, "start", "--block", f"--num-cpus={cores}", f"--object-store-memory={MEMORY_BYTES}", *options]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -74,14 +74,14 @@ def node(cores: int, *options: str) -> Iterator[None]:
 
 
 def accepts(port: int) -> bool:
-    """Whether the head can be reached."""
+    """Return whether the head can be reached."""
     with contextlib.suppress(OSError), socket.create_connection((HEAD, port), timeout=1):
         return True
     return False
 
 
 def wait_for(is_there: Callable[[], bool], what: str) -> None:
-    """Until it is.
+    """Wait until the condition is true.
 
     Raises:
         TimeoutError: it takes too long.

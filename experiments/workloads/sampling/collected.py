@@ -1,13 +1,13 @@
-"""What sampling gives: a batch to learn from, and how long each step took."""
+"""This file holds what sampling gives: a batch to learn from, and how long each step took."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy
+import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[numpy.float32]
+Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class VectorStep:
 
 @dataclass(frozen=True)
 class Collected:
-    """What the sampling of an iteration gave.
+    """This is what the sampling of an iteration gave.
 
     Attributes:
         batch: what there is to learn from, in the form that the sampler's own learner takes.
@@ -67,13 +67,13 @@ class Collected:
 
 
 def collected(steps: Sequence[VectorStep], seconds: float, lost: list[dict[str, Any]]) -> Collected:
-    """What one worker has collected, in so many seconds."""
+    """Return what one worker has collected, in so many seconds."""
     quiet = [step for step in steps if not step.resets]
     return Collected(
         batch=Batch(
-            numpy.concatenate([step.observations for step in steps]),
-            numpy.concatenate([step.actions for step in steps]),
-            numpy.concatenate([step.rewards for step in steps]),
+            np.concatenate([step.observations for step in steps]),
+            np.concatenate([step.actions for step in steps]),
+            np.concatenate([step.rewards for step in steps]),
         ),
         samples=sum(len(step.rewards) for step in steps),
         resets=sum(step.resets for step in steps),
@@ -88,13 +88,13 @@ def collected(steps: Sequence[VectorStep], seconds: float, lost: list[dict[str, 
 
 
 def merged(parts: Sequence[Collected]) -> Collected:
-    """What all workers have collected."""
+    """Return what all workers have collected."""
     batches = [part.batch for part in parts]
     return Collected(
         batch=Batch(
-            numpy.concatenate([batch.observations for batch in batches]),
-            numpy.concatenate([batch.actions for batch in batches]),
-            numpy.concatenate([batch.rewards for batch in batches]),
+            np.concatenate([batch.observations for batch in batches]),
+            np.concatenate([batch.actions for batch in batches]),
+            np.concatenate([batch.rewards for batch in batches]),
         ),
         samples=sum(part.samples for part in parts),
         resets=sum(part.resets for part in parts),

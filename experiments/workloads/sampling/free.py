@@ -1,4 +1,4 @@
-"""Sampling without lock-step: each worker is a process that takes its steps alone, and all meet when they are done."""
+"""This file samples without lock-step: each worker is a process that steps alone, and all meet when they are done."""
 
 import contextlib
 import multiprocessing
@@ -34,7 +34,7 @@ class Worker:
 
 
 def work(ours: Connection, theirs: list[Connection], settings: Settings, index: int) -> None:
-    """What a worker does: whenever it is given weights, it samples with them.
+    """Work as a worker does: whenever it is given weights, it samples with them.
 
     Args:
         ours: to the process that learns.
@@ -79,11 +79,11 @@ class Free:
 
     @property
     def runners(self) -> list[dict[str, Any]]:
-        """Each worker."""
+        """Return each worker."""
         return [{"worker": worker.name, "pid": worker.process.pid} for worker in self._workers]
 
     def collect(self) -> Collected:
-        """T steps of each environment.
+        """Return T steps of each environment.
 
         Raises:
             AllLostError: no worker is left.
@@ -107,7 +107,7 @@ class Free:
         self._policy.update(batch)
 
     def close(self) -> None:
-        """Ends the workers."""
+        """End the workers."""
         for worker in self._workers:
             worker.connection.close()
         for worker in self._workers:
@@ -127,14 +127,14 @@ class Free:
             worker.connection.send(weights)
 
     def _receive(self, worker: Worker) -> Any:
-        """What a worker says; None if it is gone."""
+        """Return what a worker says; None if it is gone."""
         with self._losing(worker):
             return worker.connection.recv()
         return None
 
     @contextlib.contextmanager
     def _losing(self, worker: Worker) -> Iterator[None]:
-        """Around what needs a worker: if it is gone, the others go on."""
+        """Run a block that needs a worker: if it is gone, the others go on."""
         try:
             yield
         except (EOFError, ConnectionError):

@@ -1,4 +1,4 @@
-"""Sampling in lock-step: every environment steps, then all wait for the slowest of them."""
+"""This file samples in lock-step: every environment steps, then all wait for the slowest of them."""
 
 import contextlib
 import time
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from multiprocessing import connection
 from typing import Any
 
-import numpy
+import numpy as np
 from alphazero.group import ending
 
 from sampling.collected import Batch, Collected, VectorStep, collected
@@ -45,12 +45,12 @@ class LockStep:
 
     @property
     def runners(self) -> list[dict[str, Any]]:
-        """Each environment's process, where it has its own."""
+        """Return each environment's process, where it has its own."""
         named = zip(self._numbers, self._vector.processes, strict=False)
         return [{"worker": f"environment {number}", "pid": process.pid} for number, process in named]
 
     def collect(self) -> Collected:
-        """T steps of each environment.
+        """Return T steps of each environment.
 
         Raises:
             AllLostError: no process is left.
@@ -70,7 +70,7 @@ class LockStep:
         self.policy.update(batch)
 
     def close(self) -> None:
-        """Ends the processes."""
+        """End the processes."""
         self._vector.close()
 
     def _start(self) -> None:
@@ -80,7 +80,7 @@ class LockStep:
 
     @contextlib.contextmanager
     def _losing(self) -> Iterator[None]:
-        """Around what needs the processes: if one ends, the others are started anew."""
+        """Run a block that needs the processes: if one ends, the others are started anew."""
         try:
             with watching(self._vector.processes):
                 yield
@@ -96,10 +96,10 @@ class LockStep:
         self._observations, rewards, ends = self._vector.step(actions)
         stepped_ns = time.perf_counter_ns()
         took_ns = (acted_ns - begin_ns, stepped_ns - acted_ns)
-        return VectorStep(before, actions, rewards.astype(numpy.float32), *took_ns, int(ends.sum()))
+        return VectorStep(before, actions, rewards.astype(np.float32), *took_ns, int(ends.sum()))
 
     def _lose(self) -> None:
-        """Finds the processes that have ended, and ends the others.
+        """Find the processes that have ended, and end the others.
 
         Raises:
             AllLostError: there are no others.

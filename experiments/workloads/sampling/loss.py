@@ -1,4 +1,4 @@
-"""Processes that end before their time: found at once, and named in one line."""
+"""This file finds processes that end before their time, at once, and names them in one line."""
 
 import contextlib
 import signal
@@ -18,7 +18,7 @@ class AllLostError(Exception):
 
 @contextlib.contextmanager
 def watching(processes: Sequence[BaseProcess]) -> Iterator[None]:
-    """A process that ends inside the block ends the block.
+    """End the block when a process ends inside it.
 
     A signal tells, because pipes need not: other processes that were forked may keep their ends open.
 
@@ -39,7 +39,7 @@ def watching(processes: Sequence[BaseProcess]) -> Iterator[None]:
 
 
 def tell(lost: dict[str, Any], left: str) -> None:
-    """One line for people, on standard error."""
+    """Write one line for people, on standard error."""
     print(
         f"sample.py: lost {lost['worker']} (pid {lost['pid']}), which ended {lost['ended']}; {left} go on",
         file=sys.stderr,

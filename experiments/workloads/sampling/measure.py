@@ -1,4 +1,4 @@
-"""A run: sampling and optimising in turn, with the seconds of each."""
+"""This file runs sampling and optimising in turn, and times each."""
 
 import time
 from typing import Any
@@ -11,7 +11,7 @@ from sampling.settings import Settings
 
 
 def measure(settings: Settings) -> dict[str, Any]:
-    """Runs; returns what there is to say of it.
+    """Run; return what there is to say of it.
 
     Raises:
         AllLostError: nothing was left that samples.
@@ -27,7 +27,7 @@ def measure(settings: Settings) -> dict[str, Any]:
 
 
 def iterations(settings: Settings, sampler: Sampler) -> tuple[list[dict[str, Any]], list[Collected]]:
-    """The iterations as they are printed, and what each has collected."""
+    """Return the iterations as they are printed, and what each has collected."""
     rows, found = [], []
     samples = 0
     total = settings.iterations * settings.steps * settings.environments
@@ -57,13 +57,13 @@ def iterations(settings: Settings, sampler: Sampler) -> tuple[list[dict[str, Any
 
 
 def sleep_until(begin_ns: int, seconds: float | None) -> None:
-    """Until so many seconds have passed since then."""
+    """Sleep until so many seconds have passed since then."""
     if seconds is not None:
         time.sleep(max(0.0, seconds - (time.perf_counter_ns() - begin_ns) / 1e9))
 
 
 def summary(settings: Settings, rows: list[dict[str, Any]], found: list[Collected]) -> dict[str, Any]:
-    """What the workload prints."""
+    """Return what the workload prints."""
     vector_steps = sum(collected.vector_steps for collected in found)
     quiet = sum(collected.steps_without_reset for collected in found)
     quiet_s = sum(collected.step_without_reset_s for collected in found)

@@ -1,6 +1,6 @@
-"""A small policy that acts and is updated for real; nobody looks at what it learns."""
+"""This file holds a small policy that acts and is updated for real; nobody looks at what it learns."""
 
-import numpy
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import nn
@@ -12,7 +12,7 @@ WIDTH = 64
 DEVIATION = 0.5
 RATE = 1e-3
 
-Weights = dict[str, NDArray[numpy.float32]]
+Weights = dict[str, NDArray[np.float32]]
 
 
 class Policy:
@@ -30,14 +30,14 @@ class Policy:
             nn.Linear(observation, WIDTH), nn.Tanh(), nn.Linear(WIDTH, WIDTH), nn.Tanh(), nn.Linear(WIDTH, action)
         )
 
-    def act(self, observations: NDArray[numpy.float32]) -> NDArray[numpy.float32]:
-        """Actions for observations, one in each row."""
+    def act(self, observations: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return actions for observations, one in each row."""
         with rlscope.operation("inference"), torch.no_grad():
             means = self._network(torch.from_numpy(observations))
             return (means + DEVIATION * torch.randn_like(means)).clamp_(-1, 1).numpy()
 
     def update(self, batch: Batch) -> None:
-        """One step of gradient descent towards actions that were rewarded above the average.
+        """Make one step of gradient descent towards actions that were rewarded above the average.
 
         Without an optimizer of PyTorch's: to make the first one of a process takes seconds.
         """
@@ -51,9 +51,9 @@ class Policy:
                 parameter -= RATE * gradient
 
     def weights(self) -> Weights:
-        """As arrays, which travel between processes."""
+        """Return the weights as arrays, which travel between processes."""
         return {name: tensor.numpy() for name, tensor in self._network.state_dict().items()}
 
     def set_weights(self, weights: Weights) -> None:
-        """Those of another policy."""
+        """Take the weights of another policy."""
         self._network.load_state_dict({name: torch.from_numpy(array) for name, array in weights.items()})

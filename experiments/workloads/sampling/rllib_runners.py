@@ -1,4 +1,4 @@
-"""Sampling with RLlib: its env runners are Ray actors that take their steps alone, each in E environments.
+"""This file samples with RLlib: its env runners are Ray actors that step alone, each in E environments.
 
 Env runners and learner are PPO's; they are called in turn as its training step calls them, so that each has its own
 seconds. RLlib expects that an environment which has ended an episode begins the next one in a vector step of its own:
@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 import gymnasium
-import numpy
+import numpy as np
 import ray
 from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 from numpy.typing import NDArray
@@ -45,13 +45,13 @@ class Call:
 
     idle_ns: int
     took_ns: int
-    begins: NDArray[numpy.bool_]
-    ends: NDArray[numpy.bool_]
+    begins: NDArray[np.bool_]
+    ends: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class Sampled:
-    """What a runner gives for an iteration, in so many seconds."""
+    """This is what a runner gives for an iteration, in so many seconds."""
 
     episodes: list[Any]
     calls: list[Call]
@@ -62,7 +62,7 @@ class TimedRunner(SingleAgentEnvRunner):
     """RLlib's runner with a clock around each step."""
 
     def take(self, steps: int) -> Sampled:
-        """Takes so many steps in each environment; none at first, which only begins episodes."""
+        """Take so many steps in each environment; none at first, which only begins episodes."""
         self._calls: list[Call] = []
         begin_ns = self._ended_ns = time.perf_counter_ns()
         with rlscope.phase("sampling" if steps else "starting"):
@@ -70,14 +70,14 @@ class TimedRunner(SingleAgentEnvRunner):
         return Sampled(episodes, self._calls, (time.perf_counter_ns() - begin_ns) / 1e9)
 
     def make_env(self) -> None:
-        """Makes the environments with this runner's numbers; none has ended an episode yet."""
+        """Make the environments with this runner's numbers; none has ended an episode yet."""
         settings: Settings = self.config.env_config["settings"]
         register_env(NAME, lambda _: vector_of(settings, self.worker_index))
         super().make_env()
-        self._ends = numpy.zeros(self.num_envs, bool)
+        self._ends = np.zeros(self.num_envs, bool)
 
     def where(self) -> tuple[int, dict[str, Any]]:
-        """The runner's number; its name, its process, and the address of its node."""
+        """Return the runner's number; its name, its process, and the address of its node."""
         name = f"env_runner_{self.worker_index}"
         return self.worker_index, {"worker": name, "pid": os.getpid(), "node": ray.util.get_node_ip_address()}
 
@@ -92,7 +92,9 @@ class TimedRunner(SingleAgentEnvRunner):
 
 
 def vector_of(settings: Settings, runner: int) -> gymnasium.vector.VectorEnv[Any, Any, Any]:
-    """A runner's environments: in processes of their own where there are several, so that they step side by side."""
+    """Return a runner's environments: in processes of their own where there are several, so that they step side by
+    side.
+    """
     count = settings.environments_per_worker
     first = (runner - 1) * count  # the local runner, which makes no environments, is number 0
     made = makers(settings, list(range(first, first + count)))
@@ -122,7 +124,7 @@ class Rllib:
         return list(self._runners.values())
 
     def collect(self) -> Collected:
-        """T steps of each environment.
+        """Return T steps of each environment.
 
         Raises:
             AllLostError: no runner is left.
@@ -136,11 +138,11 @@ class Rllib:
         return collected(sampled, lost)
 
     def optimize(self, batch: Any) -> None:
-        """One update by PPO's learner."""
+        """Make one update by PPO's learner."""
         self._algorithm.learner_group.update(episodes=batch, num_epochs=1, timesteps={})
 
     def close(self) -> None:
-        """Ends runners and nodes."""
+        """End runners and nodes."""
         self._closing.close()
 
     def _each(self, function: Callable[[TimedRunner], Any]) -> list[Any]:
@@ -156,7 +158,7 @@ class Rllib:
 
 
 def config(settings: Settings) -> PPOConfig:
-    """Of PPO with such environments."""
+    """Return the configuration of PPO with such environments."""
     count = settings.environments_per_worker
     samples = settings.environments * settings.steps
     return (
@@ -177,7 +179,7 @@ def config(settings: Settings) -> PPOConfig:
 
 
 def collected(sampled: list[Sampled], lost: list[dict[str, Any]]) -> Collected:
-    """What all runners have collected."""
+    """Return what all runners have collected."""
     calls = [call for one in sampled for call in one.calls]
     quiet = [call for call in calls if not call.begins.any()]
     episodes = [episode for one in sampled for episode in one.episodes]

@@ -1,4 +1,4 @@
-"""Ways to sample, by name."""
+"""This file finds a way to sample by its name."""
 
 from collections.abc import Callable
 from functools import partial
@@ -20,7 +20,7 @@ class Sampler(Protocol):
         """See the attributes."""
 
     def collect(self) -> Collected:
-        """Samples: T steps of each environment.
+        """Sample: T steps of each environment.
 
         Raises:
             AllLostError: nothing is left that samples.
@@ -34,7 +34,7 @@ class Sampler(Protocol):
 
 
 def sb3_dummy(settings: Settings) -> Sampler:
-    """Stable-Baselines3's DummyVecEnv: one process steps one environment after another."""
+    """Return Stable-Baselines3's DummyVecEnv: one process steps one environment after another."""
     from sampling.lock_step import LockStep
     from sampling.vectors import StableBaselines3
 
@@ -42,7 +42,7 @@ def sb3_dummy(settings: Settings) -> Sampler:
 
 
 def sb3_subproc(settings: Settings) -> Sampler:
-    """Stable-Baselines3's SubprocVecEnv: a process for each environment, in lock-step."""
+    """Return Stable-Baselines3's SubprocVecEnv: a process for each environment, in lock-step."""
     from sampling.lock_step import LockStep
     from sampling.vectors import StableBaselines3
 
@@ -50,7 +50,7 @@ def sb3_subproc(settings: Settings) -> Sampler:
 
 
 def gymnasium_async(settings: Settings) -> Sampler:
-    """Gymnasium's AsyncVectorEnv: a process for each environment, in lock-step."""
+    """Return gymnasium's AsyncVectorEnv: a process for each environment, in lock-step."""
     from sampling.lock_step import LockStep
     from sampling.vectors import Gymnasium
 
@@ -58,14 +58,14 @@ def gymnasium_async(settings: Settings) -> Sampler:
 
 
 def free(settings: Settings) -> Sampler:
-    """Processes of our own, which only wait for each other when all their steps are taken."""
+    """Return processes of our own, which only wait for each other when all their steps are taken."""
     from sampling.free import Free
 
     return Free(settings)
 
 
 def rllib(settings: Settings) -> Sampler:
-    """RLlib's env runners: as `free`, but Ray actors."""
+    """Return RLlib's env runners: as `free`, but Ray actors."""
     from sampling.cluster import set_variables
 
     set_variables()

@@ -1,4 +1,4 @@
-"""What a run of the sampling workload is made of."""
+"""This file holds the settings of a run of the sampling workload."""
 
 from dataclasses import dataclass
 
@@ -33,5 +33,5 @@ class Settings:
 
     @property
     def workers(self) -> int:
-        """W: how many groups of environments do not wait for each other."""
+        """Return W, how many groups of environments do not wait for each other."""
         return self.environments // self.environments_per_worker

@@ -1,4 +1,4 @@
-"""Environments that wait for each other in every step: those of Stable-Baselines3 and of Gymnasium, and one alone.
+"""This file holds environments that wait for each other in every step: Stable-Baselines3's, Gymnasium's, or one alone.
 
 An environment that has ended an episode begins the next one in the same step in all of them. Gymnasium would do so in a
 step of its own (its autoreset mode "next step"), as Stable-Baselines3 cannot.
@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from multiprocessing.process import BaseProcess
 from typing import Any, Protocol
 
-import numpy
+import numpy as np
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode
 from numpy.typing import NDArray
 
@@ -29,16 +29,16 @@ class Vector(Protocol):
     action_size: int
 
     def reset(self) -> Array:
-        """Begins an episode in each; observations, in rows."""
+        """Begin an episode in each; observations, in rows."""
 
     def step(self, actions: Array) -> tuple[Array, Array, Array]:
-        """Observations, rewards and whether an episode has ended, a row or number for each environment."""
+        """Return observations, rewards and whether an episode has ended, a row or number for each environment."""
 
     def close(self) -> None:
-        """Ends the processes."""
+        """End the processes."""
 
     def abandon(self) -> None:
-        """Lets the processes be, which have been killed."""
+        """Let the processes be, which have been killed."""
 
 
 class StableBaselines3:
@@ -53,12 +53,12 @@ class StableBaselines3:
 
     def reset(self) -> Array:
         """See Vector."""
-        return numpy.asarray(self._envs.reset())
+        return np.asarray(self._envs.reset())
 
     def step(self, actions: Array) -> tuple[Array, Array, Array]:
         """See Vector."""
         observations, rewards, ends, _ = self._envs.step(actions)
-        return numpy.asarray(observations), rewards, ends
+        return np.asarray(observations), rewards, ends
 
     def close(self) -> None:
         """See Vector."""
@@ -79,7 +79,7 @@ class Gymnasium:
 
     def reset(self) -> Array:
         """See Vector."""
-        return numpy.asarray(self._envs.reset()[0])
+        return np.asarray(self._envs.reset()[0])
 
     def step(self, actions: Array) -> tuple[Array, Array, Array]:
         """See Vector."""
@@ -107,7 +107,7 @@ class Alone:
 
     def reset(self) -> Array:
         """See Vector."""
-        return numpy.asarray(self._env.reset()[0])[None]
+        return np.asarray(self._env.reset()[0])[None]
 
     def step(self, actions: Array) -> tuple[Array, Array, Array]:
         """See Vector."""
@@ -115,7 +115,7 @@ class Alone:
         has_ended = terminated or truncated
         if has_ended:
             observation, _ = self._env.reset()
-        return numpy.asarray(observation)[None], numpy.array([reward]), numpy.array([has_ended])
+        return np.asarray(observation)[None], np.array([reward]), np.array([has_ended])
 
     def close(self) -> None:
         """See Vector."""

@@ -1,1 +1,1 @@
-"""Hardware counters by operation: samples of a device joined with the work that was recorded."""
+"""This package assigns hardware counters to operations: it joins a device's samples with the recorded work."""

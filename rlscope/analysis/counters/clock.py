@@ -1,4 +1,4 @@
-"""How far the clock of a sampled device is ahead of its machine's: found by what samples and recorded work agree on."""
+"""This file finds how far a sampled device's clock is ahead of its machine's, by what samples and work agree on."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class CounterClock:
     further_ahead_ns: Values
 
     def monotonic_ns(self, device_ns: Times) -> Times:
-        """CLOCK_MONOTONIC of the machine at times of the device's clock."""
+        """Return CLOCK_MONOTONIC of the machine at times of the device's clock."""
         passed_ns = device_ns - self.origin_ns
         further_ns = self._further_ahead_ns(passed_ns.astype(float))
         return passed_ns + (self.origin_ns - self.ahead_ns) - np.rint(further_ns).astype(np.int64)
@@ -57,7 +57,7 @@ class CounterClock:
 
 
 def counter_clock(samples: CounterSamples, kernels: Intervals) -> CounterClock:
-    """The clock by which the samples in which the device was active are those in which recorded kernels ran.
+    """Return the clock by which the samples in which the device was active are those in which recorded kernels ran.
 
     Args:
         samples: of one device, at least one.
@@ -86,7 +86,7 @@ def counter_clock(samples: CounterSamples, kernels: Intervals) -> CounterClock:
 
 @dataclass(frozen=True)
 class _Work:
-    """How long kernels ran until each of their starts and ends."""
+    """This says how long kernels ran until each of their starts and ends."""
 
     border_ns: Values
     busy_ns: Values
@@ -99,13 +99,13 @@ class _Work:
         return cls(border_ns.astype(float), busy_ns.astype(float))
 
     def within(self, low_ns: float, high_ns: float) -> "_Work":
-        """What says how long kernels ran between any two times from `low_ns` to `high_ns`."""
+        """Return what says how long kernels ran between any two times from `low_ns` to `high_ns`."""
         first, last = np.searchsorted(self.border_ns, [low_ns, high_ns])
-        kept = slice(first // 2 * 2, -(-last // 2) * 2)  # kernels as a whole
-        return _Work(self.border_ns[kept], self.busy_ns[kept])
+        whole = slice(first // 2 * 2, -(-last // 2) * 2)  # kernels as a whole
+        return _Work(self.border_ns[whole], self.busy_ns[whole])
 
     def longest_gap(self, low_ns: float, high_ns: float) -> float:
-        """The longest time without kernels between `low_ns` and `high_ns`."""
+        """Return the longest time without kernels between `low_ns` and `high_ns`."""
         borders_ns = np.clip(self.border_ns, low_ns, high_ns)
         starts_ns, ends_ns = borders_ns[::2], borders_ns[1::2]
         return float(np.max(np.append(starts_ns, high_ns) - np.insert(ends_ns, 0, low_ns)))
@@ -127,7 +127,8 @@ class _Piece:
         return float(self.start_ns[0] + self.end_ns[-1]) / 2
 
     def best_offset(self, work: _Work, middle_ns: float, radius_ns: float, interval_ns: int) -> float | None:
-        """At most `radius_ns` from `middle_ns`; None where nothing says what it is, or too many would have to be tried.
+        """Return the likeliest offset at most `radius_ns` from `middle_ns`; None if nothing says it or too many are to
+        be tried.
 
         Nothing says it where offsets that are an interval apart are equally good.
         """
@@ -148,7 +149,9 @@ class _Piece:
         return float(best_ns[0] + best_ns[-1]) / 2
 
     def _is_alike(self, work: _Work, low_ns: float, high_ns: float) -> bool:
-        """Whether all offsets are equally good: no kernels are in reach, or the device is never idle for a sample."""
+        """Return whether all offsets are equally good: no kernels are in reach, or the device is never idle for
+        a sample.
+        """
         gap_ns = work.longest_gap(low_ns, high_ns)
         is_always_busy = bool(self.activity.all()) and gap_ns + 1 <= (self.end_ns - self.start_ns).min()
         return is_always_busy or gap_ns >= high_ns - low_ns
@@ -159,7 +162,7 @@ class _Piece:
         return best_ns
 
     def _disagreement(self, work: _Work, offset_ns: float) -> float:
-        """The share of activity in samples without work, and that of work in samples without activity."""
+        """Return the share of activity in samples without work, and that of work in samples without activity."""
         busy_ns = work.busy_until(self.end_ns - offset_ns) - work.busy_until(self.start_ns - offset_ns)
         unexplained = self.activity[busy_ns < 0.5].sum() / self.activity.sum()
         inactive_ns = busy_ns[self.activity == 0].sum()
@@ -167,7 +170,7 @@ class _Piece:
 
 
 def _pieces(samples: CounterSamples, origin_ns: int) -> Iterator[_Piece]:
-    """The parts of the run in which the device was active."""
+    """Yield the parts of the run in which the device was active."""
     activity = samples.columns[ACTIVE_CYCLES]
     length_ns = int(samples.end_ns[-1]) - origin_ns
     piece_ns = -(-length_ns // max(round(length_ns / PIECE_NS), 1))

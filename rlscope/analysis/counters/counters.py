@@ -1,4 +1,4 @@
-"""The rows of hardware counters by operation, and how they were sampled."""
+"""This file makes the rows of hardware counters by operation, and says how they were sampled."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -21,7 +21,7 @@ from rlscope.trace.counters_file import CounterSamples, read_counters
 def counters_of(
     swept: TraceSweep, devices: Sequence[Device], breakdown: Sequence[BreakdownRow], recover: bool
 ) -> Counters:
-    """Joins the samples in the trace with the work of its devices.
+    """Join the samples in the trace with the work of its devices.
 
     Args:
         swept: the trace.
@@ -69,7 +69,7 @@ def counters_of(
 
 
 def _rows(device: int, sums: Sums, open_s: float) -> Iterator[CounterRow]:
-    """One per metric."""
+    """Yield one per metric."""
     for metric, amount, weight in sums.values:
         name, unit = encodable(metric.name), encodable(metric.unit)
         values: tuple[float | None, float | None, float | None]
@@ -92,7 +92,7 @@ def _quotient(amount: float, by: float) -> float | None:
 
 
 def _samples(path: Path, recover: bool, why: list[str]) -> CounterSamples | None:
-    """None for a file that cannot be used; `why` then says it, as where the end is missing."""
+    """Return None for a file that cannot be used; `why` then says it, as where the end is missing."""
     try:
         samples = read_counters(path)
     except IncompleteTraceError as error:
@@ -109,7 +109,7 @@ def _samples(path: Path, recover: bool, why: list[str]) -> CounterSamples | None
 
 
 def _lost(facts: Mapping[str, object], uuid: str) -> int | None:
-    """What the manifest says of a device; it may hold anything."""
+    """Return what the manifest says of a device; it may hold anything."""
     listed = facts.get("devices")
     for entry in listed if isinstance(listed, list) else []:
         if isinstance(entry, dict) and entry.get("uuid") == uuid and isinstance(entry.get("lost_samples"), int):
@@ -125,7 +125,7 @@ def _unattributed_share(samples: CounterSamples, join: CounterJoin | None) -> fl
 
 
 def _open_seconds(breakdown: Sequence[BreakdownRow]) -> dict[Key, float]:
-    """How long each operation was open, each stage, and each process recorded."""
+    """Return how long each operation was open, each stage, and each process recorded."""
     of_operations = totals(((row.process, row.stage, row.operation), row.seconds) for row in breakdown)
     seconds: dict[Key, float] = {}
     for (process, stage, operation), of_operation in of_operations.items():

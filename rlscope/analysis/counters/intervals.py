@@ -1,4 +1,4 @@
-"""Arithmetic on many intervals of time at once: unions, and what of them lies in which sample."""
+"""This file computes with many intervals of time at once: unions, and what of them lies in which sample."""
 
 from dataclasses import dataclass
 
@@ -17,11 +17,11 @@ class Intervals:
     group: Times
 
     def of_groups(self, group: Times) -> "Intervals":
-        """The same intervals; what was of group g is of `group[g]`."""
+        """Return the same intervals; what was of group g is of `group[g]`."""
         return Intervals(self.start, self.end, group[self.group])
 
     def union(self) -> "Intervals":
-        """Of each group by itself: intervals that neither overlap nor touch, in order of group and time."""
+        """Return each group's intervals, merged: none overlap or touch; they are in order of group and time."""
         if not len(self.start):
             return self
         # Groups side by side on one axis, with room between them, so that one pass makes all of their unions.
@@ -39,7 +39,9 @@ class Intervals:
 
 @dataclass(frozen=True)
 class Overlaps:
-    """What of intervals lies in samples: of an interval of `group`, `length` ns in the sample number `sample`."""
+    """This is what of intervals lies in samples: of an interval of `group`, `length` ns in the sample number
+    `sample`.
+    """
 
     group: Times
     sample: Times
@@ -47,7 +49,7 @@ class Overlaps:
 
 
 def overlaps(intervals: Intervals, sample_start: Times, sample_end: Times) -> Overlaps:
-    """One entry per interval and sample that it reaches into; samples are in order and do not overlap.
+    """Return one entry per interval and sample that it reaches into; samples are in order and do not overlap.
 
     0-10 and 15-30, in samples 0-20 and 20-40: 10 and 5 in the first one, 10 in the second.
     """

@@ -1,4 +1,4 @@
-"""The samples of a device joined by time with the work that ran, so that each operation has its share of them."""
+"""This file joins the samples of a device with the work that ran, so that each operation has its share of them."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ Values = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class RawMetric:
-    """What adds up of a metric: amounts and, of a ratio, the weights by whose sum theirs is to be divided."""
+    """This is what adds up of a metric: amounts and, of a ratio, the weights by whose sum theirs is to be divided."""
 
     metric: CounterMetric
     amounts: Values
@@ -30,7 +30,7 @@ class RawMetric:
 
     @classmethod
     def of(cls, metric: CounterMetric, samples: CounterSamples) -> "RawMetric":
-        """One amount and weight per sample; those of a rate are by second."""
+        """Return one amount and weight per sample; those of a rate are by second."""
         values = samples.columns[metric.metric]
         if metric.weight is not None:
             weights = samples.columns[metric.weight]
@@ -41,13 +41,13 @@ class RawMetric:
         return cls(metric, values, np.zeros(len(values)))
 
     def summed(self, into: Callable[[Values], Values]) -> "RawMetric":
-        """The same with other amounts and weights, made of these."""
+        """Return the same with other amounts and weights, made of these."""
         return RawMetric(self.metric, into(self.amounts), into(self.weights))
 
 
 @dataclass(frozen=True)
 class Sums:
-    """What samples say of an operation, a stage, a process, or of work that nobody recorded.
+    """This is what samples say of an operation, a stage, a process, or of work that nobody recorded.
 
     Attributes:
         key: process, stage, operation; "" from where all of them are meant.
@@ -70,7 +70,7 @@ class CounterJoin:
     """
 
     def __init__(self, samples: CounterSamples, launched: LaunchedWork) -> None:
-        """Finds the clock of the device, of which there is at least one sample."""
+        """Find the clock of the device, of which there is at least one sample."""
         clock = counter_clock(samples, launched.kernels)
         self._launched = launched
         self._active = samples.columns[ACTIVE_CYCLES] != 0
@@ -81,17 +81,17 @@ class CounterJoin:
         self.worked: npt.NDArray[np.bool_] = np.bincount(inside.sample, minlength=len(self._start_ns)) > 0
 
     def sums(self) -> Iterator[Sums]:
-        """Of each process, then of each of its stages, each followed by its operations; at last of nobody's work."""
+        """Yield the sums of each process, its stages, each followed by its operations; at last nobody's work."""
         by_key = [self._by_key(raw) for raw in self._raw]
         found: list[Sums] = []
-        for kept in (1, 2, 3):
-            found += self._sums_of([(*key[:kept], *[""] * (3 - kept)) for key in self._launched.keys], by_key)
+        for level in (1, 2, 3):
+            found += self._sums_of([(*key[:level], *[""] * (3 - level)) for key in self._launched.keys], by_key)
         order = {process: number for number, (process, _, _) in enumerate(self._launched.keys)}
         yield from sorted(found, key=lambda sums: (order[sums.key[0]], sums.key))
         yield from self._nobodys()
 
     def _work_inside(self, work: Intervals) -> Overlaps:
-        """Each group at most once in a sample, however many kernels it has there."""
+        """Return when each group worked in a sample: once, however many kernels it has there."""
         pieces, samples = overlaps(work.union(), self._start_ns, self._end_ns), len(self._start_ns)
         place, at = np.unique(pieces.group * samples + pieces.sample, return_inverse=True)
         length = np.bincount(at, pieces.length, minlength=len(place)).astype(np.int64)
@@ -103,7 +103,7 @@ class CounterJoin:
         return raw.summed(self._shared.amounts)
 
     def _sums_of(self, names: Sequence[tuple[str, ...]], by_key: Sequence[RawMetric]) -> Iterator[Sums]:
-        """Of all keys that have the same name, as one."""
+        """Yield the sums of all keys that have the same name, as one."""
         known = list(dict.fromkeys(names))
         place = {name: number for number, name in enumerate(known)}
         group = np.array([place[name] for name in names], dtype=np.int64)
@@ -125,7 +125,7 @@ class CounterJoin:
             yield Sums(("", "", UNATTRIBUTED), busy_s, len(place), values)
 
     def _nobodys_of(self, raw: RawMetric, active: Times) -> tuple[float, float]:
-        """What idle samples count, as memory does, belongs to nobody too, but to no rate of work."""
+        """Return what idle samples count, as memory does, belongs to nobody too, but to no rate of work."""
         if raw.metric.combination is Combination.AMOUNT:
             return float(raw.amounts[~self.worked].sum()), 0.0
         return float(raw.amounts[active].sum()), float(raw.weights[active].sum())

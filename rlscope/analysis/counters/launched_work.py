@@ -1,4 +1,4 @@
-"""The work of a device, piece by piece, by the operation that launched it."""
+"""This file lists the work of a device, piece by piece, by the operation that launched it."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class LaunchedWork:
-    """What a device did for all processes of a trace.
+    """This is what a device did for all processes of a trace.
 
     Attributes:
         work: when each kernel, copy and memset ran, by CLOCK_MONOTONIC; of the group g, what `keys[g]` launched.
@@ -32,13 +32,13 @@ class LaunchedWork:
 
     @property
     def kernels(self) -> Intervals:
-        """When any kernel ran, in order."""
+        """Return when any kernel ran, in order."""
         start, end = self.work.start[self.is_kernel], self.work.end[self.is_kernel]
         return Intervals(start, end, np.zeros_like(start)).union()
 
 
 def launched_work(device: Device, recover: bool) -> LaunchedWork:
-    """Reads the work of a device from the files of its processes.
+    """Read the work of a device from the files of its processes.
 
     Raises:
         TraceError: a file cannot be read.
@@ -52,7 +52,7 @@ def launched_work(device: Device, recover: bool) -> LaunchedWork:
 
 
 def _work_of_user(user: User, keys: dict[Key, int], recover: bool) -> tuple[Intervals, Flags]:
-    """The work that a process launched, and which of it are kernels; learns new `keys`."""
+    """Return the work that a process launched, and which of it are kernels; learns new `keys`."""
     process = user.process
     try:
         found = device_intervals(process.file.path, process.found.start_ticks, process.found.end_ticks, recover)
@@ -73,7 +73,7 @@ def _work_of_user(user: User, keys: dict[Key, int], recover: bool) -> tuple[Inte
 
 
 def _monotonic_ns(clock: Clock, ticks: npt.NDArray[np.uint64]) -> Times:
-    """As `Clock.monotonic_ns`, but of many, and to the nanosecond in runs of up to a month."""
+    """Return many times as `Clock.monotonic_ns` does, to the nanosecond in runs of up to a month."""
     passed_ns = (ticks.astype(np.int64) - clock.reference_ticks) * (clock.ns_per_denominator / clock.denominator)
     times_ns: Times = np.rint(passed_ns).astype(np.int64) + clock.reference_ns
     return times_ns

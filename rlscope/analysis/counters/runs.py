@@ -1,4 +1,4 @@
-"""How hardware counters were sampled, and what they say of a run; all else here needs numpy."""
+"""This file reads how hardware counters were sampled and what they say of a run; it loads numpy only when asked."""
 
 from dataclasses import dataclass
 
@@ -33,7 +33,7 @@ class SampledDevice:
 
 @dataclass(frozen=True)
 class CounterRuns:
-    """How counters were sampled; `error` says what was not, None where nothing is known to be missing."""
+    """This says how counters were sampled; `error` says what was not, None where nothing is known to be missing."""
 
     devices: tuple[SampledDevice, ...]
     error: str | None
@@ -41,7 +41,9 @@ class CounterRuns:
 
 @dataclass(frozen=True)
 class Counters:
-    """What counters say of a run; `runs` is None without counters, `why` says what of the samples is missing."""
+    """This is what counters say of a run; `runs` is None without counters, `why` says what of the samples is
+    missing.
+    """
 
     rows: Rows[CounterRow]
     runs: CounterRuns | None
@@ -49,10 +51,10 @@ class Counters:
 
 
 def is_sampled(swept: TraceSweep) -> bool:
-    """Whether counters of the run were sampled, or were to be."""
+    """Return whether counters of the run were sampled, or were to be."""
     return swept.trace.manifest.get("counters") is not None or bool(counter_files(swept.trace.directory))
 
 
 def counter_label(metric: str, unit: str) -> str:
-    """Returns what stands over values of a counter: its name, with the unit where that does not say it."""
+    """Return what stands over values of a counter: its name, with the unit where that does not say it."""
     return metric if unit in metric else f"{metric} ({unit})"

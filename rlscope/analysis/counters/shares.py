@@ -1,4 +1,4 @@
-"""What of each sample belongs to which operation, where work of several ran in it."""
+"""This file divides samples among operations, where work of several ran in one."""
 
 import numpy as np
 import numpy.typing as npt
@@ -9,7 +9,7 @@ Values = npt.NDArray[np.float64]
 
 
 class SharedSamples:
-    """Who had work in which samples.
+    """This is who had work in which samples.
 
     An amount in a sample belongs to the operations that launched work which ran in it, in proportion to how long that
     ran and to how much the operation counts in a while where it is alone: of 90 in a sample with 10 us of work of
@@ -17,7 +17,7 @@ class SharedSamples:
     """
 
     def __init__(self, inside: Overlaps, samples: int, operations: int) -> None:
-        """Of numbered samples and operations.
+        """Note who worked in which of the numbered samples.
 
         Args:
             inside: how long work of an operation, its group, ran in a sample; each pair at most once.
@@ -32,11 +32,11 @@ class SharedSamples:
         self._alone_ns = self._counted_alone(self._by_sample(self._length))
 
     def amounts(self, of_samples: Values) -> Values:
-        """Of each operation: its part of amounts that were counted in samples."""
+        """Return each operation's part of amounts that were counted in samples."""
         return self._by_operation(self._given(of_samples))
 
     def ratio(self, amounts: Values, weights: Values) -> tuple[Values, Values]:
-        """Of each operation: its part of the amounts and of the weights, of a ratio in samples.
+        """Return each operation's part of the amounts and of the weights of a ratio in samples.
 
         All is given out. The ratio of an operation lies between the least and the largest in samples with its work.
         """
@@ -44,7 +44,7 @@ class SharedSamples:
         return self._by_operation(given * self._ratios(amounts, weights, given)), self._by_operation(given)
 
     def _given(self, of_samples: Values) -> Values:
-        """To each operation in each sample. One that is never alone counts by time as all work does in the mean."""
+        """Return what each operation gets in each sample. One that is never alone counts by time, as all work does."""
         mean = of_samples[np.unique(self._sample)].sum() / max(self._length.sum(), 1.0)
         rates = np.where(self._alone_ns > 0, self._counted_alone(of_samples) / np.maximum(self._alone_ns, 1.0), mean)
         parts = self._length * rates[self._operation]
@@ -53,7 +53,7 @@ class SharedSamples:
         return parts / self._in_sample(parts) * of_samples[self._sample]
 
     def _ratios(self, amounts: Values, weights: Values, given: Values) -> Values:
-        """Of each operation in each sample: what is likely, moved so that the sample has its amount."""
+        """Return what is likely of each operation in each sample, moved so that the sample has its amount."""
         least, largest = self._range(_quotients(amounts, weights), weights)
         likely = np.clip(self._likely(amounts, weights, given), least, largest)
         missing = amounts[self._sample] - self._in_sample(given * likely)
@@ -63,7 +63,9 @@ class SharedSamples:
         return ratios
 
     def _likely(self, amounts: Values, weights: Values, given: Values) -> Values:
-        """What the operation has alone, as much larger or smaller as all have it; of one never alone, what is left."""
+        """Return what the operation has alone, as much larger or smaller as all have it; of one never alone,
+        what is left.
+        """
         alone_weights = self._counted_alone(weights)
         alone = _quotients(self._counted_alone(amounts), alone_weights)[self._operation]
         is_known = alone_weights[self._operation] > 0
@@ -74,7 +76,7 @@ class SharedSamples:
         return np.where(is_known, alone * scale, left)
 
     def _range(self, of_samples: Values, weights: Values) -> tuple[Values, Values]:
-        """The least and the largest ratio in samples with work of the operation, of each that is in a sample."""
+        """Return the least and the largest ratio in samples with work of the operation, of each that is in a sample."""
         is_known = weights[self._sample] > 0
         operation, ratio = self._operation[is_known], of_samples[self._sample[is_known]]
         least, largest = np.full(self._operations, np.inf), np.full(self._operations, -np.inf)
@@ -94,10 +96,10 @@ class SharedSamples:
         return np.bincount(self._sample, parts, minlength=self._samples).astype(float)
 
     def _in_sample(self, parts: Values) -> Values:
-        """The sum over all operations that are in the same sample."""
+        """Return the sum over all operations that are in the same sample."""
         return self._by_sample(parts)[self._sample]
 
 
 def _quotients(of: Values, by: Values) -> Values:
-    """0 where it is divided by nothing."""
+    """Return quotients that are 0 where something is divided by nothing."""
     return np.divide(of, by, out=np.zeros(len(of)), where=by > 0)

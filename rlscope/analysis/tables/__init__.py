@@ -1,1 +1,1 @@
-"""The tables of an analysis, one file for those that belong together."""
+"""This package makes the tables of an analysis, one file for those that belong together."""

@@ -1,13 +1,13 @@
-"""The breakdown and the transitions of a trace, row by row, and sums over the breakdown."""
+"""This file makes the breakdown and the transitions of a trace, row by row, and sums over the breakdown."""
 
 from collections import Counter
 from collections.abc import Sequence, Set
 
 from rlscope.analysis.correction import CorrectedProcess, times_of
-from rlscope.analysis.progress import RunProgress
 from rlscope.analysis.rows import Record, Rows, Value, sums
 from rlscope.analysis.sweep import NS_PER_S, TraceSweep
 from rlscope.analysis.table_rows import BreakdownRow, ThreadRow, TransitionRow
+from rlscope.analysis.tables.progress import RunProgress
 from rlscope.errors import UsageError
 
 CORRECTED = ("corrected_seconds", "corrected_low_s", "corrected_high_s")
@@ -15,7 +15,7 @@ _NUMBERS = ("seconds", *CORRECTED)
 
 
 def group_seconds(rows: Rows[BreakdownRow] | Rows[ThreadRow], columns: Sequence[str]) -> list[Record]:
-    """Sums the seconds of a breakdown (or of `threads`) over all but the given columns.
+    """Sum the seconds of a breakdown (or of `threads`) over all but the given columns.
 
     So are corrected seconds, where there are any, and the ends of their intervals, which makes one that is at least as
     wide as that of the sum.
@@ -47,7 +47,7 @@ def group_seconds(rows: Rows[BreakdownRow] | Rows[ThreadRow], columns: Sequence[
 
 
 def breakdown_rows(swept: TraceSweep, corrected: list[CorrectedProcess] | None) -> Rows[BreakdownRow]:
-    """Makes the rows of `Analysis.breakdown`; `corrected` has one entry for each process."""
+    """Make the rows of `Analysis.breakdown`; `corrected` has one entry for each process."""
     rows: list[BreakdownRow] = []
     for place, process in enumerate(swept.processes):
         found = process.found.breakdown
@@ -61,7 +61,7 @@ def breakdown_rows(swept: TraceSweep, corrected: list[CorrectedProcess] | None) 
 
 
 def thread_rows(swept: TraceSweep) -> Rows[ThreadRow]:
-    """Makes the rows of `Analysis.threads`: each thread's own view."""
+    """Make the rows of `Analysis.threads`: each thread's own view."""
     rows: list[ThreadRow] = []
     for process in swept.processes:
         found = process.found.threads
@@ -76,7 +76,7 @@ def thread_rows(swept: TraceSweep) -> Rows[ThreadRow]:
 
 
 def transition_rows(swept: TraceSweep, progress: RunProgress, evaluating: Set[str]) -> Rows[TransitionRow]:
-    """Makes the rows of `Analysis.transitions`.
+    """Make the rows of `Analysis.transitions`.
 
     Transitions of evaluation are left out of the processes named in `evaluating`, which evaluate beside their training.
     """

@@ -1,4 +1,4 @@
-"""What processes waited in, and which other processes they waited for: those that sent what they received."""
+"""This file finds what processes waited in, and for which others: those that sent what they received."""
 
 from collections.abc import Iterable, Mapping
 
@@ -16,7 +16,7 @@ _End = tuple[bytes, str]
 
 
 def wait_rows(swept: TraceSweep) -> Rows[WaitRow]:
-    """Makes one row per process, phase, waiting function and stream."""
+    """Make one row per process, phase, waiting function and stream."""
     rows = []
     for process in swept.processes:
         found = process.found.waits
@@ -36,7 +36,7 @@ def wait_rows(swept: TraceSweep) -> Rows[WaitRow]:
 
 
 def dependency_rows(waits: Iterable[WaitRow], boots: Mapping[str, bytes]) -> Rows[DependencyRow]:
-    """Finds who waited for whom.
+    """Find who waited for whom.
 
     A process that receives from a stream waits for the others that send to it, and one that sends to it, as to a pipe
     that is full, for those that receive from it. If there are several of these, `count` and `wait_s` are split by how
@@ -56,7 +56,7 @@ def dependency_rows(waits: Iterable[WaitRow], boots: Mapping[str, bytes]) -> Row
 
 
 def _edges(waits: Iterable[tuple[WaitRow, _End]], others: Iterable[tuple[WaitRow, _End]]) -> list[DependencyRow]:
-    """For whom these waits were: for those at the other end of the same streams."""
+    """Return for whom these waits were: for those at the other end of the same streams."""
     calls = sums(((end, row.process), row.count) for row, end in others)
     users: dict[_End, dict[str, float]] = {}
     for (end, process), number in calls.items():
@@ -77,12 +77,12 @@ def _edges(waits: Iterable[tuple[WaitRow, _End]], others: Iterable[tuple[WaitRow
 
 
 def sends(function: str) -> bool:
-    """Whether it sends to a stream, by its name; else it receives."""
+    """Return whether it sends to a stream, by its name; else it receives."""
     return function.rpartition(".")[2].startswith(SENDS)
 
 
 def _end(stream: str, boot_id: bytes) -> _End:
-    """Returns what both ends of a stream have in common: numbers of pipes and sockets count within a machine's boot."""
+    """Return what both ends of a stream have in common: numbers of pipes and sockets count within a machine's boot."""
     addresses = stream.partition(":")[2].split("-")
     is_network = stream.startswith(NETWORK) and not any(address.startswith(LOOPBACK) for address in addresses)
     return (b"" if is_network else boot_id, stream)

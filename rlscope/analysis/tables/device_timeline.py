@@ -1,4 +1,4 @@
-"""When each device worked for any process of a trace, in equal parts of the run."""
+"""This file finds when each device worked for any process of a trace, in equal parts of the run."""
 
 from collections.abc import Mapping
 from itertools import pairwise
@@ -18,7 +18,7 @@ LATEST_NS = 1 << 62
 
 
 def busy_parts(swept: TraceSweep, devices: list[Device], recover: bool) -> dict[int, BusyParts]:
-    """Of each device, by its number.
+    """Return the busy parts of each device, by its number.
 
     Raises:
         TraceError: a process file cannot be read, or says times that cannot be.
@@ -37,7 +37,7 @@ def busy_parts(swept: TraceSweep, devices: list[Device], recover: bool) -> dict[
 def device_timeline_rows(
     swept: TraceSweep, devices: list[Device], parts: Mapping[int, BusyParts], utilization: Utilization
 ) -> Rows[DeviceTimelineRow]:
-    """Makes one row per device and part of the run; none without devices."""
+    """Make one row per device and part of the run; none without devices."""
     origin_ns = min(process.start_ns for process in swept.processes)
     offset_ns = swept.main.file.clock.realtime_offset_ns
     rows: list[DeviceTimelineRow] = []
@@ -53,7 +53,7 @@ def device_timeline_rows(
 
 
 def _union(swept: TraceSweep, devices: list[Device], recover: bool) -> dict[int, BusyParts]:
-    """The same of the devices of one machine: the files' device work is read together."""
+    """Return the same of the devices of one machine: the files' device work is read together."""
     places: dict[int, dict[int, int]] = {}
     processes: dict[int, ProcessSweep] = {}
     for place, device in enumerate(devices):
@@ -100,7 +100,7 @@ def _check_times(swept: TraceSweep) -> None:
 
 
 def _common_clock(users: list[ProcessSweep]) -> Clock:
-    """In ticks, which are exact, where all processes have the same, as they usually do; else in nanoseconds."""
+    """Return a clock in ticks, which are exact, where all processes share one; else in nanoseconds."""
     clock = users[0].file.clock
     if len({clock_id(process.file.header) for process in users}) == 1:
         return clock
@@ -108,7 +108,7 @@ def _common_clock(users: list[ProcessSweep]) -> Clock:
 
 
 def _bins(swept: TraceSweep, users: list[ProcessSweep], clock: Clock, is_one_clock: bool) -> tuple[int, int, int]:
-    """Start, width and number of the parts by `clock`; they cover the whole run, and all of the users' lives."""
+    """Return start, width and number of the parts by `clock`; they cover the whole run and all of the users' lives."""
     starts = [clock.ticks_at(min(process.start_ns for process in swept.processes) - clock.realtime_offset_ns)]
     ends = [clock.ticks_at(max(process.end_ns for process in swept.processes) - clock.realtime_offset_ns)]
     for process in users:
@@ -122,5 +122,5 @@ def _bins(swept: TraceSweep, users: list[ProcessSweep], clock: Clock, is_one_clo
 
 
 def _conversion(clock: Clock, shift_ns: int) -> tuple[int, int, int, int]:
-    """As `device_union` wants it: to CLOCK_MONOTONIC, and so much later."""
+    """Return the conversion to CLOCK_MONOTONIC, shifted by so much, as `device_union` wants it."""
     return clock.reference_ticks, clock.reference_ns + shift_ns, clock.ns_per_denominator, clock.denominator

@@ -1,4 +1,4 @@
-"""The devices of a trace: which there are, and which processes used them."""
+"""This file lists the devices of a trace, and the processes that used them."""
 
 from dataclasses import dataclass
 
@@ -33,7 +33,7 @@ class Device:
 
 
 def devices_of(swept: TraceSweep) -> list[Device]:
-    """All devices that worked for a process of the trace."""
+    """Return all devices that worked for a process of the trace."""
     devices: dict[tuple[bytes, str | int], Device] = {}
     for process in swept.processes:
         for found in process.found.devices:
@@ -45,7 +45,7 @@ def devices_of(swept: TraceSweep) -> list[Device]:
 
 
 def device_fact(process: ProcessSweep, device: int, fact: str) -> str | None:
-    """What the recorder wrote about a device; properties may be anything."""
+    """Return what the recorder wrote about a device; properties may be anything."""
     known: object = process.found.properties.get("devices")
     for key in (str(device), fact):
         known = known.get(key) if isinstance(known, dict) else None
@@ -54,7 +54,7 @@ def device_fact(process: ProcessSweep, device: int, fact: str) -> str | None:
 
 @dataclass(frozen=True)
 class BusyParts:
-    """How long a device worked for any process in each of the equal parts of the run.
+    """This says how long a device worked for any process in each of the equal parts of the run.
 
     Attributes:
         borders_ns: where the parts begin and where the last one ends, in nanoseconds since 1970.

@@ -1,4 +1,4 @@
-"""The devices of a trace: how long each worked, for whom, and what ran on it."""
+"""This file computes how long each device of a trace worked, for whom, and what ran on it."""
 
 from collections.abc import Iterator, Mapping
 
@@ -9,7 +9,7 @@ from rlscope.analysis.tables.devices import BusyParts, Device, User
 
 
 def gpu_rows(devices: list[Device], parts: Mapping[int, BusyParts], reported: Mapping[str, float]) -> Rows[GpuRow]:
-    """Makes one row per device.
+    """Make one row per device.
 
     Args:
         devices: of the trace.
@@ -33,7 +33,7 @@ def gpu_rows(devices: list[Device], parts: Mapping[int, BusyParts], reported: Ma
 
 
 def gpu_operation_rows(devices: list[Device]) -> Rows[GpuOperationRow]:
-    """Sums device time by the operation that launched the work; of a process it sums to what the device worked."""
+    """Sum device time by the operation that launched the work; of a process it sums to what the device worked."""
     busy_ns: list[tuple[tuple[str, int, str], int]] = []
     kernels: list[tuple[tuple[str, int, str], int]] = []
     for device, user in _used(devices):
@@ -52,7 +52,7 @@ def gpu_operation_rows(devices: list[Device]) -> Rows[GpuOperationRow]:
 
 
 def device_work_rows(devices: list[Device]) -> Rows[DeviceWorkRow]:
-    """Makes one row per process, device, launching stage and operation, and name of the work."""
+    """Make one row per process, device, launching stage and operation, and name of the work."""
     return Rows(
         DeviceWorkRow,
         (

@@ -1,4 +1,4 @@
-"""The training loop of each process: what of its time lies in it, and what before and after it."""
+"""This file finds the training loop of each process: what of its time lies in it, before it and after it."""
 
 from collections.abc import Iterable, Sequence
 
@@ -14,7 +14,7 @@ NO_PHASE_PART = "no phase"
 
 
 def outside_rows(swept: TraceSweep) -> Rows[OutsideRow]:
-    """Makes the rows of `Analysis.outside`: the time in no operation and no phase, by part."""
+    """Make the rows of `Analysis.outside`: the time in no operation and no phase, by part."""
     return Rows(
         OutsideRow,
         (
@@ -26,12 +26,12 @@ def outside_rows(swept: TraceSweep) -> Rows[OutsideRow]:
 
 
 def is_named(row: BreakdownRow) -> bool:
-    """Whether a row of a breakdown is of an operation or of a phase."""
+    """Return whether a row of a breakdown is of an operation or of a phase."""
     return row.operation != NO_OPERATION or row.phase != NO_PHASE
 
 
 def is_evaluation(breakdown: Sequence[BreakdownRow], outside: Iterable[OutsideRow]) -> list[bool]:
-    """Says of each row of a breakdown whether it is of evaluation beside training.
+    """Say of each row of a breakdown whether it is of evaluation beside training.
 
     A process that shows nothing else has no training from which to tell it: then evaluation is what it is for.
     """
@@ -40,13 +40,13 @@ def is_evaluation(breakdown: Sequence[BreakdownRow], outside: Iterable[OutsideRo
 
 
 def evaluation_seconds(breakdown: Sequence[BreakdownRow], outside: Iterable[OutsideRow]) -> dict[str, float]:
-    """Returns how long each process evaluated beside its training; only those that did."""
+    """Return how long each process evaluated beside its training; only those that did."""
     flagged = zip(breakdown, is_evaluation(breakdown, outside), strict=True)
     return sums((row.process, row.seconds) for row, is_it in flagged if is_it)
 
 
 def left_out(breakdown: Sequence[BreakdownRow], outside: Sequence[OutsideRow]) -> dict[str, dict[str, float]]:
-    """Returns the seconds of each process that are not in its loop, by part; evaluation is one."""
+    """Return the seconds of each process that are not in its loop, by part; evaluation is one."""
     bounded = {row.process for row in breakdown if row.operation != NO_OPERATION and row.phase != EVALUATION}
     bounded |= {row.process for row in outside if row.part != BEFORE}
     found: dict[str, dict[str, float]] = {}
@@ -61,12 +61,12 @@ def left_out(breakdown: Sequence[BreakdownRow], outside: Sequence[OutsideRow]) -
 
 
 def with_loops(breakdown: Iterable[BreakdownRow], outside: Iterable[OutsideRow]) -> set[str]:
-    """Returns the processes that show where their loop is: by operations, phases or reports of progress."""
+    """Return the processes that show where their loop is: by operations, phases or report of progress."""
     return {row.process for row in breakdown if is_named(row)} | {row.process for row in outside if row.part == BETWEEN}
 
 
 def loop_shares(breakdown: Sequence[BreakdownRow], outside: Sequence[OutsideRow]) -> list[float]:
-    """Returns the share of each row of a breakdown that lies in operations, in phases or between them in the loop.
+    """Return the share of each row of a breakdown that lies in operations, in phases or between them in the loop.
 
     Rows of evaluation have a share of 0, other ones of operations and phases one of 1. Of 10 s of Python in neither, of
     which 6 lie before the loop and 4 in it, the share is 0.4.

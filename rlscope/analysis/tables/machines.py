@@ -1,4 +1,4 @@
-"""The machines of a trace, row by row."""
+"""This file lists the machines of a trace, row by row."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from rlscope.trace.clock_offset import NS_PER_S
 
 
 def machine_rows(machines: Sequence[Machine]) -> Rows[MachineRow]:
-    """Makes one row per machine."""
+    """Make one row per machine."""
     return Rows(
         MachineRow,
         (

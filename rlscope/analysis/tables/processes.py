@@ -1,4 +1,4 @@
-"""The processes of a trace: row by row, as a tree, and the phases of each."""
+"""This file lists the processes of a trace: row by row, as a tree, and the phases of each."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ LEAST_WITH_STRAGGLER = 3
 
 
 def process_rows(swept: TraceSweep, corrected: list[CorrectedProcess] | None) -> Rows[ProcessRow]:
-    """Makes the rows of `Analysis.processes`; `corrected` has one entry for each process."""
+    """Make the rows of `Analysis.processes`; `corrected` has one entry for each process."""
     pids = {(process.file.header.boot_id, process.file.header.pid) for process in swept.processes}
     machines = {machine.boot_id: machine.name for machine in swept.machines}
     origin_ns = min(process.start_ns for process in swept.processes)
@@ -55,7 +55,8 @@ def process_rows(swept: TraceSweep, corrected: list[CorrectedProcess] | None) ->
 
 
 def parents(processes: Sequence[ProcessSweep]) -> list[str | None]:
-    """The name of each one's parent: the process with that id that was alive when it started; None if not recorded.
+    """Return the name of each one's parent: the process with that id that was alive when it started; None if not
+    recorded.
 
     Args:
         processes: by start.
@@ -73,13 +74,13 @@ def _parent(child: ProcessSweep, earlier: Sequence[ProcessSweep]) -> str | None:
 
 
 def _may_be_alive(process: ProcessSweep, time_ns: int) -> bool:
-    """A process that did not end its recording itself may have lived on after its last record."""
+    """Return a process that did not end its recording itself may have lived on after its last record."""
     has_ended = process.file.header.end_reason in (EndReason.STOPPED, EndReason.EXIT)
     return not has_ended or process.end_ns >= time_ns
 
 
 def as_tree(processes: Iterable[ProcessRow]) -> list[tuple[int, ProcessRow]]:
-    """Returns the depth of each process and its row, children under their parent and by start."""
+    """Return the depth of each process and its row, children under their parent and by start."""
     children: dict[str | None, list[ProcessRow]] = {}
     for row in processes:
         children.setdefault(row.parent, []).append(row)
@@ -93,7 +94,7 @@ def as_tree(processes: Iterable[ProcessRow]) -> list[tuple[int, ProcessRow]]:
 
 
 def phase_rows(swept: TraceSweep, breakdown: Sequence[BreakdownRow]) -> Rows[PhaseRow]:
-    """Makes one row per process and phase, by process, then by start.
+    """Make one row per process and phase, by process, then by start.
 
     Args:
         swept: the processes.
@@ -113,7 +114,7 @@ def phase_rows(swept: TraceSweep, breakdown: Sequence[BreakdownRow]) -> Rows[Pha
 
 
 def _phase_bounds(swept: TraceSweep, with_time: set[tuple[str, str]]) -> list[tuple[tuple[str, str], float, float]]:
-    """When each phase began and ended; time in no phase is a phase as long as the process."""
+    """Return when each phase began and ended; time in no phase is a phase as long as the process."""
     origin_ns = min(process.start_ns for process in swept.processes)
     rows = []
     for process in swept.processes:
@@ -128,7 +129,7 @@ def _phase_bounds(swept: TraceSweep, with_time: set[tuple[str, str]]) -> list[tu
 
 @dataclass(frozen=True, slots=True)
 class PhaseGroup(Row):
-    """How long processes take for the same phase, and which of them all others may have to wait for.
+    """This says how long processes take for the same phase, and which of them all others may have to wait for.
 
     Attributes:
         phase: The phase.
@@ -150,7 +151,7 @@ class PhaseGroup(Row):
 
 
 def phase_groups(phases: Iterable[PhaseRow]) -> Rows[PhaseGroup]:
-    """Groups the phases of an analysis by name, in order of start; time in no phase is left out."""
+    """Group the phases of an analysis by name, in order of start; time in no phase is left out."""
     groups: dict[str, list[PhaseRow]] = {}
     for row in sorted((row for row in phases if row.phase != NO_PHASE), key=lambda row: row.start_s):
         groups.setdefault(row.phase, []).append(row)

@@ -1,4 +1,4 @@
-"""How long the operations of coroutines and generators took, waiting included."""
+"""This file computes how long the operations of coroutines and generators took, waiting included."""
 
 from rlscope.analysis.rows import Rows
 from rlscope.analysis.sweep import NS_PER_S, TraceSweep
@@ -6,7 +6,7 @@ from rlscope.analysis.table_rows import TaskRow
 
 
 def task_rows(swept: TraceSweep) -> Rows[TaskRow]:
-    """Makes one row per process and operation that was open in a suspended coroutine or generator."""
+    """Make one row per process and operation that was open in a suspended coroutine or generator."""
     rows = []
     for process in swept.processes:
         for row in process.found.tasks:

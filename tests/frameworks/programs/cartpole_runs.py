@@ -10,7 +10,7 @@ import contextlib
 import json
 import sys
 
-import numpy
+import numpy as np
 
 workloads, name, device, problem_file, output_file = sys.argv[1:6]
 options = {"variant": sys.argv[6]} if len(sys.argv) > 6 else {}
@@ -21,7 +21,7 @@ from cartpole.table import load  # noqa: E402
 
 SEED = 3
 
-problem = numpy.load(problem_file)
+problem = np.load(problem_file)
 layers = range(len(WIDTHS) - 1)
 policy = Policy([problem[f"weight{layer}"] for layer in layers], [problem[f"bias{layer}"] for layer in layers])
 output = {}
@@ -72,6 +72,6 @@ with contextlib.suppress(ValueError):  # not every variant does
     once.synchronize()
     keep("after simulate", once.rollout())
 
-numpy.savez(output_file, **output)
+np.savez(output_file, **output)
 sizes = {"no environments": (0, 1), "no steps": (1, 0), "fewer": (-5, 1), "too many": (10**13, 10)}
 print(json.dumps({label: complaint(*size) for label, size in sizes.items()}))

@@ -4,7 +4,7 @@ import json
 import sys
 
 import gymnasium
-import numpy
+import numpy as np
 from dm_control import composer, suite
 
 STEPS = 20
@@ -13,9 +13,9 @@ STEPS = 20
 def step_suite() -> dict[str, int]:
     """One step of the environment is ten of the physics; the last one is made in two halves."""
     env = suite.load("walker", "walk", task_kwargs={"random": 1})
-    env.step(numpy.zeros(6))  # a reset, because it is the first
+    env.step(np.zeros(6))  # a reset, because it is the first
     for _ in range(STEPS):
-        env.step(numpy.zeros(6))
+        env.step(np.zeros(6))
     env.reset()
     return {"operations": 2 + STEPS + 2, "mj_step": STEPS, "mj_step2": STEPS, "mj_step1": STEPS}
 
@@ -27,7 +27,7 @@ def step_composer() -> dict[str, int]:
     env = composer.Environment(task, random_state=1)
     env.reset()
     for _ in range(STEPS):
-        env.step(numpy.zeros(0))
+        env.step(np.zeros(0))
     return {"operations": 2 + STEPS}
 
 
@@ -36,7 +36,7 @@ def step_gymnasium() -> dict[str, int]:
     env = gymnasium.make("shimmy:dm_control/walker-walk-v0")
     env.reset(seed=1)
     for _ in range(STEPS):
-        env.step(numpy.zeros(6))
+        env.step(np.zeros(6))
     return {"operations": 2 + STEPS, "mj_step": STEPS, "mj_step2": STEPS, "mj_step1": STEPS}
 
 

@@ -2,7 +2,7 @@
 
 import json
 
-import numpy
+import numpy as np
 import torch
 from alphazero.network import LocalEvaluator, Network
 from alphazero.play import Game, Player
@@ -13,7 +13,7 @@ def games(seed: int) -> list[Game]:
     torch.manual_seed(0)
     rules = Rules("go(board_size=5,komi=7.5)")
     evaluator = LocalEvaluator(Network(5, channels=8, blocks=1), "cpu")
-    player = Player(rules, 8, [evaluator], numpy.random.default_rng(seed), is_exploring=True)
+    player = Player(rules, 8, [evaluator], np.random.default_rng(seed), is_exploring=True)
     return list(player.play(3, in_flight=2))
 
 

@@ -76,12 +76,12 @@ def mjx_compiled() -> dict[str, int]:
 def ale_compiled() -> dict[str, int]:
     """The emulator is a call inside the compiled program."""
     import ale_py
-    import numpy
+    import numpy as np
 
     env = ale_py.AtariVectorEnv("pong", num_envs=2, num_threads=1)
     env.reset(seed=1)
     handle, _, step = env.xla()
-    return call(jax.jit(step), handle, jnp.zeros(2, numpy.int32))
+    return call(jax.jit(step), handle, jnp.zeros(2, np.int32))
 
 
 WAYS = {function.__name__: function for function in (brax_call_by_call, brax_compiled, mjx_compiled, ale_compiled)}

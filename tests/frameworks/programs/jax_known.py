@@ -7,7 +7,7 @@ import json
 
 import jax
 import jax.numpy as jnp
-import numpy
+import numpy as np
 from known import CALLS, IN_CALLBACKS, SECONDS, spin, timed
 
 
@@ -23,18 +23,18 @@ def total(x: jax.Array) -> jax.Array:
 
 @jax.jit
 def pure(x: jax.Array) -> jax.Array:
-    def back(y: jax.Array) -> numpy.ndarray:
+    def back(y: jax.Array) -> np.ndarray:
         spin("pure_callback")
-        return numpy.asarray(y)
+        return np.asarray(y)
 
     return jax.pure_callback(back, jax.ShapeDtypeStruct((), jnp.float32), x)
 
 
 @jax.jit
 def ordered(x: jax.Array) -> jax.Array:
-    def back(y: jax.Array) -> numpy.ndarray:
+    def back(y: jax.Array) -> np.ndarray:
         spin("io_callback")
-        return numpy.asarray(y)
+        return np.asarray(y)
 
     def body(_: int, y: jax.Array) -> jax.Array:
         return jax.experimental.io_callback(back, jax.ShapeDtypeStruct((), jnp.float32), y, ordered=True)
@@ -67,7 +67,7 @@ jax.effects_barrier()
 SECONDS.clear()
 IN_CALLBACKS.clear()
 timed("block_until_ready", lambda: multiply(matrix).block_until_ready(), 30)
-timed("numpy", lambda: numpy.asarray(multiply(matrix)), 30)
+timed("numpy", lambda: np.asarray(multiply(matrix)), 30)
 timed("item", lambda: total(matrix).item(), 30)
 timed("pure_callback", lambda: jax.block_until_ready(pure(one)), 10)
 timed("io_callback", lambda: jax.block_until_ready(ordered(one)), 2)

@@ -4,7 +4,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy
+import numpy as np
 from update_problem import Weights, layers, networks
 
 DENSE = {"w": "kernel", "b": "bias"}
@@ -49,6 +49,6 @@ def save(output: str, actor: Any, critics: Any, problem: Weights) -> None:
             for layer, keys in ((f"Dense_{index}", DENSE), (f"LayerNorm_{index}", NORM)):
                 if layer in tree:
                     found |= {
-                        f"{name}.{index}.{ours}": numpy.asarray(tree[layer][theirs]) for ours, theirs in keys.items()
+                        f"{name}.{index}.{ours}": np.asarray(tree[layer][theirs]) for ours, theirs in keys.items()
                     }
-    numpy.savez(output, **found)
+    np.savez(output, **found)

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-import numpy
+import numpy as np
 
 import rlscope
 
@@ -15,7 +15,7 @@ def jax_product() -> Callable[[], Any]:
     """A compiled product, and the wait for its result."""
     import jax
 
-    matrix = jax.numpy.asarray(numpy.random.default_rng(0).random((SIZE, SIZE), numpy.float32))
+    matrix = jax.numpy.asarray(np.random.default_rng(0).random((SIZE, SIZE), np.float32))
     product = jax.jit(lambda x: x @ x)
     return lambda: product(matrix).block_until_ready()
 
@@ -24,7 +24,7 @@ def tensorflow_product() -> Callable[[], Any]:
     """The same as a `tf.function`."""
     import tensorflow as tf
 
-    matrix = tf.constant(numpy.random.default_rng(0).random((SIZE, SIZE), numpy.float32))
+    matrix = tf.constant(np.random.default_rng(0).random((SIZE, SIZE), np.float32))
     product = tf.function(lambda x: tf.linalg.matmul(x, x))
     return lambda: product(matrix).numpy()
 

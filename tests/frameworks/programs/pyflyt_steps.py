@@ -4,7 +4,7 @@ import json
 import sys
 
 import gymnasium
-import numpy
+import numpy as np
 from pettingzoo.utils.conversions import parallel_to_aec
 from PyFlyt.core import Aviary
 from PyFlyt.pz_envs import MAQuadXHoverEnvV2
@@ -12,7 +12,7 @@ from PyFlyt.pz_envs import MAQuadXHoverEnvV2
 STEPS = 20
 #: A picture is taken every so many steps of the physics, and one before the first.
 PHYSICS_STEPS_PER_PICTURE = 6
-HOVER = numpy.array([0.0, 0.0, 0.0, 0.5])
+HOVER = np.array([0.0, 0.0, 0.0, 0.5])
 
 
 def fly_by_camera() -> dict[str, int]:
@@ -57,7 +57,7 @@ def fly_in_turn() -> dict[str, int]:
 
 def fly_alone() -> dict[str, int]:
     """The simulator's own interface."""
-    aviary = Aviary(start_pos=numpy.array([[0.0, 0.0, 1.0]]), start_orn=numpy.zeros((1, 3)), drone_type="quadx")
+    aviary = Aviary(start_pos=np.array([[0.0, 0.0, 1.0]]), start_orn=np.zeros((1, 3)), drone_type="quadx")
     for _ in range(STEPS):
         aviary.step()
     return {"operations": STEPS + 2, "physics_steps": aviary.physics_steps, "pictures": 0}

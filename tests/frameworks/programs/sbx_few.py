@@ -2,7 +2,7 @@
 
 import json
 
-import numpy
+import numpy as np
 from sbx import PPO, TD3
 from stable_baselines3.common.noise import NormalActionNoise
 
@@ -14,7 +14,7 @@ off_policy = TD3(
     gradient_steps=STEPS,
     learning_starts=WARM_UP,
     batch_size=32,
-    action_noise=NormalActionNoise(numpy.zeros(1), numpy.full(1, 0.1)),
+    action_noise=NormalActionNoise(np.zeros(1), np.full(1, 0.1)),
 )
 off_policy.learn(WARM_UP + STEPS * ITERATIONS)
 on_policy = PPO("MlpPolicy", "Pendulum-v1", n_steps=64, batch_size=32, n_epochs=2)

@@ -5,7 +5,7 @@ import sys
 from collections import Counter
 from types import FrameType
 
-import numpy
+import numpy as np
 import tensorflow as tf
 
 import rlscope
@@ -48,7 +48,7 @@ def update(x: tf.Tensor) -> None:
     loss.numpy()
 
 
-x = tf.constant(numpy.ones((4, 8), numpy.float32))
+x = tf.constant(np.ones((4, 8), np.float32))
 update(x)
 with rlscope.profile(sys.argv[1]):
     sys.setprofile(count)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import known
 import mujoco
-import numpy
+import numpy as np
 import tensorflow as tf
 from known import CALLS, IN_CALLBACKS, SECONDS, THREADS, spin
 
@@ -53,12 +53,12 @@ def use_session() -> None:
         y = x
         for _ in range(20):
             y = tf.tanh(y @ x)
-        values = numpy.ones((500, 500), numpy.float32) / 500
+        values = np.ones((500, 500), np.float32) / 500
         timed("session", lambda: session.run(y.op, {x: values}), 10)
 
 
 def use_callbacks() -> None:
-    def in_numpy(y: numpy.ndarray) -> numpy.ndarray:
+    def in_numpy(y: np.ndarray) -> np.ndarray:
         spin("numpy_function")
         return y
 
@@ -100,7 +100,7 @@ def use_simulator() -> None:
     )
     data = mujoco.MjData(model)
 
-    def step(y: numpy.ndarray) -> numpy.ndarray:
+    def step(y: np.ndarray) -> np.ndarray:
         start = time.perf_counter()
         mujoco.mj_step(model, data, 3000)
         IN_CALLBACKS["simulator"] += time.perf_counter() - start
@@ -117,11 +117,11 @@ def use_simulator() -> None:
 
 
 def use_arrays() -> None:
-    array = numpy.ones((3, 3), numpy.float32)
+    array = np.ones((3, 3), np.float32)
     tensor = tf.constant(array)
     timed("to_tensor", lambda: tf.constant(array), 100)
     timed("to_array", lambda: tensor.numpy(), 100)
-    timed("as_array", lambda: numpy.asarray(tensor), 100)
+    timed("as_array", lambda: np.asarray(tensor), 100)
 
 
 tf.config.threading.set_intra_op_parallelism_threads(1)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 os.environ["TF_USE_LEGACY_KERAS"] = "1"
 
-import numpy
+import numpy as np
 import tensorflow as tf
 from tf_agents.environments.py_environment import PyEnvironment
 from tf_agents.environments.tf_py_environment import TFPyEnvironment
@@ -53,20 +53,20 @@ class Environment(PyEnvironment):
     """Spins in every step."""
 
     def observation_spec(self) -> array_spec.ArraySpec:
-        return array_spec.ArraySpec((2,), numpy.float32)
+        return array_spec.ArraySpec((2,), np.float32)
 
     def action_spec(self) -> array_spec.BoundedArraySpec:
-        return array_spec.BoundedArraySpec((1,), numpy.float32, -1, 1)
+        return array_spec.BoundedArraySpec((1,), np.float32, -1, 1)
 
     def _reset(self) -> ts.TimeStep:
-        return ts.restart(numpy.zeros(2, numpy.float32))
+        return ts.restart(np.zeros(2, np.float32))
 
-    def _step(self, action: numpy.ndarray) -> ts.TimeStep:
+    def _step(self, action: np.ndarray) -> ts.TimeStep:
         start = time.perf_counter()
         spin(0.05)
         SECONDS["simulation"] += time.perf_counter() - start
         CALLS["simulation"] += 1
-        return ts.transition(numpy.zeros(2, numpy.float32), numpy.float32(0))
+        return ts.transition(np.zeros(2, np.float32), np.float32(0))
 
 
 class Policy(RandomTFPolicy):

@@ -6,13 +6,13 @@ Its compiled loop draws batches from the buffer in JAX's memory: the update insi
 import jax
 import jax.numpy as jnp
 import jax_loop as workload
-import numpy
+import numpy as np
 from jax_update import Batch
 from jax_weights import save, with_weights
 from update_problem import UPDATES, Shape, noiseless, parse
 
 arguments = parse()
-problem = dict(numpy.load(arguments.problem))
+problem = dict(np.load(arguments.problem))
 algorithm = noiseless(arguments.algo)
 agent = workload.make_agent(algorithm, Shape(problem), capacity=1, seed=0)
 actor, critics = with_weights(agent.actor, agent.critics, problem)

@@ -8,12 +8,12 @@ import dataclasses
 from typing import Any
 
 import gymnasium
-import numpy
+import numpy as np
 from hyperparameters import ALGORITHMS, Hyperparameters
 
 UPDATES = 2
 
-Weights = dict[str, numpy.ndarray]
+Weights = dict[str, np.ndarray]
 
 
 def parse() -> argparse.Namespace:
@@ -36,11 +36,11 @@ class Shape(gymnasium.Env):
 
     def __init__(self, problem: Weights) -> None:
         observation, action = (problem[name].shape[1:] for name in ("observation", "action"))
-        self.observation_space = gymnasium.spaces.Box(-numpy.inf, numpy.inf, observation, numpy.float32)
-        self.action_space = gymnasium.spaces.Box(-1, 1, action, numpy.float32)
+        self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, observation, np.float32)
+        self.action_space = gymnasium.spaces.Box(-1, 1, action, np.float32)
 
-    def reset(self, **options: Any) -> tuple[numpy.ndarray, dict]:
-        return numpy.zeros(self.observation_space.shape, numpy.float32), {}
+    def reset(self, **options: Any) -> tuple[np.ndarray, dict]:
+        return np.zeros(self.observation_space.shape, np.float32), {}
 
 
 def networks(problem: Weights) -> list[str]:

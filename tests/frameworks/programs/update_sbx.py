@@ -1,6 +1,6 @@
 """Makes two updates with the SBX workload."""
 
-import numpy
+import numpy as np
 import sbx_train as workload
 import torch
 from jax_weights import save, with_weights
@@ -9,7 +9,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv
 from update_problem import UPDATES, Shape, noiseless, parse
 
 arguments = parse()
-problem = dict(numpy.load(arguments.problem))
+problem = dict(np.load(arguments.problem))
 agent = workload.OffPolicy(DummyVecEnv([lambda: Shape(problem)]), noiseless(arguments.algo), seed=0)
 policy = agent.policy
 policy.actor_state, policy.qf_state = with_weights(policy.actor_state, policy.qf_state, problem)

@@ -1,6 +1,6 @@
 """Makes two updates with the Stable-Baselines3 workload, compiled or not."""
 
-import numpy
+import numpy as np
 import stable_baselines3_off_policy as workload
 import torch
 from stable_baselines3.common.logger import Logger
@@ -10,7 +10,7 @@ from update_problem import UPDATES, Shape, networks, noiseless, parse
 
 arguments = parse()
 torch.set_num_threads(1)
-problem = dict(numpy.load(arguments.problem))
+problem = dict(np.load(arguments.problem))
 kind = workload.CompiledOffPolicy if arguments.compile else workload.OffPolicy
 envs, algorithm = DummyVecEnv([lambda: Shape(problem)]), noiseless(arguments.algo)
 agent = kind(envs, algorithm, seed=0, device="cpu", is_adam_on_host=arguments.adam == "host")
@@ -41,7 +41,7 @@ fields = ("observation", "action", "next_observation", "done", "reward")
 columns = [torch.as_tensor(problem[field].reshape(len(problem[field]), -1)) for field in fields]
 agent.replay_buffer.sample = lambda *_, **__: ReplayBufferSamples(*columns)
 agent.train(gradient_steps=UPDATES, batch_size=len(problem["reward"]))
-numpy.savez(
+np.savez(
     arguments.output,
     **{key: parameter.detach().numpy().T for name in networks(problem) for key, parameter in parameters(name).items()},
 )

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy
+import numpy as np
 
 os.environ["TF_USE_LEGACY_KERAS"] = "1"  # TF-Agents is written for Keras 2
 sys.path.insert(0, str(Path(__file__).parents[3] / "experiments" / "workloads"))
@@ -22,7 +22,7 @@ from tf_agents.trajectories import StepType, Trajectory
 from tf_agents.trajectories.time_step import time_step_spec
 from tf_agents_train import make_agent, tf
 
-Arrays = dict[str, numpy.ndarray]
+Arrays = dict[str, np.ndarray]
 
 
 def networks(agent: TFAgent) -> dict[str, Network]:
@@ -51,16 +51,16 @@ def weights(agent: TFAgent) -> Iterator[tuple[str, tf.Variable]]:
 def as_trajectory(batch: Arrays) -> Trajectory:
     """The batch as pairs of steps; of the second one, only the observation matters."""
     size = len(batch["reward"])
-    zeros = numpy.zeros(size, numpy.float32)
+    zeros = np.zeros(size, np.float32)
     parts = {
-        "step_type": numpy.full((size, 2), StepType.MID, numpy.int32),
-        "observation": numpy.stack([batch["observation"], batch["next_observation"]], axis=1),
-        "action": numpy.stack([batch["action"], batch["action"]], axis=1),
-        "next_step_type": numpy.full((size, 2), StepType.MID, numpy.int32),
-        "reward": numpy.stack([batch["reward"], zeros], axis=1),
-        "discount": numpy.stack([1 - batch["done"], zeros], axis=1),
+        "step_type": np.full((size, 2), StepType.MID, np.int32),
+        "observation": np.stack([batch["observation"], batch["next_observation"]], axis=1),
+        "action": np.stack([batch["action"], batch["action"]], axis=1),
+        "next_step_type": np.full((size, 2), StepType.MID, np.int32),
+        "reward": np.stack([batch["reward"], zeros], axis=1),
+        "discount": np.stack([1 - batch["done"], zeros], axis=1),
     }
-    kinds = {numpy.int32: tf.int32}
+    kinds = {np.int32: tf.int32}
     tensors = {name: tf.constant(part, kinds.get(part.dtype.type, tf.float32)) for name, part in parts.items()}
     return Trajectory(policy_info=(), **tensors)
 
@@ -72,7 +72,7 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--algo", choices=sorted(ALGORITHMS), required=True)
     arguments = parser.parse_args()
-    given: Arrays = dict(numpy.load(arguments.given))
+    given: Arrays = dict(np.load(arguments.given))
     algorithm = dataclasses.replace(ALGORITHMS[arguments.algo], target_noise=0.0)
     observation = TensorSpec(given["observation"].shape[1:], tf.float32)
     action = BoundedTensorSpec(given["action"].shape[1:], tf.float32, -1, 1)
@@ -82,7 +82,7 @@ def main() -> None:
     agent.initialize()  # the targets
     for _ in range(2):
         agent.train(as_trajectory(given))
-    numpy.savez(arguments.out, **{name: variable.numpy() for name, variable in weights(agent)})
+    np.savez(arguments.out, **{name: variable.numpy() for name, variable in weights(agent)})
 
 
 if __name__ == "__main__":

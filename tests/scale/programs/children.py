@@ -29,7 +29,7 @@ def work(barrier: Barrier) -> None:
 def run_processes(method: str, count: int) -> dict[int, str]:
     context = multiprocessing.get_context(method)
     barrier = context.Barrier(count + 1)
-    processes = [context.Process(target=work, args=(barrier,), name=f"child_{i}") for i in range(count)]
+    processes = [context.Process(target=work, args=(barrier,), name=f"child_{i}") for i in range(count)]  # type: ignore[attr-defined]
     for process in processes:
         process.start()
     barrier.wait()

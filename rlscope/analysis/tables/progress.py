@@ -1,4 +1,4 @@
-"""How far training came while it was recorded, and how long all of it would take."""
+"""This file computes how far training came while it was recorded, and how long all of it would take."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ class RunProgress:
 
 
 def progress_of(swept: TraceSweep) -> RunProgress:
-    """The progress of the process that reported most iterations, the earliest if several did."""
+    """Return the progress of the process that reported most iterations, the earliest if several did."""
     best: ProcessSweep | None = None
     most = -1
     for process in swept.processes:

@@ -1,4 +1,4 @@
-"""What recording adds to a program that does nothing: starting `rlscope record`, and importing rlscope."""
+"""This file measures what recording adds to a program that does nothing, and what importing rlscope takes."""
 
 import itertools
 import shutil
@@ -25,7 +25,7 @@ IMPORTS = {
 
 
 def added_ms(code: str, directory: Path, repeats: int) -> dict[str, Value]:
-    """Milliseconds that each profiler's command adds to a script; what they write goes into a new directory."""
+    """Return milliseconds that each profiler's command adds to a script; what they write goes into a new directory."""
     directory.mkdir()
     script = directory / "script.py"
     script.write_text(code + "\n")
@@ -55,7 +55,7 @@ def _differences(times_ns: dict[str, list[int]]) -> dict[str, Value]:
 
 
 def main() -> None:
-    """Measures whole commands, and imports."""
+    """Measure whole commands, and imports."""
     OUTPUT.mkdir(parents=True, exist_ok=True)
     directory = Path(tempfile.mkdtemp(dir=OUTPUT))
     try:

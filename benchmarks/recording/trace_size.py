@@ -1,4 +1,4 @@
-"""Bytes on disk per event of a real training."""
+"""This file measures the bytes on disk per event of a real training."""
 
 import shutil
 import sys
@@ -7,9 +7,10 @@ from pathlib import Path
 import viztracer
 
 import rlscope
-from benchmarks import OUTPUT, peers
+from benchmarks import OUTPUT
+from benchmarks.recording import peers
+from benchmarks.recording.workloads import make_agent, train_block
 from benchmarks.result import Target, Value, print_results, results
-from benchmarks.workloads import make_agent, train_block
 from rlscope.analysis.contents import read_contents
 from rlscope.trace.reader import open_trace
 
@@ -21,21 +22,21 @@ COMPLETE_EVENTS = (b'"ph": "X"', b'"ph":"X"')
 
 
 def rlscope_size(directory: Path) -> tuple[Value, int]:
-    """Bytes per event of a trace, which is then deleted, and the number of events."""
+    """Return the bytes per event of a trace, which is then deleted, and the number of events."""
     contents = read_contents(open_trace(directory))
     shutil.rmtree(directory)
     return Value(contents.bytes / contents.events), contents.events
 
 
 def json_size(path: Path) -> Value:
-    """Bytes per event of a Chrome trace, which is then deleted."""
+    """Return the bytes per event of a Chrome trace, which is then deleted."""
     content = path.read_bytes()
     path.unlink()
     return Value(len(content) / sum(content.count(event) for event in COMPLETE_EVENTS))
 
 
 def main() -> None:
-    """Records the algorithm that the command line names with rlscope, then a block of it with each peer."""
+    """Record the algorithm that the command line names with rlscope, then a block of it with each peer."""
     algorithm = sys.argv[1]
     OUTPUT.mkdir(parents=True, exist_ok=True)
     trace, chrome_trace = OUTPUT / "size_trace", OUTPUT / "size_trace.json"

@@ -1,4 +1,4 @@
-"""Time that entering and leaving a named operation takes, with and without a recording."""
+"""This file measures the time of entering and leaving a named operation, recorded and not."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ import torch
 import viztracer
 
 import rlscope
-from benchmarks import peers
+from benchmarks.recording import peers
 from benchmarks.result import Target, print_results, results
 from benchmarks.timing import Loop, Recording, added_ns
 
@@ -20,27 +20,27 @@ DISABLED = Target(60)
 
 
 def empty(calls: int) -> None:
-    """The loop itself."""
+    """Run the loop itself."""
     for _ in repeat(None, calls):
         pass
 
 
 def operations(calls: int) -> None:
-    """As a training script writes it."""
+    """Open operations as a training script does."""
     for _ in repeat(None, calls):
         with rlscope.operation("inference"):
             pass
 
 
 def nvtx_ranges(calls: int) -> None:
-    """The same with NVTX."""
+    """Open NVTX's ranges instead."""
     for _ in repeat(None, calls):
         with nvtx.annotate("inference"):
             pass
 
 
 def record_functions(calls: int) -> None:
-    """The same with PyTorch's annotation."""
+    """Open PyTorch's annotations instead."""
     for _ in repeat(None, calls):
         with torch.profiler.record_function("inference"):
             pass
@@ -53,7 +53,7 @@ class VizTracerEvents:
         self.tracer = viztracer.VizTracer(tracer_entries=peers.VIZTRACER_ENTRIES, verbose=0)
 
     def __call__(self, calls: int) -> None:
-        """Logs events; whether they are kept depends on whether the tracer has been started."""
+        """Log events; whether they are kept depends on whether the tracer has been started."""
         for _ in repeat(None, calls):
             with self.tracer.log_event("inference"):
                 pass
@@ -67,13 +67,13 @@ class VizTracerEvents:
 
     @contextmanager
     def stopped(self) -> Iterator[None]:
-        """Keeps the tracer stopped. A tracer that was never started would slow down every call of the process."""
+        """Keep the tracer stopped. A tracer that was never started would slow down every call of the process."""
         yield
         self.tracer.clear()
 
 
 def main() -> None:
-    """Measures operations recorded, then with nothing recording."""
+    """Measure operations recorded, then with nothing recording."""
     events = VizTracerEvents()
     recorded: dict[str, tuple[Loop, Recording]] = {
         "rlscope": (operations, peers.rlscope_recording),

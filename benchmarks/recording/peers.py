@@ -1,4 +1,4 @@
-"""The profilers that rlscope is compared with, and rlscope, each as a context manager that records what runs inside."""
+"""This file holds rlscope and the profilers beside it: each is a context manager that records its block."""
 
 import cProfile
 import gc
@@ -21,14 +21,14 @@ VIZTRACER_ENTRIES = 1_000_000
 
 @contextmanager
 def nothing() -> Iterator[None]:
-    """Records nothing; what the others are compared with."""
+    """Record nothing; what the others are compared with."""
     gc.collect()
     yield
 
 
 @contextmanager
 def rlscope_recording() -> Iterator[Path]:
-    """Records all CPU layers into a fresh directory on the disk that the checkout is on; yields it."""
+    """Record all CPU layers into a fresh directory on the disk that the checkout is on; yield it."""
     OUTPUT.mkdir(parents=True, exist_ok=True)
     directory = Path(tempfile.mkdtemp(dir=OUTPUT))
     try:
@@ -41,7 +41,7 @@ def rlscope_recording() -> Iterator[Path]:
 
 @contextmanager
 def cprofile() -> Iterator[None]:
-    """CPython's own deterministic profiler: sums per function, no trace."""
+    """Run CPython's own deterministic profiler: sums per function, no trace."""
     profiler = cProfile.Profile()
     gc.collect()
     with profiler:
@@ -50,7 +50,7 @@ def cprofile() -> Iterator[None]:
 
 @contextmanager
 def viztracer_recording() -> Iterator[viztracer.VizTracer]:
-    """VizTracer with its defaults: every Python and C function."""
+    """Run VizTracer with its defaults: every Python and C function."""
     tracer = viztracer.VizTracer(tracer_entries=VIZTRACER_ENTRIES, verbose=0)
     gc.collect()
     tracer.start()
@@ -63,7 +63,7 @@ def viztracer_recording() -> Iterator[viztracer.VizTracer]:
 
 @contextmanager
 def pyinstrument_recording() -> Iterator[None]:
-    """pyinstrument with its defaults: a sample of the stack every millisecond."""
+    """Run pyinstrument with its defaults: a sample of the stack every millisecond."""
     profiler = pyinstrument.Profiler()
     gc.collect()
     profiler.start()
@@ -75,7 +75,7 @@ def pyinstrument_recording() -> Iterator[None]:
 
 @contextmanager
 def torch_profiler() -> Iterator[torch.profiler.profile]:
-    """torch.profiler with its defaults, CPU activities: every operator of PyTorch."""
+    """Run torch.profiler with its defaults, CPU activities: every operator of PyTorch."""
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profiler:
         gc.collect()
         yield profiler

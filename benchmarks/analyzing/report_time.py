@@ -1,4 +1,4 @@
-"""Time of `rlscope report`, and of the smaller verbs, on a trace of real training."""
+"""This file measures the time of `rlscope report`, and of the smaller verbs, on a trace of real training."""
 
 import shutil
 import subprocess
@@ -15,12 +15,12 @@ REPEATS = 5
 
 
 def main() -> None:
-    """Records PPO, then runs each verb on the trace."""
+    """Record PPO, then run each verb on the trace."""
     OUTPUT.mkdir(parents=True, exist_ok=True)
     rlscope = str(Path(sys.executable).with_name("rlscope"))
     with tempfile.TemporaryDirectory(dir=OUTPUT) as directory:
         trace, report = f"{directory}/trace", f"{directory}/report"
-        workload = [sys.executable, "-m", "benchmarks.workloads", "ppo", str(TIMESTEPS)]
+        workload = [sys.executable, "-m", "benchmarks.recording.workloads", "ppo", str(TIMESTEPS)]
         subprocess.run([rlscope, "record", "-o", trace, "--", *workload], cwd=CHECKOUT, check=True)
 
         def report_command() -> list[str]:

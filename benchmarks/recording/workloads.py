@@ -1,6 +1,6 @@
-"""Stable-Baselines3's PPO and TD3 on Walker2d-v5 with the library's own hyper-parameters, trained a part at a time.
+"""This file trains Stable-Baselines3's PPO and TD3 on Walker2d-v5 with the library's hyper-parameters, part by part.
 
-As a command it trains for so many timesteps: `python -m benchmarks.workloads ppo 4096`.
+As a command it trains for so many timesteps: `python -m benchmarks.recording.workloads ppo 4096`.
 """
 
 import itertools
@@ -40,7 +40,7 @@ class _EndBursts(BaseCallback):
 
 
 def make_agent(algorithm: str) -> BaseAlgorithm:
-    """An agent that has trained for a block, so that nothing is done for the first time any more."""
+    """Return an agent that has trained for a block, so that nothing is done for the first time any more."""
     torch.set_num_threads(1)
     env = gymnasium.make("Walker2d-v5")
     agent: BaseAlgorithm
@@ -53,18 +53,18 @@ def make_agent(algorithm: str) -> BaseAlgorithm:
 
 
 def train_block(agent: BaseAlgorithm, algorithm: str, blocks: int = 1) -> None:
-    """Goes on training."""
+    """Go on training."""
     agent.learn(blocks * BLOCK_TIMESTEPS[algorithm], reset_num_timesteps=False)
 
 
 def blocks_of(algorithm: str) -> Callable[[], None]:
-    """A new agent's training, one block per call."""
+    """Return a new agent's training, one block per call."""
     agent = make_agent(algorithm)
     return lambda: train_block(agent, algorithm)
 
 
 def train_in_bursts(algorithm: str, tick: Callable[[], None]) -> None:
-    """Trains a new agent until `tick`, which is called between bursts, ends it."""
+    """Train a new agent until `tick`, which is called between bursts, end it."""
     agent = make_agent(algorithm)
     if isinstance(agent, PPO):
         minibatches = itertools.count(1)
@@ -79,7 +79,7 @@ def train_in_bursts(algorithm: str, tick: Callable[[], None]) -> None:
 
 
 def main() -> None:
-    """Trains for as many timesteps as the command line says."""
+    """Train for as many timesteps as the command line says."""
     algorithm, timesteps = sys.argv[1], int(sys.argv[2])
     make_agent(algorithm).learn(timesteps, reset_num_timesteps=False)
 

@@ -1,4 +1,4 @@
-"""Analyzes a trace in a process of its own and prints what that took: `python -m benchmarks.analyze_once DIR`."""
+"""Analyze a trace and print what that took: `python -m benchmarks.analyzing.analyze_once DIR`."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from benchmarks import CHECKOUT
 
 @dataclass(frozen=True)
 class Cost:
-    """What an analysis took.
+    """This is what an analysis took.
 
     Attributes:
         elapsed_ns: from disk to table, without starting Python and importing libraries.
@@ -28,19 +28,19 @@ class Cost:
 
 
 def cost_of_analysis(trace: Path) -> Cost:
-    """Analyzes in a fresh process."""
-    return cost_of_module("benchmarks.analyze_once", str(trace))
+    """Analyze in a fresh process."""
+    return cost_of_module("benchmarks.analyzing.analyze_once", str(trace))
 
 
 def cost_of_module(module: str, *arguments: str) -> Cost:
-    """Runs a module whose last act is `print_cost`."""
+    """Run a module whose last act is `print_cost`."""
     command = [sys.executable, "-m", module, *arguments]
     finished = subprocess.run(command, cwd=CHECKOUT, stdout=subprocess.PIPE, text=True, check=True)
     return Cost(**json.loads(finished.stdout.splitlines()[-1]))
 
 
 def print_cost(analyze: Callable[[], object]) -> None:
-    """Calls `analyze` and prints its cost as JSON."""
+    """Call `analyze` and print its cost as JSON."""
     imported_bytes = _peak_bytes()
     started_ns = time.perf_counter_ns()
     analyze()
@@ -50,14 +50,14 @@ def print_cost(analyze: Callable[[], object]) -> None:
 
 
 def _peak_bytes() -> int:
-    """The kernel's VmHWM; wait4's ru_maxrss begins with the size of the process that forked this one."""
+    """Return the kernel's VmHWM; wait4's ru_maxrss begins with the size of the process that forked this one."""
     peak = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
     assert peak is not None
     return int(peak[1]) * 1024
 
 
 def main() -> None:
-    """As `rlscope analyze` does it, from opening the trace to its tables."""
+    """Analyze a trace as `rlscope analyze` does, from opening it to its tables."""
     from rlscope.analysis.analyze import analyze
     from rlscope.trace.reader import open_trace
 

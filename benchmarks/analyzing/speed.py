@@ -1,4 +1,4 @@
-"""Speed and memory of the analysis, from the files to the tables."""
+"""This file measures the speed and memory of the analysis, from the files to the tables."""
 
 import shutil
 import tempfile
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import OUTPUT
-from benchmarks.analyze_once import Cost, cost_of_analysis, cost_of_module
-from benchmarks.chrome_trace import write_chrome_trace
+from benchmarks.analyzing.analyze_once import Cost, cost_of_analysis, cost_of_module
+from benchmarks.analyzing.chrome_trace import write_chrome_trace
 from benchmarks.result import Target, Value, print_results, results
 from benchmarks.synthetic import Shape, write_trace
 from benchmarks.timing import median
@@ -40,7 +40,7 @@ class Costs:
 
 
 def repeated(once: Callable[[], Cost], events: int, repeats: int) -> Costs:
-    """The costs of several analyses of the same trace."""
+    """Return the costs of several analyses of the same trace."""
     costs = [once() for _ in range(repeats)]
     return Costs(
         speed=median([events / cost.elapsed_ns * 1e3 for cost in costs]),
@@ -50,12 +50,12 @@ def repeated(once: Callable[[], Cost], events: int, repeats: int) -> Costs:
 
 
 def main() -> None:
-    """Analyzes synthetic traces; each analysis is a process of its own and reads files that lie in the page cache."""
+    """Analyze synthetic traces; each analysis is a process of its own and read files that lie in the page cache."""
     OUTPUT.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=OUTPUT) as directory:
         chrome = Path(directory) / "chrome"
         peer_events = write_chrome_trace(chrome, PEER_EVENTS)
-        peer = repeated(lambda: cost_of_module("benchmarks.hta_once", str(chrome)), peer_events, FEW_REPEATS)
+        peer = repeated(lambda: cost_of_module("benchmarks.analyzing.hta_once", str(chrome)), peer_events, FEW_REPEATS)
         name = f"HolisticTraceAnalysis, {peer_events:,} events"
         trace = Path(directory) / "trace"
         for threads, (shape, target) in SHAPES.items():
@@ -74,7 +74,7 @@ def main() -> None:
 
 
 def print_memory(events: str, own: Costs, peer: Costs, name: str, note: str | None) -> None:
-    """The two views of memory."""
+    """Print the two views of memory."""
     print_results(results(f"peak memory, {events} events", "MiB", own.peak, {name: peer.peak}, MEMORY, note))
     print_results(
         results(f"memory beyond the libraries, {events} events", "MiB", own.added, {name: peer.added}, note=note)

@@ -1,28 +1,28 @@
-"""A Chrome trace as torch.profiler writes it, with the calls of the synthetic traces, for peers that read JSON."""
+"""This file writes the calls of the synthetic traces as torch.profiler's Chrome traces, for peers that read JSON."""
 
 import json
 from pathlib import Path
 
-import numpy
+import numpy as np
 
 from benchmarks.synthetic import CROSSINGS, DURATION_NS, EVENTS_PER_OPERATION, GAP_NS, QUANTILES
 
 
 def write_chrome_trace(directory: Path, events: int, seed: int = 0) -> int:
-    """Writes about `events` events: operations as annotations; of each pair of calls one operator and one kernel.
+    """Write about `events` events: operations as annotations; of each pair of calls one operator and one kernel.
 
     Kernels are needed because the peer's breakdown is of GPU time only.
 
     Returns:
         The number of events.
     """
-    generator = numpy.random.default_rng(seed)
+    generator = np.random.default_rng(seed)
     operations = max(1, events // EVENTS_PER_OPERATION)
     gaps_us, durations_us = (
-        numpy.exp(numpy.interp(generator.random((operations, CROSSINGS)), QUANTILES, numpy.log(quantiles))) / 1000
+        np.exp(np.interp(generator.random((operations, CROSSINGS)), QUANTILES, np.log(quantiles))) / 1000
         for quantiles in (GAP_NS, DURATION_NS)
     )
-    ends_us = numpy.cumsum(gaps_us + durations_us).reshape(operations, CROSSINGS)
+    ends_us = np.cumsum(gaps_us + durations_us).reshape(operations, CROSSINGS)
     written = []
     for row in range(operations):
         start_us = float(ends_us[row, 0] - durations_us[row, 0])

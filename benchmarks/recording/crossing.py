@@ -1,4 +1,4 @@
-"""Time that recording adds to one call of a native function from Python, in a hot loop."""
+"""This file measures the time that recording adds to one call of a native function from Python, in a hot loop."""
 
 import math
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ import nvtx
 import torch
 
 import rlscope
-from benchmarks import peers
+from benchmarks.recording import peers
 from benchmarks.result import Target, print_results, results
 from benchmarks.timing import added_ns
 
@@ -22,21 +22,21 @@ TARGET = Target(20)
 
 @contextmanager
 def rlscope_recording() -> Iterator[None]:
-    """Besides the known boundaries, the functions of `math` are recorded."""
+    """Record the functions of `math` besides the known boundaries."""
     with peers.rlscope_recording():
         rlscope.wrap_module(math)
         yield
 
 
 def square_roots(calls: int) -> None:
-    """The shortest call there is: what is added shows best."""
+    """Make the shortest call there is: what is added shows best."""
     function = math.sqrt
     for _ in repeat(None, calls):
         function(2.0)
 
 
 def square_roots_in_ranges(calls: int) -> None:
-    """NVTX intercepts nothing: the program opens a range around each call."""
+    """Open a range around each call, as a program with NVTX does, which intercepts nothing."""
     function, push, pop = math.sqrt, nvtx.push_range, nvtx.pop_range
     for _ in repeat(None, calls):
         push("math.sqrt")
@@ -45,14 +45,14 @@ def square_roots_in_ranges(calls: int) -> None:
 
 
 def additions(calls: int) -> None:
-    """A call that a training makes all the time."""
+    """Make a call that a training makes all the time."""
     function, tensor = torch.add, torch.zeros(1)
     for _ in repeat(None, calls):
         function(tensor, tensor)
 
 
 def main() -> None:
-    """Measures both calls."""
+    """Measure both calls."""
     variants = {
         "rlscope": (square_roots, rlscope_recording),
         "cProfile": (square_roots, peers.cprofile),

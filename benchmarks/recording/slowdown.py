@@ -1,4 +1,4 @@
-"""How much longer a real training takes while it is recorded.
+"""This file measures how much longer a real training takes while it is recorded.
 
 rlscope: two processes train in turns, burst by burst, one recorded and one not, and swap roles (`run_twins`). That is
 good to half a per cent on a machine that changes its speed. Other profilers: two adjacent blocks of one process make a
@@ -13,12 +13,13 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-import numpy
+import numpy as np
 
-from benchmarks import OUTPUT, peers
+from benchmarks import OUTPUT
+from benchmarks.recording import peers
+from benchmarks.recording.workloads import BLOCK_BURSTS, blocks_of, train_in_bursts
 from benchmarks.result import Target, Value, print_results, results
 from benchmarks.timing import Recording, median
-from benchmarks.workloads import BLOCK_BURSTS, blocks_of, train_in_bursts
 from rlscope.calibration.twins import Twin, run_twins
 from rlscope.record.config import RecordConfig
 
@@ -38,7 +39,7 @@ PEERS: dict[str, Recording] = {
 
 
 def slowdown_of_twins(algorithm: str) -> tuple[Value, int]:
-    """Ratio of CPU time, recorded to not, and the number of pairs of blocks whose bursts alternated."""
+    """Return ratio of CPU time, recorded to not, and the number of pairs of blocks whose bursts alternated."""
     processors = os.sched_getaffinity(0)
     OUTPUT.mkdir(parents=True, exist_ok=True)
     cycle = BLOCK_BURSTS[algorithm]
@@ -52,8 +53,8 @@ def slowdown_of_twins(algorithm: str) -> tuple[Value, int]:
 
 
 def slowdown_of_blocks(train: Callable[[], None], recording: Recording) -> Value:
-    """Ratio of CPU time, recorded to not."""
-    order = numpy.random.default_rng(0)
+    """Return ratio of CPU time, recorded to not."""
+    order = np.random.default_rng(0)
     deadline_ns = time.monotonic_ns() + int(PEER_LIMIT_S * 1e9)
     ratios: list[float] = []
     while True:
@@ -70,7 +71,7 @@ def slowdown_of_blocks(train: Callable[[], None], recording: Recording) -> Value
 
 
 def _time_block(train: Callable[[], None], recording: Recording) -> int:
-    """CPU time of the process in one block, in ns. Starting and stopping is not in it."""
+    """Return CPU time of the process in one block, in ns. Starting and stopping is not in it."""
     with recording():
         started_ns = time.process_time_ns()
         train()
@@ -78,7 +79,7 @@ def _time_block(train: Callable[[], None], recording: Recording) -> int:
 
 
 def main() -> None:
-    """Measures rlscope, then each peer for a shorter time, on the algorithm of the command line."""
+    """Measure rlscope, then each peer for a shorter time, on the algorithm of the command line."""
     algorithm = sys.argv[1]
     recorded, pairs = slowdown_of_twins(algorithm)
     train = blocks_of(algorithm)

@@ -1,0 +1,1 @@
+"""This package measures what analysis costs, beside HolisticTraceAnalysis."""

@@ -1,0 +1,1 @@
+"""This package measures what recording costs, beside other profilers."""
