@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 #: What decides what is recorded; tables are made anew from a trace each time.
-RECORDER = ("src/core", "src/cuda", "src/python", "rlscope/record", "rlscope/boundaries", "rlscope/integrations")
+RECORDER = ("src/core", "src/cuda", "src/python", "rlscope/record", "rlscope/libraries")
 SUFFIXES = {".py", ".cpp", ".h"}
 
 

@@ -5,6 +5,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +17,9 @@ from experiments.verdicts.statistics import CONFIDENCE_PERCENT, FEWEST, ITERATIO
 from rlscope.analysis.analyze import make_analysis
 from rlscope.analysis.correction import Z95, ZERO, Bounds, Correction
 from rlscope.analysis.sweep import own_correction, sweep_trace
-from rlscope.boundaries.libraries import BOUNDARIES
 from rlscope.calibration.twins import MEASURED
 from rlscope.errors import IncompleteTraceError
+from rlscope.libraries import LIBRARIES
 from rlscope.model import Category
 from rlscope.trace.reader import open_trace
 
@@ -30,7 +31,12 @@ OFF, ON, AMPLIFIED = "off", "x1", ("x4", "x16")
 RECORDED = (ON, *AMPLIFIED)
 #: What overhead comes from, bottom to top of a bar; waits count as the backend.
 SOURCES = ("operation", "simulator", "backend", "cuda")
-SIMULATORS = {boundary.library for boundary in BOUNDARIES if boundary.category is Category.SIMULATOR}
+SIMULATORS = {
+    boundary.library
+    for file in LIBRARIES
+    for boundary in vars(import_module(file)).get("BOUNDARIES", ())
+    if boundary.category is Category.SIMULATOR
+}
 #: Share of the bursts of each place in an iteration without which, at either end, what is added is shown as well:
 #: something else disturbed them, or the recorder did what it does seldom.
 TRIMMED = 0.2

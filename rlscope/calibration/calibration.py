@@ -15,7 +15,7 @@ from typing import Any
 
 from rlscope.analysis.correction import Bounds, Correction, Cost
 from rlscope.errors import TraceFormatError, UsageError
-from rlscope.record.trace_directory import machine
+from rlscope.record.run.trace_directory import machine
 from rlscope.trace.files import MOST_JSON_BYTES, read_regular
 from rlscope.trace.manifest import write_in_one_step
 from rlscope.version import __version__

@@ -24,9 +24,10 @@ from numpy.typing import NDArray
 
 from rlscope import _native
 from rlscope.errors import RecordingError
+from rlscope.libraries import LIBRARIES
 from rlscope.record import recorder
 from rlscope.record.config import RecordConfig
-from rlscope.record.trace_directory import begin_trace, end_trace, name_main_process
+from rlscope.record.run.trace_directory import begin_trace, end_trace, name_main_process
 
 #: Phases of a recorded twin's trace: the bursts after a swap of roles, and those that count.
 SETTLING, MEASURED = "settling", "measured"
@@ -192,7 +193,7 @@ class _Role:
         self.leave()
         name, twin = self._twins[number]
         if twin.config is not None:
-            recorder.activate(self._directory / name, twin.config)
+            recorder.activate(self._directory / name, twin.config, LIBRARIES)
             _native.amplify(twin.amplification)
             _native.write_properties(json.dumps({"amplification": twin.amplification}))
             twin.prepare()

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from rlscope.errors import UsageError
-from rlscope.record.named_operations import nearest, parse, refusal
+from rlscope.record.undeclared.named_operations import nearest, parse, refusal
 
 if sys.version_info >= (3, 11):
     import tomllib

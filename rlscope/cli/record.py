@@ -22,14 +22,14 @@ from rlscope.monitor.clock_server import ClockServer
 from rlscope.monitor.counter_process import counted, list_counters
 from rlscope.monitor.utilization_sampler import sampled
 from rlscope.record.config import HOW_TO_REPORT, LAYERS, TRACE_VARIABLE, RecordConfig
-from rlscope.record.trace_directory import (
+from rlscope.record.run.trace_directory import (
     begin_trace,
     end_trace,
     environment_of_children,
     name_main_process,
     other_cuda_profiler,
 )
-from rlscope.record.trace_files import running_processes
+from rlscope.record.run.trace_files import running_processes
 from rlscope.record.unrecordable import why_unrecordable
 from rlscope.text import printable
 from rlscope.trace.counter_metrics import parse_counters

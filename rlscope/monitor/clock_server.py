@@ -12,9 +12,9 @@ import time
 from types import TracebackType
 
 from rlscope.errors import UsageError
-from rlscope.record.boot import boot_id
-from rlscope.record.clock_exchange import ANSWER, MAGIC, QUESTION
 from rlscope.record.config import ClockSource
+from rlscope.record.run.boot import boot_id
+from rlscope.record.run.clock_exchange import ANSWER, MAGIC, QUESTION
 
 SIOCGIFADDR = 0x8915
 IFREQ = struct.Struct("16s24x")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rlscope.errors import RecordingError
-from rlscope.record.trace_directory import INJECTION_VARIABLE
+from rlscope.record.run.trace_directory import INJECTION_VARIABLE
 
 SAMPLER = "rlscope.monitor.counter_sampler"
 #: For decoding what is left; the device's buffer holds some seconds.

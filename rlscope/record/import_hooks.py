@@ -54,8 +54,7 @@ class ImportHooks:
         self._callbacks: dict[str, list[Callback]] = {}
         self._inside: dict[str, list[Callback]] = {}
         self._searching: set[str] = set()
-        self._packages: frozenset[str] = frozenset()
-        self._before_packages: Callable[[], None] | None = None
+        self._before: dict[str, Callable[[str], None]] = {}
 
     def after_import(self, name: str, callback: Callback) -> None:
         """Calls `callback(module)` after `name` was imported; at once if it is there already."""
@@ -69,13 +68,13 @@ class ImportHooks:
         """Calls `callback(module)` after each import of a module inside `package`."""
         self._inside.setdefault(f"{package}.", []).append(callback)
 
-    def before_packages(self, names: Iterable[str], callback: Callable[[], None]) -> None:
-        """Calls `callback()` once, before the first of these packages is imported; at once if one is there already."""
-        self._packages = frozenset(names)
-        if self._packages.isdisjoint(sys.modules):
-            self._before_packages = callback
-        else:
-            callback()
+    def before_packages(self, names: Iterable[str], callback: Callable[[str], None]) -> None:
+        """Calls `callback(name)` once for each of these packages, before its import; at once if it is there already."""
+        for name in names:
+            if name in sys.modules:
+                callback(name)
+            else:
+                self._before[name] = callback
 
     def install(self) -> None:
         """Takes the first place among the finders."""
@@ -85,7 +84,7 @@ class ImportHooks:
         """Leaves nothing behind."""
         self._callbacks.clear()
         self._inside.clear()
-        self._before_packages = None
+        self._before.clear()
         if self in sys.meta_path:
             sys.meta_path.remove(self)
 
@@ -93,9 +92,9 @@ class ImportHooks:
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         """Finds a module that is waited for through the other finders; None for any other."""
-        if self._before_packages is not None and fullname in self._packages:
-            callback, self._before_packages = self._before_packages, None
-            callback()
+        before = self._before.pop(fullname, None)
+        if before is not None:
+            before(fullname)
         is_awaited = fullname in self._callbacks or fullname.startswith(tuple(self._inside))
         if not is_awaited or fullname in self._searching:
             return None

@@ -66,11 +66,9 @@ def full_name(dotted: str, function: Any) -> str:
     return f"{owner.__module__}.{owner.__qualname__}.{function.__name__}" if owner else dotted
 
 
-def intercept_named(names: Iterable[str], category: int) -> int:
-    """Intercepts the functions of these dotted names. Returns how many were found."""
-    count = 0
+def intercept_named(names: Iterable[str], category: int) -> None:
+    """Intercepts the functions of these dotted names, as far as this version of the library has them."""
     for dotted in names:
         function = resolve(dotted)
         if function is not None:
-            count += _native.intercept(function, full_name(dotted, function), category)
-    return count
+            _native.intercept(function, full_name(dotted, function), category)

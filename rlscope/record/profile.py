@@ -33,9 +33,11 @@ def profile(
     """
     from pathlib import Path
 
-    from rlscope.record import recorder, trace_directory
+    from rlscope.libraries import LIBRARIES
+    from rlscope.record import recorder
     from rlscope.record.config import TRACE_VARIABLE, RecordConfig
-    from rlscope.record.named_operations import parse
+    from rlscope.record.run import trace_directory
+    from rlscope.record.undeclared.named_operations import parse
 
     if recorder.active is not None:
         if process_name is not None:
@@ -50,7 +52,7 @@ def profile(
     os.environ.update(trace_directory.environment_of_children(directory, config, before))
     try:
         try:
-            recorder.activate(directory, config, process_name)
+            recorder.activate(directory, config, LIBRARIES, process_name)
         finally:
             os.close(lock)  # from here on this process's file has one
         yield

@@ -8,13 +8,12 @@ import sys
 import time
 
 from rlscope import _native
-from rlscope.boundaries.blocking import WAITS
 from rlscope.errors import RecordingError, RLScopeError, UsageError
 from rlscope.record import progress, small_json
+from rlscope.record.blocking import WAITS
 from rlscope.record.config import HOW_TO_REPORT, ClockSource, RecordConfig
 from rlscope.record.cupti import NSIGHT_COMPUTE_VARIABLE, cupti_directories
 from rlscope.record.import_hooks import ImportHooks
-from rlscope.record.known_packages import KNOWN_PACKAGES
 from rlscope.record.native_names import intercept_named
 from rlscope.record.replacements import Replacements
 from rlscope.record.started_as import is_worker, known_properties
@@ -22,40 +21,32 @@ from rlscope.record.unrecordable import UnrecordableChildren
 
 TYPE_CHECKING = False  # as `typing` has it, whose import takes longer than all of this
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
     from types import ModuleType
     from typing import Any
 
     from rlscope.model import Category
-    from rlscope.record.clock_exchange import RemoteClock
-    from rlscope.record.iteration_watch import IterationWatch
     from rlscope.record.libraries import Libraries
+    from rlscope.record.run.clock_exchange import RemoteClock
+    from rlscope.record.undeclared.iteration_watch import IterationWatch
 
-#: Libraries whose versions go into the trace, if the program has imported them.
-VERSIONED = (
-    "torch",
-    "numpy",
-    "stable_baselines3",
-    "sb3_contrib",
-    "gymnasium",
-    "mujoco",
-    "pybullet",
-    "tensorflow",
-    "jax",
-    "ray",
-)
+    Files = Mapping[str, tuple[str, ...]]  # what declares libraries, with the packages for which it is read
 
 
 class Recorder:
     """The recording of this process."""
 
-    def __init__(self, directory: str | Path, config: RecordConfig, process_name: str | None = None) -> None:
+    def __init__(
+        self, directory: str | Path, config: RecordConfig, files: Files, process_name: str | None = None
+    ) -> None:
         self.directory = str(directory)
         self.config = config
         self._process_name = process_name
         self._imports = ImportHooks()
         self._replacements = Replacements()
+        self._files = files
+        self._packages = tuple(dict.fromkeys(package for packages in files.values() for package in packages))
         self._libraries: Libraries | None = None
         self._iterations_seen = 0
         self._iterations_recorded = 0
@@ -76,12 +67,12 @@ class Recorder:
         progress.listener = self.on_progress
         self._imports.after_import("multiprocessing.process", self._follow_multiprocessing)
         self._follow_unrecordable_children()
-        self._imports.before_packages(KNOWN_PACKAGES, self._follow_libraries)
         if self.config.operations:
             self._follow_libraries()
+        self._imports.before_packages(self._packages, lambda package: self._follow_libraries().read(package))
         options = self.config.iteration_options
         if options and not self._is_worker:
-            from rlscope.record.iteration_watch import IterationWatch
+            from rlscope.record.undeclared.iteration_watch import IterationWatch
 
             self._watch = IterationWatch(options)
             if self.config.auto:
@@ -106,7 +97,7 @@ class Recorder:
         """Records an iteration, and starts or ends the recording where a limit says so."""
         self._end_watch()
         if is_of_library and self._libraries is not None:  # its operations are known: nothing needs to be guessed
-            self._libraries.single_file_scripts.remove()
+            self._libraries.guess_nothing()
         self._iterations_seen += not is_baseline
         if not _native.is_recording():
             if self._is_delayed() and not self._is_writing and self._iterations_seen == self.config.delay_iterations:
@@ -134,7 +125,7 @@ class Recorder:
 
     def wrap(self, module: ModuleType | type, category: Category) -> int:
         """Intercepts the native functions of a module or type, once something records. Returns how many were found."""
-        from rlscope.record.boundary import intercept_container, native_functions
+        from rlscope.record.declared.containers import intercept_container, native_functions
 
         if self._is_writing:
             return intercept_container(_name_of(module), module, category, frozenset())
@@ -189,15 +180,16 @@ class Recorder:
             return True
         return config.max_seconds is not None and time.monotonic_ns() - self._started_ns >= config.max_seconds * 1e9
 
-    def _follow_libraries(self) -> None:
+    def _follow_libraries(self) -> Libraries:
         """From the start, even of a delayed recording: callbacks are given, and functions compiled, at import."""
         if self._libraries is None:
             from rlscope.record.libraries import Libraries  # which most processes that a program starts do not need
 
-            self._libraries = Libraries(self.config, self._imports)
+            self._libraries = Libraries(self.config, self._imports, self._files)
             self._libraries.install()
             if self._is_writing:
                 self._libraries.intercept()
+        return self._libraries
 
     def _start_writing(self) -> None:
         self._remote_clock = _clock_elsewhere(self.config.clock)
@@ -242,7 +234,8 @@ class Recorder:
                 _native.restore_all()  # the trace holds nothing of asking
                 self._remote_clock.ask()
                 _native.write_properties(small_json.written({"clock": self._remote_clock.as_property()}))
-            versions = {name: sys.modules[name].__version__ for name in VERSIONED if _has_version(name)}
+            known = (*self._packages, "numpy")  # which all of them use
+            versions = {name: sys.modules[name].__version__ for name in known if _has_version(name)}
             _native.write_properties(small_json.written({"versions": versions, "threads": _thread_names()}))
         self._is_writing = False
         _native.stop(reason)  # with the records that CUPTI still has
@@ -275,11 +268,11 @@ def _clock_elsewhere(source: ClockSource | None) -> RemoteClock | None:
     """The clock to place this process by; None where that is this machine's own, or nobody tells the time."""
     if source is None:
         return None
-    from rlscope.record.boot import boot_id
+    from rlscope.record.run.boot import boot_id
 
     if source.boot_id == boot_id():
         return None
-    from rlscope.record.clock_exchange import RemoteClock  # costs milliseconds that most processes need not spend
+    from rlscope.record.run.clock_exchange import RemoteClock  # costs milliseconds that most processes need not spend
 
     return RemoteClock(source)
 
@@ -305,8 +298,14 @@ def _thread_names() -> dict[str, str]:
 active: Recorder | None = None
 
 
-def activate(directory: str | Path, config: RecordConfig, process_name: str | None = None) -> Recorder:
+def activate(directory: str | Path, config: RecordConfig, files: Files, process_name: str | None = None) -> Recorder:
     """Starts recording this process.
+
+    Args:
+        directory: The trace.
+        config: What is recorded.
+        files: The modules that declare something of libraries, each with the packages for which it is read.
+        process_name: A name for this process in tables and figures.
 
     Raises:
         UsageError: this process is recorded already.
@@ -318,7 +317,7 @@ def activate(directory: str | Path, config: RecordConfig, process_name: str | No
             f"this process is already recorded into {active.directory}. "
             "Use either `rlscope record` or rlscope.profile(), once at a time."
         )
-    recorder = Recorder(directory, config, process_name)
+    recorder = Recorder(directory, config, files, process_name)
     recorder.start()
     active = recorder
     _register_once()

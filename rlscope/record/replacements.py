@@ -13,6 +13,7 @@ class Replacements:
 
     def __init__(self) -> None:
         self._replaced: list[tuple[Any, str, Any, Any]] = []
+        self._also: list[Callable[[], Any]] = []
 
     def put(self, target: Any, name: str, original: Any, replacement: Any) -> None:
         """Puts `replacement` in the place of `original`, which is None where the target itself had none."""
@@ -28,6 +29,10 @@ class Replacements:
         """What it stands for; None if it is no replacement."""
         return next((original for _, _, original, each in self._replaced if each is replacement), None)
 
+    def on_restore(self, callback: Callable[[], Any]) -> None:
+        """Calls `callback` once when everything is put back: for what is no attribute."""
+        self._also.append(callback)
+
     def restore(self) -> None:
         """Puts everything back, unless somebody else has replaced it since."""
         for target, name, original, replacement in reversed(self._replaced):
@@ -38,3 +43,6 @@ class Replacements:
             else:
                 setattr(target, name, original)
         self._replaced.clear()
+        for callback in self._also:
+            callback()
+        self._also.clear()

@@ -1,4 +1,4 @@
-// What a network is called for shows in what follows the call; the rule is in integrations/single_file.py, and this is
+// What a network is called for shows in what follows the call; the rule is in record/single_file.py, and this is
 // its half that runs at every call. The function that is followed stays the object it is, with another entry point.
 #include "network_calls.h"
 

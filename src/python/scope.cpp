@@ -208,7 +208,7 @@ PyObject* decorate(PyObject* self, PyObject* args, PyObject* keywords) {
   PyObject* function;
   static const char* names[] = {"function", nullptr};
   if (!PyArg_ParseTupleAndKeywords(args, keywords, "O", const_cast<char**>(names), &function)) return nullptr;
-  PyObject* module = PyImport_ImportModule("rlscope.record.decorator");
+  PyObject* module = PyImport_ImportModule("rlscope.record.declared.decorator");
   if (!module) return nullptr;
   PyObject* wrapped = PyObject_CallMethod(module, "scoped", "OO", function, self);
   Py_DECREF(module);

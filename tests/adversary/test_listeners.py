@@ -7,7 +7,7 @@ import threading
 import time
 
 from rlscope.monitor.clock_server import ClockServer
-from rlscope.record.clock_exchange import MAGIC, QUESTION, best_exchange
+from rlscope.record.run.clock_exchange import MAGIC, QUESTION, best_exchange
 
 
 def asked(server: ClockServer, number: bytes) -> bytes:

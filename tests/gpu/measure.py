@@ -25,9 +25,10 @@ import rlscope
 from benchmarks.result import Result, Target, Value, print_results, results
 from benchmarks.timing import median
 from rlscope.analysis.analyze import analyze
+from rlscope.libraries import LIBRARIES
 from rlscope.record import recorder
 from rlscope.record.config import LAYERS, RecordConfig
-from rlscope.record.trace_directory import begin_trace
+from rlscope.record.run.trace_directory import begin_trace
 from rlscope.trace.reader import open_trace
 from tests.gpu.programs.td3_like import make_iteration
 
@@ -89,7 +90,7 @@ def own_arms(directory: Path) -> dict[str, Arm]:
         trace = directory / "trace"
         config = RecordConfig(layers=layers)
         os.close(begin_trace(trace, config, command=None, is_forced=False))
-        recorder.activate(trace, config)
+        recorder.activate(trace, config, LIBRARIES)
         yield
         recorder.deactivate()
         shutil.rmtree(trace)

@@ -11,7 +11,7 @@ import pytest
 from recording import environment, record, run_plain
 
 from rlscope.analysis.utilization import read_utilization
-from rlscope.record.trace_directory import INJECTED_LIBRARY, INJECTION_VARIABLE
+from rlscope.record.run.trace_directory import INJECTED_LIBRARY, INJECTION_VARIABLE
 from rlscope.trace.utilization_file import PROCESSES
 
 SHOW_CODE = f"import os; print(os.environ.get('{INJECTION_VARIABLE}'))"

@@ -14,7 +14,7 @@ import pytest
 from recording import RLSCOPE, SCRIPTS, Recording, environment, record, rlscope, run_plain
 
 from rlscope import _analysis
-from rlscope.record.trace_directory import STARTUP_DIRECTORY
+from rlscope.record.run.trace_directory import STARTUP_DIRECTORY
 
 
 def own_lines(stderr: str) -> list[str]:

@@ -132,7 +132,7 @@ class Record(BaseCallback):
         if self.n_calls == 7:
             recording.__enter__()
         if self.n_calls in (9, 12):
-            print(len(recorder.active._libraries.single_file_scripts._handles))
+            print(len(recorder.active._libraries._single_file_scripts._handles))
         return True
 
 recording = rlscope.profile("trace")

@@ -8,16 +8,13 @@ from pathlib import Path
 import pytest
 from recording import environment, record
 
-from rlscope.boundaries.libraries import BOUNDARIES
-from rlscope.integrations.libraries import HOOKS, PROFILERS
 from rlscope.record.config import RecordConfig
-from rlscope.record.known_packages import KNOWN_PACKAGES
-from rlscope.record.trace_directory import environment_of_children
+from rlscope.record.run.trace_directory import environment_of_children
 
 #: What a process is recorded with until it imports a library that is known. Each module costs every child time.
 OURS = """
-    __init__ _native boundaries boundaries.blocking errors record record.child record.config record.cupti
-    record.import_hooks record.known_packages record.native_names record.progress record.recorder record.replacements
+    __init__ _native errors libraries record record.blocking record.child record.config record.cupti
+    record.import_hooks record.native_names record.progress record.recorder record.replacements
     record.small_json record.started_as record.task_types record.unrecordable trace trace.files version
 """.split()
 OF_PYTHON = {"__future__", "_json", "atexit", "errno", "importlib", "importlib.machinery", "importlib._bootstrap"}
@@ -32,15 +29,6 @@ def test_a_child_that_does_nothing_imports_little(tmp_path: Path) -> None:
     allowed = {f"rlscope.{name}".removesuffix(".__init__") for name in OURS} | OF_PYTHON
     assert added - allowed == set()
     assert "rlscope._native" in added
-
-
-def test_the_packages_that_are_waited_for_are_those_of_boundaries_and_integrations() -> None:
-    modules = [boundary.library for boundary in BOUNDARIES] + [hook.module for hook in HOOKS]
-    modules += [module for profiler in PROFILERS for module in profiler.modules]
-    for boundary in BOUNDARIES:
-        modules += [path[0] for path in (*boundary.callbacks, *boundary.registered, *boundary.callback_takers)]
-        modules += [made.module for made in (*boundary.makers, *boundary.loaders)]  # type: ignore[attr-defined]
-    assert {module.partition(".")[0] for module in modules} == KNOWN_PACKAGES
 
 
 def with_site(tmp_path: Path, trace: Path) -> dict[str, str]:

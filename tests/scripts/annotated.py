@@ -19,6 +19,7 @@ from stable_baselines3.common.policies import ActorCriticPolicy
 from stable_baselines3.common.vec_env import DummyVecEnv
 from stopwatch import Stopwatch
 
+from rlscope.libraries import LIBRARIES
 from rlscope.record import recorder
 from rlscope.record.config import RecordConfig
 
@@ -67,7 +68,7 @@ for number in range(ROUNDS):
         config.save(directory)
         # What was timed until the first of these was to warm up.
         STOPWATCH.is_by_hand, STOPWATCH.nanoseconds = way == "by_hand", NANOSECONDS[way]
-        recorder.activate(directory, config)
+        recorder.activate(directory, config, LIBRARIES)
         model.learn(1024, reset_num_timesteps=False)
         recorder.deactivate()
 print(json.dumps(NANOSECONDS))

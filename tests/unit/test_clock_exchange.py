@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from rlscope.errors import UsageError
 from rlscope.model import ClockExchange
 from rlscope.monitor.clock_server import ClockServer
-from rlscope.record import clock_exchange
-from rlscope.record.boot import boot_id
-from rlscope.record.clock_exchange import (
+from rlscope.record.config import ClockSource, RecordConfig
+from rlscope.record.run import clock_exchange
+from rlscope.record.run.boot import boot_id
+from rlscope.record.run.clock_exchange import (
     ANSWER,
     MAGIC,
     QUESTION,
@@ -24,7 +25,6 @@ from rlscope.record.clock_exchange import (
     best_exchange,
     exchange,
 )
-from rlscope.record.config import ClockSource, RecordConfig
 
 S = 1_000_000_000
 TIMES = st.integers(0, 1 << 60)

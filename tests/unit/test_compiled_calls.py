@@ -13,9 +13,10 @@ import pytest
 
 import rlscope
 from rlscope import _analysis, _native
+from rlscope.libraries.jax import intercept_made
+from rlscope.libraries.torch_compile import intercept_generated
 from rlscope.model import Category
-from rlscope.record.boundary import Maker, intercept_generated
-from rlscope.record.hooks import Hooks
+from rlscope.record.declared.hooks import Hooks
 
 
 def double(value: int) -> int:
@@ -92,16 +93,15 @@ def test_what_is_made_is_named_and_compiling_it_is_python(hooks: Hooks, in_proce
         return functools.partial(compile)  # as if each call had to be compiled
 
     module = types.ModuleType("maker")
-    module.__dict__.update(make=make, Made=functools.partial)
+    module.__dict__.update(make=make)
     early = functools.partial(double)
-    maker = Maker(module="maker", function="make", type="Made", label="jit")
-    hooks.intercept_made(module, maker, Category.BACKEND)
+    hooks.wrap(module, ("make",), lambda make: intercept_made(make, functools.partial))
     late = module.make("late", double, lambda value: 3 * value)
     assert (early(1), late(1)) == (2, 3)
     hooks.restore()
     assert module.make is make
     found = crossings(in_process())
-    assert (found["jit(?)"], found["jit(late)"], found["jit: compiling"]) == (1, 1, 1)
+    assert (found["jax.jit(?)"], found["jax.jit(late)"], found["jax.jit: compiling"]) == (1, 1, 1)
 
 
 def test_getting_an_objects_memory_is_a_crossing(in_process: Callable[[], Path]) -> None:
@@ -119,6 +119,6 @@ def test_getting_an_objects_memory_is_a_crossing(in_process: Callable[[], Path])
 def test_a_generated_modules_own_functions_are_crossings(in_process: Callable[[], Path]) -> None:
     generated = types.ModuleType("generated")
     generated.__dict__.update(kernel=_heapq.heappop, length=len, python=double, number=3)
-    assert intercept_generated(generated, "inductor", Category.BACKEND) == 1
+    assert intercept_generated(generated) == 1
     assert generated.kernel([1]) == 1
     assert crossings(in_process())["inductor.kernel"] == 1

@@ -12,7 +12,8 @@ from typing import ClassVar
 import pytest
 
 from rlscope import _analysis, _native
-from rlscope.record.hooks import FunctionHook, Hooks, MethodHook
+from rlscope.record.declared.hooks import Hooks
+from rlscope.record.declared.kinds import FunctionHook, MethodHook
 from rlscope.record.import_hooks import ImportHooks
 
 

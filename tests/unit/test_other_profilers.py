@@ -10,11 +10,15 @@ import pytest
 import torch
 
 from rlscope import _native
-from rlscope.integrations import jax_profiler, torch_profiler
-from rlscope.integrations.libraries import PROFILERS
-from rlscope.record.hooks import Hooks
+from rlscope.libraries import jax as jax_library
+from rlscope.libraries import torch as torch_library
+from rlscope.record.declared.cupti_lending import CuptiLending
+from rlscope.record.declared.kinds import ProfilerHook
+from rlscope.record.replacements import Replacements
 
 TORCH = sys.modules["torch.autograd.profiler"]
+(OF_TORCH,) = (hook for hook in torch_library.HOOKS if isinstance(hook, ProfilerHook))
+(OF_JAX,) = (hook for hook in jax_library.HOOKS if isinstance(hook, ProfilerHook))
 
 
 @pytest.fixture
@@ -27,21 +31,24 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.fixture
-def hooks() -> Iterator[Hooks]:
-    hooks = Hooks()
-    yield hooks
-    hooks.restore()
+def replacements() -> Iterator[Replacements]:
+    replacements = Replacements()
+    yield replacements
+    replacements.restore()
 
 
 @pytest.fixture
-def followed_torch(calls: list[str], hooks: Hooks, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def lending(replacements: Replacements) -> CuptiLending:
+    return CuptiLending(replacements)
+
+
+@pytest.fixture
+def followed_torch(calls: list[str], lending: CuptiLending, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The real profiler of PyTorch, hooked, whose own calls are in the list as well."""
     for name in ("_prepare_profiler", "_enable_profiler", "_disable_profiler"):
         monkeypatch.setattr(TORCH, name, following(calls, name, vars(TORCH)[name]))
-    for profiler in PROFILERS:
-        for module in profiler.modules:
-            if module in sys.modules:
-                hooks.lend_cupti(sys.modules[module], profiler)
+    for module in OF_TORCH.modules:
+        lending.lend(sys.modules[module], OF_TORCH)
     return calls
 
 
@@ -77,14 +84,14 @@ def test_torch_gives_it_back_after_an_error_in_the_block(followed_torch: list[st
 
 
 def test_torch_gives_it_back_if_it_could_not_prepare(
-    calls: list[str], hooks: Hooks, monkeypatch: pytest.MonkeyPatch
+    calls: list[str], lending: CuptiLending, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*args: Any, **kwargs: Any) -> None:
         calls.append("fail")
         raise RuntimeError("no profiling today")
 
     monkeypatch.setattr(TORCH, "_prepare_profiler", fail)
-    hooks.lend_cupti(TORCH, torch_profiler.PROFILER)
+    lending.lend(TORCH, OF_TORCH)
     with pytest.raises(RuntimeError, match="no profiling today"), torch.profiler.profile():
         pass
     assert calls == ["release to torch.profiler", "fail", "reattach"]
@@ -104,17 +111,17 @@ def test_ranges_for_another_tool_take_nothing(followed_torch: list[str]) -> None
     assert followed_torch == ["_enable_profiler", "_disable_profiler"]
 
 
-def test_everything_is_put_back(followed_torch: list[str], hooks: Hooks) -> None:
+def test_everything_is_put_back(followed_torch: list[str], replacements: Replacements) -> None:
     replaced = vars(TORCH)["_prepare_profiler"]
-    hooks.restore()
+    replacements.restore()
     assert vars(TORCH)["_prepare_profiler"] is replaced.__wrapped__
     assert vars(TORCH)["_run_on_profiler_stop"].__module__ == "torch.autograd.profiler"
 
 
-def test_a_version_without_the_end_is_left_alone(calls: list[str], hooks: Hooks) -> None:
+def test_a_version_without_the_end_is_left_alone(calls: list[str], lending: CuptiLending) -> None:
     module = types.ModuleType("torch.autograd.profiler")
     module._prepare_profiler = prepare = lambda: None  # type: ignore[attr-defined]
-    hooks.lend_cupti(module, torch_profiler.PROFILER)
+    lending.lend(module, OF_TORCH)
     assert vars(module)["_prepare_profiler"] is prepare
 
 
@@ -159,27 +166,29 @@ JAX_RECORDING = ["release to jax.profiler", "start", "stop", "reattach"]
 
 
 @pytest.mark.parametrize("is_imported_first", [True, False])
-def test_jax_has_cupti_from_start_to_stop(calls: list[str], hooks: Hooks, is_imported_first: bool) -> None:
+def test_jax_has_cupti_from_start_to_stop(
+    calls: list[str], lending: CuptiLending, replacements: Replacements, is_imported_first: bool
+) -> None:
     jax = Jax(calls)
     originals = dict(vars(jax.inner))
     outer = jax.outer() if is_imported_first else None
-    hooks.lend_cupti(jax.inner, jax_profiler.PROFILER)
+    lending.lend(jax.inner, OF_JAX)
     outer = outer or jax.outer()
-    hooks.lend_cupti(outer, jax_profiler.PROFILER)
+    lending.lend(outer, OF_JAX)
     with outer.trace("logs"):
         pass
     assert calls == JAX_RECORDING
     outer.start_trace("logs")
     outer.stop_trace()
     assert calls == JAX_RECORDING * 2
-    hooks.restore()
+    replacements.restore()
     for module in (jax.inner, outer):
         assert all(vars(module)[name] is originals[name] for name in ("start_trace", "stop_trace"))
 
 
-def test_errors_of_jax_leave_cupti_with_who_has_it(calls: list[str], hooks: Hooks) -> None:
+def test_errors_of_jax_leave_cupti_with_who_has_it(calls: list[str], lending: CuptiLending) -> None:
     jax = Jax(calls)
-    hooks.lend_cupti(jax.inner, jax_profiler.PROFILER)
+    lending.lend(jax.inner, OF_JAX)
     with pytest.raises(RuntimeError, match="No profile started"):
         jax.inner.stop_trace()
     assert calls == []

@@ -14,8 +14,8 @@ from torch.profiler import record_function
 
 import rlscope
 from rlscope import _analysis
-from rlscope.integrations import ranges
-from rlscope.record.hooks import Hooks
+from rlscope.libraries import ranges
+from rlscope.record.declared.hooks import Hooks
 
 
 class Nvtx:

@@ -19,15 +19,27 @@ PACKAGE = ROOT / "rlscope"
 
 # What each part may import of rlscope; every part may import itself.
 SHARED = {"rlscope.build", "rlscope.errors", "rlscope.model", "rlscope.text", "rlscope.version"}
+IN_PROCESS = (
+    SHARED
+    | {"rlscope._native"}
+    | {f"rlscope.trace.{module}" for module in ("files", "format", "manifest", "utilization_file")}
+)
+OF_RECORD = {f"rlscope.record.{module}" for module in ("import_hooks", "native_names", "replacements")}
 MAY_IMPORT = {
-    "boundaries": SHARED | {"rlscope.record"},
-    "integrations": SHARED | {"rlscope.record", "rlscope._native"},
-    "record": SHARED
-    | {"rlscope._native", "rlscope.boundaries", "rlscope.integrations"}
-    | {f"rlscope.trace.{module}" for module in ("files", "format", "manifest", "utilization_file")},
+    "libraries": SHARED | {"rlscope._native"} | {f"rlscope.record.{part}" for part in ("declared", "progress", "run")},
+    "record": IN_PROCESS,
+    # Its rooms import its root, but nothing that imports them.
+    "record/run": IN_PROCESS | {f"rlscope.record.{module}" for module in ("config", "cupti")},
+    "record/declared": IN_PROCESS | OF_RECORD,
+    "record/undeclared": IN_PROCESS | OF_RECORD | {"rlscope.record.config", "rlscope.record.declared"},
+    # Who starts the recording of a process hands it the list of libraries.
+    "record/child.py": IN_PROCESS | {"rlscope.record", "rlscope.libraries.LIBRARIES"},
+    "record/profile.py": IN_PROCESS | {"rlscope.record", "rlscope.libraries.LIBRARIES"},
     "trace": SHARED | {"rlscope._analysis"},
     "analysis": SHARED | {"rlscope._analysis", "rlscope.trace"},
-    "calibration": SHARED | {"rlscope.record", "rlscope.trace", "rlscope.analysis", "rlscope._native"},
+    "calibration": SHARED
+    | {"rlscope.record", "rlscope.trace", "rlscope.analysis", "rlscope._native"}
+    | {"rlscope.libraries.LIBRARIES"},
     "plots": SHARED | {"rlscope.analysis"},
     "monitor": SHARED | {"rlscope.record", "rlscope.trace", "rlscope.analysis.counters.clock", "rlscope._native"},
     "checks": SHARED | {f"rlscope.{part}" for part in ("trace", "analysis", "monitor", "_native")},
@@ -38,8 +50,7 @@ MAY_IMPORT = {
 }
 # Parts that live inside the measured program, or that one wants to use without installing figures and tables.
 STANDARD_LIBRARY_ONLY = (
-    "boundaries",
-    "integrations",
+    "libraries",
     "record",
     "trace/counter_metrics.py",
     "trace/files.py",
@@ -81,8 +92,8 @@ def within(module: str, allowed: set[str]) -> bool:
 
 @pytest.mark.parametrize("part", MAY_IMPORT)
 def test_imports_go_one_way(part: str) -> None:
-    allowed = MAY_IMPORT[part] | {f"rlscope.{part}"}
-    own_rules = {PACKAGE / other for other in MAY_IMPORT if other != part}
+    allowed = MAY_IMPORT[part] | {f"rlscope.{part.replace('/', '.')}"}
+    own_rules = {file for other in MAY_IMPORT if other.startswith(f"{part}/") for file in python_files(other)}
     wrong = [
         f"{file.relative_to(ROOT)} imports {module}"
         for file in python_files(part)

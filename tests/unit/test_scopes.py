@@ -312,7 +312,7 @@ def test_a_process_is_recorded_once(tmp_path: Path) -> None:
         with rlscope.profile(tmp_path / "other", process_name="renamed"):
             pass
         with pytest.raises(UsageError, match="already recorded"):
-            recorder.activate(tmp_path / "third", recorder.active.config)  # type: ignore[union-attr]
+            recorder.activate(tmp_path / "third", recorder.active.config, {})  # type: ignore[union-attr]
     assert not (tmp_path / "other").exists()
 
 

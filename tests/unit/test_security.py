@@ -17,7 +17,7 @@ from recording import rlscope
 from benchmarks.trace_writer import TraceWriter
 from rlscope.model import Category
 from rlscope.record.config import CONFIG_NAME, RecordConfig
-from rlscope.record.trace_directory import STARTUP_DIRECTORY
+from rlscope.record.run.trace_directory import STARTUP_DIRECTORY
 from rlscope.text import printable
 from rlscope.trace.manifest import (
     MANIFEST_NAME,

@@ -17,7 +17,7 @@ import pytest
 
 import rlscope
 from rlscope import _analysis, _native
-from rlscope.record.decorator import scoped
+from rlscope.record.declared.decorator import scoped
 from rlscope.trace.clock import clock_id, make_clocks
 from rlscope.trace.format import FileHeader
 

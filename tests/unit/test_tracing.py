@@ -8,8 +8,10 @@ from typing import NamedTuple
 import pytest
 
 from rlscope import _analysis
-from rlscope.record.hooks import Hooks, MethodHook, WrapperHook
-from rlscope.record.tracing import is_tracing, meet, operations_of, tracing
+from rlscope.record.declared.callbacks import mark_registered
+from rlscope.record.declared.hooks import Hooks
+from rlscope.record.declared.kinds import MethodHook, WrapperHook
+from rlscope.record.declared.tracing import is_tracing, meet, operations_of, tracing
 
 
 class Agent:
@@ -106,7 +108,7 @@ def test_what_was_given_to_native_code_is_given_again(hooks: Hooks, in_process: 
     MODULE.__dict__["take"] = take
     taker = f"{__name__}.take"
     for name in ("one", "pair", "gone"):
-        hooks.mark_registered(MODULE, name, taker)
+        mark_registered(hooks, name, taker, MODULE)
     function, pair = TAKEN
     assert callable(function)
     assert function() == 1

@@ -1,0 +1,37 @@
+"""The libraries that are known: one small file for each, which declares its `BOUNDARIES`, its `HOOKS`, or both.
+
+Every recorded process reads the list below. A file is read when one of its packages is imported for the first time.
+"""
+
+#: By module, the packages for which it is read. Files of one package are applied in this order.
+LIBRARIES = {
+    f"{__name__}.{file}": packages
+    for file, packages in {
+        "torch": ("torch",),
+        "torch_compile": ("torch",),
+        "ranges": ("torch", "nvtx"),
+        "jax": ("jax", "jaxlib"),
+        "flax": ("flax",),
+        "tensorflow": ("tensorflow",),
+        "tf_agents": ("tensorflow", "tf_agents"),
+        "gym": ("gym",),
+        "gymnasium": ("gymnasium",),
+        "ale": ("ale_py",),
+        "box2d": ("Box2D",),
+        "brax": ("brax",),
+        "dm_control": ("dm_control", "dm_env"),
+        "gymnax": ("gymnax",),
+        "mujoco": ("mujoco",),
+        "open_spiel": ("pyspiel",),
+        "pettingzoo": ("pettingzoo",),
+        "pgx": ("pgx",),
+        "pybullet": ("pybullet",),
+        "pyflyt": ("PyFlyt",),
+        "stable_baselines3": ("stable_baselines3", "sb3_contrib"),
+        "cleanrl": ("cleanrl_utils",),
+        "sbx": ("sbx",),
+        "ray": ("ray",),
+        "rllib": ("ray",),
+        "cloudpickle": ("cloudpickle", "ray"),
+    }.items()
+}

@@ -1,0 +1,67 @@
+"""Stable-Baselines3: the training loop, its three stages and finer operations under them, iterations and timesteps.
+
+Testing a policy is the phase `evaluation`, also as RL Baselines3 Zoo does it, by an `EvalCallback`, and sb3-contrib.
+"""
+
+from typing import Any
+
+from rlscope.model import EVALUATION
+from rlscope.record.declared.kinds import FunctionHook, Hook, MethodHook
+from rlscope.record.progress import report_iteration
+
+COMMON = "stable_baselines3.common"
+#: That of policies with action masks, which sb3-contrib has functions of its own for.
+MASKABLE = "sb3_contrib.common.maskable"
+
+
+def _at_iteration_start(algorithm: Any) -> None:
+    """A rollout starts: the iteration before it is over, or training has just begun."""
+    timesteps, total = algorithm.num_timesteps, algorithm._total_timesteps
+    is_baseline = timesteps == algorithm._num_timesteps_at_start
+    report_iteration(timesteps=timesteps, total_timesteps=total, is_baseline=is_baseline)
+
+
+def _after_training(algorithm: Any) -> None:
+    report_iteration(timesteps=algorithm.num_timesteps, total_timesteps=algorithm._total_timesteps)
+
+
+HOOKS: tuple[Hook, ...] = (
+    MethodHook(f"{COMMON}.base_class", "BaseAlgorithm", "learn", ("training_loop",), after=_after_training),
+    MethodHook(f"{COMMON}.base_class", "BaseAlgorithm", "train", ("backpropagation",)),
+    MethodHook(f"{COMMON}.base_class", "BaseAlgorithm", "predict", ("inference",)),
+    MethodHook(
+        f"{COMMON}.on_policy_algorithm", "OnPolicyAlgorithm", "collect_rollouts", (), before=_at_iteration_start
+    ),
+    MethodHook(
+        f"{COMMON}.off_policy_algorithm", "OffPolicyAlgorithm", "collect_rollouts", (), before=_at_iteration_start
+    ),
+    MethodHook(
+        f"{COMMON}.off_policy_algorithm", "OffPolicyAlgorithm", "_sample_action", ("inference", "sample_action")
+    ),
+    MethodHook(f"{COMMON}.off_policy_algorithm", "OffPolicyAlgorithm", "_store_transition", ("replay_buffer_add",)),
+    # Not the callback's `_on_step`, which runs at every step.
+    *(
+        FunctionHook(f"{package}.{name}", "evaluate_policy", (), phase=EVALUATION)
+        for package in (COMMON, MASKABLE)
+        for name in ("evaluation", "callbacks")
+    ),
+    FunctionHook(f"{COMMON}.on_policy_algorithm", "obs_as_tensor", ("inference", "sample_action")),
+    MethodHook(f"{COMMON}.policies", "ActorCriticPolicy", "__call__", ("inference", "sample_action")),
+    MethodHook(f"{COMMON}.policies", "ActorCriticPolicy", "predict_values", ("inference", "predict_values")),
+    MethodHook(f"{COMMON}.policies", "BasePolicy", "predict", ("inference",)),
+    MethodHook(f"{COMMON}.vec_env.base_vec_env", "VecEnv", "step", ("simulation",)),
+    MethodHook(f"{COMMON}.vec_env.base_vec_env", "VecEnv", "reset", ("simulation", "reset")),
+    MethodHook(f"{COMMON}.vec_env.vec_normalize", "VecNormalize", "normalize_obs", ("normalize",)),
+    MethodHook(f"{COMMON}.vec_env.vec_normalize", "VecNormalize", "normalize_reward", ("normalize",)),
+    MethodHook(f"{COMMON}.buffers", "BaseBuffer", "sample", ("sample_batch",)),
+    MethodHook(
+        f"{COMMON}.buffers",
+        "RolloutBuffer",
+        "compute_returns_and_advantage",
+        ("backpropagation", "compute_advantage_estimates"),
+    ),
+    *(
+        FunctionHook(f"stable_baselines3.{name}.{name}", "polyak_update", ("backpropagation", "update_target_network"))
+        for name in ("dqn", "sac", "td3")
+    ),
+)

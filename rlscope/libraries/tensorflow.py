@@ -1,0 +1,133 @@
+"""TensorFlow 2: calls of the backend; gradients, tracing, and compiled functions, which are what was met in them."""
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from rlscope import _native
+from rlscope.model import Category
+from rlscope.record.declared.hooks import scope_of
+from rlscope.record.declared.kinds import Boundary, Hook, MethodHook, WrapperHook
+from rlscope.record.declared.tracing import Operations, is_tracing, meet, operations_of, tracing
+
+FUNCTION = "tensorflow.python.eager.polymorphic_function"
+COMPILE = _native.operation("compile")
+
+Function = Callable[..., Any]
+
+
+class Compiled:
+    """What was met while a function was traced, once or several times, and what its calls are therefore."""
+
+    def __init__(self) -> None:
+        self.met: set[Operations] = set()
+        self.scopes: list[_native.Scope] = []
+
+    def add(self, met: set[Operations]) -> None:
+        """After it has been traced (again)."""
+        self.met |= met
+        self.scopes = [scope_of(operation) for operation in operations_of(self.met)]
+
+
+#: By traced function (ConcreteFunction), and by what all traces of a tf.function share, for the call that finds one.
+_compiled: weakref.WeakKeyDictionary[Any, Compiled] = weakref.WeakKeyDictionary()
+
+
+def _tracing(create: Function) -> Function:
+    """In the place of the function that makes a graph of a Python function."""
+
+    def create_concrete_function(*args: Any) -> Any:
+        with COMPILE, tracing() as met:
+            concrete = create(*args)
+        for traced in (concrete, getattr(args[-1], "function_captures", None)):
+            if traced is not None:
+                _compiled.setdefault(traced, Compiled()).add(met)
+        return concrete
+
+    return create_concrete_function
+
+
+def _as_met(call: Function, key: Callable[[Any], Any]) -> Function:
+    """In the place of a method that calls a compiled function."""
+
+    def called(self: Any, *args: Any, **kwargs: Any) -> Any:
+        compiled = _compiled.get(key(self))
+        if compiled is None:
+            return call(self, *args, **kwargs)
+        if is_tracing():
+            meet(compiled.met)
+            return call(self, *args, **kwargs)
+        scopes = compiled.scopes
+        for scope in scopes:
+            scope.__enter__()
+        try:
+            return call(self, *args, **kwargs)
+        finally:
+            for scope in reversed(scopes):
+                scope.__exit__(None, None, None)
+
+    return called
+
+
+EAGER = "tensorflow.python.pywrap_tfe"
+BACKPROP = "tensorflow.python.eager.backprop"
+SESSION = "tensorflow.python.client.pywrap_tf_session"
+TENSOR = "tensorflow.python.framework.ops.EagerTensor"
+
+BOUNDARIES = (
+    Boundary(
+        library=EAGER,
+        category=Category.BACKEND,
+        functions=tuple(
+            f"{EAGER}.{name}"
+            for name in (
+                "TFE_Py_FastPathExecute",
+                "TFE_Py_Execute",  # a compiled function is one such call
+                "TFE_Py_ExecuteCancelable",
+                "TFE_Py_TapeGradient",
+                "TFE_ContextSyncExecutors",
+            )
+        ),
+        # A tape calls the gradients of operations, and what makes and adds tensors of gradients.
+        registered=(
+            (BACKPROP, "_gradient_function", f"{EAGER}.TFE_Py_RegisterGradientFunction"),
+            (BACKPROP, "_default_vspace", f"{EAGER}.TFE_Py_RegisterVSpace"),
+        ),
+        callback_takers=((EAGER, "TFE_Py_TapeSetRecordOperation"),),
+        callbacks=(
+            # tf.py_function and tf.numpy_function: on a thread of TensorFlow's, while the caller is in the backend.
+            ("tensorflow.python.ops.script_ops", "FuncRegistry", "__call__"),
+        ),
+    ),
+    Boundary(
+        library="tensorflow.python.framework.ops",
+        category=Category.BACKEND,
+        functions=(f"{TENSOR}._numpy_internal", f"{TENSOR}._copy_to_device"),
+        buffers=(TENSOR,),  # numpy.asarray(x)
+        constructed=(TENSOR,),  # tensorflow.constant(x)
+    ),
+    Boundary(
+        library=SESSION,
+        category=Category.BACKEND,
+        functions=(
+            f"{SESSION}.TF_SessionRun_wrapper",
+            f"{SESSION}.TF_SessionPRun_wrapper",
+            f"{SESSION}.TF_SessionRunCallable",
+        ),
+    ),
+)
+HOOKS: tuple[Hook, ...] = (
+    MethodHook("tensorflow.python.eager.backprop", "GradientTape", "gradient", ("backpropagation",), is_traced=True),
+    WrapperHook(f"{FUNCTION}.tracing_compilation", ("_create_concrete_function",), _tracing),
+    # The first finds, or makes, the traced function that the second then runs.
+    WrapperHook(
+        f"{FUNCTION}.polymorphic_function",
+        ("Function", "__call__"),
+        lambda call: _as_met(call, lambda function: getattr(function, "_function_captures", function)),
+    ),
+    WrapperHook(
+        f"{FUNCTION}.concrete_function",
+        ("ConcreteFunction", "_call_flat"),
+        lambda call: _as_met(call, lambda function: function),
+    ),
+)

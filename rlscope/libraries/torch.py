@@ -1,0 +1,60 @@
+"""PyTorch: functions, tensor methods and the autograd engine."""
+
+from rlscope.model import Category
+from rlscope.record.declared.kinds import Boundary, Hook, ProfilerHook
+
+#: Questions about a tensor or its metadata: answered without tensor work.
+PREDICATES = frozenset(
+    """
+    is_coalesced is_complex is_conj is_contiguous is_distributed is_floating_point is_inference is_neg is_pinned
+    is_same_size is_set_to is_signed is_vulkan_available _is_view _is_zerotensor _has_compatible_shallow_copy_type
+    _debug_has_internal_overlap _nnpack_available _use_cudnn_ctc_loss _use_cudnn_rnn_flatten_weight
+    _use_miopen_ctc_loss can_cast result_type promote_types get_num_interop_threads get_num_threads get_default_dtype
+    """.split()
+)
+ACCESSORS = frozenset(
+    """
+    __len__ _dimI _dimV _fix_weakref _use_count _view_func _view_func_unsafe _rev_view_func_unsafe
+    _autocast_to_full_precision _autocast_to_reduced_precision as_subclass const_data_ptr data_ptr dense_dim dim
+    element_size get_device has_names nelement ndimension numel q_per_channel_axis q_scale q_zero_point qscheme
+    record_stream requires_grad_ retain_grad size sparse_dim storage_offset stride type untyped_storage
+    _nested_tensor_size _nested_tensor_storage_offsets _nested_tensor_strides
+    """.split()
+)
+
+BOUNDARIES = (
+    Boundary(
+        library="torch",
+        category=Category.BACKEND,
+        containers=(
+            "torch._C._VariableFunctions",
+            "torch._C.TensorBase",
+            "torch._C._nn",
+            "torch._C._fft",
+            "torch._C._linalg",
+            "torch._C._special",
+            "torch._C._sparse",
+            "torch._C._nested",
+        ),
+        functions=("torch._C._ImperativeEngine.run_backward",),
+        not_crossings=PREDICATES | ACCESSORS,
+        indexed=("torch._C.TensorBase",),
+        callbacks=(("torch.autograd.function", "BackwardCFunction", "apply"),),
+        callback_takers=(
+            ("torch", "Tensor", "register_hook"),
+            ("torch", "Tensor", "register_post_accumulate_grad_hook"),
+            ("torch.nn.modules.module", "Module", "register_full_backward_hook"),
+            ("torch.nn.modules.module", "Module", "register_full_backward_pre_hook"),
+        ),
+    ),
+)
+HOOKS: tuple[Hook, ...] = (
+    # torch.profiler and torch.autograd.profiler prepare, enable and disable every recording. The function that is told
+    # of the end is replaced, not the one that disables: that one would show in the profile.
+    ProfilerHook(
+        name="torch.profiler",
+        modules=("torch.autograd.profiler",),
+        takes=("_prepare_profiler",),
+        returns=("_run_on_profiler_stop",),
+    ),
+)

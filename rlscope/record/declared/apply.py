@@ -1,0 +1,80 @@
+"""Executes every field of a declaration, in the order in which `kinds.py` has them."""
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from rlscope import _native
+from rlscope.record.declared.callbacks import mark_callback, mark_given_callbacks, mark_registered
+from rlscope.record.declared.containers import intercept_container
+from rlscope.record.declared.cupti_lending import CuptiLending
+from rlscope.record.declared.hooks import Hooks
+from rlscope.record.declared.kinds import Boundary, Hook, ProfilerHook
+from rlscope.record.declared.subclasses import on_subclasses
+from rlscope.record.import_hooks import ImportHooks
+from rlscope.record.native_names import intercept_named, resolve
+
+
+class Declarations:
+    """What has been put in place as libraries' files declare it, so that it can be taken back."""
+
+    def __init__(self, imports: ImportHooks) -> None:
+        self._imports = imports
+        self.hooks = Hooks()
+        self._lending = CuptiLending(self.hooks)
+
+    def intercept(self, boundary: Boundary) -> None:
+        """Executes the first half of the fields, by which crossings are recorded, once the library is imported."""
+        self._imports.after_import(boundary.library, lambda _: self._intercept(boundary))
+
+    def prepare(self, boundary: Boundary) -> None:
+        """Executes the second half of the fields, which must be in place before the program uses the library.
+
+        Callbacks are given, and functions compiled, while libraries are imported: also before a delayed recording.
+        """
+        for wrapper in boundary.wrappers:
+            self.hook(wrapper)
+        for module, owner, method in boundary.callbacks:
+            self._after_import(module, mark_callback, owner, method)
+        for module, given, taker in boundary.registered:
+            self._after_import(module, mark_registered, given, taker)
+        for module, *path in boundary.callback_takers:
+            self._after_import(module, mark_given_callbacks, tuple(path))
+
+    def hook(self, hook: Hook) -> None:
+        """Executes a hook once its module is imported."""
+        if isinstance(hook, ProfilerHook):
+            for module in hook.modules:
+                self._imports.after_import(module, functools.partial(self._lending.lend, hook=hook))
+        else:
+            self._imports.after_import(hook.module, functools.partial(self.hooks.apply, hook))
+
+    def _after_import(self, module: str, execute: Callable[..., None], *arguments: Any) -> None:
+        self._imports.after_import(module, functools.partial(execute, self.hooks, *arguments))
+
+    def _intercept(self, boundary: Boundary) -> None:
+        category = boundary.category
+        for dotted in boundary.containers:
+            container = resolve(dotted)
+            if container is not None:
+                intercept_container(dotted, container, category, boundary.not_crossings)
+        intercept_named(boundary.functions, category)
+        for dotted, owner in _types(boundary.indexed):  # each subclass has slots of its own, filled when it is made
+            intercept_slots = functools.partial(_intercept_indexing, dotted, category)
+            on_subclasses(owner, intercept_slots, self.hooks)
+        for dotted, owner in _types(boundary.buffers):
+            _native.intercept_buffers(owner, f"{dotted}.__buffer__", category)
+        for dotted, owner in _types(boundary.constructed):
+            _native.intercept_construction(owner, f"{dotted}.__init__", category)
+
+
+def _types(names: tuple[str, ...]) -> Iterator[tuple[str, type]]:
+    """The types among what these dotted names stand for."""
+    for dotted in names:
+        found = resolve(dotted)
+        if isinstance(found, type):
+            yield dotted, found
+
+
+def _intercept_indexing(name: str, category: int, owner: type) -> None:
+    _native.intercept_indexing(owner, name, category)

@@ -1,0 +1,118 @@
+"""Hooks: Python functions of known libraries that are replaced by ones that run inside operations."""
+
+import functools
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+from rlscope import _native
+from rlscope._native import Hooked, Inherited
+from rlscope.model import STAGES
+from rlscope.record.declared.decorator import scoped
+from rlscope.record.declared.kinds import FunctionHook, MethodHook, WrapperHook
+from rlscope.record.declared.subclasses import on_subclasses
+from rlscope.record.declared.tracing import noting
+from rlscope.record.replacements import Replacements
+
+#: Flags of code, as `inspect` has them: of generators, coroutines, such made of generators, asynchronous generators.
+_IN_STEPS = 0x20 | 0x80 | 0x100 | 0x200
+
+
+def scope_of(operation: str) -> _native.Scope:
+    """The scope of an operation that a hook opens."""
+    return _native.joining_stage(operation) if operation in STAGES else _native.operation(operation)
+
+
+def in_operations(function: Callable[..., Any], hook: FunctionHook | MethodHook, *notices: Any) -> Callable[..., Any]:
+    """Wraps `function` so that each call runs inside the hook's operations, and gives the notices that there are."""
+    is_default = isinstance(hook, MethodHook) and hook.is_default
+    scopes = tuple(map(_native.default_operation if is_default else scope_of, hook.operations))
+    if isinstance(hook, FunctionHook) and hook.phase:
+        scopes = (_native.phase(hook.phase), *scopes)
+    if _runs_in_steps(function):
+        return scoped(function, *scopes)
+    recorded = Hooked(function, scopes, *notices)
+    return noting(function, recorded, hook.operations) if hook.is_traced else recorded
+
+
+class Hooks(Replacements):
+    """What has been replaced in libraries, so that it can be put back."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._running: dict[MethodHook, set[int]] = {}
+        self._made: dict[Callable[..., Any], MethodHook] = {}
+
+    def apply(self, hook: FunctionHook | MethodHook | WrapperHook, module: types.ModuleType) -> None:
+        """Puts `hook` in place in an imported module. A name that the library no longer has is left out."""
+        if isinstance(hook, WrapperHook):
+            self.wrap(module, hook.path, hook.wrap)
+        elif isinstance(hook, FunctionHook):
+            function = vars(module).get(hook.name)
+            if callable(function):
+                self.put(module, hook.name, function, in_operations(function, hook))
+        elif isinstance(owner := vars(module).get(hook.owner), type):
+            self.follow_method(owner, hook)
+
+    def wrap(self, module: types.ModuleType, path: tuple[str, ...], wrap: Callable[[Any], Callable[..., Any]]) -> None:
+        """Puts `wrap(function)`, which then looks like it, in the place of a function, or method of a class."""
+        *owner, name = path
+        target = vars(module).get(owner[0]) if owner else module
+        function = vars(target).get(name) if target is not None else None
+        if callable(function):
+            self.put(target, name, function, functools.update_wrapper(wrap(function), function))
+
+    def follow_method(self, owner: type, hook: MethodHook) -> None:
+        """Puts `hook` in place in a class and its subclasses."""
+        on_subclasses(owner, functools.partial(self._hook_method, owner=owner, hook=hook), self)
+
+    def follow_function(self, function: types.FunctionType, hook: FunctionHook) -> None:
+        """Puts `hook` in place under every name that a module has for the function."""
+        recorded = in_operations(function, hook)
+        for module in [module for module in sys.modules.values() if isinstance(module, types.ModuleType)]:
+            for name in [name for name, value in vars(module).items() if value is function]:
+                self.put(module, name, function, recorded)
+
+    def restore(self) -> None:
+        """Puts everything back, unless somebody else has replaced it since."""
+        super().restore()
+        self._made.clear()
+
+    def _hook_method(self, cls: type, owner: type, hook: MethodHook) -> None:
+        holder = next((base for base in cls.__mro__ if hook.name in vars(base)), None)
+        if holder is None:
+            return
+        method = vars(holder)[hook.name]
+        wrapper = self._wrapper(hook, method)
+        if wrapper is method:
+            return
+        if holder is cls:
+            self.put(cls, hook.name, method, wrapper)
+        elif not isinstance(method, staticmethod | classmethod) and (cls is owner or owner not in holder.__mro__):
+            inherited = Inherited(cls, hook.name, functools.partial(self._wrapper, hook))
+            self.put(cls, hook.name, None, inherited)  # of nn.Module, say, or a mixin, where nothing is hooked
+
+    def _wrapper(self, hook: MethodHook, method: Any) -> Any:
+        """What stands in the place of a method; the method itself where that is to be left alone."""
+        if type(method) in (staticmethod, classmethod):
+            wrapper = self._wrapper(hook, method.__func__)
+            return method if wrapper is method.__func__ else type(method)(wrapper)
+        is_plain = type(method) in (types.FunctionType, Hooked)
+        is_compiled = hook.is_traced and hasattr(type(method), "__get__")  # by jax.jit: it binds as functions do
+        if not (is_plain or is_compiled) or (_runs_in_steps(method) and not hook.is_named):
+            return method
+        made = self._made.get(method)
+        if made is hook or (made is not None and not made.is_named and not hook.is_named):
+            return method
+        has_notices = hook.before is not None or hook.after is not None
+        notices = (hook.before, hook.after, self._running.setdefault(hook, set())) if has_notices else ()
+        wrapper = in_operations(method, hook, *notices)
+        self._made[wrapper] = hook
+        return wrapper
+
+
+def _runs_in_steps(function: Any) -> bool:
+    """Whether it is the function of a coroutine or generator, which runs after the call has returned."""
+    flags = getattr(getattr(function, "__code__", None), "co_flags", 0)
+    return isinstance(flags, int) and bool(flags & _IN_STEPS)

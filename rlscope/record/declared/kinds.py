@@ -1,0 +1,131 @@
+"""What a file of a library declares: which native functions are crossings, which Python functions are operations."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from rlscope.model import Category
+
+Notice = Callable[[Any], None]
+
+
+@dataclass(frozen=True)
+class WrapperHook:
+    """A function, or a method of a class, in whose place a library's file puts one of its own.
+
+    Attributes:
+        module: The module in which it is replaced, after its import.
+        path: The function's name, or the class's and the method's.
+        wrap: Makes the one from the other.
+    """
+
+    module: str
+    path: tuple[str, ...]
+    wrap: Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+@dataclass(frozen=True)
+class Boundary:
+    """The native functions of one library that are crossings.
+
+    Attributes:
+        library: The module after whose import they are intercepted.
+        category: What time inside them is.
+        containers: Dotted names of modules and types all of whose native functions are crossings.
+        functions: Dotted names of single functions and methods.
+        not_crossings: Names in the containers that do no work: predicates, accessors of metadata.
+        indexed: Types of which x[i] and x[i] = v are crossings, subclasses included.
+        buffers: Types of which it is a crossing to get the memory, as numpy.asarray(x) does.
+        constructed: Types of which it is a crossing to make an object, as a tensor of an array.
+        wrappers: Replacements of functions that make, or load, native functions while the program runs, and tell which
+            of them are crossings.
+        callbacks: Python methods, as (module, class, method), through which native code calls the program: inside them
+            and what subclasses put in their place, time is Python's again.
+        registered: What a module gave to native code to call when it was imported, a function or a named tuple of some,
+            as (module, name, dotted name of the function that took it): inside it time is Python's again.
+        callback_takers: Functions, as (module, function) or (module, class, method), that are given Python for native
+            code to call: inside it time is Python's again.
+    """
+
+    library: str
+    category: Category
+    containers: tuple[str, ...] = ()
+    functions: tuple[str, ...] = ()
+    not_crossings: frozenset[str] = frozenset()
+    indexed: tuple[str, ...] = ()
+    buffers: tuple[str, ...] = ()
+    constructed: tuple[str, ...] = ()
+    wrappers: tuple[WrapperHook, ...] = ()
+    callbacks: tuple[tuple[str, str, str], ...] = ()
+    registered: tuple[tuple[str, str, str], ...] = ()
+    callback_takers: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class FunctionHook:
+    """A function as one module knows it (`from x import f` makes a name of its own in each).
+
+    Attributes:
+        module: The module in which the name is replaced, after its import.
+        name: The function's name there.
+        operations: One or two operations, outermost first. A stage that is open already is not opened again.
+        is_traced: Whether a library may trace the function, to run what it compiled of it later.
+        phase: A phase around the operations; empty for none. The phase that was open goes on afterwards.
+    """
+
+    module: str
+    name: str
+    operations: tuple[str, ...]
+    is_traced: bool = False
+    phase: str = ""
+
+
+@dataclass(frozen=True)
+class MethodHook:
+    """A method of a class and of all its subclasses that have one of their own, later ones too.
+
+    Plain functions are wrapped, also as static and class methods, and where a mixin that is no such class has them.
+    Where functions may be traced, so is what was compiled of one.
+    What else may stand in their place is left alone: coroutine functions, generators, objects that can be called.
+
+    Attributes:
+        module: The module that defines the class.
+        owner: The class.
+        name: The method.
+        operations: As in FunctionHook; none to be told about calls only.
+        before: Called with the instance before the outermost call.
+        after: Called with the instance after the outermost call has returned.
+        is_traced: As in FunctionHook.
+        is_default: Whether the operation, only one then, opens only where no stage is open.
+        is_named: Whether the user has named the method: then it is wrapped although another hook wraps it as well.
+    """
+
+    module: str
+    owner: str
+    name: str
+    operations: tuple[str, ...]
+    before: Notice | None = None
+    after: Notice | None = None
+    is_traced: bool = False
+    is_default: bool = False
+    is_named: bool = False
+
+
+@dataclass(frozen=True)
+class ProfilerHook:
+    """Another profiler, which must have CUPTI while it runs: CUPTI serves one at a time.
+
+    Attributes:
+        name: The profiler's, for the gap that it leaves in the trace.
+        modules: Modules in which the names are replaced, after their import.
+        takes: Functions that begin with taking CUPTI.
+        returns: Functions after which it is free.
+    """
+
+    name: str
+    modules: tuple[str, ...]
+    takes: tuple[str, ...]
+    returns: tuple[str, ...]
+
+
+Hook: TypeAlias = FunctionHook | MethodHook | WrapperHook | ProfilerHook

@@ -1,0 +1,162 @@
+"""The directory of a trace: made before recording starts, completed after the program has ended."""
+
+import os
+import platform
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from rlscope.build import built_from
+from rlscope.errors import RecordingError, TraceFormatError, UsageError
+from rlscope.record.config import CONFIG_NAME, TRACE_VARIABLE, RecordConfig
+from rlscope.record.cupti import NSIGHT_COMPUTE_VARIABLE
+from rlscope.record.run.boot import boot_id
+from rlscope.record.run.trace_files import files_of_trace, lock_trace, remove_trace
+from rlscope.trace.manifest import MANIFEST_NAME, read_manifest, write_manifest
+from rlscope.version import FORMAT_VERSION, __version__
+
+STARTUP_DIRECTORY = Path(__file__).parents[1] / "startup"
+#: The library that the CUDA driver loads into each process that uses CUDA; it records their GPU work.
+INJECTED_LIBRARY = Path(__file__).resolve().parents[2] / "librlscope.so"
+INJECTION_VARIABLE = "CUDA_INJECTION64_PATH"
+
+
+def begin_trace(
+    directory: Path,
+    config: RecordConfig,
+    command: list[str] | None,
+    is_forced: bool,
+    calibration: dict[str, Any] | None = None,
+) -> int:
+    """Makes `directory` ready to be recorded into.
+
+    Args:
+        directory: Where the trace goes; made if it is not there.
+        config: How to record; kept in the directory for every process of the run.
+        command: What is recorded, None when a script records itself.
+        is_forced: Whether a trace that is there already is removed.
+        calibration: What recording costs on this machine, to be kept with the trace; None if nobody measured it.
+
+    Returns:
+        A descriptor. As long as it is open, nobody else can record into the directory or replace the trace.
+
+    Raises:
+        UsageError: there is a trace, or something else, in the directory.
+        RecordingError: the directory cannot be written.
+    """
+    if directory.exists() and not directory.is_dir():
+        raise UsageError(f"{directory} is a file; the trace needs a directory of its own")
+    try:
+        is_used = directory.is_dir() and any(directory.iterdir())
+        if is_used:
+            _refuse_unless_replaceable(directory, is_forced)
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)  # a command's words may hold secrets
+        lock = lock_trace(directory)
+        try:
+            if is_used:
+                remove_trace(directory)
+            (directory / CONFIG_NAME).touch(exist_ok=False)  # of two recordings that start at once, one gets it
+            config.save(directory)
+            write_manifest(directory, {**_new_manifest(command), "calibration": calibration})
+        except BaseException:
+            os.close(lock)
+            raise
+    except FileExistsError as error:
+        raise UsageError(f"another recording into {directory} has just started; choose another directory") from error
+    except OSError as error:
+        raise RecordingError(f"cannot write a trace into {directory}: {error.strerror}") from error
+    return lock
+
+
+def _refuse_unless_replaceable(directory: Path, is_forced: bool) -> None:
+    """Before anything is written into a directory that is not empty."""
+    if not (directory / MANIFEST_NAME).is_file():
+        raise UsageError(f"{directory} holds files that are no trace; choose another directory")
+    if not is_forced:
+        raise UsageError(f"{directory} holds a trace already; choose another directory, or replace it with --force")
+    files_of_trace(directory)
+
+
+def name_main_process(directory: Path, pid: int) -> None:
+    """Notes which process the run began with."""
+    write_manifest(directory, {**_own_manifest(directory), "main_pid": pid})
+
+
+def end_trace(directory: Path, exit_status: int | None, counters: dict[str, Any] | None = None) -> None:
+    """Notes in the manifest that the run has ended, and how; and what was sampled of hardware counters, if any was."""
+    changes = {"end": _now(), "exit_status": exit_status, "complete": True, "counters": counters}
+    write_manifest(directory, {**_own_manifest(directory), **changes})
+
+
+def _own_manifest(directory: Path) -> dict[str, Any]:
+    """The manifest as `begin_trace` wrote it; a program may have put another file in its place."""
+    manifest = read_manifest(directory)
+    if "rlscope_version" not in manifest:
+        raise TraceFormatError(f"{directory / MANIFEST_NAME} is not the one that `rlscope record` wrote")
+    return manifest
+
+
+def environment_of_children(directory: Path, config: RecordConfig, environment: dict[str, str]) -> dict[str, str]:
+    """`environment` with what makes every Python, and every user of CUDA, started in it record into `directory`."""
+    paths = [path for path in environment.get("PYTHONPATH", "").split(os.pathsep) if path]
+    if str(STARTUP_DIRECTORY) not in paths:
+        paths.insert(0, str(STARTUP_DIRECTORY))
+    changed = {**environment, "PYTHONPATH": os.pathsep.join(paths), TRACE_VARIABLE: str(directory)}
+    is_free = not environment.get(INJECTION_VARIABLE) and NSIGHT_COMPUTE_VARIABLE not in environment
+    if "cuda" in config.layers and INJECTED_LIBRARY.exists() and is_free:
+        changed[INJECTION_VARIABLE] = str(INJECTED_LIBRARY)
+    return changed
+
+
+def other_cuda_profiler(config: RecordConfig, environment: dict[str, str]) -> str | None:
+    """Says which other tool the work of GPUs goes to and how to get it back, None where nothing is in the way."""
+    if "cuda" not in config.layers:
+        return None
+    if NSIGHT_COMPUTE_VARIABLE in environment:
+        return "Nsight Compute runs this program; run it without `ncu`"
+    other = environment.get(INJECTION_VARIABLE)
+    if not other or os.path.realpath(other) == str(INJECTED_LIBRARY):
+        return None
+    return f"{INJECTION_VARIABLE} names another tool, {other}; unset it"
+
+
+def _now() -> dict[str, int]:
+    return {"monotonic_ns": time.monotonic_ns(), "realtime_ns": time.time_ns()}
+
+
+def _new_manifest(command: list[str] | None) -> dict[str, Any]:
+    return {
+        "format_version": FORMAT_VERSION,
+        "rlscope_version": __version__,
+        "built_from": built_from(),
+        "command": command or sys.orig_argv,
+        "directory": os.getcwd(),
+        "start": _now(),
+        "end": None,
+        "main_pid": None,
+        "exit_status": None,
+        "machine": machine(),
+        "python": platform.python_version(),
+        "configuration": {"file": CONFIG_NAME},
+        "complete": False,
+    }
+
+
+def machine() -> dict[str, Any]:
+    """What a manifest says of the machine."""
+    return {
+        "hostname": platform.node(),
+        "cpu": _first_value("/proc/cpuinfo", "model name"),
+        "cores": os.cpu_count(),
+        "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        "kernel": platform.release(),
+        "boot_id": boot_id(),
+    }
+
+
+def _first_value(path: str, key: str) -> str | None:
+    for line in Path(path).read_text().splitlines():
+        if line.startswith(key):
+            return line.split(":", 1)[1].strip()
+    return None

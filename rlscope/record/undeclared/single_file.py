@@ -1,0 +1,133 @@
+"""Scripts that train with PyTorch and no library: what is recorded of them without a name is what can be seen.
+
+Seen are calls of networks, `backward`, and an optimizer's `zero_grad` and `step`. Each is recorded for its own length:
+a call of a network as inference, the others as backpropagation. What lies between them, such as a rollout in an
+environment that no library knows, saving, plotting, belongs to no stage.
+
+One thing reaches further, because a loss is computed between the network's call and `backward`. If gradients were on
+and what a call computed was part of what the next `backward` went through, then the place in the program that made the
+call opens backpropagation from the next time on, until the end of the optimizer's step. So in
+
+    loss = (network(batch) - wanted).pow(2).mean()      # line 1
+    loss.backward()                                     # line 2
+    optimizer.step()                                    # line 3
+
+line 1 is inference for the length of the call in the first turn, and the beginning of backpropagation in the second.
+The same holds from `backward` on: it lasts to the step if a step came next the last time. A place that does otherwise
+this time is closed at the next step of an environment, the next call of a network without gradients or from a place
+that is not known to learn, and at its own next call; and a call that an environment's step followed was inference.
+Places are told apart by the line, three callers and the network, so one method serves both purposes.
+
+A place that is called several times for one backward, such as a recurrent network's cell, opens nothing, since
+a rollout that keeps its gradients looks the same: within an open backpropagation it belongs to it.
+"""
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable, Iterable
+from types import ModuleType
+from typing import Any
+
+from rlscope import _native
+from rlscope.record.replacements import Replacements
+
+INFERENCE = _native.guessed_stage("inference")
+BACKPROPAGATION = _native.guessed_stage("backpropagation")
+
+
+class SingleFileScripts:
+    """Opens inference and backpropagation around what a script does between its steps."""
+
+    def __init__(self) -> None:
+        self._replacements = Replacements()
+        self._handles: list[Any] = []
+        self._is_compiling: Callable[[], bool] = bool
+
+    def install(self, torch: ModuleType) -> None:
+        """Follows networks' calls, `backward`, `zero_grad` and `step`; never `forward`: compilers read it."""
+        self._is_compiling = torch.compiler.is_compiling
+        _native.follow_networks(
+            torch.nn.Module.__call__, INFERENCE, BACKPROPAGATION,
+            torch.is_grad_enabled, torch._C._current_graph_task_id, torch._C._autograd._get_sequence_nr,
+        )  # fmt: skip
+        # The compiler leaves these alone; so it must leave alone what stands in their place. Once: that costs 5 us.
+        self._replacements.replace(
+            torch.optim.Optimizer,
+            "zero_grad",
+            lambda method: torch._disable_dynamo(_within_backpropagation(inspect.unwrap(method))),
+        )
+        self._replacements.replace(torch.autograd, "backward", functools.partial(_followed_backward, torch))
+        optimizer = sys.modules["torch.optim.optimizer"]  # torch.optim itself has no such attribute
+        self._handles = [
+            optimizer.register_optimizer_step_pre_hook(self._before_optimizer_step),
+            optimizer.register_optimizer_step_post_hook(self._after_optimizer_step),
+        ]
+
+    def remove(self) -> None:
+        """Puts everything back. A library says that it is known at every iteration, which may be a timestep."""
+        if not self._handles:
+            return
+        _native.unfollow_networks()
+        self._replacements.restore()
+        for handle in self._handles:
+            handle.remove()
+        self._handles.clear()
+
+    def _before_optimizer_step(self, *_: Any) -> None:
+        if not self._is_compiling():
+            _native.begin_step()
+
+    def _after_optimizer_step(self, *_: Any) -> None:
+        if not self._is_compiling():
+            _native.end_step()
+
+
+def _within_backpropagation(original: Callable[..., Any]) -> Callable[..., Any]:
+    is_open = _native.is_open
+
+    @functools.wraps(original)
+    def zero_grad(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if is_open(BACKPROPAGATION):
+            return original(self, *args, **kwargs)
+        with BACKPROPAGATION:
+            return original(self, *args, **kwargs)
+
+    return zero_grad
+
+
+def _followed_backward(torch: ModuleType, original: Callable[..., Any]) -> Callable[..., Any]:
+    reached = torch._disable_dynamo(_reached)
+
+    def backward(*args: Any, **kwargs: Any) -> Any:
+        calls = _native.calls_to_examine()
+        _native.begin_backward(reached(args[0] if args else kwargs.get("tensors"), calls) if calls else ())
+        try:
+            return original(*args, **kwargs)
+        finally:
+            _native.end_backward()
+
+    # Compiled autograd compiles inside of the original.
+    following = torch._disable_dynamo(functools.wraps(original)(backward), recursive=False)
+    return functools.wraps(original)(following)
+
+
+def _reached(tensors: Any, calls: dict[int, tuple[int, int]]) -> set[int]:
+    """Those calls that made a part of the graph of `tensors`: a thread numbers the nodes that it makes."""
+    oldest = min(first for first, _ in calls.values())
+    ahead = [
+        getattr(tensor, "grad_fn", None) for tensor in (tensors if isinstance(tensors, list | tuple) else [tensors])
+    ]
+    numbers: dict[Any, int] = {}
+    while ahead:
+        node = ahead.pop()
+        if node is None or node in numbers:
+            continue
+        numbers[node] = node._sequence_nr()
+        if numbers[node] >= oldest:  # what is older leads to what is older still
+            ahead += [earlier for earlier, _ in node.next_functions]
+    return {place for place, (first, end) in calls.items() if _any_between(first, end, numbers.values())}
+
+
+def _any_between(first: int, end: int, numbers: Iterable[int]) -> bool:
+    return any(first <= number < end for number in numbers)

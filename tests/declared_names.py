@@ -1,0 +1,91 @@
+"""Looks for every name that a library's file declares in the library itself; prints what it finds as JSON.
+
+It runs as a program, so that another environment's Python can run it. Its last line is an object with a key for each
+file, whose value holds the names that the library has, those that it lacks, and those whose module is not installed.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from rlscope.libraries import LIBRARIES
+from rlscope.record.declared.kinds import Boundary, FunctionHook, Hook, MethodHook, WrapperHook
+from rlscope.record.native_names import resolve
+
+Report = dict[str, dict[str, list[str]]]
+FOUND, LACKING, NOT_HERE = "found", "lacking", "not here"
+#: Names that the versions installed for tests lack, and why they are declared.
+LACKED = {
+    "torch._C._StaticCudaLauncher._launch_kernel": "a build of PyTorch for CUDA has it",
+    "gymnasium.vector.vector_env.VectorEnv.step_async": "subclasses of the class have it",
+    "gymnasium.vector.vector_env.VectorEnv.step_wait": "subclasses of the class have it",
+    "stable_baselines3.common.base_class.BaseAlgorithm.train": "subclasses of the class have it",
+    "ray.rllib.env.env_runner.EnvRunner.set_state": "subclasses of the class have it",
+    "jax.profiler.stop_and_get_fdo_profile": "the other module of the profiler has it",
+}
+
+
+def looked_up(python: str | Path) -> Report:
+    """Runs this program with the Python of an environment. Returns what it printed."""
+    finished = subprocess.run([python, __file__], capture_output=True, text=True, check=True)
+    report: Report = json.loads(finished.stdout.splitlines()[-1])
+    return report
+
+
+def names_of_boundary(boundary: Boundary) -> Iterator[tuple[str, str]]:
+    """The dotted names of a boundary, each after the module that must be imported before."""
+    for dotted in (*boundary.containers, *boundary.functions, *boundary.indexed, *boundary.buffers):
+        yield boundary.library, dotted
+    yield from ((boundary.library, dotted) for dotted in boundary.constructed)
+    for wrapper in boundary.wrappers:
+        yield from names_of_hook(wrapper)
+    for module, *path in (*boundary.callbacks, *boundary.callback_takers):
+        yield module, ".".join((module, *path))
+    for module, name, taker in boundary.registered:
+        yield module, f"{module}.{name}"
+        yield module, taker
+
+
+def names_of_hook(hook: Hook) -> Iterator[tuple[str, str]]:
+    """The dotted names of a hook, as `names_of_boundary` gives them."""
+    if isinstance(hook, FunctionHook):
+        yield hook.module, f"{hook.module}.{hook.name}"
+    elif isinstance(hook, MethodHook):
+        yield hook.module, f"{hook.module}.{hook.owner}.{hook.name}"
+    elif isinstance(hook, WrapperHook):
+        yield hook.module, ".".join((hook.module, *hook.path))
+    else:
+        yield from ((module, f"{module}.{name}") for module in hook.modules for name in (*hook.takes, *hook.returns))
+
+
+def declared(file: str) -> list[tuple[str, str]]:
+    """The modules that a file waits for, each with a dotted name that it expects there."""
+    contents = vars(import_module(file))
+    names = [name for boundary in contents.get("BOUNDARIES", ()) for name in names_of_boundary(boundary)]
+    return names + [name for hook in contents.get("HOOKS", ()) for name in names_of_hook(hook)]
+
+
+def has(module: str, dotted: str) -> str:
+    """Whether the library has the name, lacks it, or is not installed."""
+    try:
+        found: Any = import_module(module)
+    except ImportError:
+        return NOT_HERE
+    if resolve(dotted) is not None:
+        return FOUND
+    for name in dotted.removeprefix(f"{module}.").split("."):  # an inherited method is in no class's own dictionary
+        found = getattr(found, name, None)
+    return LACKING if found is None else FOUND
+
+
+if __name__ == "__main__":
+    report: Report = {}
+    for file in LIBRARIES:
+        names = report.setdefault(file, {FOUND: [], LACKING: [], NOT_HERE: []})
+        for module, dotted in declared(file):
+            names[has(module, dotted)].append(dotted)
+    json.dump(report, sys.stdout)
