@@ -114,10 +114,7 @@ LONGER = {"sweep_trace"}
 CODE = ("rlscope", "experiments", "benchmarks", "scripts", "container", "cmake")
 # Lists: one file for each library or training script.
 FLAT_LISTS = {
-    "rlscope/boundaries",
-    "rlscope/integrations",
     "rlscope/libraries",
-    "rlscope/record",
     "experiments/workloads",
 }
 
