@@ -14,7 +14,7 @@ from typing import Any
 from rlscope import _native
 from rlscope.record.declared.decorator import scoped
 from rlscope.record.declared.hooks import scope_of
-from rlscope.record.declared.kinds import Hook, WrapperHook
+from rlscope.record.declared.kinds import WrapperHook
 
 Function = Callable[..., Any]
 
@@ -192,7 +192,7 @@ def _message(annotate: Any) -> object:
     return getattr(message, "string", message)
 
 
-HOOKS: tuple[Hook, ...] = (
+HOOKS: tuple[WrapperHook, ...] = (
     WrapperHook("torch.autograd.profiler", ("record_function", "__enter__"), _entering),
     WrapperHook("torch.autograd.profiler", ("record_function", "__exit__"), _exiting),
     WrapperHook(TORCH_NVTX, ("_nvtx", "rangePushA"), _pushing_for_torch),
