@@ -369,7 +369,7 @@ def interrupt(number: int, _frame: object) -> None:
 
 
 def main() -> None:
-    """Every error is one line: of the user with status 2, of the system 1, of the engine 125.
+    """Run the command line. Every error is one line: the user's has status 2, the system's 1, the engine's 125.
 
     Being interrupted is status 128 plus the signal.
     """

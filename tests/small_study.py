@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 SWEEP = Path(__file__).resolve().parent / "scripts" / "sweep.py"
 #: What all workloads do; they note each time they are started.
@@ -85,7 +86,7 @@ class Matrix:
         """How often each run was started."""
         return Counter(name for name, _ in self.started())
 
-    def manifests(self) -> dict[str, dict]:
+    def manifests(self) -> dict[str, dict[str, Any]]:
         """What complete runs have left."""
         found = {}
         for path in self.output.glob("runs/E/*/repetition_*/manifest.json"):

@@ -45,7 +45,7 @@ def test_calls_are_crossings_and_labelled(in_process: Callable[[], Path]) -> Non
         assert compiled(3) == 6
     _native.label_compiled(compiled, None)
     with pytest.raises(TypeError):
-        compiled()
+        compiled()  # type: ignore[call-arg]
     swept = vars(_analysis.sweep(str(in_process())))
     assert swept["crossings"]["jit(double)"] == 4
     assert swept["misnested_operations"] == 0

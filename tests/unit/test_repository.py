@@ -202,7 +202,8 @@ def test_a_free_threaded_python_is_refused_in_one_line() -> None:
 
 def test_a_build_for_a_free_threaded_python_is_refused(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text("import sys; sys.abiflags = 't'\n")
-    configure = ["cmake", "-S", ROOT, "-B", tmp_path / "build", "-G", "Ninja", f"-DPython_EXECUTABLE={sys.executable}"]
+    paths = ["-S", str(ROOT), "-B", str(tmp_path / "build")]
+    configure = ["cmake", *paths, "-G", "Ninja", f"-DPython_EXECUTABLE={sys.executable}"]
     environment = os.environ | {
         "PYTHONPATH": str(tmp_path),
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
