@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from array import array
 from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -76,6 +77,7 @@ def sweep_trace(
     on_process: Callable[[], None] = lambda: None,
     gpu_attribution: GpuAttribution = GpuAttribution.LAUNCH,
     correction: Correction | None = None,
+    bins: int = 0,
 ) -> TraceSweep:
     """Sweep each process of `trace` once; `on_process` is called after each.
 
@@ -89,6 +91,7 @@ def sweep_trace(
             costs = None
             if correction is not None:
                 costs = own_correction(correction, file, properties(file.path, recover)).in_ticks(file.clock)
+            width, borders = bin_borders(file, recover, bins) if bins else (0, None)
             found = sweep(
                 file.path,
                 limit_ticks=file.limit_ticks,
@@ -96,7 +99,10 @@ def sweep_trace(
                 by_thread=by_thread,
                 coincident=gpu_attribution is GpuAttribution.COINCIDENT,
                 costs=costs,
+                borders=borders,
             )
+            if bins:
+                found["detail"] |= {"bins": bins, "bin_width": width}
         except TraceFormatError as error:
             if not recover:
                 raise
@@ -149,6 +155,15 @@ def sweep_trace(
         for (file, found), name in zip(swept, names, strict=True)
     )
     return TraceSweep(trace, processes, tuple(machines), tuple(why), correction)
+
+
+def bin_borders(file: ProcessFile, recover: bool, bins: int) -> tuple[int, bytes]:
+    """The width in ticks of so many equal bins over a process's life, and where they end, as the sweep takes them."""
+    start_ticks, end_ticks = file.header.start_ticks, file.header.stop_ticks
+    if not end_ticks:
+        end_ticks = sweep(file.path, limit_ticks=file.limit_ticks, recover=recover)["end_ticks"]
+    width = max(-(-(end_ticks - start_ticks) // bins), 1)
+    return width, array("Q", (start_ticks + width * (number + 1) for number in range(bins))).tobytes()
 
 
 def own_correction(correction: Correction, file: ProcessFile, found: Mapping[str, object]) -> Correction:

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "demangle.h"
+#include "detail_dict.h"
 
 namespace rlscope {
 namespace {
@@ -281,6 +282,7 @@ Owned to_swept(const TraceFile& file, const SweepResult& result) {
   put(dict.get(), "gaps", counts(result.gaps));
   put(dict.get(), "progress", progress(result));
   put(dict.get(), "correction", correction(result));
+  if (result.detail) put(dict.get(), "detail", to_dict(*result.detail));
   put(dict.get(), "streams", streams(result));
   put(dict.get(), "chunk_change_ticks", number(file.chunk_change_ticks()));
   Owned why = texts(reasons_for_incompleteness(file));

@@ -1,0 +1,259 @@
+"""What the page holds of one trace: the tables of its analysis, and the bins, iterations and events of its processes."""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy
+
+from rlscope._analysis import event_window
+from rlscope.analysis.analysis import Analysis
+from rlscope.analysis.document import document_of
+from rlscope.analysis.records import records
+from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep
+from rlscope.page.container import Array
+from rlscope.page.grid import pack_bins
+from rlscope.page.iterations import Iterations
+
+MOST_CALLS = 2000
+#: Events of all windows of a page together.
+MOST_EVENTS = 260_000
+LONGEST_WINDOW_TICKS = 2**32 - 1
+#: Of a run without iterations, so much of its middle is shown event by event.
+MIDDLE = 0.02
+
+
+class TraceData:
+    """Builds the part of the header that is about one trace, and the arrays that it names."""
+
+    def __init__(self, name: str, swept: TraceSweep, analysis: Analysis, focus_s: tuple[float, float] | None) -> None:
+        self.name = name
+        self.swept = swept
+        self.analysis = analysis
+        self.focus_s = focus_s
+        self.origin_ns = min(process.start_ns for process in swept.processes)
+        self.arrays: dict[str, Array] = {}
+
+    def header(self, prefix: str, shrink: int) -> dict[str, Any]:
+        """The header's part.
+
+        Args:
+            prefix: stands before the names of the trace's arrays.
+            shrink: bins are 2 ** shrink times as wide, and windows have as many times fewer events, so that a page fits.
+        """
+        self.arrays = {}
+        rows = records(self.analysis.processes)
+        depths = tree_depths(rows)
+        processes = [
+            self.process(f"{prefix}p{number}.", process, row, shrink) | {"depth": depths[row["process"]]}
+            for number, (process, row) in enumerate(zip(self.swept.processes, rows, strict=True))
+        ]
+        late = lateness(rows)
+        waiting = self.analysis.breakdown[self.analysis.breakdown["category"] == "wait"].groupby("process")["seconds"].sum()
+        for process in processes:
+            process["waiting_s"] = float(waiting.get(process["process"], 0.0))
+            process["late_s"] = late[process["process"]]
+        return {
+            "name": self.name,
+            "length_s": max(process["end_s"] for process in processes),
+            "processes": processes,
+            "document": without_nan(document_of(self.analysis)),
+            "device_work": without_nan(records(self.analysis.device_work)),
+            "calls": [call for process in self.swept.processes for call in calls_of(process)],
+            "instances": [row for process in self.swept.processes for row in self.instances(process)],
+            "iterations": self.iterations(prefix),
+        }
+
+    def add(self, name: str, array: Array, kind: str) -> str:
+        """Keeps an array, and returns its name."""
+        self.arrays[name] = array.astype(kind)
+        return name
+
+    def seconds(self, process: ProcessSweep, ticks: int) -> float:
+        """Seconds from the start of the run to a time of the process's clock."""
+        return (process.file.clock.realtime_ns(ticks) - self.origin_ns) / NS_PER_S
+
+    def process(self, prefix: str, process: ProcessSweep, row: Mapping[str, Any], shrink: int) -> dict[str, Any]:
+        """A process: its row of the table, its clock, its bins, its windows."""
+        detail = process.found["detail"]
+        clock = process.file.clock
+        bins = detail["bins"] >> shrink
+        packed = pack_bins(
+            detail["series"],
+            numpy.frombuffer(detail["bin"], "<u4") >> shrink,
+            numpy.frombuffer(detail["bin_series"], "<u4"),
+            numpy.frombuffer(detail["bin_ticks"], "<u8"),
+            bins,
+        )
+        planes = [self.add(f"{prefix}{byte}", plane, "u1") for byte, plane in enumerate(packed.planes)]
+        return {
+            **without_nan(dict(row)),
+            "seconds_per_tick": clock.ns_per_denominator / clock.denominator / NS_PER_S,
+            "length_ticks": process.found["end_ticks"] - process.found["start_ticks"],
+            "series": packed.series,
+            "bins": {
+                "count": bins,
+                "width_ticks": detail["bin_width"] << shrink,
+                "mask": self.add(f"{prefix}mask", packed.mask, "u1"),
+                "planes": planes,
+                "shift": packed.shift,
+            },
+            "windows": self.windows(prefix, process, shrink),
+        }
+
+    def windows(self, prefix: str, process: ProcessSweep, shrink: int) -> list[dict[str, Any]]:
+        """The parts of a process of which the page has all events."""
+        wanted = self.wanted_windows(process)
+        most = (MOST_EVENTS >> shrink) // max(len(self.swept.processes) * len(wanted), 1)
+        found = []
+        for number, (start, end, why) in enumerate(wanted):
+            end = min(end, start + LONGEST_WINDOW_TICKS)
+            window = event_window(process.file.path, start, end, most, recover=True)
+            places = {name: place for place, name in enumerate(window["names"])}
+            threads = [
+                self.thread(f"{prefix}w{number}.{thread}.", thread, columns, start, places)
+                for thread, *columns in window["threads"]
+            ]
+            found.append(
+                {
+                    "start_s": self.seconds(process, start),
+                    "end_s": self.seconds(process, window["end_ticks"]),
+                    "why": why,
+                    "names": list(window["names"].values()),
+                    "threads": threads,
+                }
+            )
+        return found
+
+    def thread(
+        self, prefix: str, thread: int, columns: Sequence[bytes], start: int, places: Mapping[int, int]
+    ) -> dict[str, Any]:
+        """The events of a thread in a window; times are ticks from the window's start."""
+        starts, ends = (numpy.frombuffer(column, "<u8") for column in columns[:2])
+        names, depths = (numpy.frombuffer(column, "<u4") for column in columns[2:])
+        place_of = numpy.zeros(max(places, default=0) + 1, dtype=numpy.uint32)
+        place_of[list(places)] = list(places.values())
+        return {
+            "thread": thread,
+            "starts": self.add(f"{prefix}starts", starts - numpy.uint64(start), "u4"),
+            "ticks": self.add(f"{prefix}ticks", ends - starts, "u4"),
+            "names": self.add(f"{prefix}names", place_of[names], "u4"),
+            "depths": self.add(f"{prefix}depths", numpy.minimum(depths, 2**16 - 1), "u2"),
+        }
+
+    def wanted_windows(self, process: ProcessSweep) -> list[tuple[int, int, str]]:
+        """Start, end and reason of each window, in ticks of the process."""
+        start, end = process.found["start_ticks"], process.found["end_ticks"]
+        found = []
+        if self.focus_s is not None:
+            clock = process.file.clock
+            offset = self.origin_ns - clock.realtime_offset_ns
+            times = (clock.ticks_at(offset + round(seconds * NS_PER_S)) for seconds in self.focus_s)
+            from_ticks, to_ticks = (min(max(ticks, start), end) for ticks in times)
+            found.append((from_ticks, to_ticks, "focus"))
+        iterations = Iterations.of(process.found["detail"])
+        if len(iterations.lengths):
+            for number, why in iterations.worth_seeing():
+                begin = int(iterations.starts[number])
+                found.append((begin, begin + int(iterations.lengths[number]), why))
+        else:
+            middle, half = (start + end) // 2, int((end - start) * MIDDLE / 2)
+            found.append((middle - half, middle + half, "middle"))
+        return [window for window in found if window[0] < window[1]]
+
+    def iterations(self, prefix: str) -> dict[str, Any] | None:
+        """Those of the process that reported most."""
+        process = max(self.swept.processes, key=lambda process: len(process.found["detail"]["iteration_starts"]))
+        detail = process.found["detail"]
+        found = Iterations.of(detail)
+        if len(found.lengths) == 0:
+            return None
+        second = process.file.clock.ns_per_denominator / process.file.clock.denominator / NS_PER_S
+        start_ticks = process.found["start_ticks"]
+        starts = (found.starts - numpy.uint64(start_ticks)) * second + self.seconds(process, start_ticks)
+        return {
+            "process": process.name,
+            "cells": [[stage, operation, category, name] for stage, operation, category, _, name, *_ in detail["functions"]],
+            "starts": self.add(f"{prefix}i.starts", starts, "f8"),
+            "lengths": self.add(f"{prefix}i.lengths", found.lengths * second, "f8"),
+            "iteration": self.add(f"{prefix}i.iteration", found.iteration, "u4"),
+            "cell": self.add(f"{prefix}i.cell", found.function, "u4"),
+            "seconds": self.add(f"{prefix}i.seconds", found.ticks * second, "f8"),
+            "usual": self.add(f"{prefix}i.usual", found.usual(len(detail["functions"])) * second, "f8"),
+        }
+
+    def instances(self, process: ProcessSweep) -> list[dict[str, Any]]:
+        """How long the instances of each operation took."""
+        second = process.file.clock.ns_per_denominator / process.file.clock.denominator / NS_PER_S
+        return [
+            {
+                "process": process.name,
+                "stage": stage,
+                "operation": operation,
+                "count": count,
+                "seconds": ticks * second,
+                "p50_s": quantile(lengths, count, 0.5) * second,
+                "p99_s": quantile(lengths, count, 0.99) * second,
+                "slowest": [
+                    {"start_s": self.seconds(process, start), "seconds": length * second} for start, length in slowest
+                ],
+            }
+            for stage, operation, count, ticks, lengths, slowest in process.found["detail"]["instances"]
+        ]
+
+
+def calls_of(process: ProcessSweep) -> list[dict[str, Any]]:
+    """Time and calls by function; of more than 2,000 rows the smallest are one per stage and layer."""
+    second = process.file.clock.ns_per_denominator / process.file.clock.denominator / NS_PER_S
+    rows = sorted(process.found["detail"]["functions"], key=lambda row: -row[-1])
+    sums: dict[tuple[str, str, str, str], list[float]] = {}
+    for rank, (stage, operation, category, _, function, calls, ticks) in enumerate(rows):
+        key = (stage, operation, category, function) if rank < MOST_CALLS else (stage, "(others)", category, "(others)")
+        row = sums.setdefault(key, [0, 0.0])
+        row[0] += calls
+        row[1] += ticks * second
+    columns = ("stage", "operation", "category", "function")
+    return [
+        {"process": process.name, **dict(zip(columns, key, strict=True)), "calls": calls, "seconds": seconds}
+        for key, (calls, seconds) in sums.items()
+    ]
+
+
+def quantile(lengths: Sequence[tuple[int, int]], count: int, share: float) -> int:
+    """The ticks that a share of all instances do not exceed, rounded down by at most a sixteenth of an octave."""
+    seen = 0
+    for ticks, instances in lengths:
+        seen += instances
+        if seen >= count * share:
+            return ticks
+    return 0
+
+
+def tree_depths(rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """How many recorded ancestors each process has."""
+    parents = {row["process"]: row["parent"] for row in rows}
+    depths = {}
+    for name in parents:
+        depth, above = 0, parents[name]
+        while above is not None and depth < len(parents):
+            depth, above = depth + 1, parents.get(above)
+        depths[name] = depth
+    return depths
+
+
+def lateness(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """How much later each process ended than the first of its group; names that differ in a number are a group."""
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault(re.sub(r"\d+", "#", row["process"]), []).append(row)
+    return {row["process"]: row["end_s"] - min(other["end_s"] for other in group) for group in groups.values() for row in group}
+
+
+def without_nan(value: Any) -> Any:
+    """The value with None for what is no number, which JSON does not know."""
+    if isinstance(value, dict):
+        return {key: without_nan(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [without_nan(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
