@@ -81,5 +81,5 @@ class DetailTwin(Twin):
 
     def enter(self, stream: int, stack: Stack, frame: Begin) -> None:
         resource = resource_of(frame.category, bool(self.running(self.now, self.now + 1)))
-        self.calls[*self.scope(stream), frame.category.label, resource, without_stream(frame)] += 1
+        self.calls[(*self.scope(stream), frame.category.label, resource, without_stream(frame))] += 1
         super().enter(stream, stack, frame)
