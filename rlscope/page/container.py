@@ -38,7 +38,9 @@ def pack(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> str:
     for name, array in arrays.items():
         kind = TYPES.get(array.dtype.name)
         if kind is None or array.ndim != 1:
-            raise ValueError(f"{name}: expected one dimension of {', '.join(TYPES)}, found {array.ndim} of {array.dtype}")
+            raise ValueError(
+                f"{name}: expected one dimension of {', '.join(TYPES)}, found {array.ndim} of {array.dtype}"
+            )
         places[name] = {"type": kind, "offset": offset, "count": len(array)}
         data = padded(array.astype(array.dtype.newbyteorder("<")).tobytes())
         parts.append(data)

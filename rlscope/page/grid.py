@@ -88,6 +88,11 @@ def largest_series(series: Sequence[Series], series_of: Array, ticks: Array) -> 
     place_of = numpy.zeros(max(len(series), 1), dtype=numpy.int64)
     for rank, number in enumerate(order):
         stage, operation, category, resource = series[number]
-        name = (stage, operation if len(series) <= MOST_SERIES or rank < MOST_SERIES // 2 else OTHERS, category, resource)
+        name = (
+            stage,
+            operation if len(series) <= MOST_SERIES or rank < MOST_SERIES // 2 else OTHERS,
+            category,
+            resource,
+        )
         place_of[number] = places.setdefault(name, len(places))
     return tuple(places), place_of

@@ -50,7 +50,9 @@ class TraceData:
             for number, (process, row) in enumerate(zip(self.swept.processes, rows, strict=True))
         ]
         late = lateness(rows)
-        waiting = self.analysis.breakdown[self.analysis.breakdown["category"] == "wait"].groupby("process")["seconds"].sum()
+        waiting = (
+            self.analysis.breakdown[self.analysis.breakdown["category"] == "wait"].groupby("process")["seconds"].sum()
+        )
         for process in processes:
             process["waiting_s"] = float(waiting.get(process["process"], 0.0))
             process["late_s"] = late[process["process"]]
@@ -174,7 +176,9 @@ class TraceData:
         starts = (found.starts - numpy.uint64(start_ticks)) * second + self.seconds(process, start_ticks)
         return {
             "process": process.name,
-            "cells": [[stage, operation, category, name] for stage, operation, category, _, name, *_ in detail["functions"]],
+            "cells": [
+                [stage, operation, category, name] for stage, operation, category, _, name, *_ in detail["functions"]
+            ],
             "starts": self.add(f"{prefix}i.starts", starts, "f8"),
             "lengths": self.add(f"{prefix}i.lengths", found.lengths * second, "f8"),
             "iteration": self.add(f"{prefix}i.iteration", found.iteration, "u4"),
@@ -247,7 +251,11 @@ def lateness(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
         groups.setdefault(re.sub(r"\d+", "#", row["process"]), []).append(row)
-    return {row["process"]: row["end_s"] - min(other["end_s"] for other in group) for group in groups.values() for row in group}
+    return {
+        row["process"]: row["end_s"] - min(other["end_s"] for other in group)
+        for group in groups.values()
+        for row in group
+    }
 
 
 def without_nan(value: Any) -> Any:

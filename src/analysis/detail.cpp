@@ -42,7 +42,9 @@ FunctionCell& Detail::find_cell(const FunctionPlace& place, uint64_t key) {
   return cells_.emplace_back(FunctionCell{place, series->second});
 }
 
-void Detail::add(FunctionCell& cell, uint64_t ticks) {
+// For the first time in this bin, or in this iteration.
+void Detail::touch(FunctionCell& cell) {
+  cell.epoch = epoch_;
   if (cell.bin != bin_ + uint64_t{1}) {
     cell.bin = bin_ + uint64_t{1};
     cell.ticks_before_bin = cell.ticks;
@@ -53,17 +55,14 @@ void Detail::add(FunctionCell& cell, uint64_t ticks) {
     cell.ticks_before_iteration = cell.ticks;
     touched_in_iteration_.push_back(&cell);
   }
-  cell.ticks += ticks;
 }
 
-void Detail::settle(uint64_t now) {
+void Detail::settle_bins(uint64_t now) {
   while (now >= border_) {
     if (border_ > since_) add(*current_, border_ - since_);
     since_ = std::max(since_, border_);
     close_bin();
   }
-  if (now > since_) add(*current_, now - since_);
-  since_ = std::max(since_, now);
 }
 
 void Detail::go_to(uint64_t until) {
@@ -85,6 +84,7 @@ void Detail::close_bin() {
   touched_in_bin_.clear();
   series_in_bin_.clear();
   bin_++;
+  epoch_++;
   border_ = bin_ < borders_.size() ? borders_[bin_] : kNoBorder;
 }
 
@@ -99,6 +99,7 @@ void Detail::report_progress(uint64_t now) {
   has_progress_ = true;
   touched_in_iteration_.clear();
   iteration_start_ = now;
+  epoch_++;
 }
 
 void Detail::end_iteration(uint64_t now) {

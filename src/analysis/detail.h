@@ -24,7 +24,8 @@ struct FunctionCell {
   uint32_t series;          // its place in Detail::series()
   uint64_t calls = 0;       // that began here, on any thread
   uint64_t ticks = 0;       // of the process
-  uint64_t bin = 0;         // in which it was touched last, counted from 1
+  uint64_t epoch = 0;       // in which it was touched last; 0: in none
+  uint64_t bin = 0;         // the same, counted from 1
   uint64_t ticks_before_bin = 0;
   uint64_t iteration = 0;   // the same
   uint64_t ticks_before_iteration = 0;
@@ -76,7 +77,13 @@ class Detail {
     current_ = &cell(place);
   }
   // Adds what belongs to the present place up to `now`.
-  void settle(uint64_t now);
+  void settle(uint64_t now) {
+    if (__builtin_expect(now >= border_, 0)) settle_bins(now);
+    if (now > since_) {
+      add(*current_, now - since_);
+      since_ = now;
+    }
+  }
   // Of the time up to `until`, which settle() has not seen: gives some to a place; then goes on from `until`.
   void give(const FunctionPlace& place, uint64_t ticks) { add(cell(place), ticks); }
   void go_to(uint64_t until);
@@ -116,7 +123,12 @@ class Detail {
     return *recent.cell;
   }
   FunctionCell& find_cell(const FunctionPlace& place, uint64_t key);
-  void add(FunctionCell& cell, uint64_t ticks);
+  void add(FunctionCell& cell, uint64_t ticks) {
+    if (__builtin_expect(cell.epoch != epoch_, 0)) touch(cell);
+    cell.ticks += ticks;
+  }
+  void touch(FunctionCell& cell);
+  void settle_bins(uint64_t now);
   void close_bin();
   void end_iteration(uint64_t now);
   void thin_iterations();
@@ -129,6 +141,7 @@ class Detail {
   std::map<std::pair<Scope, uint8_t>, uint32_t> series_places_;
   FunctionCell* current_;
   uint64_t since_;  // up to which all time was added
+  uint64_t epoch_ = 1;  // ends with each bin and each iteration
 
   const std::vector<uint64_t>& borders_;
   uint64_t border_;

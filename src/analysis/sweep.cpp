@@ -396,6 +396,11 @@ void Sweep::note_task(StreamReader& reader) {
 // ---- who owns the instant
 
 void Sweep::set_rare_cell() {
+  if (detail_ && !device_works_ && !wait_sum_ && owner_->category() != kWait) {
+    Scope scope = scope_of(*owner_);
+    cell_ = &tables_.row(phase_, scope).ticks[owner_->category()];
+    return detail_->enter(function_place({phase_, scope, owner_->category()}, owner_->boundary), now_);
+  }
   wait_changed();
   BreakdownPlace place = place_of(*owner_, owner_->category());
   cell_ = &tables_.row(place.phase, place.scope).ticks[place.cell];
