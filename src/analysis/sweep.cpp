@@ -49,7 +49,10 @@ Sweep::Sweep(TraceFile& file, const SweepOptions& options)
       first_numbered_(options.borders ? kPython : kWait),
       tables_(options.borders != nullptr) {
   if (options.costs) correction_.emplace(*options.costs);
-  if (options.borders) detail_.emplace(*options.borders, file.header().start_ticks);
+  if (options.borders) {
+    detail_.emplace(*options.borders, file.header().start_ticks);
+    cell_is_rare_ = kFirstWait;
+  }
   const FileHeader& header = file.header();
   size_t share = kWindowBudget / std::max<size_t>(file.streams().size(), 1);
   window_bytes_ = std::clamp(share, kSmallestWindow, kLargestWindow);
@@ -394,39 +397,6 @@ void Sweep::note_task(StreamReader& reader) {
 }
 
 // ---- who owns the instant
-
-void Sweep::set_rare_cell() {
-  if (detail_ && !device_works_ && !wait_sum_ && owner_->category() != kWait) {
-    Scope scope = scope_of(*owner_);
-    cell_ = &tables_.row(phase_, scope).ticks[owner_->category()];
-    return detail_->enter(function_place({phase_, scope, owner_->category()}, owner_->boundary), now_);
-  }
-  wait_changed();
-  BreakdownPlace place = place_of(*owner_, owner_->category());
-  cell_ = &tables_.row(place.phase, place.scope).ticks[place.cell];
-  cell_is_rare_ = device_works_ || wait_sum_ || detail_ ? kFirstWait : 0;
-  if (detail_) detail_->enter(function_place(place, owner_->boundary), now_);
-}
-
-WaitSum& Sweep::wait_sum(uint32_t number) {
-  WaitSum& sum = tables_.wait(phase_, number);
-  if (__builtin_expect(tables_.wait_rows() > most_rows_, 0)) {
-    file_.refuse("it waits in more than " + std::to_string(most_rows_) +
-                 " pairs of phase and function, which cannot be for a file of its size; record the run again");
-  }
-  return sum;
-}
-
-// The process begins or ends to wait, or goes on with it in another boundary, phase or operation.
-void Sweep::wait_changed() {
-  if (wait_sum_) {
-    tables_.add_wait(*wait_sum_, now_ - wait_since_, waits_in_operation_);
-  }
-  uint64_t wait = owner_->category() == kWait ? owner_->boundary >> kWaitShift : 0;
-  wait_sum_ = wait ? &wait_sum(static_cast<uint32_t>(wait)) : nullptr;
-  wait_since_ = now_;
-  waits_in_operation_ = scope_of(*owner_) != 0;
-}
 
 // All time up to now is to be added up before.
 void Sweep::mark_loop(LoopMark mark) {

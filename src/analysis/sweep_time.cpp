@@ -63,6 +63,41 @@ void Sweep::count_call(const Thread& thread, const SweepTables::NameState& name)
   detail_->count_call({scope_of(thread), name.number, cell});
 }
 
+// ---- where time goes
+
+void Sweep::set_rare_cell() {
+  if (detail_ && !device_works_ && !wait_sum_ && owner_->category() != kWait) {
+    Scope scope = scope_of(*owner_);
+    cell_ = &tables_.row(phase_, scope).ticks[owner_->category()];
+    return detail_->enter(function_place({phase_, scope, owner_->category()}, owner_->boundary), now_);
+  }
+  wait_changed();
+  BreakdownPlace place = place_of(*owner_, owner_->category());
+  cell_ = &tables_.row(place.phase, place.scope).ticks[place.cell];
+  cell_is_rare_ = device_works_ || wait_sum_ || detail_ ? kFirstWait : 0;
+  if (detail_) detail_->enter(function_place(place, owner_->boundary), now_);
+}
+
+WaitSum& Sweep::wait_sum(uint32_t number) {
+  WaitSum& sum = tables_.wait(phase_, number);
+  if (__builtin_expect(tables_.wait_rows() > most_rows_, 0)) {
+    file_.refuse("it waits in more than " + std::to_string(most_rows_) +
+                 " pairs of phase and function, which cannot be for a file of its size; record the run again");
+  }
+  return sum;
+}
+
+// The process begins or ends to wait, or goes on with it in another boundary, phase or operation.
+void Sweep::wait_changed() {
+  if (wait_sum_) {
+    tables_.add_wait(*wait_sum_, now_ - wait_since_, waits_in_operation_);
+  }
+  uint64_t wait = owner_->category() == kWait ? owner_->boundary >> kWaitShift : 0;
+  wait_sum_ = wait ? &wait_sum(static_cast<uint32_t>(wait)) : nullptr;
+  wait_since_ = now_;
+  waits_in_operation_ = scope_of(*owner_) != 0;
+}
+
 // ---- time between records
 
 // Adds the time since a thread's last change to the thread's own view. To be called before each change.
