@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import re
+from collections.abc import Mapping
 from importlib import resources
 
 from rlscope.plots.page import escape
@@ -29,14 +30,16 @@ def style() -> str:
     return (resources.files("rlscope.page") / "web" / "page.css").read_text(encoding="utf-8")
 
 
-def page(title: str, static: str, data: str) -> str:
+def page(title: str, links: Mapping[str, str], static: str, footer: str, data: str) -> str:
     """The page.
 
     Nothing is loaded from anywhere, and no script runs but the page's own, whose hash its policy names.
 
     Args:
         title: plain text.
-        static: HTML that is shown without a script, too.
+        links: addresses beside the page, by what to call them.
+        static: HTML above the panels, which is shown without a script, too.
+        footer: HTML below them.
         data: what `rlscope.page.container.pack` returned.
     """
     code, look = script(), style()
@@ -53,13 +56,14 @@ def page(title: str, static: str, data: str) -> str:
             ("tables", "Tables"),
         )
     )
+    beside = "".join(f'<a href="{escape(target)}">{escape(text)}</a>' for text, target in links.items())
     return (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{escape(title)}</title>\n'
-        f"<style>{look}</style>\n</head>\n<body>\n<header><h1>{escape(title)}</h1><span id='traces'></span>"
+        f"<style>{look}</style>\n</head>\n<body>\n<header><h1>{escape(title)}</h1>{beside}<span id='traces'></span>"
         f"<span id='buttons'></span><span id='search'></span></header>\n<main>\n{static}\n{sections}\n"
-        f'<p class="narrow">The timeline needs 600 pixels.</p></main>\n'
+        f'<p class="narrow">The timeline needs 600 pixels.</p></main>\n<footer>{footer}</footer>\n'
         f'<script type="application/octet-stream" id="data">{data}</script>\n<script>{code}</script>\n</body>\n</html>\n'
     )
 

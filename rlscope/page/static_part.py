@@ -1,27 +1,52 @@
 """The part of the page that needs no script: what bounds the run, warnings, the breakdown and the processes as tables."""
 
-from collections.abc import Sequence
+import shlex
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rlscope.plots.page import escape
+from rlscope.version import __version__
 
 BAR = 300
 
 
-def static_part(trace: dict[str, Any], warnings: Sequence[str], commands: Sequence[str]) -> str:
-    """HTML of one trace of the header."""
+def static_part(title: str, trace: Mapping[str, Any], warnings: Sequence[str]) -> str:
+    """What is known without a script of one trace of the header; `title` is empty where there is no other one."""
     document = trace["document"]
     advice = document["advice"]
     facts = [f"{trace['length_s']:.4g} s", counted(len(trace["processes"]), "process", "processes")]
     if document["iterations"]:
         facts.append(counted(document["iterations"], "iteration", "iterations"))
-    parts = [f"<p>{escape(', '.join(facts))}</p>"]
+    parts = [f"<h2>{escape(title)}</h2>"] if title else []
+    parts.append(f"<p>{escape(', '.join(facts))}</p>")
     parts += [f'<p class="warning">{escape(warning)}</p>' for warning in warnings]
     if advice is not None:
         parts.append(f"<p>{escape(advice['text'])}</p>{changes(advice['changes'])}")
     parts.append("<noscript>" + breakdown(document) + processes(document) + "</noscript>")
-    parts.append(f"<footer><p>{'</p><p>'.join(escape(command) for command in commands)}</p></footer>")
     return "".join(parts)
+
+
+def footer(title: str, trace: Mapping[str, Any], manifest: Mapping[str, Any], remarks: Sequence[str]) -> str:
+    """How a trace was made, and how finely the page shows it."""
+    command = manifest.get("command")
+    words = [str(word) for word in command] if isinstance(command, list) else []
+    lines = [f"{title or trace['name']}: recorded from `{shlex.join(words)}`."] if words else []
+    lines += [f"{remark[0].upper()}{remark[1:]}." for remark in remarks]
+    lines.append(resolution(trace))
+    parts = "".join(f"<p>{escape(line)}</p>" for line in lines)
+    return f"{parts}<p>Made by rlscope {escape(__version__)}.</p>"
+
+
+def resolution(trace: Mapping[str, Any]) -> str:
+    """How wide the bins of the timeline are, and of which parts the page has all events."""
+    processes = trace["processes"]
+    widest_s = max(process["bins"]["width_ticks"] * process["seconds_per_tick"] for process in processes)
+    windows = sum(len(process["windows"]) for process in processes)
+    return (
+        f"The timeline has {processes[0]['bins']['count']:,} bins of at most {widest_s * 1000:.3g} ms per process, each "
+        f"with exact sums, and every event of {counted(windows, 'part', 'parts')} of it. This command makes a page with "
+        f"the events between two other times, in seconds: rlscope report {trace['name']} --focus 1.5:2 -o page.html"
+    )
 
 
 def counted(number: int, one: str, several: str) -> str:
