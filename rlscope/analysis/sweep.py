@@ -81,6 +81,8 @@ def sweep_trace(
 ) -> TraceSweep:
     """Sweep each process of `trace` once; `on_process` is called after each.
 
+    With `bins`, so many per process, the sweep finds `Swept.detail` too.
+
     Raises:
         TraceError: a file cannot be read, or times are to be corrected and it says no amplification that there is.
         TraceFormatError: a file is damaged, and `recover` is off or nothing of the file can be used.
@@ -91,7 +93,6 @@ def sweep_trace(
             costs = None
             if correction is not None:
                 costs = own_correction(correction, file, properties(file.path, recover)).in_ticks(file.clock)
-            width, borders = bin_borders(file, recover, bins) if bins else (0, None)
             found = sweep(
                 file.path,
                 limit_ticks=file.limit_ticks,
@@ -99,10 +100,8 @@ def sweep_trace(
                 by_thread=by_thread,
                 coincident=gpu_attribution is GpuAttribution.COINCIDENT,
                 costs=costs,
-                borders=borders,
+                borders=bin_borders(file, recover, bins) if bins else None,
             )
-            if bins:
-                found["detail"] |= {"bins": bins, "bin_width": width}
         except TraceFormatError as error:
             if not recover:
                 raise
@@ -157,13 +156,13 @@ def sweep_trace(
     return TraceSweep(trace, processes, tuple(machines), tuple(why), correction)
 
 
-def bin_borders(file: ProcessFile, recover: bool, bins: int) -> tuple[int, bytes]:
-    """The width in ticks of so many equal bins over a process's life, and where they end, as the sweep takes them."""
+def bin_borders(file: ProcessFile, recover: bool, bins: int) -> bytes:
+    """Where so many bins of equal width over a process's life end, as the sweep takes them."""
     start_ticks, end_ticks = file.header.start_ticks, file.header.stop_ticks
     if not end_ticks:
-        end_ticks = sweep(file.path, limit_ticks=file.limit_ticks, recover=recover)["end_ticks"]
+        end_ticks = sweep(file.path, limit_ticks=file.limit_ticks, recover=recover).end_ticks
     width = max(-(-(end_ticks - start_ticks) // bins), 1)
-    return width, array("Q", (start_ticks + width * (number + 1) for number in range(bins))).tobytes()
+    return array("Q", (start_ticks + width * (number + 1) for number in range(bins))).tobytes()
 
 
 def own_correction(correction: Correction, file: ProcessFile, found: Mapping[str, object]) -> Correction:

@@ -1,7 +1,10 @@
 """The verb `report` makes a page that shows traces, with the published figures and tables beside it."""
 
+from __future__ import annotations
+
 import math
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,25 +14,23 @@ from rlscope.cli.options import NamedPath, correct_option
 from rlscope.cli.progress import progress_bar
 from rlscope.cli.traces import names
 from rlscope.errors import UsageError
-from rlscope.page.grid import bins_for
-from rlscope.page.make_page import Run, make_page
-from rlscope.report.report_page import FIGURES, warnings, write_report
 from rlscope.report.sentences import correction_lines, evaluation_lines
 from rlscope.text import printable
 from rlscope.trace.manifest import write_in_one_step
 from rlscope.trace.reader import open_trace
 
+if TYPE_CHECKING:
+    from rlscope.page.make_page import Run
+
 PAGE = "index.html"
 
 
-class Times(click.ParamType):
+class Times(click.ParamType):  # type: ignore[type-arg]
     """Two times in seconds from the start of the run, the earlier first: `1.5:2`."""
 
     name = "A:B"
 
-    def convert(
-        self, value: str, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[float, float]:
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> tuple[float, float]:
         """Returns both times, or fails."""
         try:
             start, end = (float(part) for part in value.split(":"))
@@ -43,7 +44,7 @@ class Times(click.ParamType):
 @click.command("report", epilog="Example: rlscope report trace -o report; then open report/index.html")
 @click.argument("traces", nargs=-1, required=True, type=NamedPath(), metavar="DIR...")
 @click.option(
-    "-o", "--output", required=True, type=NamedPath(), metavar="OUT", help="A directory, or FILE.html for the page only."
+    "-o", "--output", required=True, type=NamedPath(), metavar="OUT", help="A directory; FILE.html for the page only."
 )
 @click.option(
     "--focus",
@@ -62,6 +63,10 @@ def report(
         raise UsageError(
             f"{output}: expected a directory or nothing, found a file. Give another -o, or one that ends in .html"
         )
+    # With matplotlib and numpy, for which `rlscope --help` need not wait.
+    from rlscope.page.make_page import make_page
+    from rlscope.report.report_page import FIGURES, write_report
+
     runs = detailed_runs(traces, focus, correct, recover)
     path = output if is_page else output / PAGE
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -76,6 +81,10 @@ def detailed_runs(
     directories: tuple[Path, ...], focus: tuple[float, float] | None, correct: str, recover: bool
 ) -> list[Run]:
     """Analyzes the traces with what a page shows besides: functions, bins and iterations."""
+    from rlscope.page.grid import bins_for
+    from rlscope.page.make_page import Run
+    from rlscope.report.report_page import warnings
+
     traces = {name: open_trace(path, recover) for name, path in zip(names(directories), directories, strict=True)}
     processes = sum(len(trace.processes) for trace in traces.values())
     runs = []

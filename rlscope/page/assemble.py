@@ -44,8 +44,8 @@ def page(title: str, links: Mapping[str, str], static: str, footer: str, data: s
     """
     code, look = script(), style()
     policy = (
-        f"default-src 'none'; script-src '{digest(code)}'; style-src '{digest(look)}'; img-src data: blob:; base-uri 'none'; "
-        "form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+        f"default-src 'none'; script-src '{digest(code)}'; style-src '{digest(look)}'; img-src data: blob:; "
+        "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
     )
     sections = "".join(
         f'<section aria-labelledby="{name}-title"><h2 id="{name}-title">{heading}</h2><div id="{name}"></div></section>'
@@ -64,7 +64,8 @@ def page(title: str, links: Mapping[str, str], static: str, footer: str, data: s
         f"<style>{look}</style>\n</head>\n<body>\n<header><h1>{escape(title)}</h1>{beside}<span id='traces'></span>"
         f"<span id='buttons'></span><span id='search'></span></header>\n<main>\n{static}\n{sections}\n"
         f'<p class="narrow">The timeline needs 600 pixels.</p></main>\n<footer>{footer}</footer>\n'
-        f'<script type="application/octet-stream" id="data">{data}</script>\n<script>{code}</script>\n</body>\n</html>\n'
+        f'<script type="application/octet-stream" id="data">{data}</script>\n<script>{code}</script>\n'
+        "</body>\n</html>\n"
     )
 
 

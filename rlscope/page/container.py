@@ -1,7 +1,8 @@
 """Packs what a page holds: a JSON header and typed arrays behind it, deflated, as text of base64.
 
-Behind the deflation lies `u32 length of the header | header | zeros up to a multiple of 8 | arrays`. Numbers are little-endian, and
-each array begins at a multiple of 8. The header says of each array its name, type, offset from the first array and count.
+Behind the deflation lies `u32 length of the header | header | zeros up to a multiple of 8 | arrays`. Numbers are
+little-endian, and each array begins at a multiple of 8. The header says of each array its name, type, offset from the
+first array and count.
 """
 
 import base64

@@ -1,12 +1,11 @@
 """Bins of equal width over the life of a process, and what it did in each, packed for the page.
 
-A run of 60 s with one process has 65,536 bins of 0.92 ms. A bin holds the exact ticks of each series, so that the page can add
-up any range of bins without an error.
+A run of 60 s with one process has 65,536 bins of 0.92 ms. A bin holds the exact ticks of each series, so that the page
+can add up any range of bins without an error.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy
 import numpy.typing
@@ -80,7 +79,8 @@ def pack_bins(series: Sequence[Series], bin_of: Array, series_of: Array, ticks: 
 def largest_series(series: Sequence[Series], series_of: Array, ticks: Array) -> tuple[tuple[Series, ...], Array]:
     """The series that a page shows, and the place of each given one among them.
 
-    The 64 largest are shown. Of more, the rest is one series per stage, category and resource, in the operation `(others)`.
+    The 64 largest are shown. Of more, the rest is one series per stage, category and resource, in the operation
+    `(others)`.
     """
     sums = numpy.bincount(series_of, weights=ticks, minlength=len(series))
     order = sorted(range(len(series)), key=lambda number: (-sums[number], series[number]))

@@ -1,10 +1,10 @@
-"""Iterations of a process for the page: how long each took, what the kept ones consist of, and what a usual one does."""
+"""Iterations of a process for the page: how long each took, what those kept consist of, and what a usual one does."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy
 
+from rlscope.analysis.detail.swept import SweptDetail
 from rlscope.page.container import Array
 
 
@@ -27,15 +27,15 @@ class Iterations:
     ticks: Array
 
     @classmethod
-    def of(cls, detail: Any) -> "Iterations":
+    def of(cls, detail: SweptDetail) -> "Iterations":
         """Those that the detail of a sweep holds."""
-        starts, ends = (numpy.frombuffer(detail[name], "<u8") for name in ("iteration_starts", "iteration_ends"))
+        starts, ends = (numpy.frombuffer(times, "<u8") for times in (detail.iteration_starts, detail.iteration_ends))
         return cls(
             starts,
             ends - starts,
-            numpy.frombuffer(detail["iteration"], "<u4"),
-            numpy.frombuffer(detail["iteration_function"], "<u4"),
-            numpy.frombuffer(detail["iteration_ticks"], "<u8"),
+            numpy.frombuffer(detail.iterations, "<u4"),
+            numpy.frombuffer(detail.iteration_functions, "<u4"),
+            numpy.frombuffer(detail.iteration_ticks, "<u8"),
         )
 
     def usual(self, functions: int) -> Array:

@@ -26,7 +26,7 @@ class Run:
         analysis: Its analysis.
         warnings: What must be known before its numbers are believed.
         remarks: What stands in the footer, such as how times were corrected.
-        focus_s: From when to when, in seconds from its start, the page has all events, besides where it has them anyway.
+        focus_s: Between these seconds from its start the page has all events, besides where it has them anyway.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The part of the page that needs no script: what bounds the run, warnings, the breakdown and the processes as tables."""
+"""The part of the page that needs no script: what bounds the run, warnings, breakdown and processes as tables."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -43,9 +43,10 @@ def resolution(trace: Mapping[str, Any]) -> str:
     widest_s = max(process["bins"]["width_ticks"] * process["seconds_per_tick"] for process in processes)
     windows = sum(len(process["windows"]) for process in processes)
     return (
-        f"The timeline has {processes[0]['bins']['count']:,} bins of at most {widest_s * 1000:.3g} ms per process, each "
-        f"with exact sums, and every event of {counted(windows, 'part', 'parts')} of it. This command makes a page with "
-        f"the events between two other times, in seconds: rlscope report {trace['name']} --focus 1.5:2 -o page.html"
+        f"The timeline has {processes[0]['bins']['count']:,} bins per process, of at most {widest_s * 1000:.3g} ms, "
+        f"with exact sums, and every event of {counted(windows, 'part', 'parts')} of it. This command makes a page "
+        f"with the events between two other times, in seconds: rlscope report {trace['name']} --focus 1.5:2 "
+        "-o page.html"
     )
 
 
@@ -94,7 +95,8 @@ def breakdown(document: dict[str, Any]) -> str:
 def processes(document: dict[str, Any]) -> str:
     """One row per process."""
     rows = "".join(
-        f"<tr><td>{escape(row['process'])}</td><td>{escape(row['role'])}</td><td class='number'>{row['wall_s']:.4g}</td></tr>"
+        f"<tr><td>{escape(row['process'])}</td><td>{escape(row['role'])}</td>"
+        f"<td class='number'>{row['wall_s']:.4g}</td></tr>"
         for row in document["processes"]
     )
     head = "<tr><th>process</th><th>role</th><th>seconds</th></tr>"

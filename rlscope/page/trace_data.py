@@ -1,4 +1,4 @@
-"""What the page holds of one trace: the tables of its analysis, and the bins, iterations and events of its processes."""
+"""What the page holds of one trace: the tables of its analysis; bins, iterations and events of its processes."""
 
 import math
 import re
@@ -9,11 +9,12 @@ import numpy
 
 from rlscope._analysis import event_window
 from rlscope.analysis.analysis import Analysis
+from rlscope.analysis.detail.swept import SweptDetail, SweptLength, ThreadEvents
 from rlscope.analysis.document import document_of
-from rlscope.analysis.records import records
+from rlscope.analysis.rows import sums
 from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep
 from rlscope.page.container import Array
-from rlscope.page.grid import pack_bins
+from rlscope.page.grid import OTHERS, pack_bins
 from rlscope.page.iterations import Iterations
 
 MOST_CALLS = 2000
@@ -40,28 +41,26 @@ class TraceData:
 
         Args:
             prefix: stands before the names of the trace's arrays.
-            shrink: bins are 2 ** shrink times as wide, and windows have as many times fewer events, so that a page fits.
+            shrink: bins are 2 ** shrink times as wide, and windows have as many times fewer events.
         """
         self.arrays = {}
-        rows = records(self.analysis.processes)
+        rows = self.analysis.processes.records()
         depths = tree_depths(rows)
         processes = [
-            self.process(f"{prefix}p{number}.", process, row, shrink) | {"depth": depths[row["process"]]}
+            self.process(f"{prefix}p{number}.", process, row, shrink) | {"depth": depths[process.name]}
             for number, (process, row) in enumerate(zip(self.swept.processes, rows, strict=True))
         ]
         late = lateness(rows)
-        waiting = (
-            self.analysis.breakdown[self.analysis.breakdown["category"] == "wait"].groupby("process")["seconds"].sum()
-        )
+        waiting = sums((row.process, row.seconds) for row in self.analysis.breakdown if row.category == "wait")
         for process in processes:
-            process["waiting_s"] = float(waiting.get(process["process"], 0.0))
+            process["waiting_s"] = waiting.get(process["process"], 0.0)
             process["late_s"] = late[process["process"]]
         return {
             "name": self.name,
             "length_s": max(process["end_s"] for process in processes),
             "processes": processes,
             "document": without_nan(document_of(self.analysis)),
-            "device_work": without_nan(records(self.analysis.device_work)),
+            "device_work": without_nan(self.analysis.device_work.records()),
             "calls": [call for process in self.swept.processes for call in calls_of(process)],
             "instances": [row for process in self.swept.processes for row in self.instances(process)],
             "iterations": self.iterations(prefix),
@@ -78,25 +77,25 @@ class TraceData:
 
     def process(self, prefix: str, process: ProcessSweep, row: Mapping[str, Any], shrink: int) -> dict[str, Any]:
         """A process: its row of the table, its clock, its bins, its windows."""
-        detail = process.found["detail"]
-        clock = process.file.clock
-        bins = detail["bins"] >> shrink
+        detail = detail_of(process)
+        borders = numpy.frombuffer(detail.borders, "<u8")
+        bins = len(borders) >> shrink
         packed = pack_bins(
-            detail["series"],
-            numpy.frombuffer(detail["bin"], "<u4") >> shrink,
-            numpy.frombuffer(detail["bin_series"], "<u4"),
-            numpy.frombuffer(detail["bin_ticks"], "<u8"),
+            detail.series,
+            numpy.frombuffer(detail.bins, "<u4") >> shrink,
+            numpy.frombuffer(detail.bin_series, "<u4"),
+            numpy.frombuffer(detail.bin_ticks, "<u8"),
             bins,
         )
         planes = [self.add(f"{prefix}{byte}", plane, "u1") for byte, plane in enumerate(packed.planes)]
         return {
             **without_nan(dict(row)),
-            "seconds_per_tick": clock.ns_per_denominator / clock.denominator / NS_PER_S,
-            "length_ticks": process.found["end_ticks"] - process.found["start_ticks"],
+            "seconds_per_tick": seconds_per_tick(process),
+            "length_ticks": process.found.end_ticks - process.found.start_ticks,
             "series": packed.series,
             "bins": {
                 "count": bins,
-                "width_ticks": detail["bin_width"] << shrink,
+                "width_ticks": (int(borders[0]) - process.found.start_ticks) << shrink,
                 "mask": self.add(f"{prefix}mask", packed.mask, "u1"),
                 "planes": planes,
                 "shift": packed.shift,
@@ -112,32 +111,29 @@ class TraceData:
         for number, (start, end, why) in enumerate(wanted):
             end = min(end, start + LONGEST_WINDOW_TICKS)
             window = event_window(process.file.path, start, end, most, recover=True)
-            places = {name: place for place, name in enumerate(window["names"])}
+            places = {name: place for place, name in enumerate(window.names)}
             threads = [
-                self.thread(f"{prefix}w{number}.{thread}.", thread, columns, start, places)
-                for thread, *columns in window["threads"]
+                self.thread(f"{prefix}w{number}.{events.thread}.", events, start, places) for events in window.threads
             ]
             found.append(
                 {
                     "start_s": self.seconds(process, start),
-                    "end_s": self.seconds(process, window["end_ticks"]),
+                    "end_s": self.seconds(process, window.end_ticks),
                     "why": why,
-                    "names": list(window["names"].values()),
+                    "names": list(window.names.values()),
                     "threads": threads,
                 }
             )
         return found
 
-    def thread(
-        self, prefix: str, thread: int, columns: Sequence[bytes], start: int, places: Mapping[int, int]
-    ) -> dict[str, Any]:
+    def thread(self, prefix: str, events: ThreadEvents, start: int, places: Mapping[int, int]) -> dict[str, Any]:
         """The events of a thread in a window; times are ticks from the window's start."""
-        starts, ends = (numpy.frombuffer(column, "<u8") for column in columns[:2])
-        names, depths = (numpy.frombuffer(column, "<u4") for column in columns[2:])
+        starts, ends = (numpy.frombuffer(column, "<u8") for column in (events.starts, events.ends))
+        names, depths = (numpy.frombuffer(column, "<u4") for column in (events.names, events.depths))
         place_of = numpy.zeros(max(places, default=0) + 1, dtype=numpy.uint32)
         place_of[list(places)] = list(places.values())
         return {
-            "thread": thread,
+            "thread": events.thread,
             "starts": self.add(f"{prefix}starts", starts - numpy.uint64(start), "u4"),
             "ticks": self.add(f"{prefix}ticks", ends - starts, "u4"),
             "names": self.add(f"{prefix}names", place_of[names], "u4"),
@@ -146,7 +142,7 @@ class TraceData:
 
     def wanted_windows(self, process: ProcessSweep) -> list[tuple[int, int, str]]:
         """Start, end and reason of each window, in ticks of the process."""
-        start, end = process.found["start_ticks"], process.found["end_ticks"]
+        start, end = process.found.start_ticks, process.found.end_ticks
         found = []
         if self.focus_s is not None:
             clock = process.file.clock
@@ -154,7 +150,7 @@ class TraceData:
             times = (clock.ticks_at(offset + round(seconds * NS_PER_S)) for seconds in self.focus_s)
             from_ticks, to_ticks = (min(max(ticks, start), end) for ticks in times)
             found.append((from_ticks, to_ticks, "focus"))
-        iterations = Iterations.of(process.found["detail"])
+        iterations = Iterations.of(detail_of(process))
         if len(iterations.lengths):
             for number, why in iterations.worth_seeing():
                 begin = int(iterations.starts[number])
@@ -166,71 +162,81 @@ class TraceData:
 
     def iterations(self, prefix: str) -> dict[str, Any] | None:
         """Those of the process that reported most."""
-        process = max(self.swept.processes, key=lambda process: len(process.found["detail"]["iteration_starts"]))
-        detail = process.found["detail"]
+        process = max(self.swept.processes, key=lambda process: len(detail_of(process).iteration_starts))
+        detail = detail_of(process)
         found = Iterations.of(detail)
         if len(found.lengths) == 0:
             return None
-        second = process.file.clock.ns_per_denominator / process.file.clock.denominator / NS_PER_S
-        start_ticks = process.found["start_ticks"]
+        second = seconds_per_tick(process)
+        start_ticks = process.found.start_ticks
         starts = (found.starts - numpy.uint64(start_ticks)) * second + self.seconds(process, start_ticks)
         return {
             "process": process.name,
-            "cells": [
-                [stage, operation, category, name] for stage, operation, category, _, name, *_ in detail["functions"]
-            ],
+            "cells": [[row.stage, row.operation, row.category, row.function] for row in detail.functions],
             "starts": self.add(f"{prefix}i.starts", starts, "f8"),
             "lengths": self.add(f"{prefix}i.lengths", found.lengths * second, "f8"),
             "iteration": self.add(f"{prefix}i.iteration", found.iteration, "u4"),
             "cell": self.add(f"{prefix}i.cell", found.function, "u4"),
             "seconds": self.add(f"{prefix}i.seconds", found.ticks * second, "f8"),
-            "usual": self.add(f"{prefix}i.usual", found.usual(len(detail["functions"])) * second, "f8"),
+            "usual": self.add(f"{prefix}i.usual", found.usual(len(detail.functions)) * second, "f8"),
         }
 
     def instances(self, process: ProcessSweep) -> list[dict[str, Any]]:
         """How long the instances of each operation took."""
-        second = process.file.clock.ns_per_denominator / process.file.clock.denominator / NS_PER_S
+        second = seconds_per_tick(process)
         return [
             {
                 "process": process.name,
-                "stage": stage,
-                "operation": operation,
-                "count": count,
-                "seconds": ticks * second,
-                "p50_s": quantile(lengths, count, 0.5) * second,
-                "p99_s": quantile(lengths, count, 0.99) * second,
+                "stage": row.stage,
+                "operation": row.operation,
+                "count": row.ended,
+                "seconds": row.ticks * second,
+                "p50_s": quantile(row.lengths, row.ended, 0.5) * second,
+                "p99_s": quantile(row.lengths, row.ended, 0.99) * second,
                 "slowest": [
-                    {"start_s": self.seconds(process, start), "seconds": length * second} for start, length in slowest
+                    {"start_s": self.seconds(process, each.start_ticks), "seconds": each.ticks * second}
+                    for each in row.slowest
                 ],
             }
-            for stage, operation, count, ticks, lengths, slowest in process.found["detail"]["instances"]
+            for row in detail_of(process).instances
         ]
+
+
+def detail_of(process: ProcessSweep) -> SweptDetail:
+    """What the sweep found where it was given borders of bins, as it must have been for a page."""
+    assert process.found.detail is not None
+    return process.found.detail
+
+
+def seconds_per_tick(process: ProcessSweep) -> float:
+    """How long a tick of the process's clock is."""
+    return process.file.clock.ns_per_denominator / process.file.clock.denominator / NS_PER_S
 
 
 def calls_of(process: ProcessSweep) -> list[dict[str, Any]]:
     """Time and calls by function; of more than 2,000 rows the smallest are one per stage and layer."""
-    second = process.file.clock.ns_per_denominator / process.file.clock.denominator / NS_PER_S
-    rows = sorted(process.found["detail"]["functions"], key=lambda row: -row[-1])
-    sums: dict[tuple[str, str, str, str], list[float]] = {}
-    for rank, (stage, operation, category, _, function, calls, ticks) in enumerate(rows):
-        key = (stage, operation, category, function) if rank < MOST_CALLS else (stage, "(others)", category, "(others)")
-        row = sums.setdefault(key, [0, 0.0])
-        row[0] += calls
-        row[1] += ticks * second
+    second = seconds_per_tick(process)
+    rows = sorted(detail_of(process).functions, key=lambda row: -row.ticks)
+    found: dict[tuple[str, str, str, str], list[float]] = {}
+    for rank, row in enumerate(rows):
+        named = (row.operation, row.function) if rank < MOST_CALLS else (OTHERS, OTHERS)
+        both = found.setdefault((row.stage, named[0], row.category, named[1]), [0, 0.0])
+        both[0] += row.calls
+        both[1] += row.ticks * second
     columns = ("stage", "operation", "category", "function")
     return [
         {"process": process.name, **dict(zip(columns, key, strict=True)), "calls": calls, "seconds": seconds}
-        for key, (calls, seconds) in sums.items()
+        for key, (calls, seconds) in found.items()
     ]
 
 
-def quantile(lengths: Sequence[tuple[int, int]], count: int, share: float) -> int:
+def quantile(lengths: Sequence[SweptLength], count: int, share: float) -> int:
     """The ticks that a share of all instances do not exceed, rounded down by at most a sixteenth of an octave."""
     seen = 0
-    for ticks, instances in lengths:
-        seen += instances
+    for length in lengths:
+        seen += length.instances
         if seen >= count * share:
-            return ticks
+            return length.ticks
     return 0
 
 

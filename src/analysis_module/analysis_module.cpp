@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "detail_dict.h"
 #include "device_intervals.h"
 #include "device_union.h"
 #include "python_errors.h"
@@ -15,6 +14,7 @@
 #include "stages.h"
 #include "sweep.h"
 #include "swept.h"
+#include "swept_detail.h"
 
 namespace rlscope {
 namespace {
@@ -96,7 +96,7 @@ PyObject* py_sweep(PyObject*, PyObject* args, PyObject* kwargs) {
       result = sweep(*file, {limit_ticks, by_thread != 0, attribution, cost_dict != Py_None ? &costs : nullptr,
                              border_bytes != Py_None ? &borders : nullptr});
     }
-    return to_swept(*file, result).release();
+    return to_swept(*file, result, border_bytes).release();
   });
 }
 
@@ -277,7 +277,7 @@ PyObject* py_event_window(PyObject*, PyObject* args, PyObject* kwargs) {
       file = std::make_unique<TraceFile>(PyBytes_AS_STRING(path), recovers != 0);
       window = event_window(*file, start_ticks, end_ticks, static_cast<size_t>(std::max<Py_ssize_t>(most_events, 1)));
     }
-    return to_dict(*file, window).release();
+    return to_swept(*file, window).release();
   });
 }
 
@@ -297,7 +297,7 @@ PyMethodDef kMethods[] = {
      "The device work of one process, piece by piece. _analysis.pyi says what the dict holds."},
     {"event_window", as_method(py_event_window), METH_VARARGS | METH_KEYWORDS,
      "event_window(path, start_ticks, end_ticks, most_events, recover=False)\n--\n\n"
-     "The events of one process between two times. _analysis.pyi says what the dict holds."},
+     "The events of one process between two times, as a rlscope.analysis.detail.swept.EventWindow."},
     {nullptr, nullptr, 0, nullptr},
 };
 

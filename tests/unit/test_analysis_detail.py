@@ -2,6 +2,7 @@
 
 import tempfile
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,11 @@ from trace_builder import ProcessScript, write_script
 from twin_detail import DetailTwin
 
 from rlscope._analysis import sweep
+from rlscope.analysis.detail.swept import SweptDetail
 
 
-def column(detail: Any, name: str, kind: str) -> list[int]:
-    return numpy.frombuffer(detail[name], kind).tolist()
+def column(detail: SweptDetail, name: str, kind: str) -> list[int]:
+    return numpy.frombuffer(getattr(detail, name), kind).tolist()
 
 
 @given(scripts(), st.lists(st.integers(0, 320), max_size=6), st.sampled_from((1, 5, 1000)))
@@ -28,14 +30,14 @@ def test_detail_equals_its_twin(script: ProcessScript, ends: list[int], entries_
         path = write_script(script, Path(directory), entries_per_chunk)
         found = sweep(path, **options, borders=numpy.array(borders, "<u8").tobytes())
         plain = sweep(path, **options)
-    detail = found.pop("detail")
-    assert found == plain
+    detail = found.detail
+    assert detail is not None and replace(found, detail=None) == plain
     twin = DetailTwin(script, borders)
 
-    functions = [row[:5] for row in detail["functions"]]
-    assert {row[:5]: row[6] for row in detail["functions"] if row[6]} == +twin.functions
+    functions = [row[:5] for row in detail.functions]
+    assert {row[:5]: row[6] for row in detail.functions if row[6]} == +twin.functions
     calls: Counter[tuple[str, ...]] = Counter()
-    for stage, operation, category, _, function, count, _ in detail["functions"]:
+    for stage, operation, category, _, function, count, _ in detail.functions:
         calls[stage, operation, category, function] += count
     expected: Counter[tuple[str, ...]] = Counter()
     for (stage, operation, category, _, function), count in twin.calls.items():
@@ -43,23 +45,23 @@ def test_detail_equals_its_twin(script: ProcessScript, ends: list[int], entries_
     assert +calls == +expected
 
     bins: Counter[Any] = Counter()
-    names = ("bin", "<u4"), ("bin_series", "<u4"), ("bin_ticks", "<u8")
+    names = ("bins", "<u4"), ("bin_series", "<u4"), ("bin_ticks", "<u8")
     for number, series, ticks in zip(*(column(detail, name, kind) for name, kind in names), strict=True):
         if number < len(borders):
-            bins[number, detail["series"][series]] += ticks
+            bins[number, detail.series[series]] += ticks
     assert +bins == +twin.bins
 
     starts, lasts = column(detail, "iteration_starts", "<u8"), column(detail, "iteration_ends", "<u8")
     assert list(zip(starts, lasts, strict=True)) == twin.iterations
     of_iterations: Counter[Any] = Counter()
-    names = ("iteration", "<u4"), ("iteration_function", "<u4"), ("iteration_ticks", "<u8")
+    names = ("iterations", "<u4"), ("iteration_functions", "<u4"), ("iteration_ticks", "<u8")
     for number, function, ticks in zip(*(column(detail, name, kind) for name, kind in names), strict=True):
         of_iterations[number, functions[function]] += ticks
     ended = {key: ticks for key, ticks in twin.of_iterations.items() if ticks and key[0] < len(twin.iterations)}
     assert of_iterations == ended
 
     instances: dict[tuple[str, str], list[int]] = {}
-    for stage, operation, count, ticks, lengths, _ in detail["instances"]:
+    for stage, operation, count, ticks, lengths, _ in detail.instances:
         of = instances.setdefault((stage, operation), [0, 0, 0])
         instances[stage, operation] = [of[0] + count, of[1] + ticks, of[2] + sum(each for _, each in lengths)]
     assert instances == {

@@ -46,7 +46,8 @@ MAY_IMPORT = {
     "checks": SHARED | {f"rlscope.{part}" for part in ("trace", "analysis", "monitor", "_native")},
     "report": SHARED | {f"rlscope.{part}" for part in ("trace", "analysis", "plots")} | {"rlscope.record.config"},
     "cli": SHARED
-    | {f"rlscope.{part}" for part in ("record", "trace", "analysis", "calibration", "page", "report", "monitor", "checks")},
+    | {f"rlscope.{part}" for part in ("record", "trace", "analysis", "calibration", "monitor", "checks")}
+    | {"rlscope.page", "rlscope.report"},
     "cli/plot.py": SHARED | {"rlscope.cli", "rlscope.report", "rlscope.plots"},
 }
 # Parts that live inside the measured program, or that one wants to use without installing figures and tables.
