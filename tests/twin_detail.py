@@ -1,5 +1,6 @@
 """The slow, obvious twin of the sweep's detail: functions, bins, iterations, instances of operations, and windows."""
 
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from itertools import pairwise
 
@@ -42,8 +43,9 @@ class DetailTwin(Twin):
         running = self.running(start, end)
         given: Counter[tuple[int, Category]] = Counter()
         # A bin has what a share has up to the bin's end, less what it has up to the bin's start.
-        for from_ticks, to_ticks in pairwise(sorted({start, end, *(b for b in self.borders if start < b < end)})):
-            number = sum(border <= from_ticks for border in self.borders)
+        inside = self.borders[bisect_right(self.borders, start) : bisect_left(self.borders, end)]
+        for from_ticks, to_ticks in pairwise(sorted({start, end, *inside})):
+            number = bisect_right(self.borders, from_ticks)
             for stream, category, ticks in self.owned(start, to_ticks):
                 scope = self.scope(stream)
                 if running and category in (Category.WAIT, Category.CUDA_WAIT) and not self.coincident:

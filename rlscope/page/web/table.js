@@ -26,7 +26,7 @@ export function table(columns, rows, options) {
       state.column = place;
       fill();
     });
-    return make("th", { scope: "col", class: column.isNumber ? "number" : "" }, sort);
+    return column.title ? make("th", { scope: "col", class: column.isNumber ? "number" : "" }, sort) : make("td");
   });
   const more = button("", () => {
     state.all = !state.all;
@@ -41,7 +41,7 @@ export function table(columns, rows, options) {
     more.hidden = rows.length <= (options.rowsShown ?? ROWS_SHOWN);
     heads.forEach((head, place) => {
       const sense = state.column === place ? (state.descends ? "descending" : "ascending") : "none";
-      head.setAttribute("aria-sort", sense);
+      if (columns[place].title) head.setAttribute("aria-sort", sense);
     });
   };
   fill();
