@@ -40,6 +40,8 @@ SUITES ?= ci
 OTHERS := .venvs/others
 # A driver of the headless browser in which the page is tested; it has the packages of .venv beside it, too.
 PAGE := .venvs/page
+# It checks the types that comments give in the page's scripts, and makes nothing.
+TYPESCRIPT := 7.0.2
 # Versions of Python besides that of `make test`, and the tests of recorder and hooks that need no big library.
 PYTHONS ?= 3.10 3.12 3.13
 RECORDER_TESTS := $(foreach test,hooks scopes tasks tracing interception compiled_calls streams,tests/unit/test_$(test).py) \
@@ -199,6 +201,11 @@ lint: setup ## check style and types
 	$(BIN)/mypy
 	$(BIN)/mypy --python-version 3.11 experiments/command_line.py experiments/artifacts experiments/harness experiments/verdicts experiments/*/run.py
 	$(BIN)/mypy --config-file tests/mypy.ini $(TYPED_TESTS)
+	if command -v npm >/dev/null; then
+		npm exec --yes --package typescript@$(TYPESCRIPT) -- tsc --project rlscope/page/web/jsconfig.json
+	else
+		echo "The page's scripts are not checked: found no npm on PATH"
+	fi
 
 clean: ## remove what was built; .venv and output stay
 	rm -rf build dist rlscope/*.so rlscope/built_from.json $(SLOW_SIMULATOR) $(CARTPOLE) $(PACKAGE) .pytest_cache .ruff_cache .mypy_cache .hypothesis

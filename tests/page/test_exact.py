@@ -24,6 +24,13 @@ PIXELS = """([top, height]) => {
   const canvas = document.querySelector('canvas.timeline');
   return Array.from(canvas.getContext('2d').getImageData(0, top, canvas.width, height).data);
 }"""
+#: Where the pointer was pressed and moved to, in pixels of the canvas.
+NOTE_POINTER = """() => {
+  window.places = [];
+  const canvas = document.querySelector('canvas.timeline');
+  canvas.addEventListener('pointerdown', (event) => window.places.push(event.offsetX));
+  canvas.addEventListener('pointermove', (event) => window.places.length && window.places.push(event.offsetX));
+}"""
 COLOURS = """() => Object.fromEntries(['python', 'simulator', 'backend', 'cuda', 'wait', 'gpu'].map(
   (name) => [name, getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim()]))"""
 
@@ -126,16 +133,18 @@ def test_the_table_of_a_dragged_range_is_exact(row: int, html: str, show: Callab
     box = canvas.bounding_box()
     top = page.eval_on_selector_all(".labels li", "(items) => items.map((item) => parseInt(item.style.top))")[row]
     pixels = (box["width"] // 3, box["width"] // 2)
+    page.evaluate(NOTE_POINTER)
     page.mouse.move(box["x"] + pixels[0], box["y"] + top + 5)
     page.mouse.down()
     page.mouse.move(box["x"] + pixels[1], box["y"] + top + 5)
     page.mouse.up()
-    offsets = [math.floor(box["x"] + pixel) - box["x"] for pixel in pixels]
+    offsets = page.evaluate("[window.places[0], window.places.at(-1)]")
+    width = canvas.evaluate("(canvas) => canvas.clientWidth")
     with page.expect_download() as download:
         page.locator(".selection .table").first.get_by_text("Save CSV").click()
     saved = list(csv.DictReader(Path(download.value.path()).read_text().splitlines()))
     grid = Grid(SCRIPTS[row], len(SCRIPTS))
-    start, end = (LENGTH_S * (offset / box["width"]) for offset in offsets)
+    start, end = (LENGTH_S * (offset / width) for offset in offsets)
     first = grid.bin_at(start)
     span = (grid.start + first * grid.width, grid.start + max(grid.bin_at(end), first + 1) * grid.width)
     (expected,) = ticks_of(SCRIPTS[row], [span])

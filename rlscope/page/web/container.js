@@ -1,5 +1,6 @@
 // Reads the container that the page carries: a JSON header, and typed arrays behind it.
 
+/** @type {Record<string, any>} */
 const READERS = { u8: Uint8Array, u16: Uint16Array, u32: Uint32Array, f64: Float64Array };
 const ALIGNMENT = 8;
 

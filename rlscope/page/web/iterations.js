@@ -97,7 +97,7 @@ export class Iterations {
       replace(this.why, make("p", {}, words, " Its parts were not kept: only those of the slowest and of evenly spaced ones are.", " "), show);
       return;
     }
-    const largest = Math.max(...rows.map((row) => Math.abs(row.difference)), 1e-12);
+    const largest = Math.max(...rows.map((/** @type {any} */ row) => Math.abs(row.difference)), 1e-12);
     const differences = table([
       { title: "stage", value: (row) => row.stage },
       { title: "operation", value: (row) => row.operation },
