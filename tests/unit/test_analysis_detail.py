@@ -1,4 +1,4 @@
-"""Random traces: the detail of the C++ sweep equals that of its slow twin."""
+"""Random traces: the detail of the C++ sweep equals its slow twin's, and windows have the events of their script."""
 
 import tempfile
 from collections import Counter
@@ -10,11 +10,12 @@ import numpy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_scripts import scripts
-from trace_builder import ProcessScript, write_script
+from trace_builder import Begin, End, ProcessScript, write_script
 from twin_detail import DetailTwin
 
-from rlscope._analysis import sweep
+from rlscope._analysis import event_window, sweep
 from rlscope.analysis.detail.swept import SweptDetail
+from rlscope.model import NameKind
 
 
 def column(detail: SweptDetail, name: str, kind: str) -> list[int]:
@@ -67,3 +68,39 @@ def test_detail_equals_its_twin(script: ProcessScript, ends: list[int], entries_
     assert instances == {
         key: [len(spans), sum(end - start for start, end in spans), len(spans)] for key, spans in twin.instances.items()
     }
+
+
+def events_of(script: ProcessScript, start: int, end: int) -> dict[int, list[tuple[int, int, str, str, int]]]:
+    """The events of each thread between two times, clipped to them: start, end, kind, name, depth."""
+    found = {}
+    for thread in script.threads:
+        events: list[tuple[int, int, str, str, int]] = []
+        open_events: list[Begin] = []
+        for statement in [*thread.statements, *[End(end)] * len(thread.statements)]:
+            if isinstance(statement, Begin):
+                open_events.append(statement)
+            elif isinstance(statement, End) and open_events:
+                begin = open_events.pop()
+                kind = begin.category.label if begin.kind is NameKind.BOUNDARY else begin.kind.name.lower()
+                if begin.ticks < end and statement.ticks > start:
+                    span = max(begin.ticks, start), min(statement.ticks, end)
+                    events.append((*span, kind, begin.name, len(open_events)))
+        if events:
+            found[thread.stream] = sorted(events)
+    return found
+
+
+@given(scripts(), st.integers(0, 200), st.integers(1, 6000), st.sampled_from((1, 5, 1000)))
+@settings(max_examples=200, deadline=None)
+def test_windows_have_the_events_of_the_script(script: ProcessScript, at: int, length: int, per_chunk: int) -> None:
+    start = script.start + at
+    with tempfile.TemporaryDirectory() as directory:
+        path = write_script(script, Path(directory), per_chunk)
+        window = event_window(path, start, start + length, 1000)
+    assert window.end_ticks == start + length
+    found = {}
+    for events in window.threads:
+        columns = ((events.starts, "<u8"), (events.ends, "<u8"), (events.names, "<u4"), (events.depths, "<u4"))
+        rows = zip(*(numpy.frombuffer(data, kind).tolist() for data, kind in columns), strict=True)
+        found[events.thread] = sorted((*span, *window.names[name], depth) for *span, name, depth in rows)
+    assert found == events_of(script, start, start + length)
