@@ -26,7 +26,7 @@ QUESTIONS = {
     "its exact events": (
         ("#iterations button:text('41: ')", "#iterations button:text('Show it in the timeline')"),
         "#timeline",
-        "to 2.82",
+        "2.701 to 2.818 s",
     ),
     "is the device idle": ((), "#timeline .labels", "GPU 0: busy, reported"),
     "what each device did": (("[role=tab]:text('Devices')",), "#tables", "gemm"),

@@ -11,6 +11,15 @@ export function duration(seconds) {
   return `${digits(seconds * 1e9)} ns`;
 }
 
+/**
+ * Two times with as many digits as tell them apart: 2.701 to 2.818 s.
+ * @param {number} from seconds @param {number} to seconds
+ */
+export function span(from, to) {
+  const decimals = Math.min(Math.max(Math.ceil(2 - Math.log10(to - from)), 0), 9);
+  return `${from.toFixed(decimals)} to ${to.toFixed(decimals)} s`;
+}
+
 /** @param {number} value */
 export function digits(value) {
   if (Math.abs(value) >= 100) return Math.round(value).toLocaleString("en");

@@ -30,7 +30,7 @@ function panels(trace, state) {
   const pick = (/** @type {any} */ row) => state.show({ process: row.process });
   return [
     ["Processes", () => table([words("process"), words("role"), counted("pid"), words("exit status", "exit_status"), words("complete"), seconds("start", "start_s"), seconds("wall time", "wall_s"), seconds("waiting", "waiting_s"), seconds("late", "late_s"), counted("iterations")],
-      trace.processes, { caption: "Processes of the run; `late` is how much later than the first of its group it ended", file: "processes", onRow: pick }), trace.processes.length > 0, ""],
+      trace.processes, { caption: "Processes of the run; late is how much later than the first of its group one ended", file: "processes", onRow: pick }), trace.processes.length > 0, ""],
     ["Waits", () => make("div", {},
       table([words("process"), words("phase"), words("function"), words("stream"), counted("count"), seconds("waited", "wait_s"), seconds("in the loop", "in_loop_s")], longest(found.waits, "wait_s"), { caption: "In what each process waited", file: "waits", onRow: pick }),
       table([words("process"), words("waited for", "on"), words("stream"), counted("count"), seconds("waited", "wait_s")], longest(found.dependencies, "wait_s"), { caption: "Who waited for whom, by pipes and sockets", file: "dependencies", onRow: pick })),

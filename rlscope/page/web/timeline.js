@@ -3,7 +3,7 @@ import { readColours } from "./colours.js";
 import { columnTicks, paintColumns } from "./columns.js";
 import { button, make, replace } from "./elements.js";
 import { drawEvents, exactHeight } from "./exact.js";
-import { axisStep, duration } from "./format.js";
+import { axisStep, span } from "./format.js";
 import { numbersOf } from "./part.js";
 
 const ROW = 24;
@@ -101,7 +101,7 @@ export class Timeline {
 
   words() {
     const { from, to } = this.state.view;
-    return `${duration(from)} to ${duration(to)}`;
+    return span(from, to);
   }
 
   /** @param {number} factor @param {number} [at] seconds */
