@@ -39,7 +39,11 @@ def training(iterations: int, slow: int | None = None, device: bool = False, sta
     thread = ThreadScript(0, start)
     queue = QueueScript(9, 0)
     now = start
-    thread.statements += [phase(now, "data_collection"), operation(now, "training_loop"), Progress(now, 0, 0)]
+    thread.statements += [
+        phase(now, "data_collection"),
+        operation(now, "training_loop"),
+        Progress(now, 0, 0, is_baseline=True),
+    ]
     for number in range(iterations):
         for stage, category, function, milliseconds in PARTS:
             thread.statements.append(operation(now, stage))
@@ -77,8 +81,13 @@ def walk(seed: int, events: int, start: int, length: int) -> ProcessScript:
     return ProcessScript(start, start + length, threads=[thread])
 
 
-def page_of(trace: Path, focus_s: tuple[float, float] | None = None) -> str:
-    """What `rlscope report -o page.html` writes."""
+def run_of(trace: Path, focus_s: tuple[float, float] | None = None) -> Run:
+    """What a page shows of a trace."""
     opened = open_trace(trace, recover=True)
     swept, analysis = analyze_in_detail(opened, bins_for(len(opened.processes)), recover=True)
-    return make_page([Run(trace.name, swept, analysis, warnings(trace.name, analysis), [], focus_s)])
+    return Run(trace.name, swept, analysis, warnings(trace.name, analysis), [], focus_s)
+
+
+def page_of(trace: Path, focus_s: tuple[float, float] | None = None) -> str:
+    """What `rlscope report -o page.html` writes."""
+    return make_page([run_of(trace, focus_s)])

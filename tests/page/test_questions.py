@@ -37,8 +37,12 @@ QUESTIONS = {
         "#breakdown .tree .table",
         "gymnasium.step\tsimulator\t1.2 s\t60",
     ),
-    "how many crossings": (("[role=tab]:text('Transitions')",), "#tables", "per iteration"),
-    "which process is odd": (("[role=tab]:text('Processes')",), "#tables", "late"),
+    "how many crossings": (
+        ("[role=tab]:text('Transitions')",),
+        "#tables",
+        "simulation\tsimulation\tpython\tsimulator\t60\t1",
+    ),
+    "which process is odd": (("[role=tab]:text('Processes')",), "#tables", "main\tmain\t1\t"),
     "how fine is what I see": ((), "footer", "65,536 bins"),
 }
 
