@@ -58,7 +58,7 @@ def analyze_in_detail(
     on_process: Callable[[], None] = lambda: None,
     correction: Correction | str = NO_CALIBRATION,
 ) -> tuple[TraceSweep, Analysis]:
-    """The same, and what was swept: with functions, iterations, instances of operations, and `bins` per process."""
+    """Do the same with functions, iterations, instances of operations and `bins` per process; return the sweep too."""
     costs = correction if isinstance(correction, Correction) else None
     swept = sweep_trace(trace, recover, on_process=on_process, correction=costs, bins=bins)
     return swept, make_analysis(swept, recover, "" if isinstance(correction, Correction) else correction)

@@ -31,7 +31,7 @@ class Times(click.ParamType):  # type: ignore[type-arg]
     name = "A:B"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> tuple[float, float]:
-        """Returns both times, or fails."""
+        """Return both times, or fail."""
         try:
             start, end = (float(part) for part in value.split(":"))
         except ValueError:

@@ -19,19 +19,19 @@ EXPORT = re.compile(r"^export (?=(async )?(function|const|class) )", re.MULTILIN
 
 
 def script() -> str:
-    """All modules as one script, in which nothing is visible from outside."""
+    """Return all modules as one script, in which nothing is visible from outside."""
     web = resources.files("rlscope.page") / "web"
     parts = [EXPORT.sub("", IMPORT.sub("", (web / f"{name}.js").read_text(encoding="utf-8"))) for name in MODULES]
     return '"use strict";\n{\n' + "".join(parts) + "}\n"
 
 
 def style() -> str:
-    """The style of the page."""
+    """Return the style of the page."""
     return (resources.files("rlscope.page") / "web" / "page.css").read_text(encoding="utf-8")
 
 
 def page(title: str, links: Mapping[str, str], static: str, footer: str, data: str) -> str:
-    """The page.
+    """Make the page.
 
     Nothing is loaded from anywhere, and no script runs but the page's own, whose hash its policy names.
 
@@ -70,5 +70,5 @@ def page(title: str, links: Mapping[str, str], static: str, footer: str, data: s
 
 
 def digest(text: str) -> str:
-    """What a policy calls a script or a style."""
+    """Return what a policy calls a script or a style."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")

@@ -12,19 +12,18 @@ import zlib
 from collections.abc import Mapping
 from typing import Any
 
-import numpy
-import numpy.typing
+import numpy.typing as npt
 
 ALIGNMENT = 8
 LEVEL = 6
 #: The names that JavaScript's readers have for the types of arrays.
 TYPES = {"uint8": "u8", "uint16": "u16", "uint32": "u32", "float64": "f64"}
 
-Array = numpy.typing.NDArray[Any]
+Array = npt.NDArray[Any]
 
 
 def pack(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> str:
-    """The text that stands in the page.
+    """Return the text that stands in the page.
 
     Args:
         header: what is JSON; the key `arrays` is added to it.
@@ -54,5 +53,5 @@ def pack(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> str:
 
 
 def padded(data: bytes) -> bytes:
-    """The bytes, with zeros behind them up to a multiple of 8."""
+    """Return the bytes, with zeros behind them up to a multiple of 8."""
     return data + bytes(-len(data) % ALIGNMENT)

@@ -7,8 +7,7 @@ can add up any range of bins without an error.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy
-import numpy.typing
+import numpy as np
 
 from rlscope.page.container import Array
 
@@ -60,14 +59,14 @@ def pack_bins(series: Sequence[Series], bin_of: Array, series_of: Array, ticks: 
     """
     inside = bin_of < bins
     names, place_of = largest_series(series, series_of[inside], ticks[inside])
-    table = numpy.zeros((bins, max(len(names), 1)), dtype=numpy.uint64)
-    numpy.add.at(table, (bin_of[inside], place_of[series_of[inside]]), ticks[inside])
+    table = np.zeros((bins, max(len(names), 1)), dtype=np.uint64)
+    np.add.at(table, (bin_of[inside], place_of[series_of[inside]]), ticks[inside])
     most = int(table.max(initial=0))
     shift = max(most.bit_length() - 32, 0)
-    table >>= numpy.uint64(shift)
-    mask = numpy.packbits(table != 0, axis=1, bitorder="little").ravel()
+    table >>= np.uint64(shift)
+    mask = np.packbits(table != 0, axis=1, bitorder="little").ravel()
     values = table[table != 0].astype("<u4")
-    planes = values.view(numpy.uint8).reshape(-1, 4)
+    planes = values.view(np.uint8).reshape(-1, 4)
     return PackedBins(
         names,
         shift,
@@ -77,15 +76,15 @@ def pack_bins(series: Sequence[Series], bin_of: Array, series_of: Array, ticks: 
 
 
 def largest_series(series: Sequence[Series], series_of: Array, ticks: Array) -> tuple[tuple[Series, ...], Array]:
-    """The series that a page shows, and the place of each given one among them.
+    """Return the series that a page shows, and the place of each given one among them.
 
     The 64 largest are shown. Of more, the rest is one series per stage, category and resource, in the operation
     `(others)`.
     """
-    sums = numpy.bincount(series_of, weights=ticks, minlength=len(series))
+    sums = np.bincount(series_of, weights=ticks, minlength=len(series))
     order = sorted(range(len(series)), key=lambda number: (-sums[number], series[number]))
     places: dict[Series, int] = {}
-    place_of = numpy.zeros(max(len(series), 1), dtype=numpy.int64)
+    place_of = np.zeros(max(len(series), 1), dtype=np.int64)
     for rank, number in enumerate(order):
         stage, operation, category, resource = series[number]
         name = (

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-import numpy
+import numpy as np
 
 from rlscope.analysis.detail.swept import SweptDetail
 from rlscope.page.container import Array
@@ -29,31 +29,31 @@ class Iterations:
     @classmethod
     def of(cls, detail: SweptDetail) -> "Iterations":
         """Those that the detail of a sweep holds."""
-        starts, ends = (numpy.frombuffer(times, "<u8") for times in (detail.iteration_starts, detail.iteration_ends))
+        starts, ends = (np.frombuffer(times, "<u8") for times in (detail.iteration_starts, detail.iteration_ends))
         return cls(
             starts,
             ends - starts,
-            numpy.frombuffer(detail.iterations, "<u4"),
-            numpy.frombuffer(detail.iteration_functions, "<u4"),
-            numpy.frombuffer(detail.iteration_ticks, "<u8"),
+            np.frombuffer(detail.iterations, "<u4"),
+            np.frombuffer(detail.iteration_functions, "<u4"),
+            np.frombuffer(detail.iteration_ticks, "<u8"),
         )
 
     def usual(self, functions: int) -> Array:
-        """The mean ticks per function of iterations between the quartiles of their lengths. Shape: (functions,).
+        """Return the mean ticks per function of iterations between the quartiles of all lengths. Shape: (functions,).
 
         Of iterations that took 4, 10, 11, 12 and 90 ms, those of 10, 11 and 12 ms are usual.
         """
-        low, high = numpy.quantile(self.lengths, (0.25, 0.75))
-        kept = numpy.unique(self.iteration)
+        low, high = np.quantile(self.lengths, (0.25, 0.75))
+        kept = np.unique(self.iteration)
         usual = kept[(self.lengths[kept] >= low) & (self.lengths[kept] <= high)]
         if len(usual) == 0:
-            return numpy.zeros(functions)
-        inside = numpy.isin(self.iteration, usual)
-        return numpy.bincount(self.function[inside], weights=self.ticks[inside], minlength=functions) / len(usual)
+            return np.zeros(functions)
+        inside = np.isin(self.iteration, usual)
+        return np.bincount(self.function[inside], weights=self.ticks[inside], minlength=functions) / len(usual)
 
     def worth_seeing(self) -> list[tuple[int, str]]:
-        """Iterations whose events a page holds, and why: the slowest three, one of the median length, the first."""
-        order = numpy.argsort(self.lengths, kind="stable")
+        """Return whose events a page holds, and why: the slowest three, one of the median length, the first."""
+        order = np.argsort(self.lengths, kind="stable")
         wanted = [(int(number), "slow") for number in order[::-1][:3]]
         wanted += [(int(order[len(order) // 2]), "usual"), (0, "first")]
         return list({number: (number, why) for number, why in reversed(wanted)}.values())[::-1]

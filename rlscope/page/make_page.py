@@ -38,7 +38,7 @@ class Run:
 
 
 def make_page(runs: Sequence[Run], links: Mapping[str, str] | None = None) -> str:
-    """The page as HTML, of at most 5,000,000 bytes if that can be had.
+    """Make the page as HTML, of at most 5,000,000 bytes if that can be had.
 
     A page that is larger is made anew, with bins twice as wide and half the events. The footer says what it came to.
 
@@ -55,7 +55,7 @@ def make_page(runs: Sequence[Run], links: Mapping[str, str] | None = None) -> st
 
 
 def shrunk_page(runs: Sequence[Run], links: Mapping[str, str], shrink: int) -> str:
-    """The page with bins 2 ** shrink times as wide."""
+    """Make the page with bins 2 ** shrink times as wide."""
     headers, static, below = [], [], []
     arrays: dict[str, Array] = {}
     for number, run in enumerate(runs):

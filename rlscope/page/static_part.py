@@ -11,7 +11,7 @@ BAR = 300
 
 
 def static_part(title: str, trace: Mapping[str, Any], warnings: Sequence[str]) -> str:
-    """What is known without a script of one trace of the header; `title` is empty where there is no other one."""
+    """Show without a script what is known of a trace of the header; `title` is empty where there is no other one."""
     document = trace["document"]
     advice = document["advice"]
     facts = [f"{trace['length_s']:.4g} s", counted(len(trace["processes"]), "process", "processes")]
@@ -51,12 +51,12 @@ def resolution(trace: Mapping[str, Any]) -> str:
 
 
 def counted(number: int, one: str, several: str) -> str:
-    """The number with its noun."""
+    """Return the number with its noun."""
     return f"{number:,} {one if number == 1 else several}"
 
 
 def changes(found: Sequence[dict[str, Any]]) -> str:
-    """What each change could save at most, as bars."""
+    """Show what each change could save at most, as bars."""
     if not found:
         return ""
     most = max(change["saving_s"] for change in found) or 1
@@ -69,7 +69,7 @@ def changes(found: Sequence[dict[str, Any]]) -> str:
 
 
 def bar(share: float, colour: str = "backend") -> str:
-    """A bar as long as the share, from 0 to 1."""
+    """Draw a bar as long as the share, from 0 to 1."""
     return (
         f'<svg class="bar" viewBox="0 0 {BAR} 18" preserveAspectRatio="none" aria-hidden="true">'
         f'<rect class="fill-{colour}" width="{share * BAR:.1f}" height="18"/></svg>'

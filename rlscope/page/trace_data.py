@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy
+import numpy as np
 
 from rlscope._analysis import event_window
 from rlscope.analysis.analysis import Analysis
@@ -37,7 +37,7 @@ class TraceData:
         self.arrays: dict[str, Array] = {}
 
     def header(self, prefix: str, shrink: int) -> dict[str, Any]:
-        """The header's part.
+        """Return the header's part.
 
         Args:
             prefix: stands before the names of the trace's arrays.
@@ -67,7 +67,7 @@ class TraceData:
         }
 
     def add(self, name: str, array: Array, kind: str) -> str:
-        """Keeps an array, and returns its name."""
+        """Keep an array, and return its name."""
         self.arrays[name] = array.astype(kind)
         return name
 
@@ -76,15 +76,15 @@ class TraceData:
         return (process.file.clock.realtime_ns(ticks) - self.origin_ns) / NS_PER_S
 
     def process(self, prefix: str, process: ProcessSweep, row: Mapping[str, Any], shrink: int) -> dict[str, Any]:
-        """A process: its row of the table, its clock, its bins, its windows."""
+        """Return what the header has of a process: its row of the table, its clock, its bins, its windows."""
         detail = detail_of(process)
-        borders = numpy.frombuffer(detail.borders, "<u8")
+        borders = np.frombuffer(detail.borders, "<u8")
         bins = len(borders) >> shrink
         packed = pack_bins(
             detail.series,
-            numpy.frombuffer(detail.bins, "<u4") >> shrink,
-            numpy.frombuffer(detail.bin_series, "<u4"),
-            numpy.frombuffer(detail.bin_ticks, "<u8"),
+            np.frombuffer(detail.bins, "<u4") >> shrink,
+            np.frombuffer(detail.bin_series, "<u4"),
+            np.frombuffer(detail.bin_ticks, "<u8"),
             bins,
         )
         planes = [self.add(f"{prefix}{byte}", plane, "u1") for byte, plane in enumerate(packed.planes)]
@@ -104,7 +104,7 @@ class TraceData:
         }
 
     def windows(self, prefix: str, process: ProcessSweep, shrink: int) -> list[dict[str, Any]]:
-        """The parts of a process of which the page has all events."""
+        """Return the parts of a process of which the page has all events."""
         wanted = self.wanted_windows(process)
         most = (MOST_EVENTS >> shrink) // max(len(self.swept.processes) * len(wanted), 1)
         found = []
@@ -127,17 +127,17 @@ class TraceData:
         return found
 
     def thread(self, prefix: str, events: ThreadEvents, start: int, places: Mapping[int, int]) -> dict[str, Any]:
-        """The events of a thread in a window; times are ticks from the window's start."""
-        starts, ends = (numpy.frombuffer(column, "<u8") for column in (events.starts, events.ends))
-        names, depths = (numpy.frombuffer(column, "<u4") for column in (events.names, events.depths))
-        place_of = numpy.zeros(max(places, default=0) + 1, dtype=numpy.uint32)
+        """Return the events of a thread in a window; times are ticks from the window's start."""
+        starts, ends = (np.frombuffer(column, "<u8") for column in (events.starts, events.ends))
+        names, depths = (np.frombuffer(column, "<u4") for column in (events.names, events.depths))
+        place_of = np.zeros(max(places, default=0) + 1, dtype=np.uint32)
         place_of[list(places)] = list(places.values())
         return {
             "thread": events.thread,
-            "starts": self.add(f"{prefix}starts", starts - numpy.uint64(start), "u4"),
+            "starts": self.add(f"{prefix}starts", starts - np.uint64(start), "u4"),
             "ticks": self.add(f"{prefix}ticks", ends - starts, "u4"),
             "names": self.add(f"{prefix}names", place_of[names], "u4"),
-            "depths": self.add(f"{prefix}depths", numpy.minimum(depths, 2**16 - 1), "u2"),
+            "depths": self.add(f"{prefix}depths", np.minimum(depths, 2**16 - 1), "u2"),
         }
 
     def wanted_windows(self, process: ProcessSweep) -> list[tuple[int, int, str]]:
@@ -169,7 +169,7 @@ class TraceData:
             return None
         second = seconds_per_tick(process)
         start_ticks = process.found.start_ticks
-        starts = (found.starts - numpy.uint64(start_ticks)) * second + self.seconds(process, start_ticks)
+        starts = (found.starts - np.uint64(start_ticks)) * second + self.seconds(process, start_ticks)
         return {
             "process": process.name,
             "cells": [[row.stage, row.operation, row.category, row.function] for row in detail.functions],
@@ -203,7 +203,7 @@ class TraceData:
 
 
 def detail_of(process: ProcessSweep) -> SweptDetail:
-    """What the sweep found where it was given borders of bins, as it must have been for a page."""
+    """Return what the sweep found given borders of bins, as it must have been for a page."""
     assert process.found.detail is not None
     return process.found.detail
 
@@ -231,7 +231,7 @@ def calls_of(process: ProcessSweep) -> list[dict[str, Any]]:
 
 
 def quantile(lengths: Sequence[SweptLength], count: int, share: float) -> int:
-    """The ticks that a share of all instances do not exceed, rounded down by at most a sixteenth of an octave."""
+    """Return the ticks that a share of instances do not exceed, rounded down by at most a sixteenth of an octave."""
     seen = 0
     for length in lengths:
         seen += length.instances
@@ -265,7 +265,7 @@ def lateness(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
 
 
 def without_nan(value: Any) -> Any:
-    """The value with None for what is no number, which JSON does not know."""
+    """Return the value with None for what is no number, which JSON does not know."""
     if isinstance(value, dict):
         return {key: without_nan(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):

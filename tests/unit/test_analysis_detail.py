@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_scripts import scripts
@@ -19,7 +19,7 @@ from rlscope.model import NameKind
 
 
 def column(detail: SweptDetail, name: str, kind: str) -> list[int]:
-    return numpy.frombuffer(getattr(detail, name), kind).tolist()
+    return np.frombuffer(getattr(detail, name), kind).tolist()
 
 
 @given(scripts(), st.lists(st.integers(0, 320), max_size=6), st.sampled_from((1, 5, 1000)))
@@ -29,7 +29,7 @@ def test_detail_equals_its_twin(script: ProcessScript, ends: list[int], entries_
     options: dict[str, Any] = {"limit_ticks": script.limit, "coincident": script.coincident}
     with tempfile.TemporaryDirectory() as directory:
         path = write_script(script, Path(directory), entries_per_chunk)
-        found = sweep(path, **options, borders=numpy.array(borders, "<u8").tobytes())
+        found = sweep(path, **options, borders=np.array(borders, "<u8").tobytes())
         plain = sweep(path, **options)
     detail = found.detail
     assert detail is not None and replace(found, detail=None) == plain
@@ -101,6 +101,6 @@ def test_windows_have_the_events_of_the_script(script: ProcessScript, at: int, l
     found = {}
     for events in window.threads:
         columns = ((events.starts, "<u8"), (events.ends, "<u8"), (events.names, "<u4"), (events.depths, "<u4"))
-        rows = zip(*(numpy.frombuffer(data, kind).tolist() for data, kind in columns), strict=True)
+        rows = zip(*(np.frombuffer(data, kind).tolist() for data, kind in columns), strict=True)
         found[events.thread] = sorted((*span, *window.names[name], depth) for *span, name, depth in rows)
     assert found == events_of(script, start, start + length)
