@@ -31,11 +31,12 @@ PARTS = (
     ("backpropagation", Category.BACKEND, "torch.addmm", 30),
 )
 PYTHON_MS = 2  # in each of these operations, before the call
-SLOW_MS = 41
+#: How much longer a slow iteration is in each function.
+SLOW_MS = {"torch.addmm": 41, "torch.linear": 2}
 
 
 def training(iterations: int, slow: int | None = None, device: bool = False, start: int = 0) -> ProcessScript:
-    """Iterations of 66 ms; the slow one has 41 ms more in `torch.addmm`. A device works while that runs."""
+    """Iterations of 66 ms; the slow one has 43 ms more. A device works while that runs."""
     thread = ThreadScript(0, start)
     queue = QueueScript(9, 0)
     now = start
@@ -48,7 +49,7 @@ def training(iterations: int, slow: int | None = None, device: bool = False, sta
         for stage, category, function, milliseconds in PARTS:
             thread.statements.append(operation(now, stage))
             now += PYTHON_MS * MS
-            begin, length = now, milliseconds + SLOW_MS * (number == slow and function == "torch.addmm")
+            begin, length = now, milliseconds + (SLOW_MS.get(function, 0) if number == slow else 0)
             thread.statements.append(boundary(now, category, function))
             now += length * MS
             thread.statements += [End(now), End(now)]
