@@ -38,6 +38,10 @@ STACKS := $(FRAMEWORKS) dm_control
 # environment has what they need besides the packages of .venv.
 SUITES ?= ci
 OTHERS := .venvs/others
+# A driver of the headless browser in which the page is tested; it has the packages of .venv beside it, too.
+PAGE := .venvs/page
+# It checks the types that comments give in the page's scripts, and makes nothing.
+TYPESCRIPT := 7.0.2
 # Versions of Python besides that of `make test`, and the tests of recorder and hooks that need no big library.
 PYTHONS ?= 3.10 3.12 3.13
 RECORDER_TESTS := $(foreach test,hooks scopes tasks tracing interception compiled_calls streams,tests/unit/test_$(test).py) \
@@ -65,7 +69,7 @@ CARTPOLE := experiments/workloads/cartpole/libcartpole.so
 SOURCES := CMakeLists.txt pyproject.toml README.md LICENSE \
 	$(shell find src cmake rlscope -type f -not -name '*.pyc' -not -name '*.so' -not -name built_from.json)
 
-.PHONY: help setup build simulators install-experiments environments test test-py test-cpp test-frameworks test-others test-pythons test-container test-scale fuzz artifacts bench guard docs archive coverage wheels sdist test-wheels lint clean
+.PHONY: help setup build simulators install-experiments environments test test-py test-cpp test-frameworks test-others test-page test-pythons test-container test-scale fuzz artifacts bench guard docs archive coverage wheels sdist test-wheels lint clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 28
@@ -96,7 +100,7 @@ test-cpp: setup ## run the C++ tests under the address, undefined-behaviour and 
 	done
 
 # Packages are compiled one after the other, in one build folder.
-environments: $(ENVIRONMENT) $(STACKS:%=.venvs/%/.environment) $(OTHERS)/.environment $(DOCS)/.environment $(COVERAGE)/.environment ## make all environments of tests; with --jobs 2 two at a time
+environments: $(ENVIRONMENT) $(STACKS:%=.venvs/%/.environment) $(OTHERS)/.environment $(PAGE)/.environment $(DOCS)/.environment $(COVERAGE)/.environment ## make all environments of tests; with --jobs 2 two at a time
 
 test-frameworks: build $(STACKS:%=.venvs/%/.package) ## run the tests that need TensorFlow, JAX, compilers and dm_control (about 10 minutes)
 	$(BIN)/pytest $(TIMED_FRAMEWORKS)
@@ -104,6 +108,12 @@ test-frameworks: build $(STACKS:%=.venvs/%/.package) ## run the tests that need 
 
 test-others: build $(OTHERS)/.environment ## run other people's tests and trainings plain and recorded; SUITES=all for the whole
 	$(BIN)/python tests/others --jobs $(JOBS) $(SUITES)
+
+test-page: build $(PAGE)/.environment ## test the page of `rlscope report` in a headless browser (needs Debian's chromium-headless-shell and poppler-utils)
+	for program in chromium-headless-shell pdftotext; do
+		command -v $$program >/dev/null || { echo "make: expected $$program on PATH, found none; apt-get install chromium-headless-shell poppler-utils" >&2; exit 1; }
+	done
+	$(PAGE)/bin/python -m pytest tests/page
 
 # In a folder outside of the checkout's root, where `python -m rlscope` would find the parts compiled for .venv's Python.
 test-pythons: ## test recorder and hooks on those of PYTHONS that are here (about 5 minutes)
@@ -191,6 +201,11 @@ lint: setup ## check style and types
 	$(BIN)/mypy
 	$(BIN)/mypy --python-version 3.11 experiments/command_line.py experiments/artifacts experiments/harness experiments/verdicts experiments/*/run.py
 	$(BIN)/mypy --config-file tests/mypy.ini $(TYPED_TESTS)
+	if command -v npm >/dev/null; then
+		npm exec --yes --package typescript@$(TYPESCRIPT) -- tsc --project rlscope/page/web/jsconfig.json
+	else
+		echo "The page's scripts are not checked: found no npm on PATH"
+	fi
 
 clean: ## remove what was built; .venv and output stay
 	rm -rf build dist rlscope/*.so rlscope/built_from.json $(SLOW_SIMULATOR) $(CARTPOLE) $(PACKAGE) .pytest_cache .ruff_cache .mypy_cache .hypothesis
@@ -214,7 +229,8 @@ $(ENVIRONMENT) $(BENCH_VENV)/.environment $(DEPLOY)/.environment $(DOCS)/.enviro
 
 $(OTHERS)/.environment: experiments/requirements/others.lock.txt
 $(COVERAGE)/.environment: requirements/coverage.lock.txt
-$(OTHERS)/.environment $(COVERAGE)/.environment: $(ENVIRONMENT)
+$(PAGE)/.environment: requirements/page.lock.txt
+$(OTHERS)/.environment $(COVERAGE)/.environment $(PAGE)/.environment: $(ENVIRONMENT)
 	@lock="$(filter %.lock.txt,$^)"
 	echo "setting up $(@D): downloads $$(sed -n 's/^# Downloads //p' "$$lock")"
 	$(BIN)/python -m venv $(@D)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import TypedDict, overload
 
+from rlscope.analysis.detail.swept import EventWindow
 from rlscope.analysis.swept import Swept
 
 # Of recording an event, in ticks: inside the recorded interval, and outside.
@@ -16,6 +17,7 @@ def sweep(
     by_thread: bool = False,
     coincident: bool = False,
     costs: dict[str, TickCost] | None = None,
+    borders: bytes | None = None,
 ) -> Swept: ...
 
 # The header of a process file, checked: what rlscope.trace.format.FileHeader unpacks.
@@ -51,3 +53,8 @@ class DeviceIntervals(TypedDict):
 def device_intervals(
     path: str | PathLike[str], start_ticks: int, end_ticks: int, recover: bool = False
 ) -> DeviceIntervals: ...
+
+# Of all threads together at most `most_events`, from the start of the window on.
+def event_window(
+    path: str | PathLike[str], start_ticks: int, end_ticks: int, most_events: int, recover: bool = False
+) -> EventWindow: ...

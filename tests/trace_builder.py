@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.trace_writer import TraceWriter
+from benchmarks.trace_writer import ProcessWriter, TraceWriter
 from rlscope._analysis import properties, sweep
 from rlscope.analysis.correction import Bounds, Correction, Cost
 from rlscope.analysis.sweep import own_correction
@@ -199,8 +199,18 @@ def _parse_statement(line: str) -> Statement:
 
 def write_script(script: ProcessScript, directory: Path, entries_per_chunk: int = 1_000_000) -> Path:
     """Writes a trace of one process; returns the path of its file."""
+    return next(write_scripts([script], directory, entries_per_chunk).glob("*.rlscope"))
+
+
+def write_scripts(scripts: list[ProcessScript], directory: Path, entries_per_chunk: int = 1_000_000) -> Path:
+    """Writes a trace of processes with the ids 1, 2 and so on, all but the first of which are its children."""
     writer = TraceWriter(directory, entries_per_chunk)
-    process = writer.process(start_ticks=script.start)
+    for number, script in enumerate(scripts):
+        _add(script, writer.process(pid=number + 1, parent_pid=min(number, 1), start_ticks=script.start))
+    return writer.write()
+
+
+def _add(script: ProcessScript, process: ProcessWriter) -> None:
     if script.amplification != 1:
         process.properties({"amplification": script.amplification})
     for thread in script.threads:
@@ -233,7 +243,6 @@ def write_script(script: ProcessScript, directory: Path, entries_per_chunk: int 
                 queue.record(work.kind, work.start, work.end, work.name, launch, work.moved_bytes)
     if script.stop is not None:
         process.stop(script.stop)
-    return next(writer.write().glob("*.rlscope"))
 
 
 def sweep_script(script: ProcessScript, path: Path, by_thread: bool = False) -> Swept:

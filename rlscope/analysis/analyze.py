@@ -51,6 +51,19 @@ def analyze(
     return make_analysis(swept, recover, "" if isinstance(correction, Correction) else correction)
 
 
+def analyze_in_detail(
+    trace: Trace,
+    bins: int,
+    recover: bool = False,
+    on_process: Callable[[], None] = lambda: None,
+    correction: Correction | str = NO_CALIBRATION,
+) -> tuple[TraceSweep, Analysis]:
+    """Do the same with functions, iterations, instances of operations and `bins` per process; return the sweep too."""
+    costs = correction if isinstance(correction, Correction) else None
+    swept = sweep_trace(trace, recover, on_process=on_process, correction=costs, bins=bins)
+    return swept, make_analysis(swept, recover, "" if isinstance(correction, Correction) else correction)
+
+
 def make_analysis(swept: TraceSweep, recover: bool = False, uncorrected: str = NO_CALIBRATION) -> Analysis:
     """Return the rows of a trace that was swept; `uncorrected` says why without costs, if it was."""
     progress = progress_of(swept)

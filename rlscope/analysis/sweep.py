@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from array import array
 from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -76,8 +77,11 @@ def sweep_trace(
     on_process: Callable[[], None] = lambda: None,
     gpu_attribution: GpuAttribution = GpuAttribution.LAUNCH,
     correction: Correction | None = None,
+    bins: int = 0,
 ) -> TraceSweep:
     """Sweep each process of `trace` once; `on_process` is called after each.
+
+    With `bins`, so many per process, the sweep finds `Swept.detail` too.
 
     Raises:
         TraceError: a file cannot be read, or times are to be corrected and it says no amplification that there is.
@@ -96,6 +100,7 @@ def sweep_trace(
                 by_thread=by_thread,
                 coincident=gpu_attribution is GpuAttribution.COINCIDENT,
                 costs=costs,
+                borders=bin_borders(file, recover, bins) if bins else None,
             )
         except TraceFormatError as error:
             if not recover:
@@ -149,6 +154,15 @@ def sweep_trace(
         for (file, found), name in zip(swept, names, strict=True)
     )
     return TraceSweep(trace, processes, tuple(machines), tuple(why), correction)
+
+
+def bin_borders(file: ProcessFile, recover: bool, bins: int) -> bytes:
+    """Where so many bins of equal width over a process's life end, as the sweep takes them."""
+    start_ticks, end_ticks = file.header.start_ticks, file.header.stop_ticks
+    if not end_ticks:
+        end_ticks = sweep(file.path, limit_ticks=file.limit_ticks, recover=recover).end_ticks
+    width = max(-(-(end_ticks - start_ticks) // bins), 1)
+    return array("Q", (start_ticks + width * (number + 1) for number in range(bins))).tobytes()
 
 
 def own_correction(correction: Correction, file: ProcessFile, found: Mapping[str, object]) -> Correction:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from rlscope.analysis.detail.swept import SweptDetail
+
 
 class RowKey(NamedTuple):
     """This is what tells the rows of a process's breakdown apart."""
@@ -258,6 +260,7 @@ class Swept:
         gaps: Ticks in which work of devices was not recorded, by reason.
         progress: The reports of progress; None without any.
         correction: What correction changes; None without costs.
+        detail: Time by function, in bins and by iteration; None without borders of bins.
         properties: What the process said of itself; the values may be anything that JSON has.
         chunk_change_ticks: What changing chunks took.
         streams: The threads.
@@ -290,6 +293,7 @@ class Swept:
     gaps: dict[str, int]
     progress: SweptProgress | None
     correction: SweptCorrection | None
+    detail: SweptDetail | None
     properties: dict[str, object]
     chunk_change_ticks: int
     streams: list[SweptStream]

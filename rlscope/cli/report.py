@@ -1,28 +1,96 @@
-"""The verb `report` makes figures, tables and a readable page from one or more traces."""
+"""The verb `report` makes a page that shows traces, with the published figures and tables beside it."""
 
+from __future__ import annotations
+
+import math
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from rlscope.analysis.analyze import analyze_in_detail
+from rlscope.calibration.choice import chosen
 from rlscope.cli.options import NamedPath, correct_option
-from rlscope.cli.traces import analyze_traces
+from rlscope.cli.progress import progress_bar
+from rlscope.cli.traces import names
 from rlscope.errors import UsageError
+from rlscope.report.sentences import correction_lines, evaluation_lines
 from rlscope.text import printable
+from rlscope.trace.manifest import write_in_one_step
+from rlscope.trace.reader import open_trace
+
+if TYPE_CHECKING:
+    from rlscope.page.make_page import Run
+
+PAGE = "index.html"
+
+
+class Times(click.ParamType):  # type: ignore[type-arg]
+    """Two times in seconds from the start of the run, the earlier first: `1.5:2`."""
+
+    name = "A:B"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> tuple[float, float]:
+        """Return both times, or fail."""
+        try:
+            start, end = (float(part) for part in value.split(":"))
+        except ValueError:
+            start = end = math.nan
+        if not 0 <= start < end < math.inf:
+            self.fail(f"expected two times in seconds, such as 1.5:2, found {printable(value)!r}", param, ctx)
+        return start, end
 
 
 @click.command("report", epilog="Example: rlscope report trace -o report; then open report/index.html")
 @click.argument("traces", nargs=-1, required=True, type=NamedPath(), metavar="DIR...")
-@click.option("-o", "--output", required=True, type=NamedPath(), metavar="OUT", help="A directory.")
+@click.option(
+    "-o", "--output", required=True, type=NamedPath(), metavar="OUT", help="A directory; FILE.html for the page only."
+)
+@click.option(
+    "--focus",
+    type=Times(),
+    metavar="A:B",
+    help="The page has every event between these times, in seconds from the start of the run.",
+)
 @correct_option
 @click.option("--recover", is_flag=True, help="Step over damaged parts of a trace instead of stopping there.")
-def report(traces: tuple[Path, ...], output: Path, correct: str, recover: bool) -> None:
-    """Write figures, tables and an HTML page that shows them."""
-    if output.exists() and not output.is_dir():
-        raise UsageError(f"{output}: expected a directory or nothing, found a file. Give another -o")
-    from rlscope.report.report_page import write_report  # and matplotlib, for which `rlscope --help` need not wait
+def report(
+    traces: tuple[Path, ...], output: Path, focus: tuple[float, float] | None, correct: str, recover: bool
+) -> None:
+    """Write a page that shows the traces, and beside it the published figures and their numbers."""
+    is_page = output.suffix == ".html" and not output.is_dir()
+    if not is_page and output.exists() and not output.is_dir():
+        raise UsageError(
+            f"{output}: expected a directory or nothing, found a file. Give another -o, or one that ends in .html"
+        )
+    # With matplotlib and numpy, for which `rlscope --help` need not wait.
+    from rlscope.page.make_page import make_page
+    from rlscope.report.report_page import FIGURES, write_report
 
-    analyses = analyze_traces(traces, recover, correct)
-    output.mkdir(parents=True, exist_ok=True)
-    for line in write_report(analyses, output):
-        click.echo(printable(line))
-    click.echo(f"wrote {output / 'index.html'}")
+    runs = detailed_runs(traces, focus, correct, recover)
+    path = output if is_page else output / PAGE
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not is_page:
+        for line in write_report({run.name: run.analysis for run in runs}, output):
+            click.echo(printable(line))
+    write_in_one_step(path, make_page(runs, {} if is_page else {"Published figures": FIGURES}))
+    click.echo(f"wrote {path}")
+
+
+def detailed_runs(
+    directories: tuple[Path, ...], focus: tuple[float, float] | None, correct: str, recover: bool
+) -> list[Run]:
+    """Analyzes the traces with what a page shows besides: functions, bins and iterations."""
+    from rlscope.page.grid import bins_for
+    from rlscope.page.make_page import Run
+    from rlscope.report.report_page import warnings
+
+    traces = {name: open_trace(path, recover) for name, path in zip(names(directories), directories, strict=True)}
+    processes = sum(len(trace.processes) for trace in traces.values())
+    runs = []
+    with progress_bar("analyzing", processes) as on_process:
+        for name, trace in traces.items():
+            swept, found = analyze_in_detail(trace, bins_for(processes), recover, on_process, chosen(trace, correct))
+            remarks = [*evaluation_lines(found), *correction_lines(found)]
+            runs.append(Run(name, swept, found, warnings(name, found), remarks, focus))
+    return runs

@@ -1,4 +1,4 @@
-"""Writes the page of `rlscope report`, with its figures and the tables behind them, into a directory."""
+"""Writes the page of published figures of `rlscope report`, and the tables behind them, into a directory."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -44,6 +44,8 @@ from rlscope.report.workloads import (
 PROCESS_COLUMNS = [
     "process", "pid", "role", "exit_status", "complete", "start_s", "wall_s", *TOTALS, *CORRECTED_WALL, UNCORRECTABLE,
 ]  # fmt: skip
+#: The page of figures.
+FIGURES = "figures.html"
 ROWS_SHOWN = 20
 UTILIZATION_BINS = 600
 #: Processes in the view of them; more could not be read.
@@ -79,7 +81,7 @@ def write_report(analyses: dict[str, Analysis], output: Path) -> list[str]:
         add_counters(page, analysis, output, ending)
         add_device_timeline(page, analysis, output, ending)
         add_utilization(page, analysis, output, ending)
-    page.write(output / "index.html")
+    page.write(output / FIGURES)
     others = (device_lines, counter_lines, correction_lines, stage_name_lines)
     said = [advice, *(_named(analyses, lines) for lines in others)]
     return [line for by_name in said for lines in by_name.values() for line in lines]

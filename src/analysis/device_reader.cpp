@@ -18,7 +18,7 @@ bool is_after(const std::unique_ptr<DeviceReader>& a, const std::unique_ptr<Devi
 DeviceReader::DeviceReader(TraceFile& file, const DeviceChunk& chunk, uint32_t device)
     : ChunkReader(file, std::min<uint64_t>(kWindowBytes, chunk.place.end - chunk.place.offset)), chunk_(chunk) {
   fields_.device = device;
-  fields_.start_ticks = chunk.base_ticks;
+  fields_.start_ticks = chunk.place.base_ticks;
 }
 
 bool DeviceReader::is_after(const DeviceReader& other) const {
@@ -97,7 +97,7 @@ WorkRecord DeviceMerge::take() {
 // A chunk whose first record may be the next one has to be open, the others are not yet.
 void DeviceMerge::open_due_chunks() {
   const std::vector<DeviceChunk>& chunks = file_.device_chunks();
-  while (next_chunk_ < chunks.size() && (readers_.empty() || chunks[next_chunk_].base_ticks <= next_ticks())) {
+  while (next_chunk_ < chunks.size() && (readers_.empty() || chunks[next_chunk_].place.base_ticks <= next_ticks())) {
     const DeviceChunk& chunk = chunks[next_chunk_++];
     if (!file_.queue(chunk.stream)) learn([&] { return file_.queue(chunk.stream) != nullptr; });
     if (const QueueEntry* queue = file_.queue(chunk.stream)) {

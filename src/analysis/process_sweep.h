@@ -10,6 +10,7 @@
 
 #include "breakdown_cells.h"
 #include "correction.h"
+#include "detail.h"
 #include "device_timeline.h"
 #include "sweep_options.h"
 #include "sweep_result.h"
@@ -30,7 +31,7 @@ constexpr auto kCuda = static_cast<uint8_t>(Category::kCuda);
 constexpr auto kCudaWait = static_cast<uint8_t>(Category::kCudaWait);
 constexpr auto kWait = static_cast<uint8_t>(Category::kWait);
 
-// A boundary's category and, above it, the wait's number.
+// A boundary's category and, above it, the number of a wait; with detail that of any boundary.
 constexpr unsigned kWaitShift = 8;
 constexpr uint64_t kFirstWait = 1 << kWaitShift;
 
@@ -59,6 +60,7 @@ class Sweep {
 
   void apply(Thread& thread, StreamReader& reader);
   void open(Thread& thread, uint32_t id, bool is_recorded);
+  void count_call(const Thread& thread, const SweepTables::NameState& name);
   void open_boundary(Thread& thread, const SweepTables::NameState& name, bool is_recorded);
   void close(Thread& thread);
   static size_t frames_in_common(const Thread& thread);
@@ -84,6 +86,9 @@ class Sweep {
   }
   void advance_observed(Thread& thread, uint64_t ticks, bool closes, uint32_t id);
   void advance_slowly(uint64_t ticks);
+  template <typename OnShare>
+  void share_time(uint64_t until, OnShare on_share);
+  void detail_time(uint64_t until);
   void give(Thread& thread, uint8_t category, uint64_t ticks);
 
   Scope scope_of(const Thread& thread) const { return thread.scope ? thread.scope : main_->scope; }
@@ -103,6 +108,9 @@ class Sweep {
   }
   bool is_launchs() const { return device_works_ && options_.gpu_attribution == GpuAttribution::kLaunch; }
   void set_rare_cell();
+  static FunctionPlace function_place(const BreakdownPlace& place, uint64_t boundary) {
+    return {place.scope, static_cast<uint32_t>(boundary >> kWaitShift), place.cell};
+  }
   WaitSum& wait_sum(uint32_t number);
   void wait_changed();
   void thread_changed(Thread& thread);
@@ -121,8 +129,10 @@ class Sweep {
   TraceFile& file_;
   SweepOptions options_;
   std::optional<Correction> correction_;
+  std::optional<Detail> detail_;
   bool is_always_observed_;  // something is to be done at each record besides adding up
   bool is_observed_;         // the same, or the time is shared
+  uint64_t first_numbered_;  // the first category of which boundaries carry their numbers
   size_t window_bytes_;
   size_t most_rows_;  // of threads, and of waits
   uint64_t latest_;  // a record after it can only be damage
@@ -154,7 +164,8 @@ class Sweep {
   uint64_t beside_ticks_ = 0;
   uint64_t beside_since_ = 0;  // while more than one is busy
   uint64_t threads_in_operations_ = 0;
-  uint64_t cell_is_rare_ = 0;  // kFirstWait while a device works or a wait is to be added up, so that one look finds all
+  // kFirstWait while a device works, a wait is to be added up or detail is wanted, so that one look finds all.
+  uint64_t cell_is_rare_ = 0;
   std::map<uint32_t, StreamSummary> streams_;
   std::optional<ProgressSummary> progress_;
   TaskTable tasks_;

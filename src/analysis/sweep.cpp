@@ -45,8 +45,14 @@ Sweep::Sweep(TraceFile& file, const SweepOptions& options)
     : file_(file),
       options_(options),
       is_always_observed_(options.by_thread || options.costs),
-      is_observed_(is_always_observed_) {
+      is_observed_(is_always_observed_),
+      first_numbered_(options.borders ? kPython : kWait),
+      tables_(options.borders != nullptr) {
   if (options.costs) correction_.emplace(*options.costs);
+  if (options.borders) {
+    detail_.emplace(*options.borders, file.header().start_ticks);
+    cell_is_rare_ = kFirstWait;
+  }
   const FileHeader& header = file.header();
   size_t share = kWindowBudget / std::max<size_t>(file.streams().size(), 1);
   window_bytes_ = std::clamp(share, kSmallestWindow, kLargestWindow);
@@ -68,7 +74,7 @@ Sweep::Sweep(TraceFile& file, const SweepOptions& options)
   owner_keys_.push_back(kNever);
   main_ = owner_ = threads_[0].get();
   main_->charged_until = main_->debt.run_down_until = now_;
-  set_cell();
+  set_rare_cell();
   devices_.emplace(file, now_, end_);
   device_ticks_ = devices_->next_ticks();
 }
@@ -282,9 +288,9 @@ bool Sweep::accepts_chunk(Thread& thread) {
   thread.events += is_recorded;
   if (__builtin_expect(name.kind == NameKind::kBoundary, 1)) {
     uint64_t boundary = name.category;
-    if (__builtin_expect(boundary == kWait, 0)) {
+    if (__builtin_expect(boundary >= first_numbered_, 0)) {
       boundary |= uint64_t{name.number} << kWaitShift;
-      if (is_recorded) wait_sum(name.number).count++;
+      if (is_recorded) count_call(thread, name);
     }
     open_boundary(thread, name, is_recorded);
     thread.frames.push(thread.boundary, id);
@@ -297,6 +303,7 @@ bool Sweep::accepts_chunk(Thread& thread) {
   if (name.kind == NameKind::kOperation) {
     Scope before = thread.scope;
     thread.frames.push(before, id);
+    if (detail_) thread.operation_starts.push_back(now_);
     set_scope(thread, SweepTables::inner_scope(before, name));
   } else {
     thread.frames.push(phases_opened_, id);
@@ -330,6 +337,10 @@ inline void Sweep::open_boundary(Thread& thread, const SweepTables::NameState& n
     thread.boundaries--;
     thread_changed(thread);
   } else if (name.kind == NameKind::kOperation) {
+    if (detail_) {
+      detail_->end_operation(thread.scope, thread.operation_starts.back(), now_);
+      thread.operation_starts.pop_back();
+    }
     set_scope(thread, static_cast<Scope>(frame.saved));
   } else {
     open_phases_.erase(frame.saved);
@@ -358,6 +369,10 @@ void Sweep::match_open_frames(Thread& thread) {
 
 void Sweep::note_progress(const Progress& record) {
   mark_loop(LoopMark::kProgress);
+  if (detail_) {
+    detail_->settle(now_);
+    detail_->report_progress(now_);
+  }
   if (!progress_) {
     progress_.emplace();
     progress_->first_ticks = now_;
@@ -382,33 +397,6 @@ void Sweep::note_task(StreamReader& reader) {
 }
 
 // ---- who owns the instant
-
-void Sweep::set_rare_cell() {
-  wait_changed();
-  BreakdownPlace place = place_of(*owner_, owner_->category());
-  cell_ = &tables_.row(place.phase, place.scope).ticks[place.cell];
-  cell_is_rare_ = device_works_ || wait_sum_ ? kFirstWait : 0;
-}
-
-WaitSum& Sweep::wait_sum(uint32_t number) {
-  WaitSum& sum = tables_.wait(phase_, number);
-  if (__builtin_expect(tables_.wait_rows() > most_rows_, 0)) {
-    file_.refuse("it waits in more than " + std::to_string(most_rows_) +
-                 " pairs of phase and function, which cannot be for a file of its size; record the run again");
-  }
-  return sum;
-}
-
-// The process begins or ends to wait, or goes on with it in another boundary, phase or operation.
-void Sweep::wait_changed() {
-  if (wait_sum_) {
-    tables_.add_wait(*wait_sum_, now_ - wait_since_, waits_in_operation_);
-  }
-  uint64_t wait = owner_->boundary >> kWaitShift;
-  wait_sum_ = wait ? &wait_sum(static_cast<uint32_t>(wait)) : nullptr;
-  wait_since_ = now_;
-  waits_in_operation_ = scope_of(*owner_) != 0;
-}
 
 // All time up to now is to be added up before.
 void Sweep::mark_loop(LoopMark mark) {
@@ -471,6 +459,10 @@ SweepResult Sweep::result() {
   if (correction_) {
     for (const auto& thread : threads_) correction_->settle(thread->debt);
     tables_.write_overhead(file_.names(), *correction_, result);
+  }
+  if (detail_) {
+    detail_->finish(now_);
+    tables_.write_detail(file_.names(), *detail_, result);
   }
   return result;
 }

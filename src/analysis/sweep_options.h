@@ -1,6 +1,7 @@
 // What the sweep is told besides the file.
 #pragma once
 #include <cstdint>
+#include <vector>
 
 #include "event_costs.h"
 
@@ -17,6 +18,7 @@ struct SweepOptions {
   bool by_thread = false;
   GpuAttribution gpu_attribution = GpuAttribution::kLaunch;
   const CostTable* costs = nullptr;  // null: times are not corrected
+  const std::vector<uint64_t>* borders = nullptr;  // where bins of the detail end, in ticks; null: no detail
 };
 
 }  // namespace rlscope

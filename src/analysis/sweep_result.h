@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "detail.h"
 #include "device_timeline.h"
 #include "event_costs.h"
 #include "task_table.h"
@@ -136,6 +137,41 @@ struct ProgressSummary {
   uint64_t evaluation_ticks = 0;  // from the first report to the last, in the phase `evaluation`
 };
 
+// Time of the process, wherever it was spent, and calls on any thread. They sum to the breakdown over all phases.
+struct FunctionRow {
+  std::string_view stage;
+  std::string_view operation;
+  Category category;
+  Resource resource;
+  std::string function;  // empty: Python outside any boundary
+  uint64_t calls;        // that began while the device worked or did not, as `resource` says
+  uint64_t ticks;
+};
+
+struct SeriesRow {
+  std::string_view stage;
+  std::string_view operation;
+  Category category;
+  Resource resource;
+};
+
+// Operations, each from its begin to its end, on any thread.
+struct InstanceRow {
+  std::string_view stage;
+  std::string_view operation;
+  Instances instances;
+};
+
+// What is added up where bins are asked for. Bins and iterations refer to series and functions by their places.
+struct DetailResult {
+  std::vector<FunctionRow> functions;
+  std::vector<SeriesRow> series;
+  std::vector<BinEntry> bins;  // in order of bins
+  std::vector<Iteration> iterations;
+  std::vector<IterationEntry> iteration_entries;  // in order of iterations
+  std::vector<InstanceRow> instances;
+};
+
 struct SweepResult {
   uint64_t start_ticks = 0;
   uint64_t end_ticks = 0;
@@ -161,6 +197,7 @@ struct SweepResult {
   std::vector<StreamSummary> streams;
   std::optional<ProgressSummary> progress;
   std::optional<Overhead> correction;  // only with costs
+  std::optional<DetailResult> detail;  // only with borders
 };
 
 const char* category_label(Category category);

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "correction.h"
+#include "detail.h"
 
 namespace rlscope {
 namespace {
@@ -59,9 +60,9 @@ void SweepTables::learn_names(const std::vector<Name>& names) {
     state.kind = name.kind;
     state.category = static_cast<uint8_t>(name.category);
     if (name.kind == NameKind::kBoundary) {
-      if (state.category != kWait) continue;
+      if (state.category != kWait && !has_detail_) continue;
       state.number = static_cast<uint32_t>(waits_.size());
-      waits_.push_back({static_cast<uint32_t>(id), 0, nullptr, waits_for_thread(name.text)});
+      waits_.push_back({static_cast<uint32_t>(id), 0, nullptr, name.category == Category::kWait && waits_for_thread(name.text)});
       continue;
     }
     state.number = number_of(name.kind, name.text);
@@ -320,6 +321,59 @@ void SweepTables::write_overhead(const std::vector<Name>& names, const Correctio
     auto& counts = correction.is_calibrated(id) ? overhead.charged : overhead.uncalibrated;
     counts[Correction::key_of(names[id])] += names_[id].count;
   }
+}
+
+// ---- detail
+
+// Several names may read the same, and then are one row.
+void SweepTables::write_detail(const std::vector<Name>& names, const Detail& detail, SweepResult& result) const {
+  DetailResult& found = result.detail.emplace();
+  auto label_of = [this](Scope scope, uint8_t cell) {
+    auto category = static_cast<uint8_t>(cell % kCategories);
+    return SeriesRow{kStageLabels[scope % kStages], labels_->operations[scope / kStages], folded_category(category),
+                     resource_of(category, cell >= kDeviceWorks)};
+  };
+  auto key_of = [](const SeriesRow& row) { return std::tuple(row.stage, row.operation, row.category, row.resource); };
+
+  std::vector<uint32_t> series_places;
+  std::map<std::tuple<std::string_view, std::string_view, Category, Resource>, uint32_t> known_series;
+  for (const auto& [scope, cell] : detail.series()) {
+    SeriesRow row = label_of(scope, cell);
+    auto [place, is_new] = known_series.try_emplace(key_of(row), static_cast<uint32_t>(found.series.size()));
+    if (is_new) found.series.push_back(row);
+    series_places.push_back(place->second);
+  }
+  found.bins = detail.bins();
+  for (BinEntry& entry : found.bins) entry.series = series_places[entry.series];
+
+  std::vector<uint32_t> function_places;
+  std::map<std::pair<uint32_t, std::string>, uint32_t> known_functions;  // by series
+  for (const FunctionCell& cell : detail.cells()) {
+    uint32_t series = series_places[cell.series];
+    std::string function = function_label(names, cell.place.number);
+    auto [place, is_new] = known_functions.try_emplace({series, function}, static_cast<uint32_t>(found.functions.size()));
+    if (is_new) {
+      const SeriesRow& row = found.series[series];
+      found.functions.push_back({row.stage, row.operation, row.category, row.resource, std::move(function), 0, 0});
+    }
+    found.functions[place->second].calls += cell.calls;
+    found.functions[place->second].ticks += cell.ticks;
+    function_places.push_back(place->second);
+  }
+  found.iterations = detail.iterations();
+  found.iteration_entries = detail.iteration_entries();
+  for (IterationEntry& entry : found.iteration_entries) entry.cell = function_places[entry.cell];
+
+  for (const auto& [scope, instances] : detail.instances()) {
+    found.instances.push_back({kStageLabels[scope % kStages], labels_->operations[scope / kStages], instances});
+  }
+}
+
+// Of a boundary by its number; empty without one.
+std::string SweepTables::function_label(const std::vector<Name>& names, uint32_t number) const {
+  if (number == 0) return "";
+  uint32_t id = waits_[number].id;
+  return id ? function_of(names[id]) : std::string(kBlockedInNoBoundary);
 }
 
 // ---- devices

@@ -32,12 +32,16 @@ struct WaitSum {
 enum class LoopMark : uint8_t { kOperation, kTrainingLoop, kProgress };
 
 class Correction;
+class Detail;
 
 class SweepTables {
  public:
+  // With detail all boundaries have numbers, not those alone that wait.
+  explicit SweepTables(bool has_detail) : has_detail_(has_detail) {}
+
   struct NameState {
     uint64_t count = 0;   // begun so far
-    uint32_t number = 0;  // of the operation, the phase or the wait with this name; waits count from 1; 0: no number
+    uint32_t number = 0;  // of the operation, the phase or the boundary with this name; boundaries count from 1; 0: none
     NameKind kind{};
     uint8_t category = 0;
     Stage stage = Stage::kNone;
@@ -101,6 +105,8 @@ class SweepTables {
   void write(const std::vector<Name>& names, SweepResult& result);
   // Adds those of devices, after the others.
   void write_devices(const TraceFile& file, const DeviceTimeline& devices, SweepResult& result) const;
+  // Adds what was asked for beside them.
+  void write_detail(const std::vector<Name>& names, const Detail& detail, SweepResult& result) const;
   // What correction changes of them.
   void write_overhead(const std::vector<Name>& names, const Correction& correction, SweepResult& result) const;
 
@@ -163,12 +169,14 @@ class SweepTables {
   void write_phases(SweepResult& result) const;
   void write_waits(const std::vector<Name>& names, SweepResult& result) const;
   void settle(WaitSum& sum) const;
+  std::string function_label(const std::vector<Name>& names, uint32_t number) const;
   void write_outside(SweepResult& result) const;
   WorkCell work_cell(uint32_t device, const LaunchEntry& launch, uint32_t name, const WorkSum& sum) const;
   static std::vector<WorkCell> folded(std::vector<WorkCell> cells);
   std::string_view stage_label(const WorkCell& cell) const;
   std::string_view operation_label(const WorkCell& cell) const;
 
+  bool has_detail_;
   std::vector<NameState> names_;                                   // by id
   std::unordered_map<std::string, uint32_t> numbers_[2];           // operations, phases
   std::shared_ptr<Labels> labels_ = std::make_shared<Labels>(Labels{{"(none)"}, {"(none)"}});  // by number

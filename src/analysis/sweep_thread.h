@@ -63,11 +63,14 @@ struct Thread {
 
   bool takes_part() const { return is_main || boundaries > 0 || scope != 0; }
   uint8_t category() const { return static_cast<uint8_t>(boundary); }
+  // The boundary in which it ran or waited with this category.
+  uint64_t boundary_of(uint8_t category) const { return gap && category != this->category() ? gap->boundary : boundary; }
 
   uint32_t stream;
   bool is_main;
   bool runs_python;  // false until something shows that this thread does not just get called back by native code
-  uint64_t boundary = 0;  // the innermost: its category and, of a wait, its number; in a gap that is blocked, that wait's
+  // The innermost: its category and, where it carries it, its number; in a gap that is blocked, that wait's.
+  uint64_t boundary = 0;
   bool is_fresh = true;  // no chunk was seen yet
   Scope scope = 0;                            // its own; 0: it has the main thread's
   uint64_t boundaries = 0;                    // open boundary frames
@@ -78,6 +81,7 @@ struct Thread {
   size_t slot = 0;                            // its place in threads_, next_ticks_ and owner_keys_
   uint64_t events = 0;
   FrameStack frames;
+  std::vector<uint64_t> operation_starts;  // of the open operations; with detail only
   std::optional<StreamReader> reader;
   std::optional<PartlyBlocked> gap;
   uint64_t charged_until = 0;  // by_thread only

@@ -55,6 +55,49 @@ void Sweep::sort_sharing() {
   });
 }
 
+// Of a wait, and with detail of any boundary.
+void Sweep::count_call(const Thread& thread, const SweepTables::NameState& name) {
+  if (name.category == kWait) wait_sum(name.number).count++;
+  if (!detail_) return;
+  auto cell = static_cast<uint8_t>(name.category + (device_works_ ? kDeviceWorks : 0));
+  detail_->count_call({scope_of(thread), name.number, cell});
+}
+
+// ---- where time goes
+
+void Sweep::set_rare_cell() {
+  if (detail_ && !device_works_ && !wait_sum_ && owner_->category() != kWait) {
+    Scope scope = scope_of(*owner_);
+    cell_ = &tables_.row(phase_, scope).ticks[owner_->category()];
+    return detail_->enter(function_place({phase_, scope, owner_->category()}, owner_->boundary), now_);
+  }
+  wait_changed();
+  BreakdownPlace place = place_of(*owner_, owner_->category());
+  cell_ = &tables_.row(place.phase, place.scope).ticks[place.cell];
+  cell_is_rare_ = device_works_ || wait_sum_ || detail_ ? kFirstWait : 0;
+  if (detail_) detail_->enter(function_place(place, owner_->boundary), now_);
+}
+
+WaitSum& Sweep::wait_sum(uint32_t number) {
+  WaitSum& sum = tables_.wait(phase_, number);
+  if (__builtin_expect(tables_.wait_rows() > most_rows_, 0)) {
+    file_.refuse("it waits in more than " + std::to_string(most_rows_) +
+                 " pairs of phase and function, which cannot be for a file of its size; record the run again");
+  }
+  return sum;
+}
+
+// The process begins or ends to wait, or goes on with it in another boundary, phase or operation.
+void Sweep::wait_changed() {
+  if (wait_sum_) {
+    tables_.add_wait(*wait_sum_, now_ - wait_since_, waits_in_operation_);
+  }
+  uint64_t wait = owner_->category() == kWait ? owner_->boundary >> kWaitShift : 0;
+  wait_sum_ = wait ? &wait_sum(static_cast<uint32_t>(wait)) : nullptr;
+  wait_since_ = now_;
+  waits_in_operation_ = scope_of(*owner_) != 0;
+}
+
 // ---- time between records
 
 // Adds the time since a thread's last change to the thread's own view. To be called before each change.
@@ -86,19 +129,46 @@ void Sweep::advance_observed(Thread& thread, uint64_t ticks, bool closes, uint32
 
 // Of threads that run for a part of the time, each takes that part, in the order in which they own, while there is time
 // left; the rest is the owner's.
-void Sweep::advance_slowly(uint64_t ticks) {
-  uint64_t until = std::min(ticks, end_);
-  if (until <= now_) return;
+template <typename OnShare>
+void Sweep::share_time(uint64_t until, OnShare on_share) {
   uint64_t left = until - now_;
   for (Thread* thread : sharing_) {
     if (left == 0 || key_of(*thread, thread->gap->category()) > owner_key(*owner_)) break;
     uint64_t taken = std::min(left, thread->gap->ran_between(now_, until));
-    give(*thread, thread->gap->category(), taken);
+    on_share(*thread, thread->gap->category(), taken);
     left -= taken;
   }
-  give(*owner_, owner_->category(), left);
-  wait_since_ += until - now_ - left;
+  on_share(*owner_, owner_->category(), left);
+}
+
+void Sweep::advance_slowly(uint64_t ticks) {
+  uint64_t until = std::min(ticks, end_);
+  if (until <= now_) return;
+  if (detail_) detail_time(until);
+  uint64_t owned = 0;
+  share_time(until, [&](Thread& thread, uint8_t category, uint64_t taken) {
+    give(thread, category, taken);
+    owned = taken;  // the last one is the owner
+  });
+  wait_since_ += until - now_ - owned;
   now_ = until;
+}
+
+// Adds the time up to `until` to the detail. A bin has of each share what the share has up to the bin's end, less what it
+// has up to its start, so that the parts sum to the share.
+void Sweep::detail_time(uint64_t until) {
+  if (sharing_.empty()) return detail_->settle(until);
+  detail_->settle(now_);
+  std::vector<uint64_t> given(sharing_.size() + 1);
+  for (uint64_t end = now_; end < until;) {
+    end = std::min(detail_->border(), until);
+    size_t index = 0;
+    share_time(end, [&](const Thread& thread, uint8_t category, uint64_t taken) {
+      detail_->give(function_place(place_of(thread, category), thread.boundary_of(category)), taken - given[index]);
+      given[index++] = taken;
+    });
+    detail_->go_to(end);
+  }
 }
 
 void Sweep::give(Thread& thread, uint8_t category, uint64_t ticks) {

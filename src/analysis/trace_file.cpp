@@ -207,7 +207,7 @@ void TraceFile::walk_chunks(OnChunk on_chunk) {
       continue;
     }
     end_cut_chunk(offset);
-    ChunkPlace place{offset, offset + chunk.chunk_bytes, chunk.sequence};
+    ChunkPlace place{offset, offset + chunk.chunk_bytes, chunk.base_ticks, chunk.sequence};
     is_lost = place.end > bytes_;
     if (is_lost) {
       report_damage(bytes_, formatted("the file ends inside the chunk of %u bytes at %" PRIu64, chunk.chunk_bytes, offset));
@@ -228,7 +228,7 @@ void TraceFile::index_chunk(const ChunkPlace& place, const ChunkHeader& chunk) {
     return;
   }
   if (chunk.kind == ChunkKind::kDevice) {
-    device_chunks_.push_back({place, chunk.stream, chunk.base_ticks});
+    device_chunks_.push_back({place, chunk.stream});
     return;
   }
   chunk_change_ticks_ += chunk.switch_ticks;
@@ -240,9 +240,7 @@ void TraceFile::order_chunks() {
   for (auto& [number, stream] : streams_) {
     auto by_sequence = [](const ChunkPlace& a, const ChunkPlace& b) { return a.sequence < b.sequence; };
     std::stable_sort(stream.chunks.begin(), stream.chunks.end(), by_sequence);
-    ChunkHeader first{};
-    read(stream.chunks[0].offset, &first, sizeof first);
-    stream.first_ticks = first.base_ticks;
+    stream.first_ticks = stream.chunks[0].base_ticks;
   }
   auto by_queue = [](const DeviceChunk& a, const DeviceChunk& b) {
     return std::tie(a.stream, a.place.sequence, a.place.offset) < std::tie(b.stream, b.place.sequence, b.place.offset);
@@ -261,7 +259,8 @@ void TraceFile::order_chunks() {
     sound.push_back(chunk);
   }
   std::sort(sound.begin(), sound.end(), [](const DeviceChunk& a, const DeviceChunk& b) {
-    return std::tie(a.base_ticks, a.stream, a.place.sequence) < std::tie(b.base_ticks, b.stream, b.place.sequence);
+    return std::tie(a.place.base_ticks, a.stream, a.place.sequence) <
+           std::tie(b.place.base_ticks, b.stream, b.place.sequence);
   });
   device_chunks_ = std::move(sound);
 }

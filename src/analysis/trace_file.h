@@ -24,6 +24,7 @@ struct Name {
 struct ChunkPlace {
   uint64_t offset;
   uint64_t end;  // the chunk's, or where the next one starts if this one claims more than the file has
+  uint64_t base_ticks;  // no record of the chunk is earlier
   uint32_t sequence;
 };
 
@@ -31,7 +32,6 @@ struct ChunkPlace {
 struct DeviceChunk {
   ChunkPlace place;
   uint32_t stream;
-  uint64_t base_ticks;  // no record of the chunk starts earlier
 };
 
 struct StreamIndex {

@@ -91,9 +91,10 @@ bool ChunkReader::reaches_record(size_t longest_record) {
   return true;
 }
 
-StreamReader::StreamReader(TraceFile& file, const StreamIndex& index, size_t window_bytes)
-    : ChunkReader(file, window_bytes), index_(index), ticks_(index.first_ticks) {
+StreamReader::StreamReader(TraceFile& file, const StreamIndex& index, size_t window_bytes, size_t first_chunk)
+    : ChunkReader(file, window_bytes), index_(index), next_chunk_(first_chunk), ticks_(index.chunks[first_chunk].base_ticks) {
   uint64_t largest = kSmallestWindow;
+  if (first_chunk > 0) next_sequence_ = index.chunks[first_chunk].sequence;
   for (const ChunkPlace& place : index.chunks) largest = std::max(largest, place.end - place.offset);
   window_bytes_ = std::min<uint64_t>(window_bytes, largest);
 }

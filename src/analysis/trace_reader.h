@@ -73,7 +73,8 @@ class ChunkReader {
 // One stream's records. Its buffer exists from the first record to the last.
 class StreamReader : public ChunkReader {
  public:
-  StreamReader(TraceFile& file, const StreamIndex& index, size_t window_bytes);
+  // From the chunk at this place on.
+  StreamReader(TraceFile& file, const StreamIndex& index, size_t window_bytes, size_t first_chunk = 0);
 
   // Goes to the next record; false when there is none. Of a begin only type and time are known until take_id(): which
   // kind comes next is a guess for the processor when threads interleave, so that branch is taken once, by the caller.

@@ -2,6 +2,7 @@
 // adds up how long devices worked for several processes, and gives the pieces of work of one.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "stages.h"
 #include "sweep.h"
 #include "swept.h"
+#include "swept_detail.h"
 
 namespace rlscope {
 namespace {
@@ -48,16 +50,32 @@ CostTable to_costs(PyObject* dict) {
   return costs;
 }
 
+// From bytes: 8 of each, in ascending order.
+std::vector<uint64_t> to_borders(PyObject* given) {
+  if (!PyBytes_Check(given) || PyBytes_GET_SIZE(given) % sizeof(uint64_t)) {
+    PyErr_SetString(PyExc_TypeError, "sweep() takes borders as bytes, 8 of each, or None");
+    throw PythonError{};
+  }
+  std::vector<uint64_t> borders(static_cast<size_t>(PyBytes_GET_SIZE(given)) / sizeof(uint64_t));
+  std::memcpy(borders.data(), PyBytes_AS_STRING(given), borders.size() * sizeof(uint64_t));
+  if (borders.size() > kMostBins || !std::is_sorted(borders.begin(), borders.end())) {
+    PyErr_Format(PyExc_ValueError, "borders are in ascending order and at most %zu", kMostBins);
+    throw PythonError{};
+  }
+  return borders;
+}
+
 PyObject* py_sweep(PyObject*, PyObject* args, PyObject* kwargs) {
-  static const char* keywords[] = {"path", "limit_ticks", "recover", "by_thread", "coincident", "costs", nullptr};
+  static const char* keywords[] = {"path", "limit_ticks", "recover", "by_thread", "coincident", "costs", "borders", nullptr};
   PyObject* path = nullptr;
   unsigned long long limit_ticks = 0;
   int recovers = 0;
   int by_thread = 0;
   int coincident = 0;
   PyObject* cost_dict = Py_None;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|KpppO:sweep", const_cast<char**>(keywords), PyUnicode_FSConverter,
-                                   &path, &limit_ticks, &recovers, &by_thread, &coincident, &cost_dict)) {
+  PyObject* border_bytes = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|KpppOO:sweep", const_cast<char**>(keywords), PyUnicode_FSConverter,
+                                   &path, &limit_ticks, &recovers, &by_thread, &coincident, &cost_dict, &border_bytes)) {
     return nullptr;
   }
   Owned path_bytes(path);
@@ -67,15 +85,18 @@ PyObject* py_sweep(PyObject*, PyObject* args, PyObject* kwargs) {
   return with_python_errors(path, [&] {
     CostTable costs;
     if (cost_dict != Py_None) costs = to_costs(cost_dict);
+    std::vector<uint64_t> borders;
+    if (border_bytes != Py_None) borders = to_borders(border_bytes);
     std::unique_ptr<TraceFile> file;
     SweepResult result;
     {
       WithoutGil released;
       file = std::make_unique<TraceFile>(PyBytes_AS_STRING(path), recovers != 0);
       auto attribution = coincident ? GpuAttribution::kCoincident : GpuAttribution::kLaunch;
-      result = sweep(*file, {limit_ticks, by_thread != 0, attribution, cost_dict != Py_None ? &costs : nullptr});
+      result = sweep(*file, {limit_ticks, by_thread != 0, attribution, cost_dict != Py_None ? &costs : nullptr,
+                             border_bytes != Py_None ? &borders : nullptr});
     }
-    return to_swept(*file, result).release();
+    return to_swept(*file, result, border_bytes).release();
   });
 }
 
@@ -236,9 +257,33 @@ PyCFunction as_method(Function* function) {
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
 }
 
+PyObject* py_event_window(PyObject*, PyObject* args, PyObject* kwargs) {
+  static const char* keywords[] = {"path", "start_ticks", "end_ticks", "most_events", "recover", nullptr};
+  PyObject *path, *start, *end;
+  Py_ssize_t most_events;
+  int recovers = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&OOn|p:event_window", const_cast<char**>(keywords),
+                                   PyUnicode_FSConverter, &path, &start, &end, &most_events, &recovers)) {
+    return nullptr;
+  }
+  Owned path_bytes(path);
+  return with_python_errors(path, [&] {
+    uint64_t start_ticks = to_uint64(start);
+    uint64_t end_ticks = to_uint64(end);
+    std::unique_ptr<TraceFile> file;
+    EventWindow window;
+    {
+      WithoutGil released;
+      file = std::make_unique<TraceFile>(PyBytes_AS_STRING(path), recovers != 0);
+      window = event_window(*file, start_ticks, end_ticks, static_cast<size_t>(std::max<Py_ssize_t>(most_events, 1)));
+    }
+    return to_swept(*file, window).release();
+  });
+}
+
 PyMethodDef kMethods[] = {
     {"sweep", as_method(py_sweep), METH_VARARGS | METH_KEYWORDS,
-     "sweep(path, limit_ticks=0, recover=False, by_thread=False, coincident=False, costs=None)\n--\n\n"
+     "sweep(path, limit_ticks=0, recover=False, by_thread=False, coincident=False, costs=None, borders=None)\n--\n\n"
      "Analyzes one process file: returns a rlscope.analysis.swept.Swept."},
     {"header", py_header, METH_VARARGS,
      "header(path)\n--\n\nThe bytes of a process file's header, which has been checked."},
@@ -250,6 +295,9 @@ PyMethodDef kMethods[] = {
     {"device_intervals", as_method(py_device_intervals), METH_VARARGS | METH_KEYWORDS,
      "device_intervals(path, start_ticks, end_ticks, recover=False)\n--\n\n"
      "The device work of one process, piece by piece. _analysis.pyi says what the dict holds."},
+    {"event_window", as_method(py_event_window), METH_VARARGS | METH_KEYWORDS,
+     "event_window(path, start_ticks, end_ticks, most_events, recover=False)\n--\n\n"
+     "The events of one process between two times, as a rlscope.analysis.detail.swept.EventWindow."},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -4,48 +4,16 @@
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "demangle.h"
+#include "row_class.h"
+#include "swept_detail.h"
 
 namespace rlscope {
 namespace {
 
 constexpr size_t kPropertyNotesKept = 20;
-
-// Python's copies of labels, one of each however many rows it is in.
-class LabelTexts {
- public:
-  Owned operator()(std::string_view label, bool is_mangled = false) {
-    Owned& known = texts_[label.data()];
-    if (!known) known = is_mangled ? text(demangled(std::string(label))) : text(label);
-    return Owned(Py_NewRef(known.get()));
-  }
-
- private:
-  std::unordered_map<const char*, Owned> texts_;
-};
-
-// Makes rows of a class of rlscope.analysis.swept.
-class RowClass {
- public:
-  explicit RowClass(const char* name) {
-    Owned module = checked(PyImport_ImportModule("rlscope.analysis.swept"));
-    class_ = checked(PyObject_GetAttrString(module.get(), name));
-  }
-
-  template <typename... Items>
-  Owned operator()(Items... items) const {
-    return checked(PyObject_Call(class_.get(), tuple(std::move(items)...).get(), nullptr));
-  }
-
-  Owned from(PyObject* fields) const { return checked(PyObject_Call(class_.get(), Owned(PyTuple_New(0)).get(), fields)); }
-
- private:
-  Owned class_;
-};
 
 Owned breakdown(const std::vector<BreakdownRow>& rows) {
   LabelTexts label;
@@ -252,7 +220,7 @@ Owned properties(const TraceFile& file, PyObject* why) {
   return merged;
 }
 
-Owned to_swept(const TraceFile& file, const SweepResult& result) {
+Owned to_swept(const TraceFile& file, const SweepResult& result, PyObject* borders) {
   const FileHeader& header = file.header();
   Owned dict = checked(PyDict_New());
   put(dict.get(), "start_ticks", number(result.start_ticks));
@@ -281,6 +249,7 @@ Owned to_swept(const TraceFile& file, const SweepResult& result) {
   put(dict.get(), "gaps", counts(result.gaps));
   put(dict.get(), "progress", progress(result));
   put(dict.get(), "correction", correction(result));
+  put(dict.get(), "detail", result.detail ? to_swept(*result.detail, borders) : Owned(Py_NewRef(Py_None)));
   put(dict.get(), "streams", streams(result));
   put(dict.get(), "chunk_change_ticks", number(file.chunk_change_ticks()));
   Owned why = texts(reasons_for_incompleteness(file));

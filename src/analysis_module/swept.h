@@ -6,7 +6,8 @@
 
 namespace rlscope {
 
-Owned to_swept(const TraceFile& file, const SweepResult& result);
+// `borders` are the ends of bins as Python gave them.
+Owned to_swept(const TraceFile& file, const SweepResult& result, PyObject* borders);
 
 // Later entries of the catalog replace the keys of earlier ones. One that is no JSON object becomes a reason in `why`.
 Owned properties(const TraceFile& file, PyObject* why);

@@ -137,7 +137,7 @@ def test_figures_draw_no_stage_longer_than_it_was(tmp_path: Path) -> None:
     assert view.left_out_s == pytest.approx(7)
     (tmp_path / "report").mkdir()
     write_report({"a": analysis}, tmp_path / "report")
-    page = (tmp_path / "report" / "index.html").read_text()
+    page = (tmp_path / "report" / "figures.html").read_text()
     assert "Left out: 7 s before and after training." in page
     assert "Between stages" in (tmp_path / "report" / "breakdown_percent.svg").read_text()
     assert (tmp_path / "report" / "waits.csv").exists()

@@ -137,7 +137,7 @@ def test_each_output_says_how_long_it_was(trace: Path, analysis: Analysis, tmp_p
     assert f"  evaluation: {SAID}\n" in found.output
     (tmp_path / "report").mkdir()
     write_report({"a": analysis}, tmp_path / "report")
-    page = (tmp_path / "report" / "index.html").read_text()
+    page = (tmp_path / "report" / "figures.html").read_text()
     assert f"Evaluation: {SAID}." in page
     assert "Left out: 5 s before and after training, and 8 s of evaluation." in page
     drawn = CliRunner().invoke(plot, ["breakdown", str(trace), "-o", str(tmp_path / "figure.svg")])

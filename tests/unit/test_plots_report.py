@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from click import BadParameter
 from click.testing import CliRunner
 from rows_of import rows_of
+from trace_builder import parse_script, write_script
 
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.correction import AppliedCorrection
@@ -41,6 +43,8 @@ from rlscope.report.workloads import complete_view, not_drawn_text, published_vi
 
 TRAINING = [("simulation", "simulator", 2.0), ("backpropagation", "backend", 6.0), ("(none)", "python", 1.0)]
 IDLE = [("(none)", "python", 3.0)]
+
+GOLDEN = Path(__file__).parent.parent / "golden"
 
 
 def analysis(
@@ -160,7 +164,7 @@ def test_uncorrected_figures_have_the_recorded_times_only() -> None:
 )
 def test_captions_say_whether_times_are_corrected(found: list[Analysis], said: str, tmp_path: Path) -> None:
     write_report({str(number): each for number, each in enumerate(found)}, tmp_path)
-    page = (tmp_path / "index.html").read_text()
+    page = (tmp_path / "figures.html").read_text()
     assert f"<figcaption>Share of training time per stage, category and resource. {said} <a" in page
     assert page.count(f"{said} <a") == 3
 
@@ -202,7 +206,7 @@ def test_a_report_shows_figures_numbers_and_what_is_missing(tmp_path: Path) -> N
     write_report(
         {"a<b": analysis({"main": TRAINING}, why=("main was killed",)), "c": analysis({"main": IDLE})}, tmp_path
     )
-    page = (tmp_path / "index.html").read_text()
+    page = (tmp_path / "figures.html").read_text()
     for stem in ("breakdown_percent", "breakdown_seconds", "complete", "transitions"):
         assert f'src="{stem}.png"' in page
         for suffix in ("pdf", "svg", "png", "csv"):
@@ -216,7 +220,7 @@ def test_a_report_shows_figures_numbers_and_what_is_missing(tmp_path: Path) -> N
 
 def test_a_report_of_a_trace_without_operations(tmp_path: Path) -> None:
     write_report({"a": analysis({"main": IDLE})}, tmp_path)
-    page = (tmp_path / "index.html").read_text()
+    page = (tmp_path / "figures.html").read_text()
     assert "No process spent time in simulation" in page
     assert (tmp_path / "complete.png").exists()
     assert not (tmp_path / "breakdown_percent.png").exists()
@@ -227,8 +231,7 @@ def analyzed(monkeypatch: pytest.MonkeyPatch) -> None:
     def analyses(traces: Sequence[Path], recover: bool = False, correct: str = "none") -> dict[str, Analysis]:
         return {path.name: analysis({"main": TRAINING if path.name == "ppo" else IDLE}) for path in traces}
 
-    for verb in ("plot", "report"):
-        monkeypatch.setattr(f"rlscope.cli.{verb}.analyze_traces", analyses)
+    monkeypatch.setattr("rlscope.cli.plot.analyze_traces", analyses)
 
 
 def run(command: object, *arguments: object) -> object:
@@ -259,13 +262,28 @@ def test_plot_says_what_is_wrong(arguments: list[str], message: str) -> None:
         run(plot, *arguments)
 
 
-@pytest.mark.usefixtures("analyzed")
 def test_report_refuses_a_file_as_its_directory(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match="expected a directory or nothing, found a file"):
         run(report, "ppo", "-o", tmp_path / "file")
-    run(report, "ppo", "none", "-o", tmp_path / "report")
-    assert (tmp_path / "report" / "index.html").exists()
+
+
+def test_report_writes_the_page_with_the_figures_beside_it_or_the_page_alone(tmp_path: Path) -> None:
+    trace = write_script(parse_script((GOLDEN / "stages.trace.txt").read_text()), tmp_path / "trace").parent
+    run(report, trace, "-o", tmp_path / "report")
+    assert {"index.html", "figures.html", "complete.csv"} <= {file.name for file in (tmp_path / "report").iterdir()}
+    run(report, trace, "-o", tmp_path / "alone" / "page.html")
+    assert [file.name for file in (tmp_path / "alone").iterdir()] == ["page.html"]
+    with_figures, alone = (tmp_path / name for name in ("report/index.html", "alone/page.html"))
+    assert 'href="figures.html"' in with_figures.read_text() and "figures.html" not in alone.read_text()
+    run(report, trace, "-o", alone)
+    assert alone.read_text() == with_figures.read_text().replace('<a href="figures.html">Published figures</a>', "")
+
+
+@pytest.mark.parametrize("times", ["1", "2:1", "1:1", "-1:2", "a:b", "nan:2", "1:inf"])
+def test_a_window_has_two_times(times: str, tmp_path: Path) -> None:
+    with pytest.raises(BadParameter, match="expected two times in seconds"):
+        report.main(["trace", f"--focus={times}", "-o", str(tmp_path)], standalone_mode=False)
 
 
 def test_a_page_escapes_what_it_is_given(tmp_path: Path) -> None:

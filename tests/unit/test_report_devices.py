@@ -164,4 +164,4 @@ def test_a_report_needs_the_samples_no_second_time(trace: Path, tmp_path: Path) 
     output = tmp_path / "report"
     output.mkdir()
     write_report(analyses, output)
-    assert 'src="utilization.png"' in (output / "index.html").read_text()
+    assert 'src="utilization.png"' in (output / "figures.html").read_text()

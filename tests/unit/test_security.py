@@ -184,7 +184,7 @@ def test_the_report_shows_names_as_text_and_stays_in_its_directory(trace: Path, 
     work.mkdir()
     finished = rlscope("report", trace, "-o", "out", cwd=work)
     assert finished.returncode == 0, finished.stderr
-    html = (work / "out" / "index.html").read_bytes().decode()
+    html = (work / "out" / "figures.html").read_bytes().decode()
     page = Tags()
     page.feed(html)
     assert page.tags <= {

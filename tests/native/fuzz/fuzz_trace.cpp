@@ -11,9 +11,12 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "device_union.h"
+#include "event_window.h"
 #include "sweep.h"
 
 // Of the AddressSanitizer; GCC ships no header for them.
@@ -173,6 +176,63 @@ void check_corrected(const Outcome& plain, const Outcome& corrected) {
   }
 }
 
+using Place = std::tuple<std::string_view, std::string_view, rlscope::Category, rlscope::Resource>;
+
+// Detail changes none of what was found, and its parts sum to it.
+void check_detailed(const Outcome& plain, const Outcome& detailed, const std::vector<uint64_t>& borders) {
+  check(detailed.is_read == plain.is_read, "what can be swept can be swept in detail");
+  if (!plain.is_read) return;
+  check_same(plain, detailed);
+  const rlscope::DetailResult& detail = *detailed.result.detail;
+  std::map<Place, uint64_t> left;
+  for (const BreakdownRow& row : detailed.result.breakdown) {
+    left[{row.stage, row.operation, row.category, row.resource}] += row.ticks;
+  }
+  std::map<Place, uint64_t> in_bins = left;
+  uint64_t calls = 0;
+  for (const rlscope::FunctionRow& row : detail.functions) {
+    left[{row.stage, row.operation, row.category, row.resource}] -= row.ticks;
+    calls += row.calls;
+  }
+  for (const auto& [place, ticks] : left) check(ticks == 0, "functions sum to the breakdown");
+  uint64_t crossings = 0;
+  for (const auto& [name, count] : detailed.result.crossings) crossings += count;
+  check(calls == crossings, "every call is some function's");
+  std::map<uint32_t, uint64_t> of_bin;
+  for (const rlscope::BinEntry& entry : detail.bins) {
+    const rlscope::SeriesRow& row = detail.series[entry.series];
+    in_bins[{row.stage, row.operation, row.category, row.resource}] -= entry.ticks;
+    of_bin[entry.bin] += entry.ticks;
+  }
+  for (const auto& [place, ticks] : in_bins) check(ticks == 0, "bins up to the end of the process sum to the breakdown");
+  uint64_t start = detailed.result.start_ticks;
+  for (size_t bin = 0; bin < borders.size(); bin++) {
+    uint64_t end = std::clamp(borders[bin], start, detailed.result.end_ticks);
+    check(of_bin[static_cast<uint32_t>(bin)] == end - start, "a bin is full");
+    start = end;
+  }
+  std::map<uint32_t, uint64_t> of_iteration;
+  for (const rlscope::IterationEntry& entry : detail.iteration_entries) of_iteration[entry.iteration] += entry.ticks;
+  for (const auto& [number, ticks] : of_iteration) {
+    check(ticks == detail.iterations[number].end_ticks - detail.iterations[number].start_ticks, "an iteration is full");
+  }
+}
+
+void check_window(const std::string& path, bool recovers, uint64_t start, uint64_t end) {
+  TraceFile file(path, recovers);
+  constexpr size_t kMost = 50;
+  rlscope::EventWindow window = rlscope::event_window(file, start, end, kMost);
+  check(window.end_ticks <= end, "a window ends no later than asked");
+  for (const rlscope::ThreadEvents& events : window.threads) {
+    for (size_t i = 0; i < events.starts.size(); i++) {
+      check(start <= events.starts[i] && events.starts[i] <= events.ends[i] && events.ends[i] <= window.end_ticks,
+            "events lie in their window");
+      check(i == 0 || events.starts[i - 1] <= events.starts[i], "events are in order of start");
+      check(events.names[i] < file.names().size(), "events have names");
+    }
+  }
+}
+
 // A union over one process is what the sweep found.
 void check_union(const std::string& path, bool recovers, const SweepResult& result) {
   rlscope::UnionInput input{path, result.start_ticks, result.end_ticks, {}, {}};
@@ -220,6 +280,19 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     Outcome corrected = run(input.path(), recovers, {limit_ticks, false, attribution, &costs});
     check(g_peak - before <= kFixedBytes + kBytesPerByte * size, "correction allocates no more than that");
     check_corrected(*plain, corrected);
+    std::vector<uint64_t> borders{10, 10, 500, 1000000};
+    if (plain->is_read) borders.push_back(plain->result.end_ticks);
+    std::sort(borders.begin(), borders.end());
+    before = g_live;
+    g_peak = before;
+    Outcome detailed = run(input.path(), recovers, {limit_ticks, false, attribution, size % 3 ? nullptr : &costs, &borders});
+    check(g_peak - before <= kFixedBytes + 2 * kBytesPerByte * size, "detail allocates little more than that");
+    check_detailed(*plain, detailed, borders);
+    if (plain->is_read) {
+      uint64_t start = plain->result.start_ticks;
+      uint64_t length = plain->result.end_ticks - start;
+      check_window(input.path(), recovers, start + length / 3, start + length / 2);
+    }
     if (!whole) whole = std::move(plain);
     else if (whole->is_read) check(plain->is_read && plain->damage == 0, "recovering finds no damage in a sound file");
     else if (plain->is_read) check(plain->damage > 0, "recovering notes the damage that stops others");

@@ -1,0 +1,1 @@
+"""What the sweep finds where somebody asks for detail: functions, bins, iterations, instances of operations, events."""

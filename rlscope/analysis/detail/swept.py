@@ -1,0 +1,132 @@
+"""The detail of a sweep and the events of a window, by name.
+
+The extension module makes these classes (src/analysis_module/swept_detail.cpp), each with its fields in the order given
+here. Ticks are those of the process's clock.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class SweptFunction(NamedTuple):
+    """A function that an operation called in a layer; the name is empty for Python outside any boundary.
+
+    Attributes:
+        stage: The stage of the operation.
+        operation: Its name.
+        category: The layer.
+        resource: What worked meanwhile.
+        function: The name.
+        calls: How many calls began, on any thread.
+        ticks: The process's time in it.
+    """
+
+    stage: str
+    operation: str
+    category: str
+    resource: str
+    function: str
+    calls: int
+    ticks: int
+
+
+class SweptSeries(NamedTuple):
+    """What the entries of bins are told apart by."""
+
+    stage: str
+    operation: str
+    category: str
+    resource: str
+
+
+class SweptLength(NamedTuple):
+    """How many instances took so many ticks, rounded down by at most a sixteenth of an octave."""
+
+    ticks: int
+    instances: int
+
+
+class SweptInstance(NamedTuple):
+    """One of the slowest instances of an operation."""
+
+    start_ticks: int
+    ticks: int
+
+
+class SweptInstances(NamedTuple):
+    """The instances of an operation on any thread: how many ended, how long they took, and the slowest five."""
+
+    stage: str
+    operation: str
+    ended: int
+    ticks: int
+    lengths: list[SweptLength]
+    slowest: list[SweptInstance]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweptDetail:
+    """The detail of a sweep. Columns are little-endian integers of 4 bytes, those of ticks and times of 8.
+
+    Attributes:
+        borders: The ends of the bins, as the sweep was given them.
+        functions: The time by function; it sums to the process's.
+        series: What `bin_series` counts.
+        bins: The bin of each entry, in ascending order; behind the last border lies a bin more.
+        bin_series: The place of its series.
+        bin_ticks: Its ticks.
+        iteration_starts: When each iteration began: at a report of progress.
+        iteration_ends: When it ended: at the next one.
+        iterations: Of those iterations that are kept, the iteration of each entry, in ascending order.
+        iteration_functions: The place of its function.
+        iteration_ticks: Its ticks.
+        instances: The instances of each operation.
+    """
+
+    borders: bytes
+    functions: list[SweptFunction]
+    series: list[SweptSeries]
+    bins: bytes
+    bin_series: bytes
+    bin_ticks: bytes
+    iteration_starts: bytes
+    iteration_ends: bytes
+    iterations: bytes
+    iteration_functions: bytes
+    iteration_ticks: bytes
+    instances: list[SweptInstances]
+
+
+class EventName(NamedTuple):
+    """What an event is: a category, `operation` or `phase`; and its name."""
+
+    kind: str
+    name: str
+
+
+class ThreadEvents(NamedTuple):
+    """The events of a thread in a window, by start, and of those with one start the outer one first.
+
+    Attributes:
+        thread: Its number in the process.
+        starts: In ticks, of 8 bytes each; events are clipped to the window.
+        ends: The same.
+        names: The key in `EventWindow.names`, of 4 bytes each.
+        depths: How many events of the thread enclose it, of 4 bytes each.
+    """
+
+    thread: int
+    starts: bytes
+    ends: bytes
+    names: bytes
+    depths: bytes
+
+
+class EventWindow(NamedTuple):
+    """The events between two times; `end_ticks` is earlier than asked for if there are too many."""
+
+    end_ticks: int
+    names: dict[int, EventName]
+    threads: list[ThreadEvents]

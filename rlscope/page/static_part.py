@@ -1,0 +1,103 @@
+"""The part of the page that needs no script: what bounds the run, warnings, breakdown and processes as tables."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rlscope.plots.page import escape
+from rlscope.version import __version__
+
+BAR = 300
+
+
+def static_part(title: str, trace: Mapping[str, Any], warnings: Sequence[str]) -> str:
+    """Show without a script what is known of a trace of the header; `title` is empty where there is no other one."""
+    document = trace["document"]
+    advice = document["advice"]
+    facts = [f"{trace['length_s']:.4g} s", counted(len(trace["processes"]), "process", "processes")]
+    if document["iterations"]:
+        facts.append(counted(document["iterations"], "iteration", "iterations"))
+    parts = [f"<h2>{escape(title)}</h2>"] if title else []
+    parts.append(f"<p>{escape(', '.join(facts))}</p>")
+    parts += [f'<p class="warning">{escape(warning)}</p>' for warning in warnings]
+    if advice is not None:
+        parts.append(f"<p>{escape(advice['text'])}</p>{changes(advice['changes'])}")
+    parts.append("<noscript>" + breakdown(document) + processes(document) + "</noscript>")
+    return "".join(parts)
+
+
+def footer(title: str, trace: Mapping[str, Any], manifest: Mapping[str, Any], remarks: Sequence[str]) -> str:
+    """How a trace was made, and how finely the page shows it."""
+    command = manifest.get("command")
+    words = [str(word) for word in command] if isinstance(command, list) else []
+    lines = [f"{title or trace['name']}: recorded from `{shlex.join(words)}`."] if words else []
+    lines += [f"{remark[0].upper()}{remark[1:]}." for remark in remarks]
+    lines.append(resolution(trace))
+    parts = "".join(f"<p>{escape(line)}</p>" for line in lines)
+    return f"{parts}<p>Made by rlscope {escape(__version__)}.</p>"
+
+
+def resolution(trace: Mapping[str, Any]) -> str:
+    """How wide the bins of the timeline are, and of which parts the page has all events."""
+    processes = trace["processes"]
+    widest_s = max(process["bins"]["width_ticks"] * process["seconds_per_tick"] for process in processes)
+    windows = sum(len(process["windows"]) for process in processes)
+    return (
+        f"The timeline has {processes[0]['bins']['count']:,} bins per process, of at most {widest_s * 1000:.3g} ms, "
+        f"with exact sums, and every event of {counted(windows, 'part', 'parts')} of it. This command makes a page "
+        f"with the events between two other times, in seconds: rlscope report {trace['name']} --focus 1.5:2 "
+        "-o page.html"
+    )
+
+
+def counted(number: int, one: str, several: str) -> str:
+    """Return the number with its noun."""
+    return f"{number:,} {one if number == 1 else several}"
+
+
+def changes(found: Sequence[dict[str, Any]]) -> str:
+    """Show what each change could save at most, as bars."""
+    if not found:
+        return ""
+    most = max(change["saving_s"] for change in found) or 1
+    rows = "".join(
+        f"<tr><td>{escape(change['name'])}</td><td class='number'>{change['saving_s']:.3g} s</td>"
+        f"<td>{bar(change['saving_s'] / most)}</td></tr>"
+        for change in found
+    )
+    return f"<table><caption>What each change could save at most</caption><tbody>{rows}</tbody></table>"
+
+
+def bar(share: float, colour: str = "backend") -> str:
+    """Draw a bar as long as the share, from 0 to 1."""
+    return (
+        f'<svg class="bar" viewBox="0 0 {BAR} 18" preserveAspectRatio="none" aria-hidden="true">'
+        f'<rect class="fill-{colour}" width="{share * BAR:.1f}" height="18"/></svg>'
+    )
+
+
+def breakdown(document: dict[str, Any]) -> str:
+    """Seconds per stage and layer."""
+    sums: dict[tuple[str, str], float] = {}
+    for row in document["breakdown"]:
+        key = row["stage"], row["category"]
+        sums[key] = sums.get(key, 0.0) + row["seconds"]
+    total = sum(sums.values()) or 1
+    rows = "".join(
+        f"<tr><td>{escape(stage)}</td><td>{escape(category)}</td><td class='number'>{seconds:.4g}</td>"
+        f"<td class='number'>{100 * seconds / total:.1f} %</td><td>{bar(seconds / total, category)}</td></tr>"
+        for (stage, category), seconds in sorted(sums.items(), key=lambda item: -item[1])
+    )
+    head = "<tr><th>stage</th><th>layer</th><th>seconds</th><th>share</th><th></th></tr>"
+    return f"<table><caption>Where the time went</caption><thead>{head}</thead><tbody>{rows}</tbody></table>"
+
+
+def processes(document: dict[str, Any]) -> str:
+    """One row per process."""
+    rows = "".join(
+        f"<tr><td>{escape(row['process'])}</td><td>{escape(row['role'])}</td>"
+        f"<td class='number'>{row['wall_s']:.4g}</td></tr>"
+        for row in document["processes"]
+    )
+    head = "<tr><th>process</th><th>role</th><th>seconds</th></tr>"
+    return f"<table><caption>Processes</caption><thead>{head}</thead><tbody>{rows}</tbody></table>"

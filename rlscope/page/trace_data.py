@@ -1,0 +1,273 @@
+"""What the page holds of one trace: the tables of its analysis; bins, iterations and events of its processes."""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from rlscope._analysis import event_window
+from rlscope.analysis.analysis import Analysis
+from rlscope.analysis.detail.swept import SweptDetail, SweptLength, ThreadEvents
+from rlscope.analysis.document import document_of
+from rlscope.analysis.rows import sums
+from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep
+from rlscope.page.container import Array
+from rlscope.page.grid import OTHERS, pack_bins
+from rlscope.page.iterations import Iterations
+
+MOST_CALLS = 2000
+#: Events of all windows of a page together.
+MOST_EVENTS = 260_000
+LONGEST_WINDOW_TICKS = 2**32 - 1
+#: Of a run without iterations, so much of its middle is shown event by event.
+MIDDLE = 0.02
+
+
+class TraceData:
+    """Builds the part of the header that is about one trace, and the arrays that it names."""
+
+    def __init__(self, name: str, swept: TraceSweep, analysis: Analysis, focus_s: tuple[float, float] | None) -> None:
+        self.name = name
+        self.swept = swept
+        self.analysis = analysis
+        self.focus_s = focus_s
+        self.origin_ns = min(process.start_ns for process in swept.processes)
+        self.arrays: dict[str, Array] = {}
+
+    def header(self, prefix: str, shrink: int) -> dict[str, Any]:
+        """Return the header's part.
+
+        Args:
+            prefix: stands before the names of the trace's arrays.
+            shrink: bins are 2 ** shrink times as wide, and windows have as many times fewer events.
+        """
+        self.arrays = {}
+        rows = self.analysis.processes.records()
+        depths = tree_depths(rows)
+        processes = [
+            self.process(f"{prefix}p{number}.", process, row, shrink) | {"depth": depths[process.name]}
+            for number, (process, row) in enumerate(zip(self.swept.processes, rows, strict=True))
+        ]
+        late = lateness(rows)
+        waiting = sums((row.process, row.seconds) for row in self.analysis.breakdown if row.category == "wait")
+        for process in processes:
+            process["waiting_s"] = waiting.get(process["process"], 0.0)
+            process["late_s"] = late[process["process"]]
+        return {
+            "name": self.name,
+            "length_s": max(process["end_s"] for process in processes),
+            "processes": processes,
+            "document": without_nan(document_of(self.analysis)),
+            "device_work": without_nan(self.analysis.device_work.records()),
+            "calls": [call for process in self.swept.processes for call in calls_of(process)],
+            "instances": [row for process in self.swept.processes for row in self.instances(process)],
+            "iterations": self.iterations(prefix),
+        }
+
+    def add(self, name: str, array: Array, kind: str) -> str:
+        """Keep an array, and return its name."""
+        self.arrays[name] = array.astype(kind)
+        return name
+
+    def seconds(self, process: ProcessSweep, ticks: int) -> float:
+        """Seconds from the start of the run to a time of the process's clock."""
+        return (process.file.clock.realtime_ns(ticks) - self.origin_ns) / NS_PER_S
+
+    def process(self, prefix: str, process: ProcessSweep, row: Mapping[str, Any], shrink: int) -> dict[str, Any]:
+        """Return what the header has of a process: its row of the table, its clock, its bins, its windows."""
+        detail = detail_of(process)
+        borders = np.frombuffer(detail.borders, "<u8")
+        bins = len(borders) >> shrink
+        packed = pack_bins(
+            detail.series,
+            np.frombuffer(detail.bins, "<u4") >> shrink,
+            np.frombuffer(detail.bin_series, "<u4"),
+            np.frombuffer(detail.bin_ticks, "<u8"),
+            bins,
+        )
+        planes = [self.add(f"{prefix}{byte}", plane, "u1") for byte, plane in enumerate(packed.planes)]
+        return {
+            **without_nan(dict(row)),
+            "seconds_per_tick": seconds_per_tick(process),
+            "length_ticks": process.found.end_ticks - process.found.start_ticks,
+            "series": packed.series,
+            "bins": {
+                "count": bins,
+                "width_ticks": (int(borders[0]) - process.found.start_ticks) << shrink,
+                "mask": self.add(f"{prefix}mask", packed.mask, "u1"),
+                "planes": planes,
+                "shift": packed.shift,
+            },
+            "windows": self.windows(prefix, process, shrink),
+        }
+
+    def windows(self, prefix: str, process: ProcessSweep, shrink: int) -> list[dict[str, Any]]:
+        """Return the parts of a process of which the page has all events."""
+        wanted = self.wanted_windows(process)
+        most = (MOST_EVENTS >> shrink) // max(len(self.swept.processes) * len(wanted), 1)
+        found = []
+        for number, (start, end, why) in enumerate(wanted):
+            end = min(end, start + LONGEST_WINDOW_TICKS)
+            window = event_window(process.file.path, start, end, most, recover=True)
+            places = {name: place for place, name in enumerate(window.names)}
+            threads = [
+                self.thread(f"{prefix}w{number}.{events.thread}.", events, start, places) for events in window.threads
+            ]
+            found.append(
+                {
+                    "start_s": self.seconds(process, start),
+                    "end_s": self.seconds(process, window.end_ticks),
+                    "why": why,
+                    "names": list(window.names.values()),
+                    "threads": threads,
+                }
+            )
+        return found
+
+    def thread(self, prefix: str, events: ThreadEvents, start: int, places: Mapping[int, int]) -> dict[str, Any]:
+        """Return the events of a thread in a window; times are ticks from the window's start."""
+        starts, ends = (np.frombuffer(column, "<u8") for column in (events.starts, events.ends))
+        names, depths = (np.frombuffer(column, "<u4") for column in (events.names, events.depths))
+        place_of = np.zeros(max(places, default=0) + 1, dtype=np.uint32)
+        place_of[list(places)] = list(places.values())
+        return {
+            "thread": events.thread,
+            "starts": self.add(f"{prefix}starts", starts - np.uint64(start), "u4"),
+            "ticks": self.add(f"{prefix}ticks", ends - starts, "u4"),
+            "names": self.add(f"{prefix}names", place_of[names], "u4"),
+            "depths": self.add(f"{prefix}depths", np.minimum(depths, 2**16 - 1), "u2"),
+        }
+
+    def wanted_windows(self, process: ProcessSweep) -> list[tuple[int, int, str]]:
+        """Start, end and reason of each window, in ticks of the process."""
+        start, end = process.found.start_ticks, process.found.end_ticks
+        found = []
+        if self.focus_s is not None:
+            clock = process.file.clock
+            offset = self.origin_ns - clock.realtime_offset_ns
+            times = (clock.ticks_at(offset + round(seconds * NS_PER_S)) for seconds in self.focus_s)
+            from_ticks, to_ticks = (min(max(ticks, start), end) for ticks in times)
+            found.append((from_ticks, to_ticks, "focus"))
+        iterations = Iterations.of(detail_of(process))
+        if len(iterations.lengths):
+            for number, why in iterations.worth_seeing():
+                begin = int(iterations.starts[number])
+                found.append((begin, begin + int(iterations.lengths[number]), why))
+        else:
+            middle, half = (start + end) // 2, int((end - start) * MIDDLE / 2)
+            found.append((middle - half, middle + half, "middle"))
+        return [window for window in found if window[0] < window[1]]
+
+    def iterations(self, prefix: str) -> dict[str, Any] | None:
+        """Those of the process that reported most."""
+        process = max(self.swept.processes, key=lambda process: len(detail_of(process).iteration_starts))
+        detail = detail_of(process)
+        found = Iterations.of(detail)
+        if len(found.lengths) == 0:
+            return None
+        second = seconds_per_tick(process)
+        start_ticks = process.found.start_ticks
+        starts = (found.starts - np.uint64(start_ticks)) * second + self.seconds(process, start_ticks)
+        return {
+            "process": process.name,
+            "cells": [[row.stage, row.operation, row.category, row.function] for row in detail.functions],
+            "starts": self.add(f"{prefix}i.starts", starts, "f8"),
+            "lengths": self.add(f"{prefix}i.lengths", found.lengths * second, "f8"),
+            "iteration": self.add(f"{prefix}i.iteration", found.iteration, "u4"),
+            "cell": self.add(f"{prefix}i.cell", found.function, "u4"),
+            "seconds": self.add(f"{prefix}i.seconds", found.ticks * second, "f8"),
+            "usual": self.add(f"{prefix}i.usual", found.usual(len(detail.functions)) * second, "f8"),
+        }
+
+    def instances(self, process: ProcessSweep) -> list[dict[str, Any]]:
+        """How long the instances of each operation took."""
+        second = seconds_per_tick(process)
+        return [
+            {
+                "process": process.name,
+                "stage": row.stage,
+                "operation": row.operation,
+                "count": row.ended,
+                "seconds": row.ticks * second,
+                "p50_s": quantile(row.lengths, row.ended, 0.5) * second,
+                "p99_s": quantile(row.lengths, row.ended, 0.99) * second,
+                "slowest": [
+                    {"start_s": self.seconds(process, each.start_ticks), "seconds": each.ticks * second}
+                    for each in row.slowest
+                ],
+            }
+            for row in detail_of(process).instances
+        ]
+
+
+def detail_of(process: ProcessSweep) -> SweptDetail:
+    """Return what the sweep found given borders of bins, as it must have been for a page."""
+    assert process.found.detail is not None
+    return process.found.detail
+
+
+def seconds_per_tick(process: ProcessSweep) -> float:
+    """How long a tick of the process's clock is."""
+    return process.file.clock.ns_per_denominator / process.file.clock.denominator / NS_PER_S
+
+
+def calls_of(process: ProcessSweep) -> list[dict[str, Any]]:
+    """Time and calls by function; of more than 2,000 rows the smallest are one per stage and layer."""
+    second = seconds_per_tick(process)
+    rows = sorted(detail_of(process).functions, key=lambda row: -row.ticks)
+    found: dict[tuple[str, str, str, str], list[float]] = {}
+    for rank, row in enumerate(rows):
+        named = (row.operation, row.function) if rank < MOST_CALLS else (OTHERS, OTHERS)
+        both = found.setdefault((row.stage, named[0], row.category, named[1]), [0, 0.0])
+        both[0] += row.calls
+        both[1] += row.ticks * second
+    columns = ("stage", "operation", "category", "function")
+    return [
+        {"process": process.name, **dict(zip(columns, key, strict=True)), "calls": calls, "seconds": seconds}
+        for key, (calls, seconds) in found.items()
+    ]
+
+
+def quantile(lengths: Sequence[SweptLength], count: int, share: float) -> int:
+    """Return the ticks that a share of instances do not exceed, rounded down by at most a sixteenth of an octave."""
+    seen = 0
+    for length in lengths:
+        seen += length.instances
+        if seen >= count * share:
+            return length.ticks
+    return 0
+
+
+def tree_depths(rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """How many recorded ancestors each process has."""
+    parents = {row["process"]: row["parent"] for row in rows}
+    depths = {}
+    for name in parents:
+        depth, above = 0, parents[name]
+        while above is not None and depth < len(parents):
+            depth, above = depth + 1, parents.get(above)
+        depths[name] = depth
+    return depths
+
+
+def lateness(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """How much later each process ended than the first of its group; names that differ in a number are a group."""
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault(re.sub(r"\d+", "#", row["process"]), []).append(row)
+    return {
+        row["process"]: row["end_s"] - min(other["end_s"] for other in group)
+        for group in groups.values()
+        for row in group
+    }
+
+
+def without_nan(value: Any) -> Any:
+    """Return the value with None for what is no number, which JSON does not know."""
+    if isinstance(value, dict):
+        return {key: without_nan(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [without_nan(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,81 @@
+// Puts the page together once it is loaded.
+import { Breakdown } from "./breakdown.js";
+import { readContainer } from "./container.js";
+import { button, make, replace } from "./elements.js";
+import { Windows } from "./exact.js";
+import { Iterations } from "./iterations.js";
+import { showPanels } from "./panels.js";
+import { makeSearch } from "./search.js";
+import { State } from "./state.js";
+import { Bins } from "./sums.js";
+import { Timeline } from "./timeline.js";
+
+const KEYS = [
+  ["/", "search"], ["[ and ]", "next slower and next faster iteration"], ["c", "colour by layer, stage or operation"], ["d", "dark or light"],
+  ["arrows, + and - in the timeline", "move, change the row, zoom"], ["Home", "the whole run"], ["t", "numbers of what is shown"], ["?", "this list"],
+];
+
+/** @param {string} id */
+const place = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
+
+/** @param {any} trace @param {import("./container.js").Container} container */
+function showTrace(trace, container) {
+  const array = (/** @type {string} */ name) => container.array(name);
+  const state = new State(trace.length_s, trace.processes.map((/** @type {any} */ process) => process.process));
+  const bins = trace.processes.map((/** @type {any} */ process) => new Bins(process, array));
+  new Breakdown(trace, state, place("breakdown"));
+  const paced = trace.processes.find((/** @type {any} */ process) => process.process === trace.iterations?.process);
+  const iterations = paced ? new Iterations(trace.iterations, paced, array, state, place("iterations")) : null;
+  if (!iterations) {
+    replace(place("iterations"), make("p", {}, "The run reported no progress, so its iterations are not known. This line in the training loop reports it: ", make("code", {}, "rlscope.report_progress(timesteps=…)")));
+  }
+  const timeline = new Timeline(trace, bins, new Windows(trace.processes, array), state, place("timeline"));
+  const tables = showPanels(trace, state, place("tables"));
+  const search = makeSearch(trace, state, iterations, tables.show, place("search"));
+  listen(state, iterations, timeline, search);
+}
+
+/**
+ * @param {State} state @param {Iterations | null} iterations @param {Timeline} timeline @param {HTMLInputElement} search
+ */
+function listen(state, iterations, timeline, search) {
+  const help = make("dialog", { "aria-label": "Keys" }, make("dl", {}, ...KEYS.flatMap(([key, what]) => [make("dt", {}, key), make("dd", {}, what)])), button("Close", () => help.close()));
+  document.body.append(help);
+  const dark = () => {
+    const root = document.documentElement;
+    const isDark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+    root.dataset.theme = isDark ? "light" : "dark";
+    state.tell();
+    iterations?.draw();
+  };
+  replace(place("buttons"), button("Dark or light", dark), button("Keys", () => help.showModal()));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => state.tell());
+  addEventListener("keydown", (event) => {
+    const isTyping = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
+    if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+    const moves = new Map([
+      ["/", () => search.focus()], ["?", () => help.showModal()], ["c", () => state.nextColours()], ["d", dark],
+      ["[", () => (timeline.said.textContent = iterations?.next(-1) ?? "")], ["]", () => (timeline.said.textContent = iterations?.next(1) ?? "")],
+    ]);
+    const move = moves.get(event.key);
+    if (!move) return;
+    event.preventDefault();
+    move();
+  });
+  addEventListener("beforeprint", () => state.tell());
+}
+
+async function main() {
+  const container = await readContainer(place("data").textContent ?? "");
+  const traces = container.header.traces;
+  const show = (/** @type {number} */ number) => showTrace(traces[number], container);
+  if (traces.length > 1) {
+    const choose = make("select", { "aria-label": "Trace" }, ...traces.map((/** @type {any} */ trace, /** @type {number} */ number) => make("option", { value: String(number) }, trace.name)));
+    choose.addEventListener("change", () => show(Number(choose.value)));
+    place("traces").append(make("label", {}, "Trace ", choose));
+  }
+  show(0);
+  document.documentElement.dataset.ready = "yes";
+}
+
+main();

@@ -1,0 +1,78 @@
+// The tables below the timeline: processes, waits, transitions, calls, devices, tasks, counters.
+import { callTable } from "./breakdown.js";
+import { button, make, replace } from "./elements.js";
+import { count, digits, duration, percent } from "./format.js";
+import { table } from "./table.js";
+
+/** @typedef {import("./table.js").Column} Column */
+
+/** @param {string} title @param {string} [key] @returns {Column} */
+const words = (title, key = title) => ({ title, value: (row) => row[key] });
+/** @param {string} title @param {string} [key] @returns {Column} */
+const seconds = (title, key = title) => ({ title, value: (row) => row[key], shown: (row) => (row[key] === null ? "" : duration(row[key])), isNumber: true });
+/** @param {string} title @param {string} [key] @returns {Column} */
+const number = (title, key = title) => ({ title, value: (row) => row[key], shown: (row) => (row[key] === null ? "" : digits(row[key])), isNumber: true });
+/** @param {string} title @param {string} [key] @returns {Column} */
+const counted = (title, key = title) => ({ title, value: (row) => row[key], shown: (row) => (row[key] === null ? "" : count(row[key])), isNumber: true });
+/** @param {string} title @param {string} [key] @returns {Column} */
+const share = (title, key = title) => ({ title, value: (row) => row[key], shown: (row) => (row[key] === null ? "" : percent(row[key])), isNumber: true });
+
+/** @param {any[]} rows @param {string} key */
+const longest = (rows, key) => [...rows].sort((a, b) => b[key] - a[key]);
+
+/**
+ * What each panel shows; null where there is nothing, and why.
+ * @param {any} trace of the header @param {import("./state.js").State} state
+ * @returns {[string, () => Node, boolean, string][]} title, content, whether there is any, and else why not
+ */
+function panels(trace, state) {
+  const found = trace.document;
+  const pick = (/** @type {any} */ row) => state.show({ process: row.process });
+  return [
+    ["Processes", () => table([words("process"), words("role"), counted("pid"), words("exit status", "exit_status"), words("complete"), seconds("start", "start_s"), seconds("wall time", "wall_s"), seconds("waiting", "waiting_s"), seconds("late", "late_s"), counted("iterations")],
+      trace.processes, { caption: "Processes of the run; late is how much later than the first of its group one ended", file: "processes", onRow: pick }), trace.processes.length > 0, ""],
+    ["Waits", () => make("div", {},
+      table([words("process"), words("phase"), words("function"), words("stream"), counted("count"), seconds("waited", "wait_s"), seconds("in the loop", "in_loop_s")], longest(found.waits, "wait_s"), { caption: "In what each process waited", file: "waits", onRow: pick }),
+      table([words("process"), words("waited for", "on"), words("stream"), counted("count"), seconds("waited", "wait_s")], longest(found.dependencies, "wait_s"), { caption: "Who waited for whom, by pipes and sockets", file: "dependencies", onRow: pick })),
+      found.waits.length > 0, "No process waited in a call that is known to wait."],
+    ["Transitions", () => table([words("process"), words("stage"), words("operation"), words("from"), words("to"), counted("count"), number("per iteration", "per_iteration"), number("per timestep", "per_timestep")],
+      longest(found.transitions, "count"), { caption: "How often the program crossed from one layer into another", file: "transitions", onRow: pick }), found.transitions.length > 0, "Nothing crossed from one layer into another."],
+    ["Calls", () => callTable(trace.calls, "Functions of all operations, as recorded"), trace.calls.length > 0, "No calls were recorded."],
+    ["Devices", () => make("div", {},
+      table([counted("device"), words("uuid"), seconds("busy", "busy_s"), seconds("kernels, summed", "kernel_s"), share("reported", "reported_utilization")], found.gpu, { caption: "Devices: how long each worked for any process, beside the utilisation that was reported", file: "devices" }),
+      table([words("process"), counted("device"), words("operation"), seconds("busy", "busy_s"), counted("kernels")], longest(found.gpu_operations, "busy_s"), { caption: "Device time by the operation that launched the work", file: "gpu_operations", onRow: pick }),
+      table([words("name"), words("process"), words("stage"), words("operation"), counted("count"), seconds("in all", "seconds"), { title: "mean", value: (row) => row.seconds / row.count, shown: (row) => duration(row.seconds / row.count), isNumber: true }, counted("bytes")], longest(trace.device_work, "seconds"), { caption: "Kernels and copies", file: "kernels" })),
+      found.gpu.length > 0, "No device did any work that was recorded."],
+    ["Tasks", () => table([words("process"), words("operation"), counted("count"), seconds("ran", "running_s"), seconds("open", "elapsed_s"), seconds("half under", "elapsed_p50_s"), seconds("99 % under", "elapsed_p99_s"), seconds("longest", "elapsed_max_s")],
+      longest(found.tasks, "elapsed_s"), { caption: "Operations of coroutines and generators", file: "tasks", onRow: pick }), found.tasks.length > 0, "No operation was suspended inside a coroutine or a generator."],
+    ["Counters", () => table([words("process"), counted("device"), words("stage"), words("operation"), words("metric"), words("unit"), number("while working", "while_working"), number("while open", "while_open"), number("total")],
+      found.counters, { caption: "Hardware counters", file: "counters", onRow: pick }), found.counters.length > 0, "The run was not recorded with `--counters`."],
+  ];
+}
+
+/** @param {any} trace @param {import("./state.js").State} state @param {HTMLElement} place */
+export function showPanels(trace, state, place) {
+  const all = panels(trace, state);
+  const content = make("div", { role: "tabpanel", tabindex: "-1" });
+  const tabs = all.map(([title, draw, hasContent, why], number) => button(title, () => choose(number), { role: "tab", "aria-selected": "false", class: hasContent ? "" : "empty" }));
+  const choose = (/** @type {number} */ chosen) => {
+    tabs.forEach((tab, number) => {
+      tab.setAttribute("aria-selected", String(number === chosen));
+      tab.setAttribute("tabindex", number === chosen ? "0" : "-1");
+    });
+    const [title, draw, hasContent, why] = all[chosen];
+    content.setAttribute("aria-label", title);
+    replace(content, hasContent ? draw() : make("p", {}, why));
+  };
+  const list = make("div", { role: "tablist", "aria-label": "Tables" }, ...tabs);
+  list.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
+    const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+    if (!step) return;
+    const next = (tabs.indexOf(/** @type {any} */ (document.activeElement)) + step + tabs.length) % tabs.length;
+    choose(next);
+    tabs[next].focus();
+  });
+  replace(place, list, content);
+  choose(0);
+  return { show: (/** @type {string} */ title) => choose(all.findIndex(([other]) => other === title)) };
+}

@@ -1,0 +1,75 @@
+// What is shown, kept in the address behind `#`, so that a link shows the same.
+
+/**
+ * @typedef {Object} View
+ * @property {number} from seconds
+ * @property {number} to seconds
+ * @property {string} process "" for all
+ * @property {string} by category, stage or operation
+ */
+
+const COLOURS_BY = ["category", "stage", "operation"];
+
+export class State {
+  /** @param {number} lengthS of the run @param {string[]} processes */
+  constructor(lengthS, processes) {
+    this.lengthS = lengthS;
+    this.processes = processes;
+    /** @type {View} */
+    this.view = { from: 0, to: lengthS, process: "", by: "category" };
+    /** @type {(() => void)[]} */
+    this.listeners = [];
+    this.read();
+    addEventListener("hashchange", () => {
+      this.read();
+      this.tell();
+    });
+  }
+
+  /** Takes what the address says, as far as it is sound. */
+  read() {
+    const parts = new URLSearchParams(location.hash.slice(1));
+    const times = /^(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)$/.exec(parts.get("t") ?? "");
+    const [from, to] = times ? [Number(times[1]), Number(times[2])] : [0, this.lengthS];
+    const sound = from >= 0 && from < to && to <= this.lengthS * 1.001;
+    const process = parts.get("p") ?? "";
+    const by = parts.get("by") ?? "category";
+    this.view = {
+      from: sound ? from : 0,
+      to: sound ? Math.min(to, this.lengthS) : this.lengthS,
+      process: this.processes.includes(process) ? process : "",
+      by: COLOURS_BY.includes(by) ? by : "category",
+    };
+  }
+
+  /** @param {Partial<View>} changes */
+  show(changes) {
+    this.view = { ...this.view, ...changes };
+    const parts = new URLSearchParams();
+    if (this.view.from > 0 || this.view.to < this.lengthS) parts.set("t", `${round(this.view.from)}-${round(this.view.to)}`);
+    if (this.view.process) parts.set("p", this.view.process);
+    if (this.view.by !== "category") parts.set("by", this.view.by);
+    history.replaceState(null, "", `#${parts}`);
+    this.tell();
+  }
+
+  /** Shows a part of the run: as near as possible where it would lie outside. @param {number} from @param {number} to */
+  showTimes(from, to) {
+    const length = Math.min(Math.max(to - from, 1e-8), this.lengthS);
+    const start = Math.min(Math.max(from, 0), this.lengthS - length);
+    this.show({ from: start, to: start + length });
+  }
+
+  nextColours() {
+    this.show({ by: COLOURS_BY[(COLOURS_BY.indexOf(this.view.by) + 1) % COLOURS_BY.length] });
+  }
+
+  tell() {
+    for (const listener of this.listeners) listener();
+  }
+}
+
+/** @param {number} seconds */
+function round(seconds) {
+  return Number(seconds.toFixed(9));
+}

@@ -1,0 +1,267 @@
+// The timeline: a row per process, exact shares in every column, devices below, and exact events where there are some.
+import { readColours } from "./colours.js";
+import { columnTicks, paintColumns } from "./columns.js";
+import { button, make, replace } from "./elements.js";
+import { drawEvents, exactHeight } from "./exact.js";
+import { axisStep, span } from "./format.js";
+import { numbersOf } from "./part.js";
+
+const ROW = 24;
+const GAP = 4;
+const AXIS = 18;
+const ZOOM = 1.5;
+
+export class Timeline {
+  /**
+   * @param {any} trace of the header
+   * @param {import("./sums.js").Bins[]} bins of its processes
+   * @param {import("./exact.js").Windows} windows
+   * @param {import("./state.js").State} state
+   * @param {HTMLElement} place
+   */
+  constructor(trace, bins, windows, state, place) {
+    this.trace = trace;
+    this.bins = bins;
+    this.windows = windows;
+    this.state = state;
+    this.row = 0;
+    /** @type {[number, number] | null} in pixels of the page */
+    this.drag = null;
+    this.canvas = make("canvas", { tabindex: "0", role: "img", class: "timeline" });
+    this.overview = make("canvas", { role: "img", class: "overview", "aria-label": "The whole run; the part that is shown is framed." });
+    this.labels = make("ol", { class: "labels" });
+    this.said = make("p", { "aria-live": "polite", class: "said" });
+    this.selection = make("div", { class: "selection" });
+    this.tools = make("p", { class: "tools" });
+    replace(place, this.tools, make("div", { class: "lanes" }, make("span"), this.overview, this.labels, this.canvas), this.said, this.selection);
+    this.listen();
+    state.listeners.push(() => this.draw());
+    this.draw();
+  }
+
+  listen() {
+    this.canvas.addEventListener("pointerdown", (/** @type {PointerEvent} */ event) => {
+      this.drag = [event.offsetX, event.offsetX];
+      this.row = this.rowAt(event.offsetY);
+      this.canvas.setPointerCapture(event.pointerId);
+    });
+    this.canvas.addEventListener("pointermove", (/** @type {PointerEvent} */ event) => {
+      if (this.drag) {
+        this.drag[1] = event.offsetX;
+        this.draw();
+      }
+    });
+    this.canvas.addEventListener("pointerup", () => {
+      if (!this.drag) return;
+      const [a, b] = this.drag.map((x) => this.timeAt(x)).sort((x, y) => x - y);
+      const width = Math.abs(this.drag[1] - this.drag[0]);
+      this.drag = null;
+      if (width >= 3) this.select(a, b);
+      else this.select(a, a + (this.state.view.to - this.state.view.from) / this.canvas.clientWidth);
+    });
+    this.canvas.addEventListener("dblclick", (/** @type {MouseEvent} */ event) => this.zoom(1 / ZOOM ** 3, this.timeAt(event.offsetX)));
+    this.canvas.addEventListener("wheel", (/** @type {WheelEvent} */ event) => {
+      if (!event.ctrlKey) return;
+      event.preventDefault();
+      this.zoom(event.deltaY > 0 ? ZOOM : 1 / ZOOM, this.timeAt(event.offsetX));
+    }, { passive: false });
+    this.overview.addEventListener("click", (/** @type {MouseEvent} */ event) => {
+      const middle = (event.offsetX / this.overview.clientWidth) * this.state.lengthS;
+      const half = (this.state.view.to - this.state.view.from) / 2;
+      this.state.showTimes(middle - half, middle + half);
+    });
+    this.canvas.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => this.key(event));
+    addEventListener("resize", () => this.draw());
+  }
+
+  /** @param {KeyboardEvent} event */
+  key(event) {
+    const { from, to } = this.state.view;
+    const step = (to - from) / 4;
+    const moves = new Map([
+      ["ArrowLeft", () => this.state.showTimes(from - step, to - step)],
+      ["ArrowRight", () => this.state.showTimes(from + step, to + step)],
+      ["ArrowUp", () => (this.row = Math.max(this.row - 1, 0))],
+      ["ArrowDown", () => (this.row = Math.min(this.row + 1, this.bins.length - 1))],
+      ["+", () => this.zoom(1 / ZOOM)], ["w", () => this.zoom(1 / ZOOM)],
+      ["-", () => this.zoom(ZOOM)], ["s", () => this.zoom(ZOOM)],
+      ["Home", () => this.state.showTimes(0, this.state.lengthS)],
+      ["t", () => this.select(from, to)],
+      ["Enter", () => this.select(from, to)],
+      ["Escape", () => replace(this.selection)],
+    ]);
+    const move = moves.get(event.key);
+    if (!move || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    event.stopPropagation();
+    move();
+    this.draw();
+    this.said.textContent = `${this.trace.processes[this.row]?.process ?? ""}: ${this.words()}`;
+  }
+
+  words() {
+    const { from, to } = this.state.view;
+    return span(from, to);
+  }
+
+  /** @param {number} factor @param {number} [at] seconds */
+  zoom(factor, at) {
+    const { from, to } = this.state.view;
+    const middle = at ?? (from + to) / 2;
+    this.state.showTimes(middle - (middle - from) * factor, middle + (to - middle) * factor);
+  }
+
+  /** @param {number} x in pixels of the page */
+  timeAt(x) {
+    const { from, to } = this.state.view;
+    return from + (to - from) * Math.min(Math.max(x / this.canvas.clientWidth, 0), 1);
+  }
+
+  /** @param {number} y in pixels of the page */
+  rowAt(y) {
+    const found = this.tops.findIndex((top, place) => y >= top && y < (this.tops[place + 1] ?? Infinity));
+    return Math.min(Math.max(found, 0), Math.max(this.bins.length - 1, 0));
+  }
+
+  draw() {
+    const scale = devicePixelRatio || 1;
+    const { from, to, by } = this.state.view;
+    const colours = readColours();
+    const style = getComputedStyle(document.documentElement);
+    const css = (/** @type {string} */ name) => style.getPropertyValue(`--${name}`);
+    const width = Math.max(Math.floor(this.canvas.clientWidth * scale), 1);
+    const exact = this.trace.processes.map((/** @type {any} */ process) => {
+      const window = this.windows.around(process.process, from, to);
+      const events = window ? this.windows.events(window, from, to) : [];
+      const main = Math.min(...events.map((event) => event.thread));
+      return events.filter((event) => event.thread === main);
+    });
+    /** @type {number[]} tops of the rows, in pixels of the page */
+    this.tops = [];
+    let height = AXIS;
+    for (const events of exact) {
+      this.tops.push(height);
+      height += ROW + GAP + (events.length ? exactHeight(events) + GAP : 0);
+    }
+    const devices = this.devices();
+    const deviceTops = devices.map((_, place) => height + place * (ROW + GAP));
+    height += devices.length * (ROW + GAP);
+    this.canvas.width = width;
+    this.canvas.height = Math.ceil(height * scale);
+    this.canvas.setAttribute("height", String(this.canvas.height));
+    const context = /** @type {CanvasRenderingContext2D} */ (this.canvas.getContext("2d"));
+    const image = context.createImageData(width, this.canvas.height);
+    this.bins.forEach((bins, place) => paintColumns(image, Math.round(this.tops[place] * scale), Math.round(ROW * scale), columnTicks(bins, from, to, width, by), colours));
+    context.putImageData(image, 0, 0);
+    this.drawAxis(context, width, scale, css);
+    exact.forEach((/** @type {any} */ events, /** @type {number} */ place) =>
+      drawEvents(context, events, { top: (this.tops[place] + ROW + GAP) * scale, from, to, width, scale }, css));
+    devices.forEach((device, place) => this.drawDevice(context, device, deviceTops[place] * scale, width, scale, css));
+    if (this.drag) {
+      context.globalAlpha = 0.25;
+      context.fillStyle = css("text");
+      context.fillRect(Math.min(...this.drag) * scale, 0, Math.abs(this.drag[1] - this.drag[0]) * scale, this.canvas.height);
+      context.globalAlpha = 1;
+    }
+    this.drawOverview(colours, css);
+    this.drawLabels(exact, devices);
+    this.drawTools();
+    this.canvas.setAttribute("aria-label", `Timeline from ${this.words()}. Arrows move, plus and minus zoom, t shows numbers.`);
+  }
+
+  /** @param {CanvasRenderingContext2D} context @param {number} width @param {number} scale @param {(name: string) => string} css */
+  drawAxis(context, width, scale, css) {
+    const { from, to } = this.state.view;
+    const step = axisStep(to - from, 8);
+    context.fillStyle = css("text");
+    context.font = `${11 * scale}px sans-serif`;
+    context.textBaseline = "top";
+    for (let mark = Math.ceil(from / step) * step; mark <= to; mark += step) {
+      const x = ((mark - from) / (to - from)) * width;
+      context.fillRect(x, (AXIS - 5) * scale, 1, 5 * scale);
+      context.fillText(`${Number(mark.toPrecision(12))} s`, x + 2 * scale, 0);
+    }
+  }
+
+  /** Devices and what is known of them over time. */
+  devices() {
+    const found = new Map();
+    for (const part of this.trace.document.device_timeline) {
+      found.set(part.device, [...(found.get(part.device) ?? []), part]);
+    }
+    return [...found.entries()].map(([device, parts]) => ({ device, parts }));
+  }
+
+  /** Busy as an area, what was reported as a line. @param {CanvasRenderingContext2D} context @param {any} device @param {number} top @param {number} width @param {number} scale @param {(name: string) => string} css */
+  drawDevice(context, device, top, width, scale, css) {
+    const { from, to } = this.state.view;
+    const x = (/** @type {number} */ seconds) => ((seconds - from) / (to - from)) * width;
+    const y = (/** @type {number} */ share) => top + ROW * scale * (1 - share);
+    for (const part of device.parts) {
+      if (part.end_s < from || part.start_s > to) continue;
+      context.fillStyle = css("gpu");
+      context.fillRect(x(part.start_s), y(part.busy ?? 0), x(part.end_s) - x(part.start_s), top + ROW * scale - y(part.busy ?? 0));
+      if (part.reported === null) continue;
+      context.fillStyle = css("text");
+      context.fillRect(x(part.start_s), y(part.reported), x(part.end_s) - x(part.start_s), 1.5 * scale);
+    }
+  }
+
+  /** @param {Map<string, number[]>} colours @param {(name: string) => string} css */
+  drawOverview(colours, css) {
+    const scale = devicePixelRatio || 1;
+    const width = Math.max(Math.floor(this.overview.clientWidth * scale), 1);
+    const height = Math.round(16 * scale);
+    this.overview.width = width;
+    this.overview.height = height;
+    const context = /** @type {CanvasRenderingContext2D} */ (this.overview.getContext("2d"));
+    const { from, to, by } = this.state.view;
+    const bins = this.bins[this.row];
+    if (!bins) return;
+    const image = context.createImageData(width, height);
+    paintColumns(image, 0, height, columnTicks(bins, 0, this.state.lengthS, width, by), colours);
+    context.putImageData(image, 0, 0);
+    context.strokeStyle = css("text");
+    context.lineWidth = 2 * scale;
+    context.strokeRect((from / this.state.lengthS) * width, 1, Math.max(((to - from) / this.state.lengthS) * width, 3), height - 2);
+  }
+
+  /** @param {any[]} exact @param {any[]} devices */
+  drawLabels(exact, devices) {
+    const items = this.trace.processes.map((/** @type {any} */ process, /** @type {number} */ place) => {
+      const size = exact[place].length ? "" : "plain";
+      const label = button(process.process, () => {
+        this.row = place;
+        this.state.show({ process: this.state.view.process === process.process ? "" : process.process });
+      }, { class: `link depth-${Math.min(process.depth, 4)}`, "aria-pressed": String(this.state.view.process === process.process) });
+      const item = make("li", { class: size }, label);
+      item.style.setProperty("top", `${this.tops[place]}px`);
+      return item;
+    });
+    const last = this.tops.length ? this.canvas.height / (devicePixelRatio || 1) - devices.length * (ROW + GAP) : AXIS;
+    devices.forEach((device, place) => {
+      const item = make("li", {}, `GPU ${device.device}: busy, reported`);
+      item.style.setProperty("top", `${last + place * (ROW + GAP)}px`);
+      items.push(item);
+    });
+    replace(this.labels, ...items);
+  }
+
+  drawTools() {
+    const { by } = this.state.view;
+    const colours = ["category", "stage", "operation"].map((name) => button(name === "category" ? "layer" : name, () => this.state.show({ by: name }), { "aria-pressed": String(by === name) }));
+    replace(this.tools, "Colour by ", ...colours,
+      button("+", () => this.zoom(1 / ZOOM), { "aria-label": "Zoom in" }), button("−", () => this.zoom(ZOOM), { "aria-label": "Zoom out" }),
+      button("Whole run", () => this.state.showTimes(0, this.state.lengthS)), button("Numbers", () => this.select(this.state.view.from, this.state.view.to)),
+      make("span", {}, this.words()));
+  }
+
+  /** @param {number} from @param {number} to */
+  select(from, to) {
+    const process = this.trace.processes[this.row];
+    if (!process) return;
+    const isExact = this.windows.around(process.process, from, to) !== undefined;
+    replace(this.selection, ...numbersOf(this.trace, process, this.bins[this.row], from, to, isExact),
+      make("p", { class: "tools" }, button("Zoom to it", () => this.state.showTimes(from, to)), button("Close", () => replace(this.selection))));
+  }
+}

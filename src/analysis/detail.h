@@ -1,0 +1,166 @@
+// What the sweep adds up where somebody asks for detail: time by function, in bins, by iteration, by operation instance.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "breakdown_cells.h"
+
+namespace rlscope {
+
+// Time of one function in one operation. Number 0 is Python outside any boundary.
+struct FunctionPlace {
+  Scope scope;
+  uint32_t number;  // the boundary's, as SweepTables counts them
+  uint8_t cell;     // of Row::ticks
+};
+
+struct FunctionCell {
+  FunctionPlace place;
+  uint32_t series;          // its place in Detail::series()
+  uint64_t calls = 0;       // that began here, on any thread
+  uint64_t ticks = 0;       // of the process
+  uint64_t epoch = 0;       // in which it was touched last; 0: in none
+  uint64_t bin = 0;         // the same, counted from 1
+  uint64_t ticks_before_bin = 0;
+  uint64_t iteration = 0;   // the same
+  uint64_t ticks_before_iteration = 0;
+};
+
+// What a bin holds of one (scope, cell), which is a series over all bins.
+struct BinEntry {
+  uint32_t bin;
+  uint32_t series;
+  uint64_t ticks;
+};
+
+// From one report of progress to the next.
+struct Iteration {
+  uint64_t start_ticks;
+  uint64_t end_ticks;
+};
+
+struct IterationEntry {
+  uint32_t iteration;
+  uint32_t cell;  // its place in Detail::cells()
+  uint64_t ticks;
+};
+
+// An operation from its begin to its end.
+struct Instance {
+  uint64_t ticks;
+  uint64_t start_ticks;
+};
+
+struct Instances {
+  static constexpr size_t kSlowest = 5;
+
+  uint64_t count = 0;
+  uint64_t ticks = 0;
+  std::map<uint64_t, uint64_t> counts;      // by ticks, rounded down to a sixteenth of an octave
+  std::array<Instance, kSlowest> slowest{};  // the slowest first; those that there are not have no ticks
+};
+
+// Time goes to one place at a time. Shared time is given in parts; it lies in no more than one bin.
+class Detail {
+ public:
+  // `borders` are the ends of bins, in ticks, in ascending order. What lies behind the last one is in no bin.
+  Detail(const std::vector<uint64_t>& borders, uint64_t start_ticks);
+
+  // From `now` on, time belongs to the place.
+  void enter(const FunctionPlace& place, uint64_t now) {
+    settle(now);
+    current_ = &cell(place);
+  }
+  // Adds what belongs to the present place up to `now`.
+  void settle(uint64_t now) {
+    if (__builtin_expect(now >= border_, 0)) settle_bins(now);
+    if (now > since_) {
+      add(*current_, now - since_);
+      since_ = now;
+    }
+  }
+  // Of the time up to `until`, which settle() has not seen: gives some to a place; then goes on from `until`.
+  void give(const FunctionPlace& place, uint64_t ticks) { add(cell(place), ticks); }
+  void go_to(uint64_t until);
+  uint64_t border() const { return border_; }  // the end of the present bin
+
+  void count_call(const FunctionPlace& place) { cell(place).calls++; }
+  // All time up to `now` was settled.
+  void report_progress(uint64_t now);
+  void end_operation(Scope scope, uint64_t start_ticks, uint64_t now);
+  // At the end of the process. Leaves as many iterations with entries as a result has.
+  void finish(uint64_t now);
+
+  const std::deque<FunctionCell>& cells() const { return cells_; }
+  const std::vector<std::pair<Scope, uint8_t>>& series() const { return series_; }  // (scope, cell of Row::ticks)
+  const std::vector<BinEntry>& bins() const { return bins_; }                       // in order of bins
+  const std::vector<Iteration>& iterations() const { return iterations_; }
+  // Of all iterations if they are few, else of the slowest and of some that are evenly spaced.
+  const std::vector<IterationEntry>& iteration_entries() const { return iteration_entries_; }
+  const std::map<Scope, Instances>& instances() const { return instances_; }
+
+ private:
+  static constexpr size_t kRecent = 1 << 12;
+  static constexpr size_t kMostIterationEntries = 1 << 20;
+  struct Recent {
+    uint64_t key = ~uint64_t{0};
+    FunctionCell* cell = nullptr;
+  };
+
+  static uint64_t key_of(const FunctionPlace& place) {
+    return uint64_t{place.scope} << 36 ^ uint64_t{place.number} << 4 ^ place.cell;
+  }
+  // The cell of the place. It stays where it is.
+  FunctionCell& cell(const FunctionPlace& place) {
+    uint64_t key = key_of(place);
+    Recent& recent = recent_[key * 0x9e3779b97f4a7c15 >> 52];
+    if (__builtin_expect(recent.key != key, 0)) recent = {key, &find_cell(place, key)};
+    return *recent.cell;
+  }
+  FunctionCell& find_cell(const FunctionPlace& place, uint64_t key);
+  void add(FunctionCell& cell, uint64_t ticks) {
+    if (__builtin_expect(cell.epoch != epoch_, 0)) touch(cell);
+    cell.ticks += ticks;
+  }
+  void touch(FunctionCell& cell);
+  void settle_bins(uint64_t now);
+  void close_bin();
+  void end_iteration(uint64_t now);
+  void thin_iterations();
+  void leave_iterations(size_t slow);
+
+  std::vector<Recent> recent_{kRecent};
+  std::unordered_map<uint64_t, uint32_t> places_;  // of cells, by key
+  std::deque<FunctionCell> cells_;
+  std::vector<std::pair<Scope, uint8_t>> series_;
+  std::map<std::pair<Scope, uint8_t>, uint32_t> series_places_;
+  FunctionCell* current_;
+  uint64_t since_;  // up to which all time was added
+  uint64_t epoch_ = 1;  // ends with each bin and each iteration
+
+  const std::vector<uint64_t>& borders_;
+  uint64_t border_;
+  uint32_t bin_ = 0;
+  std::vector<FunctionCell*> touched_in_bin_;
+  std::vector<uint64_t> ticks_in_bin_;  // by series
+  std::vector<uint32_t> series_in_bin_;
+  std::vector<BinEntry> bins_;
+
+  bool has_progress_ = false;
+  std::vector<FunctionCell*> touched_in_iteration_;
+  std::vector<Iteration> iterations_;
+  std::vector<IterationEntry> iteration_entries_;  // in order of iterations
+  size_t iterations_with_entries_ = 0;
+  size_t most_iteration_entries_ = kMostIterationEntries;
+  uint32_t iteration_step_ = 1;  // every so many are kept, besides the slowest
+  uint64_t iteration_start_ = 0;
+
+  std::map<Scope, Instances> instances_;
+};
+
+}  // namespace rlscope

@@ -1,0 +1,14 @@
+// The detail of a sweep and the events of a window, as Python's objects: classes of rlscope/analysis/detail/swept.py.
+#pragma once
+#include "event_window.h"
+#include "python_values.h"
+#include "sweep_result.h"
+#include "trace_file.h"
+
+namespace rlscope {
+
+// `borders` are the ends of bins as Python gave them.
+Owned to_swept(const DetailResult& detail, PyObject* borders);
+Owned to_swept(const TraceFile& file, const EventWindow& window);
+
+}  // namespace rlscope

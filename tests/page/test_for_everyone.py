@@ -1,0 +1,123 @@
+"""The page serves people who see no colours, hear it, use keys, print it, hold a phone, or run no script."""
+
+import re
+import subprocess
+from collections.abc import Callable
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from page_traces import page_of, training
+from trace_builder import write_scripts
+
+CSS = Path(__file__).parents[2] / "rlscope" / "page" / "web" / "page.css"
+LAYERS = ("python", "simulator", "backend", "cuda", "wait", "gpu")
+LEAST_CONTRAST, LEAST_DISTANCE = 3.0, 15.0
+#: What is left of red, green and blue light for people who lack one kind of cone (Viénot, Brettel and Mollon).
+DEFICIENCIES = {
+    "none": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+    "protan": ((0.1124, 0.8876, 0), (0.1124, 0.8876, 0), (0.004, -0.004, 1)),
+    "deutan": ((0.2927, 0.7073, 0), (0.2927, 0.7073, 0), (-0.0223, 0.0223, 1)),
+    "tritan": ((1, 0.1274, -0.1274), (0, 0.8739, 0.1261), (0, 0.8739, 0.1261)),
+}
+
+
+@pytest.fixture(scope="module")
+def html(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return page_of(write_scripts([training(20, 7, device=True)], tmp_path_factory.mktemp("some") / "trace"))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(scheme: str, html: str, show: Callable[..., Any]) -> None:
+    page = show(html, color_scheme=scheme)
+    page.locator("#breakdown .name").first.click()
+    page.locator("#timeline button:text('Numbers')").click()
+    found = Axe().run(page).response["violations"]
+    serious = [
+        (each["id"], [node["html"] for node in each["nodes"]][:3])
+        for each in found
+        if each["impact"] in ("serious", "critical")
+    ]
+    assert not serious
+
+
+def test_every_control_has_a_name(html: str, show: Callable[..., Any]) -> None:
+    lines = show(html).locator("body").aria_snapshot().splitlines()
+    controls = [line for line in lines if re.match(r"\s*- (button|combobox|searchbox|spinbutton|img|tab|link)\b", line)]
+    assert len(controls) > 20
+    assert not [line for line in controls if '"' not in line]
+
+
+def palette(scheme: str) -> dict[str, tuple[float, ...]]:
+    """Red, green and blue light of each colour, from 0 to 1."""
+    rules = CSS.read_text().split("@media (prefers-color-scheme: dark)")
+    found = re.findall(r"--(\w+): #(\w{6})", rules[0] if scheme == "light" else rules[1].split("}")[0])
+    return {
+        name: tuple(linear(int(text[at : at + 2], 16) / 255) for at in (0, 2, 4))
+        for name, text in found
+        if name in (*LAYERS, "page")
+    }
+
+
+def linear(value: float) -> float:
+    return value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4
+
+
+def lab(light: tuple[float, ...]) -> tuple[float, float, float]:
+    """CIE L*a*b* under D65."""
+    red, green, blue = (min(max(value, 0.0), 1.0) for value in light)
+    xyz = (
+        (0.4124 * red + 0.3576 * green + 0.1805 * blue) / 0.9505,
+        0.2126 * red + 0.7152 * green + 0.0722 * blue,
+        (0.0193 * red + 0.1192 * green + 0.9505 * blue) / 1.089,
+    )
+    x, y, z = (value ** (1 / 3) if value > 0.008856 else 7.787 * value + 16 / 116 for value in xyz)
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_layers_are_told_apart_by_everyone(scheme: str) -> None:
+    colours = palette(scheme)
+    assert set(colours) == {*LAYERS, "page"}
+
+    def luminance(light: tuple[float, ...]) -> float:
+        return sum(weight * value for weight, value in zip((0.2126, 0.7152, 0.0722), light, strict=True))
+
+    for name in LAYERS:
+        high, low = sorted((luminance(colours[name]), luminance(colours["page"])), reverse=True)
+        assert (high + 0.05) / (low + 0.05) >= LEAST_CONTRAST, name
+    for kind, matrix in DEFICIENCIES.items():
+        seen = {
+            name: lab(tuple(sum(a * b for a, b in zip(row, colours[name], strict=True)) for row in matrix))
+            for name in LAYERS
+        }
+        for one, other in combinations(LAYERS, 2):
+            distance = sum((a - b) ** 2 for a, b in zip(seen[one], seen[other], strict=True)) ** 0.5
+            assert distance >= LEAST_DISTANCE, (kind, one, other, distance)
+
+
+def test_without_a_script_the_breakdown_is_a_table(html: str, show: Callable[..., Any]) -> None:
+    page = show(html, java_script_enabled=False)
+    text = page.locator("main").inner_text()
+    for words in ("Bound by", "backpropagation\tbackend\t0.641\t", "main\tmain\t1.364"):
+        assert words in text
+
+
+def test_printed_it_has_advice_and_breakdown(html: str, show: Callable[..., Any], tmp_path: Path) -> None:
+    page = show(html)
+    page.pdf(path=tmp_path / "page.pdf")
+    printed = subprocess.run(
+        ["pdftotext", "-layout", tmp_path / "page.pdf", "-"], capture_output=True, text=True, check=True
+    ).stdout
+    for words in ("Bound by", "backpropagation", "681 ms", "20 iterations"):
+        assert words in printed
+
+
+def test_on_a_phone_nothing_is_wider_than_the_screen(html: str, show: Callable[..., Any]) -> None:
+    page = show(html, viewport={"width": 400, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    text = page.locator("main").inner_text()
+    for words in ("Bound by", "backpropagation", "The timeline needs 600 pixels"):
+        assert words in text

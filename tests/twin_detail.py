@@ -1,0 +1,87 @@
+"""The slow, obvious twin of the sweep's detail: functions, bins, iterations, instances of operations, and windows."""
+
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from itertools import pairwise
+
+from trace_builder import Begin, End, ProcessScript, Progress
+from twin_sweep import Record, Stack, Twin, boundaries_of, operations_of, resource_of, stage_of
+
+from rlscope.model import Category, NameKind
+
+Series = tuple[str, str, str, str]  # stage, operation, category, resource
+Function = tuple[str, str, str, str, str]  # and the name; "" is Python outside any boundary
+
+
+def without_stream(frame: Begin) -> str:
+    return frame.name.split(" ")[0] if frame.category is Category.WAIT else frame.name
+
+
+class DetailTwin(Twin):
+    """`borders` are the ends of bins; time behind the last one is in no bin."""
+
+    def __init__(self, script: ProcessScript, borders: list[int]) -> None:
+        self.borders = borders
+        self.functions: Counter[Function] = Counter()  # ticks
+        self.calls: Counter[Function] = Counter()
+        self.bins: Counter[tuple[int, Series]] = Counter()
+        self.iterations: list[tuple[int, int]] = []
+        self.of_iterations: Counter[tuple[int, Function]] = Counter()
+        self.instances: dict[tuple[str, str], list[tuple[int, int]]] = {}  # (start, end)
+        self.starts: dict[int, int] = {}  # of open operations, by the frame's identity
+        self.now = script.start
+        super().__init__(script)
+
+    def function(self, stream: int, category: Category) -> str:
+        boundaries = boundaries_of(self.stacks[stream])
+        if category is Category.WAIT and stream in self.gaps:
+            return self.wait_name(stream).split(" ")[0] if boundaries else "(blocked)"
+        return without_stream(boundaries[-1]) if boundaries else ""
+
+    def account_for_threads(self, start: int, end: int) -> None:
+        super().account_for_threads(start, end)
+        running = self.running(start, end)
+        given: Counter[tuple[int, Category]] = Counter()
+        # A bin has what a share has up to the bin's end, less what it has up to the bin's start.
+        inside = self.borders[bisect_right(self.borders, start) : bisect_left(self.borders, end)]
+        for from_ticks, to_ticks in pairwise(sorted({start, end, *inside})):
+            number = bisect_right(self.borders, from_ticks)
+            for stream, category, ticks in self.owned(start, to_ticks):
+                scope = self.scope(stream)
+                if running and category in (Category.WAIT, Category.CUDA_WAIT) and not self.coincident:
+                    scope = running[0][1].stage, running[0][1].operation
+                series = *scope, category.label, resource_of(category, bool(running))
+                function = *series, self.function(stream, category)
+                part = ticks - given[stream, category]
+                given[stream, category] = ticks
+                self.functions[function] += part
+                if number < len(self.borders):
+                    self.bins[number, series] += part
+                if self.progress:
+                    self.of_iterations[len(self.progress) - 1, function] += part
+
+    def account(self, start: int, end: int) -> None:
+        super().account(start, end)
+        self.now = end
+
+    def apply(self, stream: int, statement: Record, now: int) -> None:
+        if isinstance(statement, Progress) and self.progress:
+            self.iterations.append((self.progress[-1][0], now))
+        if isinstance(statement, End):
+            self.end_operation(self.stacks[stream], now)
+        super().apply(stream, statement, now)
+        stack = self.stacks.get(stream, [])
+        if isinstance(statement, Begin) and stack[-1].kind is NameKind.OPERATION:
+            self.starts[id(stack[-1])] = now
+
+    def end_operation(self, stack: Stack, now: int) -> None:
+        if stack[-1].kind is not NameKind.OPERATION:
+            return
+        operations = operations_of(stack)
+        instances = self.instances.setdefault((stage_of(operations), operations[-1]), [])
+        instances.append((self.starts.pop(id(stack[-1])), now))
+
+    def enter(self, stream: int, stack: Stack, frame: Begin) -> None:
+        resource = resource_of(frame.category, bool(self.running(self.now, self.now + 1)))
+        self.calls[(*self.scope(stream), frame.category.label, resource, without_stream(frame))] += 1
+        super().enter(stream, stack, frame)
