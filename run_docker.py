@@ -369,7 +369,7 @@ def interrupt(number: int, _frame: object) -> None:
 
 
 def main() -> None:
-    """Run the command line. An error of the user is status 2, of the system 1, of the engine 125, a signal 128 and more."""
+    """Run the command line. An error of the user is status 2, of the system 1, of the engine 125, a signal 128 + n."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a name may have characters that the locale lacks
