@@ -157,7 +157,7 @@ def sweep_trace(
 
 
 def bin_borders(file: ProcessFile, recover: bool, bins: int) -> bytes:
-    """Where so many bins of equal width over a process's life end, as the sweep takes them."""
+    """Say where so many bins of equal width over a process's life end, as the sweep takes them."""
     start_ticks, end_ticks = file.header.start_ticks, file.header.stop_ticks
     if not end_ticks:
         end_ticks = sweep(file.path, limit_ticks=file.limit_ticks, recover=recover).end_ticks

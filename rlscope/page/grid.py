@@ -23,7 +23,7 @@ Series = tuple[str, str, str, str]
 
 
 def bins_for(processes: int) -> int:
-    """How many bins each process has in a page with so many of them."""
+    """Count the bins of each process in a page with so many of them."""
     bins = FEWEST_BINS
     while bins * 2 * processes <= MOST_BINS and bins * 2 <= MOST_BINS_OF_A_PROCESS:
         bins *= 2
@@ -32,7 +32,7 @@ def bins_for(processes: int) -> int:
 
 @dataclass(frozen=True)
 class PackedBins:
-    """What the bins of a process hold, packed.
+    """The bins of a process, packed.
 
     Attributes:
         series: What each bit of a mask stands for.

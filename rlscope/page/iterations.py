@@ -28,7 +28,7 @@ class Iterations:
 
     @classmethod
     def of(cls, detail: SweptDetail) -> "Iterations":
-        """Those that the detail of a sweep holds."""
+        """Take them from the detail of a sweep."""
         starts, ends = (np.frombuffer(times, "<u8") for times in (detail.iteration_starts, detail.iteration_ends))
         return cls(
             starts,

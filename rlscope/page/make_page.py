@@ -18,7 +18,7 @@ MOST_SHRINK = 8
 
 @dataclass(frozen=True)
 class Run:
-    """What a page shows of one trace.
+    """A page shows this of one trace.
 
     Attributes:
         name: Tells it from the other traces of the page.

@@ -27,7 +27,7 @@ def static_part(title: str, trace: Mapping[str, Any], warnings: Sequence[str]) -
 
 
 def footer(title: str, trace: Mapping[str, Any], manifest: Mapping[str, Any], remarks: Sequence[str]) -> str:
-    """How a trace was made, and how finely the page shows it."""
+    """Say how a trace was made, and how finely the page shows it."""
     command = manifest.get("command")
     words = [str(word) for word in command] if isinstance(command, list) else []
     lines = [f"{title or trace['name']}: recorded from `{shlex.join(words)}`."] if words else []
@@ -38,7 +38,7 @@ def footer(title: str, trace: Mapping[str, Any], manifest: Mapping[str, Any], re
 
 
 def resolution(trace: Mapping[str, Any]) -> str:
-    """How wide the bins of the timeline are, and of which parts the page has all events."""
+    """Say how wide the bins of the timeline are, and of which parts the page has all events."""
     processes = trace["processes"]
     widest_s = max(process["bins"]["width_ticks"] * process["seconds_per_tick"] for process in processes)
     windows = sum(len(process["windows"]) for process in processes)
@@ -93,7 +93,7 @@ def breakdown(document: dict[str, Any]) -> str:
 
 
 def processes(document: dict[str, Any]) -> str:
-    """One row per process."""
+    """Make a table with one row per process."""
     rows = "".join(
         f"<tr><td>{escape(row['process'])}</td><td>{escape(row['role'])}</td>"
         f"<td class='number'>{row['wall_s']:.4g}</td></tr>"

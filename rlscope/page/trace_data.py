@@ -1,4 +1,4 @@
-"""What the page holds of one trace: the tables of its analysis; bins, iterations and events of its processes."""
+"""This file gathers what the page holds of a trace: tables, and bins, iterations and events of its processes."""
 
 import math
 import re
@@ -161,7 +161,7 @@ class TraceData:
         return [window for window in found if window[0] < window[1]]
 
     def iterations(self, prefix: str) -> dict[str, Any] | None:
-        """Those of the process that reported most."""
+        """Take those of the process that reported most."""
         process = max(self.swept.processes, key=lambda process: len(detail_of(process).iteration_starts))
         detail = detail_of(process)
         found = Iterations.of(detail)
@@ -182,7 +182,7 @@ class TraceData:
         }
 
     def instances(self, process: ProcessSweep) -> list[dict[str, Any]]:
-        """How long the instances of each operation took."""
+        """Tell how long the instances of each operation took."""
         second = seconds_per_tick(process)
         return [
             {
@@ -209,7 +209,7 @@ def detail_of(process: ProcessSweep) -> SweptDetail:
 
 
 def seconds_per_tick(process: ProcessSweep) -> float:
-    """How long a tick of the process's clock is."""
+    """Return how long a tick of the process's clock is."""
     return process.file.clock.ns_per_denominator / process.file.clock.denominator / NS_PER_S
 
 
@@ -241,7 +241,7 @@ def quantile(lengths: Sequence[SweptLength], count: int, share: float) -> int:
 
 
 def tree_depths(rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """How many recorded ancestors each process has."""
+    """Count the recorded ancestors of each process."""
     parents = {row["process"]: row["parent"] for row in rows}
     depths = {}
     for name in parents:
@@ -253,7 +253,7 @@ def tree_depths(rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:
 
 
 def lateness(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """How much later each process ended than the first of its group; names that differ in a number are a group."""
+    """Tell how much later each process ended than the first of its group; names that differ in a number are a group."""
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
         groups.setdefault(re.sub(r"\d+", "#", row["process"]), []).append(row)

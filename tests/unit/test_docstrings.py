@@ -10,8 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PLACES = ("rlscope", "experiments", "benchmarks", "scripts", "container", "cmake", "run_docker.py")
 # Their docstrings are written anew together with their code.
 LEFT_OUT = tuple(
-    ROOT / "rlscope" / part
-    for part in ("analysis/advice", "boundaries", "cli/analyze.py", "integrations", "libraries", "record", "report")
+    ROOT / "rlscope" / part for part in ("analysis/advice", "cli/analyze.py", "libraries", "record", "report")
 )
 # What `rlscope --help` asks.
 QUESTIONS = {"verbs"}

@@ -1,1 +1,1 @@
-"""What the sweep finds where somebody asks for detail: functions, bins, iterations, instances of operations, events."""
+"""This package holds the detail that a sweep finds where asked: functions, bins, iterations, instances, events."""

@@ -33,7 +33,7 @@ class SweptFunction(NamedTuple):
 
 
 class SweptSeries(NamedTuple):
-    """What the entries of bins are told apart by."""
+    """A series tells the entries of bins apart."""
 
     stage: str
     operation: str
@@ -42,7 +42,7 @@ class SweptSeries(NamedTuple):
 
 
 class SweptLength(NamedTuple):
-    """How many instances took so many ticks, rounded down by at most a sixteenth of an octave."""
+    """So many instances took so many ticks, rounded down by at most a sixteenth of an octave."""
 
     ticks: int
     instances: int
@@ -100,7 +100,7 @@ class SweptDetail:
 
 
 class EventName(NamedTuple):
-    """What an event is: a category, `operation` or `phase`; and its name."""
+    """An event is of a kind: a category, `operation` or `phase`; and its name."""
 
     kind: str
     name: str
