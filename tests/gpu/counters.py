@@ -16,7 +16,6 @@ from statistics import mean
 from typing import Any
 
 import pandas as pd
-from rlscope.analysis.records import records
 
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.analyze import analyze
@@ -93,7 +92,7 @@ def trainings(directory: Path) -> dict[str, list[dict[str, Any]]]:
                 "--stop-after", "4000"],
     }  # fmt: skip
     return {
-        name: records(recorded(directory / name, AT_ONCE[0], *command).counters) for name, command in commands.items()
+        name: recorded(directory / name, AT_ONCE[0], *command).counters.records() for name, command in commands.items()
     }
 
 
@@ -102,7 +101,7 @@ def main() -> None:
     output = Path(sys.argv[1])
     table = compared(output / "traces")
     print(table.to_string())
-    found = {"known_kernels": records(table), **trainings(output / "traces")}
+    found = {"known_kernels": table.to_dict("records"), **trainings(output / "traces")}
     (output / "counters.json").write_text(json.dumps(found, indent=1) + "\n")
 
 
