@@ -16,13 +16,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console
-
 from benchmarks import CHECKOUT, OUTPUT
 from benchmarks.result import as_table
 from experiments.harness.machine import machine as machine_facts
 from rlscope.plots.tables import markdown
-from rlscope.report.tables import rich_table
+from rlscope.report.screen import Screen
+from rlscope.report.tables import table_lines
 
 PACKAGES = (
     "rlscope", "torch", "stable-baselines3", "gymnasium", "mujoco", "numpy", "pandas", "viztracer", "nvtx",
@@ -136,9 +135,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     about = machine()
     failed = [benchmark.name for benchmark in wanted if not run(benchmark)]
     lines = collect(about)
-    console = Console(width=max(TABLE_COLUMNS, Console().width))
-    console.print(about, highlight=False)
-    console.print(rich_table("Results", as_table(lines).drop(columns="note")))
+    print(about)
+    screen = Screen(max(TABLE_COLUMNS, Screen.of_stdout().width))
+    print("\n".join(table_lines("Results", as_table(lines).drop(columns="note").to_dict("records"), screen)))
     print(f"wrote {OUTPUT / 'results.jsonl'} and results.md")
     if failed:
         print(f"could not run: {', '.join(failed)}", file=sys.stderr)

@@ -13,10 +13,21 @@ from rlscope._native import operation, phase
 from rlscope.record.progress import report_progress
 from rlscope.version import __version__
 
-__all__ = ["__version__", "errors", "operation", "phase", "profile", "report_progress", "wrap_module"]
+__all__ = [
+    "__version__",
+    "analyze",
+    "errors",
+    "load_ipython_extension",
+    "operation",
+    "phase",
+    "profile",
+    "report_progress",
+    "wrap_module",
+]
 
 TYPE_CHECKING = False  # as `typing` has it, whose import takes longer than all of this
 if TYPE_CHECKING:
+    from rlscope.notebook import analyze, load_ipython_extension
     from rlscope.record.profile import profile, wrap_module
 
 
@@ -26,4 +37,8 @@ def __getattr__(name: str) -> object:
         from rlscope.record import profile as used
 
         return getattr(used, name)
+    if name in ("analyze", "load_ipython_extension"):
+        from rlscope import notebook
+
+        return getattr(notebook, name)
     raise AttributeError(f"module 'rlscope' has no attribute {name!r}")

@@ -23,6 +23,13 @@ def encodable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
+def as_html(text: str) -> str:
+    """`text` as HTML that shows it and does nothing else."""
+    import html  # and a table of all entities, which a recorded program need not load
+
+    return html.escape(printable(text))
+
+
 def cuda_version(number: int) -> str:
     """Return a version of CUDA as the driver says it: 13000 is 13.0."""
     return f"{number // 1000}.{number % 1000 // 10}"

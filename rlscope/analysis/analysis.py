@@ -99,3 +99,21 @@ class Analysis:
         Without processes of which nothing but evaluation is known: there it is left out of nothing.
         """
         return evaluation_seconds(self.breakdown, self.outside)
+
+    @property
+    def summary(self) -> str:
+        """What was recorded: "1 process, 9.056 s, 600 iterations, 600 timesteps, about 232 s for all 60,000 timesteps"."""
+        wall_s = max(row.end_s for row in self.processes)
+        parts = [f"{len(self.processes)} process{'es' if len(self.processes) > 1 else ''}", f"{wall_s:.3f} s"]
+        if self.iterations is not None:
+            parts += [f"{self.iterations:,} iterations", f"{self.timesteps:,} timesteps"]
+        if self.extrapolated_s is not None:
+            whole_s = float(f"{self.extrapolated_s:.3g}")
+            parts.append(f"about {whole_s:,g} s for all {self.total_timesteps:,} timesteps")
+        return ", ".join(parts)
+
+    def _repr_html_(self) -> str:
+        """The analysis as a notebook shows it: what bounds the run, and where its time went."""
+        from rlscope.analysis.outline.html import html_of
+
+        return html_of(self)

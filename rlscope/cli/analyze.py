@@ -16,11 +16,12 @@ from rlscope.cli.options import NamedPath, correct_option
 from rlscope.cli.traces import analyze_traces, warn_of_counters
 from rlscope.errors import UsageError
 from rlscope.model import GpuAttribution
+from rlscope.report.analysis_tables import print_analyses, print_breakdown
 from rlscope.report.joined import joined
 
 
 @click.command()
-@click.argument("directories", metavar="DIR...", nargs=-1, required=True, type=NamedPath())
+@click.argument("directories", metavar="DIR...", nargs=-1, required=True, type=NamedPath(is_trace=True))
 @click.option(
     "--by",
     metavar="COLS",
@@ -38,6 +39,7 @@ from rlscope.report.joined import joined
     help="Whose time it is while a device works and the process waits: that of the operation which launched the work, "
     "or of the one that is open.",
 )
+@click.option("--all", "is_whole", is_flag=True, help="Show what is small too, and long tables to their end.")
 @correct_option
 @click.option("--recover", is_flag=True, help="Step over damaged parts of a trace instead of stopping there.")
 def analyze(
@@ -47,10 +49,11 @@ def analyze(
     csv_file: Path | None,
     parquet_file: Path | None,
     gpu_attribution: str,
+    is_whole: bool,
     correct: str,
     recover: bool,
 ) -> None:
-    """Show where the time of the traces in DIR... went: the breakdown and the transitions.
+    """Show where the time of the traces in DIR... went, and what would make the runs faster.
 
     \b
     Examples:
@@ -74,10 +77,10 @@ def analyze(
         import pandas as pd
 
         pd.DataFrame(joined(analyses, breakdowns)).to_parquet(parquet_file, index=False)
+    elif columns:
+        print_breakdown(analyses, breakdowns, is_whole)
     else:
-        from rlscope.report.analysis_tables import print_tables  # and rich, which JSON does not need
-
-        print_tables(analyses, breakdowns, is_whole=not columns)
+        print_analyses(analyses, is_whole)
 
 
 def _breakdown(analysis: Analysis, columns: Sequence[str]) -> list[Record]:

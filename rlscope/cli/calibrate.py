@@ -14,6 +14,8 @@ from rlscope.calibration.calibration import Calibration, cache_path, check_writa
 from rlscope.cli.options import NamedPath
 from rlscope.cli.progress import progress_bar
 from rlscope.errors import UsageError
+from rlscope.report.screen import Screen
+from rlscope.report.tables import table_lines
 
 
 @click.command(
@@ -48,14 +50,9 @@ def calibrate(output: Path | None, whole_runs: bool, repetitions: int, command: 
     with _ended_by(signal.SIGTERM, signal.SIGHUP):
         calibration, missing = _by_whole_runs(command, repetitions) if whole_runs else _by_loops()
     save(calibration, path)
-    from rich.console import Console
-
-    from rlscope.report.tables import rich_table
-
-    console = Console()
-    console.print(rich_table("Costs of an event, in ns", _table(calibration)))
+    click.echo("\n".join(table_lines("Costs of an event, in ns", _table(calibration), Screen.of_stdout())))
     for loop, reason in missing.items():
-        console.print(f"not measured: {loop}, because {reason}", highlight=False)
+        click.echo(f"not measured: {loop}, because {reason}")
     click.echo(f"wrote {path}")
 
 

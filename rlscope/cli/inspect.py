@@ -13,7 +13,7 @@ from rlscope.trace.reader import open_trace
 
 
 @click.command()
-@click.argument("directory", metavar="DIR", type=NamedPath())
+@click.argument("directory", metavar="DIR", type=NamedPath(is_trace=True))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.option("--recover", is_flag=True, help="Step over damaged parts of the trace instead of stopping there.")
 def inspect(directory: Path, as_json: bool, recover: bool) -> None:

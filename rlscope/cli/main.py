@@ -19,6 +19,13 @@ READER_IS_GONE = 128 + signal.SIGPIPE
 VERBS = ("calibrate", "record", "inspect", "analyze", "report", "plot", "doctor")
 
 
+FIRST_STEPS = """\
+Record a training, then look where its time went:
+  rlscope record -o trace -- python train.py
+  rlscope analyze trace
+`rlscope doctor` checks this machine; `rlscope --help` lists all commands."""
+
+
 class _Verbs(click.Group):
     """Loads a verb when it is asked for: recording must not wait for the libraries that draw figures."""
 
@@ -32,9 +39,10 @@ class _Verbs(click.Group):
         return command
 
 
-@click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Verbs, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="rlscope")
-def verbs() -> None:
+@click.pass_context
+def verbs(context: click.Context) -> None:
     """Where does my RL training time go?
 
     \b
@@ -42,6 +50,8 @@ def verbs() -> None:
     rlscope analyze trace
     rlscope report trace -o report
     """
+    if context.invoked_subcommand is None:
+        click.echo(FIRST_STEPS)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from rlscope.calibration.choice import AUTO
 
@@ -20,11 +21,21 @@ correct_option = click.option(
 class NamedPath(click.Path):
     """A path that is not empty, as an unset variable of a shell is, which would mean the working directory."""
 
-    def __init__(self, dir_okay: bool = True) -> None:
+    def __init__(self, dir_okay: bool = True, is_trace: bool = False) -> None:
         super().__init__(dir_okay=dir_okay, path_type=Path)
+        self._is_trace = is_trace
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the path, or fail where it is empty."""
         if not value:
             self.fail("a path was expected, but it is empty; . is the working directory", param, ctx)
         return super().convert(value, param, ctx)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Has the shell complete directories where a trace is meant, else files as well."""
+        return [CompletionItem(incomplete, type="dir" if self._is_trace else "file")]
+
+
+def complete_files(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Has the shell complete files, as behind `rlscope record -- python`."""
+    return [CompletionItem(incomplete, type="file")]

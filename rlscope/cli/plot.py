@@ -19,7 +19,7 @@ NOTHING_TO_SHOW = (
 
 @click.command("plot", epilog="Example: rlscope plot breakdown trace -o breakdown.pdf")
 @click.argument("kind", type=click.Choice(["breakdown", "transitions"]))
-@click.argument("traces", nargs=-1, required=True, type=NamedPath(), metavar="DIR...")
+@click.argument("traces", nargs=-1, required=True, type=NamedPath(is_trace=True), metavar="DIR...")
 @click.option("-o", "--output", required=True, type=NamedPath(), metavar="FILE", help="PDF, PNG or SVG.")
 @click.option("--unit", type=click.Choice(["percent", "seconds"]), default="percent", help="Heights of a breakdown.")
 @click.option(

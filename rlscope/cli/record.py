@@ -16,7 +16,8 @@ import click
 
 from rlscope.calibration.calibration import to_record_with
 from rlscope.cli.operations import named_operations
-from rlscope.cli.options import NamedPath
+from rlscope.cli.options import NamedPath, complete_files
+from rlscope.cli.progress import progress_bar
 from rlscope.errors import RLScopeError, UsageError
 from rlscope.monitor.clock_server import ClockServer
 from rlscope.monitor.counter_process import counted, list_counters
@@ -105,7 +106,7 @@ DEVICE_EVENTS = ("kernel", "copy", "memset")
     help="Sample these hardware counters of all GPUs, separated by commas; `list` shows which there are. For a run of "
     "its own: its times are not for comparison.",
 )
-@click.argument("command", nargs=-1, type=click.UNPROCESSED)
+@click.argument("command", nargs=-1, type=click.UNPROCESSED, shell_complete=complete_files)
 def record(
     output: Path,
     force: bool,
@@ -320,7 +321,9 @@ def _summary(directory: Path, shown: Path, config: RecordConfig) -> str:
             "which recording starts (with -E, -I or -S it does not)"
         )
     try:
-        swept = sweep_trace(open_trace(directory, recover=True), recover=True)
+        trace = open_trace(directory, recover=True)
+        with progress_bar("counting what was recorded", len(trace.processes)) as on_process:
+            swept = sweep_trace(trace, recover=True, on_process=on_process)
     except RLScopeError as error:
         return f"nothing was recorded: {'; '.join(read_unrecorded(directory)) or error}"
     found = [process.found for process in swept.processes]

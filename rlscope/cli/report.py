@@ -42,7 +42,7 @@ class Times(click.ParamType):  # type: ignore[type-arg]
 
 
 @click.command("report", epilog="Example: rlscope report trace -o report; then open report/index.html")
-@click.argument("traces", nargs=-1, required=True, type=NamedPath(), metavar="DIR...")
+@click.argument("traces", nargs=-1, required=True, type=NamedPath(is_trace=True), metavar="DIR...")
 @click.option(
     "-o", "--output", required=True, type=NamedPath(), metavar="OUT", help="A directory; FILE.html for the page only."
 )

@@ -1,6 +1,5 @@
 """This file makes a plain HTML page of figures, tables and remarks, without script and network."""
 
-import html
 from pathlib import Path
 
 import pandas as pd
@@ -8,7 +7,7 @@ from matplotlib.figure import Figure
 
 from rlscope.plots.style import save_figure
 from rlscope.plots.tables import cell_text, write_csv
-from rlscope.text import printable
+from rlscope.text import as_html
 
 FIGURE_FORMATS = ("pdf", "svg", "png")
 STYLE = """
@@ -31,43 +30,38 @@ def write_figure(figure: Figure, table: pd.DataFrame, stem: Path) -> None:
     write_csv(table, stem.with_name(f"{stem.name}.csv"))
 
 
-def escape(text: str) -> str:
-    """Return `text` as HTML that shows it and does nothing else."""
-    return html.escape(printable(text))
-
-
 class Page:
     """Collects the parts of a page from top to bottom."""
 
     def __init__(self, title: str) -> None:
         self._title = title
-        self._parts = [f"<h1>{escape(title)}</h1>"]
+        self._parts = [f"<h1>{as_html(title)}</h1>"]
 
     def heading(self, text: str) -> None:
         """Start a section."""
-        self._parts.append(f"<h2>{escape(text)}</h2>")
+        self._parts.append(f"<h2>{as_html(text)}</h2>")
 
     def paragraph(self, text: str) -> None:
         """Add a paragraph."""
-        self._parts.append(f"<p>{escape(text)}</p>")
+        self._parts.append(f"<p>{as_html(text)}</p>")
 
     def warning(self, text: str) -> None:
         """Add something that the reader must know before believing the numbers."""
-        self._parts.append(f'<p class="warning">{escape(text)}</p>')
+        self._parts.append(f'<p class="warning">{as_html(text)}</p>')
 
     def figure(self, stem: str, caption: str) -> None:
         """Show STEM.png, with links to the other formats and to STEM.csv, the numbers behind it."""
-        links = " ".join(f'<a href="{escape(stem)}.{kind}">{kind.upper()}</a>' for kind in (*FIGURE_FORMATS, "csv"))
+        links = " ".join(f'<a href="{as_html(stem)}.{kind}">{kind.upper()}</a>' for kind in (*FIGURE_FORMATS, "csv"))
         self._parts.append(
-            f'<figure><a href="{escape(stem)}.svg"><img src="{escape(stem)}.png" alt="{escape(caption)}" width="640">'
-            f"</a><figcaption>{escape(caption)} {links}</figcaption></figure>"
+            f'<figure><a href="{as_html(stem)}.svg"><img src="{as_html(stem)}.png" alt="{as_html(caption)}" width="640">'
+            f"</a><figcaption>{as_html(caption)} {links}</figcaption></figure>"
         )
 
     def table(self, table: pd.DataFrame) -> None:
         """Show a table with four significant digits."""
-        heads = "".join(f"<th>{escape(str(column))}</th>" for column in table.columns)
+        heads = "".join(f"<th>{as_html(str(column))}</th>" for column in table.columns)
         rows = (
-            "<tr>" + "".join(f"<td>{escape(cell_text(value))}</td>" for value in row) + "</tr>"
+            "<tr>" + "".join(f"<td>{as_html(cell_text(value))}</td>" for value in row) + "</tr>"
             for row in table.itertuples(index=False)
         )
         self._parts.append(
@@ -76,13 +70,13 @@ class Page:
 
     def link(self, target: str, text: str) -> None:
         """Add a link on a line of its own."""
-        self._parts.append(f'<p><a href="{escape(target)}">{escape(text)}</a></p>')
+        self._parts.append(f'<p><a href="{as_html(target)}">{as_html(text)}</a></p>')
 
     def write(self, path: Path) -> None:
         """Write the page."""
         head = (
             f'<meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-            f"<title>{escape(self._title)}</title><style>{STYLE}</style>"
+            f"<title>{as_html(self._title)}</title><style>{STYLE}</style>"
         )
         body = "\n".join(self._parts)
         path.write_text(

@@ -1,126 +1,242 @@
-"""Prints the tables of `rlscope analyze` in a terminal, for one trace or for several at once."""
+"""Prints what `rlscope analyze` shows in a terminal: of one trace, or of several one after the other."""
 
+import os
 from collections.abc import Sequence
-from heapq import nlargest
 
-from rich.console import Console
+import click
 
+from rlscope.analysis.advice.advice import Advice, advise
+from rlscope.analysis.advice.causes import cause_text
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.rows import Record, sums
 from rlscope.analysis.stage_names import stage_name_lines
+from rlscope.analysis.table_rows import TransitionRow
 from rlscope.analysis.tables.breakdown import CORRECTED
+from rlscope.analysis.outline.tree import LEAST_SHARE, tree_lines
 from rlscope.model import NO_OPERATION
+from rlscope.report.bars import Part, bar_lines, tree_parts
 from rlscope.report.counter_lines import counter_lines, counters_shown
 from rlscope.report.joined import joined
 from rlscope.report.process_tables import TOTALS, phases_shown, process_lines, process_tree, waited_for, waits_shown
+from rlscope.report.screen import Screen
 from rlscope.report.sentences import (
     TASKS_TITLE,
-    advice_lines,
     correction_lines,
     evaluation_lines,
     machine_lines,
     misnested_lines,
 )
-from rlscope.report.tables import most, number, rich_table, seconds_text
-from rlscope.text import printable
+from rlscope.report.tables import most, number, seconds_text, table_lines
 
+#: As many changes are worth trying at once.
+CHANGES_SHOWN = 2
 EDGES_SHOWN = 20
+TRANSITIONS_SHOWN = 10
 
 
-def print_tables(analyses: Sequence[Analysis], breakdowns: Sequence[Sequence[Record]], is_whole: bool) -> None:
-    """Prints the facts of the analyses and their breakdowns.
+def print_analyses(analyses: Sequence[Analysis], is_whole: bool) -> None:
+    """Prints each analysis: what bounds the run, where its time went, tables that say more, and notes.
 
     Args:
-        analyses: of the traces.
-        breakdowns: theirs, in the same order, summed as they are to be shown.
-        is_whole: whether nothing was summed, so that everything else is printed too.
+        analyses: Of the traces.
+        is_whole: Whether nothing is to be left out that is small.
     """
-    console = Console()
-    for analysis in analyses:
-        console.print(_summary(analysis), soft_wrap=True, highlight=False, markup=False)
-    if is_whole:
-        _print_advice(console, analyses)
-        _print_processes(console, analyses)
+    screen = Screen.of_stdout()
+    for place, analysis in enumerate(analyses):
+        _print(([""] if place else []) + _Text(analysis, screen, is_whole).lines())
+
+
+def print_breakdown(analyses: Sequence[Analysis], breakdowns: Sequence[Sequence[Record]], is_whole: bool) -> None:
+    """Prints breakdowns as one table.
+
+    Args:
+        analyses: Of the traces.
+        breakdowns: Theirs, in the same order, summed as they are to be shown.
+        is_whole: Whether a long table is to be shown to its end.
+    """
+    screen = Screen.of_stdout()
+    lines = [line for analysis in analyses for line in _head(analysis, screen)]
     breakdown = joined(analyses, breakdowns)
     whole_s = sums((row.get("trace"), number(row["seconds"])) for row in breakdown)
     shown = [_with_interval(row, whole_s[row.get("trace")]) for row in breakdown]
-    _print_most(console, "Breakdown", shown, "seconds", is_whole, "--csv FILE")
-    if not is_whole:
-        return
-    for title, tables, column in (
-        ("Transitions", [analysis.transitions.records() for analysis in analyses], "count"),
-        (TASKS_TITLE, [analysis.tasks.records() for analysis in analyses], "elapsed_s"),
-    ):
-        if rows := joined(analyses, tables):
-            _print_most(console, title, rows, column, is_whole)
-    if gpus := joined(analyses, [_gpus(analysis) for analysis in analyses]):
-        console.print(rich_table("GPUs", gpus))
-        operations = joined(analyses, [analysis.gpu_operations.records() for analysis in analyses])
-        _print_most(console, "GPU time by launching operation", operations, "busy_s", is_whole)
-    if counters := joined(analyses, [counters_shown(analysis.counters) for analysis in analyses]):
-        _print_most(console, "Hardware counters by launching operation", counters, "busy_s", is_whole)
+    lines += ["", *_most("Breakdown", shown, "seconds", screen, is_whole)]
+    if notes := [note for analysis in analyses for note in _facts(analysis)]:
+        lines += ["", *_listed("Notes", notes, screen)]
+    _print(lines)
 
 
-def _print_most(
-    console: Console, title: str, rows: Sequence[Record], column: str, is_whole: bool, option: str = "--json"
-) -> None:
-    """Prints a table, of a long one the rows with most of what is in a column; `option` shows all."""
-    shown, rest = most(rows, column)
-    console.print(rich_table(title, _without_trivial(shown) if is_whole else shown))
-    if rest:
-        console.print(f"{rest} with {option}\n", highlight=False)
+def _print(lines: Sequence[str]) -> None:
+    """Writes lines; one that nothing stands before is a title, which a terminal shows bold."""
+    titles = {place + 1 for place, line in enumerate(lines) if not line} | {0}
+    shown = [click.style(line, bold=True) if place in titles else line for place, line in enumerate(lines)]
+    click.echo("\n".join(shown), color=False if os.environ.get("NO_COLOR") else None)
 
 
-def _print_advice(console: Console, analyses: Sequence[Analysis]) -> None:
-    """Print what bounds each run, one paragraph each."""
-    for analysis in analyses:
-        for line in advice_lines(analysis):
-            text = f"{printable(str(analysis.directory))}: {line}" if len(analyses) > 1 else line
-            console.print(text, end="\n\n", highlight=False, markup=False)
+class _Text:
+    """The lines of one analysis."""
+
+    def __init__(self, analysis: Analysis, screen: Screen, is_whole: bool) -> None:
+        self._analysis = analysis
+        self._screen = screen
+        self._is_whole = is_whole
+        self._advice = advise(analysis)
+
+    def lines(self) -> list[str]:
+        """All of them: sections with an empty line between two."""
+        tables = (self._tree(), *self._processes(), self._transitions(), self._tasks(), *self._devices())
+        sections = [self._bound(), *tables, self._notes()]
+        lines = _head(self._analysis, self._screen)
+        for section in sections:
+            lines += ["", *section] if section else []
+        return lines
+
+    def _bound(self) -> list[str]:
+        """What bounds the run, and the changes that are worth trying."""
+        advice = self._advice
+        if advice is None:
+            return []
+        said = advice.sentences
+        lines = self._screen.filled(said.causes[0], following="  ")
+        lines += bar_lines(_causes(advice, self._is_whole), self._screen)
+        for sentence in said.waits:
+            lines += self._screen.filled(sentence, "- ", "  ")
+        if changes := advice.worth_trying:
+            lines.append("Worth trying, at most:")
+            for change in changes if self._is_whole else changes[:CHANGES_SHOWN]:
+                lines += self._screen.filled(change, "- ", "  ")
+        for sentence in () if changes else said.changes:
+            lines += self._screen.filled(sentence)
+        return lines
+
+    def _tree(self) -> list[str]:
+        whole = tree_parts(tree_lines(self._analysis, self._is_whole))
+        if not whole:
+            return []
+        of = "each process" if len(self._analysis.processes) > 1 else "the process"
+        corrected = ", without what recording added" if self._analysis.correction is not None else ""
+        title = f"Where the time of {of} went{corrected}"
+        return [self._screen.cut(title, self._screen.width), *bar_lines(whole, self._screen)]
+
+    def _processes(self) -> list[list[str]]:
+        """The tree, phases and dependencies of processes; nothing of what only one process without a phase has."""
+        analysis = self._analysis
+        found = []
+        if len(analysis.processes) > 1:
+            names = _processes_shown(analysis)
+            rows = [{name: row[name] for name in names} for row in process_tree(analysis)]
+            found.append(_most("Processes", rows, "wall_s", self._screen, self._is_whole))
+        if phases := phases_shown(analysis):
+            found.append(self._most("Phases", phases, "wall_s"))
+        if waits := waits_shown(analysis):
+            found.append(self._large("Waits", waits, [number(row["percent"]) / 100 for row in waits], EDGES_SHOWN))
+        if edges := waited_for(analysis):
+            named = [{"calls" if name == "count" else name: cell for name, cell in row.items()} for row in edges]
+            found.append(self._large("Who waited for whom", named, [1.0] * len(edges), EDGES_SHOWN))
+        return found
+
+    def _transitions(self) -> list[str]:
+        rows = sorted(self._analysis.transitions, key=lambda row: -row.count)
+        whole = sum(row.count for row in rows)
+        shares = [row.count / whole if whole else 0.0 for row in rows]
+        shown = [_transition(row, len(self._analysis.processes) > 1) for row in rows]
+        return self._large("Transitions from one layer into another", shown, shares, TRANSITIONS_SHOWN) if rows else []
+
+    def _tasks(self) -> list[str]:
+        tasks = self._analysis.tasks.records()
+        return self._most(TASKS_TITLE, tasks, "elapsed_s") if tasks else []
+
+    def _devices(self) -> list[list[str]]:
+        """Devices, what was launched on them, and hardware counters; nothing where there are none."""
+        analysis = self._analysis
+        found = []
+        if analysis.gpu:
+            found.append(table_lines("GPUs", _gpus(analysis), self._screen))
+            operations = analysis.gpu_operations.records()
+            found.append(self._most("GPU time by launching operation", operations, "busy_s"))
+        if counters := counters_shown(analysis.counters):
+            found.append(self._most("Hardware counters by launching operation", counters, "busy_s"))
+        return found
+
+    def _notes(self) -> list[str]:
+        notes = [*(self._advice.sentences.limits if self._advice else ()), *_facts(self._analysis)]
+        if not self._is_whole:
+            notes.append("`--all` shows what is below 1 % too")
+        return _listed("Notes", notes, self._screen) if notes else []
+
+    def _most(self, title: str, rows: Sequence[Record], column: str) -> list[str]:
+        return _most(title, _without_trivial(rows), column, self._screen, self._is_whole)
+
+    def _large(self, title: str, rows: Sequence[Record], shares: Sequence[float], most_rows: int) -> list[str]:
+        """A table of the first `most_rows` rows of those that are sorted by shares, but none below 1 %."""
+        large = [row for row, share in zip(rows, shares, strict=True) if self._is_whole or share >= LEAST_SHARE]
+        shown = large if self._is_whole else large[:most_rows]
+        lines = table_lines(title, _without_trivial(shown), self._screen) if shown else [title]
+        if (rest := len(rows) - len(shown)) > 0:
+            lines.append(f"  {rest:,}{' more' if shown else ''}{' below 1 %' if len(shown) == len(large) else ''}")
+        return lines
 
 
-def _print_processes(console: Console, analyses: Sequence[Analysis]) -> None:
-    """Print the tree, phases and dependencies of processes; nothing of what only one process without a phase has."""
-    if any(len(analysis.processes) > 1 for analysis in analyses):
-        names = _processes_shown(analyses)
-        trees = [[{name: row[name] for name in names} for row in process_tree(analysis)] for analysis in analyses]
-        console.print(rich_table("Processes", joined(analyses, trees)))
-    if phases := joined(analyses, [phases_shown(analysis) for analysis in analyses]):
-        _print_most(console, "Phases", phases, "wall_s", is_whole=True)
-    lines = [
-        printable(f"{analysis.directory}: {line}" if len(analyses) > 1 else line)
-        for analysis in analyses
-        for line in process_lines(analysis)
-    ]
-    if lines:
-        console.print("\n".join(lines), end="\n\n", soft_wrap=True, highlight=False, markup=False)
-    if waits := joined(analyses, [waits_shown(analysis) for analysis in analyses]):
-        console.print(rich_table("Waits", _without_trivial(_longest(waits))))
-    if edges := joined(analyses, [waited_for(analysis) for analysis in analyses]):
-        named = [{"calls" if name == "count" else name: cell for name, cell in row.items()} for row in _longest(edges)]
-        console.print(rich_table("Who waited for whom", named))
-        if (rest := len(edges) - EDGES_SHOWN) > 0:
-            console.print(f"The {EDGES_SHOWN} longest waits, {rest} more with --json\n", highlight=False)
+def _causes(advice: Advice, is_whole: bool) -> list[Part]:
+    """The causes of a run; small ones as one part, unless there is only one."""
+    parts = [Part(0, cause_text(each.cause), each.seconds, each.share) for each in advice.causes]
+    small = [part for part in parts if part.share < LEAST_SHARE]
+    if is_whole or len(small) < 2:
+        return parts
+    name = f"{len(small)} more below 1 %"
+    fold = Part(0, name, sum(part.seconds for part in small), sum(part.share for part in small))
+    return [*(part for part in parts if part.share >= LEAST_SHARE), fold]
 
 
-def _longest(rows: Sequence[Record]) -> list[Record]:
-    return nlargest(EDGES_SHOWN, rows, key=lambda row: number(row["wait_s"]))
+def _listed(title: str, sentences: Sequence[str], screen: Screen) -> list[str]:
+    lines = [title]
+    for sentence in sentences:
+        lines += screen.filled(sentence, "- ", "  ")
+    return lines
 
 
-def _processes_shown(analyses: Sequence[Analysis]) -> list[str]:
+def _head(analysis: Analysis, screen: Screen) -> list[str]:
+    """What was recorded, and what of it is missing."""
+    lines = screen.filled(f"{analysis.directory}: {analysis.summary}", following="  ")
+    for reason in analysis.why:
+        lines += screen.filled(f"incomplete: {reason}", "  ", "    ")
+    return lines
+
+
+def _facts(analysis: Analysis) -> list[str]:
+    """What a reader of the numbers must know besides."""
+    return [
+        *evaluation_lines(analysis), *machine_lines(analysis.machines), *process_lines(analysis),
+        *counter_lines(analysis), *correction_lines(analysis), *stage_name_lines(analysis), *misnested_lines(analysis),
+    ]  # fmt: skip
+
+
+def _most(title: str, rows: Sequence[Record], column: str, screen: Screen, is_whole: bool) -> list[str]:
+    """A table, of a long one the rows with most of what is in a column."""
+    shown, rest = (rows, "") if is_whole else most(rows, column)
+    return [*table_lines(title, shown, screen), *([f"  {rest} with --all"] if rest else [])]
+
+
+def _processes_shown(analysis: Analysis) -> list[str]:
     """The columns of processes that say something; exit statuses and completeness only where one is not as usual."""
-    rows = [row for analysis in analyses for row in analysis.processes]
     shown = ["process", "pid", "role"]
-    if any(len(analysis.machines) > 1 for analysis in analyses):
+    if len(analysis.machines) > 1:
         shown.insert(1, "machine")
-    if any(row.exit_status for row in rows):
+    if any(row.exit_status for row in analysis.processes):
         shown.append("exit_status")
-    if not all(row.complete for row in rows):
+    if not all(row.complete for row in analysis.processes):
         shown.append("complete")
     shown += ["start_s", "wall_s"]
-    if any(analysis.correction for analysis in analyses):
+    if analysis.correction:
         shown.append("corrected_wall_s")
-    return [*shown, *(name for name in TOTALS if name != "gpu_s" or any(analysis.gpu for analysis in analyses))]
+    return [*shown, *(name for name in TOTALS if name != "gpu_s" or analysis.gpu)]
+
+
+def _transition(row: TransitionRow, with_process: bool) -> Record:
+    """A row with the stage and the operation as one name."""
+    names = [name for name in dict.fromkeys((row.stage, row.operation)) if name != NO_OPERATION]
+    shown: Record = {"process": row.process} if with_process else {}
+    shown |= {"where": " / ".join(names) or NO_OPERATION, "from": row.from_, "to": row.to, "count": row.count}
+    return shown | {"per_iteration": row.per_iteration, "per_timestep": row.per_timestep}
 
 
 def _with_interval(row: Record, whole_s: float) -> Record:
@@ -129,7 +245,7 @@ def _with_interval(row: Record, whole_s: float) -> Record:
     corrected = [row.get(name) for name in CORRECTED]
     if corrected[0] is not None:
         seconds, low, high = (seconds_text(number(value)) for value in corrected)
-        shown["corrected"] = f"{seconds} ({low}-{high})"
+        shown["corrected"] = seconds if low == seconds == high else f"{seconds} ({low}-{high})"
     return shown | {"percent": 100 * number(row["seconds"]) / whole_s if whole_s else 0.0}
 
 
@@ -147,23 +263,6 @@ def _gpus(analysis: Analysis) -> list[Record]:
         }
         for row in analysis.gpu
     ]
-
-
-def _summary(analysis: Analysis) -> str:
-    wall_s = max(row.end_s for row in analysis.processes)
-    parts = [f"{len(analysis.processes)} process{'es' if len(analysis.processes) > 1 else ''}", f"{wall_s:.3f} s"]
-    if analysis.iterations is not None:
-        parts += [f"{analysis.iterations} iterations", f"{analysis.timesteps} timesteps"]
-    if analysis.extrapolated_s is not None:
-        parts.append(f"about {analysis.extrapolated_s:.3g} s for all {analysis.total_timesteps} timesteps")
-    lines = [f"{analysis.directory}: {', '.join(parts)}"]
-    lines += [f"  incomplete: {reason}" for reason in analysis.why]
-    facts = (
-        *evaluation_lines(analysis), *machine_lines(analysis.machines), *counter_lines(analysis),
-        *correction_lines(analysis), *stage_name_lines(analysis), *misnested_lines(analysis),
-    )  # fmt: skip
-    lines += [f"  {line}" for line in facts]
-    return "\n".join(printable(line) for line in lines)
 
 
 def _without_trivial(rows: Sequence[Record]) -> Sequence[Record]:

@@ -1,7 +1,9 @@
 """Prints in a terminal what a trace holds and what it lost."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
+import click
 from rich.console import Console
 from rich.markup import escape
 from rich.tree import Tree
@@ -10,8 +12,9 @@ from rlscope.analysis.contents import Contents, CudaProcess
 from rlscope.analysis.rows import Record
 from rlscope.build import recorder_text
 from rlscope.report.counter_lines import inspect_lines
+from rlscope.report.screen import Screen
 from rlscope.report.sentences import machine_lines
-from rlscope.report.tables import rich_table
+from rlscope.report.tables import table_lines
 from rlscope.text import cuda_version, printable
 
 CROSSINGS_SHOWN = 15
@@ -28,17 +31,21 @@ def print_contents(directory: Path, contents: Contents) -> None:
         console.print(printable(_cuda_line(row)), soft_wrap=True, highlight=False, markup=False)
     if contents.devices:
         devices = [{name: row[name] for name in DEVICE_COLUMNS_SHOWN} for row in contents.devices.records()]
-        console.print(rich_table("Devices", devices))
+        _print_table("Devices", devices)
     events: list[Record] = [{"kind": kind, "events": count} for kind, count in contents.events_by_kind().items()]
-    console.print(rich_table("Events", events))
-    console.print(rich_table("Threads", contents.threads.records()[:THREADS_SHOWN]))
+    _print_table("Events", events)
+    _print_table("Threads", contents.threads.records()[:THREADS_SHOWN])
     _print_rest(console, "threads", len(contents.threads) - THREADS_SHOWN)
     if contents.crossings:
-        console.print(rich_table("Crossings", contents.crossings.records()[:CROSSINGS_SHOWN]))
+        _print_table("Crossings", contents.crossings.records()[:CROSSINGS_SHOWN])
         _print_rest(console, "boundaries", len(contents.crossings) - CROSSINGS_SHOWN)
     if contents.cuda_calls:
-        console.print(rich_table("CUDA calls", contents.cuda_calls.records()[:CROSSINGS_SHOWN]))
+        _print_table("CUDA calls", contents.cuda_calls.records()[:CROSSINGS_SHOWN])
         _print_rest(console, "CUDA calls", len(contents.cuda_calls) - CROSSINGS_SHOWN)
+
+
+def _print_table(title: str, rows: Sequence[Record]) -> None:
+    click.echo("\n".join(table_lines(title, rows, Screen.of_stdout())) + "\n")
 
 
 def _print_rest(console: Console, what: str, rest: int) -> None:

@@ -1,29 +1,86 @@
-"""Prints rows so that they are readable in a terminal of 80 columns."""
+"""Rows as lines of a terminal: no line is wider than it, and no name goes on in the next line."""
 
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from heapq import nlargest
 
-from rich import box
-from rich.markup import escape
-from rich.table import Table
+from rich.cells import cell_len
 
 from rlscope.analysis.rows import Record, Value
-from rlscope.text import printable
+from rlscope.report.screen import Screen, packed, padded
 
 #: A table of more is not read; a name such as `step 17` makes millions.
 ROWS_SHOWN = 100
+#: A name is cut to no less.
+LEAST_CELLS = 6
 
 
-def rich_table(title: str, rows: Sequence[Record]) -> Table:
-    """Makes a table with the columns of the first row; numbers stand to the right, long names are folded."""
-    shown = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for name in rows[0] if rows else ():
-        is_number = all(isinstance(row[name], (int, float, type(None))) for row in rows)
-        is_number = is_number and not any(isinstance(row[name], bool) for row in rows)
-        shown.add_column(name, justify="right" if is_number else "left", overflow="fold", no_wrap=is_number)
+@dataclass
+class _Column:
+    """A column while its width is being found: the cells are texts, the head is the column's name in lines."""
+
+    head: list[str]
+    cells: list[str]
+    is_number: bool
+    width: int
+
+
+def table_lines(title: str, rows: Sequence[Record], screen: Screen) -> list[str]:
+    """Returns a title and a table with the columns of the first row.
+
+    Numbers stand to the right. Names of columns go on in a second line behind an underscore if that makes the table
+    narrower, and long names in cells lose their middle if it is too wide. If that does not suffice, each row is written
+    as lines of one column each.
+    """
+    columns = [_column(name, rows, screen) for name in (rows[0] if rows else ())]
+    if _width(columns) > screen.width:
+        for column in columns:
+            widest = max(map(cell_len, column.cells), default=0)
+            pieces = re.sub("_(?=..)", "_\n", column.head[0]).split("\n")  # not before a unit
+            column.head = list(packed(pieces, max(widest, *map(cell_len, pieces))))
+            column.width = max(widest, *map(cell_len, column.head))
+    texts = [column for column in columns if not column.is_number]
+    while (over := _width(columns) - screen.width) > 0 and texts:
+        widest_column = max(texts, key=lambda column: column.width)
+        others = [column.width for column in texts if column is not widest_column]
+        least = max(LEAST_CELLS, *map(cell_len, widest_column.head))
+        if widest_column.width <= least:
+            break
+        to_next = widest_column.width - max([least, *(width for width in others if width < widest_column.width)])
+        widest_column.width -= max(1, min(over, to_next))
+    if _width(columns) > screen.width:
+        return [screen.cut(screen.shown(title), screen.width), *_row_by_row(rows, screen)]
+    height = max((len(column.head) for column in columns), default=0)
+    heads = [[""] * (height - len(column.head)) + column.head for column in columns]
+    lines = [[head[line] for head in heads] for line in range(height)]
+    lines += [[screen.cut(column.cells[row], column.width) for column in columns] for row in range(len(rows))]
+    shown = [
+        "  ".join(padded(cell, column.width, column.is_number) for cell, column in zip(line, columns, strict=True))
+        for line in lines
+    ]
+    return [screen.cut(screen.shown(title), screen.width), *(f"  {line}".rstrip() for line in shown)]
+
+
+def _width(columns: Sequence[_Column]) -> int:
+    return sum(column.width + 2 for column in columns)
+
+
+def _column(name: str, rows: Sequence[Record], screen: Screen) -> _Column:
+    is_number = all(isinstance(row[name], (int, float, type(None))) for row in rows)
+    is_number = is_number and not any(isinstance(row[name], bool) for row in rows)
+    cells = [screen.shown(_cell(name, row[name])) for row in rows]
+    return _Column([screen.shown(name)], cells, is_number, max(map(cell_len, [name, *cells])))
+
+
+def _row_by_row(rows: Sequence[Record], screen: Screen) -> list[str]:
+    lines = []
     for row in rows:
-        shown.add_row(*(escape(printable(_cell(name, value))) for name, value in row.items()))
-    return shown
+        lines += [""] if lines else []
+        lines += [
+            screen.cut(f"  {name}  {screen.shown(_cell(name, value))}", screen.width) for name, value in row.items()
+        ]
+    return lines
 
 
 def most(rows: Sequence[Record], column: str) -> tuple[Sequence[Record], str]:
@@ -51,5 +108,7 @@ def _cell(name: str, value: Value) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
+        if name.startswith("per_") and value >= 1000:
+            return f"{value:,.0f}"
         return f"{value:.1f}" if name.endswith("percent") else seconds_text(value)
     return f"{value:,}" if isinstance(value, int) and name in ("count", "events", "bytes") else str(value)

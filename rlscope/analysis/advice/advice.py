@@ -6,7 +6,7 @@ from rlscope.analysis.advice.causes import STANDS_OUT, Cause, CauseTime, cause_t
 from rlscope.analysis.advice.changes import Change, changes_of
 from rlscope.analysis.advice.counted_waits import Wait
 from rlscope.analysis.advice.owner_path import owner_path
-from rlscope.analysis.advice.sentences import sentences
+from rlscope.analysis.advice.sentences import Sentences, sentences, worth_trying
 from rlscope.analysis.analysis import Analysis
 
 
@@ -25,7 +25,7 @@ class Advice:
         changes: all, the one that could save most first; none where threads work beside each other.
         waits: what it waited in but for nobody whose work is known, the longest first.
         beside_s: in which two or more threads were busy at once.
-        sentences: the paragraph: waits, causes, changes, and what the numbers do not know.
+        sentences: what is said of all that.
     """
 
     process: str
@@ -38,12 +38,17 @@ class Advice:
     changes: tuple[Change, ...]
     waits: tuple[Wait, ...]
     beside_s: float
-    sentences: tuple[str, ...]
+    sentences: Sentences
 
     @property
     def text(self) -> str:
         """The paragraph."""
-        return " ".join(self.sentences)
+        return self.sentences.text
+
+    @property
+    def worth_trying(self) -> list[str]:
+        """What each change that may save enough could do, the best first."""
+        return worth_trying(self.changes, self.total_s)
 
     def to_json_dict(self) -> dict[str, object]:
         """As `analyze --json` has it: the attributes, with the sentences as one `text`."""
@@ -70,5 +75,5 @@ def advise(analysis: Analysis) -> Advice | None:
         changes=changes,
         waits=path.unfollowed,
         beside_s=path.beside_s,
-        sentences=tuple(sentences(analysis, path, causes, changes)),
+        sentences=sentences(analysis, path, causes, changes),
     )

@@ -54,6 +54,23 @@ _OF_RESOURCE = {
 }
 
 
+_TEXTS = {
+    Cause.COMPILATION: "compilation",
+    Cause.GPU: "the GPU",
+    Cause.WAITING: "waiting",
+    Cause.OVERLAP: "CPU and GPU at once",
+    Cause.SIMULATOR: "the simulator",
+    Cause.PYTHON: "Python",
+    Cause.BACKEND: "the backend's CPU code",
+    Cause.LAUNCHES: "CUDA calls",
+}
+
+
+def cause_text(cause: Cause) -> str:
+    """What people call a cause, as in "bound by the GPU"."""
+    return _TEXTS[cause]
+
+
 def cause_of(operation: str, category: str, resource: str) -> Cause:
     """Of a row of the breakdown."""
     if operation == COMPILE:

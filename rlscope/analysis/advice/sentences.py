@@ -1,9 +1,10 @@
 """The sentences in which advice is given: waits, causes, changes, what the numbers do not know."""
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from dataclasses import dataclass
+from itertools import chain, groupby
 
-from rlscope.analysis.advice.causes import NOTHING, STANDS_OUT, Cause, CauseTime, cause_times
+from rlscope.analysis.advice.causes import NOTHING, STANDS_OUT, Cause, CauseTime, cause_text, cause_times
 from rlscope.analysis.advice.changes import Change
 from rlscope.analysis.advice.counted_waits import Wait
 from rlscope.analysis.advice.owner_path import SAID, Followed, OwnerPath
@@ -21,16 +22,6 @@ HOW_TO_NAME = (
 )
 #: A stage that has less of a cause is not all of it.
 MOST = 0.99
-TEXTS = {
-    Cause.COMPILATION: "compilation",
-    Cause.GPU: "the GPU",
-    Cause.WAITING: "waiting",
-    Cause.OVERLAP: "CPU and GPU at once",
-    Cause.SIMULATOR: "the simulator",
-    Cause.PYTHON: "Python",
-    Cause.BACKEND: "the backend's CPU code",
-    Cause.LAUNCHES: "CUDA calls",
-}
 LEFT_OUT = {
     BEFORE: "before the training loop, as starting up",
     AFTER: "after it, as ending",
@@ -45,10 +36,30 @@ CALLS = {
 }
 
 
-def sentences(
-    analysis: Analysis, path: OwnerPath, causes: Sequence[CauseTime], changes: Sequence[Change]
-) -> Iterator[str]:
-    """All of them, safe to be shown.
+@dataclass(frozen=True)
+class Sentences:
+    """What advice says, by what it is of, safe to be shown.
+
+    Attributes:
+        waits: What the process waited in and for whom, and whether threads worked beside each other.
+        causes: Where its time went.
+        changes: What each change could save at most.
+        limits: What the numbers do not know.
+    """
+
+    waits: tuple[str, ...]
+    causes: tuple[str, ...]
+    changes: tuple[str, ...]
+    limits: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The paragraph."""
+        return " ".join(chain(self.waits, self.causes, self.changes, self.limits))
+
+
+def sentences(analysis: Analysis, path: OwnerPath, causes: Sequence[CauseTime], changes: Sequence[Change]) -> Sentences:
+    """Says all that is known.
 
     Args:
         analysis: of the run.
@@ -56,15 +67,21 @@ def sentences(
         causes: of the path, the largest first.
         changes: to it, the one that could save most first; none where threads work beside each other.
     """
-    parts = (
-        _unfollowed_sentences(analysis, path, causes),
-        _followed_sentences(path),
-        _beside_sentences(path) if path.works_beside else (),
-        _cause_sentences(analysis, path, causes),
-        () if path.works_beside else _change_sentences(path, changes),
-        _limit_sentences(analysis, path, changes),
+    waits = chain(_unfollowed_sentences(analysis, path, causes), _followed_sentences(path), _beside_sentences(path))
+    return Sentences(
+        tuple(map(printable, waits)),
+        tuple(map(printable, _cause_sentences(analysis, path, causes))),
+        tuple(map(printable, _change_sentences(path, changes))),
+        tuple(map(printable, _limit_sentences(analysis, path, changes))),
     )
-    return (printable(sentence) for part in parts for sentence in part)
+
+
+def worth_trying(changes: Sequence[Change], total_s: float) -> list[str]:
+    """Says what each change could do that might save enough of `total_s`, the best first; equal ones are one text."""
+    shown = [change for change in changes if change.saving_s >= SAID * total_s]
+    # Of one process alone, to have a simulation elsewhere saves the same wherever that is.
+    groups = groupby(shown, key=lambda change: round(change.saving_s, 9))
+    return [printable(_change_text(list(group))) for _, group in groups]
 
 
 def _cause_sentences(analysis: Analysis, path: OwnerPath, causes: Sequence[CauseTime]) -> Iterator[str]:
@@ -72,16 +89,16 @@ def _cause_sentences(analysis: Analysis, path: OwnerPath, causes: Sequence[Cause
     spent = f"{_s(first.seconds)} of {_s(path.total_s)} ({_percent(first.share)}){_where(path, first)}"
     spent += _calls(analysis, path, first)
     if path.works_beside:
-        yield f"Of the seconds as they are given to threads, the largest part is {TEXTS[first.cause]}: {spent}."
+        yield f"Of the seconds as they are given to threads, the largest part is {cause_text(first.cause)}: {spent}."
     elif first.share < STANDS_OUT:
-        yield f"Nothing stands out; the largest part is {TEXTS[first.cause]}: {spent}."
+        yield f"Nothing stands out; the largest part is {cause_text(first.cause)}: {spent}."
     elif first.share > MOST:
-        yield f"Bound by {TEXTS[first.cause]}: {spent}."
+        yield f"Bound by {cause_text(first.cause)}: {spent}."
     else:
-        yield f"Bound by {TEXTS[first.cause]}: {spent}; without it, {_speedup(path, first.seconds)}."
+        yield f"Bound by {cause_text(first.cause)}: {spent}; without it, {_speedup(path, first.seconds)}."
     rest = [each for each in causes[1:] if each.share >= SAID]
     if rest:
-        listed = (f"{TEXTS[each.cause]} {_s(each.seconds)} ({_percent(each.share)})" for each in rest)
+        listed = (f"{cause_text(each.cause)} {_s(each.seconds)} ({_percent(each.share)})" for each in rest)
         yield f"Then {', '.join(listed)}."
 
 
@@ -107,6 +124,8 @@ def _calls(analysis: Analysis, path: OwnerPath, each: CauseTime) -> str:
 
 
 def _beside_sentences(path: OwnerPath) -> Iterator[str]:
+    if not path.works_beside:
+        return
     share = _percent(path.beside_s / path.total_s)
     yield (
         f"Two or more threads were busy at once for {_s(path.beside_s)} ({share}), each in an operation of its own. A "
@@ -163,7 +182,7 @@ def _needed(group: Followed) -> str:
         needed += f" on average ({_s(min(works_s))} to {_s(max(works_s))})"
     if group.mean_s > 0:
         most = cause_times(group.mix)[0]
-        needed += f", {_percent(most.share)} of it {TEXTS[most.cause]}"
+        needed += f", {_percent(most.share)} of it {cause_text(most.cause)}"
     return needed
 
 
@@ -180,11 +199,8 @@ def _assumed(group: Followed) -> str:
 
 
 def _change_sentences(path: OwnerPath, changes: Sequence[Change]) -> Iterator[str]:
-    shown = [change for change in changes if change.saving_s >= SAID * path.total_s]
-    if shown:
-        # Of one process alone, to have a simulation elsewhere saves the same wherever that is.
-        groups = [list(group) for _, group in groupby(shown, key=lambda change: round(change.saving_s, 9))]
-        yield f"At most: {'; '.join(_change_text(group) for group in groups)}."
+    if shown := worth_trying(changes, path.total_s):
+        yield f"At most: {'; '.join(shown)}."
     elif changes:
         yield f"No change that is known here could save {_percent(SAID)}."
 

@@ -1,0 +1,47 @@
+"""An analysis as HTML for a notebook: a paragraph, and a table with bars. No script, at most 50 KB, names shown only."""
+
+import math
+
+from rlscope.analysis.advice.advice import advise
+from rlscope.analysis.analysis import Analysis
+from rlscope.analysis.outline.tree import Line, tree_lines
+from rlscope.text import as_html, printable
+
+#: What is shown at most, of which each character may become ten of an escape.
+MOST_LINES, NAME_LENGTH, TEXT_LENGTH, MOST_REASONS = 80, 40, 800, 3
+BAR_EM = 12
+
+
+def html_of(analysis: Analysis) -> str:
+    """Returns the analysis as HTML."""
+    parts = [f"<p><b>{_text(str(analysis.directory))}</b>: {_text(analysis.summary)}</p>"]
+    parts += [f"<p>Incomplete: {_text(reason)}</p>" for reason in analysis.why[:MOST_REASONS]]
+    if (rest := len(analysis.why) - MOST_REASONS) > 0:
+        parts.append(f"<p>{rest:,} more reasons why it is incomplete are in <code>analysis.why</code>.</p>")
+    if (advice := advise(analysis)) is not None:
+        sentences = (*advice.sentences.causes, *advice.sentences.waits, *advice.sentences.changes)
+        parts.append(f"<p>{_text(' '.join(sentences))}</p>")
+    lines = tree_lines(analysis)
+    corrected = ", without what recording added" if analysis.correction is not None else ""
+    head = f"<tr><th>part of the time{corrected}</th><th>seconds</th><th>share</th><th></th></tr>"
+    parts.append(f"<table><thead>{head}</thead><tbody>{''.join(map(_row, lines[:MOST_LINES]))}</tbody></table>")
+    if (rest := len(lines) - MOST_LINES) > 0:
+        parts.append(f"<p>{rest:,} more lines: <code>analysis.breakdown.table</code> has all of it.</p>")
+    return "\n".join(parts)
+
+
+def _row(line: Line) -> str:
+    branch = line.branch
+    is_known = not math.isnan(branch.share)
+    share, percent = (branch.share, f"{100 * branch.share:.1f} %") if is_known else (0.0, "")
+    name = f'<td style="text-align:left;padding-left:{0.5 + 1.5 * line.depth}em">{_text(branch.name, NAME_LENGTH)}</td>'
+    bar = f'<div style="width:{BAR_EM * max(0.0, min(share, 1.0)):.1f}em;height:0.8em;background:#4c78a8"></div>'
+    bar = f'<td style="min-width:{BAR_EM}em">{bar}</td>'
+    return f"<tr>{name}<td>{branch.seconds:.3f}</td><td>{percent}</td>{bar}</tr>"
+
+
+def _text(text: str, length: int = TEXT_LENGTH) -> str:
+    shown = printable(text)
+    if len(shown) > length:
+        shown = f"{shown[: length - length // 2]}…{shown[-(length // 2) :]}"
+    return as_html(shown)

@@ -1,0 +1,61 @@
+"""Parts of a whole as lines of a terminal: a name, seconds, a share and a bar."""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rich.cells import cell_len
+
+from rlscope.analysis.outline.tree import Branch, Line
+from rlscope.report.screen import Screen, padded
+from rlscope.report.tables import seconds_text
+
+LEAST_BAR, MOST_BAR = 8, 40
+#: Between two columns, and two more for each level of a tree.
+GAP = "  "
+#: An interval is said where its width is more than this share of the seconds.
+WIDE = 0.01
+
+
+class Part(NamedTuple):
+    """A line: `depth` levels further right; `share` is from 0 to 1 or NaN, `interval` is text or empty."""
+
+    depth: int
+    name: str
+    seconds: float
+    share: float
+    interval: str = ""
+
+
+def bar_lines(parts: Sequence[Part], screen: Screen) -> list[str]:
+    """Returns a line for each part; a name that leaves no place for a bar loses its middle."""
+    names = [screen.shown(part.name) for part in parts]
+    is_long = max(part.seconds for part in parts) >= 1
+    seconds = [f"{part.seconds:.3f} s" if is_long else f"{part.seconds * 1000:.3f} ms" for part in parts]
+    shares = ["" if math.isnan(part.share) else f"{100 * part.share:.1f} %" for part in parts]
+    intervals = [part.interval for part in parts]
+    numbers = [column for column in (seconds, intervals, shares) if any(column)]
+    widths = [max(map(len, column)) for column in numbers]
+    left = screen.width - sum(widths) - len(GAP) * (len(widths) + 2)
+    name_width = max(cell_len(name) + len(GAP) * part.depth for name, part in zip(names, parts, strict=True))
+    name_width = min(name_width, left - LEAST_BAR)
+    bar_width = min(left - name_width, MOST_BAR)
+    lines = []
+    for row, (name, part) in enumerate(zip(names, parts, strict=True)):
+        indent = GAP * part.depth
+        cells = [padded(indent + screen.cut(name, name_width - len(indent)), name_width)]
+        cells += [padded(column[row], width, is_number=True) for column, width in zip(numbers, widths, strict=True)]
+        lines.append(f"{GAP}{GAP.join([*cells, screen.bar(part.share, bar_width)])}".rstrip())
+    return lines
+
+
+def tree_parts(lines: Sequence[Line]) -> list[Part]:
+    """Returns the lines of a breakdown."""
+    return [Part(depth, branch.name, branch.seconds, branch.share, _interval(branch)) for depth, branch in lines]
+
+
+def _interval(branch: Branch) -> str:
+    """The ends of the interval; empty where they say no more than the seconds."""
+    if branch.high_s - branch.low_s <= WIDE * branch.seconds:
+        return ""
+    return f"({seconds_text(branch.low_s)}-{seconds_text(branch.high_s)})"

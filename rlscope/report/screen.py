@@ -1,0 +1,115 @@
+"""What a terminal can show: how wide its lines are, which characters it has, and text that fits into them."""
+
+import math
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+
+from rlscope.text import printable
+
+#: Of a pipe, unless COLUMNS says otherwise.
+USUAL_WIDTH = 80
+#: A narrower terminal gets lines of this length, which it breaks itself.
+LEAST_WIDTH = 40
+#: A bar has a full block for each of its cells, and one of these for the eighths of the last one.
+EIGHTHS = " ▏▎▍▌▋▊▉█"
+
+
+@dataclass(frozen=True)
+class Screen:
+    """Where text is written to.
+
+    Attributes:
+        width: Of a line, in cells: a Chinese character takes two.
+        encoding: Of the text.
+    """
+
+    width: int = USUAL_WIDTH
+    encoding: str = "utf-8"
+
+    @classmethod
+    def of_stdout(cls) -> "Screen":
+        """Returns what standard output is written to; lines for a pipe are 80 wide unless COLUMNS is set."""
+        try:
+            size = os.get_terminal_size(sys.stdout.fileno())
+        except (OSError, ValueError):  # no terminal, or no file
+            size = os.terminal_size((USUAL_WIDTH, 24))
+        given = os.environ.get("COLUMNS", "")
+        width = int(given) if given.isascii() and given.isdigit() and int(given) else size.columns
+        return cls(max(width or USUAL_WIDTH, LEAST_WIDTH), getattr(sys.stdout, "encoding", None) or "utf-8")
+
+    @property
+    def ellipsis(self) -> str:
+        """What stands for what was cut out."""
+        return "…" if self._has("…") else "..."
+
+    def shown(self, text: str) -> str:
+        """Returns the text with what this encoding lacks, or what is no printable character, as an escape."""
+        return printable(text).encode(self.encoding, "backslashreplace").decode(self.encoding)
+
+    def cut(self, text: str, width: int) -> str:
+        """Returns text that was `shown`, in at most `width` cells: of a longer one the middle is left out."""
+        if cell_len(text) <= width:
+            return text
+        left = max(width - len(self.ellipsis), 0)
+        head, tail = text[: left - left // 2], text[len(text) - left // 2 :]
+        while cell_len(head) > left - left // 2:
+            head = head[:-1]
+        while cell_len(tail) > left // 2:
+            tail = tail[1:]
+        return head + self.ellipsis[: max(width, 0)] + tail
+
+    def filled(self, text: str, indent: str = "", following: str | None = None) -> list[str]:
+        """Returns a sentence in lines that break between words; a word that is longer than a line is cut.
+
+        Args:
+            text: Anything.
+            indent: Before the first line.
+            following: Before all others; the same as `indent` unless given.
+        """
+        lines = [indent]
+        following = indent if following is None else following
+        is_empty = True
+        for word in self.shown(text).split(" "):
+            if not is_empty and cell_len(lines[-1]) + 1 + cell_len(word) > self.width:
+                lines.append(following)
+                is_empty = True
+            lines[-1] += ("" if is_empty else " ") + self.cut(word, self.width - cell_len(following))
+            is_empty = False
+        return lines
+
+    def bar(self, share: float, width: int) -> str:
+        """Returns a bar for a share from 0 to 1 (NaN has none) of `width` cells, of blocks or, where there are none, of #."""
+        share = max(0.0, min(share, 1.0)) if not math.isnan(share) else 0.0
+        if not self._has(EIGHTHS):
+            return "#" * round(share * width)
+        full, eighths = divmod(round(share * width * 8), 8)
+        return (EIGHTHS[-1] * full + EIGHTHS[eighths]).rstrip()
+
+    def _has(self, characters: str) -> bool:
+        try:
+            characters.encode(self.encoding)
+        except UnicodeEncodeError:
+            return False
+        return True
+
+
+def padded(text: str, width: int, is_number: bool = False) -> str:
+    """Returns text with spaces to `width` cells: before a number, behind a name."""
+    spaces = " " * (width - cell_len(text))
+    return spaces + text if is_number else text + spaces
+
+
+def packed(words: list[str], width: int) -> Iterator[str]:
+    """Yields words put together, as many as fit into `width` cells."""
+    line = ""
+    for word in words:
+        if line and cell_len(line + word) > width:
+            yield line
+            line = ""
+        line += word
+    yield line
