@@ -51,10 +51,11 @@ class Page:
 
     def figure(self, stem: str, caption: str) -> None:
         """Show STEM.png, with links to the other formats and to STEM.csv, the numbers behind it."""
-        links = " ".join(f'<a href="{as_html(stem)}.{kind}">{kind.upper()}</a>' for kind in (*FIGURE_FORMATS, "csv"))
+        file, said = as_html(stem), as_html(caption)
+        links = " ".join(f'<a href="{file}.{kind}">{kind.upper()}</a>' for kind in (*FIGURE_FORMATS, "csv"))
         self._parts.append(
-            f'<figure><a href="{as_html(stem)}.svg"><img src="{as_html(stem)}.png" alt="{as_html(caption)}" width="640">'
-            f"</a><figcaption>{as_html(caption)} {links}</figcaption></figure>"
+            f'<figure><a href="{file}.svg"><img src="{file}.png" alt="{said}" width="640">'
+            f"</a><figcaption>{said} {links}</figcaption></figure>"
         )
 
     def table(self, table: pd.DataFrame) -> None:

@@ -8,11 +8,11 @@ import click
 from rlscope.analysis.advice.advice import Advice, advise
 from rlscope.analysis.advice.causes import cause_text
 from rlscope.analysis.analysis import Analysis
+from rlscope.analysis.outline.tree import LEAST_SHARE, tree_lines
 from rlscope.analysis.rows import Record, sums
 from rlscope.analysis.stage_names import stage_name_lines
 from rlscope.analysis.table_rows import TransitionRow
 from rlscope.analysis.tables.breakdown import CORRECTED
-from rlscope.analysis.outline.tree import LEAST_SHARE, tree_lines
 from rlscope.model import NO_OPERATION
 from rlscope.report.bars import Part, bar_lines, tree_parts
 from rlscope.report.counter_lines import counter_lines, counters_shown
@@ -60,7 +60,12 @@ def print_breakdown(analyses: Sequence[Analysis], breakdowns: Sequence[Sequence[
     whole_s = sums((row.get("trace"), number(row["seconds"])) for row in breakdown)
     shown = [_with_interval(row, whole_s[row.get("trace")]) for row in breakdown]
     lines += ["", *_most("Breakdown", shown, "seconds", screen, is_whole)]
-    if notes := [note for analysis in analyses for note in _facts(analysis)]:
+    notes = [
+        f"{analysis.directory}: {note}" if len(analyses) > 1 else note
+        for analysis in analyses
+        for note in _facts(analysis)
+    ]
+    if notes:
         lines += ["", *_listed("Notes", notes, screen)]
     _print(lines)
 

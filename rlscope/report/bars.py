@@ -10,7 +10,7 @@ from rlscope.analysis.outline.tree import Branch, Line
 from rlscope.report.screen import Screen, padded
 from rlscope.report.tables import seconds_text
 
-LEAST_BAR, MOST_BAR = 8, 40
+LEAST_BAR, MOST_BAR = 12, 40
 #: Between two columns, and two more for each level of a tree.
 GAP = "  "
 #: An interval is said where its width is more than this share of the seconds.

@@ -2,7 +2,6 @@
 
 import math
 import os
-import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -83,7 +82,7 @@ class Screen:
         return lines
 
     def bar(self, share: float, width: int) -> str:
-        """Returns a bar for a share from 0 to 1 (NaN has none) of `width` cells, of blocks or, where there are none, of #."""
+        """Returns a bar of `width` cells for a share of 1, none for NaN; of blocks or, where there are none, of #."""
         share = max(0.0, min(share, 1.0)) if not math.isnan(share) else 0.0
         if not self._has(EIGHTHS):
             return "#" * round(share * width)

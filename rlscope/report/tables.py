@@ -74,7 +74,7 @@ def _column(name: str, rows: Sequence[Record], screen: Screen) -> _Column:
 
 
 def _row_by_row(rows: Sequence[Record], screen: Screen) -> list[str]:
-    lines = []
+    lines: list[str] = []
     for row in rows:
         lines += [""] if lines else []
         lines += [

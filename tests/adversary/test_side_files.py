@@ -107,4 +107,4 @@ def test_a_name_for_each_step_is_shown_in_part(tmp_path: Path) -> None:
     shown = re.findall(r"Inference \d+", found.stdout.partition("Breakdown")[2])
     assert len(shown) == len(set(shown)) <= ROWS_SHOWN
     assert {f"Inference {number}" for number in range(399, 3000, 400)} <= set(shown)
-    assert f"The {ROWS_SHOWN} rows with most seconds, 2,901 more with --csv FILE" in found.stdout
+    assert f"The {ROWS_SHOWN} rows with most seconds, 2,901 more with --all" in found.stdout

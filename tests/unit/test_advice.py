@@ -644,7 +644,7 @@ def test_verbs_say_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         return " ".join(CliRunner().invoke(analyze_verb, list(arguments), catch_exceptions=False).output.split())
 
     assert said in shown(trace)
-    assert shown(trace, trace).count(f"trace: {said}") == 2
+    assert shown(trace, trace).count(f"trace: 1 process, 5.000 s {said}") == 2
     assert said not in shown(trace, "--by", "category")
     document = json.loads(CliRunner().invoke(analyze_verb, [trace, "--json"], catch_exceptions=False).output)["advice"]
     assert document["text"].startswith(said)

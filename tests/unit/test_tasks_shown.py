@@ -82,7 +82,7 @@ def test_verbs_say_that_operations_are_misnested(tmp_path: Path) -> None:
         trace = tmp_path / str(times)
         with rlscope.profile(trace):
             misnest(times)
-        output = shown(str(trace))
+        output = " ".join(shown(str(trace)).split())
         assert (MISNESTED in output) == (times > 0)
         assert words in output
         assert json.loads(shown(str(trace), "--json"))["misnested_operations"] == times

@@ -1,4 +1,4 @@
-"""An analysis as HTML for a notebook: a paragraph, and a table with bars. No script, at most 50 KB, names shown only."""
+"""An analysis as HTML for a notebook: a paragraph, and a table with bars; without a script, and at most 50 KB."""
 
 import math
 

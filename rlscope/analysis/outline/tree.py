@@ -141,15 +141,23 @@ def _lines(branches: Sequence[Branch], depth: int, is_whole: bool) -> Iterator[L
     if len(small) == 1 and len(branches) > 1:
         small = []  # a line that says so would be as long
     for branch in branches:
-        if branch not in small:
-            yield Line(depth, replace(branch, branches=()))
-            if is_whole or branch.share >= LEAST_SHARE:
-                yield from _lines(branch.branches, depth + 1, is_whole)
+        if small and branch.share < LEAST_SHARE and branch.name not in STAGES:
+            continue
+        yield Line(depth, replace(branch, branches=()))
+        if is_whole or branch.share >= LEAST_SHARE:
+            yield from _lines(branch.branches, depth + 1, is_whole)
     if small:
         yield Line(depth, _fold(f"{len(small):,} more below 1 %", small, sum(branch.share for branch in small)))
 
 
 def _fold(name: str, branches: Sequence[Branch], share: float) -> Branch:
     """Several branches as one."""
-    sums = [sum(getattr(branch, key) for branch in branches) for key in ("seconds", "low_s", "high_s")]
-    return Branch(name, *sums, share, (), sum(branch.in_operations_s for branch in branches))
+    return Branch(
+        name,
+        sum(branch.seconds for branch in branches),
+        sum(branch.low_s for branch in branches),
+        sum(branch.high_s for branch in branches),
+        share,
+        (),
+        sum(branch.in_operations_s for branch in branches),
+    )
