@@ -62,6 +62,8 @@ DOCS := .venvs/docs
 SITE := build/site
 # Measures which lines and branches the tests reach, with the packages of .venv.
 COVERAGE := .venvs/coverage
+# Runs notebooks, with the packages of .venv.
+NOTEBOOK := .venvs/notebook
 NATIVE := build/native
 # The simulators of case studies, for any Python.
 SLOW_SIMULATOR := experiments/workloads/slow_simulator.abi3.so
@@ -69,7 +71,7 @@ CARTPOLE := experiments/workloads/cartpole/libcartpole.so
 SOURCES := CMakeLists.txt pyproject.toml README.md LICENSE \
 	$(shell find src cmake rlscope -type f -not -name '*.pyc' -not -name '*.so' -not -name built_from.json)
 
-.PHONY: help setup build simulators install-experiments environments test test-py test-cpp test-frameworks test-others test-page test-pythons test-container test-scale fuzz artifacts bench guard docs archive coverage wheels sdist test-wheels lint clean
+.PHONY: help setup build simulators install-experiments environments test test-py test-cpp test-frameworks test-others test-page test-pythons test-container test-scale fuzz artifacts bench guard docs archive coverage wheels sdist test-wheels test-notebook lint clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 28
@@ -100,7 +102,7 @@ test-cpp: setup ## run the C++ tests under the address, undefined-behaviour and 
 	done
 
 # Packages are compiled one after the other, in one build folder.
-environments: $(ENVIRONMENT) $(STACKS:%=.venvs/%/.environment) $(OTHERS)/.environment $(PAGE)/.environment $(DOCS)/.environment $(COVERAGE)/.environment ## make all environments of tests; with --jobs 2 two at a time
+environments: $(ENVIRONMENT) $(STACKS:%=.venvs/%/.environment) $(OTHERS)/.environment $(PAGE)/.environment $(DOCS)/.environment $(COVERAGE)/.environment $(NOTEBOOK)/.environment ## make all environments of tests; with --jobs 2 two at a time
 
 test-frameworks: build $(STACKS:%=.venvs/%/.package) ## run the tests that need TensorFlow, JAX, compilers and dm_control (about 10 minutes)
 	$(BIN)/pytest $(TIMED_FRAMEWORKS)
@@ -196,6 +198,9 @@ sdist: $(WHEELS)/.environment ## make the source package in dist/
 test-wheels: build wheels sdist ## make and install wheels where no compiler is, and build the source package (5 minutes; one wheel 3)
 	$(BIN)/pytest tests/wheels
 
+test-notebook: build $(NOTEBOOK)/.environment ## run the example notebook and what shows in one
+	$(NOTEBOOK)/bin/python -m pytest tests/notebook
+
 lint: setup ## check style and types
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -230,7 +235,8 @@ $(ENVIRONMENT) $(BENCH_VENV)/.environment $(DEPLOY)/.environment $(DOCS)/.enviro
 $(OTHERS)/.environment: experiments/requirements/others.lock.txt
 $(COVERAGE)/.environment: requirements/coverage.lock.txt
 $(PAGE)/.environment: requirements/page.lock.txt
-$(OTHERS)/.environment $(COVERAGE)/.environment $(PAGE)/.environment: $(ENVIRONMENT)
+$(NOTEBOOK)/.environment: requirements/notebook.lock.txt
+$(OTHERS)/.environment $(COVERAGE)/.environment $(PAGE)/.environment $(NOTEBOOK)/.environment: $(ENVIRONMENT)
 	@lock="$(filter %.lock.txt,$^)"
 	echo "setting up $(@D): downloads $$(sed -n 's/^# Downloads //p' "$$lock")"
 	$(BIN)/python -m venv $(@D)

@@ -21,7 +21,7 @@ _kept: list[tempfile.TemporaryDirectory[str]] = []
 
 
 def analyze(trace: str | os.PathLike[str], recover: bool = False, correct: str = AUTO) -> Analysis:
-    """Returns what `rlscope analyze` shows of a trace; its tables are such as `analysis.breakdown.table`.
+    """Return what `rlscope analyze` shows of a trace; its tables are such as `analysis.breakdown.table`.
 
     Args:
         trace: The directory.
@@ -36,10 +36,10 @@ def analyze(trace: str | os.PathLike[str], recover: bool = False, correct: str =
 
 
 def load_ipython_extension(shell: "InteractiveShell") -> None:
-    """Makes `%%rlscope` known to a notebook, for `%load_ext rlscope`."""
+    """Make `%%rlscope` known to a notebook, for `%load_ext rlscope`."""
 
     def rlscope(line: str, cell: str) -> Analysis:
-        """Records a cell, and returns the analysis: `%%rlscope`, or `%%rlscope DIRECTORY` to keep the trace there."""
+        """Record a cell, and return the analysis: `%%rlscope`, or `%%rlscope DIRECTORY` to keep the trace there."""
         if recorder.active is not None:
             raise UsageError("this process is recorded already; record a cell in a kernel that is not")
         directory = Path(line.strip()) if line.strip() else _new_directory()

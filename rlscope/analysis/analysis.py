@@ -113,7 +113,7 @@ class Analysis:
         return ", ".join(parts)
 
     def _repr_html_(self) -> str:
-        """The analysis as a notebook shows it: what bounds the run, and where its time went."""
+        """Show the analysis in a notebook: what bounds the run, and where its time went."""
         from rlscope.analysis.outline.html import html_of
 
         return html_of(self)

@@ -32,10 +32,10 @@ class NamedPath(click.Path):
         return super().convert(value, param, ctx)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Has the shell complete directories where a trace is meant, else files as well."""
+        """Have the shell complete directories where a trace is meant, else files as well."""
         return [CompletionItem(incomplete, type="dir" if self._is_trace else "file")]
 
 
 def complete_files(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Has the shell complete files, as behind `rlscope record -- python`."""
+    """Have the shell complete files, as behind `rlscope record -- python`."""
     return [CompletionItem(incomplete, type="file")]

@@ -14,7 +14,7 @@ PATIENCE_S = 2.0
 
 @contextmanager
 def progress_bar(label: str, total: int) -> Iterator[Callable[[], None]]:
-    """Gives a function to call after each of `total` pieces of work, from any thread; the bar says how long is left.
+    """Give a function to call after each of `total` pieces of work, from any thread. The bar says how long is left.
 
     Nothing is shown where stderr is not a terminal.
     """

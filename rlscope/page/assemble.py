@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from importlib import resources
 
-from rlscope.plots.page import escape
+from rlscope.text import as_html
 
 #: In the order in which they are joined: each imports only from those before it.
 MODULES = (
@@ -56,12 +56,12 @@ def page(title: str, links: Mapping[str, str], static: str, footer: str, data: s
             ("tables", "Tables"),
         )
     )
-    beside = "".join(f'<a href="{escape(target)}">{escape(text)}</a>' for text, target in links.items())
+    beside = "".join(f'<a href="{as_html(target)}">{as_html(text)}</a>' for text, target in links.items())
     return (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{escape(title)}</title>\n'
-        f"<style>{look}</style>\n</head>\n<body>\n<header><h1>{escape(title)}</h1>{beside}<span id='traces'></span>"
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{as_html(title)}</title>\n'
+        f"<style>{look}</style>\n</head>\n<body>\n<header><h1>{as_html(title)}</h1>{beside}<span id='traces'></span>"
         f"<span id='buttons'></span><span id='search'></span></header>\n<main>\n{static}\n{sections}\n"
         f'<p class="narrow">The timeline needs 600 pixels.</p></main>\n<footer>{footer}</footer>\n'
         f'<script type="application/octet-stream" id="data">{data}</script>\n<script>{code}</script>\n'

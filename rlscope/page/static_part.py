@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rlscope.plots.page import escape
+from rlscope.text import as_html
 from rlscope.version import __version__
 
 BAR = 300
@@ -17,11 +17,11 @@ def static_part(title: str, trace: Mapping[str, Any], warnings: Sequence[str]) -
     facts = [f"{trace['length_s']:.4g} s", counted(len(trace["processes"]), "process", "processes")]
     if document["iterations"]:
         facts.append(counted(document["iterations"], "iteration", "iterations"))
-    parts = [f"<h2>{escape(title)}</h2>"] if title else []
-    parts.append(f"<p>{escape(', '.join(facts))}</p>")
-    parts += [f'<p class="warning">{escape(warning)}</p>' for warning in warnings]
+    parts = [f"<h2>{as_html(title)}</h2>"] if title else []
+    parts.append(f"<p>{as_html(', '.join(facts))}</p>")
+    parts += [f'<p class="warning">{as_html(warning)}</p>' for warning in warnings]
     if advice is not None:
-        parts.append(f"<p>{escape(advice['text'])}</p>{changes(advice['changes'])}")
+        parts.append(f"<p>{as_html(advice['text'])}</p>{changes(advice['changes'])}")
     parts.append("<noscript>" + breakdown(document) + processes(document) + "</noscript>")
     return "".join(parts)
 
@@ -33,8 +33,8 @@ def footer(title: str, trace: Mapping[str, Any], manifest: Mapping[str, Any], re
     lines = [f"{title or trace['name']}: recorded from `{shlex.join(words)}`."] if words else []
     lines += [f"{remark[0].upper()}{remark[1:]}." for remark in remarks]
     lines.append(resolution(trace))
-    parts = "".join(f"<p>{escape(line)}</p>" for line in lines)
-    return f"{parts}<p>Made by rlscope {escape(__version__)}.</p>"
+    parts = "".join(f"<p>{as_html(line)}</p>" for line in lines)
+    return f"{parts}<p>Made by rlscope {as_html(__version__)}.</p>"
 
 
 def resolution(trace: Mapping[str, Any]) -> str:
@@ -61,7 +61,7 @@ def changes(found: Sequence[dict[str, Any]]) -> str:
         return ""
     most = max(change["saving_s"] for change in found) or 1
     rows = "".join(
-        f"<tr><td>{escape(change['name'])}</td><td class='number'>{change['saving_s']:.3g} s</td>"
+        f"<tr><td>{as_html(change['name'])}</td><td class='number'>{change['saving_s']:.3g} s</td>"
         f"<td>{bar(change['saving_s'] / most)}</td></tr>"
         for change in found
     )
@@ -84,7 +84,7 @@ def breakdown(document: dict[str, Any]) -> str:
         sums[key] = sums.get(key, 0.0) + row["seconds"]
     total = sum(sums.values()) or 1
     rows = "".join(
-        f"<tr><td>{escape(stage)}</td><td>{escape(category)}</td><td class='number'>{seconds:.4g}</td>"
+        f"<tr><td>{as_html(stage)}</td><td>{as_html(category)}</td><td class='number'>{seconds:.4g}</td>"
         f"<td class='number'>{100 * seconds / total:.1f} %</td><td>{bar(seconds / total, category)}</td></tr>"
         for (stage, category), seconds in sorted(sums.items(), key=lambda item: -item[1])
     )
@@ -95,7 +95,7 @@ def breakdown(document: dict[str, Any]) -> str:
 def processes(document: dict[str, Any]) -> str:
     """Make a table with one row per process."""
     rows = "".join(
-        f"<tr><td>{escape(row['process'])}</td><td>{escape(row['role'])}</td>"
+        f"<tr><td>{as_html(row['process'])}</td><td>{as_html(row['role'])}</td>"
         f"<td class='number'>{row['wall_s']:.4g}</td></tr>"
         for row in document["processes"]
     )

@@ -1,4 +1,4 @@
-"""Prints what `rlscope analyze` shows in a terminal: of one trace, or of several one after the other."""
+"""Print what `rlscope analyze` shows in a terminal: of one trace, or of several one after the other."""
 
 import os
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ TRANSITIONS_SHOWN = 10
 
 
 def print_analyses(analyses: Sequence[Analysis], is_whole: bool) -> None:
-    """Prints each analysis: what bounds the run, where its time went, tables that say more, and notes.
+    """Print each analysis: what bounds the run, where its time went, tables that say more, and notes.
 
     Args:
         analyses: Of the traces.
@@ -47,7 +47,7 @@ def print_analyses(analyses: Sequence[Analysis], is_whole: bool) -> None:
 
 
 def print_breakdown(analyses: Sequence[Analysis], breakdowns: Sequence[Sequence[Record]], is_whole: bool) -> None:
-    """Prints breakdowns as one table.
+    """Print breakdowns as one table.
 
     Args:
         analyses: Of the traces.
@@ -71,7 +71,7 @@ def print_breakdown(analyses: Sequence[Analysis], breakdowns: Sequence[Sequence[
 
 
 def _print(lines: Sequence[str]) -> None:
-    """Writes lines; one that nothing stands before is a title, which a terminal shows bold."""
+    """Write lines; one that nothing stands before is a title, which a terminal shows bold."""
     titles = {place + 1 for place, line in enumerate(lines) if not line} | {0}
     shown = [click.style(line, bold=True) if place in titles else line for place, line in enumerate(lines)]
     click.echo("\n".join(shown), color=False if os.environ.get("NO_COLOR") else None)

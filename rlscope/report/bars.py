@@ -28,7 +28,7 @@ class Part(NamedTuple):
 
 
 def bar_lines(parts: Sequence[Part], screen: Screen) -> list[str]:
-    """Returns a line for each part; a name that leaves no place for a bar loses its middle."""
+    """Return a line for each part; a name that leaves no place for a bar loses its middle."""
     names = [screen.shown(part.name) for part in parts]
     is_long = max(part.seconds for part in parts) >= 1
     seconds = [f"{part.seconds:.3f} s" if is_long else f"{part.seconds * 1000:.3f} ms" for part in parts]
@@ -50,7 +50,7 @@ def bar_lines(parts: Sequence[Part], screen: Screen) -> list[str]:
 
 
 def tree_parts(lines: Sequence[Line]) -> list[Part]:
-    """Returns the lines of a breakdown."""
+    """Return the lines of a breakdown."""
     return [Part(depth, branch.name, branch.seconds, branch.share, _interval(branch)) for depth, branch in lines]
 
 

@@ -32,7 +32,7 @@ class Screen:
 
     @classmethod
     def of_stdout(cls) -> "Screen":
-        """Returns what standard output is written to; lines for a pipe are 80 wide unless COLUMNS is set."""
+        """Return what standard output is written to; lines for a pipe are 80 wide unless COLUMNS is set."""
         try:
             size = os.get_terminal_size(sys.stdout.fileno())
         except (OSError, ValueError):  # no terminal, or no file
@@ -47,11 +47,11 @@ class Screen:
         return "…" if self._has("…") else "..."
 
     def shown(self, text: str) -> str:
-        """Returns the text with what this encoding lacks, or what is no printable character, as an escape."""
+        """Return the text with what this encoding lacks, or what is no printable character, as an escape."""
         return printable(text).encode(self.encoding, "backslashreplace").decode(self.encoding)
 
     def cut(self, text: str, width: int) -> str:
-        """Returns text that was `shown`, in at most `width` cells: of a longer one the middle is left out."""
+        """Return text that was `shown`, in at most `width` cells: of a longer one the middle is left out."""
         if cell_len(text) <= width:
             return text
         left = max(width - len(self.ellipsis), 0)
@@ -63,7 +63,7 @@ class Screen:
         return head + self.ellipsis[: max(width, 0)] + tail
 
     def filled(self, text: str, indent: str = "", following: str | None = None) -> list[str]:
-        """Returns a sentence in lines that break between words; a word that is longer than a line is cut.
+        """Return a sentence in lines that break between words; a word that is longer than a line is cut.
 
         Args:
             text: Anything.
@@ -82,7 +82,7 @@ class Screen:
         return lines
 
     def bar(self, share: float, width: int) -> str:
-        """Returns a bar of `width` cells for a share of 1, none for NaN; of blocks or, where there are none, of #."""
+        """Return a bar of `width` cells for a share of 1, none for NaN; of blocks or, where there are none, of #."""
         share = max(0.0, min(share, 1.0)) if not math.isnan(share) else 0.0
         if not self._has(EIGHTHS):
             return "#" * round(share * width)
@@ -98,13 +98,13 @@ class Screen:
 
 
 def padded(text: str, width: int, is_number: bool = False) -> str:
-    """Returns text with spaces to `width` cells: before a number, behind a name."""
+    """Return text with spaces to `width` cells: before a number, behind a name."""
     spaces = " " * (width - cell_len(text))
     return spaces + text if is_number else text + spaces
 
 
 def packed(words: list[str], width: int) -> Iterator[str]:
-    """Yields words put together, as many as fit into `width` cells."""
+    """Yield words put together, as many as fit into `width` cells."""
     line = ""
     for word in words:
         if line and cell_len(line + word) > width:

@@ -27,7 +27,7 @@ class _Column:
 
 
 def table_lines(title: str, rows: Sequence[Record], screen: Screen) -> list[str]:
-    """Returns a title and a table with the columns of the first row.
+    """Return a title and a table with the columns of the first row.
 
     Numbers stand to the right. Names of columns go on in a second line behind an underscore if that makes the table
     narrower, and long names in cells lose their middle if it is too wide. If that does not suffice, each row is written
@@ -84,7 +84,7 @@ def _row_by_row(rows: Sequence[Record], screen: Screen) -> list[str]:
 
 
 def most(rows: Sequence[Record], column: str) -> tuple[Sequence[Record], str]:
-    """Returns the rows with the largest values of a column, in their order, and what to say of how many others."""
+    """Return the rows with the largest values of a column, in their order, and what to say of how many others."""
     rest = len(rows) - ROWS_SHOWN
     if rest <= 0:
         return rows, ""
@@ -93,7 +93,7 @@ def most(rows: Sequence[Record], column: str) -> tuple[Sequence[Record], str]:
 
 
 def number(value: Value) -> float:
-    """Returns a cell of a column of numbers; 0 where it is not known."""
+    """Return a cell of a column of numbers; 0 where it is not known."""
     return value if isinstance(value, (int, float)) else 0.0
 
 

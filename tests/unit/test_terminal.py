@@ -143,9 +143,16 @@ def test_sentences_are_broken_between_words(words: list[str], width: int, encodi
 
 @pytest.mark.parametrize(
     ("share", "encoding", "bar"),
-    [(0.0, "utf-8", ""), (0.5, "utf-8", "█████"), (0.06, "utf-8", "▋"), (1.0, "utf-8", "█" * 10), (0.5, "ascii", "#####"),
-     (float("nan"), "utf-8", ""), (1.2, "ascii", "#" * 10)],
-)  # fmt: skip
+    [
+        (0.0, "utf-8", ""),
+        (0.5, "utf-8", "█████"),
+        (0.06, "utf-8", "▋"),
+        (1.0, "utf-8", "█" * 10),
+        (0.5, "ascii", "#####"),
+        (float("nan"), "utf-8", ""),
+        (1.2, "ascii", "#" * 10),
+    ],
+)
 def test_bars(share: float, encoding: str, bar: str) -> None:
     assert Screen(80, encoding).bar(share, 10) == bar
 

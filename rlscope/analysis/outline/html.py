@@ -13,7 +13,7 @@ BAR_EM = 12
 
 
 def html_of(analysis: Analysis) -> str:
-    """Returns the analysis as HTML."""
+    """Return the analysis as HTML."""
     parts = [f"<p><b>{_text(str(analysis.directory))}</b>: {_text(analysis.summary)}</p>"]
     parts += [f"<p>Incomplete: {_text(reason)}</p>" for reason in analysis.why[:MOST_REASONS]]
     if (rest := len(analysis.why) - MOST_REASONS) > 0:

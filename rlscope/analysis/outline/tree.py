@@ -51,7 +51,7 @@ class Line(NamedTuple):
 
 
 def breakdown_tree(analysis: Analysis) -> tuple[Branch, ...]:
-    """Returns the largest parts that there are several of: processes, else phases, else stages.
+    """Return the largest parts that there are several of: processes, else phases, else stages.
 
     A level of which nothing has a name is left out, and so is an operation that is all of its stage and is called so:
 
@@ -74,7 +74,7 @@ def breakdown_tree(analysis: Analysis) -> tuple[Branch, ...]:
 
 
 def tree_lines(analysis: Analysis, is_whole: bool = False) -> list[Line]:
-    """Returns the lines of the tree from top to bottom.
+    """Return the lines of the tree from top to bottom.
 
     Args:
         analysis: Of a trace.
@@ -98,14 +98,14 @@ def _seconds(rows: Sequence[BreakdownRow]) -> float:
 
 
 def _times(row: BreakdownRow) -> tuple[float, float, float]:
-    """The seconds of a row and the ends of their interval."""
+    """Return the seconds of a row and the ends of their interval."""
     if row.corrected_seconds is None or row.corrected_low_s is None or row.corrected_high_s is None:
         return row.seconds, row.seconds, row.seconds
     return row.corrected_seconds, row.corrected_low_s, row.corrected_high_s
 
 
 def _branches(rows: Sequence[BreakdownRow], levels: Sequence[str], whole_s: float) -> tuple[Branch, ...]:
-    """The rows in groups by the first level, these by the next one, and so on down to layers."""
+    """Put the rows in groups by the first level, these by the next one, and so on down to layers."""
     name_of: Callable[[BreakdownRow], str] = _layer
     if levels:
         level = levels[0]
@@ -151,7 +151,7 @@ def _lines(branches: Sequence[Branch], depth: int, is_whole: bool) -> Iterator[L
 
 
 def _fold(name: str, branches: Sequence[Branch], share: float) -> Branch:
-    """Several branches as one."""
+    """Put several branches together."""
     return Branch(
         name,
         sum(branch.seconds for branch in branches),

@@ -1,0 +1,12 @@
+"""Tests that need Jupyter, which only `make test-notebook` has."""
+
+from pathlib import Path
+
+import pytest
+from asked_for import keep_what_is_asked_for
+
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    keep_what_is_asked_for(HERE, config, items)
