@@ -48,6 +48,7 @@ MAY_IMPORT = {
     "cli": SHARED
     | {f"rlscope.{part}" for part in ("record", "trace", "analysis", "calibration", "monitor", "checks")}
     | {"rlscope.page", "rlscope.report"},
+    "notebook.py": SHARED | {f"rlscope.{part}" for part in ("record", "trace", "analysis", "calibration")},
     "cli/plot.py": SHARED | {"rlscope.cli", "rlscope.report", "rlscope.plots"},
 }
 # Parts that live inside the measured program, or that one wants to use without installing figures and tables.
