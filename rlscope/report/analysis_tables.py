@@ -163,7 +163,8 @@ class _Text:
         return found
 
     def _notes(self) -> list[str]:
-        notes = [*(self._advice.sentences.limits if self._advice else ()), *_facts(self._analysis)]
+        notes = [*(self._advice.sentences.limits if self._advice else ()), *process_lines(self._analysis)]
+        notes += _facts(self._analysis)
         if not self._is_whole:
             notes.append("`--all` shows what is below 1 % too")
         return _listed("Notes", notes, self._screen) if notes else []
@@ -210,7 +211,7 @@ def _head(analysis: Analysis, screen: Screen) -> list[str]:
 def _facts(analysis: Analysis) -> list[str]:
     """What a reader of the numbers must know besides."""
     return [
-        *evaluation_lines(analysis), *machine_lines(analysis.machines), *process_lines(analysis),
+        *evaluation_lines(analysis), *machine_lines(analysis.machines),
         *counter_lines(analysis), *correction_lines(analysis), *stage_name_lines(analysis), *misnested_lines(analysis),
     ]  # fmt: skip
 

@@ -104,7 +104,7 @@ def test_a_name_for_each_step_is_shown_in_part(tmp_path: Path) -> None:
     assert (found.returncode, found.stderr, len(found.stdout) < 60_000) == (0, "", True)
     assert 0 < found.stdout.count("was `inference` meant?") <= ROWS_SHOWN
     found = call("analyze", trace, "--by", "operation")
-    shown = re.findall(r"Inference \d+", found.stdout.partition("Breakdown")[2])
+    shown = re.findall(r"Inference \d+", found.stdout.partition("Breakdown")[2].partition("Notes")[0])
     assert len(shown) == len(set(shown)) <= ROWS_SHOWN
     assert {f"Inference {number}" for number in range(399, 3000, 400)} <= set(shown)
     assert f"The {ROWS_SHOWN} rows with most seconds, 2,901 more with --all" in found.stdout

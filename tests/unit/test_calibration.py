@@ -327,13 +327,13 @@ def test_verbs_say_what_was_removed_or_why_not(trace: Path, tmp_path: Path, own_
     def run(verb: Any, *arguments: str) -> str:
         finished = CliRunner().invoke(verb, [str(trace), *arguments], catch_exceptions=False)
         assert finished.exit_code == 0
-        return finished.output
+        return " ".join(finished.output.split())
 
     assert "times include what recording added: there is no calibration in" in run(analyze_verb)
     save(replace(CALIBRATION, costs=MILLISECONDS), own_cache)
     output = run(analyze_verb)
-    assert "  recording added 38 % (16-70), removed; calibration: this user's calibration" in output
-    assert "4.000 (3.489-4.511)" in output
+    assert "- recording added 38 % (16-70), removed; calibration: this user's calibration" in output
+    assert "4.000 s (3.489-4.511)" in output
     assert "times include what recording added: --correct none was given" in run(analyze_verb, "--correct", "none")
     document = json.loads(run(analyze_verb, "--correct", str(own_cache), "--json", "--by", "category"))
     assert document["breakdown"][0]["corrected_seconds"] == pytest.approx(3)

@@ -92,8 +92,8 @@ def test_analyze_shows_processes(three: Path) -> None:
 
 
 def test_lines_of_several_traces_are_told_apart(three: Path) -> None:
-    both = ("--by", "phase", three, three)
-    assert shown_by_analyze(*both).count("- trace: straggler in phase self_play: worker_2") == 2
+    assert shown_by_analyze(three, three).count("straggler in phase self_play: worker_2") == 2
+    assert shown_by_analyze("--by", "phase", three, three).count("- trace: times include what recording added") == 2
 
 
 def test_a_process_that_failed_is_seen(three: Path) -> None:
