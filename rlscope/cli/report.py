@@ -83,7 +83,7 @@ def detailed_runs(
     """Analyzes the traces with what a page shows besides: functions, bins and iterations."""
     from rlscope.page.grid import bins_for
     from rlscope.page.make_page import Run
-    from rlscope.report.report_page import warnings
+    from rlscope.report.report_page import device_lines, warnings
 
     traces = {name: open_trace(path, recover) for name, path in zip(names(directories), directories, strict=True)}
     processes = sum(len(trace.processes) for trace in traces.values())
@@ -91,6 +91,6 @@ def detailed_runs(
     with progress_bar("analyzing", processes) as on_process:
         for name, trace in traces.items():
             swept, found = analyze_in_detail(trace, bins_for(processes), recover, on_process, chosen(trace, correct))
-            remarks = [*evaluation_lines(found), *correction_lines(found)]
+            remarks = [*device_lines(found), *evaluation_lines(found), *correction_lines(found)]
             runs.append(Run(name, swept, found, warnings(name, found), remarks, focus))
     return runs

@@ -338,9 +338,9 @@ def test_verbs_say_what_was_removed_or_why_not(trace: Path, tmp_path: Path, own_
     document = json.loads(run(analyze_verb, "--correct", str(own_cache), "--json", "--by", "category"))
     assert document["breakdown"][0]["corrected_seconds"] == pytest.approx(3)
     assert "recording added 38 % (16-70), removed" in run(report_verb, "-o", str(tmp_path / "report"))
-    page = (tmp_path / "report" / "index.html").read_text()
-    assert "Recording added 38 % (16-70), removed" in page
-    assert "corrected_seconds" in page and "corrected_wall_s" in page
+    page, figures = ((tmp_path / "report" / name).read_text() for name in ("index.html", "figures.html"))
+    assert "Recording added 38 % (16-70), removed" in page and "Recording added 38 % (16-70), removed" in figures
+    assert "corrected_seconds" in figures and "corrected_wall_s" in figures
 
 
 # ---- measuring

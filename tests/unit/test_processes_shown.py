@@ -125,8 +125,8 @@ def test_one_process_without_a_phase_is_shown_in_short(tmp_path: Path) -> None:
 def test_report_shows_processes(three: Path, tmp_path: Path) -> None:
     output = tmp_path / "report"
     printed = CliRunner().invoke(report, [str(three), "-o", str(output)], catch_exceptions=False).output
-    page = (output / "index.html").read_text()
-    assert "Bound by " in printed
+    page = (output / "figures.html").read_text()
+    assert "Bound by " in printed and "<p>Bound by " in (output / "index.html").read_text()
     for part in (
         "<p>Bound by ",
         "<td>  worker_2</td>",

@@ -24,7 +24,7 @@ def shown(*arguments: str) -> str:
 
 def page(trace: Path, output: Path) -> str:
     CliRunner().invoke(report_verb, [str(trace), "-o", str(output)], catch_exceptions=False)
-    return (output / "index.html").read_text()
+    return (output / "figures.html").read_text()
 
 
 def test_tasks_of_every_process(tmp_path: Path) -> None:
@@ -88,4 +88,5 @@ def test_verbs_say_that_operations_are_misnested(tmp_path: Path) -> None:
         assert json.loads(shown(str(trace), "--json"))["misnested_operations"] == times
         report = page(trace, tmp_path / f"report {times}")
         assert (MISNESTED in report) == (times > 0)
+        assert (MISNESTED in (tmp_path / f"report {times}" / "index.html").read_text()) == (times > 0)
         assert "Operations of coroutines" not in output + report
