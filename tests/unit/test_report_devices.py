@@ -135,9 +135,9 @@ def trace(tmp_path: Path) -> Path:
 def test_a_trace_with_device_work_is_reported(trace: Path, tmp_path: Path) -> None:
     finished = CliRunner().invoke(report, [str(trace), "-o", str(tmp_path / "report")], catch_exceptions=False)
     assert "GPU 0 (NVIDIA H200): reported 50 %, busy 6.1 %" in finished.stdout.splitlines()
-    page = (tmp_path / "report" / "index.html").read_text()
+    page, figures = ((tmp_path / "report" / name).read_text() for name in ("index.html", "figures.html"))
     assert "GPU 0 (NVIDIA H200): reported 50 %, busy 6.1 %" in page
-    assert 'src="utilization.png"' in page
+    assert 'src="utilization.png"' in figures
     (work,) = pd.read_csv(tmp_path / "report" / "device_work.csv").to_dict("records")
     assert (work["name"], work["operation"], work["count"], work["seconds"]) == ("gemm", "inference", 1, 0.61)
 
