@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,9 +73,9 @@ def overhead_of(workload: Workload, directory: Path, correction: Correction) -> 
     Raises:
         IncompleteTraceError: A trace lacks something.
     """
-    found = json.loads((directory / "bursts.json").read_text())
-    bursts_s = {name: np.array(lengths) / 1e9 for name, lengths in found.lengths_ns.items()}
-    bursts: int = found.bursts
+    found: dict[str, Any] = json.loads((directory / "bursts.json").read_text())
+    bursts_s = {name: np.array(lengths) / 1e9 for name, lengths in found["lengths_ns"].items()}
+    bursts: int = found["bursts"]
     whole = {name: lengths.reshape(-1, bursts) for name, lengths in bursts_s.items()}
     share = 1 / len(whole[OFF])
     removed = {name: removed_s(directory / name, correction) for name in RECORDED}

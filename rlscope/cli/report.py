@@ -70,10 +70,10 @@ def report(
     runs = detailed_runs(traces, focus, correct, recover)
     path = output if is_page else output / PAGE
     path.parent.mkdir(parents=True, exist_ok=True)
+    write_in_one_step(path, make_page(runs, {} if is_page else {"Published figures": FIGURES}))
     if not is_page:
         for line in write_report({run.name: run.analysis for run in runs}, output):
             click.echo(printable(line))
-    write_in_one_step(path, make_page(runs, {} if is_page else {"Published figures": FIGURES}))
     click.echo(f"wrote {path}")
 
 

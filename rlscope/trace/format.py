@@ -18,7 +18,8 @@ CHUNK_ALIGNMENT = 4096
 CHUNK_CLOSED = 1
 NO_STREAM = 0xFFFFFFFF
 HOST = 0xFFFFFFFF  # the device of the queue with what happens beside the devices
-MAX_VARINT_VALUE = (1 << 56) - 1
+MAX_VARINT_BYTES = 8
+MAX_VARINT_VALUE = (1 << 7 * MAX_VARINT_BYTES) - 1
 PROCESS_FILE_SUFFIX = ".rlscope"
 #: A launch's stage is a place in this list.
 LAUNCH_STAGES = (NO_OPERATION, TRAINING_LOOP, *STAGES)

@@ -56,9 +56,13 @@ def write_in_one_step(path: Path, text: str) -> None:
     """Replace a file so that no reader sees half of it, and no link that somebody put there is followed."""
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     unfinished.unlink(missing_ok=True)
-    with unfinished.open("x", encoding="utf-8") as file:
-        file.write(text)
-    unfinished.replace(path)
+    try:
+        with unfinished.open("x", encoding="utf-8") as file:
+            file.write(text)
+        unfinished.replace(path)
+    except OSError:
+        unfinished.unlink(missing_ok=True)
+        raise
 
 
 def note_unrecorded(directory: str | os.PathLike[str], reason: str, pid: int | None = None) -> None:

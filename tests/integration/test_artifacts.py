@@ -34,7 +34,10 @@ def test_pages_are_there_from_the_beginning_and_a_second_call_goes_on(tmp_path: 
     wait_until(of_first.exists)
     assert "Provisional, n = 1: 2 of 4 runs are still to be recorded" in of_first.read_text()
     wait_until(lambda: bool(studies[1].started()))
-    assert studies[0].counts() == {"one/0": 1, "two/0": 1}  # the second repetition comes after all first ones
+    begun = studies[0].counts()
+    assert begun["one/0"] == begun["two/0"] == 1
+    # The second repetition comes after all first ones.
+    assert len(begun) == 2 or studies[1].counts().keys() >= {"one/0", "two/0"}
     called.send_signal(signal.SIGINT)
     _, said = called.communicate(timeout=60)
     assert called.returncode == 130, said
