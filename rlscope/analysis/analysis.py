@@ -102,7 +102,7 @@ class Analysis:
 
     @property
     def summary(self) -> str:
-        """What was recorded, such as "1 process, 9.056 s, 600 iterations, 600 timesteps"."""
+        """Say what was recorded, such as "1 process, 9.056 s, 600 iterations, 600 timesteps"."""
         wall_s = max(row.end_s for row in self.processes)
         parts = [f"{len(self.processes)} process{'es' if len(self.processes) > 1 else ''}", f"{wall_s:.3f} s"]
         if self.iterations is not None:

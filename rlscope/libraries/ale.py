@@ -12,7 +12,7 @@ STEP = ("simulation",)
 
 
 def _compilable(xla: Callable[..., Any]) -> Callable[..., Any]:
-    """In the place of the method that gives a handle and the functions that reset and step with it."""
+    """Wrap the method that gives a handle and the functions that reset and step with it."""
     module, owner = ENVIRONMENT
     hooks = (
         FunctionHook(module, f"{owner}.xla.reset", ("simulation", "reset"), is_traced=True),

@@ -11,7 +11,7 @@ from rlscope.record.declared.subclasses import tell_of_class
 
 
 def _filling(fill: Callable[..., Any]) -> Callable[..., Any]:
-    """In the place of the function that gives a class its methods."""
+    """Wrap the function that gives a class its methods."""
 
     def filling(cls: type, *state: Any) -> Any:
         result = fill(cls, *state)

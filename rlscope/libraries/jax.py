@@ -43,7 +43,7 @@ _met_in: weakref.WeakKeyDictionary[Any, set[Operations]] = weakref.WeakKeyDictio
 
 
 class _Thread(threading.local):
-    """What was met in the function whose call this thread found not to be compiled yet."""
+    """The operations that were met in the function whose call this thread found not to be compiled yet."""
 
     def __init__(self) -> None:
         self.met: set[Operations] = set()
@@ -53,7 +53,7 @@ _thread = _Thread()
 
 
 def label_of(met: set[Operations]) -> _native.Scope | None:
-    """The scope of a compiled function's calls; None where nothing says what they are.
+    """Return the scope of a compiled function's calls; None where nothing says what they are.
 
     A function that differentiates is backpropagation also where it calls a network before: that gives it its targets.
     """
@@ -64,7 +64,7 @@ def label_of(met: set[Operations]) -> _native.Scope | None:
 
 
 def intercept_made(make: Function, kind: type) -> Function:
-    """In the place of the function that makes compiled functions, of type `kind`: calls of these are crossings."""
+    """Wrap the function that makes compiled functions, of type `kind`: calls of these are crossings."""
     for known in gc.get_objects():
         if type(known) is kind:
             _native.intercept_compiled(known, f"jax.jit({getattr(known, '__name__', '?')})", Category.BACKEND)
@@ -78,7 +78,7 @@ def intercept_made(make: Function, kind: type) -> Function:
 
 
 def _making(make: Function) -> Function:
-    """In the place of the function that makes compiled functions."""
+    """Wrap the function that makes compiled functions, to label each by what is met in it."""
 
     def pjit(name: str, function: Function, miss: Function, *args: Any, **kwargs: Any) -> Any:
         source = _source_of(function)
@@ -110,7 +110,10 @@ def _source_of(function: Function) -> _Source:
 
 @contextlib.contextmanager
 def _noting(met: set[Operations]) -> Iterator[None]:
-    """A function that was not compiled for such arguments is called, by the program or by one that is being traced."""
+    """Note what is met while a function is called that was not compiled for such arguments.
+
+    The program calls it, or a function that is being traced.
+    """
     if is_tracing():
         with tracing() as found:
             yield
@@ -125,7 +128,7 @@ def _noting(met: set[Operations]) -> Iterator[None]:
 
 
 def _tracing(trace: Function) -> Function:
-    """In the place of the function that traces others: compiled ones, parts of these, and loops outside any."""
+    """Wrap the function that traces others: compiled ones, parts of these, and loops outside any."""
 
     def traced(*args: Any, **kwargs: Any) -> Any:
         with tracing() as met:
@@ -144,7 +147,7 @@ def _tracing(trace: Function) -> Function:
 
 
 def _timing(timer: Function) -> Function:
-    """In the place of the context manager inside which JAX traces, lowers and compiles."""
+    """Wrap the context manager inside which JAX traces, lowers and compiles."""
 
     @contextlib.contextmanager
     def timed(*args: Any, **kwargs: Any) -> Iterator[Any]:
@@ -156,7 +159,7 @@ def _timing(timer: Function) -> Function:
 
 
 def _differentiating(transform: Function) -> Function:
-    """In the place of jax.value_and_grad, which jax.grad calls."""
+    """Wrap jax.value_and_grad, which jax.grad calls."""
     return lambda *args, **kwargs: in_operations(transform(*args, **kwargs), BACKPROPAGATION)
 
 

@@ -1,4 +1,4 @@
-"""What a program names for other profilers, NVTX ranges and record_function blocks, are operations here.
+"""NVTX ranges and record_function blocks, which a program names for other profilers, are operations here.
 
 A range is pushed and popped, not a block of code: it may be popped while an operation is open that began inside it, or
 when that around it has ended. So each thread keeps its ranges; one whose end came too early ends as soon as it is the
@@ -46,14 +46,14 @@ class _Ranges(threading.local):
         self.open: list[_Range] = []
 
     def begin(self, key: object, name: object) -> None:
-        """Opens the operation `name`, which `end(key)` will end."""
+        """Open the operation `name`, which `end(key)` will end."""
         self._close()
         if len(self.open) < MOST_OPEN:
             scope = _scope(name)
             self.open.append(_Range(key, scope, _native.begin_range(scope)))
 
     def end(self, key: object) -> bool:
-        """Ends the innermost range of `key`. Returns whether there was one."""
+        """End the innermost range of `key`, and tell whether there was one."""
         if not self.open:  # PyTorch's optimizers have a block of their own in every step
             return False
         ended = next((opened for opened in reversed(self.open) if opened.key == key and not opened.is_over), None)
@@ -85,7 +85,7 @@ def _scope(name: object) -> _native.Scope:
 
 
 def _is_of_program() -> bool:
-    """Whether the caller of the wrapped function is not PyTorch, which names parts of itself for its own profiler."""
+    """Tell whether the caller of the wrapped function is not PyTorch, which names parts of itself for its profiler."""
     frame = sys._getframe(2)
     module: object = ""
     while frame is not None:
@@ -101,7 +101,7 @@ def _is_of_program() -> bool:
 
 
 def _entering(enter: Function) -> Function:
-    """In the place of record_function.__enter__: the class itself is what PyTorch's compiler knows it by."""
+    """Wrap record_function.__enter__, and keep the class, by which PyTorch's compiler knows record_function."""
 
     def entering(self: Any) -> Any:
         result = enter(self)
@@ -113,7 +113,7 @@ def _entering(enter: Function) -> Function:
 
 
 def _exiting(leave: Function) -> Function:
-    """In the place of __exit__ of record_function, and of annotate of the package nvtx."""
+    """Wrap __exit__ of record_function, and of annotate of the package nvtx."""
 
     def exiting(self: Any, *error: Any) -> Any:
         _ranges.end(self)
@@ -123,7 +123,7 @@ def _exiting(leave: Function) -> Function:
 
 
 def _pushing_for_torch(push: Function) -> Function:
-    """In the place of the native function behind torch.cuda.nvtx.range_push."""
+    """Wrap the native function behind torch.cuda.nvtx.range_push."""
 
     def pushing(message: str) -> Any:
         depth = push(message)
@@ -144,7 +144,7 @@ def _popping_for_torch(pop: Function) -> Function:
 
 
 def _pushing(push: Function) -> Function:
-    """In the place of push_range of the package nvtx, which calls no native function where no tool listens."""
+    """Wrap push_range of the package nvtx, which calls no native function where no tool listens."""
 
     def pushing(
         message: object = None, color: object = "blue", domain: object = None, *args: Any, **kwargs: Any
@@ -165,7 +165,7 @@ def _popping(pop: Function) -> Function:
 
 
 def _annotating(enter: Function) -> Function:
-    """In the place of annotate.__enter__ of the package nvtx."""
+    """Wrap annotate.__enter__ of the package nvtx."""
 
     def annotating(self: Any) -> Any:
         result = enter(self)
@@ -176,7 +176,7 @@ def _annotating(enter: Function) -> Function:
 
 
 def _decorating(decorate: Function) -> Function:
-    """In the place of annotate.__call__."""
+    """Wrap annotate.__call__ of the package nvtx."""
 
     def decorating(self: Any, function: Function) -> Any:
         return scoped(decorate(self, function), _scope(_message(self) or function.__name__))
@@ -185,7 +185,7 @@ def _decorating(decorate: Function) -> Function:
 
 
 def _message(annotate: Any) -> object:
-    """What an annotation was given as its name, in this version of the package or an older one."""
+    """Return what an annotation was given as its name, in this version of the package or an older one."""
     if hasattr(annotate, "init_args"):
         return annotate.init_args[0]
     message = annotate.attributes.message

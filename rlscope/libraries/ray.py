@@ -17,13 +17,13 @@ MANAGER = ("ray._private.function_manager", "FunctionActorManager")
 
 
 def name_process(name: str) -> None:
-    """Gives this process another name in tables and figures, if it is recorded."""
+    """Give this process another name in tables and figures, if it is recorded."""
     if _native.is_recording():
         _native.write_properties(json.dumps({"process_name": name}))
 
 
 def _naming(load: Callable[..., Any]) -> Callable[..., Any]:
-    """In the place of the function that loads an actor's class: a process's own first, then those of its handles."""
+    """Wrap the function that loads an actor's class: a process loads its own first, then those of its handles."""
     is_named = False
 
     def loading(manager: Any, job_id: Any, descriptor: Any, *args: Any, **kwargs: Any) -> Any:
@@ -37,7 +37,7 @@ def _naming(load: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _marking(get: Callable[..., Any]) -> Callable[..., Any]:
-    """In the place of the method by which a worker finds what a task calls."""
+    """Wrap the method by which a worker finds what a task calls."""
 
     def getting(*args: Any, **kwargs: Any) -> Any:
         info = get(*args, **kwargs)
@@ -72,7 +72,7 @@ def _in_turns(function: Callable[..., Iterator[Any]], scope: _native.Scope) -> C
 
 
 def _noting_ends(end: Callable[..., Any]) -> Callable[..., Any]:
-    """In the place of what ends workers, then Ray's own processes: of those that live until then nothing is lost."""
+    """Wrap what ends workers, then Ray's own processes: nothing is lost of those that live until then."""
 
     def ending(*args: Any, **kwargs: Any) -> Any:
         if _native.is_recording():
@@ -83,7 +83,7 @@ def _noting_ends(end: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def note_living() -> None:
-    """Notes in this process's properties that it ends all other processes of the trace that live now.
+    """Note in this process's properties that it ends all other processes of the trace that live now.
 
     One that goes on recording shows by that that it was not meant, and one that ends by itself says so in its file.
     """

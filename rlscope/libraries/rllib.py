@@ -20,7 +20,7 @@ ACT = ("inference", "sample_action")
 
 
 def _timesteps(algorithm: Any) -> int:
-    """Steps that all runners have taken: each API stack counts them at its own place."""
+    """Return the steps that all runners have taken; each API stack counts them at its own place."""
     if getattr(algorithm.config, "enable_env_runner_and_connector_v2", False):  # older versions have one stack
         return int(algorithm.metrics.peek(("env_runners", "num_env_steps_sampled_lifetime"), default=0))
     return int(algorithm._counters["num_env_steps_sampled"])
@@ -36,14 +36,14 @@ def _after_iteration(algorithm: Any) -> None:
 
 
 def _name_runner(runner: Any) -> None:
-    """By RLlib's number, from 1; the one in the algorithm's own process has none."""
+    """Name a runner's process by RLlib's number, from 1; the one in the algorithm's own process has none."""
     if getattr(runner, "worker_index", None):  # a runner of the program's own may have no number
         suffix = " (evaluation)" if runner.config.in_evaluation else ""
         name_process(f"{type(runner).__name__} {runner.worker_index}{suffix}")
 
 
 def _name_learner(learner: Any) -> None:
-    """By its own class: as an actor it has one that Ray made."""
+    """Name a learner's process by its own class: as an actor it has one that Ray made."""
     name_process(f"{learner.config.learner_class.__name__} {learner._learner_index + 1}")
 
 

@@ -15,7 +15,7 @@ MASKABLE = "sb3_contrib.common.maskable"
 
 
 def _at_iteration_start(algorithm: Any) -> None:
-    """A rollout starts: the iteration before it is over, or training has just begun."""
+    """Report an iteration as a rollout starts: the one before it is over, or training has just begun."""
     timesteps, total = algorithm.num_timesteps, algorithm._total_timesteps
     is_baseline = timesteps == algorithm._num_timesteps_at_start
     report_iteration(timesteps=timesteps, total_timesteps=total, is_baseline=is_baseline)

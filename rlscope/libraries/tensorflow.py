@@ -17,14 +17,14 @@ Function = Callable[..., Any]
 
 
 class Compiled:
-    """What was met while a function was traced, once or several times, and what its calls are therefore."""
+    """The operations met while a function was traced, once or several times, and the scopes of its calls."""
 
     def __init__(self) -> None:
         self.met: set[Operations] = set()
         self.scopes: list[_native.Scope] = []
 
     def add(self, met: set[Operations]) -> None:
-        """After it has been traced (again)."""
+        """Add what was met when the function was traced (again)."""
         self.met |= met
         self.scopes = [scope_of(operation) for operation in operations_of(self.met)]
 
@@ -34,7 +34,7 @@ _compiled: weakref.WeakKeyDictionary[Any, Compiled] = weakref.WeakKeyDictionary(
 
 
 def _tracing(create: Function) -> Function:
-    """In the place of the function that makes a graph of a Python function."""
+    """Wrap the function that makes a graph of a Python function."""
 
     def create_concrete_function(*args: Any) -> Any:
         with COMPILE, tracing() as met:
@@ -48,7 +48,7 @@ def _tracing(create: Function) -> Function:
 
 
 def _as_met(call: Function, key: Callable[[Any], Any]) -> Function:
-    """In the place of a method that calls a compiled function."""
+    """Wrap a method that calls a compiled function: each call is what was met in the function."""
 
     def called(self: Any, *args: Any, **kwargs: Any) -> Any:
         compiled = _compiled.get(key(self))

@@ -19,7 +19,7 @@ COMPILE = _native.operation("compile")
 
 
 def _compiling(install: Callable[..., Any]) -> Callable[..., Any]:
-    """In the place of the context manager inside which Dynamo compiles, which tells the program's callbacks so."""
+    """Wrap the context manager inside which Dynamo compiles, which tells the program's callbacks so."""
 
     @contextlib.contextmanager
     def compiling(*args: Any, **kwargs: Any) -> Iterator[Any]:
@@ -30,7 +30,7 @@ def _compiling(install: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _loading(load: Callable[..., Any]) -> Callable[..., Any]:
-    """In the place of the function that loads a module of generated code; others may have been loaded before."""
+    """Wrap the function that loads a module of generated code; others may have been loaded before."""
 
     def loading(*args: Any, **kwargs: Any) -> Any:
         loaded = load(*args, **kwargs)
@@ -43,7 +43,7 @@ def _loading(load: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def intercept_generated(module: ModuleType) -> int:
-    """Intercepts the native functions that a generated module has of its own. Returns how many those are."""
+    """Intercept the native functions that a generated module has of its own, and return how many those are."""
     count = 0
     for name, function in vars(module).items():
         owner = function.__self__ if isinstance(function, BuiltinFunctionType) else None
@@ -53,7 +53,7 @@ def intercept_generated(module: ModuleType) -> int:
 
 
 def _keeping_operations(make: Callable[..., Any]) -> Callable[..., Any]:
-    """In the place of the method that makes the compiled function."""
+    """Wrap the method that makes the compiled function, which keeps the operations of its source."""
 
     def compiling(context: Any, function: Any) -> Any:
         compiled, operations = make(context, function), noted_operations(function)

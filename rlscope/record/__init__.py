@@ -1,1 +1,1 @@
-"""What runs inside the measured process: standard library and rlscope._native only."""
+"""This package runs inside the measured process, so it uses the standard library and rlscope._native only."""

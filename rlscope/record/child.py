@@ -8,7 +8,7 @@ from rlscope.record.config import TRACE_VARIABLE, RecordConfig
 
 
 def start_in_child() -> None:
-    """Records this process as the trace's configuration says. The program goes on where that cannot be done."""
+    """Record this process as the trace's configuration says. The program goes on where that cannot be done."""
     directory = os.environ[TRACE_VARIABLE]
     try:
         recorder.activate(directory, RecordConfig.load(directory), LIBRARIES)

@@ -1,4 +1,4 @@
-"""What to record, kept as config.json in the trace so that every process obeys it."""
+"""The configuration says what to record; it is kept as config.json in the trace, so that every process obeys it."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class _Values:
 
 
 class ClockSource(_Values):
-    """Where a process on another machine asks what time it is where `rlscope record` runs.
+    """The place where a process on another machine asks what time it is where `rlscope record` runs.
 
     Attributes:
-        boot_id: of that machine since it was started; a process that has the same one need not ask.
-        addresses: of that machine, any of which may answer.
-        port: of UDP.
+        boot_id: The id of that machine since it was started; a process that has the same one need not ask.
+        addresses: The addresses of that machine, any of which may answer.
+        port: The port of UDP.
         token: 32 random hexadecimal digits; a question without them is not answered.
     """
 
@@ -47,7 +47,7 @@ class ClockSource(_Values):
 
 
 class RecordConfig(_Values):
-    """How a run is recorded.
+    """The options by which a run is recorded.
 
     Attributes:
         layers: Categories whose boundaries are recorded, with cuda the work of GPUs as well; operations and Python time
@@ -84,12 +84,12 @@ class RecordConfig(_Values):
 
     @property
     def iteration_options(self) -> str:
-        """The options that count iterations, as the user gave them; empty if none was given."""
+        """Return the options that count iterations, as the user gave them; empty if none was given."""
         given = ["--delay-iterations"] * (self.delay_iterations > 0)
         return " and ".join(given + ["--max-iterations"] * (self.max_iterations is not None))
 
     def save(self, directory: Path) -> None:
-        """Writes config.json into `directory`, in one step that no reader sees half of."""
+        """Write config.json into `directory`, in one step that no reader sees half of."""
         import json
 
         from rlscope.trace.manifest import write_in_one_step
@@ -99,7 +99,7 @@ class RecordConfig(_Values):
 
     @classmethod
     def load(cls, directory: str | Path) -> RecordConfig:
-        """Reads config.json of the trace in `directory`. What only another version knows is left out.
+        """Read config.json of the trace in `directory`, and leave out what only another version knows.
 
         Raises:
             OSError: it cannot be read.

@@ -1,4 +1,4 @@
-"""Whether CUPTI can be had, and the folders in which Python packages keep it; none of them is imported."""
+"""This module tells whether CUPTI can be had, and in which folders Python packages keep it; it imports none of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LONGEST_VERSION = 3
 
 
 def cupti_directories(paths: Iterable[str] | None = None) -> str:
-    """The folders `nvidia/*/lib` of `paths` that hold a libcupti, of the newest CUDA first, with ':' between.
+    """Return the folders `nvidia/*/lib` of `paths` that hold a libcupti, of the newest CUDA first, with ':' between.
 
     Args:
         paths: where packages are looked for; sys.path if not given.
@@ -34,7 +34,7 @@ def cupti_directories(paths: Iterable[str] | None = None) -> str:
 
 
 def _version(name: str) -> int | None:
-    """Of CUDA, if it is the name of a libcupti."""
+    """Return the version of CUDA, if `name` is that of a libcupti."""
     version = name.removeprefix(LIBRARY)
     is_version = version != name and version.isascii() and version.isdigit() and len(version) <= _LONGEST_VERSION
     return int(version) if is_version else None

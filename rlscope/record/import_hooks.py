@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def _call(callback: Callback, module: ModuleType) -> None:
-    """A version of a library that we do not fit must not break the program's import."""
+    """Call `callback(module)`; a version of a library that we do not fit must not break the program's import."""
     try:
         callback(module)
     except Exception as error:
@@ -57,7 +57,7 @@ class ImportHooks:
         self._before: dict[str, Callable[[str], None]] = {}
 
     def after_import(self, name: str, callback: Callback) -> None:
-        """Calls `callback(module)` after `name` was imported; at once if it is there already."""
+        """Call `callback(module)` after `name` was imported; at once if it is there already."""
         module = sys.modules.get(name)
         if module is not None and not getattr(module.__spec__, "_initializing", False):
             _call(callback, module)
@@ -65,11 +65,11 @@ class ImportHooks:
         self._callbacks.setdefault(name, []).append(callback)
 
     def after_imports_inside(self, package: str, callback: Callback) -> None:
-        """Calls `callback(module)` after each import of a module inside `package`."""
+        """Call `callback(module)` after each import of a module inside `package`."""
         self._inside.setdefault(f"{package}.", []).append(callback)
 
     def before_packages(self, names: Iterable[str], callback: Callable[[str], None]) -> None:
-        """Calls `callback(name)` once for each of these packages, before its import; at once if it is there already."""
+        """Call `callback(name)` once for each of these packages, before its import; at once if it is there already."""
         for name in names:
             if name in sys.modules:
                 callback(name)
@@ -77,7 +77,7 @@ class ImportHooks:
                 self._before[name] = callback
 
     def install(self) -> None:
-        """Takes the first place among the finders."""
+        """Take the first place among the finders."""
         sys.meta_path.insert(0, self)
 
     def remove(self) -> None:
@@ -91,7 +91,7 @@ class ImportHooks:
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Finds a module that is waited for through the other finders; None for any other."""
+        """Find a module that is waited for through the other finders; return None for any other."""
         before = self._before.pop(fullname, None)
         if before is not None:
             before(fullname)

@@ -1,4 +1,4 @@
-"""What is recorded of libraries: their boundaries, their operations, what the user names in them."""
+"""The recorder follows libraries: their boundaries, their operations, and what the user names in them."""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -34,13 +34,13 @@ class Libraries:
         self.named_operations = NamedOperations(config.operations, self._declarations.hooks, imports)
 
     def install(self) -> None:
-        """Waits for what the user has named; what the libraries' own files name in the same place comes before."""
+        """Wait for what the user has named; what the libraries' own files name in the same place comes before."""
         for package in self.named_operations.packages:
             self.read(package)
         self.named_operations.install()
 
     def read(self, package: str) -> None:
-        """Puts in place what is declared for a package, which has been imported or is about to be."""
+        """Put in place what is declared for a package, which has been imported or is about to be."""
         added: list[Boundary] = []
         for file in [file for file, packages in self._unread.items() if package in packages]:
             del self._unread[file]
@@ -56,7 +56,7 @@ class Libraries:
                 self._declarations.intercept(boundary)
 
     def intercept(self) -> None:
-        """Records crossings into what has been imported, and what will be."""
+        """Record crossings into what has been imported, and what will be."""
         self._is_intercepting = True
         for boundary in self._boundaries:
             self._declarations.intercept(boundary)
@@ -67,13 +67,13 @@ class Libraries:
             self._single_file_scripts.remove()
 
     def remove(self) -> None:
-        """Puts everything back."""
+        """Put everything back."""
         self.named_operations.remove()
         self._declarations.hooks.restore()
         self.guess_nothing()
 
     def _put_in_place(self, declared: Mapping[str, Any]) -> list[Boundary]:
-        """Executes what one file declares. Returns its boundaries, whose crossings are still to be intercepted."""
+        """Execute what one file declares, and return its boundaries, whose crossings are still to be intercepted."""
         layers = self._config.layers
         boundaries = [each for each in declared.get("BOUNDARIES", ()) if each.category.label in layers]
         for boundary in boundaries:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def resolve(dotted: str) -> Any | None:
-    """The object behind a dotted name, None where this version of the library has no such thing.
+    """Return the object behind a dotted name, None where this version of the library has no such thing.
 
     A part that ends in `()` stands for the type of what calling it returns, where the type itself has no public name.
     """
@@ -49,7 +49,7 @@ def _imported(name: str) -> ModuleType | None:
 
 
 def unwrapped(function: Any) -> Any:
-    """The function inside a staticmethod, classmethod or instancemethod object."""
+    """Return the function inside a staticmethod, classmethod or instancemethod object."""
     return getattr(function, "__func__", function) if not isinstance(function, _MethodType) else function
 
 
@@ -61,13 +61,13 @@ _MethodType = type(_AnyMethod().method)  # as `types` has it, whose import takes
 
 
 def full_name(dotted: str, function: Any) -> str:
-    """The name under which a function is recorded: where its type says it lives, else where it was found."""
+    """Return the name under which a function is recorded: where its type says it lives, else where it was found."""
     owner = getattr(function, "__objclass__", None)
     return f"{owner.__module__}.{owner.__qualname__}.{function.__name__}" if owner else dotted
 
 
 def intercept_named(names: Iterable[str], category: int) -> None:
-    """Intercepts the functions of these dotted names, as far as this version of the library has them."""
+    """Intercept the functions of these dotted names, as far as this version of the library has them."""
     for dotted in names:
         function = resolve(dotted)
         if function is not None:

@@ -1,4 +1,4 @@
-"""What a script may ask of the recorder, which is imported when it is asked: most programs only name operations."""
+"""A script asks the recorder through this module, imported only then: most programs only name operations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def profile(
     output: str | os.PathLike[str], process_name: str | None = None, operations: Iterable[str] = ()
 ) -> Iterator[None]:
-    """Records this process, and those it starts, while the block runs.
+    """Record this process, and those it starts, while the block runs.
 
     Under `rlscope record` the process is recorded anyway: then only `process_name` has an effect.
 
@@ -67,7 +67,7 @@ def profile(
 
 
 def wrap_module(module: ModuleType | type, category: str = "simulator") -> int:
-    """Records calls of a module's native functions: for a library whose boundary is not known yet.
+    """Record calls of a module's native functions: for a library whose boundary is not known yet.
 
     Args:
         module: A module, or a type whose native methods are meant.

@@ -1,4 +1,4 @@
-"""How far training is: one call per iteration of the training loop."""
+"""A program says how far training is, by one call per iteration of the training loop."""
 
 from __future__ import annotations
 
@@ -77,5 +77,5 @@ def _whole(value: Count) -> int:
 
 
 def _shown(value: object) -> str:
-    """On one line, and no longer than a number that can be meant."""
+    """Return a value on one line, and no longer than a number that can be meant."""
     return " ".join(repr(value).split())[:60]

@@ -94,7 +94,7 @@ class Recorder:
         self._replacements.restore()
 
     def on_progress(self, timesteps: int, total_timesteps: int, is_baseline: bool, is_of_library: bool) -> None:
-        """Records an iteration, and starts or ends the recording where a limit says so."""
+        """Record an iteration, and start or end the recording where a limit says so."""
         self._end_watch()
         if is_of_library and self._libraries is not None:  # its operations are known: nothing needs to be guessed
             self._libraries.guess_nothing()
@@ -110,7 +110,7 @@ class Recorder:
             _native.disable_cuda()
 
     def _start_late(self, timesteps: int, total_timesteps: int) -> None:
-        """Starts recording from inside the program's loop, which goes on where that cannot be done."""
+        """Start recording from inside the program's loop, which goes on where that cannot be done."""
         try:
             self._start_writing()
         except RecordingError as error:
@@ -120,11 +120,11 @@ class Recorder:
 
     @property
     def is_over(self) -> bool:
-        """Whether a recording of this process has ended, by a limit."""
+        """Tell whether a recording of this process has ended, by a limit."""
         return self._started_ns > 0 and not self._is_writing
 
     def wrap(self, module: ModuleType | type, category: Category) -> int:
-        """Intercepts the native functions of a module or type, once something records. Returns how many were found."""
+        """Intercept the native functions of a module or type, once something records; return how many were found."""
         from rlscope.record.declared.containers import intercept_container, native_functions
 
         if self._is_writing:
@@ -133,7 +133,7 @@ class Recorder:
         return sum(1 for _ in native_functions(module))
 
     def after_fork_in_child(self) -> None:
-        """The child records into a file of its own, with what the parent had intercepted."""
+        """Record the child into a file of its own, with what the parent had intercepted."""
         self._process_name = None
         self._is_worker = True
         self._end_watch()
@@ -142,7 +142,7 @@ class Recorder:
             self._write_file()
 
     def rename(self, process_name: str) -> None:
-        """Gives this process another name in tables and figures."""
+        """Give this process another name in tables and figures."""
         self._process_name = process_name
         if _native.is_recording():
             _native.write_properties(small_json.written({"process_name": process_name}))
@@ -181,7 +181,10 @@ class Recorder:
         return config.max_seconds is not None and time.monotonic_ns() - self._started_ns >= config.max_seconds * 1e9
 
     def _follow_libraries(self) -> Libraries:
-        """From the start, even of a delayed recording: callbacks are given, and functions compiled, at import."""
+        """Follow libraries from the start, even of a delayed recording.
+
+        Callbacks are given, and functions compiled, while libraries are imported.
+        """
         if self._libraries is None:
             from rlscope.record.libraries import Libraries  # which most processes that a program starts do not need
 
@@ -242,7 +245,7 @@ class Recorder:
         _native.restore_all()
 
     def _follow_multiprocessing(self, module: ModuleType) -> None:
-        """A child of multiprocessing knows its name when it begins to run, however it was started."""
+        """Name a child of multiprocessing when it begins to run: it knows its name then, however it was started."""
         self._replacements.replace(module.BaseProcess, "_bootstrap", self._naming)
 
     def _follow_unrecordable_children(self) -> None:
@@ -265,7 +268,7 @@ class Recorder:
 
 
 def _clock_elsewhere(source: ClockSource | None) -> RemoteClock | None:
-    """The clock to place this process by; None where that is this machine's own, or nobody tells the time."""
+    """Return the clock to place this process by; None where that is this machine's own, or nobody tells the time."""
     if source is None:
         return None
     from rlscope.record.run.boot import boot_id
@@ -289,7 +292,7 @@ def _name_of(container: ModuleType | type) -> str:
 
 
 def _thread_names() -> dict[str, str]:
-    """Of the threads that run, by the system's id; none in a program that knows no threads."""
+    """Return the names of the threads that run, by the system's id; none in a program that knows no threads."""
     threading = sys.modules.get("threading")
     return {str(thread.native_id): thread.name for thread in threading.enumerate()} if threading is not None else {}
 
@@ -299,7 +302,7 @@ active: Recorder | None = None
 
 
 def activate(directory: str | Path, config: RecordConfig, files: Files, process_name: str | None = None) -> Recorder:
-    """Starts recording this process.
+    """Start recording this process.
 
     Args:
         directory: The trace.
@@ -325,7 +328,7 @@ def activate(directory: str | Path, config: RecordConfig, files: Files, process_
 
 
 def deactivate() -> None:
-    """Ends the recording of this process, if there is one; the program goes on."""
+    """End the recording of this process, if there is one; the program goes on."""
     if active is not None:
         _stop_active()
         _native.disable_cuda()

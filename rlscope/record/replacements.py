@@ -9,32 +9,32 @@ if TYPE_CHECKING:
 
 
 class Replacements:
-    """What has been replaced in modules and classes."""
+    """The attributes that have been replaced in modules and classes."""
 
     def __init__(self) -> None:
         self._replaced: list[tuple[Any, str, Any, Any]] = []
         self._also: list[Callable[[], Any]] = []
 
     def put(self, target: Any, name: str, original: Any, replacement: Any) -> None:
-        """Puts `replacement` in the place of `original`, which is None where the target itself had none."""
+        """Put `replacement` in the place of `original`, which is None where the target itself had none."""
         setattr(target, name, replacement)
         self._replaced.append((target, name, original, replacement))
 
     def replace(self, target: Any, name: str, wrap: Callable[[Any], Any]) -> None:
-        """Puts `wrap(original)` in the place of an attribute of a module's or class's own."""
+        """Put `wrap(original)` in the place of an attribute of a module's or class's own."""
         original = vars(target)[name]
         self.put(target, name, original, wrap(original))
 
     def original_of(self, replacement: Any) -> Any | None:
-        """What it stands for; None if it is no replacement."""
+        """Return what `replacement` stands for; None if it is no replacement."""
         return next((original for _, _, original, each in self._replaced if each is replacement), None)
 
     def on_restore(self, callback: Callable[[], Any]) -> None:
-        """Calls `callback` once when everything is put back: for what is no attribute."""
+        """Call `callback` once when everything is put back: for what is no attribute."""
         self._also.append(callback)
 
     def restore(self) -> None:
-        """Puts everything back, unless somebody else has replaced it since."""
+        """Put everything back, unless somebody else has replaced it since."""
         for target, name, original, replacement in reversed(self._replaced):
             if vars(target).get(name) is not replacement:
                 continue

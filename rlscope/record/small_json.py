@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class _Reading:
-    """What the scanner asks for."""
+    """The attributes that the scanner asks for."""
 
     strict = True
     object_hook = None
@@ -31,7 +31,7 @@ _write = make_encoder(None, _refuse, encode_basestring_ascii, None, ": ", ", ", 
 
 
 def read(text: str) -> Any:
-    """What `text` holds.
+    """Return what `text` holds.
 
     Raises:
         ValueError: it is not JSON.

@@ -1,4 +1,4 @@
-"""What a process is, by how it was started: a service of a library, a worker, or the program's own."""
+"""The command of a process tells what it is: a service of a library, a worker, or the program's own."""
 
 import sys
 
@@ -17,7 +17,7 @@ WORKERS = {"ray/_private/workers/default_worker.py": "ray_worker"}
 
 
 def known_properties() -> dict[str, str]:
-    """The properties `role` and `process_name` of this process; empty where its command says nothing of them."""
+    """Return the properties `role` and `process_name` of this process; empty where its command says nothing of them."""
     command = " ".join(sys.orig_argv)
     for role, names in (("infrastructure", SERVICES), ("worker", WORKERS)):
         for part, name in names.items():
@@ -27,5 +27,5 @@ def known_properties() -> dict[str, str]:
 
 
 def is_worker() -> bool:
-    """Whether this process is not the program's own, but works for it."""
+    """Tell whether this process is not the program's own, but works for it."""
     return bool(known_properties()) or "--multiprocessing-fork" in sys.orig_argv

@@ -15,7 +15,7 @@ async def _generator() -> AsyncGenerator[None, None]:
 
 
 def unnamed_types() -> tuple[type, type, type]:
-    """Of what `__await__` of a coroutine gives, and `asend` and `athrow` of an asynchronous generator."""
+    """Return the types of what a coroutine's `__await__`, and an async generator's `asend` and `athrow`, give."""
     coroutine, generator = _coroutine(), _generator()
     iterator = coroutine.__await__()
     types = type(iterator), type(generator.asend(None)), type(generator.athrow(GeneratorExit))

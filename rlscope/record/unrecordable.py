@@ -26,7 +26,7 @@ _LAST = "cm"  # what follows is the program's
 
 
 def why_unrecordable(words: Sequence[Text], executables: Iterable[Text] = ()) -> str | None:
-    """Why the process that `words` start is not recorded; None where it is, or is no Python.
+    """Return why the process that `words` start is not recorded; None where it is, or is no Python.
 
     Args:
         words: The command, its name first.
@@ -134,7 +134,7 @@ class UnrecordableChildren:
 
 
 def _as(original: Callable[..., Any], replacement: Callable[..., Any]) -> Callable[..., Any]:
-    """`replacement`, which looks like `original`, as by functools.wraps."""
+    """Return `replacement`, which then looks like `original`, as by functools.wraps."""
     for name in ("__module__", "__name__", "__qualname__", "__doc__"):
         setattr(replacement, name, getattr(original, name))
     vars(replacement)["__wrapped__"] = original

@@ -87,7 +87,7 @@ class _Text:
         self._advice = advise(analysis)
 
     def lines(self) -> list[str]:
-        """All of them: sections with an empty line between two."""
+        """Return all lines: sections with an empty line between two."""
         tables = (self._tree(), *self._processes(), self._transitions(), self._tasks(), *self._devices())
         sections = [self._bound(), *tables, self._notes()]
         lines = _head(self._analysis, self._screen)
@@ -96,7 +96,7 @@ class _Text:
         return lines
 
     def _bound(self) -> list[str]:
-        """What bounds the run, and the changes that are worth trying."""
+        """Say what bounds the run, and which changes are worth trying."""
         advice = self._advice
         if advice is None:
             return []
@@ -123,7 +123,7 @@ class _Text:
         return [self._screen.cut(title, self._screen.width), *bar_lines(whole, self._screen)]
 
     def _processes(self) -> list[list[str]]:
-        """The tree, phases and dependencies of processes; nothing of what only one process without a phase has."""
+        """Return the tree, phases, waits and dependencies of processes, each only where there is something to show."""
         analysis = self._analysis
         found = []
         if len(analysis.processes) > 1:
@@ -173,7 +173,7 @@ class _Text:
         return _most(title, _without_trivial(rows), column, self._screen, self._is_whole)
 
     def _large(self, title: str, rows: Sequence[Record], shares: Sequence[float], most_rows: int) -> list[str]:
-        """A table of the first `most_rows` rows of those that are sorted by shares, but none below 1 %."""
+        """Return a table of the first `most_rows` rows of those that are sorted by shares, but none below 1 %."""
         large = [row for row, share in zip(rows, shares, strict=True) if self._is_whole or share >= LEAST_SHARE]
         shown = large if self._is_whole else large[:most_rows]
         lines = table_lines(title, _without_trivial(shown), self._screen) if shown else [title]
@@ -183,7 +183,7 @@ class _Text:
 
 
 def _causes(advice: Advice, is_whole: bool) -> list[Part]:
-    """The causes of a run; small ones as one part, unless there is only one."""
+    """Return the causes of a run; small ones as one part, unless there is only one."""
     parts = [Part(0, cause_text(each.cause), each.seconds, each.share) for each in advice.causes]
     small = [part for part in parts if part.share < LEAST_SHARE]
     if is_whole or len(small) < 2:
@@ -201,7 +201,7 @@ def _listed(title: str, sentences: Sequence[str], screen: Screen) -> list[str]:
 
 
 def _head(analysis: Analysis, screen: Screen) -> list[str]:
-    """What was recorded, and what of it is missing."""
+    """Say what was recorded, and what of it is missing."""
     lines = screen.filled(f"{analysis.directory}: {analysis.summary}", following="  ")
     for reason in analysis.why:
         lines += screen.filled(f"incomplete: {reason}", "  ", "    ")
@@ -209,7 +209,7 @@ def _head(analysis: Analysis, screen: Screen) -> list[str]:
 
 
 def _facts(analysis: Analysis) -> list[str]:
-    """What a reader of the numbers must know besides."""
+    """Say what a reader of the numbers must know besides."""
     return [
         *evaluation_lines(analysis), *machine_lines(analysis.machines),
         *counter_lines(analysis), *correction_lines(analysis), *stage_name_lines(analysis), *misnested_lines(analysis),
@@ -217,13 +217,13 @@ def _facts(analysis: Analysis) -> list[str]:
 
 
 def _most(title: str, rows: Sequence[Record], column: str, screen: Screen, is_whole: bool) -> list[str]:
-    """A table, of a long one the rows with most of what is in a column."""
+    """Return a table, of a long one the rows with most of what is in a column."""
     shown, rest = (rows, "") if is_whole else most(rows, column)
     return [*table_lines(title, shown, screen), *([f"  {rest} with --all"] if rest else [])]
 
 
 def _processes_shown(analysis: Analysis) -> list[str]:
-    """The columns of processes that say something; exit statuses and completeness only where one is not as usual."""
+    """Return the columns of processes that say something: exit status and completeness if one is not as usual."""
     shown = ["process", "pid", "role"]
     if len(analysis.machines) > 1:
         shown.insert(1, "machine")
@@ -238,7 +238,7 @@ def _processes_shown(analysis: Analysis) -> list[str]:
 
 
 def _transition(row: TransitionRow, with_process: bool) -> Record:
-    """A row with the stage and the operation as one name."""
+    """Return a row with the stage and the operation as one name."""
     names = [name for name in dict.fromkeys((row.stage, row.operation)) if name != NO_OPERATION]
     shown: Record = {"process": row.process} if with_process else {}
     shown |= {"where": " / ".join(names) or NO_OPERATION, "from": row.from_, "to": row.to, "count": row.count}
@@ -246,7 +246,7 @@ def _transition(row: TransitionRow, with_process: bool) -> Record:
 
 
 def _with_interval(row: Record, whole_s: float) -> Record:
-    """With corrected seconds and their interval as one column, and the share of the whole in percent."""
+    """Return a row with corrected seconds and their interval as one column, and the share of the whole in percent."""
     shown = {name: value for name, value in row.items() if not name.startswith("corrected")}
     corrected = [row.get(name) for name in CORRECTED]
     if corrected[0] is not None:
@@ -256,7 +256,7 @@ def _with_interval(row: Record, whole_s: float) -> Record:
 
 
 def _gpus(analysis: Analysis) -> list[Record]:
-    """How long each device worked, in seconds and percent of the run, and what the machine reported of it."""
+    """Return how long each device worked, in seconds and percent of the run, and what the machine reported of it."""
     run_s = max(row.end_s for row in analysis.processes)
     return [
         {
@@ -272,7 +272,7 @@ def _gpus(analysis: Analysis) -> list[Record]:
 
 
 def _without_trivial(rows: Sequence[Record]) -> Sequence[Record]:
-    """Without columns that say nothing: one process only, no phase, rates that are unknown."""
+    """Leave out columns that say nothing: one process only, no phase, rates that are unknown."""
     columns = list(rows[0]) if rows else []
     values = {name: {row[name] for row in rows} for name in columns}
     trivial = {name for name in ("per_iteration", "per_timestep") if values.get(name) == {None}}

@@ -55,7 +55,7 @@ def tree_parts(lines: Sequence[Line]) -> list[Part]:
 
 
 def _interval(branch: Branch) -> str:
-    """The ends of the interval; empty where they say no more than the seconds."""
+    """Return the ends of the interval; empty where they say no more than the seconds."""
     if branch.high_s - branch.low_s <= WIDE * branch.seconds:
         return ""
     return f"({seconds_text(branch.low_s)}-{seconds_text(branch.high_s)})"

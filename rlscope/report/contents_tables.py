@@ -79,7 +79,7 @@ def _summary(directory: Path, contents: Contents) -> str:
 
 
 def _cuda_line(row: CudaProcess) -> str:
-    """How the device work of a process was recorded."""
+    """Say how the device work of a process was recorded."""
     facts = [fact for fact in (row.state, row.error) if fact is not None]
     if row.driver_version is not None:
         facts.append(f"driver for CUDA {cuda_version(row.driver_version)}")

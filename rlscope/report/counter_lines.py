@@ -58,7 +58,7 @@ def inspect_lines(directory: Path, manifest: Mapping[str, Any]) -> list[str]:
 
 
 def counters_shown(counters: Sequence[CounterRow]) -> list[Record]:
-    """Makes one column per counter: its value while work ran, of amounts the total. Of several operations, `(all)`."""
+    """Make one column per counter: its value while work ran, of amounts the total. Several operations are `(all)`."""
     labels = dict.fromkeys(counter_label(row.metric, row.unit) for row in counters)
     shown: dict[tuple[str, int, str, str], Record] = {}
     for row in counters:

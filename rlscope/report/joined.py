@@ -8,7 +8,7 @@ from rlscope.text import encodable
 
 
 def joined(analyses: Sequence[Analysis], tables: Sequence[Sequence[Record]]) -> Sequence[Record]:
-    """Joins the rows; with several traces the first column `trace` says which one a row is of."""
+    """Join the rows; with several traces the first column `trace` says which one a row is of."""
     if len(tables) == 1:
         return tables[0]
     names = [encodable(str(analysis.directory)) for analysis in analyses]

@@ -16,7 +16,7 @@ SHARED_GPUS = (
 
 
 def process_tree(analysis: Analysis) -> list[Record]:
-    """Returns the processes with their totals, children indented under their parents."""
+    """Return the processes with their totals, children indented under their parents."""
     cpu_s = sums((row.process, row.cpu_s) for row in analysis.phases)
     gpu_s = sums((row.process, row.gpu_s) for row in analysis.phases)
     wait_s = sums((row.process, row.wait_s) for row in analysis.phases)
@@ -29,19 +29,19 @@ def process_tree(analysis: Analysis) -> list[Record]:
 
 
 def phases_shown(analysis: Analysis) -> list[Record]:
-    """Returns the phases of processes that name any; `gpu_s` only where a device was used."""
+    """Return the phases of processes that name any; `gpu_s` only where a device was used."""
     with_names = {row.process for row in analysis.phases if row.phase != NO_PHASE}
     shown = [row.record() for row in analysis.phases if row.process in with_names]
     return [{name: value for name, value in row.items() if analysis.gpu or name != "gpu_s"} for row in shown]
 
 
 def _served(analysis: Analysis) -> dict[str, float]:
-    """The wall time of each process but those that only serve others, such as a fork server: these wait all life."""
+    """Return the wall time of each process but those that only serve others, as a fork server: these wait all life."""
     return {row.process: row.wall_s for row in analysis.processes if row.role != INFRASTRUCTURE}
 
 
 def waited_for(analysis: Analysis) -> list[Record]:
-    """Returns who waited for whom, over all streams between two processes; the longest first.
+    """Return who waited for whom, over all streams between two processes; the longest first.
 
     Processes that only serve others are left out; so is what takes too little of a process's life to be waiting, as to
     write a message.
@@ -58,7 +58,7 @@ def waited_for(analysis: Analysis) -> list[Record]:
 
 
 def waits_shown(analysis: Analysis) -> list[Record]:
-    """Returns what processes waited in, and for whom where that is known; the longest first.
+    """Return what processes waited in, and for whom where that is known; the longest first.
 
     Processes that only serve others are left out, as in `waited_for`, and what took too little.
 

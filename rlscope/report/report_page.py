@@ -218,7 +218,7 @@ def add_tasks(page: Page, analysis: Analysis) -> None:
 
 
 def add_devices(page: Page, analysis: Analysis, output: Path, ending: str) -> None:
-    """What each device did, for which operation; nothing where none was used. Files get the `ending`."""
+    """Add what each device did, for which operation; nothing where none was used. Files get the `ending`."""
     if not analysis.gpu:
         return
     for line in device_lines(analysis):
@@ -238,7 +238,7 @@ def add_devices(page: Page, analysis: Analysis, output: Path, ending: str) -> No
 
 
 def add_counters(page: Page, analysis: Analysis, output: Path, ending: str) -> None:
-    """How well each operation used the devices; nothing in a run without counters. Files get the `ending`."""
+    """Add how well each operation used the devices; nothing in a run without counters. Files get the `ending`."""
     table = analysis.counters.table
     if (table["stage"] != "").any():
         write_figure(counters_figure(table), table, output / f"counters{ending}")
@@ -251,7 +251,7 @@ def add_counters(page: Page, analysis: Analysis, output: Path, ending: str) -> N
 
 
 def add_device_timeline(page: Page, analysis: Analysis, output: Path, ending: str) -> None:
-    """How busy each device was over time; nothing where none was used. Files get the `ending`."""
+    """Add how busy each device was over time; nothing where none was used. Files get the `ending`."""
     table = analysis.device_timeline.table
     if table.empty:
         return
@@ -279,7 +279,7 @@ def add_utilization(page: Page, analysis: Analysis, output: Path, ending: str) -
 
 
 def device_lines(analysis: Analysis) -> list[str]:
-    """One line per device: how much of the time it was reported to be in use, and for how much of it it worked."""
+    """Return one line per device: how much of the time it was reported to be in use, and how much of it it worked."""
     run_s = max(row.end_s for row in analysis.processes)
     lines = []
     for row in analysis.gpu:
@@ -289,7 +289,7 @@ def device_lines(analysis: Analysis) -> list[str]:
 
 
 def device_name(row: GpuRow) -> str:
-    """What a device is called."""
+    """Return what a device is called."""
     return f"GPU {row.device}" if row.name is None else f"GPU {row.device} ({row.name})"
 
 

@@ -1,4 +1,4 @@
-"""What a terminal can show: how wide its lines are, which characters it has, and text that fits into them."""
+"""A screen knows how wide a terminal's lines are and which characters it has, and makes text fit into them."""
 
 import math
 import os
@@ -20,11 +20,11 @@ EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 @dataclass(frozen=True)
 class Screen:
-    """Where text is written to.
+    """The place that text is written to.
 
     Attributes:
-        width: Of a line, in cells: a Chinese character takes two.
-        encoding: Of the text.
+        width: The width of a line in cells; a Chinese character takes two.
+        encoding: The encoding of the text.
     """
 
     width: int = USUAL_WIDTH
@@ -43,7 +43,7 @@ class Screen:
 
     @property
     def ellipsis(self) -> str:
-        """What stands for what was cut out."""
+        """Return what stands for what was cut out."""
         return "…" if self._has("…") else "..."
 
     def shown(self, text: str) -> str:

@@ -37,7 +37,7 @@ class Workload:
 
 
 def workloads(analyses: dict[str, Analysis]) -> list[Workload]:
-    """The processes of the traces, in the order of the traces: of more than MOST_GROUPS those most in operations."""
+    """Return the processes of the traces, trace by trace: of more than MOST_GROUPS those most in operations."""
     everyone = [(name, row.process) for name, analysis in analyses.items() for row in analysis.processes]
     times_s = {name: process_times(analysis) for name, analysis in analyses.items()}
     by_time = sorted(everyone, key=lambda one: times_s[one[0]].get(one[1], (0.0, 0.0)), reverse=True)
@@ -57,7 +57,7 @@ def not_drawn_text(analyses: dict[str, Analysis]) -> str:
 
 
 def process_times(analysis: Analysis) -> dict[str, tuple[float, float]]:
-    """The seconds of each process in operations, and all of them."""
+    """Return the seconds of each process in operations, and all of them."""
     whole_s = sums((row.process, row.seconds) for row in analysis.breakdown)
     in_s = sums((row.process, row.seconds) for row in analysis.breakdown if row.operation != NO_OPERATION)
     return {process: (in_s.get(process, 0.0), seconds) for process, seconds in whole_s.items()}

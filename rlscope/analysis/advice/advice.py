@@ -12,20 +12,20 @@ from rlscope.analysis.analysis import Analysis
 
 @dataclass(frozen=True)
 class Advice:
-    """What bounds a run.
+    """The answer to what bounds a run.
 
     Attributes:
-        process: that paces it.
+        process: the process that paces the run.
         total_s: the length of its owner path.
-        cause: the largest.
-        seconds: of the cause.
-        share: of the path, from 0 to 1.
+        cause: the largest cause.
+        seconds: the seconds of that cause.
+        share: its share of the path, from 0 to 1.
         stands_out: the share is large enough to call the run bound by it, and no threads work beside each other.
-        causes: all, the largest first; their shares sum to 1.
-        changes: all, the one that could save most first; none where threads work beside each other.
-        waits: what it waited in but for nobody whose work is known, the longest first.
-        beside_s: in which two or more threads were busy at once.
-        sentences: what is said of all that.
+        causes: all causes, the largest first; their shares sum to 1.
+        changes: all changes, the one that could save most first; none where threads work beside each other.
+        waits: its waits that are for nobody whose work is known, the longest first.
+        beside_s: the seconds in which two or more threads were busy at once.
+        sentences: the sentences that say all that.
     """
 
     process: str
@@ -42,23 +42,23 @@ class Advice:
 
     @property
     def text(self) -> str:
-        """The paragraph."""
+        """Return the paragraph."""
         return self.sentences.text
 
     @property
     def worth_trying(self) -> list[str]:
-        """What each change that may save enough could do, the best first."""
+        """Say what each change that may save enough could do, the best first."""
         return worth_trying(self.changes, self.total_s)
 
     def to_json_dict(self) -> dict[str, object]:
-        """As `analyze --json` has it: the attributes, with the sentences as one `text`."""
+        """Return the attributes as `analyze --json` has them, with the sentences as one `text`."""
         document = asdict(self)
         del document["sentences"]
         return document | {"text": self.text}
 
 
 def advise(analysis: Analysis) -> Advice | None:
-    """What bounds a run; None if no process took time."""
+    """Tell what bounds a run; return None if no process took time."""
     path = owner_path(analysis)
     if path is None:
         return None

@@ -1,4 +1,4 @@
-"""What an instant of a process is bound by: the causes, as rows of the breakdown define them."""
+"""Each instant of a process is bound by a cause, which rows of the breakdown define."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from rlscope.model import COMPILE, STAGES, Category, Resource
 
 
 class Cause(str, Enum):
-    """What bounds an instant; the first that fits, from top to bottom."""
+    """A cause bounds an instant; the first that fits, from top to bottom, counts."""
 
     COMPILATION = "compilation"  # the operation `compile`
     GPU = "gpu"  # a device works, the CPU waits for it
@@ -32,7 +32,7 @@ class Kind(NamedTuple):
 
     @property
     def is_in_no_stage(self) -> bool:
-        """Whether no change to a stage counts it; a simulator's time is simulation in any."""
+        """Tell whether no change to a stage counts it; a simulator's time is simulation in any stage."""
         return self.stage not in STAGES and self.category != Category.SIMULATOR.label
 
 
@@ -67,32 +67,32 @@ _TEXTS = {
 
 
 def cause_text(cause: Cause) -> str:
-    """What people call a cause, as in "bound by the GPU"."""
+    """Return what people call a cause, as in "bound by the GPU"."""
     return _TEXTS[cause]
 
 
 def cause_of(operation: str, category: str, resource: str) -> Cause:
-    """Of a row of the breakdown."""
+    """Return the cause of a row of the breakdown."""
     if operation == COMPILE:
         return Cause.COMPILATION
     return _OF_RESOURCE.get(resource) or _OF_CATEGORY.get(category, Cause.PYTHON)
 
 
 def waiting_s(mix: Mix) -> float:
-    """Its seconds of cause `waiting`."""
+    """Return a mix's seconds of cause `waiting`."""
     return sum(seconds for kind, seconds in mix.items() if kind.cause is Cause.WAITING)
 
 
 @dataclass(frozen=True)
 class CauseTime:
-    """How much time has a cause.
+    """The time that a cause has.
 
     Attributes:
-        cause: what.
-        seconds: how long.
-        share: of the whole, from 0 to 1.
-        stage: in which most of it was.
-        stage_s: how much.
+        cause: the cause.
+        seconds: the time that it has.
+        share: its share of the whole, from 0 to 1.
+        stage: the stage in which most of it was.
+        stage_s: the seconds in that stage.
     """
 
     cause: Cause
@@ -103,7 +103,7 @@ class CauseTime:
 
 
 def cause_times(mix: Mix) -> tuple[CauseTime, ...]:
-    """The seconds of each cause, the largest first."""
+    """Return the seconds of each cause, the largest first."""
     total_s = sum(mix.values())
     stages: dict[Cause, dict[str, float]] = {}
     for kind, seconds in mix.items():
@@ -134,7 +134,7 @@ class ProcessTime(NamedTuple):
 
 
 def times_of_processes(breakdown: Sequence[BreakdownRow], outside: Sequence[OutsideRow]) -> dict[str, ProcessTime]:
-    """What counts of each process, corrected where the breakdown is."""
+    """Return what counts of each process, corrected where the breakdown is."""
     loops = with_loops(breakdown, outside)
     mixes: dict[str, dict[Kind, float]] = {row.process: {} for row in breakdown}
     for row, share in zip(breakdown, loop_shares(breakdown, outside), strict=True):

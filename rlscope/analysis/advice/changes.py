@@ -14,13 +14,13 @@ ON_CPU = (Cause.PYTHON, Cause.BACKEND, Cause.LAUNCHES, Cause.OVERLAP)
 
 @dataclass(frozen=True)
 class Change:
-    """What somebody could do to a run.
+    """A change that somebody could make to a run.
 
     Attributes:
-        name: of the change.
-        stage: that it shortens.
-        assumption: under which it saves that much.
-        saving_s: of the path's seconds, at most.
+        name: the change's name.
+        stage: the stage that it shortens.
+        assumption: the assumption under which it saves that much.
+        saving_s: the seconds of the path that it saves at most.
         speedup: total / (total - saving), at most; None if nothing else is on the path.
     """
 
@@ -32,10 +32,10 @@ class Change:
 
 
 def changes_of(path: OwnerPath) -> tuple[Change, ...]:
-    """Those to stages that have time on the path, the one that could save most first; of others nothing is known.
+    """Return the changes to stages that have time on the path, the one that could save most first.
 
-    None where threads work beside each other: a second counts for one of them, so what the others do may save more or
-    nothing.
+    Nothing is known of changes to other stages. There are no changes where threads work beside each other: a second
+    counts for one of them, so what the others do may save more or nothing.
     """
     if path.works_beside:
         return ()
@@ -86,13 +86,17 @@ def _is_update_on_cpu(kind: Kind) -> bool:
 
 
 def _compiled_s(path: OwnerPath) -> float:
-    """What the device worked stays."""
+    """Return the seconds that compiling the update saves at most: what the device worked stays."""
     device_s = sum(seconds for kind, seconds in path.own.items() if kind.cause in ON_DEVICE)
     return min(Removal(path, _is_update_on_cpu, None).saved_s(), path.total_s - device_s)
 
 
 def _asynchronous_s(path: OwnerPath, simulation: Removal) -> float:
-    """No more waiting for those who simulate, and no simulation of its own; but these still have their work to do."""
+    """Return the seconds that stepping environments asynchronously saves at most.
+
+    Nothing waits for those who simulate, and the process simulates nothing itself; but these still have their work to
+    do.
+    """
     simulating = [group for group in path.followed if simulation.mean_s(group) > NOTHING * group.mean_s]
     longest_s = max((group.mean_s for group in simulating), default=0.0)
     return min(simulation.saved_s(set(simulating)), path.total_s - longest_s)

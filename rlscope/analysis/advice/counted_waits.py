@@ -18,13 +18,13 @@ WITHOUT_PROCESS = ("time.", *FOR_THREADS)
 
 @dataclass(frozen=True)
 class Wait:
-    """What a process waited in one function, as far as it counts.
+    """The time that a process waited in one function, as far as it counts.
 
     Attributes:
-        function: in which it waited.
-        count: of entries.
-        seconds: of waiting.
-        between_s: of these, in no operation.
+        function: the function in which it waited.
+        count: the number of entries.
+        seconds: the seconds of waiting.
+        between_s: those of the seconds that were in no operation.
         is_for_process: another process may have a part in it, but which one is not known.
     """
 
@@ -51,7 +51,7 @@ class CountedWaits:
     """
 
     def __init__(self, analysis: Analysis, times: Mapping[str, ProcessTime]) -> None:
-        """Counts the waits of the processes in `times`."""
+        """Count the waits of the processes in `times`."""
         evaluating = {process for process, time in times.items() if EVALUATION in time.left_out}
         # Without evaluation where advice leaves that out.
         self._edges = [
@@ -77,7 +77,7 @@ class CountedWaits:
         )
 
     def not_followed(self, process: str, are_open_followed: bool) -> tuple[Wait, ...]:
-        """The waits of a process that are followed to no other process, by function, the longest first.
+        """Return the waits of a process that are followed to no other process, by function, the longest first.
 
         Sleeping for 600 times 50 ms gives `Wait("time.sleep", 600, 30.0, ...)`. Waits without a recorded other end are
         among them unless `are_open_followed`.
@@ -133,12 +133,12 @@ class _CountedWait:
 
     @property
     def is_open(self) -> bool:
-        """Whether the wait has no recorded other end but may be for another process."""
+        """Tell whether the wait has no recorded other end but may be for another process."""
         return not self.row.stream and not self.row.function.startswith(WITHOUT_PROCESS)
 
     @property
     def is_for_process(self) -> bool:
-        """Whether it is open, or for an end of a stream to be read from."""
+        """Tell whether the wait is open, or for an end of a stream to be read from."""
         return self.is_open or (self.row.stream != "" and not sends(self.row.function))
 
 
@@ -149,7 +149,7 @@ def _counts(process: str, phase: str, evaluating: Set[str]) -> bool:
 def _counted(
     rows: Sequence[WaitRow], times: Mapping[str, ProcessTime], linked: Set[tuple[str, str, str]]
 ) -> list[_CountedWait]:
-    """Finds what counts of each row; `linked` are the streams whose other end is known."""
+    """Find what counts of each row; `linked` are the streams whose other end is known."""
     is_whole = [row.phase != NO_PHASE or not times[row.process].has_loop for row in rows]
     counted_s = [row.wait_s if whole else row.in_loop_s for row, whole in zip(rows, is_whole, strict=True)]
     # While a device works or something is compiled, the breakdown's time has another cause than waiting.

@@ -21,7 +21,7 @@ _NUMBERS_BACKWARDS = re.compile(r"(?:(?:\d+#?|\)\d+\()[ _-]*)*")
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """What a process did, and for whom it waited.
+    """The work of a process, and the processes for which it waited.
 
     A worker that computed for 4 s and waited 3 s for a server, which worked for 2 s, has 4 s of its own, one followed
     group (the server), and a mix of 4 s + 2 s + 1 s of waiting that nobody's work explains.
@@ -40,7 +40,7 @@ class Work:
 
     @cached_property
     def total_s(self) -> float:
-        """The length of the work in seconds: 7 in the example of the class."""
+        """Return the length of the work in seconds: 7 in the example of the class."""
         return sum(self.mix.values())
 
 
@@ -66,22 +66,22 @@ class Followed:
 
     @cached_property
     def mix(self) -> Mix:
-        """What they did, on average. It sums to the mean of their work: 5 s in the example of the class."""
+        """Return what they did, on average. It sums to the mean of their work: 5 s in the example of the class."""
         return _scaled(_summed(work.mix for work in self.works), 1 / len(self.works))
 
     @cached_property
     def mean_s(self) -> float:
-        """The mean length of their work in seconds."""
+        """Return the mean length of their work in seconds."""
         return fmean(work.total_s for work in self.works)
 
     @property
     def worked_s(self) -> float:
-        """The seconds of waiting for which their mean work accounts: the smaller of both."""
+        """Return the seconds of waiting for which their mean work accounts: the smaller of both."""
         return min(self.wait_s, self.mean_s)
 
     @property
     def spread_s(self) -> float:
-        """The seconds of waiting that their mean work does not explain.
+        """Return the seconds of waiting that their mean work does not explain.
 
         There one process worked longer than the others, they worked one after the other, or nobody worked.
         """
@@ -112,12 +112,12 @@ class OwnerPath(Work):
 
     @property
     def works_beside(self) -> bool:
-        """Whether so much was done beside that removing a second of the path may shorten the run by nothing."""
+        """Tell whether so much was done beside that removing a second of the path may shorten the run by nothing."""
         return self.beside_s >= SAID * self.total_s
 
 
 def owner_path(analysis: Analysis) -> OwnerPath | None:
-    """The owner path of a run; None if no process took time."""
+    """Return the owner path of a run; None if no process took time."""
     served = {row.process for row in analysis.processes if row.role != INFRASTRUCTURE}
     times = times_of_processes(analysis.breakdown, analysis.outside)
     times = {process: time for process, time in times.items() if process in served}
@@ -132,10 +132,10 @@ def owner_path(analysis: Analysis) -> OwnerPath | None:
 
 
 def _reporting(analysis: Analysis, candidates: Sequence[str], follower: "_Follower") -> list[str]:
-    """The candidates that report progress and are busy for at least half as long as the busiest one.
+    """Return the candidates that report progress and are busy for at least half as long as the busiest one.
 
-    Of a learner that is busy for 10 s and reports progress, a logger that is busy for 1 s and reports it too, and a
-    worker that is busy for 12 s, only the learner.
+    A learner that is busy for 10 s and reports progress is one. A logger that is busy for 1 s and reports it too, and a
+    worker that is busy for 12 s, are not.
     """
     iterations = {row.process: row.iterations for row in analysis.processes}
     longest_s = max(map(follower.busy_s, candidates), default=0.0)
@@ -155,7 +155,7 @@ class _Follower:
         return sum(self._times[process].mix.values()) - self._waits.between_s.get(process, 0.0)
 
     def path_from(self, root: str, candidates: Set[str]) -> OwnerPath:
-        """The owner path of the process `root`.
+        """Return the owner path of the process `root`.
 
         Waits without a recorded other end, such as in `ray.get`, are taken to be for `candidates`, if there are any but
         `root` itself.
@@ -186,27 +186,27 @@ class _Follower:
         )
 
     def _hidden_s(self, process: str) -> float:
-        """The seconds that a thread may have worked unseen, because each second of a process counts for one thread.
+        """Return the seconds that a thread may have worked unseen: each second of a process counts for one thread only.
 
-        It may have done so while another thread was busy, or while one of two waiting threads waited for it. With 2 s
-        in which two threads were busy and 1 s of waiting for a thread, 3 s.
+        It may have done so while another thread was busy, or while one of two waiting threads waited for it. If two
+        threads were busy for 2 s and 1 s went to waiting for a thread, it is 3 s.
         """
         row = self._rows[process]
         return row.beside_s + (self._waits.for_threads_s.get(process, 0.0) if row.threads_in_operations > 1 else 0.0)
 
     @staticmethod
     def _ends_of_open(waited_for: Mapping[str, float], candidates: Set[str]) -> Set[str]:
-        """The processes for which waits without a recorded other end are taken to be.
+        """Return the processes for which waits without a recorded other end are taken to be.
 
-        The first of these that is not empty: candidates that it is known to wait for; all candidates; all that it is
-        known to wait for.
+        They are the first of these that is not empty: candidates that it is known to wait for; all candidates; all that
+        it is known to wait for.
         """
         return waited_for.keys() & candidates or candidates or waited_for.keys()
 
     def _distances(self, root: str) -> dict[str, int]:
-        """How many waits lie between the root and each process that it directly or indirectly waited for.
+        """Count the waits that lie between the root and each process that it directly or indirectly waited for.
 
-        Where main waits for a worker and the worker for a server: main 0, worker 1, server 2.
+        If main waits for a worker, and the worker for a server, main has 0, the worker 1 and the server 2.
         """
         found = {root: 0}
         reached = [root]
@@ -218,7 +218,7 @@ class _Follower:
         return found
 
     def _work_of(self, process: str, distances: Mapping[str, int], works: Mapping[str, Work]) -> Work:
-        """What a process did, without its waits for processes that are no farther from the root than itself.
+        """Return what a process did, without its waits for processes that are no farther from the root than itself.
 
         A worker between main and a server waits for main (to be asked) and for the server. Only the wait for the server
         is followed, so circles end.
@@ -233,7 +233,7 @@ class _Follower:
 def _groups(
     waited_for: Mapping[str, float], works: Mapping[str, Work], open_s: float, open_for: Set[str]
 ) -> tuple[Followed, ...]:
-    """Groups the processes that were waited for by their names without numbers at the end.
+    """Group the processes that were waited for by their names without numbers at the end.
 
     Of `open_s` seconds without a recorded other end, each group of `open_for` gets its share by mean work: of 6 s, a
     group of workers with 4 s of work gets 4 s, and a server with 2 s gets 2 s.
@@ -257,10 +257,10 @@ def _groups(
 
 
 def _joined(own: Mix, followed: Iterable[Followed], waits: Mapping[str, float]) -> Mix:
-    """The process's own time, with what others did meanwhile in the place of its waits.
+    """Return the process's own time, with what others did meanwhile in the place of its waits.
 
-    With 2 s of its own, and 8 s of waiting for workers whose mean work is 5 s of simulation: 2 s + 5 s of simulation +
-    3 s of waiting.
+    A process with 2 s of its own, which waits 8 s for workers whose mean work is 5 s of simulation, has 2 s + 5 s of
+    simulation + 3 s of waiting.
     """
     parts = [own]
     waits_s = sum(waits.values())
@@ -274,13 +274,13 @@ def _joined(own: Mix, followed: Iterable[Followed], waits: Mapping[str, float]) 
 
 
 def _without_numbers(name: str) -> str:
-    """A process's name without the numbers at its end: `worker` for `worker_12` and for `worker_1(4711)`."""
+    """Return a process's name without the numbers at its end: `worker` for `worker_12` and for `worker_1(4711)`."""
     numbers = _NUMBERS_BACKWARDS.match(name[::-1])
     return name[: len(name) - len(numbers[0])] if numbers else name
 
 
 def _by_stage(mix: Mix) -> dict[str, float]:
-    """The seconds of waiting in each stage."""
+    """Return the seconds of waiting in each stage."""
     waits: dict[str, float] = {}
     for kind, seconds in mix.items():
         if kind.cause is Cause.WAITING:
@@ -289,9 +289,9 @@ def _by_stage(mix: Mix) -> dict[str, float]:
 
 
 def _without_waits(mix: Mix, seconds: float) -> Mix:
-    """A mix less so many seconds of waiting, taken from all stages in proportion.
+    """Return a mix less so many seconds of waiting, taken from all stages in proportion.
 
-    Of 6 s of waiting in simulation and 2 s in inference, without 4 s: 3 s and 1 s.
+    Taking 4 s from 6 s of waiting in simulation and 2 s in inference leaves 3 s and 1 s.
     """
     waits_s = waiting_s(mix)
     left = max(0.0, 1 - seconds / waits_s) if waits_s > 0 else 0.0
@@ -299,12 +299,12 @@ def _without_waits(mix: Mix, seconds: float) -> Mix:
 
 
 def _scaled(mix: Mix, factor: float) -> Mix:
-    """Each kind's seconds times a factor."""
+    """Return each kind's seconds times a factor."""
     return {kind: seconds * factor for kind, seconds in mix.items()}
 
 
 def _summed(mixes: Iterable[Mix]) -> Mix:
-    """The seconds of each kind in all mixes together."""
+    """Return the seconds of each kind in all mixes together."""
     found: dict[Kind, float] = {}
     for mix in mixes:
         for kind, seconds in mix.items():

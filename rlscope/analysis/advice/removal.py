@@ -1,4 +1,4 @@
-"""By how much the work of a process shortens at most if some of it took no time."""
+"""The most by which the work of a process shortens if some of it took no time."""
 
 from collections.abc import Callable, Set
 from statistics import fmean
@@ -11,7 +11,7 @@ NOBODY: Set[Followed] = frozenset()
 
 
 class Removal:
-    """How much shorter a path becomes at most if some kinds of time, such as all inference, took no time.
+    """The most by which a path becomes shorter if some kinds of time, such as all inference, took no time.
 
     Say that main sleeps for 5 s in simulation, waits for 5 s in inference, and that one of both waits, which one is not
     recorded, was for a server that did 5 s of inference. If inference took no time, the wait in inference would go. If
@@ -21,7 +21,7 @@ class Removal:
     """
 
     def __init__(self, path: OwnerPath, is_it: Callable[[Kind], bool], stage: str | None) -> None:
-        """Prepares the removal of the kinds for which `is_it` holds, and of waits in `stage`, from a path."""
+        """Prepare the removal of the kinds for which `is_it` holds, and of waits in `stage`, from a path."""
         self._path = path
         self._is_it = is_it
         self._stage = stage
@@ -32,16 +32,16 @@ class Removal:
             self._movable_of[work] = self._movable_s(work)
 
     def saved_s(self, gone: Set[Followed] = NOBODY) -> float:
-        """The seconds that the path loses at most; waiting for groups that are `gone` goes as a whole.
+        """Return the seconds that the path loses at most; waiting for groups that are `gone` goes as a whole.
 
-        In the example of the class, 10 s.
+        They are 10 s in the example of the class.
         """
         return self._of(self._path, gone)
 
     def _of(self, work: Work, gone: Set[Followed]) -> float:
-        """The seconds that one process's work loses at most.
+        """Return the seconds that one process's work loses at most.
 
-        In the example of the class: 0 s of main's own inference, 5 s of waiting for the server wherever it was, and 5 s
+        The example of the class has 0 s of main's own inference, 5 s of waiting for the server wherever it was, and 5 s
         of waits in inference, because the 5 s of sleep may have been those.
         """
         own_s = sum(seconds for kind, seconds in work.own.items() if self._is_it(kind) and not _waits(kind))
@@ -54,14 +54,14 @@ class Removal:
         return own_s + sum(anywhere_s.values()) + min(in_stage_s, only_there_s)
 
     def mean_s(self, group: Followed) -> float:
-        """The seconds that the work of a process of the group loses at most, on average.
+        """Return the seconds that the work of a process of the group loses at most, on average.
 
-        Of two workers that simulated for 4 s and for 6 s, 5 s if simulation took no time.
+        If simulation took no time, two workers that simulated for 4 s and for 6 s would lose 5 s on average.
         """
         return fmean(self._saved_of[work] for work in group.works)
 
     def _shortened_s(self, group: Followed) -> float:
-        """The seconds by which waiting for a group becomes shorter at most, in whichever stage it was.
+        """Return the seconds by which waiting for a group becomes shorter at most, in whichever stage it was.
 
         Main waited 8 s for two workers, of which one simulated for 4 s and one for 6 s. If simulation took no time, the
         wait shortens by at most 8 s: no more than the wait itself (8), than the mean work and what the wait was longer
@@ -71,7 +71,7 @@ class Removal:
         return min(group.wait_s, group.spread_s + mean_s, len(group.names) * mean_s)
 
     def _shortened_in_stage_s(self, group: Followed) -> float:
-        """The seconds by which waiting for a group becomes shorter at most if all of that waiting was in the stage.
+        """Return the seconds by which waiting for a group becomes shorter at most if all of it was in the stage.
 
         Main waits 8 s in inference for a server that does 6 s of inference and 2 s of backpropagation. The 2 s stay, so
         the wait shortens by 6 s.
@@ -79,9 +79,9 @@ class Removal:
         return min(group.wait_s, group.spread_s + fmean(self._movable_of[work] for work in group.works))
 
     def _movable_s(self, work: Work) -> float:
-        """The seconds of a process's work that are not known to be of another stage.
+        """Return the seconds of a process's work that are not known to be of another stage.
 
-        Of 6 s of inference, 1 s in no stage and 2 s of backpropagation, 7 s when inference is removed.
+        They are 7 s when inference is removed from 6 s of inference, 1 s in no stage and 2 s of backpropagation.
         """
         own_s = sum(seconds for kind, seconds in work.own.items() if self._may_be(kind) and not _waits(kind))
         elsewhere_s = sum(s for stage, s in work.waits.items() if stage in STAGES and stage != self._stage)

@@ -38,13 +38,13 @@ CALLS = {
 
 @dataclass(frozen=True)
 class Sentences:
-    """What advice says, by what it is of, safe to be shown.
+    """The sentences of advice, by what they are of, safe to be shown.
 
     Attributes:
-        waits: What the process waited in and for whom, and whether threads worked beside each other.
-        causes: Where its time went.
-        changes: What each change could save at most.
-        limits: What the numbers do not know.
+        waits: The sentences on what the process waited in and for whom, and whether threads worked beside each other.
+        causes: The sentences on where its time went.
+        changes: The sentences on what each change could save at most.
+        limits: The sentences on what the numbers do not know.
     """
 
     waits: tuple[str, ...]
@@ -54,7 +54,7 @@ class Sentences:
 
     @property
     def text(self) -> str:
-        """The paragraph."""
+        """Return the paragraph."""
         return " ".join(chain(self.waits, self.causes, self.changes, self.limits))
 
 
@@ -110,7 +110,7 @@ def _where(path: OwnerPath, each: CauseTime) -> str:
 
 
 def _calls(analysis: Analysis, path: OwnerPath, each: CauseTime) -> str:
-    """How many calls the process itself made in the stage, and how long they were: many short or few long ones."""
+    """Say how many calls the process itself made in the stage, and how long they were: many short or few long ones."""
     category = CALLS.get(each.cause)
     own_s = sum(s for kind, s in path.own.items() if (kind.cause, kind.stage) == (each.cause, each.stage))
     if category is None or each.stage == NO_OPERATION or own_s < MOST * each.stage_s:
@@ -135,7 +135,7 @@ def _beside_sentences(path: OwnerPath) -> Iterator[str]:
 
 
 def _unfollowed_sentences(analysis: Analysis, path: OwnerPath, causes: Sequence[CauseTime]) -> Iterator[str]:
-    """What the process waited in, but for nobody whose work is known."""
+    """Say what the process waited in, but for nobody whose work is known."""
     of_process = f" of {path.process}" if len(analysis.processes) > 1 else ""
     for wait in path.unfollowed:
         if wait.seconds < SAID * path.total_s:
@@ -150,7 +150,7 @@ def _unfollowed_sentences(analysis: Analysis, path: OwnerPath, causes: Sequence[
 
 
 def _stage_of(path: OwnerPath, wait: Wait, causes: Sequence[CauseTime]) -> str:
-    """Where it was, as far as that is known: which waits were in which stage is not."""
+    """Say where a wait was, as far as that is known: which waits were in which stage is not."""
     if not path.time.has_loop:
         return ""
     if wait.between_s > MOST * wait.seconds:
@@ -163,7 +163,7 @@ def _stage_of(path: OwnerPath, wait: Wait, causes: Sequence[CauseTime]) -> str:
 
 
 def _followed_sentences(path: OwnerPath) -> Iterator[str]:
-    """Whom the process waited for; what these did is in the causes."""
+    """Say whom the process waited for; what these did is in the causes."""
     for group in path.followed:
         if group.wait_s < SAID * path.total_s:
             continue
@@ -215,7 +215,7 @@ def _change_text(same: Sequence[Change]) -> str:
 
 
 def _limit_sentences(analysis: Analysis, path: OwnerPath, changes: Sequence[Change]) -> Iterator[str]:
-    """What the numbers do not know."""
+    """Say what the numbers do not know."""
     known = {change.stage for change in changes}
     unknown = [stage for stage in STAGES if stage not in known]
     if unknown and not path.works_beside:
@@ -230,7 +230,7 @@ def _limit_sentences(analysis: Analysis, path: OwnerPath, changes: Sequence[Chan
 
 
 def _unnamed_sentences(analysis: Analysis, path: OwnerPath) -> Iterator[str]:
-    """What is in no stage, and how to name it; waiting is named by function, compiling is a cause of its own."""
+    """Say what is in no stage, and how to name it; waiting is named by function, compiling is a cause of its own."""
     said_elsewhere = (Cause.WAITING, Cause.COMPILATION)
     unnamed_s = sum(s for kind, s in path.mix.items() if kind.is_in_no_stage and kind.cause not in said_elsewhere)
     if not path.time.has_loop or unnamed_s < SAID * path.total_s:

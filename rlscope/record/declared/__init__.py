@@ -1,1 +1,1 @@
-"""What libraries declare: the kinds of declarations, and how each is put in place once its library is imported."""
+"""The kinds of declarations that are made for libraries, and how each is put in place once its library is imported."""

@@ -16,7 +16,7 @@ from rlscope.record.native_names import intercept_named, resolve
 
 
 class Declarations:
-    """What has been put in place as libraries' files declare it, so that it can be taken back."""
+    """The declarations of libraries' files that have been put in place, so that they can be taken back."""
 
     def __init__(self, imports: ImportHooks) -> None:
         self._imports = imports
@@ -24,11 +24,11 @@ class Declarations:
         self._lending = CuptiLending(self.hooks)
 
     def intercept(self, boundary: Boundary) -> None:
-        """Executes the first half of the fields, by which crossings are recorded, once the library is imported."""
+        """Execute the first half of the fields, by which crossings are recorded, once the library is imported."""
         self._imports.after_import(boundary.library, lambda _: self._intercept(boundary))
 
     def prepare(self, boundary: Boundary) -> None:
-        """Executes the second half of the fields, which must be in place before the program uses the library.
+        """Execute the second half of the fields, which must be in place before the program uses the library.
 
         Callbacks are given, and functions compiled, while libraries are imported: also before a delayed recording.
         """
@@ -42,7 +42,7 @@ class Declarations:
             self._after_import(module, mark_given_callbacks, tuple(path))
 
     def hook(self, hook: Hook) -> None:
-        """Executes a hook once its module is imported."""
+        """Execute a hook once its module is imported."""
         if isinstance(hook, ProfilerHook):
             for module in hook.modules:
                 self._imports.after_import(module, functools.partial(self._lending.lend, hook=hook))
@@ -69,7 +69,7 @@ class Declarations:
 
 
 def _types(names: tuple[str, ...]) -> Iterator[tuple[str, type]]:
-    """The types among what these dotted names stand for."""
+    """Yield the types among what these dotted names stand for."""
     for dotted in names:
         found = resolve(dotted)
         if isinstance(found, type):

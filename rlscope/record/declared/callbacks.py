@@ -13,12 +13,12 @@ from rlscope.record.native_names import resolve
 
 
 def full_name(function: Callable[..., Any]) -> str:
-    """The name under which a Python function is recorded."""
+    """Return the name under which a Python function is recorded."""
     return f"{function.__module__}.{function.__qualname__}"
 
 
 def as_callback(value: Any) -> Any:
-    """A function that counts as Python wherever it is called from; any other value as it is.
+    """Return a function that counts as Python wherever it is called from; any other value as it is.
 
     Objects that can be called are left alone: native code may look at their type, as at ctypes' function pointers.
     """
@@ -28,7 +28,7 @@ def as_callback(value: Any) -> Any:
 
 
 def mark_callback(hooks: Hooks, owner: str, name: str, module: ModuleType) -> None:
-    """Counts what runs inside a method that native code calls, of a class or a subclass, as Python."""
+    """Count what runs inside a method that native code calls, of a class or a subclass, as Python."""
     target = vars(module).get(owner)
     if not isinstance(target, type):
         return
@@ -42,7 +42,7 @@ def mark_callback(hooks: Hooks, owner: str, name: str, module: ModuleType) -> No
 
 
 def mark_registered(hooks: Hooks, name: str, taker: str, module: ModuleType) -> None:
-    """Counts what native code calls because the module gave it to `taker`, when it was imported, as Python."""
+    """Count what native code calls because the module gave it to `taker`, when it was imported, as Python."""
     given, take = vars(module).get(name), resolve(taker)
     if given is None or take is None:
         return
@@ -51,7 +51,7 @@ def mark_registered(hooks: Hooks, name: str, taker: str, module: ModuleType) -> 
 
 
 def mark_given_callbacks(hooks: Hooks, path: tuple[str, ...], module: ModuleType) -> None:
-    """Counts what native code calls because it was given to this function, or method of a class, as Python."""
+    """Count what native code calls because it was given to this function, or method of a class, as Python."""
     of_caller = len(path) - 1  # a method's first argument is its object
 
     def marking(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -22,13 +22,13 @@ def native_functions(container: Any) -> Iterator[tuple[str, Any]]:
 
 
 def is_native(function: Any) -> bool:
-    """Whether this is a function or method of native code, of whichever kind."""
+    """Tell whether this is a function or method of native code, of whichever kind."""
     kinds = types.BuiltinFunctionType | types.MethodDescriptorType | types.ClassMethodDescriptorType
     return isinstance(function, kinds) or type(function).__name__ in ("nb_func", "nb_method")
 
 
 def intercept_container(dotted: str, container: Any, category: Category, not_crossings: frozenset[str]) -> int:
-    """Intercepts every native function of a module or type. Returns how many there were."""
+    """Intercept every native function of a module or type, and return how many there were."""
     return sum(
         _native.intercept(function, f"{dotted}.{name}", category)
         for name, function in native_functions(container)

@@ -11,7 +11,7 @@ from rlscope._native import Scope
 
 
 def scoped(function: Callable[..., Any], *scopes: Scope) -> Callable[..., Any]:
-    """Wraps `function` so that each call runs inside `scopes`, the first one outermost.
+    """Wrap `function` so that each call runs inside `scopes`, the first one outermost.
 
     A coroutine or generator function becomes another one of its kind, whose scopes are open while its body runs.
     """
@@ -26,7 +26,7 @@ def scoped(function: Callable[..., Any], *scopes: Scope) -> Callable[..., Any]:
 
 
 def _wrapper_of_steps(function: Callable[..., Any]) -> Callable[[Callable[..., Any], Scope], Callable[..., Any]] | None:
-    """How to wrap a function whose body runs in steps; None if the body of `function` runs when it is called."""
+    """Return what wraps a function whose body runs in steps; None if the body of `function` runs when it is called."""
     if inspect.iscoroutinefunction(function):
         return _coroutine_in_scope
     if inspect.isasyncgenfunction(function):

@@ -20,12 +20,12 @@ _IN_STEPS = 0x20 | 0x80 | 0x100 | 0x200
 
 
 def scope_of(operation: str) -> _native.Scope:
-    """The scope of an operation that a hook opens."""
+    """Return the scope of an operation that a hook opens."""
     return _native.joining_stage(operation) if operation in STAGES else _native.operation(operation)
 
 
 def in_operations(function: Callable[..., Any], hook: FunctionHook | MethodHook, *notices: Any) -> Callable[..., Any]:
-    """Wraps `function` so that each call runs inside the hook's operations, and gives the notices that there are."""
+    """Wrap `function` so that each call runs inside the hook's operations and gives the notices that there are."""
     is_default = isinstance(hook, MethodHook) and hook.is_default
     scopes = tuple(map(_native.default_operation if is_default else scope_of, hook.operations))
     if isinstance(hook, FunctionHook) and hook.phase:
@@ -37,7 +37,7 @@ def in_operations(function: Callable[..., Any], hook: FunctionHook | MethodHook,
 
 
 class Hooks(Replacements):
-    """What has been replaced in libraries, so that it can be put back."""
+    """The functions that have been replaced in libraries, so that they can be put back."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -45,7 +45,7 @@ class Hooks(Replacements):
         self._made: dict[Callable[..., Any], MethodHook] = {}
 
     def apply(self, hook: FunctionHook | MethodHook | WrapperHook, module: types.ModuleType) -> None:
-        """Puts `hook` in place in an imported module. A name that the library no longer has is left out."""
+        """Put `hook` in place in an imported module. A name that the library no longer has is left out."""
         if isinstance(hook, WrapperHook):
             self.wrap(module, hook.path, hook.wrap)
         elif isinstance(hook, FunctionHook):
@@ -56,7 +56,7 @@ class Hooks(Replacements):
             self.follow_method(owner, hook)
 
     def wrap(self, module: types.ModuleType, path: tuple[str, ...], wrap: Callable[[Any], Callable[..., Any]]) -> None:
-        """Puts `wrap(function)`, which then looks like it, in the place of a function, or method of a class."""
+        """Put `wrap(function)`, which then looks like it, in the place of a function, or method of a class."""
         *owner, name = path
         target = vars(module).get(owner[0]) if owner else module
         function = vars(target).get(name) if target is not None else None
@@ -64,18 +64,18 @@ class Hooks(Replacements):
             self.put(target, name, function, functools.update_wrapper(wrap(function), function))
 
     def follow_method(self, owner: type, hook: MethodHook) -> None:
-        """Puts `hook` in place in a class and its subclasses."""
+        """Put `hook` in place in a class and its subclasses."""
         on_subclasses(owner, functools.partial(self._hook_method, owner=owner, hook=hook), self)
 
     def follow_function(self, function: types.FunctionType, hook: FunctionHook) -> None:
-        """Puts `hook` in place under every name that a module has for the function."""
+        """Put `hook` in place under every name that a module has for the function."""
         recorded = in_operations(function, hook)
         for module in [module for module in sys.modules.values() if isinstance(module, types.ModuleType)]:
             for name in [name for name, value in vars(module).items() if value is function]:
                 self.put(module, name, function, recorded)
 
     def restore(self) -> None:
-        """Puts everything back, unless somebody else has replaced it since."""
+        """Put everything back, unless somebody else has replaced it since."""
         super().restore()
         self._made.clear()
 
@@ -94,7 +94,7 @@ class Hooks(Replacements):
             self.put(cls, hook.name, None, inherited)  # of nn.Module, say, or a mixin, where nothing is hooked
 
     def _wrapper(self, hook: MethodHook, method: Any) -> Any:
-        """What stands in the place of a method; the method itself where that is to be left alone."""
+        """Return what stands in the place of a method; the method itself where that is to be left alone."""
         if type(method) in (staticmethod, classmethod):
             wrapper = self._wrapper(hook, method.__func__)
             return method if wrapper is method.__func__ else type(method)(wrapper)
@@ -113,6 +113,6 @@ class Hooks(Replacements):
 
 
 def _runs_in_steps(function: Any) -> bool:
-    """Whether it is the function of a coroutine or generator, which runs after the call has returned."""
+    """Tell whether it is the function of a coroutine or generator, which runs after the call has returned."""
     flags = getattr(getattr(function, "__code__", None), "co_flags", 0)
     return isinstance(flags, int) and bool(flags & _IN_STEPS)

@@ -1,4 +1,4 @@
-"""What a file of a library declares: which native functions are crossings, which Python functions are operations."""
+"""A library's file declares which native functions are crossings, and which Python functions are operations."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

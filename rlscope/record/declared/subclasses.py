@@ -11,14 +11,14 @@ _watchers: dict[type, list[Callable[[type], None]]] = {}
 
 
 def tell_of_class(cls: type) -> None:
-    """After a class was made, or given methods: tells those who watch for subclasses of a class above it."""
+    """Tell of a class that was made, or given methods, those who watch for subclasses of a class above it."""
     for owner in cls.__mro__[1:]:
         for callback in tuple(_watchers.get(owner, ())):
             callback(cls)
 
 
 def on_subclasses(owner: type, callback: Callable[[type], None], replacements: Replacements) -> None:
-    """Calls `callback` with `owner`, each of its subclasses and each made later, until `replacements` are restored."""
+    """Call `callback` with `owner`, each of its subclasses and each made later, until `replacements` are restored."""
     _watchers.setdefault(owner, []).append(callback)
     replacements.on_restore(functools.partial(_forget, owner, callback))
     _native.watch_subclasses(_watchers, tell_of_class)

@@ -1,4 +1,4 @@
-"""What a compiled function is: libraries trace Python once and run the result, so hooks see the tracing only.
+"""Libraries trace Python once and run the compiled result, so hooks see the tracing only.
 
 While a function is traced, hooks on the Python that it consists of open nothing, because that is not when its work is
 done; they note what they would have opened, and each later call of the compiled function is that.
@@ -18,7 +18,7 @@ Operations = tuple[str, ...]
 
 
 class _Thread(threading.local):
-    """Of the functions that one thread is tracing, innermost last: what was met in each."""
+    """The operations that were met in each function that one thread is tracing, innermost last."""
 
     def __init__(self) -> None:
         self.met: list[set[Operations]] = []
@@ -35,13 +35,13 @@ _noted: weakref.WeakKeyDictionary[FunctionType, Operations] = weakref.WeakKeyDic
 
 
 def know_compiler(torch: ModuleType) -> None:
-    """After PyTorch was imported."""
+    """Let `is_compiling` be PyTorch's own, once PyTorch is imported."""
     global is_compiling
     is_compiling = torch.compiler.is_compiling
 
 
 def is_tracing() -> bool:
-    """Whether this thread traces a function."""
+    """Tell whether this thread traces a function."""
     return bool(_thread.met)
 
 
@@ -60,7 +60,7 @@ def tracing() -> Iterator[set[Operations]]:
 
 
 def meet(operations: set[Operations]) -> None:
-    """Notes operations in the function that is being traced, if there is one."""
+    """Note operations in the function that is being traced, if there is one."""
     if _thread.met and not _thread.is_inside:
         _thread.met[-1] |= operations
 
@@ -89,20 +89,20 @@ def noting(original: Callable[..., Any], recorded: Callable[..., Any], operation
 
 
 def noted_operations(function: object) -> Operations:
-    """The operations of a function, or bound method, that `noting` has made; of any other there are none."""
+    """Return the operations of a function, or bound method, that `noting` has made; any other has none."""
     called = function.__func__ if isinstance(function, MethodType) else function
     return _noted.get(called, ()) if isinstance(called, FunctionType) else ()
 
 
 def stages_of(met: set[Operations]) -> list[str]:
-    """The stages among what was met."""
+    """Return the stages among what was met."""
     return [stage for stage in STAGES if any(operations[0] == stage for operations in met)]
 
 
 def operations_of(met: set[Operations]) -> Operations:
-    """What a compiled function is: the operations that were met in it; of several in one stage, the stage.
+    """Return what a compiled function is: the operations that were met in it; of several in one stage, the stage.
 
-    Of several stages, an operation that names them all: nobody can say then how the time is divided between them.
+    Several stages make one operation that names them all: nobody can say then how the time is divided between them.
     """
     staged = {operations for operations in met if operations[0] in STAGES} or met
     if len(staged) == 1:

@@ -1,1 +1,1 @@
-"""What all processes of a run share: the directory of its trace, and the clock by which each of them is placed."""
+"""All processes of a run share the directory of its trace, and the clock by which each of them is placed."""

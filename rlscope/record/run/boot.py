@@ -1,9 +1,9 @@
-"""Which machine this is, and since when: the same id means the same clocks."""
+"""The boot id says which machine this is, and since when: the same id means the same clocks."""
 
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 
 
 def boot_id() -> str:
-    """A random number that the kernel chose when this machine was started."""
+    """Return the random number that the kernel chose when this machine was started."""
     with open(BOOT_ID, encoding="ascii") as file:
         return file.read().strip()

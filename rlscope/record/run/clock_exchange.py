@@ -65,7 +65,7 @@ def best_exchange(source: ClockSource) -> ClockExchange | None:
 def _await_answer(
     questions: socket.socket, asked_ns: dict[bytes, int], until_s: float
 ) -> tuple[str, ClockExchange] | None:
-    """The first answer to any of the questions, and who gave it."""
+    """Return the address that first answers any of the questions, and its answer; None if none comes in time."""
     while (left_s := until_s - time.monotonic()) > 0:
         questions.settimeout(left_s)
         try:
@@ -93,7 +93,7 @@ class RemoteClock:
         self._unanswered = 0
 
     def ask(self) -> None:
-        """Compares the two clocks once more; not again after nobody has answered."""
+        """Compare the two clocks once more, but not again after nobody has answered."""
         if self._unanswered:
             return
         try:
@@ -106,5 +106,5 @@ class RemoteClock:
             self._exchanges.append(found)
 
     def as_property(self) -> dict[str, Any]:
-        """What a process file says of it."""
+        """Return what a process file says of the clock."""
         return {"exchanges": [asdict(found) for found in self._exchanges], "unanswered": self._unanswered}

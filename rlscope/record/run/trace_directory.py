@@ -29,7 +29,7 @@ def begin_trace(
     is_forced: bool,
     calibration: dict[str, Any] | None = None,
 ) -> int:
-    """Makes `directory` ready to be recorded into.
+    """Make `directory` ready to be recorded into.
 
     Args:
         directory: Where the trace goes; made if it is not there.
@@ -70,7 +70,7 @@ def begin_trace(
 
 
 def _refuse_unless_replaceable(directory: Path, is_forced: bool) -> None:
-    """Before anything is written into a directory that is not empty."""
+    """Refuse a directory that is not empty, unless it holds a trace that may be replaced."""
     if not (directory / MANIFEST_NAME).is_file():
         raise UsageError(f"{directory} holds files that are no trace; choose another directory")
     if not is_forced:
@@ -79,18 +79,18 @@ def _refuse_unless_replaceable(directory: Path, is_forced: bool) -> None:
 
 
 def name_main_process(directory: Path, pid: int) -> None:
-    """Notes which process the run began with."""
+    """Note which process the run began with."""
     write_manifest(directory, {**_own_manifest(directory), "main_pid": pid})
 
 
 def end_trace(directory: Path, exit_status: int | None, counters: dict[str, Any] | None = None) -> None:
-    """Notes in the manifest that the run has ended, and how; and what was sampled of hardware counters, if any was."""
+    """Note in the manifest that the run has ended, and how; and what was sampled of hardware counters, if any was."""
     changes = {"end": _now(), "exit_status": exit_status, "complete": True, "counters": counters}
     write_manifest(directory, {**_own_manifest(directory), **changes})
 
 
 def _own_manifest(directory: Path) -> dict[str, Any]:
-    """The manifest as `begin_trace` wrote it; a program may have put another file in its place."""
+    """Return the manifest as `begin_trace` wrote it; a program may have put another file in its place."""
     manifest = read_manifest(directory)
     if "rlscope_version" not in manifest:
         raise TraceFormatError(f"{directory / MANIFEST_NAME} is not the one that `rlscope record` wrote")
@@ -144,7 +144,7 @@ def _new_manifest(command: list[str] | None) -> dict[str, Any]:
 
 
 def machine() -> dict[str, Any]:
-    """What a manifest says of the machine."""
+    """Return what a manifest says of the machine."""
     return {
         "hostname": platform.node(),
         "cpu": _first_value("/proc/cpuinfo", "model name"),

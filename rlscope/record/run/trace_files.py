@@ -26,7 +26,7 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def running_processes(directory: Path) -> set[int]:
-    """Returns the processes of this machine that have a file in the trace and still run.
+    """Return the processes of this machine that have a file in the trace and still run.
 
     A process that has ended does not run, whether or not somebody has waited for it. A directory that is gone has none.
     """
@@ -61,7 +61,7 @@ def lock_trace(directory: Path) -> int:
 
 
 def files_of_trace(directory: Path) -> list[Path]:
-    """All that lies in `directory`, if all of it was written by rlscope.
+    """Return all that lies in `directory`, if all of it was written by rlscope.
 
     Raises:
         UsageError: something else lies there.
@@ -79,7 +79,7 @@ def files_of_trace(directory: Path) -> list[Path]:
 
 
 def remove_trace(directory: Path) -> None:
-    """Removes the files of the trace in `directory`, which stays, as does the list that `lock_trace` has locked.
+    """Remove the files of the trace in `directory`, which stays, as does the list that `lock_trace` has locked.
 
     Raises:
         UsageError: something else lies there, or a process still records into it. Then nothing has been removed.
@@ -97,7 +97,7 @@ def remove_trace(directory: Path) -> None:
 
 
 def _is_of_a_trace(path: Path) -> bool:
-    """Whether rlscope wrote it: by its name and, where others may use that too, by what it holds. A link never is."""
+    """Tell whether rlscope wrote it, by its name and, where others may use that, by its content; it writes no links."""
     if not stat.S_ISREG(path.lstat().st_mode):
         return False
     if path.name == MANIFEST_NAME:
@@ -122,7 +122,7 @@ def _start_of(path: Path, size: int) -> bytes:
 
 
 def _is_held(path: Path) -> bool:
-    """Whether the process that records into the file still does: its recorder has a lock on it."""
+    """Tell whether the process that records into the file still does: its recorder has a lock on it."""
     descriptor = os.open(path, _READ)
     try:
         return _is_locked(descriptor)

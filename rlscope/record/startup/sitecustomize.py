@@ -13,7 +13,7 @@ _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
 def _start_recording():
-    """Records this process if the extension was built for this Python."""
+    """Record this process if the extension was built for this Python."""
     if not any(os.path.exists(_PACKAGE + "/_native" + suffix) for suffix in _imp.extension_suffixes()):
         _leave_note()
         return
@@ -32,7 +32,7 @@ def _start_recording():
 
 
 def _load(name, paths):
-    """Imports a module that is not loaded yet from one of the folders; does nothing where none has it."""
+    """Import a module that is not loaded yet from one of the folders; do nothing where none has it."""
     spec = _frozen_importlib_external.PathFinder.find_spec(name, paths)
     if spec is not None and spec.loader is not None:
         module = _frozen_importlib.module_from_spec(spec)
@@ -41,7 +41,7 @@ def _load(name, paths):
 
 
 def _leave_note():
-    """The trace names processes that could not be recorded; this process's own output stays as it is."""
+    """Note in the trace that this process could not be recorded; its own output stays as it is."""
     version = ".".join(map(str, sys.version_info[:3]))
     try:
         note = os.open(os.environ["RLSCOPE_TRACE"] + "/unrecorded.txt", _FLAGS, 0o644)
@@ -53,7 +53,7 @@ def _leave_note():
 
 
 def _run_hidden_sitecustomize():
-    """Runs the sitecustomize that would have been found without this one."""
+    """Run the sitecustomize that would have been found without this one."""
     paths = [path for path in sys.path if os.path.abspath(path or ".") != _HERE]
     _load("sitecustomize", paths)
 

@@ -1,1 +1,1 @@
-"""What no library declares: operations that the user names, stages that are guessed, loops that report nothing."""
+"""No library declares these: operations that the user names, stages that are guessed, loops that report nothing."""

@@ -24,7 +24,7 @@ class IterationWatch:
         _native.after_simulations(STEPS, lambda: self._warn(f"{STEPS:,} steps of the environment"))
 
     def follow_optimizers(self, torch: ModuleType) -> None:
-        """Counts the steps of PyTorch's optimizers too; `torch` has just been imported."""
+        """Count the steps of PyTorch's optimizers too; `torch` has just been imported."""
         if not self._is_over:
             optimizer = sys.modules["torch.optim.optimizer"]  # torch.optim itself has no such attribute
             self._handle = optimizer.register_optimizer_step_post_hook(self._count)

@@ -41,12 +41,12 @@ class NamedOperation:
 
     @property
     def is_script_function(self) -> bool:
-        """Whether it is a function that the script itself defines, outside classes."""
+        """Tell whether it is a function that the script itself defines, outside classes."""
         return self.module == SCRIPT and len(self.path) == 1
 
 
 def parse(text: str) -> NamedOperation:
-    """Reads `STAGE=module:function`, or `STAGE/OPERATION=module:Class.method`.
+    """Read `STAGE=module:function`, or `STAGE/OPERATION=module:Class.method`.
 
     Raises:
         UsageError: it is something else, or no stage has that name.
@@ -66,7 +66,7 @@ def parse(text: str) -> NamedOperation:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """The end of a message about a name that is not known: which one may have been meant, if any is like it."""
+    """Return the end of a message about a name that is not known: which one may have been meant, if any is like it."""
     from difflib import get_close_matches  # not before something is wrong: it takes longer than all of this
 
     found = get_close_matches(name, list(known), n=1)
@@ -74,7 +74,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def refusal(named: NamedOperation) -> str | None:
-    """Why this Python cannot follow it, None where it can."""
+    """Return why this Python cannot follow `named`, None where it can."""
     if named.is_script_function and not CAN_FOLLOW_SCRIPT:
         return (
             f"{named.path[0]} is a function of the script itself, which Python can follow from 3.12 on; "
@@ -95,7 +95,7 @@ class NamedOperations:
 
     @property
     def packages(self) -> set[str]:
-        """The packages in which something is named."""
+        """Return the packages in which something is named."""
         return {named.module.partition(".")[0] for named in self._named}
 
     def install(self) -> None:
@@ -124,7 +124,7 @@ class NamedOperations:
             self._script_functions.install()
 
     def remove(self) -> None:
-        """Waits no longer."""
+        """Wait no longer."""
         _native.watch_classes(None)
         if self._script_functions is not None:
             self._script_functions.remove()
@@ -145,7 +145,7 @@ class NamedOperations:
                 self._note(named, None)
 
     def _on_import(self, named: NamedOperation, imported: ModuleType) -> None:
-        """After the module was imported: it has the name, or is a package that may have it once more is imported."""
+        """Find and hook the name in its imported module; a package may have it only once more is imported."""
         module = sys.modules.get(named.module, imported)  # which it may have put in its own place
         first = named.path[0]
         if first in vars(module):
@@ -160,7 +160,7 @@ class NamedOperations:
             self._imports.after_imports_inside(named.module, functools.partial(self._on_inner_import, named))
 
     def _on_inner_import(self, named: NamedOperation, inner: ModuleType) -> None:
-        """The package is asked for the name only when a module in it has it: asking may import more than is needed."""
+        """Ask the package for the name only when a module in it has it: asking may import more than is needed."""
         first = named.path[0]
         if self._why_not[named.text] is None or first not in vars(inner):
             return

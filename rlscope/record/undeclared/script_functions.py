@@ -27,7 +27,7 @@ class ScriptFunctions:
         self._tool: int | None = None
 
     def install(self) -> None:
-        """Waits for the script to begin. Where six tools are at work already, nothing is followed."""
+        """Wait for the script to begin. Where six tools are at work already, nothing is followed."""
         monitoring = self._monitoring
         self._tool = next((tool for tool in TOOLS if monitoring.get_tool(tool) is None), None)
         if self._tool is None:

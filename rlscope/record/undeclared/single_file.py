@@ -65,7 +65,7 @@ class SingleFileScripts:
         ]
 
     def remove(self) -> None:
-        """Puts everything back. A library says that it is known at every iteration, which may be a timestep."""
+        """Put everything back. A library says that it is known at every iteration, which may be a timestep."""
         if not self._handles:
             return
         _native.unfollow_networks()
@@ -113,7 +113,7 @@ def _followed_backward(torch: ModuleType, original: Callable[..., Any]) -> Calla
 
 
 def _reached(tensors: Any, calls: dict[int, tuple[int, int]]) -> set[int]:
-    """Those calls that made a part of the graph of `tensors`: a thread numbers the nodes that it makes."""
+    """Return those calls that made a part of the graph of `tensors`: a thread numbers the nodes that it makes."""
     oldest = min(first for first, _ in calls.values())
     ahead = [
         getattr(tensor, "grad_fn", None) for tensor in (tensors if isinstance(tensors, list | tuple) else [tensors])
