@@ -64,13 +64,16 @@ def report(
             f"{output}: expected a directory or nothing, found a file. Give another -o, or one that ends in .html"
         )
     # With matplotlib and numpy, for which `rlscope --help` need not wait.
-    from rlscope.page.make_page import make_page
+    from rlscope.page.make_page import MOST_BYTES, make_page
     from rlscope.report.report_page import FIGURES, write_report
 
     runs = detailed_runs(traces, focus, correct, recover)
     path = output if is_page else output / PAGE
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_in_one_step(path, make_page(runs, {} if is_page else {"Published figures": FIGURES}))
+    page = make_page(runs, {} if is_page else {"Published figures": FIGURES})
+    if (size := len(page.encode())) > MOST_BYTES:
+        click.echo(f"the page has {size:,} bytes, not at most {MOST_BYTES:,}: the tables of the run are long", err=True)
+    write_in_one_step(path, page)
     if not is_page:
         for line in write_report({run.name: run.analysis for run in runs}, output):
             click.echo(printable(line))
