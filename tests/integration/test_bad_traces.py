@@ -31,6 +31,7 @@ RECOVERING = [("analyze", "--recover"), ("inspect", "--recover"), ("report", "--
 def one_format(monkeypatch: pytest.MonkeyPatch) -> None:
     """These reports are many, and drawing each figure once more for every format tells nothing about traces."""
     monkeypatch.setattr(page, "FIGURE_FORMATS", ("svg",))
+    monkeypatch.setenv("COLUMNS", "1000")  # of a path that is longer than a line, the middle is left out
 
 
 def run(verb: str, trace: Path, *options: str) -> subprocess.CompletedProcess[str]:

@@ -58,5 +58,6 @@ def test_actors_that_ray_ends_are_complete(tmp_path: Path) -> None:
     inspected = json.loads(rlscope("inspect", recording.trace, "--json").stdout)
     processes = {process["pid"]: process for process in inspected["processes"]}
     (main,) = [process for process in inspected["processes"] if process["role"] == "main"]
-    assert processes[ended]["ended"] == f"ended by process {main['pid']} (Ray)"
+    # As Ray shuts down, an actor may stop by itself before Ray ends it.
+    assert processes[ended]["ended"] in ("stopped", f"ended by process {main['pid']} (Ray)")
     assert [process["pid"] for process in inspected["processes"] if not process["complete"]] == [killed]
