@@ -26,7 +26,9 @@ def completions(folder: Path, *words: str) -> list[str]:
     """What bash offers behind the words, of which the last may be empty."""
     listed = " ".join(f"'{word}'" for word in words)
     script = PRESS_TAB.format(bin=Path(sys.executable).parent, words=listed, count=len(words))
-    finished = subprocess.run([BASH or "bash", "--norc", "-c", script], cwd=folder, capture_output=True, text=True, check=True)
+    finished = subprocess.run(
+        [BASH or "bash", "--norc", "-c", script], cwd=folder, capture_output=True, text=True, check=True
+    )
     assert finished.stderr == ""
     return sorted(finished.stdout.split())
 
