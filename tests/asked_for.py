@@ -23,3 +23,8 @@ def is_asked_for(folder: Path, config: pytest.Config) -> bool:
     """Whether the command line names the folder, or something in it."""
     words = [Path(word.split("::")[0]).resolve() for word in config.args]
     return any(folder == word or folder in word.parents for word in words)
+
+
+def is_left_unread(folder: Path, path: Path, config: pytest.Config) -> bool | None:
+    """What `pytest_ignore_collect` answers for a folder whose tests cannot be imported outside of its environment."""
+    return True if folder in path.parents and not is_asked_for(folder, config) else None

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from asked_for import is_asked_for, keep_what_is_asked_for
+from asked_for import is_left_unread, keep_what_is_asked_for
 
 HERE = Path(__file__).parent
 BROWSER = "/usr/bin/chromium-headless-shell"
@@ -17,8 +17,7 @@ NOTE_VIOLATIONS = "addEventListener('securitypolicyviolation', (event) => consol
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Without the environment nothing here can be imported."""
-    return True if HERE in collection_path.parents and not is_asked_for(HERE, config) else None
+    return is_left_unread(HERE, collection_path, config)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
