@@ -1,13 +1,12 @@
-"""The part of the page that needs no script: what bounds the run, warnings, breakdown and processes as tables."""
+"""The part of the page that needs no script: warnings, breakdown and processes as tables, and how the page was made."""
 
 import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rlscope.page.advice_part import advice_part, bar
 from rlscope.text import as_html
 from rlscope.version import __version__
-
-BAR = 300
 
 
 def static_part(title: str, trace: Mapping[str, Any], warnings: Sequence[str]) -> str:
@@ -21,7 +20,7 @@ def static_part(title: str, trace: Mapping[str, Any], warnings: Sequence[str]) -
     parts.append(f"<p>{as_html(', '.join(facts))}</p>")
     parts += [f'<p class="warning">{as_html(warning)}</p>' for warning in warnings]
     if advice is not None:
-        parts.append(f"<p>{as_html(advice['text'])}</p>{changes(advice['changes'])}")
+        parts.append(advice_part(advice))
     parts.append("<noscript>" + breakdown(document) + processes(document) + "</noscript>")
     return "".join(parts)
 
@@ -53,27 +52,6 @@ def resolution(trace: Mapping[str, Any]) -> str:
 def counted(number: int, one: str, several: str) -> str:
     """Return the number with its noun."""
     return f"{number:,} {one if number == 1 else several}"
-
-
-def changes(found: Sequence[dict[str, Any]]) -> str:
-    """Show what each change could save at most, as bars."""
-    if not found:
-        return ""
-    most = max(change["saving_s"] for change in found) or 1
-    rows = "".join(
-        f"<tr><td>{as_html(change['name'])}</td><td class='number'>{change['saving_s']:.3g} s</td>"
-        f"<td>{bar(change['saving_s'] / most)}</td></tr>"
-        for change in found
-    )
-    return f"<table><caption>What each change could save at most</caption><tbody>{rows}</tbody></table>"
-
-
-def bar(share: float, colour: str = "backend") -> str:
-    """Draw a bar as long as the share, from 0 to 1."""
-    return (
-        f'<svg class="bar" viewBox="0 0 {BAR} 18" preserveAspectRatio="none" aria-hidden="true">'
-        f'<rect class="fill-{colour}" width="{share * BAR:.1f}" height="18"/></svg>'
-    )
 
 
 def breakdown(document: dict[str, Any]) -> str:

@@ -126,7 +126,7 @@ def test_report_shows_processes(three: Path, tmp_path: Path) -> None:
     output = tmp_path / "report"
     printed = CliRunner().invoke(report, [str(three), "-o", str(output)], catch_exceptions=False).output
     page = (output / "figures.html").read_text()
-    assert "Bound by " in printed and "<p>Bound by " in (output / "index.html").read_text()
+    assert "Bound by " in printed and "<strong>Bound by " in (output / "index.html").read_text()
     for part in (
         "<p>Bound by ",
         "<td>  worker_2</td>",

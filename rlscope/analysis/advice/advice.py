@@ -51,10 +51,8 @@ class Advice:
         return worth_trying(self.changes, self.total_s)
 
     def to_json_dict(self) -> dict[str, object]:
-        """Return the attributes as `analyze --json` has them, with the sentences as one `text`."""
-        document = asdict(self)
-        del document["sentences"]
-        return document | {"text": self.text}
+        """Return the attributes as `analyze --json` has them, with the sentences as one `text`, too."""
+        return asdict(self) | {"text": self.text}
 
 
 def advise(analysis: Analysis) -> Advice | None:

@@ -1,0 +1,81 @@
+"""What bounds the run and what to try, as the page says it: a sentence, bars, and what it does not know folded away."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rlscope.analysis.advice.causes import Cause, cause_text
+from rlscope.analysis.advice.owner_path import SAID
+from rlscope.text import as_html
+
+BAR = 300
+#: A cause has the colour of the layer that it is of.
+COLOURS = {
+    Cause.COMPILATION: "backend",
+    Cause.GPU: "gpu",
+    Cause.WAITING: "wait",
+    Cause.OVERLAP: "gpu",
+    Cause.SIMULATOR: "simulator",
+    Cause.PYTHON: "python",
+    Cause.BACKEND: "backend",
+    Cause.LAUNCHES: "cuda",
+}
+#: Of the path; a smaller cause is left to the tables.
+LEAST_SHARE = 0.01
+
+
+def advice_part(advice: Mapping[str, Any]) -> str:
+    """Show the advice of the JSON document."""
+    said = advice["sentences"]
+    parts = [f"<p><strong>{as_html(said['causes'][0])}</strong></p>", causes(advice)]
+    parts.append(listed(said["waits"]))
+    worth_trying = [change for change in advice["changes"] if change["saving_s"] >= SAID * advice["total_s"]]
+    parts.append(changes(worth_trying) if worth_trying else listed(said["changes"]))
+    if said["limits"]:
+        parts.append(f"<details><summary>What this does not know</summary>{listed(said['limits'])}</details>")
+    return "".join(parts)
+
+
+def causes(advice: Mapping[str, Any]) -> str:
+    """Show how long each cause bound the run."""
+    rows = "".join(
+        f"<tr><td>{as_html(cause_text(Cause(each['cause'])))}</td><td class='number'>{each['seconds']:.3g} s</td>"
+        f"<td class='number'>{100 * each['share']:.0f} %</td>"
+        f"<td>{bar(each['share'], COLOURS[Cause(each['cause'])])}</td></tr>"
+        for each in advice["causes"]
+        if each["share"] >= LEAST_SHARE
+    )
+    caption = f"What bound {advice['total_s']:.3g} s of {advice['process']}"
+    return f"<table><caption>{as_html(caption)}</caption><tbody>{rows}</tbody></table>"
+
+
+def changes(found: Sequence[Mapping[str, Any]]) -> str:
+    """Show what each change could save at most."""
+    most = found[0]["saving_s"]
+    rows = "".join(
+        f"<tr><td>{as_html(each['name'])}</td><td class='number'>{each['saving_s']:.3g} s less</td>"
+        f"<td>{factor(each['speedup'])}</td><td>{bar(each['saving_s'] / most)}</td>"
+        f"<td>if {as_html(each['assumption'])}</td></tr>"
+        for each in found
+    )
+    return f"<table><caption>Worth trying, at most</caption><tbody>{rows}</tbody></table>"
+
+
+def factor(speedup: float | None) -> str:
+    """Say how many times as fast the run would be; None where nothing would be left of it."""
+    if speedup is None:
+        return "all of it"
+    return f"{speedup:,.0f} times as fast" if speedup >= 100 else f"{speedup:.2g} times as fast"
+
+
+def bar(share: float, colour: str = "backend") -> str:
+    """Draw a bar as long as the share, from 0 to 1."""
+    return (
+        f'<svg class="bar" viewBox="0 0 {BAR} 18" preserveAspectRatio="none" aria-hidden="true">'
+        f'<rect class="fill-{colour}" width="{share * BAR:.1f}" height="18"/></svg>'
+    )
+
+
+def listed(sentences: Sequence[str]) -> str:
+    """Return the sentences as a list; nothing where there are none."""
+    items = "".join(f"<li>{as_html(sentence)}</li>" for sentence in sentences)
+    return f"<ul>{items}</ul>" if items else ""
