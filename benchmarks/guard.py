@@ -36,6 +36,7 @@ class Guarded:
         compiler: what the instructions were made by.
         sweep_1_thread: instructions per event of analyzing a process of one thread.
         sweep_4_threads: the same of four threads whose records alternate.
+        detail_1_thread: the same of one thread with the detail that a page shows, in 2,000 bins.
         record: instructions per event (a begin and an end) of recording.
         bytes: of the recorded file per event.
     """
@@ -43,6 +44,7 @@ class Guarded:
     compiler: str
     sweep_1_thread: float
     sweep_4_threads: float
+    detail_1_thread: float
     record: float
     bytes: float
 
@@ -69,6 +71,7 @@ def measure() -> Guarded:
             compiler=compiler,
             sweep_1_thread=instructions("measured_sweep", "sweep", one / "1-0.rlscope") / events_of_one,
             sweep_4_threads=instructions("measured_sweep", "sweep", four / "1-0.rlscope") / events_of_four,
+            detail_1_thread=instructions("measured_detail", "detail", one / "1-0.rlscope") / events_of_one,
             record=record / events_of_one,
             bytes=recorded_file.stat().st_size / events_of_one,
         )

@@ -26,35 +26,22 @@ uint64_t rounded_to_step(uint64_t ticks) {
 
 Detail::Detail(const std::vector<uint64_t>& borders, uint64_t start_ticks)
     : current_(nullptr), since_(start_ticks), borders_(borders), border_(borders.empty() ? kNoBorder : borders[0]) {
-  current_ = &cell({0, 0, 0});
+  current_ = &cell({0, 0});
   settle(start_ticks);  // bins may end before the process begins
 }
 
-FunctionCell& Detail::find_cell(const FunctionPlace& place, uint64_t key) {
-  auto [found, is_new] = places_.try_emplace(key, static_cast<uint32_t>(cells_.size()));
+FunctionCell& Detail::find_cell(const FunctionPlace& place) {
+  auto [found, is_new] = places_.try_emplace(place, static_cast<uint32_t>(cells_.size()));
   if (!is_new) return cells_[found->second];
   auto [series, is_new_series] =
-      series_places_.try_emplace({place.scope, place.cell}, static_cast<uint32_t>(series_.size()));
+      series_places_.try_emplace({place.scope, place.cell()}, static_cast<uint32_t>(series_.size()));
   if (is_new_series) {
-    series_.emplace_back(place.scope, place.cell);
+    series_.emplace_back(place.scope, place.cell());
     ticks_in_bin_.push_back(0);
   }
-  return cells_.emplace_back(FunctionCell{place, series->second});
-}
-
-// For the first time in this bin, or in this iteration.
-void Detail::touch(FunctionCell& cell) {
-  cell.epoch = epoch_;
-  if (cell.bin != bin_ + uint64_t{1}) {
-    cell.bin = bin_ + uint64_t{1};
-    cell.ticks_before_bin = cell.ticks;
-    touched_in_bin_.push_back(&cell);
-  }
-  if (cell.iteration != iterations_.size() + 1) {
-    cell.iteration = iterations_.size() + 1;
-    cell.ticks_before_iteration = cell.ticks;
-    touched_in_iteration_.push_back(&cell);
-  }
+  touched_in_bin_.push_back(nullptr);
+  touched_in_iteration_.push_back(nullptr);
+  return cells_.emplace_back(FunctionCell{place, series->second, found->second});
 }
 
 void Detail::settle_bins(uint64_t now) {
@@ -71,7 +58,8 @@ void Detail::go_to(uint64_t until) {
 }
 
 void Detail::close_bin() {
-  for (FunctionCell* cell : touched_in_bin_) {
+  for (size_t i = 0; i < in_bin_; i++) {
+    const FunctionCell* cell = touched_in_bin_[i];
     uint64_t ticks = cell->ticks - cell->ticks_before_bin;
     if (ticks == 0) continue;
     if (ticks_in_bin_[cell->series] == 0) series_in_bin_.push_back(cell->series);
@@ -81,7 +69,7 @@ void Detail::close_bin() {
     bins_.push_back({bin_, series, ticks_in_bin_[series]});
     ticks_in_bin_[series] = 0;
   }
-  touched_in_bin_.clear();
+  in_bin_ = 0;
   series_in_bin_.clear();
   bin_++;
   epoch_++;
@@ -94,22 +82,24 @@ void Detail::report_progress(uint64_t now) {
   if (has_progress_) {
     end_iteration(now);
   } else {
-    for (FunctionCell* cell : touched_in_iteration_) cell->iteration = 0;
+    for (size_t i = 0; i < in_iteration_; i++) touched_in_iteration_[i]->iteration = 0;
   }
   has_progress_ = true;
-  touched_in_iteration_.clear();
+  in_iteration_ = 0;
   iteration_start_ = now;
   epoch_++;
 }
 
 void Detail::end_iteration(uint64_t now) {
   auto iteration = static_cast<uint32_t>(iterations_.size());
-  for (const FunctionCell* cell : touched_in_iteration_) {
+  for (size_t i = 0; i < in_iteration_; i++) {
+    const FunctionCell* cell = touched_in_iteration_[i];
     uint64_t ticks = cell->ticks - cell->ticks_before_iteration;
     if (ticks == 0) continue;
-    iteration_entries_.push_back({iteration, places_.at(key_of(cell->place)), ticks});
+    iteration_entries_.push_back({iteration, cell->index, ticks});
   }
   iterations_.push_back({iteration_start_, now});
+  iteration_++;
   iterations_with_entries_++;
   if (iterations_with_entries_ > kMostIterations || iteration_entries_.size() > most_iteration_entries_) thin_iterations();
 }

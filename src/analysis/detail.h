@@ -12,16 +12,25 @@
 
 namespace rlscope {
 
-// Time of one function in one operation. Number 0 is Python outside any boundary.
+// Time of one function in one operation.
 struct FunctionPlace {
   Scope scope;
-  uint32_t number;  // the boundary's, as SweepTables counts them
-  uint8_t cell;     // of Row::ticks
+  uint64_t function;  // its cell of Row::ticks and, above kFunctionShift, the boundary's number; 0: Python outside any
+
+  static constexpr unsigned kFunctionShift = 8;
+  uint8_t cell() const { return static_cast<uint8_t>(function); }
+  auto number() const { return static_cast<uint32_t>(function >> kFunctionShift); }
+  bool operator==(const FunctionPlace& other) const { return scope == other.scope && function == other.function; }
 };
 
 struct FunctionCell {
+  static constexpr uint32_t kNoPhase = ~uint32_t{0};
+
   FunctionPlace place;
   uint32_t series;          // its place in Detail::series()
+  uint32_t index;           // its own in Detail::cells()
+  uint32_t phase = kNoPhase;    // of which the next is the cell in a row of the breakdown
+  uint64_t* in_row = nullptr;
   uint64_t calls = 0;       // that began here, on any thread
   uint64_t ticks = 0;       // of the process
   uint64_t epoch = 0;       // in which it was touched last; 0: in none
@@ -71,11 +80,24 @@ class Detail {
   // `borders` are the ends of bins, in ticks, in ascending order. What lies behind the last one is in no bin.
   Detail(const std::vector<uint64_t>& borders, uint64_t start_ticks);
 
-  // From `now` on, time belongs to the place.
-  void enter(const FunctionPlace& place, uint64_t now) {
+  // From `now` on, time belongs to the place, and in the phase to a cell of a row of the breakdown.
+  void enter(const FunctionPlace& place, uint32_t phase, uint64_t* in_row, uint64_t now) {
     settle(now);
     current_ = &cell(place);
+    current_->phase = phase;
+    current_->in_row = in_row;
   }
+  // The same; false, and nothing is done, where it would take long: at the end of a bin, and for a place that was not
+  // entered recently in this phase. It calls nothing, so that its caller keeps all in registers.
+  bool enter_quickly(const FunctionPlace& place, uint32_t phase, uint64_t now) {
+    const Recent& recent = recent_[hash_of(place)];
+    if (!(recent.place == place) || recent.cell->phase != phase || now >= border_) return false;
+    add(*current_, now - since_);
+    since_ = now;
+    current_ = recent.cell;
+    return true;
+  }
+  uint64_t* in_row() const { return current_->in_row; }
   // Adds what belongs to the present place up to `now`.
   void settle(uint64_t now) {
     if (__builtin_expect(now >= border_, 0)) settle_bins(now);
@@ -90,6 +112,7 @@ class Detail {
   uint64_t border() const { return border_; }  // the end of the present bin
 
   void count_call(const FunctionPlace& place) { cell(place).calls++; }
+  void count_call_here() { current_->calls++; }
   // All time up to `now` was settled.
   void report_progress(uint64_t now);
   void end_operation(Scope scope, uint64_t start_ticks, uint64_t now);
@@ -107,27 +130,42 @@ class Detail {
  private:
   static constexpr size_t kRecent = 1 << 12;
   static constexpr size_t kMostIterationEntries = 1 << 20;
+  struct Hash {
+    size_t operator()(const FunctionPlace& place) const { return hash_of(place); }
+  };
   struct Recent {
-    uint64_t key = ~uint64_t{0};
+    FunctionPlace place{~Scope{0}, 0};
     FunctionCell* cell = nullptr;
   };
 
-  static uint64_t key_of(const FunctionPlace& place) {
-    return uint64_t{place.scope} << 36 ^ uint64_t{place.number} << 4 ^ place.cell;
+  static size_t hash_of(const FunctionPlace& place) {
+    return (uint64_t{place.scope} << 40 ^ place.function) * 0x9e3779b97f4a7c15 >> 52;
   }
   // The cell of the place. It stays where it is.
   FunctionCell& cell(const FunctionPlace& place) {
-    uint64_t key = key_of(place);
-    Recent& recent = recent_[key * 0x9e3779b97f4a7c15 >> 52];
-    if (__builtin_expect(recent.key != key, 0)) recent = {key, &find_cell(place, key)};
+    Recent& recent = recent_[hash_of(place)];
+    if (__builtin_expect(!(recent.place == place), 0)) recent = {place, &find_cell(place)};
     return *recent.cell;
   }
-  FunctionCell& find_cell(const FunctionPlace& place, uint64_t key);
+  FunctionCell& find_cell(const FunctionPlace& place);
   void add(FunctionCell& cell, uint64_t ticks) {
     if (__builtin_expect(cell.epoch != epoch_, 0)) touch(cell);
     cell.ticks += ticks;
   }
-  void touch(FunctionCell& cell);
+  // For the first time in this bin, or in this iteration. Lists have room for all cells.
+  void touch(FunctionCell& cell) {
+    cell.epoch = epoch_;
+    if (cell.bin != bin_ + uint64_t{1}) {
+      cell.bin = bin_ + uint64_t{1};
+      cell.ticks_before_bin = cell.ticks;
+      touched_in_bin_[in_bin_++] = &cell;
+    }
+    if (cell.iteration != iteration_) {
+      cell.iteration = iteration_;
+      cell.ticks_before_iteration = cell.ticks;
+      touched_in_iteration_[in_iteration_++] = &cell;
+    }
+  }
   void settle_bins(uint64_t now);
   void close_bin();
   void end_iteration(uint64_t now);
@@ -135,7 +173,7 @@ class Detail {
   void leave_iterations(size_t slow);
 
   std::vector<Recent> recent_{kRecent};
-  std::unordered_map<uint64_t, uint32_t> places_;  // of cells, by key
+  std::unordered_map<FunctionPlace, uint32_t, Hash> places_;  // of cells
   std::deque<FunctionCell> cells_;
   std::vector<std::pair<Scope, uint8_t>> series_;
   std::map<std::pair<Scope, uint8_t>, uint32_t> series_places_;
@@ -147,12 +185,15 @@ class Detail {
   uint64_t border_;
   uint32_t bin_ = 0;
   std::vector<FunctionCell*> touched_in_bin_;
+  size_t in_bin_ = 0;  // so many of them
   std::vector<uint64_t> ticks_in_bin_;  // by series
   std::vector<uint32_t> series_in_bin_;
   std::vector<BinEntry> bins_;
 
   bool has_progress_ = false;
+  uint64_t iteration_ = 1;  // the present one, counted from 1
   std::vector<FunctionCell*> touched_in_iteration_;
+  size_t in_iteration_ = 0;  // so many of them
   std::vector<Iteration> iterations_;
   std::vector<IterationEntry> iteration_entries_;  // in order of iterations
   size_t iterations_with_entries_ = 0;

@@ -32,8 +32,11 @@ constexpr auto kCudaWait = static_cast<uint8_t>(Category::kCudaWait);
 constexpr auto kWait = static_cast<uint8_t>(Category::kWait);
 
 // A boundary's category and, above it, the number of a wait; with detail that of any boundary.
-constexpr unsigned kWaitShift = 8;
+constexpr unsigned kWaitShift = FunctionPlace::kFunctionShift;
 constexpr uint64_t kFirstWait = 1 << kWaitShift;
+// What makes the present cell rare: a device works, or a wait is to be added up; and that detail is wanted, but neither.
+constexpr uint64_t kRare = kFirstWait;
+constexpr uint64_t kDetailed = kFirstWait << 1;
 
 constexpr size_t kFewThreads = 8;
 constexpr uint64_t kNever = DeviceTimeline::kNever;
@@ -44,8 +47,11 @@ class Sweep {
   SweepResult run();
 
  private:
+  // With detail or without: the same, but the one asks at no record what the other wants.
+  template <bool kWithDetail>
   void merge();
   void activate(const StreamIndex& stream);
+  template <bool kWithDetail>
   void run_thread(Thread& thread, uint64_t limit);
   bool read_next(Thread& thread) { return thread.reader->next_quickly() || read_next_slowly(thread); }
   bool read_next_slowly(Thread& thread);
@@ -58,10 +64,13 @@ class Sweep {
   void skip_chunk(size_t slot);
   void step_devices();
 
+  template <bool kWithDetail>
   void apply(Thread& thread, StreamReader& reader);
+  template <bool kWithDetail>
   void open(Thread& thread, uint32_t id, bool is_recorded);
-  void count_call(const Thread& thread, const SweepTables::NameState& name);
+  void count_call(const Thread& thread);
   void open_boundary(Thread& thread, const SweepTables::NameState& name, bool is_recorded);
+  template <bool kWithDetail>
   void close(Thread& thread);
   static size_t frames_in_common(const Thread& thread);
   void match_open_frames(Thread& thread);
@@ -101,18 +110,28 @@ class Sweep {
   }
   void sort_sharing();
   BreakdownPlace place_of(const Thread& thread, uint8_t category) const;
-  void set_cell() {
+  template <bool kWithDetail = false>
+  [[gnu::always_inline]] void set_cell() {
     uint64_t boundary = owner_->boundary;
+    if (kWithDetail) {
+      bool is_usual = cell_is_rare_ == kDetailed && owner_->category() != kWait;
+      // A category is also the cell of a row, while no device works.
+      if (__builtin_expect(is_usual && detail_->enter_quickly({scope_of(*owner_), boundary}, phase_, now_), 1)) {
+        cell_ = detail_->in_row();
+        return;
+      }
+    }
     if (__builtin_expect((boundary | cell_is_rare_) >= kFirstWait, 0)) return set_rare_cell();
     cell_ = &tables_.row(phase_, scope_of(*owner_)).ticks[static_cast<uint8_t>(boundary)];
   }
   bool is_launchs() const { return device_works_ && options_.gpu_attribution == GpuAttribution::kLaunch; }
   void set_rare_cell();
   static FunctionPlace function_place(const BreakdownPlace& place, uint64_t boundary) {
-    return {place.scope, static_cast<uint32_t>(boundary >> kWaitShift), place.cell};
+    return {place.scope, boundary - static_cast<uint8_t>(boundary) + place.cell};
   }
   WaitSum& wait_sum(uint32_t number);
   void wait_changed();
+  template <bool kWithDetail = false>
   void thread_changed(Thread& thread);
   void mark_loop(LoopMark mark);
   void note_busy(Thread& thread);
@@ -164,7 +183,7 @@ class Sweep {
   uint64_t beside_ticks_ = 0;
   uint64_t beside_since_ = 0;  // while more than one is busy
   uint64_t threads_in_operations_ = 0;
-  // kFirstWait while a device works, a wait is to be added up or detail is wanted, so that one look finds all.
+  // kRare, kDetailed or 0. With a boundary's number it is at least kFirstWait, so that one look finds all.
   uint64_t cell_is_rare_ = 0;
   std::map<uint32_t, StreamSummary> streams_;
   std::optional<ProgressSummary> progress_;
@@ -196,6 +215,7 @@ inline void Sweep::note_busy(Thread& thread) {
 }
 
 // While there is only one thread its key is not needed, so not kept.
+template <bool kWithDetail>
 [[gnu::always_inline]] inline void Sweep::thread_changed(Thread& thread) {
   if (owner_keys_.size() > 1) {
     uint64_t before = owner_keys_[thread.slot];
@@ -209,7 +229,7 @@ inline void Sweep::note_busy(Thread& thread) {
       owner_ = &thread;
     }
   }
-  set_cell();
+  set_cell<kWithDetail>();
 }
 
 // Where a device works and the process waits, the time can be that of the operation which launched the work.

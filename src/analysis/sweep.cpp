@@ -51,7 +51,7 @@ Sweep::Sweep(TraceFile& file, const SweepOptions& options)
   if (options.costs) correction_.emplace(*options.costs);
   if (options.borders) {
     detail_.emplace(*options.borders, file.header().start_ticks);
-    cell_is_rare_ = kFirstWait;
+    cell_is_rare_ = kDetailed;
   }
   const FileHeader& header = file.header();
   size_t share = kWindowBudget / std::max<size_t>(file.streams().size(), 1);
@@ -82,7 +82,7 @@ Sweep::Sweep(TraceFile& file, const SweepOptions& options)
 // ---- merge
 
 SweepResult Sweep::run() {
-  merge();
+  detail_ ? merge<true>() : merge<false>();
   last_ticks_ = std::max(last_ticks_, devices_->last_ticks());
   uint64_t end = file_.header().stop_ticks ? file_.header().stop_ticks : options_.limit_ticks;
   advance_slowly(end ? end : last_ticks_);
@@ -91,6 +91,7 @@ SweepResult Sweep::run() {
 }
 
 // Runs the stream with the earliest record until another one's turn comes. At the same tick the lower stream is first.
+template <bool kWithDetail>
 void Sweep::merge() {
   for (;;) {
     uint64_t limit;
@@ -113,7 +114,7 @@ void Sweep::merge() {
     }
     if (!pending_.empty()) limit = std::min(limit, pending_.back()->first_ticks);
     limit = std::min({limit, device_ticks_, latest_ + 1});
-    run_thread(*threads_[first], limit);
+    run_thread<kWithDetail>(*threads_[first], limit);
   }
 }
 
@@ -132,10 +133,11 @@ void Sweep::activate(const StreamIndex& stream) {
   }
 }
 
+template <bool kWithDetail>
 [[gnu::always_inline]] inline void Sweep::run_thread(Thread& thread, uint64_t limit) {
   StreamReader& reader = *thread.reader;
   do {
-    apply(thread, reader);
+    apply<kWithDetail>(thread, reader);
     if (__builtin_expect(!read_next(thread), 0)) {
       finish(thread.slot);
       return;
@@ -171,7 +173,7 @@ void Sweep::step_devices() {
   if (works != device_works_) {
     if (options_.by_thread) charge_all();
     device_works_ = works;
-    cell_is_rare_ = kFirstWait;
+    cell_is_rare_ = kRare;
   }
   if (works && options_.gpu_attribution == GpuAttribution::kLaunch) {
     const LaunchEntry& launch = file_.launches()[devices_->launch()];
@@ -249,6 +251,7 @@ bool Sweep::accepts_chunk(Thread& thread) {
 
 // ---- what a record changes
 
+template <bool kWithDetail>
 [[gnu::always_inline]] inline void Sweep::apply(Thread& thread, StreamReader& reader) {
   if (__builtin_expect(reader.type() == RecordType::kBegin, 1)) {
     uint64_t id = reader.take_id();
@@ -257,14 +260,14 @@ bool Sweep::accepts_chunk(Thread& thread) {
       return;
     }
     advance(thread, reader.ticks(), false, static_cast<uint32_t>(id));
-    open(thread, static_cast<uint32_t>(id), true);
+    open<kWithDetail>(thread, static_cast<uint32_t>(id), true);
   } else if (__builtin_expect(reader.type() == RecordType::kEnd, 1)) {
     if (__builtin_expect(thread.frames.depth() == 0, 0)) {
       reader.reject("an end with nothing open");
       return;
     }
     advance(thread, reader.ticks(), true, 0);
-    close(thread);
+    close<kWithDetail>(thread);
   } else if (reader.type() == RecordType::kProgress) {
     advance(thread, reader.ticks(), false, 0);
     note_progress(reader.progress());
@@ -282,21 +285,23 @@ bool Sweep::accepts_chunk(Thread& thread) {
 }
 
 // A frame that is not recorded is one that a chunk's header says is open; its begin was lost.
+template <bool kWithDetail>
 [[gnu::always_inline]] inline void Sweep::open(Thread& thread, uint32_t id, bool is_recorded) {
   SweepTables::NameState& name = tables_.name(id);
   name.count += is_recorded;
   thread.events += is_recorded;
   if (__builtin_expect(name.kind == NameKind::kBoundary, 1)) {
     uint64_t boundary = name.category;
-    if (__builtin_expect(boundary >= first_numbered_, 0)) {
+    if (kWithDetail || __builtin_expect(boundary >= first_numbered_, 0)) {
       boundary |= uint64_t{name.number} << kWaitShift;
-      if (is_recorded) count_call(thread, name);
+      if (name.category == kWait && is_recorded) wait_sum(name.number).count++;
     }
     open_boundary(thread, name, is_recorded);
     thread.frames.push(thread.boundary, id);
     thread.boundary = boundary;
     thread.boundaries++;
-    thread_changed(thread);
+    thread_changed<kWithDetail>(thread);
+    if (kWithDetail && is_recorded) count_call(thread);
     return;
   }
   if (thread.boundaries == 0) thread.runs_python = true;
@@ -329,13 +334,23 @@ inline void Sweep::open_boundary(Thread& thread, const SweepTables::NameState& n
   tables_.count_transition(scope_of(thread), from, name.category);
 }
 
+// Of the boundary that the thread is in now. Where the process's time goes there too, its cell is at hand.
+inline void Sweep::count_call(const Thread& thread) {
+  if (__builtin_expect(&thread == owner_ && cell_is_rare_ == kDetailed, 1)) {
+    detail_->count_call_here();
+  } else {
+    detail_->count_call({scope_of(thread), thread.boundary + (device_works_ ? kDeviceWorks : 0)});
+  }
+}
+
+template <bool kWithDetail>
 [[gnu::always_inline]] inline void Sweep::close(Thread& thread) {
   const Frame& frame = thread.frames.pop();
   const SweepTables::NameState& name = tables_.name(frame.id);
   if (__builtin_expect(name.kind == NameKind::kBoundary, 1)) {
     thread.boundary = frame.saved;
     thread.boundaries--;
-    thread_changed(thread);
+    thread_changed<kWithDetail>(thread);
   } else if (name.kind == NameKind::kOperation) {
     if (detail_) {
       detail_->end_operation(thread.scope, thread.operation_starts.back(), now_);
@@ -362,8 +377,8 @@ size_t Sweep::frames_in_common(const Thread& thread) {
 void Sweep::match_open_frames(Thread& thread) {
   const std::vector<uint32_t>& open_frames = thread.reader->open_frames();
   size_t same = frames_in_common(thread);
-  while (thread.frames.depth() > same) close(thread);
-  for (size_t i = same; i < open_frames.size(); i++) open(thread, open_frames[i], false);
+  while (thread.frames.depth() > same) close<false>(thread);
+  for (size_t i = same; i < open_frames.size(); i++) open<false>(thread, open_frames[i], false);
   thread.is_fresh = false;
 }
 

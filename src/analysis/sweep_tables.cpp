@@ -350,7 +350,7 @@ void SweepTables::write_detail(const std::vector<Name>& names, const Detail& det
   std::map<std::pair<uint32_t, std::string>, uint32_t> known_functions;  // by series
   for (const FunctionCell& cell : detail.cells()) {
     uint32_t series = series_places[cell.series];
-    std::string function = function_label(names, cell.place.number);
+    std::string function = function_label(names, cell.place.number());
     auto [place, is_new] = known_functions.try_emplace({series, function}, static_cast<uint32_t>(found.functions.size()));
     if (is_new) {
       const SeriesRow& row = found.series[series];

@@ -55,27 +55,14 @@ void Sweep::sort_sharing() {
   });
 }
 
-// Of a wait, and with detail of any boundary.
-void Sweep::count_call(const Thread& thread, const SweepTables::NameState& name) {
-  if (name.category == kWait) wait_sum(name.number).count++;
-  if (!detail_) return;
-  auto cell = static_cast<uint8_t>(name.category + (device_works_ ? kDeviceWorks : 0));
-  detail_->count_call({scope_of(thread), name.number, cell});
-}
-
 // ---- where time goes
 
 void Sweep::set_rare_cell() {
-  if (detail_ && !device_works_ && !wait_sum_ && owner_->category() != kWait) {
-    Scope scope = scope_of(*owner_);
-    cell_ = &tables_.row(phase_, scope).ticks[owner_->category()];
-    return detail_->enter(function_place({phase_, scope, owner_->category()}, owner_->boundary), now_);
-  }
   wait_changed();
   BreakdownPlace place = place_of(*owner_, owner_->category());
   cell_ = &tables_.row(place.phase, place.scope).ticks[place.cell];
-  cell_is_rare_ = device_works_ || wait_sum_ || detail_ ? kFirstWait : 0;
-  if (detail_) detail_->enter(function_place(place, owner_->boundary), now_);
+  cell_is_rare_ = device_works_ || wait_sum_ ? kRare : detail_ ? kDetailed : 0;
+  if (detail_) detail_->enter(function_place(place, owner_->boundary), phase_, cell_, now_);
 }
 
 WaitSum& Sweep::wait_sum(uint32_t number) {
