@@ -2,6 +2,8 @@
 
 import os
 import tempfile
+from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,25 +22,74 @@ if TYPE_CHECKING:
 _kept: list[tempfile.TemporaryDirectory[str]] = []
 
 
-def analyze(trace: str | os.PathLike[str], recover: bool = False, correct: str = AUTO) -> Analysis:
+@dataclass(frozen=True)
+class OpenedAnalysis(Analysis):
+    """The analysis of a trace, which also shows the page of the trace.
+
+    Attributes:
+        recover: Whether damaged parts are stepped over.
+        correct: "auto", "none" or the name of a file, as `--correct` takes them.
+    """
+
+    recover: bool = False
+    correct: str = AUTO
+
+    def page(self) -> "Frame":
+        """Return the page that `rlscope report` writes, for a notebook to show. It reads the trace once more."""
+        from rlscope.page.grid import bins_for
+        from rlscope.page.make_page import make_page
+        from rlscope.report.page_run import page_run
+
+        trace = open_trace(self.directory, self.recover)
+        bins = bins_for(len(trace.processes))
+        run = page_run(self.directory.name, trace, bins, self.recover, chosen(trace, self.correct))
+        return Frame(make_page([run]))
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A page that a notebook shows in a frame. The page's script cannot reach the notebook or anything else.
+
+    Attributes:
+        html: The page.
+    """
+
+    html: str
+
+    def _repr_html_(self) -> str:
+        """Return the frame. It lets the page run its script, save tables and print, and no more."""
+        return (
+            f'<iframe sandbox="allow-scripts allow-downloads allow-modals" srcdoc="{escape(self.html)}" '
+            'style="width: 100%; height: 48em; border: 0"></iframe>'
+        )
+
+
+def analyze(
+    trace: str | os.PathLike[str], recover: bool = False, correct: str = AUTO, by: str | None = None
+) -> OpenedAnalysis:
     """Return what `rlscope analyze` shows of a trace; its tables are such as `analysis.breakdown.table`.
 
     Args:
         trace: The directory.
         recover: Step over damaged parts rather than raise.
         correct: "auto", "none" or the name of a file, as `--correct` takes them.
+        by: "function" for the tables `calls` and `iteration_times`, which take longer; else they are empty.
 
     Raises:
         TraceError: the directory holds no trace that can be read.
+        UsageError: `by` is something else.
     """
+    if by not in (None, "function"):
+        raise UsageError(f'by="function" or nothing was expected, but by={by!r} was given')
     opened = open_trace(Path(trace), recover)
-    return analyze_trace(opened, recover, correction=chosen(opened, correct))
+    found = analyze_trace(opened, recover, correction=chosen(opened, correct), by_function=by is not None)
+    return OpenedAnalysis(**vars(found), recover=recover, correct=correct)
 
 
 def load_ipython_extension(shell: "InteractiveShell") -> None:
     """Make `%%rlscope` known to a notebook, for `%load_ext rlscope`."""
 
-    def rlscope(line: str, cell: str) -> Analysis:
+    def rlscope(line: str, cell: str) -> OpenedAnalysis:
         """Record a cell, and return the analysis: `%%rlscope`, or `%%rlscope DIRECTORY` to keep the trace there."""
         if recorder.active is not None:
             raise UsageError("this process is recorded already; record a cell in a kernel that is not")

@@ -9,12 +9,14 @@ from rlscope.analysis.reported import Utilization
 from rlscope.analysis.rows import Rows
 from rlscope.analysis.table_rows import (
     BreakdownRow,
+    CallRow,
     CounterRow,
     DependencyRow,
     DeviceTimelineRow,
     DeviceWorkRow,
     GpuOperationRow,
     GpuRow,
+    IterationRow,
     MachineRow,
     OutsideRow,
     PhaseRow,
@@ -37,6 +39,8 @@ class Analysis:
         breakdown: by process.
         outside: the rows of the breakdown in no operation and no phase once more, by part of the training loop.
         threads: each thread's own view. Empty unless asked for.
+        calls: by function, of each process those with most time first. Empty unless asked for.
+        iteration_times: how long each iteration took. Empty unless calls are asked for.
         phases: by process and start.
         waits: what processes waited in.
         tasks: operations of coroutines and generators.
@@ -67,6 +71,8 @@ class Analysis:
     breakdown: Rows[BreakdownRow]
     outside: Rows[OutsideRow]
     threads: Rows[ThreadRow]
+    calls: Rows[CallRow]
+    iteration_times: Rows[IterationRow]
     phases: Rows[PhaseRow]
     waits: Rows[WaitRow]
     tasks: Rows[TaskRow]

@@ -11,8 +11,9 @@ from rlscope.analysis.counters.runs import Counters, is_sampled
 from rlscope.analysis.reported import Utilization
 from rlscope.analysis.rows import Rows
 from rlscope.analysis.sweep import TraceSweep, own_correction, sweep_trace
-from rlscope.analysis.table_rows import BreakdownRow, CounterRow
+from rlscope.analysis.table_rows import BreakdownRow, CallRow, CounterRow, IterationRow
 from rlscope.analysis.tables.breakdown import breakdown_rows, thread_rows, transition_rows
+from rlscope.analysis.tables.calls import call_rows, iteration_rows
 from rlscope.analysis.tables.dependencies import dependency_rows, wait_rows
 from rlscope.analysis.tables.device_timeline import busy_parts, device_timeline_rows
 from rlscope.analysis.tables.devices import Device, devices_of
@@ -35,6 +36,7 @@ def analyze(
     on_process: Callable[[], None] = lambda: None,
     gpu_attribution: GpuAttribution = GpuAttribution.LAUNCH,
     correction: Correction | str = NO_CALIBRATION,
+    by_function: bool = False,
 ) -> Analysis:
     """Sweep all processes of a trace, in parallel, and return its analysis.
 
@@ -45,10 +47,15 @@ def analyze(
         on_process: called after each process, from another thread.
         gpu_attribution: to whom time belongs in which a device works and the process waits.
         correction: what recording costs, or why times are not to be corrected.
+        by_function: fill `calls` and `iteration_times` too.
     """
     costs = correction if isinstance(correction, Correction) else None
-    swept = sweep_trace(trace, recover, by_thread, on_process, gpu_attribution, costs)
-    return make_analysis(swept, recover, "" if isinstance(correction, Correction) else correction)
+    bins = 0 if by_function else None
+    swept = sweep_trace(trace, recover, by_thread, on_process, gpu_attribution, costs, bins)
+    analysis = make_analysis(swept, recover, "" if isinstance(correction, Correction) else correction)
+    if not by_function:
+        return analysis
+    return replace(analysis, calls=call_rows(swept), iteration_times=iteration_rows(swept))
 
 
 def analyze_in_detail(
@@ -82,6 +89,8 @@ def make_analysis(swept: TraceSweep, recover: bool = False, uncorrected: str = N
         breakdown=breakdown,
         outside=outside,
         threads=thread_rows(swept),
+        calls=Rows(CallRow),
+        iteration_times=Rows(IterationRow),
         phases=phase_rows(swept, breakdown),
         waits=waits,
         tasks=task_rows(swept),

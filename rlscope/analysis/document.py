@@ -11,6 +11,10 @@ SCHEMA = 1
 def document_of(analysis: Analysis) -> dict[str, object]:
     """Return the document of `analyze --json`, schema 1."""
     advice = advise(analysis)
+    by_function: dict[str, object] = {
+        "calls": analysis.calls.records(),
+        "iteration_times": analysis.iteration_times.records(),
+    }
     return {
         "schema": SCHEMA,
         "complete": analysis.complete,
@@ -39,4 +43,5 @@ def document_of(analysis: Analysis) -> dict[str, object]:
         "correction": asdict(analysis.correction) if analysis.correction is not None else None,
         "uncorrected": analysis.uncorrected,
         "advice": advice.to_json_dict() if advice is not None else None,
+        **(by_function if analysis.calls else {}),
     }

@@ -77,11 +77,11 @@ def sweep_trace(
     on_process: Callable[[], None] = lambda: None,
     gpu_attribution: GpuAttribution = GpuAttribution.LAUNCH,
     correction: Correction | None = None,
-    bins: int = 0,
+    bins: int | None = None,
 ) -> TraceSweep:
     """Sweep each process of `trace` once; `on_process` is called after each.
 
-    With `bins`, so many per process, the sweep finds `Swept.detail` too.
+    With `bins`, so many per process or 0 for none, the sweep finds `Swept.detail` too.
 
     Raises:
         TraceError: a file cannot be read, or times are to be corrected and it says no amplification that there is.
@@ -100,7 +100,7 @@ def sweep_trace(
                 by_thread=by_thread,
                 coincident=gpu_attribution is GpuAttribution.COINCIDENT,
                 costs=costs,
-                borders=bin_borders(file, recover, bins) if bins else None,
+                borders=None if bins is None else bin_borders(file, recover, bins),
             )
         except TraceFormatError as error:
             if not recover:
@@ -158,6 +158,8 @@ def sweep_trace(
 
 def bin_borders(file: ProcessFile, recover: bool, bins: int) -> bytes:
     """Say where so many bins of equal width over a process's life end, as the sweep takes them."""
+    if bins == 0:
+        return b""
     start_ticks, end_ticks = file.header.start_ticks, file.header.stop_ticks
     if not end_ticks:
         end_ticks = sweep(file.path, limit_ticks=file.limit_ticks, recover=recover).end_ticks

@@ -229,6 +229,39 @@ class TransitionRow(Row):
 
 
 @dataclass(frozen=True, slots=True)
+class CallRow(Row):
+    """A function that an operation called in a layer. Of a process the seconds, as recorded, sum to its `wall_s`.
+
+    Attributes:
+        process: The process.
+        stage: The stage of the operation.
+        operation: The operation that was innermost.
+        category: The layer.
+        function: The name. It is empty for Python outside any recorded call.
+        count: How many calls began, on any thread.
+        seconds: The process's time in it.
+    """
+
+    process: str
+    stage: str
+    operation: str
+    category: str
+    function: str
+    count: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class IterationRow(Row):
+    """From one report of progress of a process to the next: the number, from 0, when it began, how long it took."""
+
+    process: str
+    iteration: int
+    start_s: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class MachineRow(Row):
     """A machine, from one start of it to the next.
 

@@ -26,7 +26,7 @@ from rlscope.report.joined import joined
     "--by",
     metavar="COLS",
     help="Sum over all but these columns: process, phase, stage, operation, category, resource (comma-separated); "
-    "with thread, each thread's own view.",
+    "with thread, each thread's own view; with function, calls, also without category and so on.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document (a list of them for several DIRs).")
 @click.option("--csv", "csv_file", metavar="FILE", type=NamedPath(), help="Write the breakdown as CSV.")
@@ -64,7 +64,9 @@ def analyze(
     if sum((as_json, csv_file is not None, parquet_file is not None)) > 1:
         raise UsageError("one of --json, --csv and --parquet was expected, but several were given; run once for each")
     columns = [name.strip() for name in by.split(",")] if by is not None else []
-    by_name = analyze_traces(directories, recover, correct, "thread" in columns, GpuAttribution(gpu_attribution))
+    by_name = analyze_traces(
+        directories, recover, correct, "thread" in columns, GpuAttribution(gpu_attribution), "function" in columns
+    )
     analyses = list(by_name.values())
     breakdowns = [_breakdown(analysis, columns) for analysis in analyses]
     if as_json:
@@ -86,6 +88,8 @@ def analyze(
 def _breakdown(analysis: Analysis, columns: Sequence[str]) -> list[Record]:
     if not columns:
         return analysis.breakdown.records()
+    if "function" in columns:
+        return group_seconds(analysis.calls, columns)
     return group_seconds(analysis.threads if "thread" in columns else analysis.breakdown, columns)
 
 

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rlscope.analysis.analyze import analyze_in_detail
 from rlscope.calibration.choice import chosen
 from rlscope.cli.options import NamedPath, correct_option
 from rlscope.cli.progress import progress_bar
 from rlscope.cli.traces import names
 from rlscope.errors import UsageError
-from rlscope.report.sentences import correction_lines, evaluation_lines
 from rlscope.text import printable
 from rlscope.trace.manifest import write_in_one_step
 from rlscope.trace.reader import open_trace
@@ -85,15 +83,12 @@ def detailed_runs(
 ) -> list[Run]:
     """Analyzes the traces with what a page shows besides: functions, bins and iterations."""
     from rlscope.page.grid import bins_for
-    from rlscope.page.make_page import Run
-    from rlscope.report.report_page import device_lines, warnings
+    from rlscope.report.page_run import page_run
 
     traces = {name: open_trace(path, recover) for name, path in zip(names(directories), directories, strict=True)}
     processes = sum(len(trace.processes) for trace in traces.values())
-    runs = []
     with progress_bar("analyzing", processes) as on_process:
-        for name, trace in traces.items():
-            swept, found = analyze_in_detail(trace, bins_for(processes), recover, on_process, chosen(trace, correct))
-            remarks = [*device_lines(found), *evaluation_lines(found), *correction_lines(found)]
-            runs.append(Run(name, swept, found, warnings(name, found), remarks, focus))
-    return runs
+        return [
+            page_run(name, trace, bins_for(processes), recover, chosen(trace, correct), on_process, focus)
+            for name, trace in traces.items()
+        ]

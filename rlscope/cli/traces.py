@@ -22,12 +22,13 @@ def analyze_traces(
     correct: str,
     by_thread: bool = False,
     gpu_attribution: GpuAttribution = GpuAttribution.LAUNCH,
+    by_function: bool = False,
 ) -> dict[str, Analysis]:
     """Analyze the traces, each under the shortest end of its path that tells it from the others."""
     traces = {name: open_trace(path, recover) for name, path in zip(names(directories), directories, strict=True)}
     with progress_bar("analyzing", sum(len(trace.processes) for trace in traces.values())) as on_process:
         return {
-            name: analyze(trace, recover, by_thread, on_process, gpu_attribution, chosen(trace, correct))
+            name: analyze(trace, recover, by_thread, on_process, gpu_attribution, chosen(trace, correct), by_function)
             for name, trace in traces.items()
         }
 

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,10 +10,12 @@ import numpy as np
 
 from rlscope._analysis import event_window
 from rlscope.analysis.analysis import Analysis
-from rlscope.analysis.detail.swept import SweptDetail, SweptLength, ThreadEvents
+from rlscope.analysis.detail.swept import SweptLength, ThreadEvents
 from rlscope.analysis.document import document_of
-from rlscope.analysis.rows import sums
+from rlscope.analysis.rows import Record, sums
 from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep
+from rlscope.analysis.table_rows import CallRow
+from rlscope.analysis.tables.calls import call_rows, detail_of
 from rlscope.page.container import Array
 from rlscope.page.grid import OTHERS, pack_bins
 from rlscope.page.iterations import Iterations
@@ -61,7 +64,7 @@ class TraceData:
             "processes": processes,
             "document": without_nan(document_of(self.analysis)),
             "device_work": without_nan(self.analysis.device_work.records()),
-            "calls": [call for process in self.swept.processes for call in calls_of(process)],
+            "calls": shown_calls(call_rows(self.swept)),
             "instances": [row for process in self.swept.processes for row in self.instances(process)],
             "iterations": self.iterations(prefix),
         }
@@ -202,32 +205,35 @@ class TraceData:
         ]
 
 
-def detail_of(process: ProcessSweep) -> SweptDetail:
-    """Return what the sweep found given borders of bins, as it must have been for a page."""
-    assert process.found.detail is not None
-    return process.found.detail
-
-
 def seconds_per_tick(process: ProcessSweep) -> float:
     """Return how long a tick of the process's clock is."""
     return process.file.clock.ns_per_denominator / process.file.clock.denominator / NS_PER_S
 
 
-def calls_of(process: ProcessSweep) -> list[dict[str, Any]]:
-    """Time and calls by function; of more than 2,000 rows the smallest are one per stage and layer."""
-    second = seconds_per_tick(process)
-    rows = sorted(detail_of(process).functions, key=lambda row: -row.ticks)
-    found: dict[tuple[str, str, str, str], list[float]] = {}
-    for rank, row in enumerate(rows):
-        named = (row.operation, row.function) if rank < MOST_CALLS else (OTHERS, OTHERS)
-        both = found.setdefault((row.stage, named[0], row.category, named[1]), [0, 0.0])
-        both[0] += row.calls
-        both[1] += row.ticks * second
-    columns = ("stage", "operation", "category", "function")
-    return [
-        {"process": process.name, **dict(zip(columns, key, strict=True)), "calls": calls, "seconds": seconds}
-        for key, (calls, seconds) in found.items()
+def shown_calls(rows: Sequence[CallRow]) -> list[Record]:
+    """Return the calls; of a process with more than 2,000 rows the smallest are one row per stage and layer."""
+    ranks: Counter[str] = Counter()
+    shown: list[CallRow] = []
+    small: dict[tuple[str, str, str], list[CallRow]] = {}
+    for row in rows:
+        if ranks[row.process] < MOST_CALLS:
+            shown.append(row)
+        else:
+            small.setdefault((row.process, row.stage, row.category), []).append(row)
+        ranks[row.process] += 1
+    shown += [
+        CallRow(
+            process,
+            stage,
+            OTHERS,
+            category,
+            OTHERS,
+            sum(row.count for row in rest),
+            math.fsum(row.seconds for row in rest),
+        )
+        for (process, stage, category), rest in small.items()
     ]
+    return [row.record() for row in shown]
 
 
 def quantile(lengths: Sequence[SweptLength], count: int, share: float) -> int:

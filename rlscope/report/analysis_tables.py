@@ -9,7 +9,7 @@ from rlscope.analysis.advice.advice import Advice, advise
 from rlscope.analysis.advice.causes import cause_text
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.outline.tree import LEAST_SHARE, tree_lines
-from rlscope.analysis.rows import Record, sums
+from rlscope.analysis.rows import Record, Value, sums
 from rlscope.analysis.stage_names import stage_name_lines
 from rlscope.analysis.table_rows import TransitionRow
 from rlscope.analysis.tables.breakdown import CORRECTED
@@ -32,6 +32,8 @@ from rlscope.report.tables import most, number, seconds_text, table_lines
 CHANGES_SHOWN = 2
 EDGES_SHOWN = 20
 TRANSITIONS_SHOWN = 10
+#: The function of time outside any recorded call.
+PYTHON = "(Python)"
 
 
 def print_analyses(analyses: Sequence[Analysis], is_whole: bool) -> None:
@@ -59,12 +61,17 @@ def print_breakdown(analyses: Sequence[Analysis], breakdowns: Sequence[Sequence[
     breakdown = joined(analyses, breakdowns)
     whole_s = sums((row.get("trace"), number(row["seconds"])) for row in breakdown)
     shown = [_with_interval(row, whole_s[row.get("trace")]) for row in breakdown]
-    lines += ["", *_most("Breakdown", shown, "seconds", screen, is_whole)]
+    if any(analysis.calls for analysis in analyses):
+        lines += ["", *_calls(shown, screen, is_whole)]
+    else:
+        lines += ["", *_most("Breakdown", shown, "seconds", screen, is_whole)]
     notes = [
         f"{analysis.directory}: {note}" if len(analyses) > 1 else note
         for analysis in analyses
         for note in _facts(analysis)
     ]
+    if any(analysis.calls and analysis.correction for analysis in analyses):
+        notes.append("seconds by function are as recorded, for they cannot be corrected")
     if notes:
         lines += ["", *_listed("Notes", notes, screen)]
     _print(lines)
@@ -173,13 +180,7 @@ class _Text:
         return _most(title, _without_trivial(rows), column, self._screen, self._is_whole)
 
     def _large(self, title: str, rows: Sequence[Record], shares: Sequence[float], most_rows: int) -> list[str]:
-        """Return a table of the first `most_rows` rows of those that are sorted by shares, but none below 1 %."""
-        large = [row for row, share in zip(rows, shares, strict=True) if self._is_whole or share >= LEAST_SHARE]
-        shown = large if self._is_whole else large[:most_rows]
-        lines = table_lines(title, _without_trivial(shown), self._screen) if shown else [title]
-        if (rest := len(rows) - len(shown)) > 0:
-            lines.append(f"  {rest:,}{' more' if shown else ''}{' below 1 %' if len(shown) == len(large) else ''}")
-        return lines
+        return _large(title, rows, shares, most_rows, self._screen, self._is_whole)
 
 
 def _causes(advice: Advice, is_whole: bool) -> list[Part]:
@@ -222,6 +223,41 @@ def _most(title: str, rows: Sequence[Record], column: str, screen: Screen, is_wh
     return [*table_lines(title, shown, screen), *([f"  {rest} with --all"] if rest else [])]
 
 
+def _large(
+    title: str, rows: Sequence[Record], shares: Sequence[float], most_rows: int, screen: Screen, is_whole: bool
+) -> list[str]:
+    """Return a table of the first `most_rows` rows of those that are sorted by shares, but none below 1 %."""
+    large = [row for row, share in zip(rows, shares, strict=True) if is_whole or share >= LEAST_SHARE]
+    shown = large if is_whole else large[:most_rows]
+    lines = table_lines(title, _without_trivial(shown), screen) if shown else [title]
+    if (rest := len(rows) - len(shown)) > 0:
+        lines.append(f"  {rest:,}{' more' if shown else ''}{' below 1 %' if len(shown) == len(large) else ''}")
+    return lines
+
+
+def _calls(rows: Sequence[Record], screen: Screen, is_whole: bool) -> list[str]:
+    """Return the table of calls, of each trace those with most time first."""
+    named = [_call(row) for row in rows]
+    traces = list(dict.fromkeys(row.get("trace") for row in named))
+    named.sort(key=lambda row: (traces.index(row.get("trace")), -number(row["percent"])))
+    shares = [number(row["percent"]) / 100 for row in named]
+    lines = _large("Calls by function", named, shares, len(named), screen, is_whole)
+    return lines if is_whole or min(shares) >= LEAST_SHARE else [*lines[:-1], f"{lines[-1]}; --all shows them"]
+
+
+def _call(row: Record) -> Record:
+    """Return a row of calls with the stage and the operation as one name, and a name for Python."""
+    shown: Record = {}
+    for name, cell in row.items():
+        if name == "stage" and "operation" in row:
+            shown["where"] = _where(cell, row["operation"])
+        elif name == "function":
+            shown[name] = cell or PYTHON
+        elif name != "operation" or "stage" not in row:
+            shown[name] = cell
+    return shown
+
+
 def _processes_shown(analysis: Analysis) -> list[str]:
     """Return the columns of processes that say something: exit status and completeness if one is not as usual."""
     shown = ["process", "pid", "role"]
@@ -239,10 +275,14 @@ def _processes_shown(analysis: Analysis) -> list[str]:
 
 def _transition(row: TransitionRow, with_process: bool) -> Record:
     """Return a row with the stage and the operation as one name."""
-    names = [name for name in dict.fromkeys((row.stage, row.operation)) if name != NO_OPERATION]
     shown: Record = {"process": row.process} if with_process else {}
-    shown |= {"where": " / ".join(names) or NO_OPERATION, "from": row.from_, "to": row.to, "count": row.count}
+    shown |= {"where": _where(row.stage, row.operation), "from": row.from_, "to": row.to, "count": row.count}
     return shown | {"per_iteration": row.per_iteration, "per_timestep": row.per_timestep}
+
+
+def _where(stage: Value, operation: Value) -> str:
+    """Return a stage and an operation in it as one name, which is short where they are the same."""
+    return " / ".join(str(name) for name in dict.fromkeys((stage, operation)) if name != NO_OPERATION) or NO_OPERATION
 
 
 def _with_interval(row: Record, whole_s: float) -> Record:

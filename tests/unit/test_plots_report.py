@@ -17,12 +17,14 @@ from rlscope.analysis.reported import Utilization
 from rlscope.analysis.rows import Rows
 from rlscope.analysis.table_rows import (
     BreakdownRow,
+    CallRow,
     CounterRow,
     DependencyRow,
     DeviceTimelineRow,
     DeviceWorkRow,
     GpuOperationRow,
     GpuRow,
+    IterationRow,
     MachineRow,
     OutsideRow,
     PhaseRow,
@@ -71,6 +73,8 @@ def analysis(
         breakdown=Rows(BreakdownRow, rows),
         outside=Rows(OutsideRow),
         threads=Rows(ThreadRow),
+        calls=Rows(CallRow),
+        iteration_times=Rows(IterationRow),
         phases=Rows(PhaseRow),
         waits=Rows(WaitRow),
         tasks=Rows(TaskRow),

@@ -44,11 +44,14 @@ MAY_IMPORT = {
     "page": SHARED | {"rlscope._analysis", "rlscope.trace", "rlscope.analysis", "rlscope.plots"},
     "monitor": SHARED | {"rlscope.record", "rlscope.trace", "rlscope.analysis.counters.clock", "rlscope._native"},
     "checks": SHARED | {f"rlscope.{part}" for part in ("trace", "analysis", "monitor", "_native")},
-    "report": SHARED | {f"rlscope.{part}" for part in ("trace", "analysis", "plots")} | {"rlscope.record.config"},
+    "report": SHARED
+    | {f"rlscope.{part}" for part in ("trace", "analysis", "plots", "page")}
+    | {"rlscope.record.config"},
     "cli": SHARED
     | {f"rlscope.{part}" for part in ("record", "trace", "analysis", "calibration", "monitor", "checks")}
     | {"rlscope.page", "rlscope.report"},
-    "notebook.py": SHARED | {f"rlscope.{part}" for part in ("record", "trace", "analysis", "calibration")},
+    "notebook.py": SHARED
+    | {f"rlscope.{part}" for part in ("record", "trace", "analysis", "calibration", "page", "report")},
     "cli/plot.py": SHARED | {"rlscope.cli", "rlscope.report", "rlscope.plots"},
 }
 # Parts that live inside the measured program, or that one wants to use without installing figures and tables.

@@ -151,9 +151,9 @@ export function callTable(calls, caption) {
   const folded = new Map();
   for (const call of calls) {
     const key = JSON.stringify([call.category, call.function]);
-    const row = folded.get(key) ?? { function: call.function || "(Python)", category: call.category, seconds: 0, calls: 0 };
+    const row = folded.get(key) ?? { function: call.function || "(Python)", category: call.category, seconds: 0, count: 0 };
     row.seconds += call.seconds;
-    row.calls += call.calls;
+    row.count += call.count;
     folded.set(key, row);
   }
   const rows = [...folded.values()].sort((a, b) => b.seconds - a.seconds);
@@ -161,8 +161,8 @@ export function callTable(calls, caption) {
     { title: "function", value: (row) => row.function },
     { title: "layer", value: (row) => row.category },
     { title: "seconds", value: (row) => row.seconds, shown: (row) => duration(row.seconds), isNumber: true },
-    { title: "calls", value: (row) => row.calls, shown: (row) => count(row.calls), isNumber: true },
-    { title: "mean", value: (row) => (row.calls ? row.seconds / row.calls : 0), shown: (row) => (row.calls ? duration(row.seconds / row.calls) : ""), isNumber: true },
+    { title: "calls", value: (row) => row.count, shown: (row) => count(row.count), isNumber: true },
+    { title: "mean", value: (row) => (row.count ? row.seconds / row.count : 0), shown: (row) => (row.count ? duration(row.seconds / row.count) : ""), isNumber: true },
   ], rows, { caption, file: "functions", rowsShown: 12 });
 }
 
