@@ -13,6 +13,7 @@ from rlscope.calibration.choice import AUTO, chosen
 from rlscope.errors import UsageError
 from rlscope.record import recorder
 from rlscope.record.profile import profile
+from rlscope.text import encodable
 from rlscope.trace.reader import open_trace
 
 if TYPE_CHECKING:
@@ -42,7 +43,8 @@ class OpenedAnalysis(Analysis):
 
         trace = open_trace(self.directory, self.recover)
         bins = bins_for(len(trace.processes))
-        run = page_run(self.directory.name, trace, bins, self.recover, chosen(trace, self.correct))
+        name = encodable(self.directory.resolve().name)
+        run = page_run(name, trace, bins, self.recover, chosen(trace, self.correct))
         return Frame(make_page([run]))
 
 

@@ -253,7 +253,14 @@ class CallRow(Row):
 
 @dataclass(frozen=True, slots=True)
 class IterationRow(Row):
-    """From one report of progress of a process to the next: the number, from 0, when it began, how long it took."""
+    """An iteration lasts from one report of progress of a process to the next.
+
+    Attributes:
+        process: The process.
+        iteration: Its number in the process, from 0.
+        start_s: When it began.
+        seconds: How long it took.
+    """
 
     process: str
     iteration: int

@@ -24,11 +24,13 @@ def htmls(cell: nbformat.NotebookNode) -> list[str]:
 
 def test_the_example_shows_where_its_time_went(tmp_path: Path) -> None:
     cells = executed(nbformat.read(EXAMPLE, as_version=4), tmp_path)
-    recorded, table = cells[2], cells[3]
+    recorded, table, page = cells[2:]
     (shown,) = htmls(recorded)
     assert "Bound by" in shown and "backpropagation" in shown and "inference" in shown and "<script" not in shown
     assert "backpropagation" in table.outputs[0].data["text/plain"]
     assert (tmp_path / "trace" / "manifest.json").is_file()
+    (frame,) = htmls(page)
+    assert frame.startswith("<iframe sandbox") and "RL-Scope: trace" in frame
 
 
 def test_a_cell_is_recorded_more_than_once_and_leaves_its_names(tmp_path: Path) -> None:

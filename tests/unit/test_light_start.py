@@ -39,7 +39,14 @@ def trace(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(
     "words",
-    [("analyze",), ("analyze", "--json"), ("analyze", "--by", "stage"), ("inspect",), ("inspect", "--json")],
+    [
+        ("analyze",),
+        ("analyze", "--json"),
+        ("analyze", "--by", "stage"),
+        ("analyze", "--by", "function"),
+        ("inspect",),
+        ("inspect", "--json"),
+    ],
     ids=" ".join,
 )
 def test_a_verb_that_writes_text_loads_no_library_for_figures(words: tuple[str, ...], trace: Path) -> None:

@@ -49,7 +49,8 @@ export class State {
     if (this.view.from > 0 || this.view.to < this.lengthS) parts.set("t", `${round(this.view.from)}-${round(this.view.to)}`);
     if (this.view.process) parts.set("p", this.view.process);
     if (this.view.by !== "category") parts.set("by", this.view.by);
-    history.replaceState(null, "", `#${parts}`);
+    // A notebook's frame has no address of its own.
+    if (location.protocol !== "about:") history.replaceState(null, "", `#${parts}`);
     this.tell();
   }
 
