@@ -47,11 +47,6 @@ class DeviceWork(IntEnum):
     OVERHEAD = 4
     GAP = 5
 
-    @property
-    def is_on_device(self) -> bool:
-        """Return whether a device is busy with it."""
-        return self <= DeviceWork.MEMSET
-
 
 class GpuAttribution(str, Enum):
     """This says which operation is charged while a device works and the process waits."""

@@ -24,6 +24,11 @@ CUDA = (Category.CUDA, Category.CUDA_WAIT)
 BLOCKED_IN_NO_BOUNDARY = "(blocked)"
 
 
+def is_on_device(work: DeviceWork) -> bool:
+    """Return whether a device is busy with it."""
+    return work <= DeviceWork.MEMSET
+
+
 @dataclass
 class Gap:
     """Begins right behind the record before a blocked record, and ends with that one."""
@@ -114,7 +119,7 @@ class Twin:
         )
         # Besides the records of threads, where time is rounded to ticks that is shared.
         self.edges = {work.start for *_, work in self.work} | {thread.start for thread in script.threads}
-        self.edges |= {work.end for *_, work in self.work if work.kind.is_on_device}
+        self.edges |= {work.end for *_, work in self.work if is_on_device(work.kind)}
         self.costs = {key: cost_parts(cost, script.amplification) for key, cost in (script.costs or {}).items()}
         self.debts: dict[int, list[float]] = {}  # what each thread spends from now on recording, by bound
         self.removed: dict[tuple[str, ...], list[float]] = {}
@@ -263,7 +268,7 @@ class Twin:
         return [
             (device, work)
             for *_, device, work in self.work
-            if work.kind.is_on_device and work.start <= start and end <= work.end
+            if is_on_device(work.kind) and work.start <= start and end <= work.end
         ]
 
     def account(self, start: int, end: int) -> None:
@@ -456,7 +461,7 @@ def device_tables(twin: Twin) -> dict[str, Any]:
     for *_, device, work in twin.work:
         found = Counter(count=1, bytes=work.moved_bytes)
         found["ticks"] = min(max(work.end, twin.start), twin.end) - min(max(work.start, twin.start), twin.end)
-        if not work.kind.is_on_device:
+        if not is_on_device(work.kind):
             on_host[work.kind][work.name] += found["ticks"]
             continue
         kernels[device, work.stage, work.operation] += work.kind is DeviceWork.KERNEL

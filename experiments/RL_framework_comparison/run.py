@@ -29,8 +29,6 @@ from rlscope.plots.page import Page
 from rlscope.plots.transitions import transitions_figure
 
 HERE = Path(__file__).parent
-#: What was measured on machines with a GPU, for those without: `scripts/gpu_suite.sh OUTPUT frameworks` makes it.
-KEPT = HERE / MEASURED
 METHOD = (
     "Colour is the hardware at work, hatch the layer of the stack. Black bars are the whole training of 2 million "
     "timesteps, at the speed of iterations that were not recorded; the bars below share it out as the recorded "
@@ -70,9 +68,9 @@ def run(study: CaseStudy) -> Outcome:
 
 
 def kept_frameworks() -> dict[str, Measurements]:
-    """Return the results of machines with a GPU, by the name of the folder that each has in KEPT."""
+    """Return the results of machines with a GPU, which `scripts/gpu_suite.sh OUTPUT frameworks` makes, by folder."""
     entries = load_matrix(HERE / "runs.toml").entries
-    return kept_results(KEPT, lambda directory: load(directory, entries))
+    return kept_results(HERE / MEASURED, lambda directory: load(directory, entries))
 
 
 def draw_kept(study: CaseStudy, page: Page, name: str, others: Measurements) -> None:

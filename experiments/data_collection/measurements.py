@@ -37,7 +37,7 @@ class Measurements(Measured):
 
     def save(self, directory: Path) -> None:
         """Write the files that `load` reads."""
-        self.save_origin(directory)
+        super().save(directory)
         write_rows(self.rows, directory / ROWS)
         write_csv(self.layers, directory / LAYERS)
         write_csv(self.crossings, directory / CROSSINGS)

@@ -15,23 +15,17 @@ from experiments.data_collection.measurements import Measurements, load
 from experiments.data_collection.metrics import metrics_of
 from experiments.data_collection.tables import distance_table
 from experiments.data_collection.throughput import left_out_table, read_rows
-from experiments.harness.case_study import CaseStudy, device
+from experiments.harness.case_study import CaseStudy
 from experiments.harness.execute import Execution
 from experiments.harness.progress import StudyRun
-from experiments.harness.provenance import provenance
 from experiments.verdicts.corrected import add_correction, analyzed
 from experiments.verdicts.intervals import caption_of
-from experiments.verdicts.kept_verdicts import MEASURED
-from experiments.verdicts.other_machines import draw_and_judge, kept_results, origin_of
+from experiments.verdicts.other_machines import draw_and_judge, origin_here
 from experiments.verdicts.results import add_advice_on, executed_of
 from experiments.verdicts.statistics import Estimate
 from rlscope.plots.page import Page
 
 HERE = Path(__file__).parent
-#: What was measured on machines with a GPU, for those without: scripts/gpu_suite.sh makes it.
-KEPT = HERE / MEASURED
-#: In the output: what was measured here, in the same form.
-MEASUREMENTS = "measurements"
 #: The group of runs.toml whose runs are recorded by RL-Scope.
 RECORDED = "layers"
 METHOD = (
@@ -47,13 +41,12 @@ def run(study: CaseStudy) -> Outcome:
     executed, failures = executed_of(study)
     missing = [*study.left_out, *failures]
     here = measured_here(study, executed)
-    here.save(study.output / MEASUREMENTS)
     page = Page("Case study: data collection")
     for sentence in [METHOD, *missing]:
         page.paragraph(sentence)
     add_correction(page, [analyzed(execution.trace) for _, execution in recorded_of(executed)])
     add_advice_on(page, [(study_run.workload, execution.trace) for study_run, execution in recorded_of(executed)])
-    verdicts = draw_and_judge(study, page, here, kept_results(KEPT, load), draw, measured_metrics)
+    verdicts = draw_and_judge(study, page, here, load, draw, measured_metrics)
     return Outcome(verdicts, missing, [execution for _, execution in executed])
 
 
@@ -69,9 +62,8 @@ def measured_here(study: CaseStudy, executed: Sequence[tuple[StudyRun, Execution
         if study_run.workload.group != RECORDED:
             rows += read_rows(execution.trace.parent / "rows" / "rows.jsonl")
     layers, crossings = layers_of(recorded_of(executed))
-    repetitions = {study.folder.name: study.repetitions_of_each}
-    found = provenance(study.budget, repetitions, [execution for _, execution in executed])
-    return Measurements(**origin_of(device(), found), rows=rows, layers=layers, crossings=crossings)
+    origin = origin_here(study, [execution for _, execution in executed])
+    return Measurements(**origin, rows=rows, layers=layers, crossings=crossings)
 
 
 def draw(study: CaseStudy, page: Page, title: str, suffix: str, results: Measurements) -> None:

@@ -45,7 +45,7 @@ class Measurements(Measured):
 
     def save(self, directory: Path) -> None:
         """Write the files that `load` reads."""
-        self.save_origin(directory)
+        super().save(directory)
         write_csv(self.points, directory / FILE)
 
 

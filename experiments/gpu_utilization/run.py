@@ -4,30 +4,20 @@ python -m experiments.gpu_utilization.run --budget quick --output output/artifac
 """
 
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 from pathlib import Path
 
 from experiments.command_line import Outcome, command_line
 from experiments.gpu_utilization.figures import reported_utilization_figure
 from experiments.gpu_utilization.measurements import Measurements, load, points_of
 from experiments.gpu_utilization.metrics import metrics_of, percent_table
-from experiments.harness.case_study import CaseStudy, device
-from experiments.harness.execute import Execution
-from experiments.harness.machine import machine
-from experiments.harness.progress import StudyRun
-from experiments.harness.provenance import provenance
-from experiments.verdicts.kept_verdicts import MEASURED
-from experiments.verdicts.other_machines import draw_and_judge, kept_results, origin_of
+from experiments.harness.case_study import CaseStudy
+from experiments.verdicts.other_machines import draw_and_judge, origin_here
 from experiments.verdicts.results import executed_of
 from experiments.verdicts.statistics import Estimate
 from rlscope.plots.page import Page
 
 HERE = Path(__file__).parent
-#: What was measured on machines with a GPU, for those without: scripts/gpu_suite.sh makes it.
-KEPT = HERE / MEASURED
-#: In the output: what was measured here, in the same form.
-MEASUREMENTS = "measurements"
 FIGURE = "fig_gpu_utilization"
 CAPTION = (
     "What is reported of kernels of one thread and of a wide one, and what the device does, over the gap between two."
@@ -45,22 +35,13 @@ def run(study: CaseStudy) -> Outcome:
     """Record, draw and judge: this machine if it has a GPU, and those whose measurements are kept."""
     executed, failures = executed_of(study) if study.workloads else ([], [])
     missing = [*study.left_out, *failures]
-    here = measured_here(study, executed)
-    here.save(study.output / MEASUREMENTS)
+    executions = [execution for _, execution in executed]
+    here = Measurements(**origin_here(study, executions), points=points_of(executed))
     page = Page("Case study: GPU utilisation")
     for sentence in [METHOD, *missing]:
         page.paragraph(sentence)
-    verdicts = draw_and_judge(study, page, here, kept_results(KEPT, load), draw, measured_metrics)
-    return Outcome(verdicts, missing, [execution for _, execution in executed])
-
-
-def measured_here(study: CaseStudy, executed: Sequence[tuple[StudyRun, Execution]]) -> Measurements:
-    """Return what the runs of this machine have left, which is nothing without a GPU."""
-    repetitions = {study.folder.name: study.repetitions_of_each}
-    found = provenance(study.budget, repetitions, [execution for _, execution in executed])
-    if not executed:
-        found = replace(found, hardware=[machine()])
-    return Measurements(**origin_of(device(), found), points=points_of(executed))
+    verdicts = draw_and_judge(study, page, here, load, draw, measured_metrics)
+    return Outcome(verdicts, missing, executions)
 
 
 def measured_metrics(results: Measurements) -> Mapping[str, Estimate]:

@@ -11,8 +11,6 @@ from rlscope.errors import UsageError
 
 #: Episodes of one length end in the same step in all environments, or each environment is somewhere else in its own.
 TOGETHER, RANDOM = "together", "random"
-#: Of the numerical integral of `expected_maximum`, in standard deviations.
-INTEGRAL_WIDTH, INTEGRAL_POINTS = 9.0, 20_001
 
 Floats = NDArray[np.float64]
 Resets = NDArray[np.bool_]
@@ -89,11 +87,6 @@ class Sampling:
     def samples(self) -> int:
         """Return the samples of one iteration."""
         return self.environments * self.steps
-
-    @property
-    def reset_rate(self) -> float:
-        """Return episodes that end in a step of one environment, on average."""
-        return 1 / self.episode_length if self.episode_length else self.reset_probability
 
 
 @dataclass(frozen=True)
@@ -183,43 +176,6 @@ def simulated(sampling: Sampling, costs: Floats) -> Simulated:
         np.maximum(sampling_s, sampling.optimize_s) if sampling.overlap_learner else sampling_s + sampling.optimize_s
     )
     return Simulated(vector_s.mean(axis=(1, 2)), sampling_s, iteration_s, sampling.samples)
-
-
-def lock_step_step_s(sampling: Sampling) -> float:
-    """Mean seconds of a vector step of one worker, without inference, where steps do not vary.
-
-    The step takes a reset longer if any of E environments ends its episode: t_step + t_reset (1 - (1 - p)^E), the
-    complement of none. That is exact also for episodes of one length L in random phase, with p = 1 / L. Those that
-    are together all end at once: t_step + t_reset / L. One after the other, times add.
-    """
-    each, rate = sampling.environments_per_worker, sampling.reset_rate
-    if sampling.sequential:
-        return each * (sampling.step_s + rate * sampling.reset_s)
-    together = sampling.episode_length is not None and sampling.phase == TOGETHER
-    any_resets = rate if together else 1 - (1 - rate) ** each
-    return sampling.step_s + sampling.reset_s * any_resets
-
-
-def batched_step_s(sampling: Sampling) -> float:
-    """Mean seconds of a step of an environment that waits for none: t_step + p t_reset, by linearity of the mean."""
-    return sampling.step_s + sampling.reset_rate * sampling.reset_s
-
-
-def gaussian_step_s(sampling: Sampling) -> float:
-    """Mean seconds of a vector step without resets where steps are gaussian: mu + c_E sigma.
-
-    c_E is the mean of the largest of E standard normal numbers (order statistics: David and Nagaraja, Order
-    Statistics, 2003, 3.1; c_24 = 1.948). It leaves aside that a step is cut at 0, which matters from a variation of
-    about 0.3.
-    """
-    return sampling.step_s * (1 + sampling.step_cv * expected_maximum(sampling.environments_per_worker))
-
-
-def expected_maximum(count: int) -> float:
-    """Mean of the largest of `count` standard normal numbers: the integral of x d(Phi(x)^count)."""
-    edges = np.linspace(-INTEGRAL_WIDTH, INTEGRAL_WIDTH, INTEGRAL_POINTS)
-    below = np.array([math.erfc(-edge / math.sqrt(2)) / 2 for edge in edges]) ** count
-    return float(((edges[1:] + edges[:-1]) / 2 * np.diff(below)).sum())
 
 
 def grid_mean_s(grid: Sequence[Sequence[float]]) -> float:

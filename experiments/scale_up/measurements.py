@@ -66,7 +66,7 @@ class Measurements(Measured):
 
     def save(self, directory: Path) -> None:
         """Write the files that `load` reads."""
-        self.save_origin(directory)
+        super().save(directory)
         for name, file in zip(NAMES, FILES, strict=True):
             write_csv(getattr(self.tables, name), directory / file)
 

@@ -4,19 +4,15 @@ python -m experiments.scale_up.run --budget quick --output output/artifacts/expe
 """
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from experiments.command_line import Outcome, command_line
-from experiments.harness.case_study import CaseStudy, device
-from experiments.harness.execute import Execution
-from experiments.harness.progress import StudyRun
-from experiments.harness.provenance import provenance
+from experiments.harness.case_study import CaseStudy
 from experiments.scale_up.measurements import KEY, Measurements, Tables, load, tables_of
 from experiments.scale_up.metrics import busy_table, metrics_of
 from experiments.verdicts.corrected import add_what_stays, analyzed
-from experiments.verdicts.kept_verdicts import MEASURED
-from experiments.verdicts.other_machines import draw_and_judge, kept_results, origin_of
+from experiments.verdicts.other_machines import draw_and_judge, origin_here
 from experiments.verdicts.results import add_advice_on, executed_of
 from experiments.verdicts.statistics import Estimate
 from rlscope.analysis.tables.processes import phase_groups
@@ -25,10 +21,6 @@ from rlscope.plots.page import Page
 from rlscope.plots.processes import process_view
 
 HERE = Path(__file__).parent
-#: What was measured on machines with a GPU, for those without: scripts/gpu_suite.sh makes it.
-KEPT = HERE / MEASURED
-#: In the output: what was measured here, in the same form.
-MEASUREMENTS = "measurements"
 #: By who evaluates positions.
 FIGURES = {"worker": "fig_scale_up", "server": "fig_scale_up_server"}
 METHOD = (
@@ -48,22 +40,15 @@ def run(study: CaseStudy) -> Outcome:
     """Record, draw and judge: this machine, and those whose measurements are kept."""
     executed, failures = executed_of(study)
     missing = [*study.left_out, *failures]
-    here = measured_here(study, executed)
-    here.save(study.output / MEASUREMENTS)
+    executions = [execution for _, execution in executed]
+    here = Measurements(**origin_here(study, executions), tables=tables_of(executed))
     page = Page("Case study: scale-up")
     for sentence in [METHOD, *missing]:
         page.paragraph(sentence)
-    add_what_stays(page, [analyzed(execution.trace) for _, execution in executed])
+    add_what_stays(page, [analyzed(execution.trace) for execution in executions])
     add_advice_on(page, [(study_run.workload, execution.trace) for study_run, execution in executed])
-    verdicts = draw_and_judge(study, page, here, kept_results(KEPT, load), draw, measured_metrics)
-    return Outcome(verdicts, missing, [execution for _, execution in executed])
-
-
-def measured_here(study: CaseStudy, executed: Sequence[tuple[StudyRun, Execution]]) -> Measurements:
-    """Return what the runs of this machine have left."""
-    repetitions = {study.folder.name: study.repetitions_of_each}
-    found = provenance(study.budget, repetitions, [execution for _, execution in executed])
-    return Measurements(**origin_of(device(), found), tables=tables_of(executed))
+    verdicts = draw_and_judge(study, page, here, load, draw, measured_metrics)
+    return Outcome(verdicts, missing, executions)
 
 
 def measured_metrics(results: Measurements) -> Mapping[str, Estimate]:

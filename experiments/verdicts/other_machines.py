@@ -8,14 +8,19 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
-from experiments.harness.case_study import CaseStudy
-from experiments.harness.provenance import Provenance, of_another_recorder, packages_text, remark_on
+from experiments.harness.case_study import CaseStudy, device
+from experiments.harness.execute import Execution
+from experiments.harness.machine import machine
+from experiments.harness.provenance import Provenance, of_another_recorder, packages_text, provenance, remark_on
 from experiments.verdicts.claims import Claim, Verdict, add_claims, judge, load_claims
+from experiments.verdicts.kept_verdicts import MEASURED
 from experiments.verdicts.statistics import Estimate
 from rlscope.errors import UsageError
 from rlscope.plots.page import Page
 
 MACHINE = "machine.json"
+#: In the output of a study: what was measured here.
+MEASUREMENTS = "measurements"
 THIS_MACHINE = "this machine"
 
 
@@ -71,14 +76,20 @@ class Measured:
         """Return the same, short, for a verdict."""
         return remark_on(self.device_name, self.date, self.command, self.recorders)
 
-    def save_origin(self, directory: Path) -> None:
-        """Write the file that `origin_in` reads, into a new directory if need be."""
+    def save(self, directory: Path) -> None:
+        """Write where they come from, into a new directory if need be; a study adds files with what it measured."""
         directory.mkdir(parents=True, exist_ok=True)
         about = {field.name: getattr(self, field.name) for field in fields(Measured)}
         (directory / MACHINE).write_text(json.dumps(about, indent=2) + "\n")
 
 
 SomeMeasured = TypeVar("SomeMeasured", bound=Measured)
+
+
+def origin_here(study: CaseStudy, executions: Sequence[Execution]) -> dict[str, Any]:
+    """Return the same as `origin_of` of a study's runs on this machine; without any, of the machine as it is."""
+    found = provenance(study.budget, {study.folder.name: study.repetitions_of_each}, executions)
+    return origin_of(device(), found if executions else replace(found, hardware=[machine()]))
 
 
 def origin_of(device: str, found: Provenance) -> dict[str, Any]:
@@ -136,21 +147,23 @@ def draw_and_judge(
     study: CaseStudy,
     page: Page,
     here: SomeMeasured,
-    others: Mapping[str, SomeMeasured],
+    load_one: Callable[[Path], SomeMeasured],
     draw: Callable[[CaseStudy, Page, str, str, SomeMeasured], None],
     metrics_of: Callable[[SomeMeasured], Mapping[str, Estimate]],
 ) -> list[Verdict]:
-    """Write the study's page: the figures of each machine, then the claims.
+    """Keep what was measured here, and write the study's page: the figures of each machine, then the claims.
 
     Args:
-        study: with claims.toml in its folder.
+        study: with claims.toml in its folder, and what other machines have measured in MEASURED there.
         page: with what comes first.
-        here: what this machine has measured.
-        others: what they have measured, by name.
+        here: what this machine has measured; MEASUREMENTS in the output has it in the same form.
+        load_one: reads what one of them has measured.
         draw: makes the figures of one: with what to call the machine, and the end of their names.
         metrics_of: the metrics that a machine has measured.
     """
+    here.save(study.output / MEASUREMENTS)
     draw(study, page, THIS_MACHINE, "", here)
+    others = kept_results(study.folder / MEASURED, load_one)
     for name, results in others.items():
         draw(study, page, results.device_name, f"_{name}", results)
     verdicts = verdicts_of(load_claims(study.folder / "claims.toml"), here, list(others.values()), metrics_of)

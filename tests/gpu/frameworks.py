@@ -59,7 +59,7 @@ def measure(output: Path, device: str, training: Sequence[str], repetitions: int
         versions={name: version for name, version in versions(python).items() if version[0].isdigit()},
         recorders=[built_from_of(python)],
         results=(),
-    ).save_origin(kept)
+    ).save(kept)
     ended = True
     for repetition in range(repetitions):
         for entry in entries:

@@ -37,7 +37,9 @@ from experiments.harness.execute import Execution, command_of
 from experiments.harness.matrix import load_matrix
 from experiments.harness.progress import Recorded, StudyRun
 from experiments.harness.provenance import Provenance
+from experiments.verdicts import other_machines
 from experiments.verdicts.claims import DIFFERS, HOLDS, NOT_TESTABLE, Verdict, load_claims
+from experiments.verdicts.kept_verdicts import MEASURED
 from experiments.verdicts.other_machines import THIS_MACHINE, kept_results, origin_of, verdicts_of
 from rlscope.build import built_from
 from rlscope.errors import UsageError
@@ -525,7 +527,7 @@ def test_results_of_another_recorder_say_so_on_the_page_and_beside_each_verdict(
 
 
 def test_what_is_kept_in_the_checkout_can_be_read() -> None:
-    for name, kept in kept_results(study.KEPT, load).items():
+    for name, kept in kept_results(study.HERE / MEASURED, load).items():
         assert kept.hardware == "gpu", name
         assert metrics_of(kept.measured, kept.layers, kept.crossings)
 
@@ -601,7 +603,7 @@ def leave_recorded(planned: StudyRun) -> Execution:
 
 def test_measured_rows_are_found_where_runs_leave_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     on(monkeypatch, "cpu")
-    monkeypatch.setattr(study, "device", lambda: "cpu")
+    monkeypatch.setattr(other_machines, "device", lambda: "cpu")
     smoke = CaseStudy(study.HERE, "smoke", tmp_path)
     (planned, *_) = smoke.runs()
     found = study.measured_here(smoke, [(planned, leave(planned, [row("Gymnasium", 1, 7)]))])
@@ -613,8 +615,8 @@ def test_the_study_draws_and_judges_this_machine_and_those_that_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     on(monkeypatch, "cpu")
-    monkeypatch.setattr(study, "device", lambda: "cpu")
-    monkeypatch.setattr(study, "KEPT", tmp_path / "kept")
+    monkeypatch.setattr(other_machines, "device", lambda: "cpu")
+    monkeypatch.setattr(other_machines, "MEASURED", str(tmp_path / "kept"))
     results(everything()).save(tmp_path / "kept" / "h200")
 
     def recorder(runs: Sequence[StudyRun]) -> Recorded:
@@ -644,7 +646,7 @@ def test_the_study_draws_and_judges_this_machine_and_those_that_are_kept(
     assert "Measured on NVIDIA H200" in page and "Measured on a processor" in page
     assert "<td>K = 1</td><td>Bound by the backend" in page and page.count("Bound by") == 1
     assert {verdict.subject for verdict in outcome.verdicts} == {THIS_MACHINE, "NVIDIA H200"}
-    again = load(tmp_path / "output" / study.MEASUREMENTS)
+    again = load(tmp_path / "output" / other_machines.MEASUREMENTS)
     assert set(again.measured.lines) == {
         series for series in throughputs_of(collected()).lines if series.implementation != "CUDA"
     }

@@ -18,7 +18,9 @@ from experiments.harness import case_study
 from experiments.harness.case_study import WORKLOADS, CaseStudy
 from experiments.harness.execute import Execution, command_of, describe
 from experiments.harness.progress import Recorded, StudyRun
+from experiments.verdicts import other_machines
 from experiments.verdicts.claims import HOLDS, NOT_TESTABLE, UNDECIDED, load_claims
+from experiments.verdicts.kept_verdicts import MEASURED
 from experiments.verdicts.other_machines import THIS_MACHINE, kept_results
 from experiments.workloads.tiny_kernels import drive, points
 from rlscope.build import built_from
@@ -158,7 +160,7 @@ def test_damaged_kept_results_are_told(damage: str | None, tmp_path: Path) -> No
 
 
 def test_what_is_kept_in_the_checkout_can_be_read() -> None:
-    for name, kept in kept_results(study.KEPT, load).items():
+    for name, kept in kept_results(study.HERE / MEASURED, load).items():
         assert kept.hardware == "gpu", name
         assert {claim.metric for claim in CLAIMS} == set(metrics_of(kept.points))
 
@@ -182,7 +184,7 @@ def test_counters_of_operations_are_told_from_those_of_stages_and_of_nobody() ->
 
 def on(monkeypatch: pytest.MonkeyPatch, device: str) -> None:
     monkeypatch.setattr(case_study, "device", lambda: device)
-    monkeypatch.setattr(study, "device", lambda: device)
+    monkeypatch.setattr(other_machines, "device", lambda: device)
     monkeypatch.setattr(case_study, "python_of", lambda environment, package: Path("python"))
 
 
@@ -255,11 +257,11 @@ def test_without_a_gpu_nothing_is_run_and_kept_results_are_judged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     on(monkeypatch, "cpu")
-    monkeypatch.setattr(study, "KEPT", tmp_path / "kept")
+    monkeypatch.setattr(other_machines, "MEASURED", str(tmp_path / "kept"))
     alone = study.run(CaseStudy(study.HERE, "smoke", tmp_path / "alone"))
     assert [verdict.verdict for verdict in alone.verdicts] == [NOT_TESTABLE] * len(CLAIMS)
     assert not alone.missing and not list((tmp_path / "alone").glob("fig_*"))
-    assert load(tmp_path / "alone" / study.MEASUREMENTS).points.empty
+    assert load(tmp_path / "alone" / other_machines.MEASUREMENTS).points.empty
 
     results().save(tmp_path / "kept" / "h200")
     outcome = study.run(CaseStudy(study.HERE, "smoke", tmp_path / "output"))
@@ -273,7 +275,7 @@ def test_without_a_gpu_nothing_is_run_and_kept_results_are_judged(
 
 def test_with_a_gpu_this_machine_is_drawn_and_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     on(monkeypatch, "cuda")
-    monkeypatch.setattr(study, "KEPT", tmp_path / "kept")
+    monkeypatch.setattr(other_machines, "MEASURED", str(tmp_path / "kept"))
 
     def recorder(runs: Sequence[StudyRun]) -> Recorded:
         return Recorded({run.directory: leave(run) for run in runs})
@@ -284,4 +286,4 @@ def test_with_a_gpu_this_machine_is_drawn_and_judged(tmp_path: Path, monkeypatch
     found = {verdict.claim.metric: verdict.verdict for verdict in outcome.verdicts if verdict.subject == THIS_MACHINE}
     assert found["largest_reported_to_busy"] == UNDECIDED  # of one run
     assert found["tiny_largest_occupancy"] == NOT_TESTABLE  # no counters
-    assert len(load(tmp_path / "output" / study.MEASUREMENTS).points) == 1
+    assert len(load(tmp_path / "output" / other_machines.MEASUREMENTS).points) == 1

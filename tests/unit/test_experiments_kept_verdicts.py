@@ -101,7 +101,7 @@ def test_a_damaged_file_is_named(text: str, tmp_path: Path) -> None:
 
 
 def test_kept_rows_that_are_read_wrongly_break_the_claims_about_them(tmp_path: Path) -> None:
-    kept = load(data_collection.KEPT / "h200")
+    kept = load(data_collection.HERE / MEASURED / "h200")
     folder = data_collection.HERE
 
     def broken(rows: Sequence[Mapping[str, Any]]) -> list[str]:

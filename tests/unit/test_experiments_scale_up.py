@@ -18,7 +18,9 @@ from experiments.harness.workload_output import figures_in
 from experiments.scale_up import run as study
 from experiments.scale_up.measurements import KEY, RUN_COLUMNS, Measurements, Tables, load, tables_of
 from experiments.scale_up.metrics import busy_table, metrics_of
+from experiments.verdicts import other_machines
 from experiments.verdicts.claims import DIFFERS, HOLDS, NOT_TESTABLE, load_claims
+from experiments.verdicts.kept_verdicts import MEASURED
 from experiments.verdicts.other_machines import THIS_MACHINE, kept_results, verdicts_of
 from rlscope.build import built_from
 from rlscope.errors import IncompleteTraceError, UsageError
@@ -176,7 +178,7 @@ def test_damaged_kept_results_are_told(damage: str | None, tmp_path: Path) -> No
 
 
 def test_what_is_kept_in_the_checkout_can_be_read() -> None:
-    for name, kept in kept_results(study.KEPT, load).items():
+    for name, kept in kept_results(study.HERE / MEASURED, load).items():
         assert kept.hardware == "gpu", name
         assert {claim.metric for claim in CLAIMS if claim.hardware == "gpu"} <= set(metrics_of(kept.tables))
 
@@ -192,7 +194,7 @@ def test_a_run_says_of_itself_what_its_last_line_says(tmp_path: Path) -> None:
 
 def on(monkeypatch: pytest.MonkeyPatch, device: str) -> None:
     monkeypatch.setattr(case_study, "device", lambda: device)
-    monkeypatch.setattr(study, "device", lambda: device)
+    monkeypatch.setattr(other_machines, "device", lambda: device)
     monkeypatch.setattr(case_study, "python_of", lambda environment, package: Path("python"))
 
 
@@ -270,7 +272,7 @@ def test_the_study_draws_and_judges_this_machine_and_those_that_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     on(monkeypatch, "cpu")
-    monkeypatch.setattr(study, "KEPT", tmp_path / "kept")
+    monkeypatch.setattr(other_machines, "MEASURED", str(tmp_path / "kept"))
     results().save(tmp_path / "kept" / "h200")
 
     def recorder(runs: Sequence[StudyRun]) -> Recorded:
@@ -290,7 +292,7 @@ def test_the_study_draws_and_judges_this_machine_and_those_that_are_kept(
     assert {verdict.subject for verdict in outcome.verdicts} == {THIS_MACHINE, "NVIDIA H200"}
     untested = {verdict.claim.metric for verdict in outcome.verdicts if verdict.verdict == NOT_TESTABLE}
     assert untested == {"server_waits_on_server_percent", "server_to_worker_batch", "server_to_worker_moves"}
-    assert len(load(tmp_path / "output" / study.MEASUREMENTS).tables.runs) == 1
+    assert len(load(tmp_path / "output" / other_machines.MEASUREMENTS).tables.runs) == 1
 
 
 def test_every_way_has_a_figure_and_is_on_both_kinds_of_hardware() -> None:
