@@ -13,13 +13,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
-from ppo import ppo
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
 from stable_baselines3.common.type_aliases import TrainFreq
-from stable_baselines3_train import ALGORITHMS
+from stable_baselines3_train import make_agent, make_parser, parsed
 from vector_environment import register
 
 from rlscope.calibration.twins import Twin, run_twins
@@ -54,13 +53,7 @@ def steps_of_iteration(agent: BaseAlgorithm) -> int:
 
 def parse() -> argparse.Namespace:
     """Return the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--algo", choices=sorted(ALGORITHMS), required=True)
-    parser.add_argument("--env", default="Walker2DBulletEnv-v0", help="a Gymnasium environment id")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--total-timesteps", type=int, default=2_000_000, help="length of the whole training")
-    parser.add_argument("--device", default="cpu", help="where PyTorch computes: cpu or cuda")
-    parser.add_argument("--rollout-steps", type=int, help="of each environment, PPO only (default: as published)")
+    parser = make_parser(__doc__)
     parser.add_argument("--burst-steps", type=int, required=True, help="steps of the environments in a burst")
     parser.add_argument("--bursts", type=int, required=True, help="after which the same kinds of work come again")
     parser.add_argument("--warm-up-steps", type=int, default=0, help="steps before the first burst")
@@ -68,10 +61,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--settling", type=int, required=True, help="bursts to leave out whenever roles were swapped")
     parser.add_argument("--seconds", type=float, required=True, help="to measure, besides those")
     parser.add_argument("--output", type=Path, default=Path("trace"), help="a directory (default: trace)")
-    arguments = parser.parse_args()
-    if arguments.rollout_steps and arguments.algo != "ppo":
-        parser.error(f"--rollout-steps: expected --algo ppo, found {arguments.algo}; leave one of them out")
-    return arguments
+    return parsed(parser)
 
 
 def main() -> None:
@@ -83,8 +73,7 @@ def main() -> None:
     has_device = arguments.device != "cpu"
 
     def train(tick: Callable[[], None]) -> None:
-        given = (arguments.env, arguments.seed, arguments.device)
-        agent = ppo(*given, arguments.rollout_steps) if arguments.algo == "ppo" else ALGORITHMS[arguments.algo](*given)
+        agent = make_agent(arguments)
         if arguments.burst_steps * arguments.bursts % steps_of_iteration(agent):
             raise ValueError(
                 f"expected --burst-steps times --bursts to be a multiple of the {steps_of_iteration(agent)} steps of "

@@ -6,20 +6,15 @@ Nothing here knows about rlscope: the operations of a recorded run come from `rl
     python sbx_train.py --algo td3 --env Walker2d-v5 --stop-after 12000
 """
 
-import argparse
-from typing import Any
-
 import jax
-import numpy as np
 import torch
 from command_line import chosen, make_parser
 from environment import make, print_summary
 from hyperparameters import Hyperparameters
 from jax_update import Batch, make_states, update
 from sbx import TD3
-from stable_baselines3.common.noise import NormalActionNoise
 from stable_baselines3.common.vec_env import DummyVecEnv
-from stop_after import StopAfter
+from stable_baselines3_loop import learn, off_policy_options
 
 
 class OffPolicy(TD3):
@@ -27,18 +22,7 @@ class OffPolicy(TD3):
 
     def __init__(self, envs: DummyVecEnv, algorithm: Hyperparameters, seed: int) -> None:
         self.algorithm = algorithm
-        noise = np.full(envs.action_space.shape or (), algorithm.exploration_noise)
-        super().__init__(
-            "MlpPolicy",
-            envs,
-            train_freq=(algorithm.steps, "step"),
-            gradient_steps=algorithm.updates,
-            learning_starts=algorithm.warm_up,
-            batch_size=algorithm.batch_size,
-            buffer_size=algorithm.buffer_size,
-            action_noise=NormalActionNoise(0 * noise, noise),
-            seed=seed,
-        )
+        super().__init__("MlpPolicy", envs, **off_policy_options(algorithm, envs, seed))
 
     def _setup_model(self) -> None:
         super()._setup_model()
@@ -68,26 +52,15 @@ class OffPolicy(TD3):
         jax.block_until_ready((policy.actor_state, policy.qf_state))
 
 
-def parse(arguments: list[str] | None = None) -> argparse.Namespace:
-    """Return the command line."""
-    parser = make_parser(__doc__)
-    return parser.parse_args(arguments)
-
-
-def make_agent(arguments: argparse.Namespace, env: Any) -> OffPolicy:
-    """Return the agent that the command line names."""
-    return OffPolicy(DummyVecEnv([lambda: env]), chosen(arguments), arguments.seed)
-
-
 def main() -> None:
     """Build the agent that the command line names, and train it."""
-    arguments = parse()
+    arguments = make_parser(__doc__).parse_args()
+    algorithm = chosen(arguments)
     torch.set_num_threads(1)  # the buffer hands out PyTorch's tensors
     jax.config.update("jax_platforms", arguments.device)
-    env = make(arguments.env, arguments.seed, chosen(arguments))
-    agent = make_agent(arguments, env)
-    agent.learn(arguments.total_timesteps, callback=StopAfter(arguments.stop_after or arguments.total_timesteps))
-    print(f"{arguments.algo} on {arguments.env}: {agent.num_timesteps} timesteps")
+    env = make(arguments.env, arguments.seed, algorithm)
+    agent = OffPolicy(DummyVecEnv([lambda: env]), algorithm, arguments.seed)
+    learn(agent, arguments)
     print_summary(env)
 
 

@@ -6,20 +6,15 @@ Nothing here knows about rlscope: the operations of a recorded run come from `rl
     python stable_baselines3_off_policy.py --algo td3 --env Walker2d-v5 --stop-after 12000
 """
 
-import argparse
-from typing import Any
-
-import numpy as np
 import torch
 from command_line import chosen, make_parser
 from environment import make, print_summary
 from host_adam import HostAdam
 from hyperparameters import Hyperparameters
 from stable_baselines3 import TD3
-from stable_baselines3.common.noise import NormalActionNoise
 from stable_baselines3.common.utils import update_learning_rate
-from stable_baselines3.common.vec_env import DummyVecEnv
-from stop_after import StopAfter
+from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
+from stable_baselines3_loop import learn, off_policy_options
 
 BETAS = (0.9, 0.999)
 
@@ -45,21 +40,14 @@ class OffPolicy(TD3):
     """TD3, or DDPG, which is TD3 with one critic and without its tricks; the actor may learn at a rate of its own."""
 
     def __init__(
-        self, envs: DummyVecEnv, algorithm: Hyperparameters, seed: int, device: str, is_adam_on_host: bool = False
+        self, envs: VecEnv, algorithm: Hyperparameters, seed: int, device: str, is_adam_on_host: bool = False
     ) -> None:
         self.algorithm = algorithm
-        noise = np.full(envs.action_space.shape or (), algorithm.exploration_noise)
         super().__init__(
             "MlpPolicy",
             envs,
-            train_freq=(algorithm.steps, "step"),
-            gradient_steps=algorithm.updates,
-            learning_starts=algorithm.warm_up,
-            batch_size=algorithm.batch_size,
             gamma=algorithm.gamma,
             tau=algorithm.tau,
-            buffer_size=algorithm.buffer_size,
-            action_noise=NormalActionNoise(0 * noise, noise),
             policy_delay=algorithm.policy_delay,
             target_policy_noise=algorithm.target_noise,
             target_noise_clip=algorithm.target_noise_clip,
@@ -70,8 +58,8 @@ class OffPolicy(TD3):
                 "optimizer_class": HostAdam if is_adam_on_host else torch.optim.Adam,
                 "optimizer_kwargs": {"betas": BETAS, "eps": algorithm.adam_epsilon},
             },
-            seed=seed,
             device=device,
+            **off_policy_options(algorithm, envs, seed),
         )
 
     def _update_learning_rate(self, optimizers: list[torch.optim.Optimizer] | torch.optim.Optimizer) -> None:
@@ -148,29 +136,18 @@ class CompiledOffPolicy(OffPolicy):
         return rewards + (1 - dones) * self.gamma * values.min(dim=1, keepdim=True).values
 
 
-def parse(arguments: list[str] | None = None) -> argparse.Namespace:
-    """Return the command line."""
+def main() -> None:
+    """Build the agent that the command line names, and train it."""
     parser = make_parser(__doc__)
     parser.add_argument("--compile", action="store_true", help="put each update under torch.compile")
     parser.add_argument("--adam", choices=("device", "host"), default="device", help="where an eager update works")
-    return parser.parse_args(arguments)
-
-
-def make_agent(arguments: argparse.Namespace, env: Any) -> OffPolicy:
-    """Return the agent that the command line names."""
-    kind = CompiledOffPolicy if arguments.compile else OffPolicy
-    envs = DummyVecEnv([lambda: env])
-    return kind(envs, chosen(arguments), arguments.seed, arguments.device, arguments.adam == "host")
-
-
-def main() -> None:
-    """Build the agent that the command line names, and train it."""
-    arguments = parse()
+    arguments = parser.parse_args()
     torch.set_num_threads(1)
-    env = make(arguments.env, arguments.seed, chosen(arguments))
-    agent = make_agent(arguments, env)
-    agent.learn(arguments.total_timesteps, callback=StopAfter(arguments.stop_after or arguments.total_timesteps))
-    print(f"{arguments.algo} on {arguments.env}: {agent.num_timesteps} timesteps")
+    algorithm = chosen(arguments)
+    env = make(arguments.env, arguments.seed, algorithm)
+    kind = CompiledOffPolicy if arguments.compile else OffPolicy
+    agent = kind(DummyVecEnv([lambda: env]), algorithm, arguments.seed, arguments.device, arguments.adam == "host")
+    learn(agent, arguments)
     print_summary(env)
 
 

@@ -8,54 +8,22 @@ from `rlscope record` itself.
 
 import argparse
 
-import numpy as np
 import torch
+from hyperparameters import DDPG
 from ppo import ppo
-from stable_baselines3 import A2C, DDPG, SAC
+from stable_baselines3 import A2C, SAC
 from stable_baselines3.common.base_class import BaseAlgorithm
-from stable_baselines3.common.noise import NormalActionNoise
-from stable_baselines3.common.utils import LinearSchedule, update_learning_rate
+from stable_baselines3.common.utils import LinearSchedule
 from stable_baselines3.common.vec_env import VecNormalize
-from stop_after import StopAfter
+from stable_baselines3_loop import learn
+from stable_baselines3_off_policy import OffPolicy
 from vector_environment import environments
-
-DDPG_ACTOR_RATE = 1e-4
-DDPG_CRITIC_RATE = 1e-3
-DDPG_WIDTH = 64
-
-
-class LayerNormReLU(torch.nn.Sequential):
-    """Layer normalisation, then ReLU: given as the activation function, it makes the published DDPG networks."""
-
-    def __init__(self) -> None:
-        super().__init__(torch.nn.LayerNorm(DDPG_WIDTH), torch.nn.ReLU())
-
-
-class TwoRateDDPG(DDPG):
-    """DDPG whose actor learns slower than its critic, as published; Stable-Baselines3 has one rate for both."""
-
-    def _update_learning_rate(self, optimizers: list[torch.optim.Optimizer] | torch.optim.Optimizer) -> None:
-        update_learning_rate(self.actor.optimizer, DDPG_ACTOR_RATE)
-        update_learning_rate(self.critic.optimizer, DDPG_CRITIC_RATE)
 
 
 def ddpg(env_id: str, seed: int, device: str) -> BaseAlgorithm:
     """Return DDPG; an iteration is 100 timesteps and 50 gradient steps."""
-    envs = VecNormalize(environments(env_id, 1, seed, time_feature=False), gamma=0.95)
-    noise = np.full(envs.action_space.shape or (), 0.15)
-    return TwoRateDDPG(
-        "MlpPolicy",
-        envs,
-        train_freq=(100, "step"),
-        gradient_steps=50,
-        batch_size=128,
-        gamma=0.95,
-        buffer_size=1_000_000,
-        action_noise=NormalActionNoise(0 * noise, noise),
-        policy_kwargs={"net_arch": [DDPG_WIDTH, DDPG_WIDTH], "activation_fn": LayerNormReLU},
-        seed=seed,
-        device=device,
-    )
+    envs = VecNormalize(environments(env_id, 1, seed, time_feature=False), gamma=DDPG.gamma)
+    return OffPolicy(envs, DDPG, seed, device)
 
 
 def sac(env_id: str, seed: int, device: str) -> BaseAlgorithm:
@@ -95,25 +63,39 @@ def a2c(env_id: str, seed: int, device: str) -> BaseAlgorithm:
 ALGORITHMS = {"ddpg": ddpg, "sac": sac, "a2c": a2c, "ppo": ppo}
 
 
-def main() -> None:
-    """Build the agent that the command line names, and train it."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def make_parser(description: str | None) -> argparse.ArgumentParser:
+    """Return a parser to which a script adds its own options."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--algo", choices=sorted(ALGORITHMS), required=True)
     parser.add_argument("--env", default="Walker2DBulletEnv-v0", help="a Gymnasium environment id")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--total-timesteps", type=int, default=2_000_000, help="length of the whole training")
-    parser.add_argument("--stop-after", type=int, help="end after this many timesteps of it (default: train it all)")
     parser.add_argument("--device", default="cpu", help="where PyTorch computes: cpu or cuda")
     parser.add_argument("--rollout-steps", type=int, help="of each environment, PPO only (default: as published)")
+    return parser
+
+
+def parsed(parser: argparse.ArgumentParser) -> argparse.Namespace:
+    """Return the command line, if its options go together."""
     arguments = parser.parse_args()
     if arguments.rollout_steps and arguments.algo != "ppo":
         parser.error(f"--rollout-steps: expected --algo ppo, found {arguments.algo}; leave one of them out")
+    return arguments
 
+
+def make_agent(arguments: argparse.Namespace) -> BaseAlgorithm:
+    """Return the agent that the command line names."""
     options = {"rollout_steps": arguments.rollout_steps} if arguments.rollout_steps else {}
+    return ALGORITHMS[arguments.algo](arguments.env, arguments.seed, arguments.device, **options)
+
+
+def main() -> None:
+    """Build the agent that the command line names, and train it."""
+    parser = make_parser(__doc__)
+    parser.add_argument("--stop-after", type=int, help="end after this many timesteps of it (default: train it all)")
+    arguments = parsed(parser)
     torch.set_num_threads(1)
-    agent = ALGORITHMS[arguments.algo](arguments.env, arguments.seed, arguments.device, **options)
-    agent.learn(arguments.total_timesteps, callback=StopAfter(arguments.stop_after or arguments.total_timesteps))
-    print(f"{arguments.algo} on {arguments.env}: {agent.num_timesteps} timesteps")
+    learn(make_agent(arguments), arguments)
 
 
 if __name__ == "__main__":

@@ -222,6 +222,25 @@ Owned launch_labels(const TraceFile& file) {
   return dict;
 }
 
+// What `find` finds in a process file between two times that Python gave, as `convert` makes it Python's; takes over
+// the path.
+template <typename Find, typename Convert>
+PyObject* between(PyObject* path, PyObject* start, PyObject* end, bool recovers, Find find, Convert convert) {
+  Owned path_bytes(path);
+  return with_python_errors(path, [&] {
+    uint64_t start_ticks = to_uint64(start);
+    uint64_t end_ticks = to_uint64(end);
+    std::unique_ptr<TraceFile> file;
+    decltype(find(*file, start_ticks, end_ticks)) found;
+    {
+      WithoutGil released;
+      file = std::make_unique<TraceFile>(PyBytes_AS_STRING(path), recovers);
+      found = find(*file, start_ticks, end_ticks);
+    }
+    return convert(*file, found).release();
+  });
+}
+
 PyObject* py_device_intervals(PyObject*, PyObject* args, PyObject* kwargs) {
   static const char* keywords[] = {"path", "start_ticks", "end_ticks", "recover", nullptr};
   PyObject *path, *start, *end;
@@ -230,26 +249,17 @@ PyObject* py_device_intervals(PyObject*, PyObject* args, PyObject* kwargs) {
                                    PyUnicode_FSConverter, &path, &start, &end, &recovers)) {
     return nullptr;
   }
-  Owned path_bytes(path);
-  return with_python_errors(path, [&] {
-    uint64_t start_ticks = to_uint64(start);
-    uint64_t end_ticks = to_uint64(end);
-    std::unique_ptr<TraceFile> file;
-    DeviceIntervals found;
-    {
-      WithoutGil released;
-      file = std::make_unique<TraceFile>(PyBytes_AS_STRING(path), recovers != 0);
-      found = device_intervals(*file, start_ticks, end_ticks);
-    }
+  auto convert = [](const TraceFile& file, const DeviceIntervals& found) {
     Owned dict = checked(PyDict_New());
     put(dict.get(), "starts", raw(found.starts));
     put(dict.get(), "ends", raw(found.ends));
     put(dict.get(), "devices", raw(found.devices));
     put(dict.get(), "launches", raw(found.launches));
     put(dict.get(), "work", raw(found.work));
-    put(dict.get(), "labels", launch_labels(*file));
-    return dict.release();
-  });
+    put(dict.get(), "labels", launch_labels(file));
+    return dict;
+  };
+  return between(path, start, end, recovers != 0, device_intervals, convert);
 }
 
 template <typename Function>
@@ -266,19 +276,11 @@ PyObject* py_event_window(PyObject*, PyObject* args, PyObject* kwargs) {
                                    PyUnicode_FSConverter, &path, &start, &end, &most_events, &recovers)) {
     return nullptr;
   }
-  Owned path_bytes(path);
-  return with_python_errors(path, [&] {
-    uint64_t start_ticks = to_uint64(start);
-    uint64_t end_ticks = to_uint64(end);
-    std::unique_ptr<TraceFile> file;
-    EventWindow window;
-    {
-      WithoutGil released;
-      file = std::make_unique<TraceFile>(PyBytes_AS_STRING(path), recovers != 0);
-      window = event_window(*file, start_ticks, end_ticks, static_cast<size_t>(std::max<Py_ssize_t>(most_events, 1)));
-    }
-    return to_swept(*file, window).release();
-  });
+  auto find = [&](TraceFile& file, uint64_t start_ticks, uint64_t end_ticks) {
+    return event_window(file, start_ticks, end_ticks, static_cast<size_t>(std::max<Py_ssize_t>(most_events, 1)));
+  };
+  return between(path, start, end, recovers != 0, find,
+                 [](const TraceFile& file, const EventWindow& found) { return to_swept(file, found); });
 }
 
 PyMethodDef kMethods[] = {

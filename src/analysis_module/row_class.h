@@ -4,6 +4,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "demangle.h"
 #include "python_values.h"
@@ -34,7 +35,17 @@ class RowClass {
     return checked(PyObject_Call(class_.get(), tuple(std::move(items)...).get(), nullptr));
   }
 
-  Owned from(PyObject* fields) const { return checked(PyObject_Call(class_.get(), Owned(PyTuple_New(0)).get(), fields)); }
+  // A list of rows: `values_of` gives the values of each as a tuple.
+  template <typename Item, typename ValuesOf>
+  Owned list(const std::vector<Item>& items, ValuesOf values_of) const {
+    Owned list = checked(PyList_New(0));
+    for (const Item& item : items) {
+      append(list.get(), checked(PyObject_Call(class_.get(), values_of(item).get(), nullptr)));
+    }
+    return list;
+  }
+
+  Owned from(PyObject* fields) const { return checked(PyObject_Call(class_.get(), tuple().get(), fields)); }
 
  private:
   Owned class_;

@@ -17,128 +17,91 @@ constexpr size_t kPropertyNotesKept = 20;
 
 Owned breakdown(const std::vector<BreakdownRow>& rows) {
   LabelTexts label;
-  RowClass make("SweptTime");
-  Owned list = checked(PyList_New(0));
-  for (const BreakdownRow& row : rows) {
-    append(list.get(), make(label(row.phase), label(row.stage), label(row.operation), text(category_label(row.category)),
-                            text(resource_label(row.resource)), number(row.ticks)));
-  }
-  return list;
+  return RowClass("SweptTime").list(rows, [&](const BreakdownRow& row) {
+    return tuple(label(row.phase), label(row.stage), label(row.operation), text(category_label(row.category)),
+                 text(resource_label(row.resource)), number(row.ticks));
+  });
 }
 
 Owned threads(const std::vector<BreakdownRow>& rows) {
   LabelTexts label;
-  RowClass make("SweptThreadTime");
-  Owned list = checked(PyList_New(0));
-  for (const BreakdownRow& row : rows) {
-    append(list.get(), make(number(row.thread), label(row.phase), label(row.stage), label(row.operation),
-                            text(category_label(row.category)), text(resource_label(row.resource)), number(row.ticks)));
-  }
-  return list;
+  return RowClass("SweptThreadTime").list(rows, [&](const BreakdownRow& row) {
+    return tuple(number(row.thread), label(row.phase), label(row.stage), label(row.operation),
+                 text(category_label(row.category)), text(resource_label(row.resource)), number(row.ticks));
+  });
 }
 
 Owned transitions(const std::vector<TransitionRow>& rows) {
   LabelTexts label;
-  RowClass make("SweptTransition");
-  Owned list = checked(PyList_New(0));
-  for (const TransitionRow& row : rows) {
-    append(list.get(), make(label(row.stage), label(row.operation), text(category_label(row.from)),
-                            text(category_label(row.to)), number(row.count)));
-  }
-  return list;
+  return RowClass("SweptTransition").list(rows, [&](const TransitionRow& row) {
+    return tuple(label(row.stage), label(row.operation), text(category_label(row.from)), text(category_label(row.to)),
+                 number(row.count));
+  });
 }
 
 Owned phases(const SweepResult& result) {
-  RowClass make("SweptPhase");
-  Owned list = checked(PyList_New(0));
-  for (const PhaseRow& row : result.phases) {
-    append(list.get(), make(text(row.phase), number(row.start_ticks), number(row.end_ticks)));
-  }
-  return list;
+  return RowClass("SweptPhase").list(result.phases, [](const PhaseRow& row) {
+    return tuple(text(row.phase), number(row.start_ticks), number(row.end_ticks));
+  });
 }
 
 Owned waits(const SweepResult& result) {
   LabelTexts label;
-  RowClass make("SweptWait");
-  Owned list = checked(PyList_New(0));
-  for (const WaitRow& row : result.waits) {
-    append(list.get(), make(label(row.phase), label(row.name), number(row.count), number(row.ticks_in_operations),
-                            number(row.ticks_in_loop), number(row.ticks)));
-  }
-  return list;
+  return RowClass("SweptWait").list(result.waits, [&](const WaitRow& row) {
+    return tuple(label(row.phase), label(row.name), number(row.count), number(row.ticks_in_operations),
+                 number(row.ticks_in_loop), number(row.ticks));
+  });
 }
 
 Owned outside(const SweepResult& result) {
-  RowClass make("SweptOutside");
-  Owned list = checked(PyList_New(0));
-  for (const OutsideRow& row : result.outside) {
-    append(list.get(), make(text(part_label(row.part)), text(category_label(row.category)),
-                            text(resource_label(row.resource)), number(row.ticks)));
-  }
-  return list;
+  return RowClass("SweptOutside").list(result.outside, [](const OutsideRow& row) {
+    return tuple(text(part_label(row.part)), text(category_label(row.category)), text(resource_label(row.resource)),
+                 number(row.ticks));
+  });
 }
 
 Owned tasks(const SweepResult& result) {
   LabelTexts label;
-  RowClass make("SweptTask");
-  Owned list = checked(PyList_New(0));
-  for (const TaskRow& row : result.tasks) {
-    append(list.get(), make(label(row.operation), number(row.count), number(row.running_ticks), number(row.elapsed_ticks),
-                            number(row.median_ticks), number(row.p99_ticks), number(row.longest_ticks)));
-  }
-  return list;
+  return RowClass("SweptTask").list(result.tasks, [&](const TaskRow& row) {
+    return tuple(label(row.operation), number(row.count), number(row.running_ticks), number(row.elapsed_ticks),
+                 number(row.median_ticks), number(row.p99_ticks), number(row.longest_ticks));
+  });
 }
 
 Owned cuda_calls(const SweepResult& result) {
-  RowClass make("SweptCudaCall");
-  Owned list = checked(PyList_New(0));
-  for (const CudaCallRow& row : result.cuda_calls) {
-    append(list.get(), make(text(row.name), checked(PyBool_FromLong(row.waits)), number(row.count)));
-  }
-  return list;
+  return RowClass("SweptCudaCall").list(result.cuda_calls, [](const CudaCallRow& row) {
+    return tuple(text(row.name), checked(PyBool_FromLong(row.waits)), number(row.count));
+  });
 }
 
 Owned devices(const SweepResult& result) {
-  RowClass make("SweptDevice");
-  Owned list = checked(PyList_New(0));
-  for (const DeviceRow& row : result.devices) {
-    append(list.get(), make(number(row.device), number(row.busy_ticks), number(row.kernels.count),
-                            number(row.kernels.ticks), number(row.copies.count), number(row.copies.ticks),
-                            number(row.copies.bytes), number(row.memsets.count), number(row.memsets.ticks),
-                            number(row.memsets.bytes)));
-  }
-  return list;
+  return RowClass("SweptDevice").list(result.devices, [](const DeviceRow& row) {
+    return tuple(number(row.device), number(row.busy_ticks), number(row.kernels.count), number(row.kernels.ticks),
+                 number(row.copies.count), number(row.copies.ticks), number(row.copies.bytes),
+                 number(row.memsets.count), number(row.memsets.ticks), number(row.memsets.bytes));
+  });
 }
 
 Owned device_operations(const SweepResult& result) {
   LabelTexts label;
-  RowClass make("SweptDeviceOperation");
-  Owned list = checked(PyList_New(0));
-  for (const DeviceOperationRow& row : result.device_operations) {
-    append(list.get(), make(number(row.device), label(row.stage), label(row.operation), number(row.busy_ticks),
-                            number(row.kernels)));
-  }
-  return list;
+  return RowClass("SweptDeviceOperation").list(result.device_operations, [&](const DeviceOperationRow& row) {
+    return tuple(number(row.device), label(row.stage), label(row.operation), number(row.busy_ticks),
+                 number(row.kernels));
+  });
 }
 
 Owned device_work(const SweepResult& result) {
   LabelTexts label;
-  RowClass make("SweptDeviceWork");
-  Owned list = checked(PyList_New(0));
-  for (const DeviceWorkRow& row : result.device_work) {
-    append(list.get(), make(number(row.device), label(row.stage), label(row.operation), label(row.name, true),
-                            number(row.sum.count), number(row.sum.ticks), number(row.sum.bytes)));
-  }
-  return list;
+  return RowClass("SweptDeviceWork").list(result.device_work, [&](const DeviceWorkRow& row) {
+    return tuple(number(row.device), label(row.stage), label(row.operation), label(row.name, true),
+                 number(row.sum.count), number(row.sum.ticks), number(row.sum.bytes));
+  });
 }
 
 Owned streams(const SweepResult& result) {
-  RowClass make("SweptStream");
-  Owned list = checked(PyList_New(0));
-  for (const StreamSummary& stream : result.streams) {
-    append(list.get(), make(number(stream.stream), number(stream.thread_id), number(stream.events)));
-  }
-  return list;
+  return RowClass("SweptStream").list(result.streams, [](const StreamSummary& stream) {
+    return tuple(number(stream.stream), number(stream.thread_id), number(stream.events));
+  });
 }
 
 Owned bounds(const OverheadParts& parts) {
@@ -147,14 +110,10 @@ Owned bounds(const OverheadParts& parts) {
 
 Owned overhead_rows(const std::vector<OverheadRow>& values) {
   LabelTexts label;
-  RowClass make("SweptOverhead");
-  Owned list = checked(PyList_New(0));
-  for (const OverheadRow& row : values) {
-    append(list.get(), make(label(row.phase), label(row.stage), label(row.operation),
-                            text(category_label(row.category)), text(resource_label(row.resource)),
-                            bounds(row.parts)));
-  }
-  return list;
+  return RowClass("SweptOverhead").list(values, [&](const OverheadRow& row) {
+    return tuple(label(row.phase), label(row.stage), label(row.operation), text(category_label(row.category)),
+                 text(resource_label(row.resource)), bounds(row.parts));
+  });
 }
 
 Owned correction(const SweepResult& result) {

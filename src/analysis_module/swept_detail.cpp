@@ -24,23 +24,17 @@ Owned column(const std::vector<Item>& items, Value Item::*field) {
 }
 
 Owned functions(const std::vector<FunctionRow>& rows) {
-  DetailClass make("SweptFunction");
-  Owned list = checked(PyList_New(0));
-  for (const FunctionRow& row : rows) {
-    append(list.get(), make(text(row.stage), text(row.operation), text(category_label(row.category)),
-                             text(resource_label(row.resource)), text(row.function), number(row.calls), number(row.ticks)));
-  }
-  return list;
+  return DetailClass("SweptFunction").list(rows, [](const FunctionRow& row) {
+    return tuple(text(row.stage), text(row.operation), text(category_label(row.category)),
+                 text(resource_label(row.resource)), text(row.function), number(row.calls), number(row.ticks));
+  });
 }
 
 Owned series(const std::vector<SeriesRow>& rows) {
-  DetailClass make("SweptSeries");
-  Owned list = checked(PyList_New(0));
-  for (const SeriesRow& row : rows) {
-    append(list.get(), make(text(row.stage), text(row.operation), text(category_label(row.category)),
-                             text(resource_label(row.resource))));
-  }
-  return list;
+  return DetailClass("SweptSeries").list(rows, [](const SeriesRow& row) {
+    return tuple(text(row.stage), text(row.operation), text(category_label(row.category)),
+                 text(resource_label(row.resource)));
+  });
 }
 
 Owned instances(const std::vector<InstanceRow>& rows) {

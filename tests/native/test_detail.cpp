@@ -18,6 +18,24 @@ std::string names() {
                  name_entry(3, NameKind::kOperation, Category::kPython, "simulation"));
 }
 
+// The sweep of a thread's events in a process that lived from 0 to `end_ticks`.
+class Detailed {
+ public:
+  Detailed(const std::string& events, uint64_t end_ticks, const std::vector<uint64_t>& borders = {})
+      : file_(file_header(0, end_ticks) + names() + chunk({}, events)), trace_(file_.path(), false) {
+    SweepOptions options;
+    options.borders = &borders;
+    result_ = sweep(trace_, options);
+  }
+
+  const DetailResult& detail() const { return *result_.detail; }
+
+ private:
+  TemporaryFile file_;
+  TraceFile trace_;
+  SweepResult result_;
+};
+
 uint64_t ticks_of(const DetailResult& detail, const std::string& function) {
   uint64_t ticks = 0;
   for (const FunctionRow& row : detail.functions) ticks += row.function == function ? row.ticks : 0;
@@ -28,29 +46,19 @@ TEST(Detail, TellsFunctionsOfOneCategoryApart) {
   // add from 10 to 14, with mul from 11 to 13 inside; mul from 20 to 27.
   std::string events = begin_record(10, 1) + begin_record(1, 2) + end_record(2) + end_record(1) + begin_record(6, 2) +
                        end_record(7);
-  TemporaryFile file(file_header(0, 30) + names() + chunk({}, events));
-  TraceFile trace(file.path(), false);
-  std::vector<uint64_t> borders;
-  SweepOptions options;
-  options.borders = &borders;
-  SweepResult result = sweep(trace, options);
-  EXPECT_EQ(ticks_of(*result.detail, "add"), 2u);
-  EXPECT_EQ(ticks_of(*result.detail, "mul"), 9u);
-  EXPECT_EQ(ticks_of(*result.detail, ""), 19u);
-  EXPECT_TRUE(result.detail->bins.empty());
+  Detailed swept(events, 30);
+  EXPECT_EQ(ticks_of(swept.detail(), "add"), 2u);
+  EXPECT_EQ(ticks_of(swept.detail(), "mul"), 9u);
+  EXPECT_EQ(ticks_of(swept.detail(), ""), 19u);
+  EXPECT_TRUE(swept.detail().bins.empty());
 }
 
 TEST(Detail, FillsBinsExactly) {
   std::string events = begin_record(8, 1) + end_record(14);
-  TemporaryFile file(file_header(0, 30) + names() + chunk({}, events));
-  TraceFile trace(file.path(), false);
-  std::vector<uint64_t> borders{10, 20, 30};
-  SweepOptions options;
-  options.borders = &borders;
-  SweepResult result = sweep(trace, options);
+  Detailed swept(events, 30, {10, 20, 30});
   std::vector<std::tuple<uint32_t, Category, uint64_t>> found;
-  for (const BinEntry& entry : result.detail->bins) {
-    found.emplace_back(entry.bin, result.detail->series[entry.series].category, entry.ticks);
+  for (const BinEntry& entry : swept.detail().bins) {
+    found.emplace_back(entry.bin, swept.detail().series[entry.series].category, entry.ticks);
   }
   std::vector<std::tuple<uint32_t, Category, uint64_t>> expected{
       {0, Category::kPython, 8}, {0, Category::kBackend, 2}, {1, Category::kBackend, 10}, {2, Category::kBackend, 2},
@@ -61,13 +69,8 @@ TEST(Detail, FillsBinsExactly) {
 TEST(Detail, SplitsTimeIntoIterationsBetweenReports) {
   std::string events = begin_record(5, 1) + end_record(1) + progress_record(4, 0) + begin_record(2, 1) + end_record(3) +
                        progress_record(5, 1) + progress_record(7, 2);
-  TemporaryFile file(file_header(0, 40) + names() + chunk({}, events));
-  TraceFile trace(file.path(), false);
-  std::vector<uint64_t> borders;
-  SweepOptions options;
-  options.borders = &borders;
-  SweepResult result = sweep(trace, options);
-  const DetailResult& detail = *result.detail;
+  Detailed swept(events, 40);
+  const DetailResult& detail = swept.detail();
   ASSERT_EQ(detail.iterations.size(), 2u);
   EXPECT_EQ(detail.iterations[0].start_ticks, 10u);
   EXPECT_EQ(detail.iterations[0].end_ticks, 20u);
@@ -85,31 +88,21 @@ TEST(Detail, LeavesTheSlowestOfManyIterations) {
   constexpr uint32_t kSlow = 12345;
   std::string events = progress_record(0, 0);
   for (uint32_t i = 0; i < kIterations; i++) events += progress_record(i == kSlow ? 500 : 10, i + 1);
-  TemporaryFile file(file_header(0, 0) + names() + chunk({}, events));
-  TraceFile trace(file.path(), false);
-  std::vector<uint64_t> borders;
-  SweepOptions options;
-  options.borders = &borders;
-  SweepResult result = sweep(trace, options);
-  EXPECT_EQ(result.detail->iterations.size(), kIterations);
+  Detailed swept(events, 0);
+  EXPECT_EQ(swept.detail().iterations.size(), kIterations);
   size_t slow = 0;
-  for (const IterationEntry& entry : result.detail->iteration_entries) slow += entry.iteration == kSlow;
+  for (const IterationEntry& entry : swept.detail().iteration_entries) slow += entry.iteration == kSlow;
   EXPECT_EQ(slow, 1u);
-  EXPECT_LT(result.detail->iteration_entries.size(), 16384u);
-  EXPECT_GT(result.detail->iteration_entries.size(), 1000u);
+  EXPECT_LT(swept.detail().iteration_entries.size(), 16384u);
+  EXPECT_GT(swept.detail().iteration_entries.size(), 1000u);
 }
 
 TEST(Detail, KnowsTheSlowestInstancesOfAnOperation) {
   std::string events;
   for (uint64_t ticks : {3, 9, 4, 9, 1, 2}) events += begin_record(1, 3) + end_record(ticks);
-  TemporaryFile file(file_header(0, 50) + names() + chunk({}, events));
-  TraceFile trace(file.path(), false);
-  std::vector<uint64_t> borders;
-  SweepOptions options;
-  options.borders = &borders;
-  SweepResult result = sweep(trace, options);
-  ASSERT_EQ(result.detail->instances.size(), 1u);
-  const Instances& instances = result.detail->instances[0].instances;
+  Detailed swept(events, 50);
+  ASSERT_EQ(swept.detail().instances.size(), 1u);
+  const Instances& instances = swept.detail().instances[0].instances;
   EXPECT_EQ(instances.count, 6u);
   EXPECT_EQ(instances.ticks, 28u);
   EXPECT_EQ(instances.slowest[0].ticks, 9u);

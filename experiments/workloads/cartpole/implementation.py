@@ -8,7 +8,7 @@ tanh between its layers, and draws its action from the two scores.
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,22 @@ class Trajectory:
     actions: Actions
     terminated: Flags
     truncated: Flags
+
+
+class Step(NamedTuple):
+    """This is what one step did, in arrays of the library that made it, of shape (N,) each; of a loop of steps (K, N).
+
+    Attributes:
+        states: after it, of shape (4, N), or (K, 4, N).
+        actions: 0 or 1.
+        terminated: whether it ended the episode.
+        truncated: whether the episode was cut off instead.
+    """
+
+    states: Any
+    actions: Any
+    terminated: Any
+    truncated: Any
 
 
 class Implementation(ABC):

@@ -20,6 +20,7 @@ from cartpole.implementation import (
     Floats,
     Implementation,
     Policy,
+    Step,
     Trajectory,
     UnavailableError,
 )
@@ -47,22 +48,6 @@ class Batch(NamedTuple):
     states: Tensor
     steps: Tensor
     episodes: Tensor
-
-
-class Step(NamedTuple):
-    """This is what one step did, of shape (N,) each; after a loop of steps, of shape (K, N).
-
-    Attributes:
-        states: after it, of shape (4, N), or (K, 4, N).
-        actions: 0 or 1.
-        terminated: whether it ended the episode.
-        truncated: whether the episode was cut off instead.
-    """
-
-    states: Tensor
-    actions: Tensor
-    terminated: Tensor
-    truncated: Tensor
 
 
 def layers_on(device: torch.device, policy: Policy) -> Layers:

@@ -17,6 +17,7 @@ from cartpole.implementation import (
     Floats,
     Implementation,
     Policy,
+    Step,
     Trajectory,
     UnavailableError,
 )
@@ -45,22 +46,6 @@ class Batch(NamedTuple):
     steps: Array
     episodes: Array
     key: Array
-
-
-class Step(NamedTuple):
-    """This is what one step did, of shape (N,) each; after a loop of steps, of shape (K, N).
-
-    Attributes:
-        states: after it, of shape (4, N), or (K, 4, N).
-        actions: 0 or 1.
-        terminated: whether it ended the episode.
-        truncated: whether the episode was cut off instead.
-    """
-
-    states: Array
-    actions: Array
-    terminated: Array
-    truncated: Array
 
 
 def drawn_actions(layers: Layers, states: Array, key: Array) -> Array:

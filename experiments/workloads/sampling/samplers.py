@@ -33,28 +33,12 @@ class Sampler(Protocol):
         """End all processes."""
 
 
-def sb3_dummy(settings: Settings) -> Sampler:
-    """Return Stable-Baselines3's DummyVecEnv: one process steps one environment after another."""
+def lock_step(settings: Settings, vector: str, **options: bool) -> Sampler:
+    """Return environments that all wait for each other, in one of the vectors of `sampling.vectors`."""
+    from sampling import vectors
     from sampling.lock_step import LockStep
-    from sampling.vectors import StableBaselines3
 
-    return LockStep(settings, list(range(settings.environments)), partial(StableBaselines3, is_parallel=False))
-
-
-def sb3_subproc(settings: Settings) -> Sampler:
-    """Return Stable-Baselines3's SubprocVecEnv: a process for each environment, in lock-step."""
-    from sampling.lock_step import LockStep
-    from sampling.vectors import StableBaselines3
-
-    return LockStep(settings, list(range(settings.environments)), partial(StableBaselines3, is_parallel=True))
-
-
-def gymnasium_async(settings: Settings) -> Sampler:
-    """Return gymnasium's AsyncVectorEnv: a process for each environment, in lock-step."""
-    from sampling.lock_step import LockStep
-    from sampling.vectors import Gymnasium
-
-    return LockStep(settings, list(range(settings.environments)), Gymnasium)
+    return LockStep(settings, list(range(settings.environments)), partial(getattr(vectors, vector), **options))
 
 
 def free(settings: Settings) -> Sampler:
@@ -75,9 +59,11 @@ def rllib(settings: Settings) -> Sampler:
 
 
 SAMPLERS: dict[str, Callable[[Settings], Sampler]] = {
-    "sb3_dummy": sb3_dummy,
-    "sb3_subproc": sb3_subproc,
-    "gymnasium_async": gymnasium_async,
+    # Stable-Baselines3's DummyVecEnv: one process steps one environment after another.
+    "sb3_dummy": partial(lock_step, vector="StableBaselines3", is_parallel=False),
+    # Its SubprocVecEnv, and Gymnasium's AsyncVectorEnv: a process for each environment.
+    "sb3_subproc": partial(lock_step, vector="StableBaselines3", is_parallel=True),
+    "gymnasium_async": partial(lock_step, vector="Gymnasium"),
     "free": free,
     "rllib": rllib,
 }

@@ -41,7 +41,21 @@ class Vector(Protocol):
         """Let the processes be, which have been killed."""
 
 
-class StableBaselines3:
+class Library:
+    """A library's vector, which ends its processes unless it takes itself for closed."""
+
+    _envs: Any
+
+    def close(self) -> None:
+        """See Vector."""
+        self._envs.close()
+
+    def abandon(self) -> None:
+        """See Vector."""
+        self._envs.closed = True
+
+
+class StableBaselines3(Library):
     """Stable-Baselines3's vectors: DummyVecEnv steps one after another in this process, SubprocVecEnv has processes."""
 
     def __init__(self, makers: list[Maker], *, is_parallel: bool) -> None:
@@ -60,16 +74,8 @@ class StableBaselines3:
         observations, rewards, ends, _ = self._envs.step(actions)
         return np.asarray(observations), rewards, ends
 
-    def close(self) -> None:
-        """See Vector."""
-        self._envs.close()
 
-    def abandon(self) -> None:
-        """See Vector."""
-        self._envs.closed = True
-
-
-class Gymnasium:
+class Gymnasium(Library):
     """Gymnasium's AsyncVectorEnv: a process for each environment, observations in shared memory."""
 
     def __init__(self, makers: list[Maker]) -> None:
@@ -85,14 +91,6 @@ class Gymnasium:
         """See Vector."""
         observations, rewards, terminated, truncated, _ = self._envs.step(actions)
         return observations, rewards, terminated | truncated
-
-    def close(self) -> None:
-        """See Vector."""
-        self._envs.close()
-
-    def abandon(self) -> None:
-        """See Vector."""
-        self._envs.closed = True
 
 
 class Alone:
