@@ -26,7 +26,7 @@ from rlscope.report.joined import joined
     "--by",
     metavar="COLS",
     help="Sum over all but these columns: process, phase, stage, operation, category, resource (comma-separated); "
-    "with thread, each thread's own view; with function, calls, also without category and so on.",
+    "with thread, each thread's own view; with function, seconds and calls of each function.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document (a list of them for several DIRs).")
 @click.option("--csv", "csv_file", metavar="FILE", type=NamedPath(), help="Write the breakdown as CSV.")
