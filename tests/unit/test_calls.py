@@ -6,18 +6,29 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from page_traces import MS, training
-from trace_builder import End, ProcessScript, ThreadScript, boundary, operation, write_scripts
+from trace_builder import (
+    End,
+    ProcessScript,
+    ThreadScript,
+    boundary,
+    operation,
+    parse_script,
+    write_script,
+    write_scripts,
+)
 
 import rlscope
 from rlscope.analysis.analyze import analyze
 from rlscope.analysis.correction import Bounds, Correction, Cost
+from rlscope.analysis.sweep import NS_PER_S
 from rlscope.analysis.tables.breakdown import group_seconds
 from rlscope.cli.analyze import analyze as analyze_verb
 from rlscope.errors import UsageError
-from rlscope.model import Category
+from rlscope.model import Category, GpuAttribution
 from rlscope.page.grid import OTHERS
 from rlscope.page.trace_data import MOST_CALLS, shown_calls
 from rlscope.report.analysis_tables import print_breakdown
+from rlscope.report.tables import number
 from rlscope.trace.reader import open_trace
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "terminal" / "analyze_by_function.txt"
@@ -58,6 +69,20 @@ def test_each_iteration_has_its_start_and_its_length(trace: Path) -> None:
     assert [(row.process, row.iteration) for row in rows] == [("main", number) for number in range(4)]
     assert [row.start_s for row in rows] == [0.0, 0.066, 0.132, 0.241]
     assert [row.seconds for row in rows] == [0.066, 0.066, 0.109, 0.066]
+
+
+@pytest.mark.parametrize("script", sorted(GOLDEN.parent.parent.glob("*.trace.txt")), ids=lambda file: file.stem)
+@pytest.mark.parametrize("attribution", GpuAttribution)
+def test_functions_sum_to_the_breakdown(script: Path, attribution: GpuAttribution, tmp_path: Path) -> None:
+    """Devices, blocked threads and waits included, to the nanosecond."""
+    write_script(parse_script(script.read_text()), tmp_path / "trace")
+    analysis = analyze(open_trace(tmp_path / "trace"), gpu_attribution=attribution, by_function=True)
+    columns = ["process", "stage", "operation", "category"]
+    by_function, expected = (
+        {tuple(row[name] for name in columns): round(number(row["seconds"]) * NS_PER_S) for row in rows}
+        for rows in (group_seconds(analysis.calls, columns), group_seconds(analysis.breakdown, columns))
+    )
+    assert {key: ns for key, ns in by_function.items() if ns} == {key: ns for key, ns in expected.items() if ns}
 
 
 def test_plain_analyses_have_neither(trace: Path) -> None:
@@ -136,9 +161,9 @@ def test_a_page_shows_small_functions_as_one_row_of_the_stage(tmp_path: Path) ->
     functions, now = MOST_CALLS + 10, 0
     thread = ThreadScript(0, 0)
     thread.statements = [operation(0, "simulation")]
-    for number in range(functions):
-        thread.statements.append(boundary(now, Category.SIMULATOR, f"f{number}"))
-        now += (functions - number) * MS
+    for place in range(functions):
+        thread.statements.append(boundary(now, Category.SIMULATOR, f"f{place}"))
+        now += (functions - place) * MS
         thread.statements.append(End(now))
     thread.statements.append(End(now))
     trace = write_scripts([ProcessScript(0, now, threads=[thread])], tmp_path / "trace")
