@@ -60,8 +60,10 @@ class Frame:
 
     def _repr_html_(self) -> str:
         """Return the frame. It lets the page run its script, save tables and print, and no more."""
+        # In ASCII: a notebook that is read in another encoding would change the script, and its policy refuses that.
+        page = escape(self.html).encode("ascii", "xmlcharrefreplace").decode()
         return (
-            f'<iframe sandbox="allow-scripts allow-downloads allow-modals" srcdoc="{escape(self.html)}" '
+            f'<iframe sandbox="allow-scripts allow-downloads allow-modals" srcdoc="{page}" '
             'style="width: 100%; height: 48em; border: 0"></iframe>'
         )
 

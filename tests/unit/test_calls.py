@@ -1,6 +1,7 @@
 """Time and calls by function, and times of iterations: in a terminal, as JSON and CSV, and in Python."""
 
 import json
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -183,4 +184,5 @@ def test_a_notebook_shows_the_page_in_a_frame_that_reaches_nothing_else(trace: P
     assert shown.startswith(
         '<iframe sandbox="allow-scripts allow-downloads allow-modals" srcdoc="&lt;!doctype html&gt;'
     )
+    assert not frame.html.isascii() and shown.isascii() and unescape(shown.split('"')[3]) == frame.html
     assert shown.count("<") == 2 and "allow-same-origin" not in shown
