@@ -90,7 +90,7 @@ class Detail {
   // The same; false, and nothing is done, where it would take long: at the end of a bin, and for a place that was not
   // entered recently in this phase. It calls nothing, so that its caller keeps all in registers.
   bool enter_quickly(const FunctionPlace& place, uint32_t phase, uint64_t now) {
-    const Recent& recent = recent_[hash_of(place)];
+    const Recent& recent = recent_[recent_place(place)];
     if (!(recent.place == place) || recent.cell->phase != phase || now >= border_) return false;
     add(*current_, now - since_);
     since_ = now;
@@ -128,22 +128,22 @@ class Detail {
   const std::map<Scope, Instances>& instances() const { return instances_; }
 
  private:
-  static constexpr size_t kRecent = 1 << 12;
+  static constexpr unsigned kRecentDigits = 12;  // binary ones of how many there are
   static constexpr size_t kMostIterationEntries = 1 << 20;
-  struct Hash {
-    size_t operator()(const FunctionPlace& place) const { return hash_of(place); }
-  };
   struct Recent {
     FunctionPlace place{~Scope{0}, 0};
     FunctionCell* cell = nullptr;
   };
 
-  static size_t hash_of(const FunctionPlace& place) {
-    return (uint64_t{place.scope} << 40 ^ place.function) * 0x9e3779b97f4a7c15 >> 52;
-  }
+  struct Hash {
+    size_t operator()(const FunctionPlace& place) const {
+      return (uint64_t{place.scope} << 40 ^ place.function) * 0x9e3779b97f4a7c15;
+    }
+  };
+  static size_t recent_place(const FunctionPlace& place) { return Hash()(place) >> (64 - kRecentDigits); }
   // The cell of the place. It stays where it is.
   FunctionCell& cell(const FunctionPlace& place) {
-    Recent& recent = recent_[hash_of(place)];
+    Recent& recent = recent_[recent_place(place)];
     if (__builtin_expect(!(recent.place == place), 0)) recent = {place, &find_cell(place)};
     return *recent.cell;
   }
@@ -172,7 +172,7 @@ class Detail {
   void thin_iterations();
   void leave_iterations(size_t slow);
 
-  std::vector<Recent> recent_{kRecent};
+  std::vector<Recent> recent_{size_t{1} << kRecentDigits};
   std::unordered_map<FunctionPlace, uint32_t, Hash> places_;  // of cells
   std::deque<FunctionCell> cells_;
   std::vector<std::pair<Scope, uint8_t>> series_;

@@ -143,7 +143,7 @@ struct FunctionRow {
   std::string_view operation;
   Category category;
   Resource resource;
-  std::string function;  // empty: Python outside any boundary
+  std::string_view function;  // empty: Python outside any boundary
   uint64_t calls;        // that began while the device worked or did not, as `resource` says
   uint64_t ticks;
 };

@@ -22,8 +22,9 @@ constexpr std::string_view kEvaluation = "evaluation";
 constexpr auto kWait = static_cast<uint8_t>(Category::kWait);
 
 // The function's name, without the stream that it waits for.
-std::string function_of(const Name& name) {
-  return name.category == Category::kWait ? name.text.substr(0, name.text.find(' ')) : name.text;
+std::string_view function_of(const Name& name) {
+  std::string_view text = name.text;
+  return name.category == Category::kWait ? text.substr(0, text.find(' ')) : text;
 }
 
 // Locks, conditions and queues between threads, and their end.
@@ -265,7 +266,7 @@ void SweepTables::write_counts(const std::vector<Name>& names, SweepResult& resu
     const NameState& state = names_[id];
     if (state.kind == NameKind::kBoundary) {
       result.events[category_label(static_cast<Category>(state.category))] += state.count;
-      if (state.count) result.crossings[function_of(names[id])] += state.count;
+      if (state.count) result.crossings[std::string(function_of(names[id]))] += state.count;
       bool waits = state.category == static_cast<uint8_t>(Category::kCudaWait);
       bool is_cuda = waits || state.category == static_cast<uint8_t>(Category::kCuda);
       if (is_cuda && state.count) result.cuda_calls.push_back({names[id].text, waits, state.count});
@@ -347,14 +348,14 @@ void SweepTables::write_detail(const std::vector<Name>& names, const Detail& det
   for (BinEntry& entry : found.bins) entry.series = series_places[entry.series];
 
   std::vector<uint32_t> function_places;
-  std::map<std::pair<uint32_t, std::string>, uint32_t> known_functions;  // by series
+  std::map<std::pair<uint32_t, std::string_view>, uint32_t> known_functions;  // by series
   for (const FunctionCell& cell : detail.cells()) {
     uint32_t series = series_places[cell.series];
-    std::string function = function_label(names, cell.place.number());
+    std::string_view function = function_label(names, cell.place.number());
     auto [place, is_new] = known_functions.try_emplace({series, function}, static_cast<uint32_t>(found.functions.size()));
     if (is_new) {
       const SeriesRow& row = found.series[series];
-      found.functions.push_back({row.stage, row.operation, row.category, row.resource, std::move(function), 0, 0});
+      found.functions.push_back({row.stage, row.operation, row.category, row.resource, function, 0, 0});
     }
     found.functions[place->second].calls += cell.calls;
     found.functions[place->second].ticks += cell.ticks;
@@ -370,10 +371,10 @@ void SweepTables::write_detail(const std::vector<Name>& names, const Detail& det
 }
 
 // Of a boundary by its number; empty without one.
-std::string SweepTables::function_label(const std::vector<Name>& names, uint32_t number) const {
+std::string_view SweepTables::function_label(const std::vector<Name>& names, uint32_t number) const {
   if (number == 0) return "";
   uint32_t id = waits_[number].id;
-  return id ? function_of(names[id]) : std::string(kBlockedInNoBoundary);
+  return id ? function_of(names[id]) : kBlockedInNoBoundary;
 }
 
 // ---- devices

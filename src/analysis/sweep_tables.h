@@ -169,7 +169,7 @@ class SweepTables {
   void write_phases(SweepResult& result) const;
   void write_waits(const std::vector<Name>& names, SweepResult& result) const;
   void settle(WaitSum& sum) const;
-  std::string function_label(const std::vector<Name>& names, uint32_t number) const;
+  std::string_view function_label(const std::vector<Name>& names, uint32_t number) const;
   void write_outside(SweepResult& result) const;
   WorkCell work_cell(uint32_t device, const LaunchEntry& launch, uint32_t name, const WorkSum& sum) const;
   static std::vector<WorkCell> folded(std::vector<WorkCell> cells);
