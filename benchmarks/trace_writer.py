@@ -148,11 +148,11 @@ class QueueWriter:
         self._start = 0
 
     def record(
-        self, work: DeviceWork, start: int, end: int, name: str, launch: int | None = None, work_bytes: int = 0
+        self, work: DeviceWork, start: int, end: int, name: str, launch_site: int | None = None, work_bytes: int = 0
     ) -> None:
-        """Add work from `start` to `end`; without `launch` (see `ProcessWriter.launch`) nobody knows who wanted it."""
+        """Add work from `start` to `end`; without a launch site nobody knows who wanted it."""
         name_id = self._process.name_id(NameKind.DEVICE_WORK, Category.PYTHON, name)
-        launch_id = self._process.launch() if launch is None else launch
+        site = self._process.launch_site() if launch_site is None else launch_site
         if self._chunk is None or start < self._start or self._chunk.entries >= self._process.entries_per_chunk:
             self.new_chunk()
             self._start = start
@@ -160,7 +160,7 @@ class QueueWriter:
             self._chunk = _Chunk(fmt.ChunkKind.DEVICE, self._stream, self._sequence, start)
             self._process.chunks.append(self._chunk)
             self._sequence += 1
-        numbers = [start - self._start << 3 | work, end - start + 1, name_id, launch_id]
+        numbers = [start - self._start << 3 | work, end - start + 1, name_id, site]
         if work in (DeviceWork.COPY, DeviceWork.MEMSET):
             numbers.append(work_bytes + 1)
         self._chunk.payload += b"".join(map(fmt.encode_varint, numbers))
@@ -188,7 +188,7 @@ class ProcessWriter:
         self._names: dict[tuple[NameKind, Category, str], int] = {}
         self._threads: list[ThreadWriter] = []
         self._queues: list[QueueWriter] = []
-        self._launches: dict[tuple[int, str, str], int] = {}
+        self._launch_sites: dict[tuple[int, str, str], int] = {}
         self._catalog: _Chunk | None = None
         self._catalog_chunks = 0
 
@@ -215,18 +215,16 @@ class ProcessWriter:
         self._add_entry(fmt.EntryType.QUEUE, fmt.pack(fmt.QueueEntry(number, device, 1, len(self._queues))))
         return self._queues[-1]
 
-    def launch(self, operation: str = NO_OPERATION, stage: str = NO_OPERATION, stream: int = fmt.NO_STREAM) -> int:
-        """Return the id of a place that work can be launched from, which is written to the catalog when first
-        asked for.
-        """
+    def launch_site(self, operation: str = NO_OPERATION, stage: str = NO_OPERATION, stream: int = fmt.NO_STREAM) -> int:
+        """Return the id of a launch site, which is written to the catalog when it is first asked for."""
         key = (stream, operation, stage)
-        if key not in self._launches:
+        if key not in self._launch_sites:
             is_known = operation != NO_OPERATION
             name = self.name_id(NameKind.OPERATION, Category.PYTHON, operation) if is_known else 0
-            self._launches[key] = len(self._launches) + 1
-            entry = fmt.pack(fmt.LaunchEntry(self._launches[key], stream, name, fmt.LAUNCH_STAGES.index(stage)))
-            self._add_entry(fmt.EntryType.LAUNCH, entry)
-        return self._launches[key]
+            self._launch_sites[key] = len(self._launch_sites) + 1
+            entry = fmt.pack(fmt.LaunchSite(self._launch_sites[key], stream, name, fmt.LAUNCH_STAGES.index(stage)))
+            self._add_entry(fmt.EntryType.LAUNCH_SITE, entry)
+        return self._launch_sites[key]
 
     def properties(self, values: dict[str, Any]) -> None:
         """Add properties; later ones replace keys of earlier ones."""

@@ -45,9 +45,9 @@ class DeviceIntervals(TypedDict):
     ends: bytes
     # Of 4 bytes: CUDA's number in the process, and the key in `labels`.
     devices: bytes
-    launches: bytes
+    launch_sites: bytes
     work: bytes  # of 1 byte: rlscope.model.DeviceWork
-    labels: dict[int, tuple[str, str]]  # (stage, operation) as in device_operations, by launch
+    labels: dict[int, tuple[str, str]]  # (stage, operation) as in device_operations, by launch site
 
 # Clipped to the process's life; what takes no time there is left out.
 def device_intervals(

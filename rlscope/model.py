@@ -44,7 +44,7 @@ class DeviceWork(IntEnum):
     KERNEL = 1
     COPY = 2
     MEMSET = 3
-    OVERHEAD = 4
+    CUPTI_WORK = 4
     GAP = 5
 
 

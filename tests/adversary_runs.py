@@ -83,7 +83,7 @@ def small_trace(directory: Path) -> Path:
     thread.begin_boundary(2 * MS, Category.BACKEND, "torch.linear")
     for end in (5, 6, 9, 9):
         thread.end(end * MS)
-    process.queue(0).record(DeviceWork.KERNEL, 2 * MS, 4 * MS, "gemm", process.launch("inference", "inference", 0))
+    process.queue(0).record(DeviceWork.KERNEL, 2 * MS, 4 * MS, "gemm", process.launch_site("inference", "inference", 0))
     process.stop(10 * MS)
     trace = writer.write(MANIFEST)
     (trace / UTILIZATION_NAME).write_text(f"{HEADER}\n1,processes,1.5,100\n2,GPU-1,0.5,7\n9000000,GPU-1,0.7,\n")

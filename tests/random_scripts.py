@@ -29,7 +29,7 @@ CALLS[Category.WAIT] = ["fwait", "gwait pipe:[1]", "gwait pipe:[2]", "_thread.lo
 LAUNCHES = (("(none)", "(none)"), ("inference", "inference"), ("inference", "step"), ("training_loop", "step"))
 ON_DEVICE = (DeviceWork.KERNEL, DeviceWork.COPY, DeviceWork.MEMSET)
 COST_KEYS = ("operation", "operation/step", "boundary", "boundary/fbackend", "cuda", "cuda/fcuda")
-ON_HOST = (DeviceWork.OVERHEAD, DeviceWork.GAP)
+ON_HOST = (DeviceWork.CUPTI_WORK, DeviceWork.GAP)
 
 
 @st.composite

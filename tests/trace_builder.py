@@ -14,7 +14,7 @@ The text form, one statement per line, `#` starts a comment:
     60 task inference elapsed 50 running 20   an operation of a coroutine has ended
     chunk                           the thread or queue goes on in a new chunk
     queue 9 device=0                work of a device, or `queue 9 host` beside it; statements with start and end follow
-    10-20 kernel gemm               also copy, memset, overhead, gap
+    10-20 kernel gemm               also copy, memset, cupti_work, gap
     10-20 copy HtoD bytes=64 launch=inference/act    what was moved, and the stage and operation that wanted it
     cost boundary/torch inside=2 outside=3 rest=1    what recording such an event added, to be removed again: its
                                                      records within it and outside, and all else, outside too
@@ -239,7 +239,7 @@ def _add(script: ProcessScript, process: ProcessWriter) -> None:
             if isinstance(work, NewChunk):
                 queue.new_chunk()
             else:
-                launch = process.launch(work.operation, work.stage)
+                launch = process.launch_site(work.operation, work.stage)
                 queue.record(work.kind, work.start, work.end, work.name, launch, work.moved_bytes)
     if script.stop is not None:
         process.stop(script.stop)

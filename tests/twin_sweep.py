@@ -457,7 +457,7 @@ def device_tables(twin: Twin) -> dict[str, Any]:
     sums: dict[tuple[int, DeviceWork], Counter[str]] = {}
     kernels: Counter[tuple[int, str, str]] = Counter()
     by_name: dict[tuple[int, str, str, str], Counter[str]] = {}
-    on_host: dict[DeviceWork, Counter[str]] = {kind: Counter() for kind in (DeviceWork.OVERHEAD, DeviceWork.GAP)}
+    on_host: dict[DeviceWork, Counter[str]] = {kind: Counter() for kind in (DeviceWork.CUPTI_WORK, DeviceWork.GAP)}
     for *_, device, work in twin.work:
         found = Counter(count=1, bytes=work.moved_bytes)
         found["ticks"] = min(max(work.end, twin.start), twin.end) - min(max(work.start, twin.start), twin.end)
@@ -478,7 +478,7 @@ def device_tables(twin: Twin) -> dict[str, Any]:
         "devices": gpu,
         "device_operations": {key: (twin.busy_of[key], count) for key, count in kernels.items()},
         "device_work": {key: (found["count"], found["ticks"], found["bytes"]) for key, found in by_name.items()},
-        "overhead": dict(on_host[DeviceWork.OVERHEAD]),
+        "cupti_work": dict(on_host[DeviceWork.CUPTI_WORK]),
         "gaps": dict(on_host[DeviceWork.GAP]),
     }
 
@@ -559,5 +559,5 @@ def as_dicts(found: Swept) -> dict[str, Any]:
     tables["corrected"] = {row: tuple(part / 256 for part in parts) for row, parts in corrected.items()}
     tables["uncorrectable"] = tuple(part / 256 for part in correction.uncorrectable) if correction else (0, 0, 0)
     tables["progress"] = found.progress._asdict() if found.progress is not None else None
-    counts = ("events", "crossings", "overhead", "gaps", "beside_ticks", "threads_in_operations")
+    counts = ("events", "crossings", "cupti_work", "gaps", "beside_ticks", "threads_in_operations")
     return {name: getattr(found, name) for name in ("start_ticks", "end_ticks", "phases", *counts)} | tables

@@ -33,7 +33,7 @@ class Tables:
     Attributes:
         runs: what the workload printed: RUN_COLUMNS.
         phases: as in an analysis.
-        dependencies: likewise; streams between two processes are summed up.
+        dependencies: likewise; channels between two processes are summed up.
         utilization: of all processor cores by the processes: `start_s`, `end_s`, `utilization` (0 to 1).
         device_timeline: as in an analysis.
     """

@@ -309,7 +309,7 @@ def _cuda(swept: TraceSweep) -> Rows[CudaProcess]:
         if isinstance(known, dict):
             gap_s, overhead_s = (
                 process.length_ns(sum(ticks.values())) / NS_PER_S
-                for ticks in (process.found.gaps, process.found.overhead)
+                for ticks in (process.found.gaps, process.found.cupti_work)
             )
             rows.append(
                 CudaProcess(

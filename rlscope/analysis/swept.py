@@ -73,7 +73,7 @@ class SweptWait(NamedTuple):
 
     Attributes:
         phase: The phase of the process.
-        boundary: The name of the boundary, and behind a space the stream that it waited for, if it has one.
+        boundary: The name of the boundary, and behind a space the channel that it waited for, if it has one.
         entries: How often any thread entered it.
         in_operations_ticks: The ticks in which the process waited in an operation.
         in_loop_ticks: The ticks in which it waited in operations, or between them in the training loop.
@@ -244,7 +244,7 @@ class Swept:
         transitions: Those outside the phase `evaluation`.
         evaluation_transitions: Those in it.
         events: How many events of each kind began, and pieces of device work.
-        crossings: How often each boundary was entered; a wait's name is without its stream.
+        crossings: How often each boundary was entered; a wait's name is without its channel.
         phases: The named phases, by start.
         waits: What the process waited in.
         tasks: The operations of coroutines and generators, in alphabetical order.
@@ -256,7 +256,7 @@ class Swept:
         devices: The devices that worked for the process.
         device_operations: What launched their work.
         device_work: What their work was.
-        overhead: Ticks of CUPTI's and the driver's own work on the host, by name.
+        cupti_work: Ticks of CUPTI's and the driver's own work on the host, by name.
         gaps: Ticks in which work of devices was not recorded, by reason.
         progress: The reports of progress; None without any.
         correction: What correction changes; None without costs.
@@ -289,7 +289,7 @@ class Swept:
     devices: list[SweptDevice]
     device_operations: list[SweptDeviceOperation]
     device_work: list[SweptDeviceWork]
-    overhead: dict[str, int]
+    cupti_work: dict[str, int]
     gaps: dict[str, int]
     progress: SweptProgress | None
     correction: SweptCorrection | None

@@ -142,7 +142,7 @@ class WaitRow(Row):
         process: The process.
         phase: Its phase.
         function: The function that waited.
-        stream: What it waited for, "" if that is no stream.
+        stream: The channel that it waited for, "" if it was none.
         count: How often it was entered.
         wait_s: How long the process waited; over all rows, its time of category `wait`.
         in_operations_s: Of that, in any operation.
@@ -186,7 +186,7 @@ class TaskRow(Row):
 
 @dataclass(frozen=True, slots=True)
 class DependencyRow(Row):
-    """A wait of a process for another one, `on`, by the `stream` between them.
+    """A wait of a process for another one, `on`, by the channel between them, its `stream`.
 
     `count` of calls and `wait_s` are split by how often each of several others sent or received.
     """

@@ -59,7 +59,7 @@ def main(arguments: list[str] | None = None) -> None:
 
     The exit status is 2 where the request or the trace is wrong, 1 where the system refuses something.
     """
-    _prepare_streams()
+    _prepare_files()
     try:
         status = verbs.main(arguments, prog_name="rlscope", standalone_mode=False)
         sys.stdout.flush()
@@ -79,18 +79,18 @@ def main(arguments: list[str] | None = None) -> None:
     sys.exit(status if isinstance(status, int) else 0)
 
 
-def _prepare_streams() -> None:
-    """Make Ctrl-C an exception, let names have characters that the locale lacks, and let closed streams lead
+def _prepare_files() -> None:
+    """Make Ctrl-C an exception, let names have characters that the locale lacks, and let closed files lead
     nowhere.
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # as rlscope.cli.start leaves it
         signal.signal(signal.SIGINT, signal.default_int_handler)
     for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
-        if stream is None:
+        file = getattr(sys, name)
+        if file is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
-        elif isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+        elif isinstance(file, TextIOWrapper):
+            file.reconfigure(errors="backslashreplace")
 
 
 def _said(message: str, status: int) -> int:
@@ -112,8 +112,8 @@ def _what_was_refused(error: OSError) -> str:
 
 def _give_up_output() -> None:
     """Drop what could not be written: trying it again when Python ends would be another error."""
-    for stream in (sys.stdout, sys.stderr):
+    for file in (sys.stdout, sys.stderr):
         try:
-            stream.flush()
+            file.flush()
         except OSError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+            os.dup2(os.open(os.devnull, os.O_WRONLY), file.fileno())

@@ -41,7 +41,7 @@ def _served(analysis: Analysis) -> dict[str, float]:
 
 
 def waited_for(analysis: Analysis) -> list[Record]:
-    """Return who waited for whom, over all streams between two processes; the longest first.
+    """Return who waited for whom, over all channels between two processes; the longest first.
 
     Processes that only serve others are left out; so is what takes too little of a process's life to be waiting, as to
     write a message.

@@ -18,7 +18,7 @@ from rlscope.trace.files import read_regular
 
 #: Samples are read as a whole, and then are there twice.
 MOST_BYTES = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4
-#: What a stream that was closed ends with.
+#: What a file that was closed ends with.
 END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"
 TIMES = ("start_ns", "end_ns")
 LEAST_INTERVAL_NS = 1000
@@ -103,7 +103,7 @@ class CounterWriter:
         fields = [*((name, pa.int64()) for name in TIMES), *((name, pa.float64()) for name in self._columns)]
         self._schema = pa.schema(fields, metadata=facts)
         self._file = path.open("xb")
-        self._stream = ipc.new_stream(self._file, self._schema)
+        self._batches = ipc.new_stream(self._file, self._schema)
         self.append([], [], {column: [] for column in self._columns})  # the schema is written with the first batch
 
     def append(
@@ -124,12 +124,12 @@ class CounterWriter:
         """
         times = [pa.array(np.asarray(values, dtype=np.int64)) for values in (start_ns, end_ns)]
         values = [pa.array(np.asarray(columns[name], dtype=np.float64)) for name in self._columns]
-        self._stream.write_batch(pa.record_batch([*times, *values], schema=self._schema))
+        self._batches.write_batch(pa.record_batch([*times, *values], schema=self._schema))
         self._file.flush()
 
     def close(self) -> None:
         """End the file in an orderly way."""
-        self._stream.close()
+        self._batches.close()
         self._file.close()
 
 
@@ -158,17 +158,17 @@ def read_counters(path: Path) -> CounterSamples:
 def _read_batches(path: Path, data: bytes, is_cut_off: bool) -> tuple[pa.Schema, list[pa.RecordBatch]]:
     batches: list[pa.RecordBatch] = []
     try:
-        stream = ipc.open_stream(data)
+        reader = ipc.open_stream(data)
     except (pa.ArrowException, OSError) as error:
         raise _damage(path, str(error)) from error
     try:
-        for batch in stream:
+        for batch in reader:
             batch.validate(full=True)
             batches.append(batch)
     except (pa.ArrowException, OSError) as error:
         if not is_cut_off:
             raise _damage(path, str(error)) from error
-    return stream.schema, batches
+    return reader.schema, batches
 
 
 def _samples(schema: pa.Schema, batches: list[pa.RecordBatch], is_cut_off: bool) -> CounterSamples:

@@ -21,7 +21,7 @@ HOST = 0xFFFFFFFF  # the device of the queue with what happens beside the device
 MAX_VARINT_BYTES = 8
 MAX_VARINT_VALUE = (1 << 7 * MAX_VARINT_BYTES) - 1
 PROCESS_FILE_SUFFIX = ".rlscope"
-#: A launch's stage is a place in this list.
+#: A launch site's stage is a place in this list.
 LAUNCH_STAGES = (NO_OPERATION, TRAINING_LOOP, *STAGES)
 
 
@@ -73,7 +73,7 @@ class EntryType(IntEnum):
     NAME = 1
     PROPERTIES = 2
     QUEUE = 3
-    LAUNCH = 4
+    LAUNCH_SITE = 4
 
 
 def stored(code: str, **options: Any) -> Any:
@@ -214,7 +214,7 @@ class QueueEntry:
 
 
 @dataclass(frozen=True)
-class LaunchEntry:
+class LaunchSite:
     """A place in the catalog that device work is launched from."""
 
     id: int = stored("I")

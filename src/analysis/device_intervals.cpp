@@ -18,7 +18,7 @@ DeviceIntervals device_intervals(TraceFile& file, uint64_t start_ticks, uint64_t
     result.starts.push_back(start);
     result.ends.push_back(end);
     result.devices.push_back(record.device);
-    result.launches.push_back(record.launch);
+    result.launch_sites.push_back(record.launch_site);
     result.work.push_back(static_cast<uint8_t>(record.work));
   }
   return result;

@@ -12,7 +12,7 @@ struct DeviceIntervals {
   std::vector<uint64_t> starts;  // in ticks
   std::vector<uint64_t> ends;
   std::vector<uint32_t> devices;  // CUDA's numbers in the process
-  std::vector<uint32_t> launches;
+  std::vector<uint32_t> launch_sites;
   std::vector<uint8_t> work;  // DeviceWork: kernel, copy or memset
 };
 

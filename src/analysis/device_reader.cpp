@@ -70,13 +70,13 @@ bool DeviceReader::next() {
     return false;
   }
   if (numbers[2] > UINT32_MAX || numbers[3] > UINT32_MAX) {
-    reject("the name or launch " + std::to_string(std::max(numbers[2], numbers[3])) + " of device work is impossible");
+    reject("the name or launch site " + std::to_string(std::max(numbers[2], numbers[3])) + " of device work is impossible");
     return false;
   }
   fields_.start_ticks = start_ticks;
   fields_.end_ticks = end_ticks;
   fields_.name = static_cast<uint32_t>(numbers[2]);
-  fields_.launch = static_cast<uint32_t>(numbers[3]);
+  fields_.launch_site = static_cast<uint32_t>(numbers[3]);
   fields_.bytes = wanted == 5 ? numbers[4] - 1 : 0;
   cursor_ = cursor;
   return true;
@@ -141,9 +141,9 @@ std::string DeviceMerge::wrong_with(const WorkRecord& record) const {
   if (record.name >= names.size() || names[record.name].kind != NameKind::kDeviceWork) {
     return "the device work's name " + std::to_string(record.name) + " is not in the catalog";
   }
-  const std::vector<LaunchEntry>& launches = file_.launches();
-  if (record.launch >= launches.size() || launches[record.launch].id == 0) {
-    return "the launch " + std::to_string(record.launch) + " is not in the catalog";
+  const std::vector<LaunchSite>& launch_sites = file_.launch_sites();
+  if (record.launch_site >= launch_sites.size() || launch_sites[record.launch_site].id == 0) {
+    return "the launch site " + std::to_string(record.launch_site) + " is not in the catalog";
   }
   return {};
 }

@@ -13,7 +13,7 @@ struct WorkRecord {
   DeviceWork work;
   uint32_t device;  // kHost: nothing that a device does
   uint32_t name;
-  uint32_t launch;
+  uint32_t launch_site;
   uint64_t start_ticks;
   uint64_t end_ticks;
   uint64_t bytes;  // of copies and memsets
@@ -42,7 +42,7 @@ class DeviceReader : public ChunkReader {
   WorkRecord fields_{};
 };
 
-// All records of a file. What is damaged is reported and left out: names, launches and queues of records are known.
+// All records of a file. What is damaged is reported and left out: names, launch sites and queues of records are known.
 class DeviceMerge {
  public:
   explicit DeviceMerge(TraceFile& file);

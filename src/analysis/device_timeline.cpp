@@ -5,14 +5,14 @@
 
 namespace rlscope {
 
-void RunningWork::start(uint64_t end_ticks, uint32_t launch, uint64_t now) {
+void RunningWork::start(uint64_t end_ticks, uint32_t launch_site, uint64_t now) {
   // Behind work that runs for long, any number of others may end: cleaning up costs no more than they did.
   if (work_.size() >= next_cleaning_) {
     auto has_ended = [now](const Work& work) { return work.end_ticks <= now; };
     work_.erase(std::remove_if(work_.begin(), work_.end(), has_ended), work_.end());
     next_cleaning_ = 16 + 2 * work_.size();
   }
-  work_.push_back({end_ticks, launch});
+  work_.push_back({end_ticks, launch_site});
 }
 
 bool RunningWork::end(uint64_t now) {
@@ -42,7 +42,7 @@ void DeviceTimeline::step() {
 void DeviceTimeline::start(const WorkRecord& record) {
   last_ticks_ = std::max(last_ticks_, record.end_ticks);
   if (!is_device_work(record.work)) {
-    host_sums_[record.work - kOverhead][record.name] += clipped(record.end_ticks) - clipped(record.start_ticks);
+    host_sums_[record.work - kCuptiWork][record.name] += clipped(record.end_ticks) - clipped(record.start_ticks);
     return;
   }
   Device& device = devices_[record.device];
@@ -50,18 +50,18 @@ void DeviceTimeline::start(const WorkRecord& record) {
   count(record, *device.totals);
   if (record.start_ticks == record.end_ticks) return;
   if (!device.running.is_any()) device.charged_until = record.start_ticks;
-  device.running.start(record.end_ticks, record.launch, record.start_ticks);
-  running_.start(record.end_ticks, record.launch, record.start_ticks);
+  device.running.start(record.end_ticks, record.launch_site, record.start_ticks);
+  running_.start(record.end_ticks, record.launch_site, record.start_ticks);
   ends_.push({record.end_ticks, &device});
 }
 
 void DeviceTimeline::count(const WorkRecord& record, DeviceTotals& totals) {
   WorkSum& of_kind = record.work == kKernel ? totals.kernels : record.work == kCopy ? totals.copies : totals.memsets;
-  WorkSum& of_name = totals.work[uint64_t{record.launch} << 32 | record.name];
+  WorkSum& of_name = totals.work[uint64_t{record.launch_site} << 32 | record.name];
   WorkSum sum{1, clipped(record.end_ticks) - clipped(record.start_ticks), record.bytes};
   of_kind += sum;
   of_name += sum;
-  totals.of_launch[record.launch].kernels += record.work == kKernel;
+  totals.of_launch_site[record.launch_site].kernels += record.work == kKernel;
 }
 
 // The time of a device belongs to its owner, from when it became that to its end.
@@ -73,7 +73,7 @@ void DeviceTimeline::end(uint64_t now) {
     if (!device.running.end(now)) continue;
     uint64_t ticks = clipped(now) - clipped(device.charged_until);
     device.totals->busy_ticks += ticks;
-    device.totals->of_launch[owner].busy_ticks += ticks;
+    device.totals->of_launch_site[owner].busy_ticks += ticks;
     device.charged_until = now;
   }
   running_.end(now);

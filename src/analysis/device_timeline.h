@@ -1,4 +1,4 @@
-// What a process's devices do at each instant, and for which launch: rules 4 and 5 of docs/analysis.md.
+// What a process's devices do at each instant, and for which launch site: rules 4 and 5 of docs/analysis.md.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -26,7 +26,7 @@ struct WorkSum {
   }
 };
 
-struct LaunchSum {
+struct LaunchSiteSum {
   uint64_t busy_ticks = 0;
   uint64_t kernels = 0;
 };
@@ -35,23 +35,23 @@ struct LaunchSum {
 struct DeviceTotals {
   uint64_t busy_ticks = 0;
   WorkSum kernels, copies, memsets;
-  std::unordered_map<uint32_t, LaunchSum> of_launch;  // their busy ticks sum to the device's
-  std::unordered_map<uint64_t, WorkSum> work;         // by launch << 32 | name
+  std::unordered_map<uint32_t, LaunchSiteSum> of_launch_site;  // their busy ticks sum to the device's
+  std::unordered_map<uint64_t, WorkSum> work;         // by launch site << 32 | name
 };
 
 // Work that runs at an instant, in the order in which it started.
 class RunningWork {
  public:
   bool is_any() const { return !work_.empty(); }
-  uint32_t owner() const { return work_.front().launch; }  // the launch of what started first
-  void start(uint64_t end_ticks, uint32_t launch, uint64_t now);
+  uint32_t owner() const { return work_.front().launch_site; }  // the launch site of what started first
+  void start(uint64_t end_ticks, uint32_t launch_site, uint64_t now);
   // Forgets what has ended; false if the owner stays.
   bool end(uint64_t now);
 
  private:
   struct Work {
     uint64_t end_ticks;
-    uint32_t launch;
+    uint32_t launch_site;
   };
 
   std::deque<Work> work_;   // what ended before the owner did is left out now and then
@@ -69,12 +69,12 @@ class DeviceTimeline {
   void step();
 
   bool is_running() const { return running_.is_any(); }
-  uint32_t launch() const { return running_.owner(); }  // of the earliest started work that runs
+  uint32_t launch_site() const { return running_.owner(); }  // of the earliest started work that runs
   uint64_t last_ticks() const { return last_ticks_; }   // the end of the latest record
 
   using HostSums = std::map<uint32_t, uint64_t>;  // ticks by name
   const std::map<uint32_t, DeviceTotals>& devices() const { return totals_; }  // by CUDA's number
-  const HostSums& host_sums(DeviceWork work) const { return host_sums_[work - kOverhead]; }
+  const HostSums& host_sums(DeviceWork work) const { return host_sums_[work - kCuptiWork]; }
 
   static constexpr uint64_t kNever = ~0ull;
 

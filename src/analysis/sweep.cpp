@@ -176,9 +176,9 @@ void Sweep::step_devices() {
     cell_is_rare_ = kRare;
   }
   if (works && options_.gpu_attribution == GpuAttribution::kLaunch) {
-    const LaunchEntry& launch = file_.launches()[devices_->launch()];
-    if (launch.operation && !tables_.knows_name(launch.operation)) learn_names();
-    launch_scope_ = tables_.scope_of(launch);
+    const LaunchSite& launch_site = file_.launch_sites()[devices_->launch_site()];
+    if (launch_site.operation && !tables_.knows_name(launch_site.operation)) learn_names();
+    launch_scope_ = tables_.scope_of(launch_site);
   }
   set_cell();
 }

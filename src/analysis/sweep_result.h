@@ -193,7 +193,7 @@ struct SweepResult {
   std::vector<DeviceOperationRow> device_operations;
   std::vector<DeviceWorkRow> device_work;
   // Ticks on the host by name: waiting for the device, CUPTI's and the driver's own work, what was not recorded.
-  std::map<std::string, uint64_t> overhead, gaps;
+  std::map<std::string, uint64_t> cupti_work, gaps;
   std::vector<StreamSummary> streams;
   std::optional<ProgressSummary> progress;
   std::optional<Overhead> correction;  // only with costs

@@ -81,8 +81,8 @@ Scope SweepTables::inner_scope(Scope outer, const NameState& operation) {
   return operation.number * kStages + static_cast<Scope>(stage);
 }
 
-Scope SweepTables::scope_of(const LaunchEntry& launch) const {
-  return launch.operation ? names_[launch.operation].number * kStages + static_cast<Scope>(launch.stage) : 0;
+Scope SweepTables::scope_of(const LaunchSite& launch_site) const {
+  return launch_site.operation ? names_[launch_site.operation].number * kStages + static_cast<Scope>(launch_site.stage) : 0;
 }
 
 void SweepTables::find_row(uint32_t phase, Scope scope) {
@@ -379,9 +379,9 @@ std::string_view SweepTables::function_label(const std::vector<Name>& names, uin
 
 // ---- devices
 
-SweepTables::WorkCell SweepTables::work_cell(uint32_t device, const LaunchEntry& launch, uint32_t name,
+SweepTables::WorkCell SweepTables::work_cell(uint32_t device, const LaunchSite& launch_site, uint32_t name,
                                              const WorkSum& sum) const {
-  Scope scope = scope_of(launch);
+  Scope scope = scope_of(launch_site);
   return {device, kStagePlaces[scope % kStages], operation_order_.place_of[scope / kStages], name, sum};
 }
 
@@ -409,7 +409,7 @@ std::string_view SweepTables::operation_label(const WorkCell& cell) const {
 }
 
 void SweepTables::write_devices(const TraceFile& file, const DeviceTimeline& devices, SweepResult& result) const {
-  const std::vector<LaunchEntry>& launches = file.launches();
+  const std::vector<LaunchSite>& launch_sites = file.launch_sites();
   std::vector<WorkCell> of_operations;  // count: kernels, ticks: busy
   std::vector<WorkCell> of_names;
   for (const auto& [number, device] : devices.devices()) {
@@ -417,11 +417,11 @@ void SweepTables::write_devices(const TraceFile& file, const DeviceTimeline& dev
     result.events["kernel"] += device.kernels.count;
     result.events["copy"] += device.copies.count;
     result.events["memset"] += device.memsets.count;
-    for (const auto& [launch, sum] : device.of_launch) {
-      of_operations.push_back(work_cell(number, launches[launch], 0, {sum.kernels, sum.busy_ticks, 0}));
+    for (const auto& [launch_site, sum] : device.of_launch_site) {
+      of_operations.push_back(work_cell(number, launch_sites[launch_site], 0, {sum.kernels, sum.busy_ticks, 0}));
     }
     for (const auto& [key, sum] : device.work) {
-      of_names.push_back(work_cell(number, launches[key >> 32], static_cast<uint32_t>(key), sum));
+      of_names.push_back(work_cell(number, launch_sites[key >> 32], static_cast<uint32_t>(key), sum));
     }
   }
   for (const WorkCell& cell : folded(std::move(of_operations))) {
@@ -432,7 +432,7 @@ void SweepTables::write_devices(const TraceFile& file, const DeviceTimeline& dev
     result.device_work.push_back(
         {cell.device, stage_label(cell), operation_label(cell), file.names()[cell.name].text, cell.sum});
   }
-  for (auto [work, sums] : {std::pair(kOverhead, &result.overhead), std::pair(kGap, &result.gaps)}) {
+  for (auto [work, sums] : {std::pair(kCuptiWork, &result.cupti_work), std::pair(kGap, &result.gaps)}) {
     for (const auto& [name, ticks] : devices.host_sums(work)) (*sums)[file.names()[name].text] += ticks;
   }
 }

@@ -54,8 +54,8 @@ class SweepTables {
 
   // The scope of an operation that begins where `outer` is open.
   static Scope inner_scope(Scope outer, const NameState& operation);
-  // The scope of work; the launch's operation must be known.
-  Scope scope_of(const LaunchEntry& launch) const;
+  // The scope of work; the launch site's operation must be known.
+  Scope scope_of(const LaunchSite& launch_site) const;
 
   // The row of the process in which an instant in this phase and scope counts. It stays where it is.
   Row& row(uint32_t phase, Scope scope) {
@@ -143,7 +143,7 @@ class SweepTables {
 
     auto key() const { return std::tie(thread, phase_place, stage_place, operation_place, category, resource); }
   };
-  // The same of device work, by name id; 0 for all of a launch.
+  // The same of device work, by name id; 0 for all of a launch site.
   struct WorkCell {
     uint32_t device;
     uint8_t stage_place;
@@ -171,7 +171,7 @@ class SweepTables {
   void settle(WaitSum& sum) const;
   std::string_view function_label(const std::vector<Name>& names, uint32_t number) const;
   void write_outside(SweepResult& result) const;
-  WorkCell work_cell(uint32_t device, const LaunchEntry& launch, uint32_t name, const WorkSum& sum) const;
+  WorkCell work_cell(uint32_t device, const LaunchSite& launch_site, uint32_t name, const WorkSum& sum) const;
   static std::vector<WorkCell> folded(std::vector<WorkCell> cells);
   std::string_view stage_label(const WorkCell& cell) const;
   std::string_view operation_label(const WorkCell& cell) const;

@@ -24,7 +24,7 @@ constexpr size_t kNotesKept = 20;
 constexpr uint32_t kLargestTickShift = 32;
 constexpr uint64_t kLargestTicks = 1ull << 62;
 constexpr uint64_t kSmallestNameEntry = sizeof(uint32_t) + sizeof(NameEntry);
-constexpr uint64_t kLaunchEntryBytes = sizeof(uint32_t) + sizeof(LaunchEntry);
+constexpr uint64_t kLaunchSiteBytes = sizeof(uint32_t) + sizeof(LaunchSite);
 constexpr uint64_t kIdsAlwaysAllowed = 1 << 16;
 
 }  // namespace
@@ -328,7 +328,7 @@ void TraceFile::read_catalog_chunk(const ChunkPlace& place) {
       case EntryType::kName: read_name(start + at, entry, entry_bytes); break;
       case EntryType::kProperties: read_properties(start + at, entry, entry_bytes); break;
       case EntryType::kQueue: read_queue(start + at, entry, entry_bytes); break;
-      case EntryType::kLaunch: read_launch(start + at, entry, entry_bytes); break;
+      case EntryType::kLaunchSite: read_launch_site(start + at, entry, entry_bytes); break;
       default: report_damage(start + at, formatted("catalog entry type %u is unknown", head & 0xFF));
     }
     at += size;
@@ -356,24 +356,24 @@ void TraceFile::read_queue(uint64_t offset, const uint8_t* entry, size_t size) {
   if (std::memcmp(&known, &queue, sizeof queue) != 0) report_damage(offset, formatted("stream %u is two queues", queue.stream));
 }
 
-void TraceFile::read_launch(uint64_t offset, const uint8_t* entry, size_t size) {
-  LaunchEntry launch{};
-  if (size >= sizeof launch) std::memcpy(&launch, entry, sizeof launch);
-  bool is_sound = launch.id != 0 && launch.id < kIdsAlwaysAllowed + bytes_ / kLaunchEntryBytes &&
-                  launch.stage <= Stage::kBackpropagation &&
-                  (launch.operation == 0 ? launch.stage == Stage::kNone : is_operation(launch.operation));
+void TraceFile::read_launch_site(uint64_t offset, const uint8_t* entry, size_t size) {
+  LaunchSite launch_site{};
+  if (size >= sizeof launch_site) std::memcpy(&launch_site, entry, sizeof launch_site);
+  bool is_sound = launch_site.id != 0 && launch_site.id < kIdsAlwaysAllowed + bytes_ / kLaunchSiteBytes &&
+                  launch_site.stage <= Stage::kBackpropagation &&
+                  (launch_site.operation == 0 ? launch_site.stage == Stage::kNone : is_operation(launch_site.operation));
   if (!is_sound) {
-    report_damage(offset, formatted("the launch with id %u, operation %u and stage %u is impossible", launch.id,
-                               launch.operation, static_cast<unsigned>(launch.stage)));
+    report_damage(offset, formatted("the launch site with id %u, operation %u and stage %u is impossible", launch_site.id,
+                               launch_site.operation, static_cast<unsigned>(launch_site.stage)));
     return;
   }
-  if (launch.id >= launches_.size()) launches_.resize(launch.id + 1);
-  LaunchEntry& known = launches_[launch.id];
-  if (known.id != 0 && std::memcmp(&known, &launch, sizeof launch) != 0) {
-    report_damage(offset, formatted("id %u is two launches", launch.id));
+  if (launch_site.id >= launch_sites_.size()) launch_sites_.resize(launch_site.id + 1);
+  LaunchSite& known = launch_sites_[launch_site.id];
+  if (known.id != 0 && std::memcmp(&known, &launch_site, sizeof launch_site) != 0) {
+    report_damage(offset, formatted("id %u is two launch sites", launch_site.id));
     return;
   }
-  known = launch;
+  known = launch_site;
 }
 
 void TraceFile::read_name(uint64_t offset, const uint8_t* entry, size_t size) {

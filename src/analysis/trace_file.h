@@ -59,7 +59,7 @@ class TraceFile {
   const std::map<uint32_t, StreamIndex>& streams() const { return streams_; }  // by number
   const std::vector<DeviceChunk>& device_chunks() const { return device_chunks_; }  // by time, then stream and sequence
   const std::vector<Name>& names() const { return names_; }                    // by id
-  const std::vector<LaunchEntry>& launches() const { return launches_; }       // by id; one with id 0 is not known
+  const std::vector<LaunchSite>& launch_sites() const { return launch_sites_; }       // by id; one with id 0 is not known
   const QueueEntry* queue(uint32_t stream) const;                              // null: not in the catalog
   const std::vector<std::string>& properties() const { return properties_; }
   const std::vector<std::string>& damage() const { return damage_; }
@@ -95,7 +95,7 @@ class TraceFile {
   void read_name(uint64_t offset, const uint8_t* entry, size_t size);
   void read_properties(uint64_t offset, const uint8_t* entry, size_t size);
   void read_queue(uint64_t offset, const uint8_t* entry, size_t size);
-  void read_launch(uint64_t offset, const uint8_t* entry, size_t size);
+  void read_launch_site(uint64_t offset, const uint8_t* entry, size_t size);
   bool is_operation(uint32_t id) const { return id < names_.size() && names_[id].kind == NameKind::kOperation; }
 
   static constexpr uint64_t kLongestRun = 1ull << 56;  // ticks
@@ -113,7 +113,7 @@ class TraceFile {
   std::vector<ChunkPlace> catalog_;
   std::vector<Name> names_;
   std::map<uint32_t, QueueEntry> queues_;  // by stream
-  std::vector<LaunchEntry> launches_;
+  std::vector<LaunchSite> launch_sites_;
   std::vector<std::string> properties_;
   std::vector<std::string> damage_;
   uint64_t damage_count_ = 0;

@@ -210,14 +210,14 @@ PyObject* py_device_union(PyObject*, PyObject* args, PyObject* kwargs) {
   });
 }
 
-// Stage and operation of each launch by its id, named as the table of the sweep names them.
-Owned launch_labels(const TraceFile& file) {
+// Stage and operation of each launch site by its id, named as the table of the sweep names them.
+Owned launch_site_labels(const TraceFile& file) {
   Owned dict = checked(PyDict_New());
-  for (const LaunchEntry& launch : file.launches()) {
-    if (launch.id == 0) continue;
-    Owned operation = text(launch.operation ? file.names()[launch.operation].text : kStageLabels[0]);
-    Owned labels = tuple(text(kStageLabels[static_cast<size_t>(launch.stage)]), std::move(operation));
-    check(PyDict_SetItem(dict.get(), number(launch.id).get(), labels.get()));
+  for (const LaunchSite& launch_site : file.launch_sites()) {
+    if (launch_site.id == 0) continue;
+    Owned operation = text(launch_site.operation ? file.names()[launch_site.operation].text : kStageLabels[0]);
+    Owned labels = tuple(text(kStageLabels[static_cast<size_t>(launch_site.stage)]), std::move(operation));
+    check(PyDict_SetItem(dict.get(), number(launch_site.id).get(), labels.get()));
   }
   return dict;
 }
@@ -254,9 +254,9 @@ PyObject* py_device_intervals(PyObject*, PyObject* args, PyObject* kwargs) {
     put(dict.get(), "starts", raw(found.starts));
     put(dict.get(), "ends", raw(found.ends));
     put(dict.get(), "devices", raw(found.devices));
-    put(dict.get(), "launches", raw(found.launches));
+    put(dict.get(), "launch_sites", raw(found.launch_sites));
     put(dict.get(), "work", raw(found.work));
-    put(dict.get(), "labels", launch_labels(file));
+    put(dict.get(), "labels", launch_site_labels(file));
     return dict;
   };
   return between(path, start, end, recovers != 0, device_intervals, convert);

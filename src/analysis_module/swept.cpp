@@ -204,7 +204,7 @@ Owned to_swept(const TraceFile& file, const SweepResult& result, PyObject* borde
   put(dict.get(), "devices", devices(result));
   put(dict.get(), "device_operations", device_operations(result));
   put(dict.get(), "device_work", device_work(result));
-  put(dict.get(), "overhead", counts(result.overhead));
+  put(dict.get(), "cupti_work", counts(result.cupti_work));
   put(dict.get(), "gaps", counts(result.gaps));
   put(dict.get(), "progress", progress(result));
   put(dict.get(), "correction", correction(result));

@@ -44,7 +44,7 @@ bool DeviceWriter::write(const DeviceRecord& record) {
   coded.append((record.start_ticks - last_start_) << 3 | record.work);
   coded.append((record.end_ticks > record.start_ticks ? record.end_ticks - record.start_ticks : 0) + 1);
   coded.append(record.name);
-  coded.append(record.launch);
+  coded.append(record.launch_site);
   if (record.work == kCopy || record.work == kMemset) coded.append(record.bytes + 1);
   last_start_ = record.start_ticks;
   cursor_ += coded.store(cursor_);

@@ -12,7 +12,7 @@ struct DeviceRecord {
   uint64_t start_ticks;
   uint64_t end_ticks;
   uint32_t name;
-  uint32_t launch;
+  uint32_t launch_site;
   uint64_t bytes;  // of copies and memsets
 };
 

@@ -281,8 +281,8 @@ int ProcessFile::write_queue(const QueueEntry& queue) {
   return write_entry(EntryType::kQueue, {reinterpret_cast<const char*>(&queue), sizeof queue}, "");
 }
 
-int ProcessFile::write_launch(const LaunchEntry& launch) {
-  return write_entry(EntryType::kLaunch, {reinterpret_cast<const char*>(&launch), sizeof launch}, "");
+int ProcessFile::write_launch_site(const LaunchSite& launch_site) {
+  return write_entry(EntryType::kLaunchSite, {reinterpret_cast<const char*>(&launch_site), sizeof launch_site}, "");
 }
 
 void ProcessFile::finish(EndReason reason, int32_t exit_status) {

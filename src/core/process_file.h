@@ -49,7 +49,7 @@ class ProcessFile {
   int write_name(uint32_t id, NameKind kind, Category category, std::string_view name);
   int write_properties(std::string_view json);
   int write_queue(const QueueEntry& queue);
-  int write_launch(const LaunchEntry& launch);
+  int write_launch_site(const LaunchSite& launch_site);
 
   // Closes the catalog, cuts the unused end off and records why the file ends: for `reason`, unless it has failed. The
   // header stays mapped.

@@ -46,14 +46,14 @@ struct Place {
   }
 };
 
-// The last launch of this thread: most launches come from where the one before came from.
-struct LastLaunch {
+// The last launch site of this thread: most launch sites come from where the one before came from.
+struct LastLaunchSite {
   uint64_t recording;
   uint32_t operation;
   Stage stage;
   uint32_t id;
 };
-__thread LastLaunch t_last_launch __attribute__((tls_model("initial-exec")));
+__thread LastLaunchSite t_last_launch_site __attribute__((tls_model("initial-exec")));
 
 // Leaked on purpose: daemon threads may come here while the process is being torn down.
 struct State {
@@ -67,7 +67,7 @@ struct State {
   std::vector<StreamWriter*> retired_writers;
   std::vector<ProcessFile*> retired_files;
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, DeviceWriter*> device_writers;  // by device, context, CUDA stream
-  std::map<std::tuple<uint32_t, uint32_t, Stage>, uint32_t> launches;                // by thread, operation, stage
+  std::map<std::tuple<uint32_t, uint32_t, Stage>, uint32_t> launch_sites;                // by thread, operation, stage
   std::atomic<uint64_t> recording{0};             // counts recordings
   std::atomic<StreamWriter*> main_writer{nullptr};
   std::atomic<const SessionListener*> listener{nullptr};
@@ -130,7 +130,7 @@ int Session::start(const std::string& directory) try {
     if (error) return error;
     s.file = file;
     s.next_stream = 0;
-    s.launches.clear();
+    s.launch_sites.clear();
     s.recording++;
     inherited.swap(s.inherited);
     is_recording_ = true;
@@ -280,7 +280,7 @@ NameKind Session::kind_of(uint32_t id) {
   return s.names[id - 1].kind;
 }
 
-uint32_t Session::launch() {
+uint32_t Session::launch_site() {
   StreamWriter* writer = Session::writer();
   if (!writer || !is_recording()) return 0;
   State& s = state();
@@ -288,17 +288,17 @@ uint32_t Session::launch() {
   if (place.operation == 0 && writer->stream() != 0) {
     if (const StreamWriter* main = s.main_writer) place = place_seen_from_outside(*main);
   }
-  LastLaunch& last = t_last_launch;
+  LastLaunchSite& last = t_last_launch_site;
   if (last.recording != s.recording || last.operation != place.operation || last.stage != place.stage) {
     last = {s.recording, place.operation, place.stage,
-            intern_launch(writer->stream(), place.operation, place.stage)};
+            intern_launch_site(writer->stream(), place.operation, place.stage)};
   }
   return last.id;
 }
 
-uint32_t Session::unknown_launch() { return is_recording() ? intern_launch(kNoStream, 0, Stage::kNone) : 0; }
+uint32_t Session::unknown_launch_site() { return is_recording() ? intern_launch_site(kNoStream, 0, Stage::kNone) : 0; }
 
-uint32_t Session::intern_launch(uint32_t stream, uint32_t operation, Stage stage) {
+uint32_t Session::intern_launch_site(uint32_t stream, uint32_t operation, Stage stage) {
   State& s = state();
   int error = 0;
   uint32_t id;
@@ -306,9 +306,9 @@ uint32_t Session::intern_launch(uint32_t stream, uint32_t operation, Stage stage
     std::lock_guard<std::mutex> lock(s.mutex);
     ProcessFile* file = file_of_this_process();
     if (!file || file->has_failed()) return 0;
-    auto [place, is_new] = s.launches.try_emplace({stream, operation, stage}, s.launches.size() + 1);
+    auto [place, is_new] = s.launch_sites.try_emplace({stream, operation, stage}, s.launch_sites.size() + 1);
     id = place->second;
-    if (is_new) error = file->write_launch({id, stream, operation, stage, {}});
+    if (is_new) error = file->write_launch_site({id, stream, operation, stage, {}});
   }
   if (error) fail(error);
   return id;

@@ -55,9 +55,9 @@ class RLSCOPE_API Session {
   static CodedId intern(NameKind kind, Category category, std::string_view name);
   static NameKind kind_of(uint32_t id);
   // The id of (thread, operation, stage) in which the calling thread is now; 0 while nothing records.
-  static uint32_t launch();
+  static uint32_t launch_site();
   // The id for device work of which nobody knows who launched it; 0 while nothing records.
-  static uint32_t unknown_launch();
+  static uint32_t unknown_launch_site();
   // The writer of a queue, made at first use; null while nothing records. Valid until the recording stops.
   static DeviceWriter* device_writer(uint32_t device, uint32_t context, uint32_t cuda_stream);
   static void listen(const SessionListener& listener);  // kept by reference
@@ -73,7 +73,7 @@ class RLSCOPE_API Session {
   static bool join(ProcessFile*& file, uint32_t& stream);
   static bool has_failed();
   static void fail(int error);
-  static uint32_t intern_launch(uint32_t stream, uint32_t operation, Stage stage);
+  static uint32_t intern_launch_site(uint32_t stream, uint32_t operation, Stage stage);
   static void install_handlers();
   static void prepare_fork();
   static void after_fork_in_parent();

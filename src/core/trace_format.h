@@ -31,18 +31,18 @@ enum RecordKind : uint32_t { kBegin = 1, kEnd = 2, kOther = 3 };
 // kTask: the name id of an operation of a coroutine or generator that has ended, how long it was open, and ran.
 enum OtherTag : uint32_t { kProgress = 1, kBlocked = 2, kTask = 3 };
 
-// A record of a device chunk: prefix varints (start_delta << 3 | DeviceWork), duration + 1, name id, launch id, and for
+// A record of a device chunk: prefix varints (start_delta << 3 | DeviceWork), duration + 1, name id, launch site id, and for
 // copies and memsets bytes + 1. start_delta is in ticks since the start of the record before, so starts never decrease
 // within a chunk; a record that starts earlier begins a new chunk, and chunks of one queue may overlap.
 enum DeviceWork : uint32_t {
   kKernel = 1,
   kCopy = 2,
   kMemset = 3,
-  kOverhead = 4,  // on the host: CUPTI or the driver did work that the program did not ask for
+  kCuptiWork = 4,  // on the host: CUPTI or the driver did work that the program did not ask for
   kGap = 5,       // on the host: nothing was recorded, because another profiler had CUPTI
 };
 
-enum class EntryType : uint32_t { kName = 1, kProperties = 2, kQueue = 3, kLaunch = 4 };
+enum class EntryType : uint32_t { kName = 1, kProperties = 2, kQueue = 3, kLaunchSite = 4 };
 enum class NameKind : uint8_t { kOperation = 1, kPhase = 2, kBoundary = 3, kDeviceWork = 4 };
 // kCudaWait is a CUDA call that waits for the device; tables call it cuda.
 enum class Category : uint8_t { kPython = 0, kSimulator = 1, kBackend = 2, kCuda = 3, kWait = 4, kCudaWait = 5 };
@@ -120,13 +120,13 @@ static_assert(sizeof(QueueEntry) == 16);
 constexpr uint32_t kHost = 0xFFFFFFFF;
 
 // Who launched device work: the thread, and where it was then. A thread without an operation has the main thread's.
-struct LaunchEntry {
+struct LaunchSite {
   uint32_t id;         // counts from 1
   uint32_t stream;     // of the thread; kNoStream: not known
   uint32_t operation;  // name id of the innermost operation; 0: none
   Stage stage;
   uint8_t reserved[3];
 };
-static_assert(sizeof(LaunchEntry) == 16);
+static_assert(sizeof(LaunchSite) == 16);
 
 }  // namespace rlscope

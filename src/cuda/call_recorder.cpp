@@ -23,7 +23,7 @@ struct OpenCall {
   uint32_t recording;  // 0: none
   uint32_t place;
   uint32_t correlation;
-  uint32_t launch;
+  uint32_t launch_site;
   uint32_t depth;  // of the thread's frames before it
   StreamWriter* writer;  // null: it could not be recorded
 };
@@ -137,15 +137,15 @@ void CallRecorder::on_call(size_t place, const CUpti_CallbackData& data) {
 void CallRecorder::on_enter(size_t place, const CUpti_CallbackData& data) {
   if (t_call.recording == recording_) {
     // A call of the driver that the runtime makes. Should device records name it, they find the same launch.
-    launches_.store(data.correlationId, t_call.launch);
+    launches_.store(data.correlationId, t_call.launch_site);
     return;
   }
   if (t_call.recording != 0) close_frame_left_open();
-  uint32_t launch = Session::launch();
-  launches_.store(data.correlationId, launch);
+  uint32_t launch_site = Session::launch_site();
+  launches_.store(data.correlationId, launch_site);
   StreamWriter* writer = Session::writer();
   uint32_t depth = writer ? writer->depth() : 0;
-  t_call = {recording_, static_cast<uint32_t>(place), data.correlationId, launch, depth, writer};
+  t_call = {recording_, static_cast<uint32_t>(place), data.correlationId, launch_site, depth, writer};
   if (writer && !writer->begin(name_of_call(place))) t_call.writer = nullptr;
 }
 

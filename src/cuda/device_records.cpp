@@ -117,9 +117,9 @@ void DeviceRecords::write() {
 
 void DeviceRecords::write_gap(const std::string& name, uint64_t start_ticks, uint64_t end_ticks) {
   std::lock_guard<std::mutex> lock(mutex_);
-  uint32_t launch = Session::unknown_launch();
+  uint32_t launch_site = Session::unknown_launch_site();
   DeviceWriter* writer = Session::device_writer(kHost, 0, 0);
-  if (writer && launch) writer->write({kGap, start_ticks, end_ticks, intern(name), launch, 0});
+  if (writer && launch_site) writer->write({kGap, start_ticks, end_ticks, intern(name), launch_site, 0});
 }
 
 std::vector<uint32_t> DeviceRecords::take_devices() {
@@ -153,8 +153,8 @@ void DeviceRecords::read_record(const CUpti_Activity& record) {
     case CUPTI_ACTIVITY_KIND_OVERHEAD: {
       // Not the launch's: its correlation id is that of the call it happened to fall into, or there is none.
       const auto& overhead = as<Overhead>(record);
-      add({{kHost, 0, 0}, kOverhead, overhead.start, overhead.end, id_of(name_of_overhead(overhead.overheadKind)),
-           Session::unknown_launch(), 0, false});
+      add({{kHost, 0, 0}, kCuptiWork, overhead.start, overhead.end, id_of(name_of_overhead(overhead.overheadKind)),
+           Session::unknown_launch_site(), 0, false});
       break;
     }
     default:
@@ -191,10 +191,10 @@ void DeviceRecords::find_launches_of_bodies() {
   std::sort(graphs.begin(), graphs.end(), [](const Pending* a, const Pending* b) { return a->start_ns < b->start_ns; });
   for (Pending* record : graphs) {
     uint32_t& last = last_graphs_[{record->queue.device, record->queue.context}];
-    if (record->launch) {
-      last = record->launch;
+    if (record->launch_site) {
+      last = record->launch_site;
     } else {
-      record->launch = last;
+      record->launch_site = last;
     }
   }
 }
@@ -229,20 +229,20 @@ void DeviceRecords::write_pending() {
   const Queue* queue = nullptr;
   DeviceWriter* writer = nullptr;
   for (Pending& record : pending_) {
-    if (!record.launch) {
-      record.launch = Session::unknown_launch();
+    if (!record.launch_site) {
+      record.launch_site = Session::unknown_launch_site();
       unresolved_++;
     }
     if (!queue || !(*queue == record.queue)) {
       queue = &record.queue;
       writer = Session::device_writer(queue->device, queue->context, queue->stream);
     }
-    if (!writer || !record.launch) {  // the recording has failed
+    if (!writer || !record.launch_site) {  // the recording has failed
       dropped_++;
       continue;
     }
     writer->write({record.work, converter_.ticks(record.start_ns), converter_.ticks(record.end_ns), record.name,
-                   record.launch, record.bytes});
+                   record.launch_site, record.bytes});
   }
   pending_.clear();
   Session::losses().count_dropped_device_records(std::exchange(dropped_, 0));

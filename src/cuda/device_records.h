@@ -48,7 +48,7 @@ class DeviceRecords {
     uint64_t start_ns;
     uint64_t end_ns;
     uint32_t name;
-    uint32_t launch;  // 0: not known yet
+    uint32_t launch_site;  // 0: not known yet
     uint64_t bytes;
     bool is_in_graph;
   };

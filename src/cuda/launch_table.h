@@ -32,8 +32,8 @@ class LaunchTable {
     if (entries_) __builtin_prefetch(entries_ + correlation % kEntries, 1);
   }
 
-  void store(uint32_t correlation, uint32_t launch) {
-    uint64_t entry = static_cast<uint64_t>(correlation) << 32 | launch;
+  void store(uint32_t correlation, uint32_t launch_site) {
+    uint64_t entry = static_cast<uint64_t>(correlation) << 32 | launch_site;
     entries_[correlation % kEntries].store(entry, std::memory_order_release);
   }
 

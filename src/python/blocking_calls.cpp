@@ -8,7 +8,7 @@
 #include "method_definitions.h"
 #include "pointer_swaps.h"
 #include "session.h"
-#include "streams.h"
+#include "channels.h"
 #include "tasks.h"
 
 namespace rlscope {
@@ -22,7 +22,7 @@ struct BlockingCall {
   CodedId id;
 };
 extern BlockingCall calls[];
-constexpr int kFirstStreamCall = 10;  // a place in `calls`
+constexpr int kFirstChannelCall = 10;  // a place in `calls`
 
 template <int index, class... Arguments>
 PyObject* pass(Arguments... arguments) {
@@ -48,15 +48,15 @@ PyObject* wait(Arguments... arguments) {
   return record<index>(writer, call.id, arguments...);
 }
 
-// As wait, and the trace names the stream. A stream without a name leaves the bare function.
+// As wait, and the trace names the channel. A channel without a name leaves the bare function.
 template <int index, class... Arguments>
-PyObject* wait_at(Stream* stream, Arguments... arguments) {
+PyObject* wait_at(Channel* channel, Arguments... arguments) {
   StreamWriter* writer = Session::writer();
-  if (!stream || !writer) return wait<index>(arguments...);
-  static_assert(index >= kFirstStreamCall && index < kFirstStreamCall + kMostStreamCalls);
-  CodedId& id = stream->ids[index - kFirstStreamCall];
+  if (!channel || !writer) return wait<index>(arguments...);
+  static_assert(index >= kFirstChannelCall && index < kFirstChannelCall + kMostChannelCalls);
+  CodedId& id = channel->ids[index - kFirstChannelCall];
   if (id.id == 0) {
-    id = Session::intern(NameKind::kBoundary, Category::kWait, std::string(calls[index].name) + " " + stream->name);
+    id = Session::intern(NameKind::kBoundary, Category::kWait, std::string(calls[index].name) + " " + channel->name);
   }
   return record<index>(writer, id, arguments...);
 }
@@ -123,7 +123,7 @@ enum class Use { kRead, kWrite };
 // Files are read and written in no time that anybody waits for; pipes and sockets are what programs wait at.
 template <int index, Use use, class... Arguments>
 PyObject* wait_if_blocking(const Descriptor& descriptor, Arguments... arguments) {
-  if (descriptor.kind == Descriptor::kStream) return wait_at<index>(descriptor.stream, arguments...);
+  if (descriptor.kind == Descriptor::kChannel) return wait_at<index>(descriptor.channel, arguments...);
   bool is_terminal_read = descriptor.kind == Descriptor::kDevice && use == Use::kRead;
   return is_terminal_read ? wait<index>(arguments...) : pass<index>(arguments...);
 }
@@ -178,7 +178,7 @@ Descriptor look_up_object(PyObject* object, PyCFunction fileno) {
 template <int index, class... Rest>
 PyObject* use_socket(PyObject* self, Rest... rest) {
   if (!Session::writer()) return pass<index>(self, rest...);
-  return wait_at<index>(look_up_object(self, socket_fileno).stream, self, rest...);
+  return wait_at<index>(look_up_object(self, socket_fileno).channel, self, rest...);
 }
 
 // All buffered files and text files read and write through these methods of the raw file.

@@ -167,7 +167,7 @@ def test_no_cell_of_the_pages_tables_is_a_formula(tmp_path: Path, monkeypatch: p
         thread.begin_operation(100 * number, name)
         thread.end(100 * number + 90)
         thread.end(100 * number + 90)
-        queue.record(DeviceWork.KERNEL, 100 * number, 100 * number + 50, name, process.launch(name, "(none)", 0))
+        queue.record(DeviceWork.KERNEL, 100 * number, 100 * number + 50, name, process.launch_site(name, "(none)", 0))
     process.stop(1000)
     trace = writer.write({"complete": True})
     monkeypatch.setattr(page, "FIGURE_FORMATS", ("svg",))

@@ -27,7 +27,7 @@ struct ReadRecord {
   uint64_t start_ticks;
   uint64_t end_ticks;
   std::string name;
-  LaunchEntry launch;
+  LaunchSite launch_site;
   uint64_t bytes;
 };
 
@@ -70,7 +70,7 @@ class DeviceTrace {
     return found;
   }
   std::string operation_of(const ReadRecord& record) const {
-    return record.launch.operation ? names.at(record.launch.operation).text : "";
+    return record.launch_site.operation ? names.at(record.launch_site.operation).text : "";
   }
   // The last property that has this text in it.
   std::string property(const std::string& text) const {
@@ -91,7 +91,7 @@ class DeviceTrace {
   FileHeader header;
   std::map<uint32_t, ReadName> names;
   std::map<uint32_t, QueueEntry> queues;  // by stream
-  std::map<uint32_t, LaunchEntry> launches;
+  std::map<uint32_t, LaunchSite> launch_sites;
   std::vector<std::string> properties;
   std::vector<std::vector<ReadRecord>> chunks;  // of device work
   std::vector<ReadCall> calls;                  // and operations
@@ -131,10 +131,10 @@ class DeviceTrace {
           queues[queue.stream] = queue;
           break;
         }
-        case EntryType::kLaunch: {
-          LaunchEntry launch;
-          std::memcpy(&launch, fixed, sizeof launch);
-          launches[launch.id] = launch;
+        case EntryType::kLaunchSite: {
+          LaunchSite launch_site;
+          std::memcpy(&launch_site, fixed, sizeof launch_site);
+          launch_sites[launch_site.id] = launch_site;
           break;
         }
       }
@@ -152,7 +152,7 @@ class DeviceTrace {
       record.start_ticks = start += first >> 3;
       record.end_ticks = start + decode_varint(cursor) - 1;
       record.name = names.at(static_cast<uint32_t>(decode_varint(cursor))).text;
-      record.launch = launches.at(static_cast<uint32_t>(decode_varint(cursor)));
+      record.launch_site = launch_sites.at(static_cast<uint32_t>(decode_varint(cursor)));
       if (record.work == kCopy || record.work == kMemset) record.bytes = decode_varint(cursor) - 1;
       records.push_back(record);
     }

@@ -62,7 +62,7 @@ TEST_F(CudaLifecycle, RecordsFromStartToStopAndAgain) {
   ASSERT_EQ(first.of(kKernel).size(), 1u);
   EXPECT_EQ(first.of(kKernel)[0].name, "first");
   ASSERT_EQ(second.of(kKernel).size(), 2u);
-  EXPECT_EQ(second.of(kKernel)[0].launch.stream, kNoStream);
+  EXPECT_EQ(second.of(kKernel)[0].launch_site.stream, kNoStream);
   EXPECT_EQ(second.of(kKernel)[1].name, "second");
   EXPECT_EQ(second.header.unresolved_launches, 1u);
 }

@@ -32,9 +32,9 @@ TEST_F(CudaRecords, AKernelBelongsToTheOperationThatLaunchedIt) {
   std::vector<ReadRecord> kernels = trace.of(kKernel);
   ASSERT_EQ(kernels.size(), 1u);
   EXPECT_EQ(kernels[0].name, "_Z4gemmPf");
-  EXPECT_EQ(kernels[0].launch.stream, 0u);
+  EXPECT_EQ(kernels[0].launch_site.stream, 0u);
   EXPECT_EQ(trace.operation_of(kernels[0]), "update");
-  EXPECT_EQ(kernels[0].launch.stage, Stage::kBackpropagation);
+  EXPECT_EQ(kernels[0].launch_site.stage, Stage::kBackpropagation);
   QueueEntry queue = trace.queues.at(kernels[0].stream);
   EXPECT_EQ(queue.device, 0u);
   EXPECT_EQ(queue.context, 1u);
@@ -60,11 +60,11 @@ TEST_F(CudaRecords, AHelperThreadInheritsTheMainThreadsOperation) {
   std::vector<ReadRecord> kernels = trace.of(kKernel);
   ASSERT_EQ(kernels.size(), 3u);
   EXPECT_EQ(trace.operation_of(kernels[0]), "backpropagation");
-  EXPECT_EQ(kernels[0].launch.stage, Stage::kBackpropagation);
+  EXPECT_EQ(kernels[0].launch_site.stage, Stage::kBackpropagation);
   EXPECT_EQ(trace.operation_of(kernels[1]), "prefetch");
   EXPECT_EQ(trace.operation_of(kernels[2]), "");
-  EXPECT_EQ(kernels[2].launch.stage, Stage::kNone);
-  for (const ReadRecord& kernel : kernels) EXPECT_NE(kernel.launch.stream, 0u);
+  EXPECT_EQ(kernels[2].launch_site.stage, Stage::kNone);
+  for (const ReadRecord& kernel : kernels) EXPECT_NE(kernel.launch_site.stream, 0u);
 }
 
 TEST_F(CudaRecords, TheBodyOfALoopInAGraphBelongsToTheLaunchOfTheGraph) {
@@ -214,10 +214,10 @@ TEST_F(CudaRecords, EveryKindOfWorkHasItsNameAndBytes) {
   for (const ReadRecord& copy : copies) EXPECT_EQ(trace.queues.at(copy.stream).device, 1u);
   ASSERT_EQ(trace.of(kMemset).size(), 1u);
   EXPECT_EQ(trace.of(kMemset)[0].bytes, 12u);
-  ASSERT_EQ(trace.of(kOverhead).size(), 1u);
-  EXPECT_EQ(trace.of(kOverhead)[0].name, "lazy function loading");
-  EXPECT_EQ(trace.of(kOverhead)[0].launch.stream, kNoStream) << "overhead is not the launch's";
-  EXPECT_EQ(trace.queues.at(trace.of(kOverhead)[0].stream).device, kHost);
+  ASSERT_EQ(trace.of(kCuptiWork).size(), 1u);
+  EXPECT_EQ(trace.of(kCuptiWork)[0].name, "lazy function loading");
+  EXPECT_EQ(trace.of(kCuptiWork)[0].launch_site.stream, kNoStream) << "overhead is not the launch's";
+  EXPECT_EQ(trace.queues.at(trace.of(kCuptiWork)[0].stream).device, kHost);
   EXPECT_EQ(trace.header.unresolved_launches, 0u);
 }
 
@@ -266,9 +266,9 @@ TEST_F(CudaRecords, WhatIsLostIsCounted) {
   EXPECT_EQ(trace.header.dropped_device_records, 6u);
   std::vector<ReadRecord> kernels = trace.of(kKernel);
   ASSERT_EQ(kernels.size(), 2u);
-  EXPECT_EQ(kernels[0].launch.stream, 0u);
-  EXPECT_EQ(kernels[1].launch.stream, kNoStream);
-  EXPECT_EQ(kernels[1].launch.operation, 0u);
+  EXPECT_EQ(kernels[0].launch_site.stream, 0u);
+  EXPECT_EQ(kernels[1].launch_site.stream, kNoStream);
+  EXPECT_EQ(kernels[1].launch_site.operation, 0u);
 }
 
 TEST_F(CudaRecords, WorkThatGoesOnWhenTheRecordingEndsIsCountedAsLost) {

@@ -15,7 +15,7 @@ namespace {
 
 const std::string kEntries = name_entry(1, NameKind::kOperation, Category::kPython, "inference") +
                              name_entry(2, NameKind::kDeviceWork, Category::kPython, "gemm") + queue_entry(5, 0) +
-                             queue_entry(6, 1) + queue_entry(7, kHost) + launch_entry(1, 1, Stage::kInference);
+                             queue_entry(6, 1) + queue_entry(7, kHost) + launch_site_entry(1, 1, Stage::kInference);
 const std::string kCatalog = catalog(kEntries);
 
 std::string work_chunk(uint32_t stream, uint32_t sequence, uint64_t base_ticks, const std::string& payload,
@@ -93,7 +93,7 @@ TEST(DeviceTimeline, LongWorkKeepsTheDevice) {
   constexpr uint64_t kShort = 100000;
   std::string many;
   for (uint64_t i = 0; i < kShort; i++) many += work_record(kMemset, 10, 4, 2, 2, 1);
-  std::string names = kEntries + queue_entry(8, 1) + launch_entry(2, 0, Stage::kNone);
+  std::string names = kEntries + queue_entry(8, 1) + launch_site_entry(2, 0, Stage::kNone);
   SweepResult result = sweep_of(file_header(0, 10 * kShort + 100) + catalog(names) +
                                 work_chunk(6, 0, 0, kernel(0, 10 * kShort + 50)) + work_chunk(8, 0, 0, many));
   ASSERT_EQ(result.devices.size(), 1u);
@@ -114,7 +114,7 @@ TEST(DeviceReader, DamageIsNamedAndLeftOut) {
       {work_chunk(5, 0, 10, std::string("\0", 1)), "no record of device work starts here"},
       {work_chunk(5, 0, 10, work_record(kKernel, 0, 1, 99, 1)), "the device work's name 99 is not in the catalog"},
       {work_chunk(5, 0, 10, work_record(kKernel, 0, 1, 1, 1)), "the device work's name 1 is not in the catalog"},
-      {work_chunk(5, 0, 10, work_record(kKernel, 0, 1, 2, 9)), "the launch 9 is not in the catalog"},
+      {work_chunk(5, 0, 10, work_record(kKernel, 0, 1, 2, 9)), "the launch site 9 is not in the catalog"},
       {work_chunk(5, 0, 10, varint(kKernel) + varint(2) + varint(1ull << 40) + varint(1)), "is impossible"},
       {work_chunk(5, 0, 10, work_record(kGap, 0, 1, 2, 1)), "work of kind 5 is not of its queue's device"},
       {work_chunk(7, 0, 10, kernel(0, 1)) + work_chunk(5, 0, 50, ""), "work of kind 1 is not of its queue's device"},
@@ -148,13 +148,13 @@ TEST(DeviceReader, TimesThatOverflowAreDamage) {
 
 TEST(TraceFile, CatalogEntriesThatCannotBe) {
   auto message = [](const std::string& entries) { return damage_of(file_header(0, 100) + catalog(kEntries + entries)); };
-  EXPECT_EQ(message(queue_entry(5, 0) + launch_entry(1, 1, Stage::kInference)), "");
+  EXPECT_EQ(message(queue_entry(5, 0) + launch_site_entry(1, 1, Stage::kInference)), "");
   EXPECT_NE(message(queue_entry(5, 3)).find("stream 5 is two queues"), std::string::npos);
-  EXPECT_NE(message(launch_entry(1, 0, Stage::kNone)).find("id 1 is two launches"), std::string::npos);
-  EXPECT_NE(message(launch_entry(2, 77, Stage::kNone)).find("the launch with id 2, operation 77"), std::string::npos);
-  EXPECT_NE(message(launch_entry(2, 1, static_cast<Stage>(9))).find("stage 9 is impossible"), std::string::npos);
-  EXPECT_NE(message(launch_entry(2, 0, Stage::kInference)).find("operation 0 and stage 3"), std::string::npos);
-  EXPECT_NE(message(launch_entry(0xFFFFFFFF, 1, Stage::kNone)).find("id 4294967295"), std::string::npos);
+  EXPECT_NE(message(launch_site_entry(1, 0, Stage::kNone)).find("id 1 is two launch sites"), std::string::npos);
+  EXPECT_NE(message(launch_site_entry(2, 77, Stage::kNone)).find("the launch site with id 2, operation 77"), std::string::npos);
+  EXPECT_NE(message(launch_site_entry(2, 1, static_cast<Stage>(9))).find("stage 9 is impossible"), std::string::npos);
+  EXPECT_NE(message(launch_site_entry(2, 0, Stage::kInference)).find("operation 0 and stage 3"), std::string::npos);
+  EXPECT_NE(message(launch_site_entry(0xFFFFFFFF, 1, Stage::kNone)).find("id 4294967295"), std::string::npos);
   EXPECT_NE(message(entry(EntryType::kQueue, "1234")).find("16 bytes was expected, 4 were found"), std::string::npos);
 }
 
@@ -200,7 +200,7 @@ TEST(DeviceReader, SurviveAnyBytes) {
   for (uint32_t sequence = 0; sequence < 3; sequence++) {
     sound += work_chunk(5, sequence, 10 + sequence, kernel(0, 50) + work_record(kCopy, 3, 9, 2, 1, 5), sequence != 1);
     sound += work_chunk(6, sequence, 20 - sequence, kernel(0, 50) + kernel(8, 400));
-    sound += work_chunk(7, sequence, 20, work_record(kGap, 0, 9, 2, 1) + work_record(kOverhead, 1, 3, 2, 1));
+    sound += work_chunk(7, sequence, 20, work_record(kGap, 0, 9, 2, 1) + work_record(kCuptiWork, 1, 3, 2, 1));
   }
   std::mt19937 random(1);
   int results = 0;

@@ -93,14 +93,14 @@ inline std::string queue_entry(uint32_t stream, uint32_t device) {
   return entry(EntryType::kQueue, bytes_of(QueueEntry{stream, device, 1, 7}));
 }
 
-inline std::string launch_entry(uint32_t id, uint32_t operation, Stage stage) {
-  return entry(EntryType::kLaunch, bytes_of(LaunchEntry{id, 0, operation, stage, {}}));
+inline std::string launch_site_entry(uint32_t id, uint32_t operation, Stage stage) {
+  return entry(EntryType::kLaunchSite, bytes_of(LaunchSite{id, 0, operation, stage, {}}));
 }
 
 // Of a chunk of device work; `bytes` only for copies and memsets.
-inline std::string work_record(DeviceWork work, uint64_t start_delta, uint64_t ticks, uint32_t name, uint32_t launch,
+inline std::string work_record(DeviceWork work, uint64_t start_delta, uint64_t ticks, uint32_t name, uint32_t launch_site,
                                uint64_t bytes = 0) {
-  std::string record = varint(start_delta << 3 | work) + varint(ticks + 1) + varint(name) + varint(launch);
+  std::string record = varint(start_delta << 3 | work) + varint(ticks + 1) + varint(name) + varint(launch_site);
   return work == kCopy || work == kMemset ? record + varint(bytes + 1) : record;
 }
 

@@ -84,7 +84,7 @@ def traced(
                 thread.end(end)
             if piece.on_device and queue is not None:
                 stage = piece.operation if piece.operation in STAGES else NO_OPERATION
-                launch = process.launch(piece.operation or NO_OPERATION, stage)
+                launch = process.launch_site(piece.operation or NO_OPERATION, stage)
                 queue.record(DeviceWork.KERNEL, now, end, "gemm", launch)
             now = end
         process.stop(now)

@@ -50,11 +50,13 @@ def shared(tmp_path: Path) -> Path:
     main.begin_boundary(5_300, Category.CUDA_WAIT, "cudaStreamSynchronize")
     main.end(5_500)
     main.end(5_900)
-    act = trainer.launch("act", "inference", stream=0)
+    act = trainer.launch_site("act", "inference", stream=0)
     for number, start in ((0, 5_150), (1, 5_100)):
         queue = trainer.queue(number)
         queue.record(DeviceWork.KERNEL, start, start + 200, KERNEL, act)
-        queue.record(DeviceWork.COPY, start + 100, start + 300, "memcpy DtoH", trainer.launch("act", "simulation"), 64)
+        queue.record(
+            DeviceWork.COPY, start + 100, start + 300, "memcpy DtoH", trainer.launch_site("act", "simulation"), 64
+        )
     trainer.stop(6_000)
     worker = writer.process(pid=8, parent_pid=7, start_ticks=5_000)
     worker.properties({"process_name": "worker", "devices": {"0": device("GPU-b")}, "cuda": CUDA})
@@ -134,7 +136,7 @@ def test_what_was_not_recorded_is_said(tmp_path: Path) -> None:
     process.thread()
     host = process.queue(fmt.HOST)
     host.record(DeviceWork.GAP, 1_000_000_000, 2_200_000_000, "[held by torch.profiler]")
-    host.record(DeviceWork.OVERHEAD, 100, 250_000_100, "buffer flush")
+    host.record(DeviceWork.CUPTI_WORK, 100, 250_000_100, "buffer flush")
     process.properties({"cuda": {**CUDA, "state": "failed", "error": "CUPTI 39: another tool has it"}})
     process.stop(3_000_000_000)
     process.header = replace(process.header, dropped_device_records=5, unresolved_launches=2, dropped_records=1)

@@ -80,7 +80,7 @@ def record(directory: Path, processes: Mapping[str, Sequence[Work]], manifest: d
         thread.end(600 * US)
         queue = process.queue(0)
         for one in work:
-            launch = process.launch(one.launch[1], one.launch[0])
+            launch = process.launch_site(one.launch[1], one.launch[0])
             queue.record(DeviceWork.KERNEL, round(one.start * US), round(one.end * US), "gemm", launch)
         process.stop(WALL_US * US)
     writer.write(MANIFEST if manifest is None else manifest)
@@ -287,12 +287,12 @@ def test_operations_and_nobody_have_all_of_every_amount(processes: list[Any], va
 def test_pieces_of_device_work(tmp_path: Path) -> None:
     process = TraceWriter(tmp_path).process(start_ticks=100)
     process.thread()
-    act = process.launch("act", "inference")
+    act = process.launch_site("act", "inference")
     queue = process.queue(3)
     queue.record(DeviceWork.KERNEL, 90, 120, "f", act)
     queue.record(DeviceWork.COPY, 130, 130, "copy", act, 64)
     queue.record(DeviceWork.MEMSET, 190, 250, "memset")
-    process.queue(0).record(DeviceWork.KERNEL, 150, 160, "g", process.launch("step", "backpropagation"))
+    process.queue(0).record(DeviceWork.KERNEL, 150, 160, "g", process.launch_site("step", "backpropagation"))
     process.stop(200)
     path = tmp_path / "file"
     path.write_bytes(process.to_bytes())
@@ -300,7 +300,7 @@ def test_pieces_of_device_work(tmp_path: Path) -> None:
     pieces = zip(
         *(np.frombuffer(found[border], np.uint64).tolist() for border in ("starts", "ends")),  # type: ignore[literal-required]
         np.frombuffer(found["devices"], np.uint32).tolist(),
-        [found["labels"][launch] for launch in np.frombuffer(found["launches"], np.uint32).tolist()],
+        [found["labels"][site] for site in np.frombuffer(found["launch_sites"], np.uint32).tolist()],
         found["work"],
         strict=True,
     )

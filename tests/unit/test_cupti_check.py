@@ -149,7 +149,7 @@ def recorded(directory: Path, devices: int = 1, launcher: str = OPERATION, witho
             thread.begin_boundary(3, Category.CUDA, name)
             thread.end(3)
     thread.end(50)
-    launch = process.launch(launcher)
+    launch = process.launch_site(launcher)
     for device in range(devices):
         queue = process.queue(device)
         for start, work, name in (

@@ -213,7 +213,7 @@ def leave(planned: StudyRun, uuid: str = "GPU-a") -> Execution:
     queue = process.queue(0)
     for number in range(10):
         start = 1_000_000 + 100_000 * number
-        queue.record(DeviceWork.KERNEL, start, start + 10_000, "spin_kernel", process.launch(TINY))
+        queue.record(DeviceWork.KERNEL, start, start + 10_000, "spin_kernel", process.launch_site(TINY))
     process.stop(3_000_000)
     writer.write({"main_pid": 1, "exit_status": 0, "complete": True})
     samples = [(1_000_000, 0), (1_500_000, 0), (1_750_000, 0.9), (2_000_000, 1), (3_000_000, 0)]

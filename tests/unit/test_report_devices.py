@@ -124,7 +124,7 @@ def trace(tmp_path: Path) -> Path:
     thread.begin_boundary(second, Category.CUDA, "cudaLaunchKernel")
     thread.end(second + 10)
     thread.end(9 * second)
-    launch = process.launch("inference", "inference")
+    launch = process.launch_site("inference", "inference")
     process.queue(0).record(DeviceWork.KERNEL, 2 * second, 2 * second + 610_000_000, "gemm", launch)
     process.stop(10 * second)
     directory = writer.write()

@@ -38,7 +38,7 @@ def sample(is_killed: bool = False) -> ProcessWriter:
         main.end(10 * chunk + 9)
         other.begin_boundary(10 * chunk + 3, Category.WAIT, "get")
         other.end(10 * chunk + 4)
-        queue.record(DeviceWork.KERNEL, 10 * chunk + 2, 10 * chunk + 5, "gemm", process.launch("step"))
+        queue.record(DeviceWork.KERNEL, 10 * chunk + 2, 10 * chunk + 5, "gemm", process.launch_site("step"))
         queue.record(DeviceWork.COPY, 10 * chunk + 3, 10 * chunk + 9, "memcpy HtoD", work_bytes=chunk)
     main.end(50)
     if not is_killed:

@@ -156,7 +156,7 @@ def test_documented_constants() -> None:
     [
         (fmt.EntryType.NAME, fmt.NameEntry),
         (fmt.EntryType.QUEUE, fmt.QueueEntry),
-        (fmt.EntryType.LAUNCH, fmt.LaunchEntry),
+        (fmt.EntryType.LAUNCH_SITE, fmt.LaunchSite),
     ],
 )
 def test_documented_entries(entry: fmt.EntryType, stored: Any) -> None:

@@ -100,12 +100,12 @@ class CountedWaits:
 
         If 8 s of 10 s on a pipe count, each process at its other end gets 0.8 of what the table of dependencies says.
         """
-        waited_s = sums((wait.stream, wait.row.wait_s) for wait in self._waits)
-        counted_s = sums((wait.stream, wait.counted_s) for wait in self._waits)
+        waited_s = sums((wait.channel, wait.row.wait_s) for wait in self._waits)
+        counted_s = sums((wait.channel, wait.counted_s) for wait in self._waits)
         links: dict[str, dict[str, float]] = {process: {} for process in times}
         for edge in self._edges:
-            stream = edge.process, edge.phase, edge.stream
-            link_s = edge.wait_s * (counted_s[stream] / waited_s[stream]) if waited_s[stream] > 0 else 0.0
+            channel = edge.process, edge.phase, edge.stream
+            link_s = edge.wait_s * (counted_s[channel] / waited_s[channel]) if waited_s[channel] > 0 else 0.0
             if link_s > 0:
                 links[edge.process][edge.on] = links[edge.process].get(edge.on, 0.0) + link_s
         return links
@@ -127,8 +127,8 @@ class _CountedWait:
     is_linked: bool
 
     @property
-    def stream(self) -> tuple[str, str, str]:
-        """Tells streams apart, in the process and phase that waited."""
+    def channel(self) -> tuple[str, str, str]:
+        """Tell channels apart, in the process and phase that waited."""
         return self.row.process, self.row.phase, self.row.stream
 
     @property
@@ -138,7 +138,7 @@ class _CountedWait:
 
     @property
     def is_for_process(self) -> bool:
-        """Tell whether the wait is open, or for an end of a stream to be read from."""
+        """Tell whether the wait is open, or for an end of a channel to be read from."""
         return self.is_open or (self.row.stream != "" and not sends(self.row.function))
 
 
@@ -149,7 +149,7 @@ def _counts(process: str, phase: str, evaluating: Set[str]) -> bool:
 def _counted(
     rows: Sequence[WaitRow], times: Mapping[str, ProcessTime], linked: Set[tuple[str, str, str]]
 ) -> list[_CountedWait]:
-    """Find what counts of each row; `linked` are the streams whose other end is known."""
+    """Find what counts of each row; `linked` are the channels whose other end is known."""
     is_whole = [row.phase != NO_PHASE or not times[row.process].has_loop for row in rows]
     counted_s = [row.wait_s if whole else row.in_loop_s for row, whole in zip(rows, is_whole, strict=True)]
     # While a device works or something is compiled, the breakdown's time has another cause than waiting.

@@ -62,13 +62,13 @@ def _work_of_user(user: User, keys: dict[Key, int], recover: bool) -> tuple[Inte
     start, end = (
         _monotonic_ns(process.file.clock, np.frombuffer(found[border], np.uint64)[own]) for border in ("starts", "ends")
     )
-    launches = np.frombuffer(found["launches"], np.uint32)[own]
+    launch_sites = np.frombuffer(found["launch_sites"], np.uint32)[own]
     number_of = np.zeros(max(found["labels"], default=0) + 1, dtype=np.int64)
-    for launch in np.unique(launches).tolist():
-        number_of[launch] = keys.setdefault((process.name, *found["labels"][launch]), len(keys))
+    for site in np.unique(launch_sites).tolist():
+        number_of[site] = keys.setdefault((process.name, *found["labels"][site]), len(keys))
     is_kernel = np.frombuffer(found["work"], np.uint8)[own] == DeviceWork.KERNEL
     takes_time = start < end  # a tick may be less than a nanosecond
-    work = Intervals(start[takes_time], end[takes_time], number_of[launches[takes_time]])
+    work = Intervals(start[takes_time], end[takes_time], number_of[launch_sites[takes_time]])
     return work, is_kernel[takes_time]
 
 

@@ -8,28 +8,28 @@ from rlscope.analysis.table_rows import DependencyRow, WaitRow
 
 #: How the names of functions begin that send: `posix.write`, `_socket.socket.sendall`.
 SENDS = ("write", "send")
-#: Streams that reach other machines, and how addresses begin that do not.
+#: Channels that reach other machines, and how addresses begin that do not.
 NETWORK = ("tcp:", "udp:")
 LOOPBACK = ("127.", "[::1]", "[::ffff:127.")
-#: What both ends of a stream have in common.
+#: What both ends of a channel have in common.
 _End = tuple[bytes, str]
 
 
 def wait_rows(swept: TraceSweep) -> Rows[WaitRow]:
-    """Make one row per process, phase, waiting function and stream."""
+    """Make one row per process, phase, waiting function and channel."""
     rows = []
     for process in swept.processes:
         found = process.found.waits
         lengths = process.file.clock.partition_ns(process.found.start_ticks, (row.ticks for row in found))
         for row, ns in zip(found, lengths, strict=True):
-            function, _, stream = row.boundary.partition(" ")
+            function, _, channel = row.boundary.partition(" ")
             # Of the time in which the process waited, rounded with it: never more than that.
             in_operations_s, in_loop_s = (
                 min(process.length_ns(ticks), ns) / NS_PER_S for ticks in (row.in_operations_ticks, row.in_loop_ticks)
             )
             rows.append(
                 WaitRow(
-                    process.name, row.phase, function, stream, row.entries, ns / NS_PER_S, in_operations_s, in_loop_s
+                    process.name, row.phase, function, channel, row.entries, ns / NS_PER_S, in_operations_s, in_loop_s
                 )
             )
     return Rows(WaitRow, rows)
@@ -38,7 +38,7 @@ def wait_rows(swept: TraceSweep) -> Rows[WaitRow]:
 def dependency_rows(waits: Iterable[WaitRow], boots: Mapping[str, bytes]) -> Rows[DependencyRow]:
     """Find who waited for whom.
 
-    A process that receives from a stream waits for the others that send to it, and one that sends to it, as to a pipe
+    A process that receives from a channel waits for the others that send to it, and one that sends to it, as to a pipe
     that is full, for those that receive from it. If there are several of these, `count` and `wait_s` are split by how
     often each of them sent or received.
 
@@ -46,9 +46,9 @@ def dependency_rows(waits: Iterable[WaitRow], boots: Mapping[str, bytes]) -> Row
         waits: as from `wait_rows`.
         boots: of each process, the boot of the machine that it ran on.
     """
-    on_stream = [(row, _end(row.stream, boots[row.process])) for row in waits if row.stream]
-    sending = [(row, end) for row, end in on_stream if sends(row.function)]
-    receiving = [(row, end) for row, end in on_stream if not sends(row.function)]
+    on_channel = [(row, _end(row.stream, boots[row.process])) for row in waits if row.stream]
+    sending = [(row, end) for row, end in on_channel if sends(row.function)]
+    receiving = [(row, end) for row, end in on_channel if not sends(row.function)]
     edges = [*_edges(receiving, sending), *_edges(sending, receiving)]
     count = sums(((edge.process, edge.phase, edge.on, edge.stream), edge.count) for edge in edges)
     wait_s = sums(((edge.process, edge.phase, edge.on, edge.stream), edge.wait_s) for edge in edges)
@@ -56,7 +56,7 @@ def dependency_rows(waits: Iterable[WaitRow], boots: Mapping[str, bytes]) -> Row
 
 
 def _edges(waits: Iterable[tuple[WaitRow, _End]], others: Iterable[tuple[WaitRow, _End]]) -> list[DependencyRow]:
-    """Return for whom these waits were: for those at the other end of the same streams."""
+    """Return for whom these waits were: for those at the other end of the same channels."""
     calls = sums(((end, row.process), row.count) for row, end in others)
     users: dict[_End, dict[str, float]] = {}
     for (end, process), number in calls.items():
@@ -67,22 +67,22 @@ def _edges(waits: Iterable[tuple[WaitRow, _End]], others: Iterable[tuple[WaitRow
     wait_s = sums(((row.process, row.phase, row.stream, end), row.wait_s) for row, end in waits)
     edges = []
     for key in count:
-        process, phase, stream, end = key
+        process, phase, channel, end = key
         ends = {on: number for on, number in users.get(end, {}).items() if on != process}
         whole = sum(ends.values())
         for on, number in ends.items():
             share = number / whole
-            edges.append(DependencyRow(process, phase, on, stream, count[key] * share, wait_s[key] * share))
+            edges.append(DependencyRow(process, phase, on, channel, count[key] * share, wait_s[key] * share))
     return edges
 
 
 def sends(function: str) -> bool:
-    """Return whether it sends to a stream, by its name; else it receives."""
+    """Return whether it sends to a channel, by its name; else it receives."""
     return function.rpartition(".")[2].startswith(SENDS)
 
 
-def _end(stream: str, boot_id: bytes) -> _End:
-    """Return what both ends of a stream have in common: numbers of pipes and sockets count within a machine's boot."""
-    addresses = stream.partition(":")[2].split("-")
-    is_network = stream.startswith(NETWORK) and not any(address.startswith(LOOPBACK) for address in addresses)
-    return (b"" if is_network else boot_id, stream)
+def _end(channel: str, boot_id: bytes) -> _End:
+    """Return what both ends of a channel have in common: numbers of pipes and sockets count within a machine's boot."""
+    addresses = channel.partition(":")[2].split("-")
+    is_network = channel.startswith(NETWORK) and not any(address.startswith(LOOPBACK) for address in addresses)
+    return (b"" if is_network else boot_id, channel)

@@ -146,13 +146,13 @@ def device_work() -> ProcessWriter:
     main.end(26)
     main.begin_boundary(30, Category.CUDA_WAIT, "cudaStreamSynchronize")
     other.begin_boundary(31, Category.WAIT, "get")
-    wanted = process.launch("inference", "inference", stream=0)
+    wanted = process.launch_site("inference", "inference", stream=0)
     first, second, host = process.queue(0), process.queue(1), process.queue(fmt.HOST)
     for start in (22, 40, 35, 36, 5):
         first.record(DeviceWork.KERNEL, start, start + 12, f"_Z4gemmPf{start % 2}", wanted)
         second.record(DeviceWork.COPY, start + 3, start + 8, "memcpy HtoD", work_bytes=1 << 20)
-    second.record(DeviceWork.MEMSET, 80, 300, "memset", process.launch("training_loop", "training_loop"), 64)
-    host.record(DeviceWork.OVERHEAD, 33, 34, "buffer flush")
+    second.record(DeviceWork.MEMSET, 80, 300, "memset", process.launch_site("training_loop", "training_loop"), 64)
+    host.record(DeviceWork.CUPTI_WORK, 33, 34, "buffer flush")
     host.record(DeviceWork.GAP, 60, 70, "[held by torch.profiler]")
     main.end(70)
     return process

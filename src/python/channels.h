@@ -6,17 +6,17 @@
 
 namespace rlscope {
 
-constexpr int kMostStreamCalls = 19;
+constexpr int kMostChannelCalls = 19;
 
 // A pipe or socket that this process has read or written.
-struct Stream {
+struct Channel {
   std::string name;
-  CodedId ids[kMostStreamCalls];  // of what functions' calls on it are recorded as; id 0 until the first
+  CodedId ids[kMostChannelCalls];  // of what functions' calls on it are recorded as; id 0 until the first
 };
 
 struct Descriptor {
-  enum Kind { kOther, kDevice, kStream } kind;
-  Stream* stream;  // null also for a stream without a name
+  enum Kind { kOther, kDevice, kChannel } kind;
+  Channel* channel;  // null also for a channel without a name
 };
 
 // What a descriptor leads to; costs one fstat where that is known. Needs the GIL; leaves errno as it is.

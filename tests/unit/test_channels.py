@@ -27,7 +27,7 @@ def inode(end: int | socket.socket) -> int:
 
 @pytest.fixture
 def recording(in_process: Callable[[], Path]) -> Iterator[Callable[[], dict[str, int]]]:
-    """Records what reads and writes streams, until called: then returns how often each name was begun.
+    """Records what reads and writes channels, until called: then returns how often each name was begun.
 
     Pipes that are open already are those of whatever runs the tests: a thread of its may write to them meanwhile.
     """
@@ -89,7 +89,7 @@ def test_a_named_pipe_is_a_pipe(recording: Callable[[], dict[str, int]], tmp_pat
     os.close(end)
 
 
-def test_a_descriptor_that_is_used_again_is_another_stream(recording: Callable[[], dict[str, int]]) -> None:
+def test_a_descriptor_that_is_used_again_is_another_channel(recording: Callable[[], dict[str, int]]) -> None:
     expected = {}
     descriptors = set()
     for _ in range(3):

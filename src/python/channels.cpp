@@ -1,6 +1,6 @@
 // Finds out which pipe or socket a descriptor leads to: the inode of a pipe, the lesser inode of two connected UNIX
 // sockets, the two addresses of a TCP or UDP connection.
-#include "streams.h"
+#include "channels.h"
 
 #include <arpa/inet.h>
 #include <linux/netlink.h>
@@ -20,12 +20,12 @@
 namespace rlscope {
 namespace {
 
-constexpr size_t kMostStreams = 4096;  // a server that takes a connection per request must not fill the trace with names
+constexpr size_t kMostChannels = 4096;  // a server that takes a connection per request must not fill the trace with names
 
 struct Known {
   dev_t device;
   ino_t inode;
-  Stream* stream;
+  Channel* channel;
 };
 
 // Never freed: daemon threads may come here while the process is being torn down. The GIL guards both.
@@ -33,9 +33,9 @@ std::unordered_map<int, Known>& known_descriptors() {
   static auto* known = new std::unordered_map<int, Known>;
   return *known;
 }
-std::unordered_map<std::string, Stream>& streams() {
-  static auto* streams = new std::unordered_map<std::string, Stream>;
-  return *streams;
+std::unordered_map<std::string, Channel>& channels() {
+  static auto* channels = new std::unordered_map<std::string, Channel>;
+  return *channels;
 }
 
 struct PeerQuestion {
@@ -131,24 +131,24 @@ std::string socket_name(int descriptor, ino_t inode) {
   return protocol == IPPROTO_UDP ? internet_name(descriptor, "udp") : "";
 }
 
-Stream* stream_named(const std::string& name) {
-  auto found = streams().find(name);
-  if (found != streams().end()) return &found->second;
-  if (streams().size() >= kMostStreams) return nullptr;
-  return &streams().emplace(name, Stream{name, {}}).first->second;
+Channel* channel_named(const std::string& name) {
+  auto found = channels().find(name);
+  if (found != channels().end()) return &found->second;
+  if (channels().size() >= kMostChannels) return nullptr;
+  return &channels().emplace(name, Channel{name, {}}).first->second;
 }
 
-Stream* find_stream(int descriptor, const struct stat& status) {
+Channel* find_channel(int descriptor, const struct stat& status) {
   auto known = known_descriptors().find(descriptor);
   if (known != known_descriptors().end() && known->second.inode == status.st_ino &&
       known->second.device == status.st_dev) {
-    return known->second.stream;
+    return known->second.channel;
   }
   std::string name = S_ISFIFO(status.st_mode) ? with_inode("pipe", status.st_ino) : socket_name(descriptor, status.st_ino);
   if (name.empty()) return nullptr;  // asked again: it may be connected then
-  Stream* stream = stream_named(name);
-  known_descriptors()[descriptor] = {status.st_dev, status.st_ino, stream};
-  return stream;
+  Channel* channel = channel_named(name);
+  known_descriptors()[descriptor] = {status.st_dev, status.st_ino, channel};
+  return channel;
 }
 
 }  // namespace
@@ -159,7 +159,7 @@ Descriptor look_up(int descriptor) {
   Descriptor found = {Descriptor::kOther, nullptr};
   if (fstat(descriptor, &status) == 0) {
     if (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode)) {
-      found = {Descriptor::kStream, find_stream(descriptor, status)};
+      found = {Descriptor::kChannel, find_channel(descriptor, status)};
     } else if (S_ISCHR(status.st_mode)) {
       found.kind = Descriptor::kDevice;
     }
