@@ -20,7 +20,7 @@ from rlscope.analysis.analyze import analyze_in_detail
 from rlscope.model import Category, DeviceWork
 from rlscope.page.grid import bins_for
 from rlscope.page.make_page import Run, make_page
-from rlscope.report.report_page import warnings
+from rlscope.report.remarks import warnings
 from rlscope.trace.reader import open_trace
 
 MS = 1_000_000

@@ -61,14 +61,19 @@ def report(
         raise UsageError(
             f"{output}: expected a directory or nothing, found a file. Give another -o, or one that ends in .html"
         )
-    # With matplotlib and numpy, for which `rlscope --help` need not wait.
+    # With numpy, for which `rlscope --help` need not wait.
     from rlscope.page.make_page import MOST_BYTES, make_page
-    from rlscope.report.report_page import FIGURES, write_report
 
+    links = {}
+    if not is_page:
+        # With matplotlib and pandas, which the page alone does without.
+        from rlscope.report.report_page import FIGURES, write_report
+
+        links = {"Published figures": FIGURES}
     runs = detailed_runs(traces, focus, correct, recover)
     path = output if is_page else output / PAGE
     path.parent.mkdir(parents=True, exist_ok=True)
-    page = make_page(runs, {} if is_page else {"Published figures": FIGURES})
+    page = make_page(runs, links)
     if (size := len(page.encode())) > MOST_BYTES:
         click.echo(f"the page has {size:,} bytes, not at most {MOST_BYTES:,}: the tables of the run are long", err=True)
     write_in_one_step(path, page)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from rlscope.analysis.analyze import analyze_in_detail
 from rlscope.analysis.correction import Correction
 from rlscope.page.make_page import Run
-from rlscope.report.report_page import device_lines, warnings
+from rlscope.report.remarks import device_lines, warnings
 from rlscope.report.sentences import correction_lines, evaluation_lines
 from rlscope.trace.reader import Trace
 

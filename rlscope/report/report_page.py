@@ -7,7 +7,6 @@ import pandas as pd
 
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.stage_names import stage_name_lines
-from rlscope.analysis.table_rows import GpuRow
 from rlscope.analysis.tables.processes import CORRECTED_WALL, UNCORRECTABLE
 from rlscope.analysis.utilization import binned_utilization
 from rlscope.plots.breakdown import breakdown_figure
@@ -21,13 +20,13 @@ from rlscope.plots.transitions import transitions_figure
 from rlscope.plots.utilization import utilization_figure
 from rlscope.report.counter_lines import counter_lines, counters_shown
 from rlscope.report.process_tables import TOTALS, phases_shown, process_lines, process_tree, waited_for, waits_shown
+from rlscope.report.remarks import device_lines, device_name, warnings
 from rlscope.report.sentences import (
     TASKS_CAPTION,
     advice_lines,
     correction_lines,
     evaluation_lines,
     machine_lines,
-    misnested_lines,
 )
 from rlscope.report.tables import most
 from rlscope.report.workloads import (
@@ -94,18 +93,6 @@ def _named(analyses: dict[str, Analysis], lines: Callable[[Analysis], list[str]]
         name: [f"{name}: {line}" if several else line for line in lines(analysis)]
         for name, analysis in analyses.items()
     }
-
-
-def warnings(name: str, analysis: Analysis) -> list[str]:
-    """Return what a reader must know before believing the numbers of a trace."""
-    found = [f"{name}: incomplete. {sentence}" for sentence in analysis.why]
-    if analysis.extrapolated_s is None:
-        found.append(
-            f"{name}: no progress towards a known number of timesteps was reported, so the whole training cannot be "
-            "extrapolated."
-        )
-    facts = (*counter_lines(analysis), *stage_name_lines(analysis), *misnested_lines(analysis))
-    return found + [f"{name}: {line}." for line in facts]
 
 
 def add_training(page: Page, shown: list[Workload], caption: str, output: Path) -> None:
@@ -276,26 +263,6 @@ def add_utilization(page: Page, analysis: Analysis, output: Path, ending: str) -
     labels = {row.uuid: device_name(row) for row in analysis.gpu if row.uuid is not None}
     write_figure(utilization_figure(table, labels), table, output / f"utilization{ending}")
     page.figure(f"utilization{ending}", "What the machine reported of devices and processes.")
-
-
-def device_lines(analysis: Analysis) -> list[str]:
-    """Return one line per device: how much of the time it was reported to be in use, and how much of it it worked."""
-    run_s = max(row.end_s for row in analysis.processes)
-    lines = []
-    for row in analysis.gpu:
-        busy, reported = f"busy {percent(row.busy_s / max(run_s, 1e-9))}", row.reported_utilization
-        lines.append(f"{device_name(row)}: {busy if reported is None else f'reported {percent(reported)}, {busy}'}")
-    return lines
-
-
-def device_name(row: GpuRow) -> str:
-    """Return what a device is called."""
-    return f"GPU {row.device}" if row.name is None else f"GPU {row.device} ({row.name})"
-
-
-def percent(share: float) -> str:
-    """Return three digits, which is more than such numbers have."""
-    return f"{100 * share:.3g} %"
 
 
 def link(page: Page, table: pd.DataFrame, output: Path, stem: str) -> None:

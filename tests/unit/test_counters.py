@@ -26,7 +26,8 @@ from rlscope.model import NO_OPERATION, DeviceWork
 from rlscope.plots.counters import counter_bars, counters_figure
 from rlscope.plots.page import Page
 from rlscope.record.config import RecordConfig
-from rlscope.report.report_page import add_counters, warnings
+from rlscope.report.remarks import warnings
+from rlscope.report.report_page import add_counters
 from rlscope.trace.counter_metrics import ACTIVE_CYCLES, FRIENDLY, parse_counters, sampled_metrics
 from rlscope.trace.counter_paths import counters_path
 from rlscope.trace.counters_file import CounterWriter

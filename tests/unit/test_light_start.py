@@ -58,6 +58,10 @@ def test_csv_is_written_without_pandas(trace: Path, tmp_path: Path) -> None:
     assert (tmp_path / "breakdown.csv").read_text().startswith("process,phase,stage,operation,category,resource,sec")
 
 
+def test_a_page_is_made_without_libraries_for_figures(trace: Path, tmp_path: Path) -> None:
+    assert loaded_by("report", "-o", tmp_path / "page.html", trace) == "['numpy']"
+
+
 def test_parquet_needs_it(trace: Path, tmp_path: Path) -> None:
     """So that the list above is known to be of what would be seen."""
     assert "pandas" in loaded_by("analyze", "--parquet", tmp_path / "breakdown.parquet", trace)

@@ -22,7 +22,8 @@ from rlscope.model import Category, DeviceWork
 from rlscope.plots.page import Page
 from rlscope.plots.utilization import utilization_figure
 from rlscope.record.config import RecordConfig
-from rlscope.report.report_page import add_devices, add_utilization, device_lines, write_report
+from rlscope.report.remarks import device_lines
+from rlscope.report.report_page import add_devices, add_utilization, write_report
 from rlscope.trace.reader import open_trace
 from rlscope.trace.utilization_file import HEADER, PROCESSES, UTILIZATION_NAME
 

@@ -1,0 +1,39 @@
+"""What is said of a trace beside its numbers: why they may mislead, and how busy each device was."""
+
+from rlscope.analysis.analysis import Analysis
+from rlscope.analysis.stage_names import stage_name_lines
+from rlscope.analysis.table_rows import GpuRow
+from rlscope.report.counter_lines import counter_lines
+from rlscope.report.sentences import misnested_lines
+
+
+def warnings(name: str, analysis: Analysis) -> list[str]:
+    """Return what a reader must know before believing the numbers of a trace."""
+    found = [f"{name}: incomplete. {sentence}" for sentence in analysis.why]
+    if analysis.extrapolated_s is None:
+        found.append(
+            f"{name}: no progress towards a known number of timesteps was reported, so the whole training cannot be "
+            "extrapolated."
+        )
+    facts = (*counter_lines(analysis), *stage_name_lines(analysis), *misnested_lines(analysis))
+    return found + [f"{name}: {line}." for line in facts]
+
+
+def device_lines(analysis: Analysis) -> list[str]:
+    """Return one line per device: how much of the time it was reported to be in use, and how much of it it worked."""
+    run_s = max(row.end_s for row in analysis.processes)
+    lines = []
+    for row in analysis.gpu:
+        busy, reported = f"busy {percent(row.busy_s / max(run_s, 1e-9))}", row.reported_utilization
+        lines.append(f"{device_name(row)}: {busy if reported is None else f'reported {percent(reported)}, {busy}'}")
+    return lines
+
+
+def device_name(row: GpuRow) -> str:
+    """Return what a device is called."""
+    return f"GPU {row.device}" if row.name is None else f"GPU {row.device} ({row.name})"
+
+
+def percent(share: float) -> str:
+    """Return three digits, which is more than such numbers have."""
+    return f"{100 * share:.3g} %"
