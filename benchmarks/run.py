@@ -25,7 +25,7 @@ from rlscope.report.tables import table_lines
 
 PACKAGES = (
     "rlscope", "torch", "stable-baselines3", "gymnasium", "mujoco", "numpy", "pandas", "viztracer", "nvtx",
-    "pyinstrument", "holistictraceanalysis",
+    "pyinstrument", "holistictraceanalysis", "plotly", "playwright",
 )  # fmt: skip
 ERROR_LINES = 20
 TABLE_COLUMNS = 150  # narrower, its cells break into syllables
@@ -50,6 +50,7 @@ BENCHMARKS = (
     Benchmark("slowdown_td3", 6, "how much longer TD3 takes while it is recorded", ("recording.slowdown", "td3")),
     Benchmark("analysis", 1, "speed and memory of the analysis, up to 1e8 events", ("analyzing.speed",)),
     Benchmark("report_time", 0.5, "time of rlscope report, analyze and inspect", ("analyzing.report_time",)),
+    Benchmark("page", 4, "size of the page, time of making, opening and moving in it", ("showing.page",)),
     Benchmark("startup", 2, "time that rlscope record and import rlscope take", ("recording.startup",)),
     Benchmark("growth", 3, "how costs grow: fig_growth", ("growth",)),
 )

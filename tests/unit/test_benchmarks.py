@@ -25,11 +25,12 @@ def lock(name: str) -> dict[str, str]:
     return dict(line.split("==") for line in lines if not line.startswith("#"))
 
 
-def test_what_is_in_both_locks_has_one_version() -> None:
-    bench, torch = lock("bench.lock.txt"), lock("torch.lock.txt")
-    shared = bench.keys() & torch.keys()
-    assert "torch" in shared
-    assert {name: bench[name] for name in shared} == {name: torch[name] for name in shared}
+@pytest.mark.parametrize(("other", "package"), [("torch.lock.txt", "torch"), ("page.lock.txt", "playwright")])
+def test_what_is_in_both_locks_has_one_version(other: str, package: str) -> None:
+    bench, found = lock("bench.lock.txt"), lock(other)
+    shared = bench.keys() & found.keys()
+    assert package in shared
+    assert {name: bench[name] for name in shared} == {name: found[name] for name in shared}
 
 
 def test_the_list_states_minutes(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,1 @@
+"""This package measures pages: how large they are, and how long making them, opening them and moving in them takes."""
