@@ -48,6 +48,8 @@ RECORDER_TESTS := $(foreach test,hooks scopes tasks tracing interception compile
 	$(foreach test,startup class_shapes children,tests/integration/test_$(test).py)
 # Programs of tests/frameworks and tests/gpu need packages that .venv lacks.
 TYPED_TESTS := $(foreach part,unit integration adversary container scale others,tests/$(part)) $(wildcard tests/*.py)
+# Each workload is checked with the packages of the environment that runs it.
+WORKLOADS_MYPY := ../../$(BIN)/mypy --config-file mypy.ini --python-executable ../../.venvs
 # Versions of Python that wheels are made for: all of them, or the command fails.
 WHEEL_PYTHONS ?= 3.10 3.11 3.12 3.13
 WHEELS := .venvs/wheels
@@ -203,11 +205,15 @@ test-wheels: build wheels sdist ## make and install wheels where no compiler is,
 test-notebook: build $(NOTEBOOK)/.environment ## run the example notebook and what shows in one
 	$(NOTEBOOK)/bin/python -m pytest tests/notebook
 
-lint: setup ## check style and types
+lint: setup $(FRAMEWORKS:%=.venvs/%/.environment) ## check style and types, those of workloads with the packages of the environments that run them
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/mypy --python-version 3.11 experiments/command_line.py experiments/artifacts experiments/harness experiments/verdicts experiments/*/run.py
 	$(BIN)/mypy --config-file tests/mypy.ini $(TYPED_TESTS)
+	cd experiments/workloads
+	$(WORKLOADS_MYPY)/pytorch/bin/python $$(find . -name '*.py' ! -name tf_agents_train.py)
+	$(WORKLOADS_MYPY)/tensorflow/bin/python tf_agents_train.py
+	cd ../..
 	if command -v npm >/dev/null; then
 		npm exec --yes --package typescript@$(TYPESCRIPT) -- tsc --project rlscope/page/web/jsconfig.json
 	else

@@ -4,6 +4,7 @@ gymnasium.make("camera_drone:CameraDrone-v0", pixels=64)
 """
 
 from pathlib import Path
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -28,6 +29,8 @@ class CameraDrone(QuadXGatesEnv):
     Args:
         pixels: Width and height of the picture.
     """
+
+    state: Any  # a vector and a list of gates for PyFlyt, a picture and a vector from then on
 
     def __init__(self, pixels: int = 64) -> None:
         super().__init__(camera_resolution=(pixels, pixels))

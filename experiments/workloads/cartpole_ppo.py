@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import gymnasium
 import numpy as np
@@ -214,7 +214,7 @@ def evaluate(actor: Actor, device: str, seed: int) -> float:
     return float(returns.mean())
 
 
-def train(device: str, seed: int, most_timesteps: int) -> dict[str, object]:
+def train(device: str, seed: int, most_timesteps: int) -> dict[str, Any]:
     """Train until it is good enough, or for so many timesteps; return what came of it."""
     torch.manual_seed(seed)
     size = SIZES[device]

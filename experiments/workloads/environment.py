@@ -64,7 +64,7 @@ def normalized(env: gymnasium.Env[Any, Any], gamma: float) -> gymnasium.Env[Any,
     """Return observations and rewards of about unit size, cut off as stable-baselines' VecNormalize cuts them off."""
     env = wrappers.NormalizeReward(wrappers.NormalizeObservation(env), gamma=gamma)
     env = wrappers.TransformObservation(env, lambda seen: np.clip(seen, -CLIP, CLIP), env.observation_space)
-    return wrappers.TransformReward(env, lambda reward: float(np.clip(reward, -CLIP, CLIP)))
+    return wrappers.TransformReward(env, lambda reward: float(np.clip(float(reward), -CLIP, CLIP)))
 
 
 def mean_return(env: gymnasium.Env[Any, Any]) -> float:

@@ -1,7 +1,7 @@
 """This file updates TD3 and DDPG in JAX: it has SBX's networks with the published shapes, and one update of them."""
 
 import functools
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import flax.linen as nn
 import jax
@@ -16,13 +16,13 @@ LAYER_NORM_EPSILON = 1e-5
 
 
 class Batch(NamedTuple):
-    """Transitions, one per row. A terminal one has `done` 1: nothing is expected after it."""
+    """Transitions, one per row, as arrays of JAX or of NumPy. After a terminal one, `done` 1, nothing is expected."""
 
-    observation: jax.Array
-    action: jax.Array
-    reward: jax.Array
-    next_observation: jax.Array
-    done: jax.Array
+    observation: Any
+    action: Any
+    reward: Any
+    next_observation: Any
+    done: Any
 
 
 def layer_norm_relu(values: jax.Array) -> jax.Array:
@@ -34,7 +34,7 @@ def make_states(
     algorithm: Hyperparameters, observation_size: int, action_size: int, key: jax.Array
 ) -> tuple[RLTrainState, RLTrainState]:
     """Return the actor and the critics with their targets and optimizers."""
-    shape = {
+    shape: dict[str, Any] = {
         "net_arch": algorithm.widths,
         "activation_fn": layer_norm_relu if algorithm.layer_norm else nn.relu,
     }
@@ -82,7 +82,7 @@ def update(
     """Make one update of the critics and, if it is time, of the actor and the target networks."""
     expected = targets(algorithm, actor, critics, batch, key)
 
-    def critic_loss(weights: nn.FrozenDict) -> jax.Array:
+    def critic_loss(weights: nn.FrozenDict[str, Any]) -> jax.Array:
         values = critics.apply_fn(weights, batch.observation, batch.action)[..., 0]
         return ((values - expected) ** 2).mean(axis=1).sum()
 
@@ -90,7 +90,7 @@ def update(
     if not is_policy_updated:
         return actor, critics
 
-    def actor_loss(weights: nn.FrozenDict) -> jax.Array:
+    def actor_loss(weights: nn.FrozenDict[str, Any]) -> jax.Array:
         return -critics.apply_fn(critics.params, batch.observation, actor.apply_fn(weights, batch.observation))[
             0
         ].mean()

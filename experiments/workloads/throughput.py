@@ -18,7 +18,7 @@ class Loop:
         synchronize: until the device is done.
     """
 
-    call: Callable[[], None]
+    call: Callable[[], object]
     synchronize: Callable[[], None]
 
 

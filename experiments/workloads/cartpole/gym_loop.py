@@ -57,7 +57,8 @@ class GymLoop(Implementation):
         envs = [gymnasium.make("CartPole-v1") for _ in states]
         for index, env in enumerate(envs):
             env.reset(seed=index)
-            env.unwrapped.state = states[index].astype(np.float64)
+            cartpole: Any = env.unwrapped
+            cartpole.state = states[index].astype(np.float64)
             env.set_wrapper_attr("_elapsed_steps", int(steps[index]))
         return trajectory(states, actions, [stepped(envs, given) for given in actions.tolist()])
 

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 HEAD, OTHER = "127.0.0.2", "127.0.0.3"
 MEMORY_BYTES = 200_000_000
@@ -33,7 +34,7 @@ def ray_nodes(workers: int, *, is_cluster: bool) -> Iterator[None]:
     import ray
 
     with contextlib.ExitStack() as stack:
-        quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
+        quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
         if is_cluster:
             address = stack.enter_context(two_nodes(workers))
             ray.init(address=address, _node_ip_address=HEAD, **quiet)
@@ -64,7 +65,7 @@ def two_nodes(workers: int) -> Iterator[str]:
 def node(cores: int, *options: str) -> Iterator[None]:
     """Run a node, and end it by a signal: `ray stop` would end all Ray processes of the machine."""
     ray = Path(sys.executable).with_name("ray")
-    command = [ray, "start", "--block", f"--num-cpus={cores}", f"--object-store-memory={MEMORY_BYTES}", *options]
+    command = [str(ray), "start", "--block", f"--num-cpus={cores}", f"--object-store-memory={MEMORY_BYTES}", *options]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         yield

@@ -75,7 +75,8 @@ class Free:
         sizes = [found for worker in list(self._workers) if (found := self._receive(worker))]
         if not sizes:
             raise AllLostError
-        self._policy = Policy(*sizes[0], settings.seed)
+        observation, action = sizes[0]
+        self._policy = Policy(observation, action, settings.seed)
 
     @property
     def runners(self) -> list[dict[str, Any]]:
@@ -92,7 +93,7 @@ class Free:
         for worker in list(self._workers):
             self._send(worker, weights)
         parts: list[Collected] = []
-        waiting = {worker.connection: worker for worker in self._workers}
+        waiting: dict[Any, Worker] = {worker.connection: worker for worker in self._workers}
         while waiting:
             found = [self._receive(waiting.pop(ready)) for ready in connection.wait(list(waiting))]
             parts += [part for part in found if part]

@@ -145,7 +145,7 @@ class Rllib:
         """End runners and nodes."""
         self._closing.close()
 
-    def _each(self, function: Callable[[TimedRunner], Any]) -> list[Any]:
+    def _each(self, function: Callable[[Any], Any]) -> list[Any]:
         found: list[Any] = self._algorithm.env_runner_group.foreach_env_runner(function, local_env_runner=False)
         return found
 
