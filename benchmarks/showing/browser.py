@@ -47,7 +47,7 @@ FRAMES = """async (moves) => {
 
 @dataclass(frozen=True)
 class Opened:
-    """How a page opened and moved, in milliseconds; the first two from when the browser was told its address.
+    """This is how a page opened and moved, in milliseconds; the first two since the browser was told its address.
 
     Attributes:
         first_paint_ms: When it first showed text or a picture.

@@ -1,4 +1,4 @@
-"""What bounds the run and what to try, as the page says it: a sentence, bars, and what it does not know folded away."""
+"""This file says on the page what bounds the run and what to try: a sentence, bars, and what is not known."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""What is said of a trace beside its numbers: why they may mislead, and how busy each device was."""
+"""This file says of a trace why its numbers may mislead, and how busy each device was."""
 
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.stage_names import stage_name_lines
