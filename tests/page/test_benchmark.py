@@ -40,6 +40,7 @@ def test_the_timeline_moves_as_it_is_told(show: Callable[..., Any], tmp_path: Pa
 
     def view_after(*moves: str) -> list[float]:
         page.evaluate(FRAMES, list(moves))
+        page.evaluate("new Promise((done) => setTimeout(done, 250))")  # the address is written when the view rests
         return [float(time) for time in page.evaluate("location.hash").removeprefix("#t=").split("-")]
 
     length = 1.981  # 30 iterations of 66 ms, and one more

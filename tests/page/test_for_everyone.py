@@ -121,3 +121,19 @@ def test_on_a_phone_nothing_is_wider_than_the_screen(html: str, show: Callable[.
     text = page.locator("main").inner_text()
     for words in ("Bound by", "backpropagation", "The timeline needs 600 pixels"):
         assert words in text
+
+
+def test_moving_in_the_timeline_makes_nothing_anew_but_the_timeline(html: str, show: Callable[..., Any]) -> None:
+    page = show(html)
+    page.locator("#breakdown .name").first.focus()
+    written = page.evaluate("""async () => {
+      let written = 0;
+      history.replaceState = () => written++;
+      const canvas = document.querySelector("canvas.timeline");
+      const key = (move) => new KeyboardEvent("keydown", { key: move % 2 ? "-" : "+" });
+      for (let move = 0; move < 300; move++) canvas.dispatchEvent(key(move));
+      await new Promise((done) => setTimeout(done, 250));
+      return written;
+    }""")
+    assert written == 1, "browsers refuse to write the address hundreds of times in a few seconds"
+    assert page.evaluate("document.activeElement.className") == "name", "the row of the breakdown is another one now"

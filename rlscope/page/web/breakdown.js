@@ -25,7 +25,9 @@ export class Breakdown {
     /** @type {Set<string>} what is open: "stage", "stage/operation" */
     this.open = new Set();
     this.category = "";
-    state.listeners.push(() => this.draw());
+    state.listeners.push(() => {
+      if (state.view.process !== this.process) this.draw(); // not at each move of the timeline
+    });
     this.draw();
   }
 
@@ -38,6 +40,7 @@ export class Breakdown {
   }
 
   draw() {
+    this.process = this.state.view.process;
     const times = this.times();
     const total = sum(times);
     const stages = [...group(times, (row) => row.stage)].sort(byStage);

@@ -8,6 +8,7 @@
  * @property {string} by category, stage or operation
  */
 
+const RESTS_MS = 200; // browsers refuse to write the address hundreds of times in a few seconds
 const COLOURS_BY = ["category", "stage", "operation"];
 
 export class State {
@@ -45,6 +46,13 @@ export class State {
   /** @param {Partial<View>} changes */
   show(changes) {
     this.view = { ...this.view, ...changes };
+    clearTimeout(this.writing);
+    this.writing = setTimeout(() => this.write(), RESTS_MS);
+    this.tell();
+  }
+
+  /** Puts what is shown into the address. */
+  write() {
     const parts = new URLSearchParams();
     if (this.view.from > 0 || this.view.to < this.lengthS) parts.set("t", `${round(this.view.from)}-${round(this.view.to)}`);
     if (this.view.process) parts.set("p", this.view.process);

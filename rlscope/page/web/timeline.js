@@ -25,6 +25,8 @@ export class Timeline {
     this.windows = windows;
     this.state = state;
     this.row = 0;
+    /** @type {ImageData | null} */
+    this.image = null;
     /** @type {[number, number] | null} in pixels of the page */
     this.drag = null;
     this.canvas = make("canvas", { tabindex: "0", role: "img", class: "timeline" });
@@ -81,8 +83,8 @@ export class Timeline {
     const moves = new Map([
       ["ArrowLeft", () => this.state.showTimes(from - step, to - step)],
       ["ArrowRight", () => this.state.showTimes(from + step, to + step)],
-      ["ArrowUp", () => (this.row = Math.max(this.row - 1, 0))],
-      ["ArrowDown", () => (this.row = Math.min(this.row + 1, this.bins.length - 1))],
+      ["ArrowUp", () => this.chooseRow(Math.max(this.row - 1, 0))],
+      ["ArrowDown", () => this.chooseRow(Math.min(this.row + 1, this.bins.length - 1))],
       ["+", () => this.zoom(1 / ZOOM)], ["w", () => this.zoom(1 / ZOOM)],
       ["-", () => this.zoom(ZOOM)], ["s", () => this.zoom(ZOOM)],
       ["Home", () => this.state.showTimes(0, this.state.lengthS)],
@@ -95,8 +97,13 @@ export class Timeline {
     event.preventDefault();
     event.stopPropagation();
     move();
-    this.draw();
     this.said.textContent = `${this.trace.processes[this.row]?.process ?? ""}: ${this.words()}`;
+  }
+
+  /** @param {number} row */
+  chooseRow(row) {
+    this.row = row;
+    this.draw();
   }
 
   words() {
@@ -146,11 +153,8 @@ export class Timeline {
     const devices = this.devices();
     const deviceTops = devices.map((_, place) => height + place * (ROW + GAP));
     height += devices.length * (ROW + GAP);
-    this.canvas.width = width;
-    this.canvas.height = Math.ceil(height * scale);
-    this.canvas.setAttribute("height", String(this.canvas.height));
     const context = /** @type {CanvasRenderingContext2D} */ (this.canvas.getContext("2d"));
-    const image = context.createImageData(width, this.canvas.height);
+    const image = this.emptyImage(context, width, Math.ceil(height * scale));
     this.bins.forEach((bins, place) => paintColumns(image, Math.round(this.tops[place] * scale), Math.round(ROW * scale), columnTicks(bins, from, to, width, by), colours));
     context.putImageData(image, 0, 0);
     this.drawAxis(context, width, scale, css);
@@ -167,6 +171,17 @@ export class Timeline {
     this.drawLabels(exact, devices);
     this.drawTools();
     this.canvas.setAttribute("aria-label", `Timeline from ${this.words()}. Arrows move, plus and minus zoom, t shows numbers.`);
+  }
+
+  /** The pixels of the canvas, all of which are written anew; they are kept from frame to frame. @param {CanvasRenderingContext2D} context @param {number} width @param {number} height */
+  emptyImage(context, width, height) {
+    if (this.image?.width !== width || this.image.height !== height) {
+      this.canvas.width = width;
+      this.canvas.height = height;
+      this.image = context.createImageData(width, height);
+    }
+    this.image.data.fill(0);
+    return this.image;
   }
 
   /** @param {CanvasRenderingContext2D} context @param {number} width @param {number} scale @param {(name: string) => string} css */
