@@ -29,7 +29,7 @@ def browser() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as driver:
-        found = driver.chromium.launch_site(executable_path=BROWSER, args=ARGUMENTS)
+        found = driver.chromium.launch(executable_path=BROWSER, args=ARGUMENTS)
         yield found
         found.close()
 
