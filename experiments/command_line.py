@@ -18,6 +18,7 @@ from experiments.harness.matrix import BUDGETS
 from experiments.harness.provenance import provenance
 from experiments.verdicts.claims import DIFFERS, Verdict, write_claims
 from experiments.verdicts.kept_verdicts import broken_claims
+from experiments.verdicts.study_page import ShownFigure
 from rlscope.errors import RLScopeError, UsageError
 
 ARTIFACTS = CHECKOUT / "output" / "artifacts"
@@ -35,12 +36,14 @@ class Outcome:
         verdicts: on its claims.
         missing: what could not be run, and why.
         executions: the runs that it is made of.
+        figures: on its page.
         broken: a sentence for each claim that held with what is kept, and differs now.
     """
 
     verdicts: Sequence[Verdict]
     missing: Sequence[str]
     executions: Sequence[Execution]
+    figures: Sequence[ShownFigure] = ()
     broken: Sequence[str] = ()
 
 

@@ -9,23 +9,23 @@ from pathlib import Path
 
 from experiments.command_line import Outcome, command_line
 from experiments.harness.case_study import CaseStudy, hardware
-from experiments.harness.matrix import load_matrix
-from experiments.RL_framework_comparison.measurements import Measurements, load
+from experiments.harness.matrix import Group, load_matrix
+from experiments.RL_framework_comparison.measurements import SUBJECT, Measurements, load
 from experiments.RL_framework_comparison.metrics import gpu_measurements, measurements
-from experiments.verdicts.claims import add_claims, judge, load_claims
+from experiments.verdicts.claims import judge, load_claims
 from experiments.verdicts.corrected import add_correction, uncorrected_of
 from experiments.verdicts.intervals import caption_of, readable
 from experiments.verdicts.kept_verdicts import MEASURED, with_kept
 from experiments.verdicts.other_machines import kept_results
 from experiments.verdicts.results import (
     Result,
-    add_advice,
     mean_table,
     mean_transitions,
     results_of,
 )
+from experiments.verdicts.run_pages import add_runs
+from experiments.verdicts.study_page import ShownFigure, StudyPage
 from rlscope.plots.breakdown import RECORDED_TIME, breakdown_figure
-from rlscope.plots.page import Page
 from rlscope.plots.transitions import transitions_figure
 
 HERE = Path(__file__).parent
@@ -35,6 +35,8 @@ METHOD = (
     "iterations were. Time between the stages counts as backpropagation, waiting as Python."
 )
 TITLE = "Framework and execution model"
+#: What figures draw, as claims.toml names it.
+TIME, TRANSITIONS = "time", "transitions"
 
 
 def run(study: CaseStudy) -> Outcome:
@@ -42,7 +44,7 @@ def run(study: CaseStudy) -> Outcome:
     results, executions, failures = results_of(study)
     missing = [*study.left_out, *failures]
 
-    page = Page("Case study: RL framework comparison")
+    page = StudyPage("Case study: RL framework comparison", study.output)
     page.paragraph(METHOD)
     for sentence in missing:
         page.paragraph(sentence)
@@ -50,21 +52,21 @@ def run(study: CaseStudy) -> Outcome:
     measured = {}
     for group in study.groups:
         chosen = [result for result in results if result.workload.group == group.name]
-        draw(study, page, group.figure, f"{group.name} on {group.id}", chosen)
+        draw(study, page, group, chosen)
         measured[group.name] = measurements(chosen) | (gpu_measurements(chosen) if hardware() == "gpu" else {})
 
     claims = load_claims(HERE / "claims.toml")
     judged = judge(claims, measured, hardware(), study.is_provisional, bool(missing), uncorrected_of(results))
-    add_advice(page, results)
+    add_runs(page, zip((result.workload for result in results), (run.trace for run in executions), strict=True))
     of_others = []
     for name, others in kept_frameworks().items():
         draw_kept(study, page, name, others)
         of_others += others.verdicts_on(claims, gpu_measurements(others.results))
     verdicts = with_kept(judged, study.folder, of_others)
     page.heading("Claims")
-    add_claims(page, verdicts)
+    page.claims(verdicts)
     page.write(study.output / "index.html")
-    return Outcome(verdicts, missing, executions)
+    return Outcome(verdicts, missing, executions, page.figures)
 
 
 def kept_frameworks() -> dict[str, Measurements]:
@@ -73,7 +75,7 @@ def kept_frameworks() -> dict[str, Measurements]:
     return kept_results(HERE / MEASURED, lambda directory: load(directory, entries))
 
 
-def draw_kept(study: CaseStudy, page: Page, name: str, others: Measurements) -> None:
+def draw_kept(study: CaseStudy, page: StudyPage, name: str, others: Measurements) -> None:
     """Show what another machine has recorded: a figure, and the numbers that claims are about."""
     page.heading(f"TD3 on {others.device_name}")
     page.paragraph(others.source)
@@ -82,13 +84,15 @@ def draw_kept(study: CaseStudy, page: Page, name: str, others: Measurements) -> 
     labels = {result.workload.name: result.workload.label for result in others.results}
     figure = f"fig_td3_time_breakdown_{name}"
     study.save_figure(figure, breakdown_figure(table, "seconds", labels, TITLE, RECORDED_TIME), table)
-    page.figure(figure, caption_of(f"TD3 on {others.device_name}: recorded training, without compiling.", table))
+    caption = caption_of(f"TD3 on {others.device_name}: recorded training, without compiling.", table)
+    page.show(ShownFigure(figure, caption, (f"{SUBJECT}, {others.device_name}",)))
     page.table(readable(table))
     page.table(readable(others.table()))
 
 
-def draw(study: CaseStudy, page: Page, figure: str, title: str, results: Sequence[Result]) -> None:
+def draw(study: CaseStudy, page: StudyPage, group: Group, results: Sequence[Result]) -> None:
     """Draw the two figures of an algorithm, and the numbers of what is in no figure."""
+    figure, title, subject = group.figure, f"{group.name} on {group.id}", group.name
     page.heading(title)
     shown = [result for result in results if result.workload.kind != "extra"]
     extra = [result for result in results if result.workload.kind == "extra"]
@@ -96,11 +100,12 @@ def draw(study: CaseStudy, page: Page, figure: str, title: str, results: Sequenc
     if shown:
         table = mean_table(shown)
         study.save_figure(f"{figure}_time_breakdown", breakdown_figure(table, "seconds", labels, TITLE), table)
-        page.figure(f"{figure}_time_breakdown", f"{title}: time of the whole training")
+        page.show(ShownFigure(f"{figure}_time_breakdown", f"{title}: time of the whole training", (subject,), TIME))
         page.table(readable(table))
         table = mean_transitions(shown)
         study.save_figure(f"{figure}_transitions", transitions_figure(table, "per_iteration", labels, TITLE), table)
-        page.figure(f"{figure}_transitions", f"{title}: entries into the backend, CUDA and the simulator")
+        caption = f"{title}: entries into the backend, CUDA and the simulator"
+        page.show(ShownFigure(f"{figure}_transitions", caption, (subject,), TRANSITIONS))
         page.table(readable(table))
     left_out_s = sum(result.left_out_s for result in results) / max(len(results), 1)
     page.paragraph(f"Recorded outside the three stages and left out: {left_out_s:.2g} s of an average run.")

@@ -10,14 +10,13 @@ from statistics import geometric_mean
 
 from experiments.command_line import Outcome, command_line
 from experiments.harness.case_study import CaseStudy, hardware
-from experiments.verdicts.claims import add_claims, judge, load_claims
+from experiments.verdicts.claims import judge, load_claims
 from experiments.verdicts.corrected import add_correction, uncorrected_of
 from experiments.verdicts.intervals import readable
 from experiments.verdicts.kept_verdicts import with_kept
 from experiments.verdicts.results import (
     ON_GPU,
     Result,
-    add_advice,
     by_workload,
     cuda_to_gpu,
     each,
@@ -26,10 +25,11 @@ from experiments.verdicts.results import (
     python_to_simulator,
     results_of,
 )
+from experiments.verdicts.run_pages import add_runs
 from experiments.verdicts.statistics import Estimate, estimated, estimated_mean
+from experiments.verdicts.study_page import ShownFigure, StudyPage
 from rlscope.model import Resource
 from rlscope.plots.breakdown import breakdown_figure
-from rlscope.plots.page import Page
 
 HERE = Path(__file__).parent
 METHOD = (
@@ -43,7 +43,7 @@ def run(study: CaseStudy) -> Outcome:
     """Record, draw and judge."""
     results, executions, failures = results_of(study)
 
-    page = Page("Case study: algorithm choice")
+    page = StudyPage("Case study: algorithm choice", study.output)
     page.paragraph(METHOD)
     for sentence in [*study.left_out, *failures]:
         page.paragraph(sentence)
@@ -58,7 +58,7 @@ def run(study: CaseStudy) -> Outcome:
         study.save_figure(group.figure, breakdown_figure(table, "percent", labels, "RL algorithm"), table)
         measured[group.name] = measurements(chosen) | (gpu_measurements(chosen) if hardware() == "gpu" else {})
         page.heading(group.name)
-        page.figure(group.figure, group.caption)
+        page.show(ShownFigure(group.figure, group.caption, (group.name,)))
         left_out_s = sum(result.left_out_s for result in chosen) / len(chosen)
         page.paragraph(f"Recorded outside training and left out: {left_out_s:.2g} s of an average run.")
         page.table(readable(table))
@@ -66,11 +66,11 @@ def run(study: CaseStudy) -> Outcome:
     claims = load_claims(HERE / "claims.toml")
     judged = judge(claims, measured, hardware(), study.is_provisional, bool(failures), uncorrected_of(results))
     verdicts = with_kept(judged, study.folder)
-    add_advice(page, results)
+    add_runs(page, zip((result.workload for result in results), (run.trace for run in executions), strict=True))
     page.heading("Claims")
-    add_claims(page, verdicts)
+    page.claims(verdicts)
     page.write(study.output / "index.html")
-    return Outcome(verdicts, failures, executions)
+    return Outcome(verdicts, failures, executions, page.figures)
 
 
 def measurements(results: Sequence[Result]) -> dict[str, Estimate]:

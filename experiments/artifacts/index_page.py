@@ -1,17 +1,20 @@
 """This file makes the page over all studies: how far each is, its verdicts, and what to know before believing them."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
 import pandas as pd
 
+from experiments.artifacts.gallery import cards, section
 from experiments.artifacts.painter import Drawing
 from experiments.artifacts.study import PlannedStudy
 from experiments.harness.progress import Progress, Recorded, minutes_text, repetitions_text
-from experiments.verdicts.claims import add_claims, counts_text
-from rlscope.plots.page import Page
+from experiments.verdicts.claims import counts
+from experiments.verdicts.study_page import count_chips
+from rlscope.page.plain_page import Page, link
+from rlscope.text import as_html
 
 INDEX = "index.html"
 #: Repetitions of one workload that differ by more were disturbed.
@@ -35,28 +38,40 @@ def started_page(
         drawings: of the studies that were drawn, by title.
     """
     now = datetime.now(timezone.utc)
+    outcomes = [drawing.outcome for drawing in drawings.values() if drawing.outcome]
     page = Page("RL-Scope: case studies")
     page.paragraph(f"{doing} ({now:%Y-%m-%d %H:%M:%S} UTC)")
-    page.table(state_table(studies, progress, drawings))
+    all_counts = counts([verdict for outcome in outcomes for verdict in outcome.verdicts])
+    page.add(f"<p>{count_chips(all_counts)}</p>" if all_counts else "")
+    markup = {"study": study_cell(studies, drawings), "verdicts": count_chips}
+    page.table(state_table(studies, progress, drawings), "How far each study is", markup=markup)
     page.paragraph(f"Budget: {budget}. Each study has a page of its own, with its figures and the numbers in them.")
+    page.add('<div id="filters"></div>')
     for study in studies:
-        page.heading(study.about.title)
-        add_study(page, study, progress.recorded, drawings.get(study.about.title))
+        page.add(study_section(study, progress.recorded, drawings.get(study.about.title)))
     return page
 
 
-def add_study(page: Page, study: PlannedStudy, recorded: Recorded, drawing: Drawing | None) -> None:
-    """Show a study on the page: its own page, what to know before believing it, its verdicts."""
-    if drawing is None:
-        page.paragraph("Not drawn yet.")
-        return
-    if drawing.outcome is None:
-        page.paragraph(drawing.problem)
-        return
-    page.link(f"{study.case.output.name}/index.html", "figures and tables")
-    for sentence in [*disturbed(study, recorded), *drawing.outcome.broken]:
-        page.warning(sentence)
-    add_claims(page, drawing.outcome.verdicts)
+def study_section(study: PlannedStudy, recorded: Recorded, drawing: Drawing | None) -> str:
+    """Return what is known of a study as HTML: what to know before believing it, its figures and its verdicts."""
+    title, outcome = study.about.title, drawing.outcome if drawing else None
+    if outcome is None:
+        return section(title, "", f"<p>{as_html(drawing.problem if drawing else 'Not drawn yet.')}</p>")
+    folder = study.case.output.name
+    warnings = (f'<p class="warning">{as_html(said)}</p>' for said in [*disturbed(study, recorded), *outcome.broken])
+    return section(
+        title, f"{folder}/index.html", "".join(warnings) + cards(title, folder, outcome.verdicts, outcome.figures)
+    )
+
+
+def study_cell(studies: Sequence[PlannedStudy], drawings: Mapping[str, Drawing]) -> Callable[[str], str]:
+    """Return what makes HTML of a study's title: a link to its page where it has been drawn."""
+    addresses = {
+        study.about.title: f"{study.case.output.name}/index.html"
+        for study in studies
+        if (drawing := drawings.get(study.about.title)) and drawing.outcome
+    }
+    return lambda title: link(addresses[title], title) if title in addresses else as_html(title)
 
 
 def state_table(studies: Sequence[PlannedStudy], progress: Progress, drawings: Mapping[str, Drawing]) -> pd.DataFrame:
@@ -77,9 +92,7 @@ def state_table(studies: Sequence[PlannedStudy], progress: Progress, drawings: M
                 "state": state_of(study, progress, drawing),
                 "runs": f"{ended} of {len(study.runs)}",
                 "figures": figures_text(study, drawing),
-                "verdicts": counts_text(drawing.outcome.verdicts).removeprefix("Verdicts: ").removesuffix(".")
-                if drawing and drawing.outcome
-                else "",
+                "verdicts": counts(drawing.outcome.verdicts) if drawing and drawing.outcome else "",
                 "left": minutes_text(progress.seconds_left(study.case.folder.name)) if has_left else "",
             }
         )

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from experiments.artifacts.gallery import cards, section
 from experiments.artifacts.index_page import INDEX, started_page, write_page
 from experiments.artifacts.order import in_order
 from experiments.artifacts.painter import Drawing, Found, Painter
@@ -13,9 +14,9 @@ from experiments.harness.provenance import provenance, provenance_table
 from experiments.harness.ray_scheduler import import_ray, record_on_ray
 from experiments.overhead_correction.first_calibration import calibrate_first, has_to_calibrate, is_calibrated
 from experiments.verdicts.artifact import verdicts_on_artifact
-from experiments.verdicts.claims import add_claims, write_claims
+from experiments.verdicts.claims import write_claims
 from rlscope.errors import RLScopeError
-from rlscope.plots.page import Page
+from rlscope.page.plain_page import Page
 
 RECORDING = (
     "Runs are being recorded: {ended} of {all} have ended, about {left} left. Load this page again for what is new."
@@ -24,6 +25,7 @@ CALIBRATING = "What recording costs on this machine is being measured, two minut
 DRAWING = "All runs have ended, and the last studies are being drawn."
 DONE = "All studies are done."
 INTERRUPTED = "Interrupted: {ended} of {all} runs have ended. The same command goes on from there, about {left}."
+ARTIFACT = "The artifact itself"
 
 
 class Artifacts:
@@ -152,10 +154,10 @@ class Artifacts:
         repetitions = {study.case.folder.name: study.case.repetitions_of_each for study in self._studies}
         found = provenance(self._studies[0].case.budget, repetitions, executions)
         page = self._page(DONE)
-        page.heading("The artifact itself")
-        add_claims(page, of_artifact)
+        page.add(section(ARTIFACT, "", cards(ARTIFACT, "", of_artifact, [])))
         page.heading("Where this comes from")
         page.table(provenance_table(found))
         write_page(page, self._output)
         write_claims(verdicts, found, self._output)
-        return Outcome(verdicts, missing, executions, [each for outcome in outcomes for each in outcome.broken])
+        broken = [sentence for outcome in outcomes for sentence in outcome.broken]
+        return Outcome(verdicts, missing, executions, broken=broken)

@@ -21,9 +21,10 @@ from experiments.harness.progress import StudyRun
 from experiments.verdicts.corrected import add_correction, analyzed
 from experiments.verdicts.intervals import caption_of
 from experiments.verdicts.other_machines import draw_and_judge, origin_here
-from experiments.verdicts.results import add_advice_on, executed_of
+from experiments.verdicts.results import executed_of
 from experiments.verdicts.statistics import Estimate
-from rlscope.plots.page import Page
+from experiments.verdicts.run_pages import add_runs
+from experiments.verdicts.study_page import ShownFigure, StudyPage
 
 HERE = Path(__file__).parent
 #: The group of runs.toml whose runs are recorded by RL-Scope.
@@ -41,13 +42,13 @@ def run(study: CaseStudy) -> Outcome:
     executed, failures = executed_of(study)
     missing = [*study.left_out, *failures]
     here = measured_here(study, executed)
-    page = Page("Case study: data collection")
+    page = StudyPage("Case study: data collection", study.output)
     for sentence in [METHOD, *missing]:
         page.paragraph(sentence)
     add_correction(page, [analyzed(execution.trace) for _, execution in recorded_of(executed)])
-    add_advice_on(page, [(study_run.workload, execution.trace) for study_run, execution in recorded_of(executed)])
+    add_runs(page, [(study_run.workload, execution.trace) for study_run, execution in recorded_of(executed)])
     verdicts = draw_and_judge(study, page, here, load, draw, measured_metrics)
-    return Outcome(verdicts, missing, [execution for _, execution in executed])
+    return Outcome(verdicts, missing, [execution for _, execution in executed], page.figures)
 
 
 def recorded_of(executed: Sequence[tuple[StudyRun, Execution]]) -> list[tuple[StudyRun, Execution]]:
@@ -66,7 +67,7 @@ def measured_here(study: CaseStudy, executed: Sequence[tuple[StudyRun, Execution
     return Measurements(**origin, rows=rows, layers=layers, crossings=crossings)
 
 
-def draw(study: CaseStudy, page: Page, title: str, suffix: str, results: Measurements) -> None:
+def draw(study: CaseStudy, page: StudyPage, title: str, suffix: str, results: Measurements) -> None:
     """Draw the figures of a machine, those for which it has measured something."""
     page.heading(title[0].upper() + title[1:])
     page.paragraph(results.source)
@@ -76,7 +77,7 @@ def draw(study: CaseStudy, page: Page, title: str, suffix: str, results: Measure
             page.paragraph(f"{name}{suffix} is not drawn: nothing was measured for it on {title}.")
             continue
         study.save_figure(f"{name}{suffix}", *drawn)
-        page.figure(f"{name}{suffix}", caption_of(caption, drawn[1]))
+        page.show(ShownFigure(f"{name}{suffix}", caption_of(caption, drawn[1]), (title,), name))
     distances = distance_table(results)
     if len(distances):
         page.paragraph("How far the best of each is from what limits it:")

@@ -15,7 +15,7 @@ from experiments.harness.case_study import CaseStudy
 from experiments.verdicts.other_machines import draw_and_judge, origin_here
 from experiments.verdicts.results import executed_of
 from experiments.verdicts.statistics import Estimate
-from rlscope.plots.page import Page
+from experiments.verdicts.study_page import ShownFigure, StudyPage
 
 HERE = Path(__file__).parent
 FIGURE = "fig_gpu_utilization"
@@ -37,11 +37,11 @@ def run(study: CaseStudy) -> Outcome:
     missing = [*study.left_out, *failures]
     executions = [execution for _, execution in executed]
     here = Measurements(**origin_here(study, executions), points=points_of(executed))
-    page = Page("Case study: GPU utilisation")
+    page = StudyPage("Case study: GPU utilisation", study.output)
     for sentence in [METHOD, *missing]:
         page.paragraph(sentence)
     verdicts = draw_and_judge(study, page, here, load, draw, measured_metrics)
-    return Outcome(verdicts, missing, executions)
+    return Outcome(verdicts, missing, executions, page.figures)
 
 
 def measured_metrics(results: Measurements) -> Mapping[str, Estimate]:
@@ -49,7 +49,7 @@ def measured_metrics(results: Measurements) -> Mapping[str, Estimate]:
     return metrics_of(results.points)
 
 
-def draw(study: CaseStudy, page: Page, title: str, suffix: str, results: Measurements) -> None:
+def draw(study: CaseStudy, page: StudyPage, title: str, suffix: str, results: Measurements) -> None:
     """Draw a machine's figure and the numbers in it."""
     page.heading(title[0].upper() + title[1:])
     if results.points.empty:
@@ -58,7 +58,7 @@ def draw(study: CaseStudy, page: Page, title: str, suffix: str, results: Measure
     page.paragraph(results.source)
     table = percent_table(results.points)
     study.save_figure(f"{FIGURE}{suffix}", reported_utilization_figure(table), table)
-    page.figure(f"{FIGURE}{suffix}", CAPTION)
+    page.show(ShownFigure(f"{FIGURE}{suffix}", CAPTION, (title,)))
     if table["sm_efficiency"].isna().all():
         page.paragraph("The device's counters were not sampled; `rlscope inspect` of the run's trace says why.")
     page.table(results.points)

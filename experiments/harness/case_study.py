@@ -14,7 +14,7 @@ from experiments.harness.execute import Execution, Run
 from experiments.harness.interpreters import how_to_install, python_of
 from experiments.harness.matrix import Cell, Entry, Group, Matrix, cell_of, load_matrix
 from experiments.harness.progress import Recorded, StudyRun, Workload, record_in_turn
-from rlscope.plots.page import write_figure
+from rlscope.plots.figure_files import write_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

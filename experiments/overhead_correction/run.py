@@ -34,18 +34,18 @@ from experiments.verdicts.claims import (
     UNDECIDED,
     Claim,
     Verdict,
-    add_claims,
     judge,
     load_claims,
     measured_text,
 )
 from experiments.verdicts.intervals import caption_of, readable
-from experiments.verdicts.results import add_advice_on, executed_of
+from experiments.verdicts.results import executed_of
+from experiments.verdicts.run_pages import add_runs
 from experiments.verdicts.statistics import EVENTS, Estimate
+from experiments.verdicts.study_page import ShownFigure, StudyPage
 from rlscope.analysis.correction import Correction
 from rlscope.calibration.choice import AUTO, chosen
 from rlscope.errors import UsageError
-from rlscope.plots.page import Page
 from rlscope.trace.reader import Trace, open_trace
 
 HERE = Path(__file__).parent
@@ -93,7 +93,7 @@ def run(study: CaseStudy) -> Outcome:
     workloads = {name_of(workload): workload for workload in found}
     panels = {group.name: group.panel for group in study.groups}
 
-    page = Page("Case study: overhead correction")
+    page = StudyPage("Case study: overhead correction", study.output)
     for sentence in [METHOD, *missing]:
         page.paragraph(sentence)
     for source in corrections:
@@ -101,9 +101,9 @@ def run(study: CaseStudy) -> Outcome:
     table = overhead_table(draws, published, {name: panels[workload.group] for name, workload in workloads.items()})
     labels = {name: workload.label for name, workload in workloads.items()}
     study.save_figure(FIGURE, overhead_figure(table, labels, PANELS), table)
-    page.figure(FIGURE, caption_of(CAPTION, table))
+    page.show(ShownFigure(FIGURE, caption_of(CAPTION, table)))
     page.table(readable(table))
-    add_advice_on(page, [(study_run.workload, execution.trace / ON) for study_run, execution in executed])
+    add_runs(page, [(study_run.workload, execution.trace / ON) for study_run, execution in executed])
 
     groups = {name: workload.kind for name, workload in workloads.items()}
     measured = measurements(draws, groups) | {"operation_us": operation_us(next(iter(corrections.values())))}
@@ -111,9 +111,9 @@ def run(study: CaseStudy) -> Outcome:
     claims = load_claims(HERE / "claims.toml")
     verdicts = verdicts_of(claims, measured, uncorrected, study.is_provisional, bool(missing))
     page.heading("Claims")
-    add_claims(page, verdicts)
+    page.claims(verdicts)
     page.write(study.output / "index.html")
-    return Outcome(verdicts, missing, [execution for _, execution in executed])
+    return Outcome(verdicts, missing, [execution for _, execution in executed], page.figures)
 
 
 def name_of(workload: Workload) -> str:

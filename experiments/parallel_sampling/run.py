@@ -25,12 +25,13 @@ from experiments.parallel_sampling.model import (
     published_hours,
 )
 from experiments.parallel_sampling.step_grids import step_grids_figure
-from experiments.verdicts.claims import Verdict, add_claims, judge, load_claims
+from experiments.verdicts.claims import Verdict, judge, load_claims
 from experiments.verdicts.corrected import Uncorrected, add_correction, analyzed, uncorrected_of
 from experiments.verdicts.intervals import caption_of, readable
-from experiments.verdicts.results import add_advice_on, executed_of
+from experiments.verdicts.results import executed_of
+from experiments.verdicts.run_pages import add_runs
 from experiments.verdicts.statistics import Estimate
-from rlscope.plots.page import Page
+from experiments.verdicts.study_page import ShownFigure, StudyPage
 
 HERE = Path(__file__).parent
 #: The subjects of claims: the model, by its presets where these matter, and what was measured.
@@ -72,39 +73,40 @@ def run(study: CaseStudy) -> Outcome:
     parts = parts_table(
         [(run, analysis.breakdown.table) for run, analysis in zip(sampled, analyses, strict=True) if run.is_whole]
     )
-    page = Page("Case study: parallel sampling")
+    page = StudyPage("Case study: parallel sampling", study.output)
     for sentence in [METHOD, *missing]:
         page.paragraph(sentence)
     add_correction(page, analyses)
     for sentence in losses(sampled):
         page.warning(sentence)
     draw(study, page, sampled, parts)
-    add_advice_on(page, [(study_run.workload, execution.trace) for study_run, execution in executed])
+    add_runs(page, [(study_run.workload, execution.trace) for study_run, execution in executed])
     verdicts = judged(metrics_of(sampled, parts), study.is_provisional, uncorrected_of(analyses))
     page.heading("Claims")
-    add_claims(page, verdicts)
+    page.claims(verdicts)
     page.write(study.output / "index.html")
-    return Outcome(verdicts, missing, [execution for _, execution in executed])
+    return Outcome(verdicts, missing, [execution for _, execution in executed], page.figures)
 
 
-def draw(study: CaseStudy, page: Page, sampled: Sequence[Sampled], parts: pd.DataFrame) -> None:
+def draw(study: CaseStudy, page: StudyPage, sampled: Sequence[Sampled], parts: pd.DataFrame) -> None:
     """Draw the figures, each with what there is to know about it."""
     page.heading("How long training takes")
     hours = pd.concat([model_hours(), measured_hours(sampled)], ignore_index=True)
     study.save_figure("fig_train_time", train_time_figure(hours, published_hours()), hours)
-    page.figure("fig_train_time", caption_of("Hours of training by sampler, with the published range.", hours))
+    caption = caption_of("Hours of training by sampler, with the published range.", hours)
+    page.show(ShownFigure("fig_train_time", caption, kind="fig_train_time"))
     page.paragraph(HOURS)
     page.paragraph(LEFT_OUT)
     page.heading("Why")
     grids = grids_table()
     study.save_figure("fig_lock_step_grids", step_grids_figure(grids), grids)
-    page.figure(
-        "fig_lock_step_grids", "Milliseconds of environments' steps: each row takes as long as its longest cell."
-    )
+    caption = "Milliseconds of environments' steps: each row takes as long as its longest cell."
+    page.show(ShownFigure("fig_lock_step_grids", caption, kind="fig_lock_step_grids"))
     page.heading("What was measured")
     if len(parts):
         study.save_figure("fig_sampling_diagnostic", sampling_diagnostic_figure(mean_parts(parts)), parts)
-        page.figure("fig_sampling_diagnostic", "What a vector step is made of, by sampler.")
+        caption = "What a vector step is made of, by sampler."
+        page.show(ShownFigure("fig_sampling_diagnostic", caption, kind="fig_sampling_diagnostic"))
         page.paragraph(PARTS)
     if any(run.environment == TIMED for run in sampled):
         page.paragraph("Sampling an iteration, beside the model with the same ends of episodes:")

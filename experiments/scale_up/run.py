@@ -13,11 +13,12 @@ from experiments.scale_up.measurements import KEY, Measurements, Tables, load, t
 from experiments.scale_up.metrics import busy_table, metrics_of
 from experiments.verdicts.corrected import add_what_stays, analyzed
 from experiments.verdicts.other_machines import draw_and_judge, origin_here
-from experiments.verdicts.results import add_advice_on, executed_of
+from experiments.verdicts.results import executed_of
 from experiments.verdicts.statistics import Estimate
 from rlscope.analysis.tables.processes import phase_groups
 from rlscope.model import NO_PHASE
-from rlscope.plots.page import Page
+from experiments.verdicts.run_pages import add_runs
+from experiments.verdicts.study_page import ShownFigure, StudyPage
 from rlscope.plots.processes import process_view
 
 HERE = Path(__file__).parent
@@ -42,13 +43,13 @@ def run(study: CaseStudy) -> Outcome:
     missing = [*study.left_out, *failures]
     executions = [execution for _, execution in executed]
     here = Measurements(**origin_here(study, executions), tables=tables_of(executed))
-    page = Page("Case study: scale-up")
+    page = StudyPage("Case study: scale-up", study.output)
     for sentence in [METHOD, *missing]:
         page.paragraph(sentence)
     add_what_stays(page, [analyzed(execution.trace) for execution in executions])
-    add_advice_on(page, [(study_run.workload, execution.trace) for study_run, execution in executed])
+    add_runs(page, [(study_run.workload, execution.trace) for study_run, execution in executed])
     verdicts = draw_and_judge(study, page, here, load, draw, measured_metrics)
-    return Outcome(verdicts, missing, executions)
+    return Outcome(verdicts, missing, executions, page.figures)
 
 
 def measured_metrics(results: Measurements) -> Mapping[str, Estimate]:
@@ -56,7 +57,7 @@ def measured_metrics(results: Measurements) -> Mapping[str, Estimate]:
     return metrics_of(results.tables)
 
 
-def draw(study: CaseStudy, page: Page, title: str, suffix: str, results: Measurements) -> None:
+def draw(study: CaseStudy, page: StudyPage, title: str, suffix: str, results: Measurements) -> None:
     """Draw a machine's figures, of the first repetition, and what is known of all."""
     page.heading(title[0].upper() + title[1:])
     page.paragraph(results.source)
@@ -69,16 +70,17 @@ def draw(study: CaseStudy, page: Page, title: str, suffix: str, results: Measure
     for inference, tables in results.tables.of_each_run():
         if inference not in drawn:
             drawn.add(inference)
-            draw_run(study, page, inference, suffix, tables)
+            draw_run(study, page, inference, title, suffix, tables)
 
 
-def draw_run(study: CaseStudy, page: Page, inference: str, suffix: str, run: Tables) -> None:
+def draw_run(study: CaseStudy, page: StudyPage, inference: str, title: str, suffix: str, run: Tables) -> None:
     """Draw the figure of one run, how long its phases took, and who waited for whom."""
     name = f"{FIGURES[inference]}{suffix}"
     figure = process_view(run.phases, run.dependencies, run.utilization.dropna(), run.device_timeline)
     study.save_figure(name, figure, run.phases)
     labels = {entry.name: entry.label for entry in study.matrix.entries}
-    page.figure(name, f"{labels[inference]}: a column of bars for each process.")
+    caption = f"{labels[inference]}: a column of bars for each process."
+    page.show(ShownFigure(name, caption, (title,), FIGURES[inference]))
     page.paragraph("How long processes took for each phase, and which one ended it last:")
     page.table(phase_groups(run.phases.itertuples()).table)
     page.paragraph("Who waited for whom:")

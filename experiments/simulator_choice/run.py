@@ -10,13 +10,12 @@ from pathlib import Path
 from experiments.command_line import Outcome, command_line
 from experiments.harness.case_study import CaseStudy, hardware
 from experiments.harness.matrix import Group, Matrix
-from experiments.verdicts.claims import add_claims, judge, load_claims
+from experiments.verdicts.claims import judge, load_claims
 from experiments.verdicts.corrected import add_correction, uncorrected_of
 from experiments.verdicts.intervals import readable
 from experiments.verdicts.kept_verdicts import with_kept
 from experiments.verdicts.results import (
     Result,
-    add_advice,
     by_workload,
     each,
     gpu_percent,
@@ -25,10 +24,11 @@ from experiments.verdicts.results import (
     python_to_simulator,
     results_of,
 )
+from experiments.verdicts.run_pages import add_runs
 from experiments.verdicts.statistics import Estimate, estimated, estimated_mean
+from experiments.verdicts.study_page import ShownFigure, StudyPage
 from rlscope.model import Resource
 from rlscope.plots.breakdown import breakdown_figure
-from rlscope.plots.page import Page
 
 HERE = Path(__file__).parent
 METHOD = (
@@ -62,7 +62,7 @@ def run(study: CaseStudy) -> Outcome:
     results, executions, failures = results_of(study)
     missing = [*study.left_out, *failures]
 
-    page = Page("Case study: simulator choice")
+    page = StudyPage("Case study: simulator choice", study.output)
     for sentence in [METHOD, STAND_INS, *missing]:
         page.paragraph(sentence)
     add_correction(page, results)
@@ -83,11 +83,11 @@ def run(study: CaseStudy) -> Outcome:
         )
     ]
     verdicts = with_kept(judged, study.folder)
-    add_advice(page, results)
+    add_runs(page, zip((result.workload for result in results), (run.trace for run in executions), strict=True))
     page.heading("Claims")
-    add_claims(page, verdicts)
+    page.claims(verdicts)
     page.write(study.output / "index.html")
-    return Outcome(verdicts, missing, executions)
+    return Outcome(verdicts, missing, executions, page.figures)
 
 
 def shown_in(group: Group, matrix: Matrix, results: Sequence[Result]) -> list[Result]:
@@ -99,7 +99,7 @@ def shown_in(group: Group, matrix: Matrix, results: Sequence[Result]) -> list[Re
     return sorted(chosen, key=lambda result: order.index(result.workload.name))
 
 
-def draw(study: CaseStudy, page: Page, group: Group, results: Sequence[Result]) -> None:
+def draw(study: CaseStudy, page: StudyPage, group: Group, results: Sequence[Result]) -> None:
     """Draw a figure with its numbers, if any of its simulators could be recorded."""
     if not results:
         return
@@ -108,7 +108,7 @@ def draw(study: CaseStudy, page: Page, group: Group, results: Sequence[Result]) 
     figure = breakdown_figure(table, "percent", labels, "Simulator", log_totals=True)
     study.save_figure(group.figure, figure, table)
     page.heading(group.title)
-    page.figure(group.figure, group.caption)
+    page.show(ShownFigure(group.figure, group.caption, (group.name, *labels)))
     left_out_s = sum(result.left_out_s for result in results) / len(results)
     page.paragraph(f"Recorded outside training and left out: {left_out_s:.2g} s of an average run.")
     shares = table[table["stage"] == "simulation"].groupby("workload")["percent"].sum()

@@ -14,7 +14,7 @@ from experiments.verdicts.claims import Verdict, judge, load_claims
 from experiments.verdicts.kept_verdicts import MEASURED
 from experiments.verdicts.other_machines import MACHINE
 from experiments.verdicts.statistics import Estimate, count_of
-from rlscope.plots.page import FIGURE_FORMATS
+from rlscope.plots.figure_files import FIGURE_FORMATS
 
 CLAIMS = Path(__file__).with_name("artifact_claims.toml")
 SUBJECT = "the artifact"

@@ -14,10 +14,10 @@ from experiments.harness.typed_toml import KEY, parsed, read_toml
 from experiments.verdicts.corrected import CORRECTED, Uncorrected
 from experiments.verdicts.statistics import Estimate
 from rlscope.errors import UsageError
-from rlscope.plots.page import Page
 from rlscope.plots.tables import markdown
 
 HOLDS, DIFFERS, UNDECIDED, NOT_TESTABLE = "holds", "differs", "undecided", "not testable here"
+KINDS = (HOLDS, DIFFERS, UNDECIDED, NOT_TESTABLE)
 IN_CUDA = "time inside CUDA calls is judged only without what recording adds to it"
 UNCORRECTED = "times include what recording added"
 ACROSS = "the interval reaches across the limit"
@@ -44,6 +44,7 @@ class Claim:
         subject: the one that the claim is about; empty if it is about each.
         corrected: it is about time inside CUDA calls, to which recording adds much: judged without that, or not at all.
         untested: why nothing is measured for it, where that is so: one sentence.
+        figure: what the figure draws that shows it, where those of its study draw different things.
     """
 
     id: str
@@ -58,6 +59,7 @@ class Claim:
     subject: str = ""
     corrected: bool = False
     untested: str = ""
+    figure: str = ""
 
     def __post_init__(self) -> None:
         if self.above is None and self.below is None and not self.untested:
@@ -228,27 +230,21 @@ def measured_text(estimate: Estimate | None) -> str:
     return f"{estimate.value:.3g} ({interval}, {estimate.counted})"
 
 
-def counts_text(verdicts: Sequence[Verdict]) -> str:
-    """Return how many verdicts there are of each kind: "3 holds, 1 undecided"."""
+def counts(verdicts: Sequence[Verdict]) -> str:
+    """Return how many verdicts there are of each kind: "3 holds, 1 undecided". Of calculated numbers none count."""
     found = Counter(verdict.verdict for verdict in verdicts if not verdict.is_calculated)
-    kinds = (HOLDS, DIFFERS, UNDECIDED, NOT_TESTABLE)
-    return "Verdicts: " + (", ".join(f"{found[kind]} {kind}" for kind in kinds if found[kind]) or "none") + "."
+    return ", ".join(f"{found[kind]} {kind}" for kind in KINDS if found[kind])
+
+
+def counts_text(verdicts: Sequence[Verdict]) -> str:
+    """Return the same as a sentence."""
+    return f"Verdicts: {counts(verdicts) or 'none'}."
 
 
 def split(verdicts: Sequence[Verdict]) -> tuple[list[Verdict], list[Verdict]]:
     """Return the verdicts on what was measured, or cannot be, and those on what was calculated."""
     calculated = [verdict for verdict in verdicts if verdict.is_calculated]
     return [verdict for verdict in verdicts if not verdict.is_calculated], calculated
-
-
-def add_claims(page: Page, verdicts: Sequence[Verdict]) -> None:
-    """Show the verdicts on a page, and what was calculated apart from the rest."""
-    judged, calculated = split(verdicts)
-    page.paragraph(counts_text(judged))
-    page.table(claims_table(judged))
-    if calculated:
-        page.paragraph(BY_CALCULATION)
-        page.table(claims_table(calculated))
 
 
 def write_claims(verdicts: Sequence[Verdict], provenance: Provenance, directory: Path) -> None:

@@ -7,12 +7,12 @@ from typing import Protocol
 
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.analyze import analyze
-from rlscope.analysis.correction import AppliedCorrection
+from rlscope.analysis.correction import AppliedCorrection, Correction
 from rlscope.calibration.choice import AUTO, chosen
 from rlscope.errors import UsageError
-from rlscope.plots.page import Page
+from rlscope.page.plain_page import Page
 from rlscope.report.sentences import added_text
-from rlscope.trace.reader import open_trace
+from rlscope.trace.reader import Trace, open_trace
 
 
 class MaybeCorrected(Protocol):
@@ -47,11 +47,15 @@ CORRECTED = Uncorrected()
 def analyzed(directory: Path) -> Analysis:
     """Return a trace, analyzed as `rlscope analyze` does; uncorrected where its calibration is of something else."""
     trace = open_trace(directory)
+    return analyze(trace, correction=correction_for(trace))
+
+
+def correction_for(trace: Trace) -> Correction | str:
+    """Return how to correct a trace, or why it is not: there is no calibration, or it is of something else."""
     try:
-        correction = chosen(trace, AUTO)
+        return chosen(trace, AUTO)
     except UsageError as error:
-        correction = str(error)
-    return analyze(trace, correction=correction)
+        return str(error)
 
 
 def corrected_text(found: Iterable[str]) -> str:

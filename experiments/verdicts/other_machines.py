@@ -12,11 +12,11 @@ from experiments.harness.case_study import CaseStudy, device
 from experiments.harness.execute import Execution
 from experiments.harness.machine import machine
 from experiments.harness.provenance import Provenance, of_another_recorder, packages_text, provenance, remark_on
-from experiments.verdicts.claims import Claim, Verdict, add_claims, judge, load_claims
+from experiments.verdicts.claims import Claim, Verdict, judge, load_claims
 from experiments.verdicts.kept_verdicts import MEASURED
 from experiments.verdicts.statistics import Estimate
+from experiments.verdicts.study_page import StudyPage
 from rlscope.errors import UsageError
-from rlscope.plots.page import Page
 
 MACHINE = "machine.json"
 #: In the output of a study: what was measured here.
@@ -145,10 +145,10 @@ def kept_results(directory: Path, load_one: Callable[[Path], SomeMeasured]) -> d
 
 def draw_and_judge(
     study: CaseStudy,
-    page: Page,
+    page: StudyPage,
     here: SomeMeasured,
     load_one: Callable[[Path], SomeMeasured],
-    draw: Callable[[CaseStudy, Page, str, str, SomeMeasured], None],
+    draw: Callable[[CaseStudy, StudyPage, str, str, SomeMeasured], None],
     metrics_of: Callable[[SomeMeasured], Mapping[str, Estimate]],
 ) -> list[Verdict]:
     """Keep what was measured here, and write the study's page: the figures of each machine, then the claims.
@@ -168,7 +168,7 @@ def draw_and_judge(
         draw(study, page, results.device_name, f"_{name}", results)
     verdicts = verdicts_of(load_claims(study.folder / "claims.toml"), here, list(others.values()), metrics_of)
     page.heading("Claims")
-    add_claims(page, verdicts)
+    page.claims(verdicts)
     page.write(study.output / "index.html")
     return verdicts
 

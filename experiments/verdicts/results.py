@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import pandas as pd
 
@@ -12,13 +11,11 @@ from experiments.harness.execute import Execution
 from experiments.harness.progress import StudyRun, Workload
 from experiments.verdicts.corrected import analyzed, corrected_text
 from experiments.verdicts.statistics import Estimate, estimated_mean, widened
-from rlscope.analysis.advice.advice import advise
 from rlscope.analysis.correction import AppliedCorrection, Corrected
 from rlscope.analysis.tables.breakdown import CORRECTED as CORRECTED_TIMES
 from rlscope.errors import IncompleteTraceError, UsageError
 from rlscope.model import NO_OPERATION, Category, Resource
 from rlscope.plots.folding import CORRECTED, PIECE, drawn_times, fold_breakdown, fold_transitions
-from rlscope.plots.page import Page
 from rlscope.plots.tables import (
     BREAKDOWN_COLUMNS,
     TRANSITION_COLUMNS,
@@ -46,7 +43,6 @@ class Result:
         gpu_s: recorded seconds of training with a GPU busy.
         timesteps: recorded.
         transitions: as from `transitions_table`.
-        advice: what bounds the run, in a paragraph.
         correction: how times were corrected; None if they were not.
         uncorrected: why they were not; empty if they were.
     """
@@ -58,7 +54,6 @@ class Result:
     gpu_s: float
     timesteps: int
     transitions: pd.DataFrame
-    advice: str
     correction: AppliedCorrection | None
     uncorrected: str
 
@@ -135,7 +130,6 @@ def result_of(study_run: StudyRun, execution: Execution) -> Result:
         )
     transitions = analysis.transitions.table
     found = transitions[transitions["process"].isin(main)]
-    advice = advise(analysis)
     return folded_result(
         study_run.workload,
         breakdown,
@@ -145,7 +139,6 @@ def result_of(study_run: StudyRun, execution: Execution) -> Result:
         recorded_training_s=analysis.extrapolated_s,
         unrecorded_training_s=unrecorded_training_s(execution, timesteps / iterations, total_timesteps),
         transitions=transitions_table(study_run.workload.name, fold_transitions(found)),
-        advice=advice.text if advice is not None else "",
     )
 
 
@@ -158,7 +151,6 @@ def folded_result(
     recorded_training_s: float | None = None,
     unrecorded_training_s: float | None = None,
     transitions: pd.DataFrame = NO_TRANSITIONS,
-    advice: str = "",
 ) -> Result:
     """Return the breakdown of the process that trains, folded as the published figures are.
 
@@ -171,7 +163,6 @@ def folded_result(
         recorded_training_s: of the whole training, at the recorded speed; None for the recorded part of it.
         unrecorded_training_s: the same, at the speed of iterations that were not recorded, if there were any.
         transitions: as from `transitions_table`.
-        advice: what bounds the run.
     """
     folded = fold_breakdown(breakdown)
     recorded_s = recorded_training_s or float(folded.rows["uncorrected_seconds"].sum())
@@ -192,7 +183,6 @@ def folded_result(
         gpu_s=float(drawn_times(training).loc[training["resource"].isin(ON_GPU), "seconds"].sum()),
         timesteps=timesteps,
         transitions=transitions,
-        advice=advice,
         correction=correction,
         uncorrected=uncorrected,
     )
@@ -216,28 +206,6 @@ def by_workload(results: Iterable[Result]) -> dict[Workload, list[Result]]:
     for result in results:
         groups[result.workload].append(result)
     return dict(groups)
-
-
-def add_advice(page: Page, results: Sequence[Result]) -> None:
-    """Say what bounds the first repetition of each workload, on the study's page."""
-    add_advice_texts(page, {workload: found[0].advice for workload, found in by_workload(results).items()})
-
-
-def add_advice_on(page: Page, traces: Iterable[tuple[Workload, Path]]) -> None:
-    """Say what bounds recorded runs in the order of their repetitions. Those that took no time have none."""
-    first: dict[Workload, Path] = {}
-    for workload, trace in traces:
-        first.setdefault(workload, trace)
-    advised = {workload: advise(analyzed(trace)) for workload, trace in first.items()}
-    add_advice_texts(page, {workload: advice.text for workload, advice in advised.items() if advice is not None})
-
-
-def add_advice_texts(page: Page, texts: Mapping[Workload, str]) -> None:
-    """Say what bounds a run of each workload, if there are any, as a table."""
-    if texts:
-        page.heading("What bounds each run")
-        rows = [(workload.group, workload.name, text) for workload, text in texts.items()]
-        page.table(pd.DataFrame(rows, columns=["group", "workload", "advice"]))
 
 
 def each(repetitions: Mapping[str, Sequence[Result]], number: Callable[[Result], float]) -> dict[str, list[float]]:

@@ -1,27 +1,29 @@
-"""Puts the page together: its modules, its style, the part that needs no script, and the data."""
+"""Puts pages together: their modules, their style, what needs no script, and the data."""
 
 import base64
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import resources
 
 from rlscope.text import as_html
 
-#: In the order in which they are joined: each imports only from those before it.
+#: Of the page of a trace, in the order in which they are joined: each imports only from those before it.
 MODULES = (
     "container", "format", "elements", "table", "sums", "colours", "state", "columns", "exact", "part", "breakdown",
-    "iterations", "timeline", "panels", "search", "main",
+    "iterations", "timeline", "keys", "panels", "search", "main",
 )  # fmt: skip
+#: Of a page of figures and tables, likewise.
+PLAIN_MODULES = ("elements", "filters", "keys", "table", "plain")
 #: The forms of import and export that are taken out; no others are used.
 IMPORT = re.compile(r'^import \{[^}]+\} from "\./([a-z]+)\.js";\n', re.MULTILINE)
 EXPORT = re.compile(r"^export (?=(async )?(function|const|class) )", re.MULTILINE)
 
 
-def script() -> str:
-    """Return all modules as one script, in which nothing is visible from outside."""
+def script(modules: Sequence[str]) -> str:
+    """Return these modules as one script, in which nothing is visible from outside."""
     web = resources.files("rlscope.page") / "web"
-    parts = [EXPORT.sub("", IMPORT.sub("", (web / f"{name}.js").read_text(encoding="utf-8"))) for name in MODULES]
+    parts = [EXPORT.sub("", IMPORT.sub("", (web / f"{name}.js").read_text(encoding="utf-8"))) for name in modules]
     return '"use strict";\n{\n' + "".join(parts) + "}\n"
 
 
@@ -31,9 +33,7 @@ def style() -> str:
 
 
 def page(title: str, links: Mapping[str, str], static: str, footer: str, data: str) -> str:
-    """Make the page.
-
-    Nothing is loaded from anywhere, and no script runs but the page's own, whose hash its policy names.
+    """Make the page of traces.
 
     Args:
         title: plain text.
@@ -42,11 +42,6 @@ def page(title: str, links: Mapping[str, str], static: str, footer: str, data: s
         footer: HTML below them.
         data: what `rlscope.page.container.pack` returned.
     """
-    code, look = script(), style()
-    policy = (
-        f"default-src 'none'; script-src '{digest(code)}'; style-src '{digest(look)}'; img-src data: blob:; "
-        "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
-    )
     sections = "".join(
         f'<section aria-labelledby="{name}-title"><h2 id="{name}-title">{heading}</h2><div id="{name}"></div></section>'
         for name, heading in (
@@ -57,15 +52,39 @@ def page(title: str, links: Mapping[str, str], static: str, footer: str, data: s
         )
     )
     beside = "".join(f'<a href="{as_html(target)}">{as_html(text)}</a>' for text, target in links.items())
+    return document(
+        title,
+        header=f"{beside}<span id='traces'></span><span id='buttons'></span><span id='search'></span>",
+        main=f'{static}\n{sections}\n<p class="narrow">The timeline needs 600 pixels.</p>',
+        footer=f'<footer>{footer}</footer>\n<script type="application/octet-stream" id="data">{data}</script>\n',
+        code=script(MODULES),
+    )
+
+
+def document(title: str, header: str, main: str, footer: str, code: str, images: str = "data: blob:") -> str:
+    """Make a page.
+
+    Nothing is loaded but the images, and no script runs but the page's own, whose hash its policy names.
+
+    Args:
+        title: plain text.
+        header: HTML beside the title.
+        main: HTML.
+        footer: HTML below it.
+        code: the script.
+        images: where the policy allows images to come from.
+    """
+    look = style()
+    policy = (
+        f"default-src 'none'; script-src '{digest(code)}'; style-src '{digest(look)}'; img-src {images}; "
+        "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+    )
     return (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{as_html(title)}</title>\n'
-        f"<style>{look}</style>\n</head>\n<body>\n<header><h1>{as_html(title)}</h1>{beside}<span id='traces'></span>"
-        f"<span id='buttons'></span><span id='search'></span></header>\n<main>\n{static}\n{sections}\n"
-        f'<p class="narrow">The timeline needs 600 pixels.</p></main>\n<footer>{footer}</footer>\n'
-        f'<script type="application/octet-stream" id="data">{data}</script>\n<script>{code}</script>\n'
-        "</body>\n</html>\n"
+        f"<style>{look}</style>\n</head>\n<body>\n<header><h1>{as_html(title)}</h1>{header}</header>\n"
+        f"<main>\n{main}\n</main>\n{footer}<script>{code}</script>\n</body>\n</html>\n"
     )
 
 

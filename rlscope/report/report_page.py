@@ -9,10 +9,11 @@ from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.stage_names import stage_name_lines
 from rlscope.analysis.tables.processes import CORRECTED_WALL, UNCORRECTABLE
 from rlscope.analysis.utilization import binned_utilization
+from rlscope.page.plain_page import Page
 from rlscope.plots.breakdown import breakdown_figure
 from rlscope.plots.counters import counter_bars, counters_figure
 from rlscope.plots.device_timeline import device_timeline_figure
-from rlscope.plots.page import Page, write_figure
+from rlscope.plots.figure_files import write_figure
 from rlscope.plots.processes import process_view
 from rlscope.plots.style import BETWEEN_STAGES
 from rlscope.plots.tables import write_csv

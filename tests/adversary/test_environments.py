@@ -16,7 +16,7 @@ from experiments import CHECKOUT
 from rlscope.calibration.calibration import cache_path
 from rlscope.errors import UsageError
 from rlscope.model import DeviceWork
-from rlscope.plots import page
+from rlscope.plots import figure_files
 from rlscope.plots.tables import FORMULA_STARTS
 
 ENVIRONMENTS: dict[str, dict[str, str | None]] = {
@@ -82,7 +82,7 @@ PATHS = ("sp ace", "-q'uo\"te", "$(dollar)`tick`", "new\nline", "\u00fc\u4e2d\U0
 @pytest.mark.parametrize("name", PATHS, ids=repr)
 def test_a_path_with_every_character(name: str | bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The report of a trace by that name, beside another one, names it as it can be shown."""
-    monkeypatch.setattr(page, "FIGURE_FORMATS", ("svg",))
+    monkeypatch.setattr(figure_files, "FIGURE_FORMATS", ("svg",))
     trace = tmp_path / os.fsdecode(name) / os.fsdecode(name)
     small_trace(trace)
     (tmp_path / "out").mkdir()
@@ -170,7 +170,7 @@ def test_no_cell_of_the_pages_tables_is_a_formula(tmp_path: Path, monkeypatch: p
         queue.record(DeviceWork.KERNEL, 100 * number, 100 * number + 50, name, process.launch_site(name, "(none)", 0))
     process.stop(1000)
     trace = writer.write({"complete": True})
-    monkeypatch.setattr(page, "FIGURE_FORMATS", ("svg",))
+    monkeypatch.setattr(figure_files, "FIGURE_FORMATS", ("svg",))
     assert call("report", trace, "-o", tmp_path / "report").returncode == 0
     files = sorted((tmp_path / "report").glob("*.csv"))
     assert len(files) >= 4

@@ -11,7 +11,7 @@ import pytest
 from adversary_runs import call, is_one_error
 from recording import RLSCOPE, Recording, environment
 
-from rlscope.plots import page
+from rlscope.plots import figure_files
 
 OPERATIONS = 60_000
 STATUS = 7
@@ -75,7 +75,7 @@ def assert_every_verb_bears(trace: Path, *verbs: str) -> None:
 
 @pytest.fixture(autouse=True)
 def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(page, "FIGURE_FORMATS", ("svg",))
+    monkeypatch.setattr(figure_files, "FIGURE_FORMATS", ("svg",))
     (tmp_path / "disk").mkdir()
     return tmp_path / "disk"
 

@@ -11,7 +11,7 @@ import pytest
 from adversary_runs import call, is_one_error, small_trace
 from recording import record
 
-from rlscope.plots import page
+from rlscope.plots import figure_files
 from rlscope.trace.manifest import note_unrecorded, read_unrecorded
 
 FILES = (
@@ -44,7 +44,7 @@ KINDS: dict[str, Callable[[Path], None]] = {
 
 @pytest.fixture(autouse=True)
 def one_format(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(page, "FIGURE_FORMATS", ("svg",))
+    monkeypatch.setattr(figure_files, "FIGURE_FORMATS", ("svg",))
     monkeypatch.chdir(tmp_path)
 
 

@@ -10,7 +10,7 @@ from adversary_runs import call, is_one_error, small_trace, start
 
 from container.errors import UsageError
 from container.request import port
-from rlscope.plots import page
+from rlscope.plots import figure_files
 
 ROOT = Path(__file__).resolve().parents[2]
 LONG = "x" * 300
@@ -23,7 +23,7 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def one_format(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(page, "FIGURE_FORMATS", ("svg",))
+    monkeypatch.setattr(figure_files, "FIGURE_FORMATS", ("svg",))
     monkeypatch.chdir(tmp_path)
 
 

@@ -17,7 +17,7 @@ from recording import RLSCOPE, call_here, environment, rlscope
 
 from benchmarks.trace_writer import ProcessWriter, TraceWriter
 from rlscope.model import Category
-from rlscope.plots import page
+from rlscope.plots import figure_files
 from rlscope.trace import format as fmt
 from rlscope.version import FORMAT_VERSION
 
@@ -30,7 +30,7 @@ RECOVERING = [("analyze", "--recover"), ("inspect", "--recover"), ("report", "--
 @pytest.fixture(autouse=True)
 def one_format(monkeypatch: pytest.MonkeyPatch) -> None:
     """These reports are many, and drawing each figure once more for every format tells nothing about traces."""
-    monkeypatch.setattr(page, "FIGURE_FORMATS", ("svg",))
+    monkeypatch.setattr(figure_files, "FIGURE_FORMATS", ("svg",))
     monkeypatch.setenv("COLUMNS", "1000")  # of a path that is longer than a line, the middle is left out
 
 

@@ -9,7 +9,7 @@ from experiments.artifacts.record_and_draw import Artifacts
 from experiments.artifacts.study import PlannedStudy, Study
 from experiments.command_line import Outcome, exit_status
 from experiments.harness.case_study import CaseStudy
-from rlscope.plots.page import Page
+from rlscope.page.plain_page import Page
 
 
 def draw(case: CaseStudy) -> Outcome:

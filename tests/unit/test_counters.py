@@ -23,8 +23,8 @@ from rlscope.cli.analyze import analyze as analyze_verb
 from rlscope.cli.inspect import inspect as inspect_verb
 from rlscope.errors import TraceFormatError
 from rlscope.model import NO_OPERATION, DeviceWork
+from rlscope.page.plain_page import Page
 from rlscope.plots.counters import counter_bars, counters_figure
-from rlscope.plots.page import Page
 from rlscope.record.config import RecordConfig
 from rlscope.report.remarks import warnings
 from rlscope.report.report_page import add_counters

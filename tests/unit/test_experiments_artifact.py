@@ -9,7 +9,7 @@ from experiments.harness.case_study import CaseStudy
 from experiments.verdicts import artifact
 from experiments.verdicts.artifact import OTHER, PUBLISHED, verdicts_on_artifact
 from experiments.verdicts.claims import DIFFERS, HOLDS, NOT_TESTABLE
-from rlscope.plots.page import FIGURE_FORMATS
+from rlscope.plots.figure_files import FIGURE_FORMATS
 
 
 def draw(output: Path, name: str) -> None:

@@ -17,7 +17,6 @@ from experiments.verdicts.claims import (
     UNDECIDED,
     Claim,
     Verdict,
-    add_claims,
     counts_text,
     judge,
     load_claims,
@@ -25,9 +24,9 @@ from experiments.verdicts.claims import (
     write_claims,
 )
 from experiments.verdicts.statistics import ITERATIONS, RUNS, Estimate, exact
+from experiments.verdicts.study_page import StudyPage
 from rlscope.build import built_from, recorder_text
 from rlscope.errors import UsageError
-from rlscope.plots.page import Page
 
 CLAIM = Claim(
     id="A-13",
@@ -115,12 +114,17 @@ def test_what_is_calculated_stands_apart_and_is_not_counted(tmp_path: Path) -> N
     assert (calculated.verdict, calculated.text) == (DIFFERS, "differs")
     verdicts = [calculated, measured, *judge([missing], {"walker": {}}, "cpu", provisional=True)]
     assert counts_text(verdicts) == "Verdicts: 1 holds, 1 not testable here."
-    page = Page("claims")
-    add_claims(page, verdicts)
+    page = StudyPage("claims", tmp_path)
+    page.claims(verdicts)
     page.write(tmp_path / "index.html")
     judged, apart = (tmp_path / "index.html").read_text().split("By calculation, from published numbers alone")
     assert "holds (provisional)" in judged and "<th>measured</th>" in judged and "model" not in judged
-    assert "<td>1.5</td><td>differs</td>" in apart and "<th>calculated</th>" in apart and "n=" not in apart
+    assert (
+        "<td>1.5</td>" in apart
+        and ">differs</span></td>" in apart
+        and "<th>calculated</th>" in apart
+        and "n=" not in apart
+    )
     write_claims(verdicts, provenance("quick", {}, []), tmp_path)
     contents = json.loads((tmp_path / "claims.json").read_text())
     assert [len(contents[name]) for name in ("claims", "calculated")] == [2, 1]

@@ -23,7 +23,7 @@ from experiments.verdicts.statistics import Estimate, estimated_mean, widened
 from rlscope.analysis.correction import AppliedCorrection, Bounds, Cost
 from rlscope.calibration.calibration import Calibration, Conditions, cache_path, conditions_here, save
 from rlscope.model import Category
-from rlscope.plots.page import Page
+from rlscope.page.plain_page import Page
 
 HERE = Conditions("a cpu", 2, "monotonic", "3.11.7", "0.1.0")
 SECOND = 1_000_000_000

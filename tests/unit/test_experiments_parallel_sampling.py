@@ -26,7 +26,7 @@ from experiments.parallel_sampling.model import BATCHED, LOCK_STEP, common_metri
 from experiments.verdicts.claims import HOLDS, NOT_TESTABLE, load_claims, measured_text
 from experiments.verdicts.corrected import CORRECTED
 from experiments.verdicts.statistics import exact
-from rlscope.plots import page
+from rlscope.plots import figure_files
 
 CLAIMS = load_claims(study.HERE / "claims.toml")
 OPTIONS = {"step-ms": "15", "reset-ms": "500", "reset-probability": "0.0098", "seed": "0"}
@@ -78,7 +78,7 @@ def in_little_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lets the model simulate little, figures be PNG, and PyTorch unasked for a GPU."""
     monkeypatch.setattr(model, "ITERATIONS", 2)
     monkeypatch.setattr(case_study, "device", lambda: "cpu")
-    monkeypatch.setattr(page, "FIGURE_FORMATS", ("png",))
+    monkeypatch.setattr(figure_files, "FIGURE_FORMATS", ("png",))
 
 
 def parts(wait_ms: float = 80.0) -> pd.DataFrame:

@@ -22,11 +22,12 @@ from experiments.RL_framework_comparison import run as framework_comparison
 from experiments.simulator_choice import run as simulator_choice
 from experiments.verdicts.claims import load_claims
 from experiments.verdicts.intervals import caption_of, readable
-from experiments.verdicts.results import Result, add_advice, add_advice_on, mean_table, mean_transitions
+from experiments.verdicts.results import Result, mean_table, mean_transitions
+from experiments.verdicts.run_pages import add_runs
+from experiments.verdicts.study_page import StudyPage
 from rlscope.analysis.correction import AppliedCorrection, Corrected
 from rlscope.errors import IncompleteTraceError
 from rlscope.model import Category
-from rlscope.plots.page import Page
 from rlscope.plots.tables import breakdown_table
 
 APPLIED = AppliedCorrection("a test", "main", 1.5, 1.0, 2.0, (), {})
@@ -113,7 +114,7 @@ def made(
     gpu_s: float = 0,
     transitions: pd.DataFrame = NONE,
 ) -> Result:
-    return Result(workload, table, 0, Corrected(*cuda_s), gpu_s, 100, transitions, "", APPLIED, "")
+    return Result(workload, table, 0, Corrected(*cuda_s), gpu_s, 100, transitions, APPLIED, "")
 
 
 def gpu_result(name: str, cuda_s: float, gpu_s: float, off_s: float = 0) -> Result:
@@ -129,20 +130,6 @@ def gpu_result(name: str, cuda_s: float, gpu_s: float, off_s: float = 0) -> Resu
     )
     workload = Workload(name, name, "walker", "on-policy")
     return made(workload, breakdown_table(name, rows, 100), (cuda_s, cuda_s - off_s, cuda_s + off_s), gpu_s)
-
-
-def test_a_page_says_what_bounds_the_first_repetition_of_each_workload(tmp_path: Path) -> None:
-    results = [
-        replace(result(name, "on-policy", 50, 10), advice=f"{name} is bound by {cause}.")
-        for name, cause in (("A2C", "Python"), ("PPO", "the simulator"), ("A2C", "chance"))
-    ]
-    page = Page("a study")
-    add_advice(page, results)
-    page.write(tmp_path / "index.html")
-    text = (tmp_path / "index.html").read_text()
-    assert "<td>A2C</td><td>A2C is bound by Python.</td>" in text
-    assert "<td>PPO</td><td>PPO is bound by the simulator.</td>" in text
-    assert "chance" not in text
 
 
 def trace_in(category: Category, directory: Path) -> Path:
@@ -167,17 +154,23 @@ def test_a_page_says_what_bounds_recorded_runs(tmp_path: Path) -> None:
             ("other", hopper, Category.BACKEND),
         )
     ]
-    page = Page("a study")
-    add_advice_on(page, traces)
+    page = StudyPage("a study", tmp_path)
+    add_runs(page, traces)
     page.write(tmp_path / "index.html")
     text = (tmp_path / "index.html").read_text()
-    assert "<td>Walker2D</td><td>PPO</td><td>Bound by the simulator" in text
-    assert "<td>Hopper</td><td>PPO</td><td>Bound by the backend" in text
+    for group, bound, trace in (
+        ("Walker2D", "the simulator", "first"),
+        ("Hopper", "the backend", "other"),
+    ):
+        link = f'<a href="pages/{group}/PPO.html">page of the run</a>'
+        assert f"<td>{group}</td><td>PPO</td><td>{link}</td><td>Bound by {bound}" in text
+        of_run = (tmp_path / "pages" / group / "PPO.html").read_text()
+        assert f"<title>RL-Scope: {trace}</title>" in of_run and bound in of_run
     assert "waiting" not in text
 
 
 def test_a_page_says_nothing_where_nothing_was_recorded(tmp_path: Path) -> None:
-    add_advice_on(page := Page("a study"), [])
+    add_runs(page := StudyPage("a study", tmp_path), [])
     page.write(tmp_path / "index.html")
     assert "What bounds each run" not in (tmp_path / "index.html").read_text()
 

@@ -38,8 +38,8 @@ from rlscope.cli.plot import plot
 from rlscope.cli.report import report
 from rlscope.cli.traces import names
 from rlscope.errors import UsageError
+from rlscope.page.plain_page import Page
 from rlscope.plots.breakdown import RECORDED_TIME, TRAINING_TIME
-from rlscope.plots.page import Page
 from rlscope.report.report_page import write_report
 from rlscope.report.workloads import complete_view, not_drawn_text, published_view, transitions_view, workloads
 

@@ -19,7 +19,7 @@ from rlscope.analysis.utilization import binned_utilization, read_utilization
 from rlscope.cli.record import _summary
 from rlscope.cli.report import report
 from rlscope.model import Category, DeviceWork
-from rlscope.plots.page import Page
+from rlscope.page.plain_page import Page
 from rlscope.plots.utilization import utilization_figure
 from rlscope.record.config import RecordConfig
 from rlscope.report.remarks import device_lines

@@ -25,6 +25,23 @@ export function button(label, onClick, attributes = {}) {
 }
 
 /**
+ * A field to search in, which Escape clears.
+ * @param {string} label what is searched, for those who hear it
+ * @param {() => void} onInput
+ * @returns {HTMLInputElement}
+ */
+export function searchField(label, onInput) {
+  const field = make("input", { type: "search", placeholder: "Search (/)", "aria-label": label });
+  field.addEventListener("input", onInput);
+  field.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
+    if (event.key !== "Escape") return;
+    field.value = "";
+    onInput();
+  });
+  return field;
+}
+
+/**
  * A share as a bar; colours are names of classes in page.css.
  * @param {{share: number, colour: string, label: string}[]} parts
  * @param {number} width of the whole bar, from 0 to 1

@@ -1,18 +1,20 @@
 // Puts the page together once it is loaded.
 import { Breakdown } from "./breakdown.js";
 import { readContainer } from "./container.js";
-import { button, make, replace } from "./elements.js";
+import { make, replace } from "./elements.js";
 import { Windows } from "./exact.js";
 import { Iterations } from "./iterations.js";
+import { listenToKeys } from "./keys.js";
 import { showPanels } from "./panels.js";
 import { makeSearch } from "./search.js";
 import { State } from "./state.js";
 import { Bins } from "./sums.js";
 import { Timeline } from "./timeline.js";
 
+/** @type {[string, string][]} */
 const KEYS = [
-  ["/", "search"], ["[ and ]", "next slower and next faster iteration"], ["c", "colour by layer, stage or operation"], ["d", "dark or light"],
-  ["arrows, + and - in the timeline", "move, change the row, zoom"], ["Home", "the whole run"], ["t", "numbers of what is shown"], ["?", "this list"],
+  ["/", "search"], ["[ and ]", "next slower and next faster iteration"], ["c", "colour by layer, stage or operation"],
+  ["arrows, + and - in the timeline", "move, change the row, zoom"], ["Home", "the whole run"], ["t", "numbers of what is shown"],
 ];
 
 /** @param {string} id */
@@ -39,29 +41,15 @@ function showTrace(trace, container) {
  * @param {State} state @param {Iterations | null} iterations @param {Timeline} timeline @param {HTMLInputElement} search
  */
 function listen(state, iterations, timeline, search) {
-  const help = make("dialog", { "aria-label": "Keys" }, make("dl", {}, ...KEYS.flatMap(([key, what]) => [make("dt", {}, key), make("dd", {}, what)])), button("Close", () => help.close()));
-  document.body.append(help);
-  const dark = () => {
-    const root = document.documentElement;
-    const isDark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-    root.dataset.theme = isDark ? "light" : "dark";
+  const moves = new Map([
+    ["/", () => search.focus()], ["c", () => state.nextColours()],
+    ["[", () => (timeline.said.textContent = iterations?.next(-1) ?? "")], ["]", () => (timeline.said.textContent = iterations?.next(1) ?? "")],
+  ]);
+  const onTheme = () => {
     state.tell();
     iterations?.draw();
   };
-  replace(place("buttons"), button("Dark or light", dark), button("Keys", () => help.showModal()));
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => state.tell());
-  addEventListener("keydown", (event) => {
-    const isTyping = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
-    if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
-    const moves = new Map([
-      ["/", () => search.focus()], ["?", () => help.showModal()], ["c", () => state.nextColours()], ["d", dark],
-      ["[", () => (timeline.said.textContent = iterations?.next(-1) ?? "")], ["]", () => (timeline.said.textContent = iterations?.next(1) ?? "")],
-    ]);
-    const move = moves.get(event.key);
-    if (!move) return;
-    event.preventDefault();
-    move();
-  });
+  listenToKeys(KEYS, moves, onTheme, place("buttons"));
   addEventListener("beforeprint", () => state.tell());
 }
 

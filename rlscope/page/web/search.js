@@ -1,5 +1,5 @@
 // Finds processes, operations, functions and iterations by a part of their name.
-import { button, make, replace } from "./elements.js";
+import { button, make, replace, searchField } from "./elements.js";
 import { count, duration } from "./format.js";
 
 const MOST_SHOWN = 12;
@@ -12,21 +12,16 @@ const MOST_SHOWN = 12;
  * @param {HTMLElement} place
  */
 export function makeSearch(trace, state, iterations, showPanel, place) {
-  const field = make("input", { type: "search", placeholder: "Search (/)", "aria-label": "Search processes, operations, functions, iterations" });
   const found = make("ul", { class: "found", "aria-live": "polite" });
-  const clear = () => {
-    field.value = "";
-    replace(found);
-  };
-  field.addEventListener("input", () => {
+  const field = searchField("Search processes, operations, functions, iterations", () => {
     const text = field.value.trim().toLowerCase();
     replace(found, ...(text ? results(text) : []).slice(0, MOST_SHOWN).map(([label, go]) => make("li", {}, button(label, () => {
       go();
-      clear();
+      field.value = "";
+      replace(found);
     }, { class: "link" }))));
   });
   field.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
-    if (event.key === "Escape") clear();
     if (event.key === "Enter") found.querySelector("button")?.click();
   });
 

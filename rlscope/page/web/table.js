@@ -12,12 +12,23 @@ const FORMULA_STARTS = "=+-@\t\r";
  * @property {boolean} [isNumber]
  */
 
+/** @typedef {{caption: string, label?: string, file: string, onRow?: (row: any) => void, rowsShown?: number}} Options */
+
 /**
  * @param {Column[]} columns
  * @param {any[]} rows in the order in which they are shown at first
- * @param {{caption: string, file: string, onRow?: (row: any) => void, rowsShown?: number}} options
+ * @param {Options} options
  */
 export function table(columns, rows, options) {
+  return changingTable(columns, rows, options).element;
+}
+
+/**
+ * A table, and what shows other rows in it.
+ * @param {Column[]} columns @param {any[]} rows @param {Options} options
+ * @returns {{element: HTMLElement, show: (rows: any[]) => void}}
+ */
+export function changingTable(columns, rows, options) {
   const state = { column: -1, descends: true, all: rows.length <= (options.rowsShown ?? ROWS_SHOWN) };
   const body = make("tbody");
   const heads = columns.map((column, place) => {
@@ -45,8 +56,13 @@ export function table(columns, rows, options) {
     });
   };
   fill();
-  const element = make("table", {}, make("caption", {}, options.caption), make("thead", {}, make("tr", {}, ...heads)), body);
-  return make("div", { class: "table" }, make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": options.caption }, element), make("p", { class: "tools" }, more, save));
+  const element = make("table", {}, ...(options.caption ? [make("caption", {}, options.caption)] : []), make("thead", {}, make("tr", {}, ...heads)), body);
+  const whole = make("div", { class: "table" }, make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": options.label ?? options.caption }, element), make("p", { class: "tools" }, more, save));
+  const show = (/** @type {any[]} */ others) => {
+    rows = others;
+    fill();
+  };
+  return { element: whole, show };
 }
 
 /** @param {Column[]} columns @param {any} row @param {((row: any) => void) | undefined} onRow */
@@ -65,7 +81,7 @@ function order(column, descends) {
   const sense = descends ? -1 : 1;
   return (/** @type {any} */ a, /** @type {any} */ b) => {
     const [x, y] = [column.value(a) ?? "", column.value(b) ?? ""];
-    return sense * (column.isNumber ? Number(x) - Number(y) : String(x).localeCompare(String(y)));
+    return sense * (column.isNumber ? Number(x) - Number(y) : String(x).localeCompare(String(y), "en", { numeric: true }));
   };
 }
 
