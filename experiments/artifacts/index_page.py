@@ -11,12 +11,13 @@ from experiments.artifacts.gallery import cards, section
 from experiments.artifacts.painter import Drawing
 from experiments.artifacts.study import PlannedStudy
 from experiments.harness.progress import Progress, Recorded, minutes_text, repetitions_text
-from experiments.verdicts.claims import counts
+from experiments.verdicts.claims import Verdict, counts
 from experiments.verdicts.study_page import count_chips
 from rlscope.page.plain_page import Page, link
 from rlscope.text import as_html
 
 INDEX = "index.html"
+ARTIFACT = "The artifact itself"
 #: Repetitions of one workload that differ by more were disturbed.
 MOST_BETWEEN_REPETITIONS = 1.5
 
@@ -27,8 +28,9 @@ def started_page(
     studies: Sequence[PlannedStudy],
     progress: Progress,
     drawings: Mapping[str, Drawing],
+    of_artifact: Sequence[Verdict] = (),
 ) -> Page:
-    """Return the page as it is now; what comes after the studies is added by who has it.
+    """Return the page as it is now; where all this comes from is added by who knows it.
 
     Args:
         doing: what happens now, as a sentence.
@@ -36,12 +38,13 @@ def started_page(
         studies: all.
         progress: of their runs.
         drawings: of the studies that were drawn, by title.
+        of_artifact: verdicts on the artifact itself, when all studies are done.
     """
     now = datetime.now(timezone.utc)
     outcomes = [drawing.outcome for drawing in drawings.values() if drawing.outcome]
     page = Page("RL-Scope: case studies")
     page.paragraph(f"{doing} ({now:%Y-%m-%d %H:%M:%S} UTC)")
-    all_counts = counts([verdict for outcome in outcomes for verdict in outcome.verdicts])
+    all_counts = counts([*(verdict for outcome in outcomes for verdict in outcome.verdicts), *of_artifact])
     page.add(f"<p>{count_chips(all_counts)}</p>" if all_counts else "")
     markup = {"study": study_cell(studies, drawings), "verdicts": count_chips}
     page.table(state_table(studies, progress, drawings), "How far each study is", markup=markup)
@@ -49,6 +52,8 @@ def started_page(
     page.add('<div id="filters"></div>')
     for study in studies:
         page.add(study_section(study, progress.recorded, drawings.get(study.about.title)))
+    if of_artifact:
+        page.add(section(ARTIFACT, "", cards(ARTIFACT, "", of_artifact, [])))
     return page
 
 
@@ -131,11 +136,16 @@ def disturbed(study: PlannedStudy, recorded: Recorded) -> list[str]:
     seconds: dict[str, list[float]] = defaultdict(list)
     for run, execution in recorded.executed_of(study.runs):
         seconds[f"{run.workload.name} of {run.workload.group}"].append(execution.seconds)
-    return [
-        f"The repetitions of {name} took {min(spent):.0f} to {max(spent):.0f} s: something else kept the machine busy, "
-        "so its times may be wrong by as much. Remove its runs below runs/ and give the command again."
+    unlike = [
+        f"{name} took {min(spent):.0f} to {max(spent):.0f} s"
         for name, spent in seconds.items()
         if max(spent) > MOST_BETWEEN_REPETITIONS * min(spent)
+    ]
+    if not unlike:
+        return []
+    return [
+        f"The repetitions of {', of '.join(unlike)}: something else kept the machine busy, so these times may be wrong "
+        "by as much. Remove their runs below runs/ and give the command again."
     ]
 
 

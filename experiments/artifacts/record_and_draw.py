@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from experiments.artifacts.gallery import cards, section
 from experiments.artifacts.index_page import INDEX, started_page, write_page
 from experiments.artifacts.order import in_order
 from experiments.artifacts.painter import Drawing, Found, Painter
@@ -14,7 +13,7 @@ from experiments.harness.provenance import provenance, provenance_table
 from experiments.harness.ray_scheduler import import_ray, record_on_ray
 from experiments.overhead_correction.first_calibration import calibrate_first, has_to_calibrate, is_calibrated
 from experiments.verdicts.artifact import verdicts_on_artifact
-from experiments.verdicts.claims import write_claims
+from experiments.verdicts.claims import Verdict, write_claims
 from rlscope.errors import RLScopeError
 from rlscope.page.plain_page import Page
 
@@ -25,7 +24,6 @@ CALIBRATING = "What recording costs on this machine is being measured, two minut
 DRAWING = "All runs have ended, and the last studies are being drawn."
 DONE = "All studies are done."
 INTERRUPTED = "Interrupted: {ended} of {all} runs have ended. The same command goes on from there, about {left}."
-ARTIFACT = "The artifact itself"
 
 
 class Artifacts:
@@ -133,14 +131,14 @@ class Artifacts:
         """Write the page over all studies."""
         write_page(self._page(doing), self._output)
 
-    def _page(self, doing: str) -> Page:
+    def _page(self, doing: str, of_artifact: Sequence[Verdict] = ()) -> Page:
         """Return the page over all studies as it is now."""
         recorded = self._progress.recorded
         sentence = doing.replace("{ended}", str(sum(not recorded.is_open(run) for run in self._runs)))
         sentence = sentence.replace("{all}", str(len(self._runs)))
         sentence = sentence.replace("{left}", minutes_text(self._progress.seconds_left()))
         budget = self._studies[0].case.budget
-        return started_page(sentence, budget, self._studies, self._progress, self._drawings)
+        return started_page(sentence, budget, self._studies, self._progress, self._drawings, of_artifact)
 
     def _sum_up(self) -> Outcome:
         """Judge the artifact itself, and write all verdicts."""
@@ -153,8 +151,7 @@ class Artifacts:
         missing += [sentence for outcome in outcomes for sentence in outcome.missing]
         repetitions = {study.case.folder.name: study.case.repetitions_of_each for study in self._studies}
         found = provenance(self._studies[0].case.budget, repetitions, executions)
-        page = self._page(DONE)
-        page.add(section(ARTIFACT, "", cards(ARTIFACT, "", of_artifact, [])))
+        page = self._page(DONE, of_artifact)
         page.heading("Where this comes from")
         page.table(provenance_table(found))
         write_page(page, self._output)

@@ -4,6 +4,9 @@ import { makeFilters } from "./filters.js";
 import { listenToKeys } from "./keys.js";
 import { changingTable } from "./table.js";
 
+/** Of characters: a text that is longer gets room to be read in few lines. */
+const LONG = 40;
+
 /** @param {Element} element what is chosen by it: the key of what stands in it, else its text */
 const keyOf = (element) => /** @type {HTMLElement | null} */ (element.querySelector("[data-key]"))?.dataset.key ?? element.textContent ?? "";
 
@@ -14,7 +17,7 @@ const keyOf = (element) => /** @type {HTMLElement | null} */ (element.querySelec
  */
 function enliven(place) {
   const heads = /** @type {HTMLElement[]} */ ([...place.querySelectorAll("thead th, thead td")]);
-  const rows = [...place.querySelectorAll("tbody tr")].map((row) => [...row.children].map((cell) => ({ text: cell.textContent ?? "", key: keyOf(cell), shown: make("span", {}, ...cell.childNodes) })));
+  const rows = [...place.querySelectorAll("tbody tr")].map((row) => [...row.children].map((cell) => ({ text: cell.textContent ?? "", key: keyOf(cell), shown: make("span", (cell.textContent ?? "").length > LONG ? { class: "long" } : {}, ...cell.childNodes) })));
   const columns = heads.map((head, column) => {
     const isNumber = head.classList.contains("number");
     return {
