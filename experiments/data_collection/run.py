@@ -22,8 +22,8 @@ from experiments.verdicts.corrected import add_correction, analyzed
 from experiments.verdicts.intervals import caption_of
 from experiments.verdicts.other_machines import draw_and_judge, origin_here
 from experiments.verdicts.results import executed_of
-from experiments.verdicts.statistics import Estimate
 from experiments.verdicts.run_pages import add_runs
+from experiments.verdicts.statistics import Estimate
 from experiments.verdicts.study_page import ShownFigure, StudyPage
 
 HERE = Path(__file__).parent

@@ -14,11 +14,11 @@ from experiments.scale_up.metrics import busy_table, metrics_of
 from experiments.verdicts.corrected import add_what_stays, analyzed
 from experiments.verdicts.other_machines import draw_and_judge, origin_here
 from experiments.verdicts.results import executed_of
+from experiments.verdicts.run_pages import add_runs
 from experiments.verdicts.statistics import Estimate
+from experiments.verdicts.study_page import ShownFigure, StudyPage
 from rlscope.analysis.tables.processes import phase_groups
 from rlscope.model import NO_PHASE
-from experiments.verdicts.run_pages import add_runs
-from experiments.verdicts.study_page import ShownFigure, StudyPage
 from rlscope.plots.processes import process_view
 
 HERE = Path(__file__).parent

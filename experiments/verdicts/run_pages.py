@@ -49,7 +49,8 @@ def add_runs(page: StudyPage, traces: Iterable[tuple[Workload, Path]]) -> None:
 def run_page(workload: Workload, directory: Path, output: Path) -> RunPage:
     """Write the page of a run, of which a page is at most 5 MB, below the output of its study."""
     trace = open_trace(directory)
-    run = page_run(os.path.relpath(directory, output), trace, bins_for(len(trace.processes)), correction_for(trace))
+    name, bins = os.path.relpath(directory, output), bins_for(len(trace.processes))
+    run = page_run(name, trace, bins, recover=False, correction=correction_for(trace))
     place = Path(PAGES, workload.group, f"{workload.name}.html")
     (output / place).parent.mkdir(parents=True, exist_ok=True)
     (output / place).write_text(make_page([run]), encoding="utf-8")
