@@ -58,3 +58,6 @@ def device_intervals(
 def event_window(
     path: str | PathLike[str], start_ticks: int, end_ticks: int, most_events: int, recover: bool = False
 ) -> EventWindow: ...
+
+# How many bytes of trace files this program has read so far, in all threads: it grows while a file is swept.
+def bytes_read() -> int: ...

@@ -1,7 +1,6 @@
 """This file makes the analysis of a trace: sweeps it and puts the rows together."""
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import replace
 
 from rlscope.analysis.advice.owner_path import owner_path
@@ -33,7 +32,6 @@ def analyze(
     trace: Trace,
     recover: bool = False,
     by_thread: bool = False,
-    on_process: Callable[[], None] = lambda: None,
     gpu_attribution: GpuAttribution = GpuAttribution.LAUNCH,
     correction: Correction | str = NO_CALIBRATION,
     by_function: bool = False,
@@ -44,14 +42,13 @@ def analyze(
         trace: what `open_trace` returned.
         recover: step over damage, and say so in `why`, rather than raise.
         by_thread: fill `threads` too.
-        on_process: called after each process, from another thread.
         gpu_attribution: to whom time belongs in which a device works and the process waits.
         correction: what recording costs, or why times are not to be corrected.
         by_function: fill `calls` and `iteration_times` too.
     """
     costs = correction if isinstance(correction, Correction) else None
     bins = 0 if by_function else None
-    swept = sweep_trace(trace, recover, by_thread, on_process, gpu_attribution, costs, bins)
+    swept = sweep_trace(trace, recover, by_thread, gpu_attribution, costs, bins)
     analysis = make_analysis(swept, recover, "" if isinstance(correction, Correction) else correction)
     if not by_function:
         return analysis
@@ -62,12 +59,11 @@ def analyze_in_detail(
     trace: Trace,
     bins: int,
     recover: bool = False,
-    on_process: Callable[[], None] = lambda: None,
     correction: Correction | str = NO_CALIBRATION,
 ) -> tuple[TraceSweep, Analysis]:
     """Do the same with functions, iterations, instances of operations and `bins` per process; return the sweep too."""
     costs = correction if isinstance(correction, Correction) else None
-    swept = sweep_trace(trace, recover, on_process=on_process, correction=costs, bins=bins)
+    swept = sweep_trace(trace, recover, correction=costs, bins=bins)
     return swept, make_analysis(swept, recover, "" if isinstance(correction, Correction) else correction)
 
 

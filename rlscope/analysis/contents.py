@@ -1,6 +1,5 @@
 """This file lists what a trace holds, for `rlscope inspect`: processes, threads, counts, losses."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from rlscope.analysis.named_operations import unmet_operations
@@ -193,15 +192,14 @@ class Contents:
         }
 
 
-def read_contents(trace: Trace, recover: bool = False, on_process: Callable[[], None] = lambda: None) -> Contents:
+def read_contents(trace: Trace, recover: bool = False) -> Contents:
     """Sweep the trace and return what it holds.
 
     Args:
         trace: what `open_trace` returned.
         recover: step over damage, and say so in `why`, rather than raise.
-        on_process: called after each process, from another thread.
     """
-    swept = sweep_trace(trace, recover, on_process=on_process)
+    swept = sweep_trace(trace, recover)
     crossings = [
         Crossing(process.name, boundary, count)
         for process in swept.processes

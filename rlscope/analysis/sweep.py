@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from array import array
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -74,12 +74,11 @@ def sweep_trace(
     trace: Trace,
     recover: bool = False,
     by_thread: bool = False,
-    on_process: Callable[[], None] = lambda: None,
     gpu_attribution: GpuAttribution = GpuAttribution.LAUNCH,
     correction: Correction | None = None,
     bins: int | None = None,
 ) -> TraceSweep:
-    """Sweep each process of `trace` once; `on_process` is called after each.
+    """Sweep each process of `trace` once.
 
     With `bins`, so many per process or 0 for none, the sweep finds `Swept.detail` too.
 
@@ -110,14 +109,8 @@ def sweep_trace(
             raise TraceError(f"a process file could not be read: {error}; make it readable") from error
         return replace(found, why=(*found.why, *_missing_gpu_work(file, found)))
 
-    def sweep_one(file: ProcessFile) -> Swept | TraceFormatError:
-        try:
-            return sweep_file(file)
-        finally:
-            on_process()
-
     with ThreadPoolExecutor(min(os.cpu_count() or 1, len(trace.processes))) as pool:
-        results = list(pool.map(sweep_one, trace.processes))
+        results = list(pool.map(sweep_file, trace.processes))
     why = list(trace.why)
     swept = []
     pairs = list(zip(trace.processes, results, strict=True))

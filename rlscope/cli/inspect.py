@@ -8,7 +8,7 @@ import click
 
 from rlscope.analysis.contents import read_contents
 from rlscope.cli.options import NamedPath
-from rlscope.cli.progress import progress_bar
+from rlscope.cli.progress import reading_bar
 from rlscope.trace.reader import open_trace
 
 
@@ -24,8 +24,8 @@ def inspect(directory: Path, as_json: bool, recover: bool) -> None:
       rlscope inspect trace
     """
     trace = open_trace(directory, recover)
-    with progress_bar("reading", len(trace.processes)) as on_process:
-        contents = read_contents(trace, recover, on_process)
+    with reading_bar("reading", [trace]):
+        contents = read_contents(trace, recover)
     if as_json:
         json.dump(contents.to_json_dict(), sys.stdout, indent=2)
         sys.stdout.write("\n")

@@ -2,11 +2,15 @@
 
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from rlscope._analysis import bytes_read
+from rlscope.trace.reader import Trace
+
 if TYPE_CHECKING:
+    from rich.console import RenderableType
     from rich.progress import Progress
 
 PATIENCE_S = 2.0
@@ -14,19 +18,40 @@ PATIENCE_S = 2.0
 
 @contextmanager
 def progress_bar(label: str, total: int) -> Iterator[Callable[[], None]]:
-    """Give a function to call after each of `total` pieces of work, from any thread. The bar says how long is left.
+    """Give a function to call after each of `total` pieces of work. The bar says how much is done and how long is left.
 
     Nothing is shown where stderr is not a terminal.
     """
+    done = 0
+
+    def advance() -> None:
+        nonlocal done
+        done += 1
+
+    with _shown(label, total, lambda: done):
+        yield advance
+
+
+@contextmanager
+def reading_bar(label: str, traces: Iterable[Trace]) -> Iterator[None]:
+    """Show how much of these traces has been read; also within a process, whose file may take minutes."""
+    total = sum(process.file_bytes for trace in traces for process in trace.processes)
+    before = bytes_read()
+    with _shown(label, total, lambda: min(bytes_read() - before, total)):
+        yield
+
+
+@contextmanager
+def _shown(label: str, total: int, done: Callable[[], int]) -> Iterator[None]:
     if not sys.stderr.isatty():
-        yield lambda: None
+        yield
         return
-    bar = _Bar(label, total)
+    bar = _Bar(label, total, done)
     timer = threading.Timer(PATIENCE_S, bar.show)
     timer.daemon = True
     timer.start()
     try:
-        yield bar.advance
+        yield
     finally:
         timer.cancel()
         timer.join()
@@ -34,31 +59,30 @@ def progress_bar(label: str, total: int) -> Iterator[Callable[[], None]]:
 
 
 class _Bar:
-    """Counts from the beginning, and is drawn once it is to be shown."""
+    """Asks how much is done whenever it is drawn."""
 
-    def __init__(self, label: str, total: int) -> None:
+    def __init__(self, label: str, total: int, done: Callable[[], int]) -> None:
         self._label = label
         self._total = total
-        self._done = 0
-        self._lock = threading.Lock()
+        self._done = done
         self._shown: Progress | None = None
 
     def show(self) -> None:
         from rich.console import Console  # a tenth of a second that short work need not wait for
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        progress = Progress(*columns, TextColumn("left"), console=Console(file=sys.stderr), transient=True)
-        with self._lock:
-            progress.add_task(self._label, total=self._total, completed=self._done)
-            self._shown = progress
-        progress.start()
+        done = self._done
 
-    def advance(self) -> None:
-        with self._lock:
-            self._done += 1
-            if self._shown is not None:
-                self._shown.advance(self._shown.task_ids[0])
+        class Asking(Progress):
+            def get_renderables(self) -> "Iterable[RenderableType]":
+                for task in self.task_ids:
+                    self.update(task, completed=done())
+                return super().get_renderables()
+
+        columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+        self._shown = Asking(*columns, TextColumn("left"), console=Console(file=sys.stderr), transient=True)
+        self._shown.add_task(self._label, total=self._total, completed=done())
+        self._shown.start()
 
     def hide(self) -> None:
         if self._shown is not None:

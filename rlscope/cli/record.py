@@ -17,7 +17,7 @@ import click
 from rlscope.calibration.calibration import to_record_with
 from rlscope.cli.operations import named_operations
 from rlscope.cli.options import NamedPath, complete_files
-from rlscope.cli.progress import progress_bar
+from rlscope.cli.progress import reading_bar
 from rlscope.errors import RLScopeError, UsageError
 from rlscope.monitor.clock_server import ClockServer
 from rlscope.monitor.counter_process import counted, list_counters
@@ -322,8 +322,8 @@ def _summary(directory: Path, shown: Path, config: RecordConfig) -> str:
         )
     try:
         trace = open_trace(directory, recover=True)
-        with progress_bar("counting what was recorded", len(trace.processes)) as on_process:
-            swept = sweep_trace(trace, recover=True, on_process=on_process)
+        with reading_bar("counting what was recorded", [trace]):
+            swept = sweep_trace(trace, recover=True)
     except RLScopeError as error:
         return f"nothing was recorded: {'; '.join(read_unrecorded(directory)) or error}"
     found = [process.found for process in swept.processes]

@@ -10,7 +10,7 @@ import click
 
 from rlscope.calibration.choice import chosen
 from rlscope.cli.options import NamedPath, correct_option
-from rlscope.cli.progress import progress_bar
+from rlscope.cli.progress import reading_bar
 from rlscope.cli.traces import names
 from rlscope.errors import UsageError
 from rlscope.text import printable
@@ -92,8 +92,8 @@ def detailed_runs(
 
     traces = {name: open_trace(path, recover) for name, path in zip(names(directories), directories, strict=True)}
     processes = sum(len(trace.processes) for trace in traces.values())
-    with progress_bar("analyzing", processes) as on_process:
+    with reading_bar("analyzing", traces.values()):
         return [
-            page_run(name, trace, bins_for(processes), recover, chosen(trace, correct), on_process, focus)
+            page_run(name, trace, bins_for(processes), recover, chosen(trace, correct), focus)
             for name, trace in traces.items()
         ]

@@ -9,7 +9,7 @@ import click
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.analyze import analyze
 from rlscope.calibration.choice import chosen
-from rlscope.cli.progress import progress_bar
+from rlscope.cli.progress import reading_bar
 from rlscope.model import GpuAttribution
 from rlscope.report.counter_lines import NOT_COMPARABLE
 from rlscope.text import encodable, printable
@@ -26,9 +26,9 @@ def analyze_traces(
 ) -> dict[str, Analysis]:
     """Analyze the traces, each under the shortest end of its path that tells it from the others."""
     traces = {name: open_trace(path, recover) for name, path in zip(names(directories), directories, strict=True)}
-    with progress_bar("analyzing", sum(len(trace.processes) for trace in traces.values())) as on_process:
+    with reading_bar("analyzing", traces.values()):
         return {
-            name: analyze(trace, recover, by_thread, on_process, gpu_attribution, chosen(trace, correct), by_function)
+            name: analyze(trace, recover, by_thread, gpu_attribution, chosen(trace, correct), by_function)
             for name, trace in traces.items()
         }
 

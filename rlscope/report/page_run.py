@@ -1,7 +1,5 @@
 """This file analyzes a trace for a page of it, with what a reader must know beside the numbers."""
 
-from collections.abc import Callable
-
 from rlscope.analysis.analyze import analyze_in_detail
 from rlscope.analysis.correction import Correction
 from rlscope.page.make_page import Run
@@ -16,7 +14,6 @@ def page_run(
     bins: int,
     recover: bool,
     correction: Correction | str,
-    on_process: Callable[[], None] = lambda: None,
     focus_s: tuple[float, float] | None = None,
 ) -> Run:
     """Sweep a trace with functions, iterations and bins, and return what a page shows of it.
@@ -27,9 +24,8 @@ def page_run(
         bins: How many bins each process has.
         recover: Step over damage rather than raise.
         correction: What recording costs, or why times are not to be corrected.
-        on_process: Called after each process, from another thread.
         focus_s: The page has every event between these seconds from the start of the run.
     """
-    swept, analysis = analyze_in_detail(trace, bins, recover, on_process, correction)
+    swept, analysis = analyze_in_detail(trace, bins, recover, correction)
     remarks = [*device_lines(analysis), *evaluation_lines(analysis), *correction_lines(analysis)]
     return Run(name, swept, analysis, warnings(name, analysis), remarks, focus_s)

@@ -2,6 +2,7 @@
 #include "trace_reader.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cinttypes>
 #include <cstring>
 
@@ -17,6 +18,8 @@ constexpr size_t kLongestFastRecord = 2 * kMaxVarintBytes;
 constexpr uint64_t kSmallestWindow = 4096;  // unless a smaller one is asked for
 constexpr size_t kSlack = kMaxVarintBytes;  // decode_varint reads a whole word
 
+std::atomic<uint64_t> read_so_far{0};
+
 // How many numbers a record has, by the first ones; 0: there is no such record.
 size_t numbers_in_record(const uint64_t* numbers, size_t known) {
   uint64_t kind = numbers[0] & 3;
@@ -26,6 +29,8 @@ size_t numbers_in_record(const uint64_t* numbers, size_t known) {
 }
 
 }  // namespace
+
+uint64_t bytes_read() { return read_so_far.load(std::memory_order_relaxed); }
 
 void ChunkReader::reject(const std::string& what) {
   file_.report_damage(position(record_), what);
@@ -68,6 +73,7 @@ bool ChunkReader::checksum_holds(uint32_t expected) {
 }
 
 bool ChunkReader::open_payload(const ChunkPlace& place, const ChunkHeader& chunk) {
+  read_so_far.fetch_add(place.end - place.offset, std::memory_order_relaxed);
   uint64_t start = place.offset + chunk.payload_offset;
   uint64_t end = place.offset + chunk.chunk_bytes;
   if (chunk.flags & kChunkClosed) end = start + chunk.payload_bytes;

@@ -40,6 +40,9 @@ struct TaskEnd {
   uint64_t running_ticks;  // of these, while it was not suspended
 };
 
+// How many bytes the chunks have that this program has begun to read, of all files and by all threads.
+uint64_t bytes_read();
+
 // Takes a chunk's payload through a buffer of bounded size.
 class ChunkReader {
  public:

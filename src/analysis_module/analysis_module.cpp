@@ -15,6 +15,7 @@
 #include "sweep.h"
 #include "swept.h"
 #include "swept_detail.h"
+#include "trace_reader.h"
 
 namespace rlscope {
 namespace {
@@ -283,6 +284,8 @@ PyObject* py_event_window(PyObject*, PyObject* args, PyObject* kwargs) {
                  [](const TraceFile& file, const EventWindow& found) { return to_swept(file, found); });
 }
 
+PyObject* py_bytes_read(PyObject*, PyObject*) { return PyLong_FromUnsignedLongLong(bytes_read()); }
+
 PyMethodDef kMethods[] = {
     {"sweep", as_method(py_sweep), METH_VARARGS | METH_KEYWORDS,
      "sweep(path, limit_ticks=0, recover=False, by_thread=False, coincident=False, costs=None, borders=None)\n--\n\n"
@@ -300,6 +303,8 @@ PyMethodDef kMethods[] = {
     {"event_window", as_method(py_event_window), METH_VARARGS | METH_KEYWORDS,
      "event_window(path, start_ticks, end_ticks, most_events, recover=False)\n--\n\n"
      "The events of one process between two times, as a rlscope.analysis.detail.swept.EventWindow."},
+    {"bytes_read", py_bytes_read, METH_NOARGS,
+     "bytes_read()\n--\n\nHow many bytes of trace files this program has read so far, in all threads."},
     {nullptr, nullptr, 0, nullptr},
 };
 

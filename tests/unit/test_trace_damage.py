@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from recording import record
 
 from benchmarks.trace_writer import ProcessWriter, TraceWriter
-from rlscope._analysis import sweep
+from rlscope._analysis import bytes_read, sweep
 from rlscope.analysis.swept import Swept
 from rlscope.errors import TraceFormatError
 from rlscope.model import Category, DeviceWork
@@ -92,6 +92,18 @@ def test_checksum_of_one_chunk(tmp_path: Path) -> None:
     assert found.events["operation"] == 1
     assert len(found.why) == 1 and f"byte {offset}" in found.why[0]
     assert not found.complete
+
+
+def test_reading_says_how_far_it_has_come_in_the_file(tmp_path: Path) -> None:
+    offset = chunk_offset(sample_bytes(), fmt.ChunkKind.EVENTS, 0, 2)
+    payload_offset = fmt.CHUNK_HEADER.unpack_from(sample_bytes(), offset)[4]
+    before = bytes_read()
+    sweep_bytes(sample_bytes(), tmp_path)
+    whole = bytes_read() - before
+    with pytest.raises(TraceFormatError):
+        sweep_bytes(patched(sample_bytes(), offset + payload_offset, b"\x16"), tmp_path)
+    assert whole < len(sample_bytes())
+    assert whole / 3 < bytes_read() - before - whole < whole
 
 
 def test_missing_chunk_is_damage(tmp_path: Path) -> None:
