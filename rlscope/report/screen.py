@@ -2,6 +2,7 @@
 
 import math
 import os
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -63,7 +64,9 @@ class Screen:
         return head + self.ellipsis[: max(width, 0)] + tail
 
     def filled(self, text: str, indent: str = "", following: str | None = None) -> list[str]:
-        """Return a sentence in lines that break between words; a word that is longer than a line is cut.
+        """Return a sentence in lines that break between words.
+
+        Of a word that is longer than a line the middle is left out. A path is shown whole: it breaks behind slashes.
 
         Args:
             text: Anything.
@@ -74,12 +77,21 @@ class Screen:
         following = indent if following is None else following
         is_empty = True
         for word in self.shown(text).split(" "):
-            if not is_empty and cell_len(lines[-1]) + 1 + cell_len(word) > self.width:
-                lines.append(following)
-                is_empty = True
-            lines[-1] += ("" if is_empty else " ") + self.cut(word, self.width - cell_len(following))
-            is_empty = False
+            gap = " "
+            for part in self._parts(word, self.width - cell_len(following)):
+                if not is_empty and cell_len(lines[-1] + gap + part) > self.width:
+                    lines.append(following)
+                    is_empty = True
+                lines[-1] += part if is_empty else gap + part
+                is_empty, gap = False, ""
         return lines
+
+    def _parts(self, word: str, width: int) -> list[str]:
+        """Return a word in parts of at most `width` cells, between which a line may break; a path in several."""
+        if cell_len(word) <= width or "/" not in word:
+            return [self.cut(word, width)]
+        parts = re.findall("[^/]*/|[^/]+", word)
+        return [piece for part in parts for piece in packed(list(part), width)]
 
     def bar(self, share: float, width: int) -> str:
         """Return a bar of `width` cells for a share of 1, none for NaN; of blocks or, where there are none, of #."""

@@ -141,6 +141,24 @@ def test_sentences_are_broken_between_words(words: list[str], width: int, encodi
     assert all(line.encode(encoding) and line.isprintable() for line in lines)
 
 
+@given(st.lists(st.text(min_size=1, max_size=60), min_size=2, max_size=20), st.integers(40, 100))
+def test_paths_are_shown_whole(parts: list[str], width: int) -> None:
+    screen = Screen(width)
+    path = screen.shown("/".join(parts).replace(" ", "_"))
+    lines = screen.filled(f"{path} ends", following="  ")
+    assert max(map(cell_len, lines)) <= width
+    assert "".join(line.strip() for line in lines).replace(" ", "") == f"{path}ends"
+
+
+def test_a_path_breaks_between_its_parts() -> None:
+    path = "/home/someone/experiments/walker/runs/of_november/third_try/trace"
+    assert Screen(40).filled(f"{path}: 5 s of one process", following="  ") == [
+        "/home/someone/experiments/walker/runs/",
+        "  of_november/third_try/trace: 5 s of",
+        "  one process",
+    ]
+
+
 @pytest.mark.parametrize(
     ("share", "encoding", "bar"),
     [
