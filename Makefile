@@ -103,7 +103,6 @@ test-cpp: setup ## run the C++ tests under the address, undefined-behaviour and 
 		ctest --test-dir "$$build" --output-on-failure --parallel $(JOBS)
 	done
 
-# Packages are compiled one after the other, in one build folder.
 environments: $(ENVIRONMENT) $(STACKS:%=.venvs/%/.environment) $(OTHERS)/.environment $(PAGE)/.environment $(DOCS)/.environment $(COVERAGE)/.environment $(NOTEBOOK)/.environment ## make all environments of tests; with --jobs 2 two at a time
 
 test-frameworks: build $(STACKS:%=.venvs/%/.package) ## run the tests that need TensorFlow, JAX, compilers and dm_control (about 10 minutes)
@@ -253,9 +252,11 @@ $(OTHERS)/.environment $(COVERAGE)/.environment $(PAGE)/.environment $(NOTEBOOK)
 	$(@D)/$(PIP_INSTALL) --no-deps --requirement "$$lock"
 	touch $@
 
+# All are compiled in one build folder: with --jobs 2, too, one after the other.
 $(BENCH_PACKAGE) $(patsubst %,.venvs/%/.package,$(STACKS) $(PYTHONS:%=python%)): %/.package: %/.environment $(SOURCES)
 	@echo "compiling rlscope into $(@D)"
-	$(@D)/bin/pip install --quiet --no-deps --no-build-isolation .
+	mkdir -p build
+	flock build/.compiling $(@D)/bin/pip install --quiet --no-deps --no-build-isolation .
 	touch $@
 
 $(SLOW_SIMULATOR): experiments/workloads/slow_simulator.cpp
@@ -266,7 +267,8 @@ $(CARTPOLE): experiments/workloads/cartpole/cpp_threads.cpp experiments/workload
 	$(CXX) -std=c++17 -O3 -Wall -Wextra -Werror -shared -fPIC -pthread -o $@ $<
 
 $(PACKAGE): $(ENVIRONMENT) $(SOURCES)
-	$(BIN)/pip install --quiet --no-deps --no-build-isolation .
+	mkdir -p build
+	flock build/.compiling $(BIN)/pip install --quiet --no-deps --no-build-isolation .
 	# `python -m` in the checkout finds the rlscope/ here first, so it gets the compiled parts too.
 	install $(VENV)/lib/python*/site-packages/rlscope/{*.so,built_from.json} rlscope/
 	touch $@

@@ -224,6 +224,17 @@ def test_a_set_up_says_first_how_much_it_downloads() -> None:
         assert re.search(r"^# Downloads .*\d MB", lock.read_text(), flags=re.MULTILINE), lock.name
 
 
+def test_what_environments_of_the_studies_share_is_downloaded_once() -> None:
+    """pip keeps what it has downloaded: the same version is not downloaded again for another environment."""
+    versions: dict[str, set[str]] = {}
+    for lock in ("requirements/torch", "experiments/requirements/pytorch", "experiments/requirements/tensorflow"):
+        text = (ROOT / f"{lock}.lock.txt").read_text()
+        for name, version in re.findall(r"^([\w.-]+)==(\S+)", text, flags=re.MULTILINE):
+            versions.setdefault(name, set()).add(version)
+    assert {name: found for name, found in versions.items() if len(found) > 1} == {}
+    assert "no-cache" not in (ROOT / "Makefile").read_text()
+
+
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("experiments/*.md")])
 
 
