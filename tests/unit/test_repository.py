@@ -49,7 +49,7 @@ MAY_IMPORT = {
     | {"rlscope.record.config"},
     "cli": SHARED
     | {f"rlscope.{part}" for part in ("record", "trace", "analysis", "calibration", "monitor", "checks")}
-    | {"rlscope.page", "rlscope.report"},
+    | {"rlscope.page", "rlscope.report", "rlscope._analysis.bytes_read"},
     "notebook.py": SHARED
     | {f"rlscope.{part}" for part in ("record", "trace", "analysis", "calibration", "page", "report")},
     "cli/plot.py": SHARED | {"rlscope.cli", "rlscope.report", "rlscope.plots"},
