@@ -37,7 +37,7 @@ def stages(result: Result) -> Numbers:
         seconds = result.stage_seconds(stage)
         found[stage, "time"] = seconds
         found[stage, "python time"] = result.seconds(stage, "python")
-        found[stage, "python"] = result.seconds(stage, "python") / seconds
+        found[stage, "python"] = result.seconds(stage, "python") / seconds if seconds else 0.0
         found[stage, "backend"] = result.seconds(stage, "backend")
         found[stage, "calls"] = result.entries(stage, "backend")
     return found
