@@ -1,8 +1,9 @@
 """Packs what a page holds: a JSON header and typed arrays behind it, deflated, as text of base64.
 
-Behind the deflation lies `u32 length of the header | header | zeros up to a multiple of 8 | arrays`. Numbers are
-little-endian, and each array begins at a multiple of 8. The header says of each array its name, type, offset from the
-first array and count.
+Behind the deflation lies `u32 length of the header | header | zeros up to a multiple of 8 | arrays`. Each array begins
+at a multiple of 8. It lies there byte by byte: of the numbers 0x0102 and 0x0304 first 02 and 04, the lowest bytes, then
+01 and 03. Bytes that are alike then lie together, and deflate to less. The header says of each array its name, type,
+offset from the first array and count.
 """
 
 import base64
@@ -12,6 +13,7 @@ import zlib
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 ALIGNMENT = 8
@@ -42,7 +44,7 @@ def pack(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> str:
                 f"{name}: expected one dimension of {', '.join(TYPES)}, found {array.ndim} of {array.dtype}"
             )
         places[name] = {"type": kind, "offset": offset, "count": len(array)}
-        data = padded(array.astype(array.dtype.newbyteorder("<")).tobytes())
+        data = padded(by_byte(array.astype(array.dtype.newbyteorder("<"))))
         parts.append(data)
         offset += len(data)
     text = json.dumps({**header, "arrays": places}, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
@@ -50,6 +52,11 @@ def pack(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> str:
     encoded = text.encode("utf-8", errors="replace")
     start = padded(struct.pack("<I", len(encoded)) + encoded)
     return base64.b64encode(zlib.compress(b"".join([start, *parts]), LEVEL)).decode("ascii")
+
+
+def by_byte(array: Array) -> bytes:
+    """Return the lowest bytes of all numbers, then the second ones, and so on."""
+    return array.view(np.uint8).reshape(-1, array.itemsize).T.tobytes()
 
 
 def padded(data: bytes) -> bytes:

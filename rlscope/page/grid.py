@@ -38,13 +38,13 @@ class PackedBins:
         series: What each bit of a mask stands for.
         shift: Ticks are stored as multiples of 2 ** shift; 0 unless a bin has more ticks than 32 bits hold.
         mask: Of each bin, ceil(series / 8) bytes with a bit for each series that has ticks in it, the lowest first.
-        planes: The ticks that are not zero, by bin and then by series: their lowest bytes, and the three above.
+        values: The ticks that are not zero, by bin and then by series.
     """
 
     series: tuple[Series, ...]
     shift: int
     mask: Array
-    planes: tuple[Array, Array, Array, Array]
+    values: Array
 
 
 def pack_bins(series: Sequence[Series], bin_of: Array, series_of: Array, ticks: Array, bins: int) -> PackedBins:
@@ -64,15 +64,9 @@ def pack_bins(series: Sequence[Series], bin_of: Array, series_of: Array, ticks: 
     most = int(table.max(initial=0))
     shift = max(most.bit_length() - 32, 0)
     table >>= np.uint64(shift)
-    mask = np.packbits(table != 0, axis=1, bitorder="little").ravel()
-    values = table[table != 0].astype("<u4")
-    planes = values.view(np.uint8).reshape(-1, 4)
-    return PackedBins(
-        names,
-        shift,
-        mask,
-        (planes[:, 0].copy(), planes[:, 1].copy(), planes[:, 2].copy(), planes[:, 3].copy()),
-    )
+    has_ticks = table != 0
+    mask = np.packbits(has_ticks, axis=1, bitorder="little").ravel()
+    return PackedBins(names, shift, mask, table[has_ticks].astype(np.uint32))
 
 
 def largest_series(series: Sequence[Series], series_of: Array, ticks: Array) -> tuple[tuple[Series, ...], Array]:

@@ -40,7 +40,8 @@ class Run:
 def make_page(runs: Sequence[Run], links: Mapping[str, str] | None = None) -> str:
     """Make the page as HTML, of at most 5,000,000 bytes if that can be had.
 
-    A page that is larger is made anew, with bins twice as wide and half the events. The footer says what it came to.
+    A page that is larger is made anew, with bins twice as wide, half the events, and tables and iterations half as long.
+    The footer says what it came to.
 
     Args:
         runs: at least one.
@@ -59,8 +60,8 @@ def shrunk_page(runs: Sequence[Run], links: Mapping[str, str], shrink: int) -> s
     headers, static, below = [], [], []
     arrays: dict[str, Array] = {}
     for number, run in enumerate(runs):
-        data = TraceData(run.name, run.swept, run.analysis, run.focus_s)
-        header = data.header(f"t{number}.", shrink)
+        data = TraceData(run.name, run.swept, run.analysis, run.focus_s, shrink)
+        header = data.header(f"t{number}.")
         headers.append(header)
         arrays.update(data.arrays)
         title = run.name if len(runs) > 1 else ""

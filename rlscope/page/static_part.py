@@ -31,7 +31,7 @@ def footer(title: str, trace: Mapping[str, Any], manifest: Mapping[str, Any], re
     words = [str(word) for word in command] if isinstance(command, list) else []
     lines = [f"{title or trace['name']}: recorded from `{shlex.join(words)}`."] if words else []
     lines += [f"{remark[0].upper()}{remark[1:]}." for remark in remarks]
-    lines.append(resolution(trace))
+    lines += [resolution(trace), *trace["left_out"]]
     parts = "".join(f"<p>{as_html(line)}</p>" for line in lines)
     return f"{parts}<p>Made by rlscope {as_html(__version__)}.</p>"
 

@@ -2,25 +2,26 @@
 
 import math
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from rlscope._analysis import event_window
+from rlscope.analysis.advice.advice import advise
 from rlscope.analysis.analysis import Analysis
-from rlscope.analysis.detail.swept import SweptLength, ThreadEvents
+from rlscope.analysis.detail.swept import SweptInstances, SweptLength, ThreadEvents
 from rlscope.analysis.document import document_of
-from rlscope.analysis.rows import Record, sums
+from rlscope.analysis.rows import sums
 from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep
-from rlscope.analysis.table_rows import CallRow
 from rlscope.analysis.tables.calls import call_rows, detail_of
 from rlscope.page.container import Array
-from rlscope.page.grid import OTHERS, pack_bins
+from rlscope.page.grid import pack_bins
 from rlscope.page.iterations import Iterations
+from rlscope.page.short_detail import functions_for, short_detail
+from rlscope.page.short_tables import MOST_ROWS, short_analysis
 
-MOST_CALLS = 2000
 #: Events of all windows of a page together.
 MOST_EVENTS = 260_000
 LONGEST_WINDOW_TICKS = 2**32 - 1
@@ -29,28 +30,35 @@ MIDDLE = 0.02
 
 
 class TraceData:
-    """Builds the part of the header that is about one trace, and the arrays that it names."""
+    """Builds the part of the header that is about one trace, and the arrays that it names.
 
-    def __init__(self, name: str, swept: TraceSweep, analysis: Analysis, focus_s: tuple[float, float] | None) -> None:
+    Args:
+        name: What the page calls the trace.
+        swept: The trace, swept with bins.
+        analysis: Its analysis.
+        focus_s: The page has every event between these seconds from the start of the run.
+        shrink: Bins are 2 ** shrink times as wide, and windows, iterations and tables are as many times shorter.
+    """
+
+    def __init__(
+        self, name: str, swept: TraceSweep, analysis: Analysis, focus_s: tuple[float, float] | None, shrink: int
+    ) -> None:
         self.name = name
-        self.swept = swept
+        self.shrink = shrink
+        self.swept = short_sweep(swept, shrink)
         self.analysis = analysis
         self.focus_s = focus_s
         self.origin_ns = min(process.start_ns for process in swept.processes)
         self.arrays: dict[str, Array] = {}
 
-    def header(self, prefix: str, shrink: int) -> dict[str, Any]:
-        """Return the header's part.
-
-        Args:
-            prefix: stands before the names of the trace's arrays.
-            shrink: bins are 2 ** shrink times as wide, and windows have as many times fewer events.
-        """
-        self.arrays = {}
+    def header(self, prefix: str) -> dict[str, Any]:
+        """Return the header's part; `prefix` stands before the names of the trace's arrays."""
+        analysis, left_out = short_analysis(self.analysis, self.shrink)
+        advice = advise(self.analysis)
         rows = self.analysis.processes.records()
         depths = tree_depths(rows)
         processes = [
-            self.process(f"{prefix}p{number}.", process, row, shrink) | {"depth": depths[process.name]}
+            self.process(f"{prefix}p{number}.", process, row) | {"depth": depths[process.name]}
             for number, (process, row) in enumerate(zip(self.swept.processes, rows, strict=True))
         ]
         late = lateness(rows)
@@ -62,10 +70,12 @@ class TraceData:
             "name": self.name,
             "length_s": max(process["end_s"] for process in processes),
             "processes": processes,
-            "document": without_nan(document_of(self.analysis)),
-            "device_work": without_nan(self.analysis.device_work.records()),
-            "calls": shown_calls(call_rows(self.swept)),
-            "instances": [row for process in self.swept.processes for row in self.instances(process)],
+            # What bounds the run is of all operations, not of those alone that tables name.
+            "document": without_nan({**document_of(analysis), "advice": advice.to_json_dict() if advice else None}),
+            "device_work": without_nan(analysis.device_work.records()),
+            "left_out": left_out,
+            "calls": call_rows(self.swept).records(),
+            "instances": self.instances(MOST_ROWS >> self.shrink),
             "iterations": self.iterations(prefix),
         }
 
@@ -78,19 +88,18 @@ class TraceData:
         """Seconds from the start of the run to a time of the process's clock."""
         return (process.file.clock.realtime_ns(ticks) - self.origin_ns) / NS_PER_S
 
-    def process(self, prefix: str, process: ProcessSweep, row: Mapping[str, Any], shrink: int) -> dict[str, Any]:
+    def process(self, prefix: str, process: ProcessSweep, row: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the header has of a process: its row of the table, its clock, its bins, its windows."""
         detail = detail_of(process)
         borders = np.frombuffer(detail.borders, "<u8")
-        bins = len(borders) >> shrink
+        bins = len(borders) >> self.shrink
         packed = pack_bins(
             detail.series,
-            np.frombuffer(detail.bins, "<u4") >> shrink,
+            np.frombuffer(detail.bins, "<u4") >> self.shrink,
             np.frombuffer(detail.bin_series, "<u4"),
             np.frombuffer(detail.bin_ticks, "<u8"),
             bins,
         )
-        planes = [self.add(f"{prefix}{byte}", plane, "u1") for byte, plane in enumerate(packed.planes)]
         return {
             **without_nan(dict(row)),
             "seconds_per_tick": seconds_per_tick(process),
@@ -98,18 +107,18 @@ class TraceData:
             "series": packed.series,
             "bins": {
                 "count": bins,
-                "width_ticks": (int(borders[0]) - process.found.start_ticks) << shrink,
+                "width_ticks": (int(borders[0]) - process.found.start_ticks) << self.shrink,
                 "mask": self.add(f"{prefix}mask", packed.mask, "u1"),
-                "planes": planes,
+                "values": self.add(f"{prefix}values", packed.values, "u4"),
                 "shift": packed.shift,
             },
-            "windows": self.windows(prefix, process, shrink),
+            "windows": self.windows(prefix, process),
         }
 
-    def windows(self, prefix: str, process: ProcessSweep, shrink: int) -> list[dict[str, Any]]:
+    def windows(self, prefix: str, process: ProcessSweep) -> list[dict[str, Any]]:
         """Return the parts of a process of which the page has all events."""
         wanted = self.wanted_windows(process)
-        most = (MOST_EVENTS >> shrink) // max(len(self.swept.processes) * len(wanted), 1)
+        most = (MOST_EVENTS >> self.shrink) // max(len(self.swept.processes) * len(wanted), 1)
         found = []
         for number, (start, end, why) in enumerate(wanted):
             end = min(end, start + LONGEST_WINDOW_TICKS)
@@ -167,73 +176,72 @@ class TraceData:
         """Take those of the process that reported most."""
         process = max(self.swept.processes, key=lambda process: len(detail_of(process).iteration_starts))
         detail = detail_of(process)
-        found = Iterations.of(detail)
+        found = Iterations.of(detail).with_fewer_entries(self.shrink)
         if len(found.lengths) == 0:
             return None
-        second = seconds_per_tick(process)
-        start_ticks = process.found.start_ticks
-        starts = (found.starts - np.uint64(start_ticks)) * second + self.seconds(process, start_ticks)
+        groups = found.grouped(self.shrink)
+        arrays = {
+            "lengths": groups.lengths, "shortest": groups.shortest, "longest": groups.longest,
+            "longest_at": groups.longest_at, "known": groups.known, "known_starts": groups.known_starts,
+            "known_lengths": groups.known_lengths, "iteration": found.iteration, "cell": found.function,
+            "ticks": found.ticks, "usual": found.usual(len(detail.functions)),
+        }  # fmt: skip
+        half, most = np.quantile(found.lengths, (0.5, 0.99)) * seconds_per_tick(process)
         return {
             "process": process.name,
             "cells": [[row.stage, row.operation, row.category, row.function] for row in detail.functions],
-            "starts": self.add(f"{prefix}i.starts", starts, "f8"),
-            "lengths": self.add(f"{prefix}i.lengths", found.lengths * second, "f8"),
-            "iteration": self.add(f"{prefix}i.iteration", found.iteration, "u4"),
-            "cell": self.add(f"{prefix}i.cell", found.function, "u4"),
-            "seconds": self.add(f"{prefix}i.seconds", found.ticks * second, "f8"),
-            "usual": self.add(f"{prefix}i.usual", found.usual(len(detail.functions)) * second, "f8"),
+            "count": len(found.lengths),
+            "group": groups.size,
+            "start_s": self.seconds(process, int(found.starts[0])),
+            "p50_s": half,
+            "p99_s": most,
+            **{name: self.add(f"{prefix}i.{name}", array, narrowest(array)) for name, array in arrays.items()},
         }
 
-    def instances(self, process: ProcessSweep) -> list[dict[str, Any]]:
-        """Tell how long the instances of each operation took."""
+    def instances(self, most: int) -> list[dict[str, Any]]:
+        """Tell how long the instances of those operations took that took most in all."""
+        found = [(process, row) for process in self.swept.processes for row in detail_of(process).instances]
+        order = sorted(range(len(found)), key=lambda place: -found[place][1].ticks * seconds_per_tick(found[place][0]))
+        return [self.instances_of(*found[place]) for place in sorted(order[:most])]
+
+    def instances_of(self, process: ProcessSweep, row: SweptInstances) -> dict[str, Any]:
+        """Tell how long the instances of an operation took."""
         second = seconds_per_tick(process)
-        return [
-            {
-                "process": process.name,
-                "stage": row.stage,
-                "operation": row.operation,
-                "count": row.ended,
-                "seconds": row.ticks * second,
-                "p50_s": quantile(row.lengths, row.ended, 0.5) * second,
-                "p99_s": quantile(row.lengths, row.ended, 0.99) * second,
-                "slowest": [
-                    {"start_s": self.seconds(process, each.start_ticks), "seconds": each.ticks * second}
-                    for each in row.slowest
-                ],
-            }
-            for row in detail_of(process).instances
-        ]
+        return {
+            "process": process.name,
+            "stage": row.stage,
+            "operation": row.operation,
+            "count": row.ended,
+            "seconds": row.ticks * second,
+            "p50_s": quantile(row.lengths, row.ended, 0.5) * second,
+            "p99_s": quantile(row.lengths, row.ended, 0.99) * second,
+            "slowest": [
+                {"start_s": self.seconds(process, each.start_ticks), "seconds": each.ticks * second}
+                for each in row.slowest
+            ],
+        }
+
+
+def short_sweep(swept: TraceSweep, shrink: int) -> TraceSweep:
+    """Return the sweep with as many functions as a page tells apart."""
+    most = functions_for(len(swept.processes), shrink)
+    return replace(
+        swept,
+        processes=tuple(
+            replace(process, found=replace(process.found, detail=short_detail(detail_of(process), most)))
+            for process in swept.processes
+        ),
+    )
+
+
+def narrowest(array: Array) -> str:
+    """Return the type that holds all numbers of the array in the fewest bytes: of integers 4 bytes, or 8 as floats."""
+    return "u4" if array.dtype.kind == "u" and array.max(initial=0) < 2**32 else "f8"
 
 
 def seconds_per_tick(process: ProcessSweep) -> float:
     """Return how long a tick of the process's clock is."""
     return process.file.clock.ns_per_denominator / process.file.clock.denominator / NS_PER_S
-
-
-def shown_calls(rows: Sequence[CallRow]) -> list[Record]:
-    """Return the calls; of a process with more than 2,000 rows the smallest are one row per stage and layer."""
-    ranks: Counter[str] = Counter()
-    shown: list[CallRow] = []
-    small: dict[tuple[str, str, str], list[CallRow]] = {}
-    for row in rows:
-        if ranks[row.process] < MOST_CALLS:
-            shown.append(row)
-        else:
-            small.setdefault((row.process, row.stage, row.category), []).append(row)
-        ranks[row.process] += 1
-    shown += [
-        CallRow(
-            process,
-            stage,
-            OTHERS,
-            category,
-            OTHERS,
-            sum(row.count for row in rest),
-            math.fsum(row.seconds for row in rest),
-        )
-        for (process, stage, category), rest in small.items()
-    ]
-    return [row.record() for row in shown]
 
 
 def quantile(lengths: Sequence[SweptLength], count: int, share: float) -> int:

@@ -24,16 +24,18 @@ Owned column(const std::vector<Item>& items, Value Item::*field) {
 }
 
 Owned functions(const std::vector<FunctionRow>& rows) {
-  return DetailClass("SweptFunction").list(rows, [](const FunctionRow& row) {
-    return tuple(text(row.stage), text(row.operation), text(category_label(row.category)),
-                 text(resource_label(row.resource)), text(row.function), number(row.calls), number(row.ticks));
+  LabelTexts label;
+  return DetailClass("SweptFunction").list(rows, [&label](const FunctionRow& row) {
+    return tuple(label(row.stage), label(row.operation), label(category_label(row.category)),
+                 label(resource_label(row.resource)), label(row.function), number(row.calls), number(row.ticks));
   });
 }
 
 Owned series(const std::vector<SeriesRow>& rows) {
-  return DetailClass("SweptSeries").list(rows, [](const SeriesRow& row) {
-    return tuple(text(row.stage), text(row.operation), text(category_label(row.category)),
-                 text(resource_label(row.resource)));
+  LabelTexts label;
+  return DetailClass("SweptSeries").list(rows, [&label](const SeriesRow& row) {
+    return tuple(label(row.stage), label(row.operation), label(category_label(row.category)),
+                 label(resource_label(row.resource)));
   });
 }
 

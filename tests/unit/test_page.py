@@ -36,13 +36,14 @@ def test_bins_are_shared_by_processes() -> None:
 
 
 def test_packed_arrays_lie_behind_their_header() -> None:
-    arrays = {"a": np.array([1, 2, 3], "u1"), "b": np.array([0.5], "f8")}
+    arrays = {"a": np.array([1, 2, 3], "u1"), "b": np.array([0.5], "f8"), "c": np.array([0x0102, 0x0304], "u4")}
     data = zlib.decompress(base64.b64decode(pack({"schema": 1}, arrays)))
     (length,) = struct.unpack_from("<I", data)
     header = json.loads(data[4 : 4 + length])
     start = -(-(4 + length) // 8) * 8
     assert header["arrays"]["b"] == {"type": "f64", "offset": 8, "count": 1}
     assert data[start : start + 3] == bytes([1, 2, 3]) and struct.unpack_from("<d", data, start + 8) == (0.5,)
+    assert data[start + 16 : start + 24] == bytes([2, 4, 1, 3, 0, 0, 0, 0])
     with pytest.raises(ValueError, match="expected one dimension of uint8"):
         pack({}, {"c": np.array([1], "i8")})
 
@@ -53,7 +54,6 @@ def test_packed_bins_hold_each_tick_and_a_bin_may_be_longer_than_32_bits() -> No
     packed = pack_bins(series, np.array([0, 1, 1], "u4"), np.array([0, 1, 0], "u4"), ticks, 3)
     assert packed.series == (series[1], series[0]) and packed.shift == 0
     assert packed.mask.tolist() == [0b10, 0b11, 0]
-    values = sum(plane.astype(int) << 8 * byte for byte, plane in enumerate(packed.planes))
-    assert values.tolist() == [5, 70_000, 1]
+    assert packed.values.tolist() == [5, 70_000, 1]
     long = pack_bins(series, np.array([0], "u4"), np.array([0], "u4"), np.array([1 << 33], "u8"), 1)
     assert long.shift == 2

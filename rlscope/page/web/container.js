@@ -7,7 +7,7 @@ const ALIGNMENT = 8;
 /**
  * @typedef {Object} Container
  * @property {any} header
- * @property {(name: string) => any} array the array of that name; none of them is copied
+ * @property {(name: string) => any} array the array of that name, the same each time
  */
 
 /**
@@ -23,12 +23,24 @@ export async function readContainer(text) {
   const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
   const start = Math.ceil((4 + length) / ALIGNMENT) * ALIGNMENT;
   const places = new Map(Object.entries(header.arrays));
+  const known = new Map();
   return {
     header,
     array(name) {
       const place = places.get(name);
       if (!place) throw new Error(`the page has no array ${name}`);
-      return new READERS[place.type](bytes.buffer, start + place.offset, place.count);
+      if (!known.has(name)) known.set(name, readArray(bytes.subarray(start + place.offset), READERS[place.type], place.count));
+      return known.get(name);
     },
   };
+}
+
+/** Puts the bytes of each number together again. @param {Uint8Array} bytes @param {any} reader @param {number} count */
+function readArray(bytes, reader, count) {
+  const size = reader.BYTES_PER_ELEMENT;
+  const together = new Uint8Array(count * size);
+  for (let byte = 0; byte < size; byte++) {
+    for (let place = 0; place < count; place++) together[place * size + byte] = bytes[byte * count + place];
+  }
+  return new reader(together.buffer);
 }

@@ -1,9 +1,11 @@
 // How long each iteration took, and why one was slow: what it had more of than a usual one.
 import { bar, button, make, replace } from "./elements.js";
 import { axisStep, count, digits, duration } from "./format.js";
+import { Lengths } from "./lengths.js";
 import { table } from "./table.js";
 
 const HEIGHT = 90;
+const MARGIN = 56; // left of the bars, for the marks of the axis
 const SLOWEST = 5;
 
 export class Iterations {
@@ -18,78 +20,82 @@ export class Iterations {
     this.found = found;
     this.process = process;
     this.state = state;
-    this.starts = array(found.starts);
-    this.lengths = array(found.lengths);
-    this.entries = { iteration: array(found.iteration), cell: array(found.cell), seconds: array(found.seconds) };
-    this.usual = array(found.usual);
-    this.order = Array.from(this.lengths.keys()).sort((a, b) => this.lengths[b] - this.lengths[a]);
+    this.lengths = new Lengths(found, array, process.seconds_per_tick);
+    this.entries = { iteration: array(found.iteration), cell: array(found.cell), ticks: array(found.ticks) };
+    this.usual = Float64Array.from(array(found.usual), (/** @type {number} */ ticks) => ticks * process.seconds_per_tick);
+    this.order = this.lengths.slowestFirst();
     this.canvas = make("canvas", { role: "img", tabindex: "0", height: String(HEIGHT), class: "strip" });
     this.why = make("div", { class: "why", "aria-live": "polite" });
-    this.chosen = this.order[0] ?? 0;
+    this.chosen = this.order[0];
+    this.longest = this.lengths.around(this.chosen).longest;
     this.canvas.addEventListener("click", (/** @type {MouseEvent} */ event) => {
-      const share = event.offsetX / this.canvas.clientWidth;
-      this.choose(this.slowestBetween(share, share + 1 / this.canvas.clientWidth));
+      const columns = Math.max(this.canvas.clientWidth - MARGIN, 1);
+      this.choose(this.lengths.column(Math.min(Math.max(event.offsetX - MARGIN, 0), columns - 1), columns).longestAt);
     });
     const slowest = this.order.slice(0, SLOWEST).map((number) =>
-      button(`${count(number)}: ${duration(this.lengths[number])}`, () => this.choose(number), { class: "link" }));
-    const go = make("input", { type: "number", min: "0", max: String(this.lengths.length - 1), "aria-label": "Number of an iteration" });
-    go.addEventListener("change", () => this.choose(Math.min(Math.max(Math.round(Number(go.value)), 0), this.lengths.length - 1)));
-    const sorted = Float64Array.from(this.lengths).sort();
-    const at = (/** @type {number} */ share) => duration(sorted[Math.min(Math.floor(sorted.length * share), sorted.length - 1)]);
+      button(`${count(number)}: ${duration(this.lengths.around(number).length)}`, () => this.choose(number), { class: "link" }));
+    const go = make("input", { type: "number", min: "0", max: String(found.count - 1), "aria-label": "Number of an iteration" });
+    go.addEventListener("change", () => this.choose(Math.min(Math.max(Math.round(Number(go.value)), 0), found.count - 1)));
+    const groups = found.group > 1 ? ` The page has them in groups of ${found.group}, and ${count(this.order.length)} of them singly besides, the slowest among these.` : "";
     replace(place,
-      make("p", {}, `${count(this.lengths.length)} iterations of ${process.process}: half of them under ${at(0.5)}, 99 % under ${at(0.99)}, the longest ${at(1)}.`),
+      make("p", {}, `${count(found.count)} iterations of ${process.process}: half of them under ${duration(found.p50_s)}, 99 % under ${duration(found.p99_s)}, the longest ${duration(this.longest)}.${groups}`),
       this.canvas, make("p", { class: "tools" }, "Slowest: ", ...slowest, make("label", {}, "Iteration ", go)), this.why);
     addEventListener("resize", () => this.draw());
-    this.draw();
     this.choose(this.chosen);
   }
 
-  /** The longest iteration in a part of the strip. @param {number} from share @param {number} to share */
-  slowestBetween(from, to) {
-    const first = Math.floor(from * this.lengths.length);
-    let best = Math.min(first, this.lengths.length - 1);
-    for (let number = first; number < Math.min(Math.ceil(to * this.lengths.length), this.lengths.length); number++) {
-      if (this.lengths[number] > this.lengths[best]) best = number;
-    }
-    return best;
-  }
-
+  /** A bar is dark up to the mean of the iterations in it, and grey up to the longest of them. */
   draw() {
     const scale = devicePixelRatio || 1;
     const width = Math.max(Math.floor(this.canvas.clientWidth * scale), 1);
     this.canvas.width = width;
     this.canvas.height = HEIGHT * scale;
-    const context = this.canvas.getContext("2d");
-    if (!context || !this.lengths.length) return;
+    const context = /** @type {CanvasRenderingContext2D} */ (this.canvas.getContext("2d"));
     const style = getComputedStyle(document.documentElement);
-    const longest = this.lengths[this.order[0]] || 1;
-    for (let x = 0; x < width; x++) {
-      const [from, to] = [x / width, (x + 1) / width];
-      const number = this.slowestBetween(from, to);
-      const height = (this.lengths[number] / longest) * this.canvas.height;
-      context.fillStyle = style.getPropertyValue(number === this.chosen ? "--cuda" : "--python");
-      context.fillRect(x, this.canvas.height - height, 1, height);
+    const margin = Math.round(MARGIN * scale);
+    const columns = Math.max(width - margin, 1);
+    const fill = (/** @type {number} */ x, /** @type {number} */ seconds, /** @type {string} */ colour) => {
+      const height = (seconds / (this.longest || 1)) * this.canvas.height;
+      context.fillStyle = style.getPropertyValue(colour);
+      context.fillRect(margin + x, this.canvas.height - height, 1, height);
+    };
+    for (let x = 0; x < columns; x++) {
+      const part = this.lengths.column(x, columns);
+      const isChosen = this.chosen >= part.first && this.chosen < part.first + part.count;
+      fill(x, part.longest, isChosen ? "--cuda" : "--wait");
+      if (!isChosen) fill(x, part.length / part.count, "--python");
     }
-    const step = axisStep(longest, 3);
-    context.fillStyle = style.getPropertyValue("--text");
+    this.drawAxis(context, scale, style.getPropertyValue("--text"));
+    this.canvas.setAttribute("aria-label", `How long each of ${this.found.count} iterations took; the longest took ${duration(this.longest)}.`);
+  }
+
+  /** @param {CanvasRenderingContext2D} context @param {number} scale @param {string} colour */
+  drawAxis(context, scale, colour) {
+    const step = axisStep(this.longest || 1, 3);
+    context.fillStyle = colour;
     context.font = `${11 * scale}px sans-serif`;
-    for (let mark = step; mark < longest; mark += step) {
-      const y = this.canvas.height * (1 - mark / longest);
-      context.fillRect(0, y, 4 * scale, 1);
-      context.fillText(duration(mark), 6 * scale, y + 4 * scale);
+    context.textAlign = "right";
+    for (let mark = step; mark < this.longest; mark += step) {
+      const y = this.canvas.height * (1 - mark / this.longest);
+      context.fillRect((MARGIN - 6) * scale, y, 4 * scale, 1);
+      context.fillText(duration(mark), (MARGIN - 8) * scale, Math.max(y + 4 * scale, 9 * scale));
     }
-    this.canvas.setAttribute("aria-label", `How long each of ${this.lengths.length} iterations took; the longest took ${duration(longest)}.`);
   }
 
   /** Shows an iteration and what it had more of. @param {number} number */
   choose(number) {
-    if (!this.lengths.length) return;
     this.chosen = number;
     this.draw();
-    const length = this.lengths[number];
+    const part = this.lengths.around(number);
+    const show = button("Show it in the timeline", () => this.state.showTimes(part.start - part.length * 0.05, part.start + part.length * 1.05));
+    if (part.count > 1) {
+      const numbers = `${count(part.first)} to ${count(part.first + part.count - 1)}`;
+      const words = `Iteration ${count(number)} is in a group, ${numbers}, which took ${duration(part.length)} together: from ${duration(part.shortest)} to ${duration(part.longest)} each, ${duration(part.length / part.count)} in the mean.`;
+      replace(this.why, make("p", {}, words, " ", show));
+      return;
+    }
+    const { length } = part;
     const rows = this.differences(number);
-    const start = this.starts[number];
-    const show = button("Show it in the timeline", () => this.state.showTimes(start - length * 0.05, start + length * 1.05));
     const usual = this.usual.reduce((/** @type {number} */ total, /** @type {number} */ seconds) => total + seconds, 0);
     const sense = length >= usual ? "longer" : "shorter";
     const words = `Iteration ${count(number)} took ${duration(length)}, ${duration(Math.abs(length - usual))} ${sense} than a usual one (${duration(usual)}, the mean of those between the quartiles).`;
@@ -123,7 +129,7 @@ export class Iterations {
       else high = middle;
     }
     for (let place = low; place < this.entries.iteration.length && this.entries.iteration[place] === number; place++) {
-      seconds[this.entries.cell[place]] += this.entries.seconds[place];
+      seconds[this.entries.cell[place]] += this.entries.ticks[place] * this.process.seconds_per_tick;
       isKept = true;
     }
     if (!isKept) return null;

@@ -30,8 +30,9 @@ export function makeSearch(trace, state, iterations, showPanel, place) {
     /** @type {[string, () => void][]} */
     const all = [];
     const number = Number(text);
-    if (iterations && Number.isInteger(number) && number >= 0 && number < iterations.lengths.length) {
-      all.push([`iteration ${count(number)}, ${duration(iterations.lengths[number])}`, () => iterations.choose(number)]);
+    if (iterations && Number.isInteger(number) && number >= 0 && number < iterations.lengths.count) {
+      const part = iterations.lengths.around(number);
+      all.push([`iteration ${count(number)}, ${part.count > 1 ? "in a group of " : ""}${duration(part.length)}`, () => iterations.choose(number)]);
     }
     const has = (/** @type {string} */ name) => name.toLowerCase().includes(text);
     for (const process of trace.processes) {

@@ -28,7 +28,7 @@ export class Bins {
   /** @param {any} bins @param {(name: string) => any} array */
   unpack(bins, array) {
     const mask = array(bins.mask);
-    const planes = bins.planes.map(array);
+    const values = array(bins.values);
     const scale = 2 ** bins.shift;
     const bytes = Math.ceil(this.series.length / 8);
     const sums = this.series.map(() => new Float64Array(this.count + 1));
@@ -37,7 +37,7 @@ export class Bins {
       for (let series = 0; series < sums.length; series++) {
         let ticks = 0;
         if ((mask[bin * bytes + (series >> 3)] >> (series & 7)) & 1) {
-          ticks = (planes[0][next] + planes[1][next] * 0x100 + planes[2][next] * 0x10000 + planes[3][next] * 0x1000000) * scale;
+          ticks = values[next] * scale;
           next++;
         }
         sums[series][bin + 1] = sums[series][bin] + ticks;
