@@ -40,8 +40,8 @@ def short_analysis(analysis: Analysis, shrink: int) -> tuple[Analysis, list[str]
         shown = frozenset(names[:most])
         tables = {"breakdown": folded(analysis.breakdown, shown), "transitions": folded(analysis.transitions, shown)}
         said.append(
-            f"The tables name the {most:,} operations with most time, of {len(names):,}. The others are summed by stage "
-            f"and layer, and are called {OTHERS}."
+            f"The tables name the {most:,} operations with most time, of {len(names):,}. The others are summed by "
+            f"stage and layer, and are called {OTHERS}."
         )
     cut = []
     for table, (column, title) in LONG_TABLES.items():

@@ -121,7 +121,8 @@ def test_each_column_has_the_colours_of_its_bins(
             expected = painted({name: ticks / total for name, ticks in by_category.items() if ticks}, colours)
             columns_seen += 1
             for pixel, wanted in zip(pixels, expected, strict=True):
-                assert all(abs(a - b) <= 1 for a, b in zip(pixel, wanted, strict=False)), (script.start, x)
+                # Each pixel is rounded once, however many colours meet in it.
+                assert all(abs(a - b) < 0.51 for a, b in zip(pixel, wanted, strict=False)), (script.start, x)
     assert columns_seen >= width
 
 
