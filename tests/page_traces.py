@@ -92,3 +92,16 @@ def run_of(trace: Path, focus_s: tuple[float, float] | None = None) -> Run:
 def page_of(trace: Path, focus_s: tuple[float, float] | None = None) -> str:
     """What `rlscope report -o page.html` writes."""
     return make_page([run_of(trace, focus_s)])
+
+
+def workers(count: int) -> list[ProcessScript]:
+    """Processes that start one after the other; each simulates for its whole life, but for one that infers."""
+    scripts = []
+    for number in range(count):
+        thread = ThreadScript(0, number * MS)
+        odd = number == count - 1
+        stage, category = ("inference", Category.BACKEND) if odd else ("simulation", Category.SIMULATOR)
+        thread.statements += [operation(number * MS, stage), boundary(number * MS, category, "work")]
+        thread.statements += [End((count + 1) * MS), End((count + 1) * MS)]
+        scripts.append(ProcessScript(number * MS, (count + 1) * MS, threads=[thread]))
+    return scripts

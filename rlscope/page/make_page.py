@@ -40,8 +40,8 @@ class Run:
 def make_page(runs: Sequence[Run], links: Mapping[str, str] | None = None) -> str:
     """Make the page as HTML, of at most 5,000,000 bytes if that can be had.
 
-    A page that is larger is made anew, with bins twice as wide, half the events, and half as long tables and iterations.
-    The footer says what it came to.
+    A page that is larger is made anew, with bins twice as wide, half the events, and tables and iterations half as
+    long. The footer says what it came to.
 
     Args:
         runs: at least one.

@@ -19,15 +19,16 @@ const DEEPEST = 8;
 export class Windows {
   /** @param {any[]} processes of the header @param {(name: string) => any} array */
   constructor(processes, array) {
-    this.windows = processes.flatMap((process) =>
-      process.windows.map((/** @type {any} */ window) => ({ ...window, process: process.process, secondsPerTick: process.seconds_per_tick })));
+    /** @type {Map<string, any[]>} by process */
+    this.windows = new Map(processes.map((process) =>
+      [process.process, process.windows.map((/** @type {any} */ window) => ({ ...window, secondsPerTick: process.seconds_per_tick }))]));
     this.array = array;
   }
 
   /** The window that holds all of a view. @param {string} process @param {number} from @param {number} to */
   around(process, from, to) {
     const slack = (to - from) * 0.25;
-    return this.windows.find((window) => window.process === process && window.start_s - slack <= from && to <= window.end_s + slack);
+    return this.windows.get(process)?.find((window) => window.start_s - slack <= from && to <= window.end_s + slack);
   }
 
   /** Events of the first thread of a window that lie in a view. @param {any} window @param {number} from @param {number} to @returns {Event[]} */

@@ -10,6 +10,23 @@ const ROW = 24;
 const GAP = 4;
 const AXIS = 18;
 const ZOOM = 1.5;
+const SHOWN = 0.7; // of the window's height: more rows scroll
+
+/** Devices and what is known of them over time. @param {any} trace of the header */
+function devicesOf(trace) {
+  const found = new Map();
+  for (const part of trace.document.device_timeline) {
+    if (!found.has(part.device)) found.set(part.device, []);
+    found.get(part.device).push(part);
+  }
+  return [...found.entries()].map(([device, parts]) => ({ device, parts }));
+}
+
+/** The value of a colour of page.css by its name. @returns {(name: string) => string} */
+function colourOf() {
+  const style = getComputedStyle(document.documentElement);
+  return (name) => style.getPropertyValue(`--${name}`);
+}
 
 export class Timeline {
   /**
@@ -32,10 +49,13 @@ export class Timeline {
     this.canvas = make("canvas", { tabindex: "0", role: "img", class: "timeline" });
     this.overview = make("canvas", { role: "img", class: "overview", "aria-label": "The whole run; the part that is shown is framed." });
     this.labels = make("ol", { class: "labels" });
+    this.rows = make("div", { class: "rows" }, this.labels, this.canvas);
+    this.isPrinted = false;
+    this.devices = devicesOf(trace);
     this.said = make("p", { "aria-live": "polite", class: "said" });
     this.selection = make("div", { class: "selection" });
     this.tools = make("p", { class: "tools" });
-    replace(place, this.tools, make("div", { class: "lanes" }, make("span"), this.overview, this.labels, this.canvas), this.said, this.selection);
+    replace(place, this.tools, make("div", { class: "lanes" }, make("span"), this.overview, this.rows), this.said, this.selection);
     this.listen();
     state.listeners.push(() => this.draw());
     this.draw();
@@ -73,7 +93,14 @@ export class Timeline {
       this.state.showTimes(middle - half, middle + half);
     });
     this.canvas.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => this.key(event));
+    this.rows.addEventListener("scroll", () => this.drawRows());
     addEventListener("resize", () => this.draw());
+    const print = (/** @type {boolean} */ isPrinted) => {
+      this.isPrinted = isPrinted;
+      this.draw();
+    };
+    addEventListener("beforeprint", () => print(true));
+    addEventListener("afterprint", () => print(false));
   }
 
   /** @param {KeyboardEvent} event */
@@ -83,8 +110,8 @@ export class Timeline {
     const moves = new Map([
       ["ArrowLeft", () => this.state.showTimes(from - step, to - step)],
       ["ArrowRight", () => this.state.showTimes(from + step, to + step)],
-      ["ArrowUp", () => this.chooseRow(Math.max(this.row - 1, 0))],
-      ["ArrowDown", () => this.chooseRow(Math.min(this.row + 1, this.bins.length - 1))],
+      ["ArrowUp", () => this.goTo(this.row - 1)],
+      ["ArrowDown", () => this.goTo(this.row + 1)],
       ["+", () => this.zoom(1 / ZOOM)], ["w", () => this.zoom(1 / ZOOM)],
       ["-", () => this.zoom(ZOOM)], ["s", () => this.zoom(ZOOM)],
       ["Home", () => this.state.showTimes(0, this.state.lengthS)],
@@ -100,9 +127,12 @@ export class Timeline {
     this.said.textContent = `${this.trace.processes[this.row]?.process ?? ""}: ${this.words()}`;
   }
 
-  /** @param {number} row */
-  chooseRow(row) {
-    this.row = row;
+  /** Chooses a row, as near as there is one, and scrolls to it. @param {number} row */
+  goTo(row) {
+    this.row = Math.min(Math.max(row, 0), this.bins.length - 1);
+    const top = this.tops[this.row] - AXIS;
+    const last = top + AXIS + ROW + GAP - this.rows.clientHeight;
+    this.rows.scrollTop = Math.min(Math.max(this.rows.scrollTop, last), top);
     this.draw();
   }
 
@@ -126,51 +156,72 @@ export class Timeline {
 
   /** @param {number} y in pixels of the page */
   rowAt(y) {
-    const found = this.tops.findIndex((top, place) => y >= top && y < (this.tops[place + 1] ?? Infinity));
+    const all = y + this.rows.scrollTop;
+    const found = this.tops.findIndex((top, place) => all >= top && all < (this.tops[place + 1] ?? Infinity));
     return Math.min(Math.max(found, 0), Math.max(this.bins.length - 1, 0));
   }
 
   draw() {
-    const scale = devicePixelRatio || 1;
-    const { from, to, by } = this.state.view;
-    const colours = readColours();
-    const style = getComputedStyle(document.documentElement);
-    const css = (/** @type {string} */ name) => style.getPropertyValue(`--${name}`);
-    const width = Math.max(Math.floor(this.canvas.clientWidth * scale), 1);
-    const exact = this.trace.processes.map((/** @type {any} */ process) => {
+    this.layOut();
+    this.drawRows();
+    this.drawOverview();
+    this.drawLabels();
+    this.drawTools();
+    this.canvas.setAttribute("aria-label", `Timeline from ${this.words()}. Arrows move, plus and minus zoom, t shows numbers.`);
+  }
+
+  /** Says where each row lies, in pixels of the page. Events lie below the row of their process. */
+  layOut() {
+    const { from, to } = this.state.view;
+    this.exact = this.trace.processes.map((/** @type {any} */ process) => {
       const window = this.windows.around(process.process, from, to);
       const events = window ? this.windows.events(window, from, to) : [];
       const main = Math.min(...events.map((event) => event.thread));
       return events.filter((event) => event.thread === main);
     });
-    /** @type {number[]} tops of the rows, in pixels of the page */
+    /** @type {number[]} */
     this.tops = [];
-    let height = AXIS;
-    for (const events of exact) {
-      this.tops.push(height);
-      height += ROW + GAP + (events.length ? exactHeight(events) + GAP : 0);
+    this.height = AXIS;
+    for (const events of this.exact) {
+      this.tops.push(this.height);
+      this.height += ROW + GAP + (events.length ? exactHeight(events) + GAP : 0);
     }
-    const devices = this.devices();
-    const deviceTops = devices.map((_, place) => height + place * (ROW + GAP));
-    height += devices.length * (ROW + GAP);
+    this.deviceTops = this.devices.map((_, place) => this.height + place * (ROW + GAP));
+    this.height += this.devices.length * (ROW + GAP);
+    this.labels.style.setProperty("height", `${this.height}px`);
+  }
+
+  /** Draws the rows that were scrolled to: the canvas stays where it is. */
+  drawRows() {
+    const scale = devicePixelRatio || 1;
+    const { from, to, by } = this.state.view;
+    const css = colourOf();
+    const width = Math.max(Math.floor(this.canvas.clientWidth * scale), 1);
+    const shown = this.isPrinted ? this.height : Math.min(this.height, Math.max(Math.floor(innerHeight * SHOWN), AXIS + ROW + GAP));
+    this.rows.style.setProperty("max-height", `${shown}px`);
+    const above = this.isPrinted ? 0 : Math.min(this.rows.scrollTop, this.height - shown);
+    const top = (/** @type {number} */ y) => (y - above) * scale;
     const context = /** @type {CanvasRenderingContext2D} */ (this.canvas.getContext("2d"));
-    const image = this.emptyImage(context, width, Math.ceil(height * scale));
-    this.bins.forEach((bins, place) => paintColumns(image, Math.round(this.tops[place] * scale), Math.round(ROW * scale), columnTicks(bins, from, to, width, by), colours));
+    const image = this.emptyImage(context, width, Math.ceil(shown * scale));
+    const colours = readColours();
+    this.bins.forEach((bins, place) => {
+      const isSeen = this.tops[place] + ROW > above && this.tops[place] < above + shown;
+      if (isSeen) paintColumns(image, Math.round(top(this.tops[place])), Math.round(ROW * scale), columnTicks(bins, from, to, width, by), colours);
+    });
     context.putImageData(image, 0, 0);
-    this.drawAxis(context, width, scale, css);
-    exact.forEach((/** @type {any} */ events, /** @type {number} */ place) =>
-      drawEvents(context, events, { top: (this.tops[place] + ROW + GAP) * scale, from, to, width, scale }, css));
-    devices.forEach((device, place) => this.drawDevice(context, device, deviceTops[place] * scale, width, scale, css));
+    this.exact.forEach((/** @type {any} */ events, /** @type {number} */ place) =>
+      drawEvents(context, events, { top: top(this.tops[place] + ROW + GAP), from, to, width, scale }, css));
+    this.devices.forEach((device, place) => this.drawDevice(context, device, top(this.deviceTops[place]), width, scale, css));
     if (this.drag) {
       context.globalAlpha = 0.25;
       context.fillStyle = css("text");
       context.fillRect(Math.min(...this.drag) * scale, 0, Math.abs(this.drag[1] - this.drag[0]) * scale, this.canvas.height);
       context.globalAlpha = 1;
     }
-    this.drawOverview(colours, css);
-    this.drawLabels(exact, devices);
-    this.drawTools();
-    this.canvas.setAttribute("aria-label", `Timeline from ${this.words()}. Arrows move, plus and minus zoom, t shows numbers.`);
+    // Rows that were scrolled away do not shine through the axis.
+    context.fillStyle = css("page");
+    context.fillRect(0, 0, width, (AXIS - GAP) * scale);
+    this.drawAxis(context, width, scale, css);
   }
 
   /** The pixels of the canvas, all of which are written anew; they are kept from frame to frame. @param {CanvasRenderingContext2D} context @param {number} width @param {number} height */
@@ -198,15 +249,6 @@ export class Timeline {
     }
   }
 
-  /** Devices and what is known of them over time. */
-  devices() {
-    const found = new Map();
-    for (const part of this.trace.document.device_timeline) {
-      found.set(part.device, [...(found.get(part.device) ?? []), part]);
-    }
-    return [...found.entries()].map(([device, parts]) => ({ device, parts }));
-  }
-
   /** Busy as an area, what was reported as a line. @param {CanvasRenderingContext2D} context @param {any} device @param {number} top @param {number} width @param {number} scale @param {(name: string) => string} css */
   drawDevice(context, device, top, width, scale, css) {
     const { from, to } = this.state.view;
@@ -222,8 +264,8 @@ export class Timeline {
     }
   }
 
-  /** @param {Map<string, number[]>} colours @param {(name: string) => string} css */
-  drawOverview(colours, css) {
+  drawOverview() {
+    const css = colourOf();
     const scale = devicePixelRatio || 1;
     const width = Math.max(Math.floor(this.overview.clientWidth * scale), 1);
     const height = Math.round(16 * scale);
@@ -234,17 +276,16 @@ export class Timeline {
     const bins = this.bins[this.row];
     if (!bins) return;
     const image = context.createImageData(width, height);
-    paintColumns(image, 0, height, columnTicks(bins, 0, this.state.lengthS, width, by), colours);
+    paintColumns(image, 0, height, columnTicks(bins, 0, this.state.lengthS, width, by), readColours());
     context.putImageData(image, 0, 0);
     context.strokeStyle = css("text");
     context.lineWidth = 2 * scale;
     context.strokeRect((from / this.state.lengthS) * width, 1, Math.max(((to - from) / this.state.lengthS) * width, 3), height - 2);
   }
 
-  /** @param {any[]} exact @param {any[]} devices */
-  drawLabels(exact, devices) {
+  drawLabels() {
     const items = this.trace.processes.map((/** @type {any} */ process, /** @type {number} */ place) => {
-      const size = exact[place].length ? "" : "plain";
+      const size = this.exact[place].length ? "" : "plain";
       const label = button(process.process, () => {
         this.row = place;
         this.state.show({ process: this.state.view.process === process.process ? "" : process.process });
@@ -253,10 +294,9 @@ export class Timeline {
       item.style.setProperty("top", `${this.tops[place]}px`);
       return item;
     });
-    const last = this.tops.length ? this.canvas.height / (devicePixelRatio || 1) - devices.length * (ROW + GAP) : AXIS;
-    devices.forEach((device, place) => {
+    this.devices.forEach((device, place) => {
       const item = make("li", {}, `GPU ${device.device}: busy, reported`);
-      item.style.setProperty("top", `${last + place * (ROW + GAP)}px`);
+      item.style.setProperty("top", `${this.deviceTops[place]}px`);
       items.push(item);
     });
     replace(this.labels, ...items);
