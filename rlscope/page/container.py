@@ -56,7 +56,8 @@ def pack(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> str:
 
 def by_byte(array: Array) -> bytes:
     """Return the lowest bytes of all numbers, then the second ones, and so on."""
-    return array.view(np.uint8).reshape(-1, array.itemsize).T.tobytes()
+    bytes_of_each: npt.NDArray[np.uint8] = array.view(np.uint8).reshape(-1, array.itemsize)
+    return bytes_of_each.T.tobytes()
 
 
 def padded(data: bytes) -> bytes:

@@ -56,7 +56,7 @@ def folded(functions: Sequence[SweptFunction], kept: Array) -> tuple[list[SweptF
     rows = [row for row, is_kept in zip(functions, kept, strict=True) if is_kept]
     place_of = np.cumsum(kept, dtype=np.uint64) - 1
     others: dict[tuple[str, str, str], list[int]] = {}  # their place, calls and ticks
-    for number in np.flatnonzero(~kept):
+    for number in np.flatnonzero(~kept).tolist():
         row = functions[number]
         sums = others.setdefault((row.stage, row.category, row.resource), [len(rows) + len(others), 0, 0])
         sums[1] += row.calls

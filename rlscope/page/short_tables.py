@@ -35,7 +35,7 @@ def short_analysis(analysis: Analysis, shrink: int) -> tuple[Analysis, list[str]
     said = []
     names = operations(analysis)
     most = max((MOST_OPERATIONS // max(len(analysis.processes), 1)) >> shrink, FEWEST_OPERATIONS)
-    tables: dict[str, Rows[Any]] = {}
+    tables: dict[str, Any] = {}
     if len(names) > most:
         shown = frozenset(names[:most])
         tables = {"breakdown": folded(analysis.breakdown, shown), "transitions": folded(analysis.transitions, shown)}

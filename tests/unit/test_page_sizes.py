@@ -76,9 +76,14 @@ def test_a_function_that_took_long_once_is_told_apart(tmp_path: Path) -> None:
     whole = detail_from(many(50), tmp_path)
     rare = len(whole.functions) - 1
     functions = [row._replace(ticks=10**9) for row in whole.functions[:-1]] + [whole.functions[-1]._replace(ticks=1000)]
-    entries = [np.array([0], "<u4").tobytes(), np.array([rare], "<u4").tobytes(), np.array([1000], "<u8").tobytes()]
-    names = "iterations", "iteration_functions", "iteration_ticks"
-    short = short_detail(replace(whole, functions=functions, **dict(zip(names, entries, strict=True))), 10)
+    entry = replace(
+        whole,
+        functions=functions,
+        iterations=np.array([0], "<u4").tobytes(),
+        iteration_functions=np.array([rare], "<u4").tobytes(),
+        iteration_ticks=np.array([1000], "<u8").tobytes(),
+    )
+    short = short_detail(entry, 10)
     assert whole.functions[rare].function in {row.function for row in short.functions}
 
 

@@ -52,6 +52,13 @@ export class Timeline {
     this.rows = make("div", { class: "rows" }, this.labels, this.canvas);
     this.isPrinted = false;
     this.devices = devicesOf(trace);
+    /** @type {import("./exact.js").Event[][]} of each process */
+    this.exact = [];
+    /** @type {number[]} where rows lie, in pixels of the page; then the same of devices, and the height of all */
+    this.tops = [];
+    /** @type {number[]} */
+    this.deviceTops = [];
+    this.height = AXIS;
     this.said = make("p", { "aria-live": "polite", class: "said" });
     this.selection = make("div", { class: "selection" });
     this.tools = make("p", { class: "tools" });
@@ -179,7 +186,6 @@ export class Timeline {
       const main = Math.min(...events.map((event) => event.thread));
       return events.filter((event) => event.thread === main);
     });
-    /** @type {number[]} */
     this.tops = [];
     this.height = AXIS;
     for (const events of this.exact) {
