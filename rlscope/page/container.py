@@ -56,8 +56,7 @@ def pack(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> str:
 
 def by_byte(array: Array) -> bytes:
     """Return the lowest bytes of all numbers, then the second ones, and so on."""
-    bytes_of_each: npt.NDArray[np.uint8] = array.view(np.uint8).reshape(-1, array.itemsize)
-    return bytes_of_each.T.tobytes()
+    return bytes(array.view(np.uint8).reshape(-1, array.itemsize).T.tobytes())
 
 
 def padded(data: bytes) -> bytes:

@@ -75,11 +75,11 @@ TEST(Detail, SplitsTimeIntoIterationsBetweenReports) {
   EXPECT_EQ(detail.iterations[0].start_ticks, 10u);
   EXPECT_EQ(detail.iterations[0].end_ticks, 20u);
   EXPECT_EQ(detail.iterations[1].end_ticks, 27u);
-  std::map<std::pair<uint32_t, std::string>, uint64_t> found;
+  std::map<std::pair<uint32_t, std::string_view>, uint64_t> found;
   for (const IterationEntry& entry : detail.iteration_entries) {
     found[{entry.iteration, detail.functions[entry.cell].function}] += entry.ticks;
   }
-  std::map<std::pair<uint32_t, std::string>, uint64_t> expected{{{0, ""}, 7}, {{0, "add"}, 3}, {{1, ""}, 7}};
+  std::map<std::pair<uint32_t, std::string_view>, uint64_t> expected{{{0, ""}, 7}, {{0, "add"}, 3}, {{1, ""}, 7}};
   EXPECT_EQ(found, expected);
 }
 
