@@ -23,8 +23,8 @@ def functions_for(processes: int, shrink: int) -> int:
 def short_detail(detail: SweptDetail, most: int) -> SweptDetail:
     """Return the detail with at most so many functions, and one called `(others)` per stage, layer and resource.
 
-    One half of them are those with most time. The other half took longest in a single iteration, for these say why one
-    was slow. Sums stay what they were.
+    Up to one half of them took longest in a single iteration, for these say why one was slow. The others are those with
+    most time. Sums stay what they were.
     """
     functions = detail.functions
     if len(functions) <= most:
@@ -35,8 +35,10 @@ def short_detail(detail: SweptDetail, most: int) -> SweptDetail:
     np.maximum.at(longest, function, ticks)
     in_all = np.fromiter((row.ticks for row in functions), np.uint64, len(functions))
     kept = np.zeros(len(functions), bool)
-    for value in (in_all, longest):
-        kept[np.argsort(value, kind="stable")[::-1][: most // 2]] = True
+    slow = np.argsort(longest, kind="stable")[::-1][: most // 2]
+    kept[slow[longest[slow] > 0]] = True
+    large = np.argsort(in_all, kind="stable")[::-1]
+    kept[large[~kept[large]][: most - np.count_nonzero(kept)]] = True
     rows, place_of = folded(functions, kept)
     # One entry for each iteration and function, in order of iterations.
     keys, entry_of = np.unique(iteration.astype(np.uint64) * len(rows) + place_of[function], return_inverse=True)

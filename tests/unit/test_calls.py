@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from page_traces import MS, training
+from page_traces import MS, run_of, training
 from trace_builder import (
     End,
     ProcessScript,
@@ -23,11 +23,13 @@ from rlscope.analysis.analyze import analyze
 from rlscope.analysis.correction import Bounds, Correction, Cost
 from rlscope.analysis.sweep import NS_PER_S
 from rlscope.analysis.tables.breakdown import group_seconds
+from rlscope.analysis.tables.calls import call_rows
 from rlscope.cli.analyze import analyze as analyze_verb
 from rlscope.errors import UsageError
 from rlscope.model import Category, GpuAttribution
+from rlscope.page import short_detail
 from rlscope.page.grid import OTHERS
-from rlscope.page.trace_data import MOST_CALLS, shown_calls
+from rlscope.page.trace_data import short_sweep
 from rlscope.report.analysis_tables import print_breakdown
 from rlscope.report.tables import number
 from rlscope.trace.reader import open_trace
@@ -157,9 +159,11 @@ def test_a_correction_is_said_not_to_be_in_the_seconds(trace: Path, capsys: pyte
     assert "- seconds by function are as recorded, for they cannot be corrected" in capsys.readouterr().out
 
 
-def test_a_page_shows_small_functions_as_one_row_of_the_stage(tmp_path: Path) -> None:
+def test_a_page_shows_small_functions_as_one_row_of_the_stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each function takes 1 ms longer than the next, so the last ones are small."""
-    functions, now = MOST_CALLS + 10, 0
+    most = 64
+    monkeypatch.setattr(short_detail, "MOST_FUNCTIONS_OF_A_PROCESS", most)
+    functions, now = most + 10, 0
     thread = ThreadScript(0, 0)
     thread.statements = [operation(0, "simulation")]
     for place in range(functions):
@@ -168,13 +172,12 @@ def test_a_page_shows_small_functions_as_one_row_of_the_stage(tmp_path: Path) ->
         thread.statements.append(End(now))
     thread.statements.append(End(now))
     trace = write_scripts([ProcessScript(0, now, threads=[thread])], tmp_path / "trace")
-    calls = rlscope.analyze(trace, by="function").calls
-    rows = shown_calls(calls)
-    assert len(calls) == functions and len(rows) == MOST_CALLS + 1
-    assert rows[-1] == {
+    rows = call_rows(short_sweep(run_of(trace).swept, 0)).records()
+    assert len(rlscope.analyze(trace, by="function").calls) == functions and len(rows) == most + 1
+    assert [row for row in rows if row["operation"] == OTHERS] == [{
         "process": "main", "stage": "simulation", "operation": OTHERS, "category": "simulator", "function": OTHERS,
         "count": 10, "seconds": pytest.approx(0.055),
-    }  # fmt: skip
+    }]  # fmt: skip
 
 
 def test_a_notebook_shows_the_page_in_a_frame_that_reaches_nothing_else(trace: Path) -> None:
