@@ -36,13 +36,21 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def show(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Any]]:
-    """Opens a page from a file; at its end the test fails if it asked for anything else or complained of anything."""
+    """Opens a page, given as text or as a file with pictures beside it.
+
+    At its end the test fails if the page asked for anything else or complained of anything.
+    """
     contexts: list[Any] = []
     wrong: list[str] = []
+    own: list[str] = []
 
-    def shown(html: str, address: str = "", **options: Any) -> Any:
-        path = tmp_path / "page.html"
-        path.write_text(html)
+    def shown(found: str | Path, address: str = "", **options: Any) -> Any:
+        path = found if isinstance(found, Path) else tmp_path / "page.html"
+        if isinstance(found, Path):
+            own.extend(picture.as_uri() for picture in path.parent.rglob("*.png"))
+        else:
+            path.write_text(found)
+        own.append(path.as_uri())
         context = browser.new_context(**{"viewport": VIEW, "offline": True, **options})
         contexts.append(context)
         page = context.new_page()
@@ -56,7 +64,7 @@ def show(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Any]]:
         return page
 
     def is_own(url: str) -> bool:
-        return url.split("#")[0] == (tmp_path / "page.html").as_uri() or url.startswith("blob:")
+        return url.split("#")[0] in own or url.startswith("blob:")
 
     yield shown
     for context in contexts:

@@ -47,7 +47,7 @@ export function makeFilters(items, noun, textOf, facets, show) {
 function select(facet, items, chosen) {
   const order = new Intl.Collator("en", { numeric: true });
   const values = [...new Set(items.map(facet.value))].filter((value) => value).sort(order.compare);
-  const element = make("select", {}, make("option", { value: "" }, "all"), ...values.map((value) => make("option", { value }, value)));
+  const element = make("select", { "aria-label": facet.name }, make("option", { value: "" }, "all"), ...values.map((value) => make("option", { value }, value)));
   element.value = values.includes(chosen) ? chosen : "";
   return element;
 }
