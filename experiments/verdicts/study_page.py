@@ -1,8 +1,9 @@
 """This file makes the page of a study: figures, and the verdicts on its claims with the figure beside each."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from experiments.verdicts.claims import BY_CALCULATION, KINDS, Verdict, claims_table, counts, split
 from rlscope.page.plain_page import Page
@@ -64,7 +65,7 @@ class StudyPage(Page):
         self.add(f"<p>{count_chips(counts(judged))}</p>")
         table = claims_table(judged).assign(hardware=[verdict.claim.hardware for verdict in judged])
         table[""] = [figure_of(verdict, self.figures) for verdict in judged]
-        markup = {"": thumbnail, "verdict": chip}
+        markup: dict[str, Callable[[Any], str]] = {"": thumbnail, "verdict": chip}
         self.table(table.reindex(columns=COLUMNS), "Verdicts", filters=FILTERS, markup=markup)
         if calculated:
             self.paragraph(BY_CALCULATION)
