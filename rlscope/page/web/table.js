@@ -69,7 +69,7 @@ export function changingTable(columns, rows, options) {
 function tableRow(columns, row, onRow) {
   const cells = columns.map((column, place) => {
     const shown = column.shown ? column.shown(row) : String(column.value(row) ?? "");
-    const attributes = { class: column.isNumber ? "number" : "" };
+    const attributes = { class: column.isNumber ? "number" : "", "data-head": column.title };
     if (place === 0 && onRow && typeof shown === "string") return make("td", attributes, button(shown, () => onRow(row), { class: "link" }));
     return make("td", attributes, shown);
   });
