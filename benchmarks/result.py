@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, replace
 
 import pandas as pd
 
+TABLE_COLUMNS = ["metric", "rlscope", "unit", "target", "reached", "peer", "peer's", "ratio", "note"]
+
 
 @dataclass(frozen=True)
 class Value:
@@ -122,7 +124,9 @@ def as_table(lines: Iterable[dict[str, object]]) -> pd.DataFrame:
                 "note": line["note"] or "" if is_first else "",
             }
         )
-    return pd.DataFrame(rows)
+    return pd.DataFrame(
+        rows, columns=["metric", "rlscope", "unit", "target", "reached", "peer", "peer's", "ratio", "note"]
+    )
 
 
 def number(value: object) -> str:

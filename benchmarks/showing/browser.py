@@ -24,7 +24,15 @@ NOTE_DRAWN = """(() => {
   const look = () => requestAnimationFrame(document.querySelector("%s") ? note : look);
   requestAnimationFrame(look);
 })()"""
-FIRST_PAINT = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
+#: Without an expression to be evaluated later, which the policy of rlscope's page refuses.
+OPENED = """async (limit) => {
+  const painted = () => performance.getEntriesByName("first-contentful-paint")[0]?.startTime;
+  while (window.drawnAt === undefined || painted() === undefined) {
+    if (performance.now() > limit) throw Error(`nothing was drawn in ${limit} ms`);
+    await new Promise((done) => setTimeout(done, 20));
+  }
+  return [painted(), window.drawnAt];
+}"""
 FRAMES = """async (moves) => {
   const canvas = document.querySelector("canvas.timeline");
   const box = canvas.getBoundingClientRect();
@@ -85,16 +93,20 @@ def opened(browser: Browser, path: Path, drawing: str, moves: Sequence[str] = ()
         moves: of rlscope's timeline: `in`, `out`, `left`, `right`.
 
     Raises:
-        playwright.sync_api.TimeoutError: after two minutes it has not drawn.
+        playwright.sync_api.Error: after two minutes it has not drawn.
+        RuntimeError: a script of the page failed.
     """
     context = browser.new_context(viewport=VIEW, offline=True)
     try:
         page = context.new_page()
+        errors: list[str] = []
+        page.on("pageerror", lambda error: errors.append(str(error)))
         page.add_init_script(NOTE_DRAWN % drawing)
         page.goto(path.as_uri(), timeout=LIMIT_MS)
-        for wanted in ("window.drawnAt", FIRST_PAINT):
-            page.wait_for_function(f"{wanted} !== undefined", timeout=LIMIT_MS)
+        first_paint_ms, drawn_ms = page.evaluate(OPENED, LIMIT_MS)
         frames = page.evaluate(FRAMES, list(moves)) if moves else []
-        return Opened(page.evaluate(FIRST_PAINT), page.evaluate("window.drawnAt"), tuple(frames))
+        if errors:
+            raise RuntimeError(f"{path}: expected a page without errors, found {len(errors)}: {errors[0]}")
+        return Opened(first_paint_ms, drawn_ms, tuple(frames))
     finally:
         context.close()

@@ -53,7 +53,7 @@ def changes(found: Sequence[Mapping[str, Any]]) -> str:
     most = found[0]["saving_s"]
     rows = "".join(
         f"<tr><td>{as_html(each['name'])}</td><td class='number'>{each['saving_s']:.3g} s less</td>"
-        f"<td>{factor(each['speedup'])}</td><td>{bar(each['saving_s'] / most)}</td>"
+        f"<td>{factor(each['speedup'])}</td><td>{bar(each['saving_s'] / most, 'saving')}</td>"
         f"<td>if {as_html(each['assumption'])}</td></tr>"
         for each in found
     )
@@ -67,7 +67,7 @@ def factor(speedup: float | None) -> str:
     return f"{speedup:,.0f} times as fast" if speedup >= 100 else f"{speedup:.2g} times as fast"
 
 
-def bar(share: float, colour: str = "backend") -> str:
+def bar(share: float, colour: str) -> str:
     """Draw a bar as long as the share, from 0 to 1."""
     return (
         f'<svg class="bar" viewBox="0 0 {BAR} 18" preserveAspectRatio="none" aria-hidden="true">'

@@ -29,23 +29,24 @@ def footer(title: str, trace: Mapping[str, Any], manifest: Mapping[str, Any], re
     """Say how a trace was made, and how finely the page shows it."""
     command = manifest.get("command")
     words = [str(word) for word in command] if isinstance(command, list) else []
-    lines = [f"{title or trace['name']}: recorded from `{shlex.join(words)}`."] if words else []
-    lines += [f"{remark[0].upper()}{remark[1:]}." for remark in remarks]
-    lines += [resolution(trace), *trace["left_out"]]
-    parts = "".join(f"<p>{as_html(line)}</p>" for line in lines)
-    return f"{parts}<p>Made by rlscope {as_html(__version__)}.</p>"
+    name = as_html(title or trace["name"])
+    lines = [f"{name}: recorded from <code>{as_html(shlex.join(words))}</code>."] if words else []
+    lines += [as_html(f"{remark[0].upper()}{remark[1:]}.") for remark in remarks]
+    lines += [resolution(trace), *map(as_html, trace["left_out"])]
+    lines.append(f"Made by rlscope {as_html(__version__)}.")
+    return "".join(f"<p>{line}</p>" for line in lines)
 
 
 def resolution(trace: Mapping[str, Any]) -> str:
-    """Say how wide the bins of the timeline are, and of which parts the page has all events."""
+    """Say in HTML how wide the bins of the timeline are, and of which parts the page has all events."""
     processes = trace["processes"]
     widest_s = max(process["bins"]["width_ticks"] * process["seconds_per_tick"] for process in processes)
     windows = sum(len(process["windows"]) for process in processes)
     return (
         f"The timeline has {processes[0]['bins']['count']:,} bins per process, of at most {widest_s * 1000:.3g} ms, "
         f"with exact sums, and every event of {counted(windows, 'part', 'parts')} of it. This command makes a page "
-        f"with the events between two other times, in seconds: rlscope report {trace['name']} --focus 1.5:2 "
-        "-o page.html"
+        "with the events between two other times, in seconds: "
+        f"<code>rlscope report {as_html(trace['name'])} --focus 1.5:2 -o page.html</code>"
     )
 
 

@@ -14,7 +14,9 @@ from benchmarks.showing.browser import FRAMES, MOVES, RLSCOPE_DRAWING, Opened, o
 from benchmarks.showing.page import Measured
 from benchmarks.showing.traces import contents
 
-DRAWS_LATE = """<!doctype html><p>text</p><script>
+#: Its policy is one that refuses to evaluate text, as that of rlscope's page.
+DRAWS_LATE = """<!doctype html><meta http-equiv="Content-Security-Policy" content="script-src 'unsafe-inline'">
+<p>text</p><script>
 setTimeout(() => document.body.append(document.createElement("canvas")), 300)
 </script>"""
 

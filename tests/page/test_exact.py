@@ -13,7 +13,9 @@ from page_traces import page_of, training, walk
 from trace_builder import ProcessScript, write_scripts
 from twin_detail import DetailTwin
 
+from benchmarks.synthetic import TICKS_PER_13, write_trace
 from rlscope.page.grid import bins_for
+from rlscope.page.trace_data import MIDDLE
 
 LENGTH = 4_000_000
 SCRIPTS = [walk(1, 400, 0, LENGTH), walk(2, 300, 700, LENGTH - 9_000), walk(3, 300, 1_000_000, LENGTH // 3)]
@@ -173,3 +175,12 @@ def test_totals_are_those_of_the_analysis(tmp_path: Path, show: Callable[..., An
         for stage, seconds in sums.items()
     }
     assert page.get_by_text("in all").first.inner_text() == f"{sum(sums.values()) * 1000:.3g} ms in all"
+
+
+def test_a_view_of_very_many_events_is_drawn(show: Callable[..., Any], tmp_path: Path) -> None:
+    written = write_trace(tmp_path / "trace", 8_000_000)
+    middle_s = written.wall_ticks * TICKS_PER_13 / 13 / 2e9
+    half_s = middle_s * MIDDLE
+    page = show(page_of(tmp_path / "trace"), f"#t={middle_s - half_s:.6f}-{middle_s + half_s:.6f}")
+    height = int(page.locator("canvas.timeline").get_attribute("height"))
+    assert height > 3 * ROW, "there is no place for the events"

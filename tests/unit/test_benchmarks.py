@@ -92,6 +92,11 @@ def test_the_table_names_a_metric_once() -> None:
     assert markdown(table).splitlines()[2].startswith("| a | 20.0 [19.0, 21.0] | ns | 10.0 | no | p | 40.0 | 0.500 |")
 
 
+def test_a_table_of_nothing_has_its_columns() -> None:
+    """As where the only benchmark that was asked for could not run."""
+    assert {"metric", "note"} <= set(as_table([]).columns)
+
+
 @pytest.mark.parametrize(
     ("value", "text"),
     [(None, ""), (0, "0"), (0.0123456, "0.0123"), (9.96, "9.96"), (123.4, "123"), (12345.6, "12,346")],

@@ -62,7 +62,7 @@ export class Timeline {
     this.said = make("p", { "aria-live": "polite", class: "said" });
     this.selection = make("div", { class: "selection" });
     this.tools = make("p", { class: "tools" });
-    replace(place, this.tools, make("div", { class: "lanes" }, make("span"), this.overview, this.rows), this.said, this.selection);
+    replace(place, this.tools, make("div", { class: "lanes" }, make("span", {}, "whole run"), this.overview, this.rows), this.said, this.selection);
     this.listen();
     state.listeners.push(() => this.draw());
     this.draw();
@@ -182,9 +182,7 @@ export class Timeline {
     const { from, to } = this.state.view;
     this.exact = this.trace.processes.map((/** @type {any} */ process) => {
       const window = this.windows.around(process.process, from, to);
-      const events = window ? this.windows.events(window, from, to) : [];
-      const main = Math.min(...events.map((event) => event.thread));
-      return events.filter((event) => event.thread === main);
+      return window ? this.windows.events(window, from, to) : [];
     });
     this.tops = [];
     this.height = AXIS;
