@@ -111,13 +111,14 @@ class Iterations:
     def usual(self, functions: int) -> Array:
         """Return the mean ticks per function of iterations between the quartiles of all lengths. Shape: (functions,).
 
-        Of iterations that took 4, 10, 11, 12 and 90 ms, those of 10, 11 and 12 ms are usual.
+        Of iterations that took 4, 10, 11, 12 and 90 ms, those of 10, 11 and 12 ms are usual. Where none lies between
+        the quartiles, as of two, all are.
         """
         low, high = np.quantile(self.lengths, (0.25, 0.75))
         kept = np.unique(self.iteration)
         usual = kept[(self.lengths[kept] >= low) & (self.lengths[kept] <= high)]
         if len(usual) == 0:
-            return np.zeros(functions)
+            usual = kept
         inside = np.isin(self.iteration, usual)
         return np.bincount(self.function[inside], weights=self.ticks[inside], minlength=functions) / len(usual)
 

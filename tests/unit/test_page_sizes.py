@@ -146,6 +146,12 @@ def test_groups_of_iterations_sum_to_the_whole(monkeypatch: pytest.MonkeyPatch) 
     assert found.grouped(0).size == 1 and found.grouped(1).size == 3
 
 
+@pytest.mark.parametrize(("lengths", "usual"), [([4, 10, 11, 12, 90], 11), ([4, 10], 7), ([5], 5)])
+def test_a_usual_iteration_lies_between_the_quartiles(lengths: list[int], usual: float) -> None:
+    found = replace(some_iterations(lengths, 1), function=np.zeros(len(lengths), "u4"), ticks=np.array(lengths, "u8"))
+    assert found.usual(1).tolist() == [usual]
+
+
 @pytest.mark.parametrize("most", [8, 40, 1000])
 def test_the_slowest_iterations_keep_their_parts(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     lengths = [10] * 100

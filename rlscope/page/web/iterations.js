@@ -38,7 +38,7 @@ export class Iterations {
     go.addEventListener("change", () => this.choose(Math.min(Math.max(Math.round(Number(go.value)), 0), found.count - 1)));
     const groups = found.group > 1 ? ` The page has them in groups of ${found.group}, and ${count(this.order.length)} of them singly besides, the slowest among these.` : "";
     replace(place,
-      make("p", {}, `${count(found.count)} iterations of ${process.process}: half of them under ${duration(found.p50_s)}, 99 % under ${duration(found.p99_s)}, the longest ${duration(this.longest)}.${groups}`),
+      make("p", {}, `${count(found.count)} iterations of ${process.process}, each from one report of progress to the next: half of them under ${duration(found.p50_s)}, 99 % under ${duration(found.p99_s)}, the longest ${duration(this.longest)}.${groups}`),
       this.canvas, make("p", { class: "tools" }, "Slowest: ", ...slowest, make("label", {}, "Iteration ", go)), this.why);
     addEventListener("resize", () => this.draw());
     this.choose(this.chosen);
