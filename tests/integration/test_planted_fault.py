@@ -29,7 +29,7 @@ def test_updates_that_are_done_twice_break_a_claim(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "experiments", tmp_path / "experiments", ignore=shutil.ignore_patterns("__pycache__"))
     shorten(tmp_path / STUDY / "runs.toml", lambda entry: re.search(r'^name = "(SAC|Walker2d-v5)"', entry, re.M))
     shorten(tmp_path / STUDY / "claims.toml", lambda entry: 'id = "A-13"' not in entry)  # which compares algorithms
-    script = tmp_path / "experiments" / "workloads" / "stable_baselines3_train.py"
+    script = tmp_path / "experiments" / "workloads" / "stable_baselines3_loop.py"
     before, learn, after = script.read_text().partition("    agent.learn(")
     assert learn
     script.write_text(f"{before.rstrip()}{TWICE}{learn}{after}")

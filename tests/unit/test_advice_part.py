@@ -33,7 +33,7 @@ def test_causes_and_changes_are_rows_with_a_bar() -> None:
         "batch &lt;inference&gt; 4 s less 5 times as fast if inference took no time",
     ]
     assert re.findall('class="fill-([a-z]+)" width="([0-9.]+)"', html) == [
-        ("python", "240.0"), ("cuda", "57.6"), ("backend", "300.0"),
+        ("python", "240.0"), ("cuda", "57.6"), ("saving", "300.0"),
     ]  # fmt: skip
 
 
