@@ -29,6 +29,7 @@ class DetailTwin(Twin):
         self.of_iterations: Counter[tuple[int, Function]] = Counter()
         self.instances: dict[tuple[str, str], list[tuple[int, int]]] = {}  # (start, end)
         self.starts: dict[int, int] = {}  # of open operations, by the frame's identity
+        self.phase_starts: list[tuple[int, str]] = []
         self.now = script.start
         super().__init__(script)
 
@@ -69,7 +70,10 @@ class DetailTwin(Twin):
             self.iterations.append((self.progress[-1][0], now))
         if isinstance(statement, End):
             self.end_operation(self.stacks[stream], now)
+        before = list(self.open_phases)
         super().apply(stream, statement, now)
+        if self.open_phases != before:
+            self.phase_starts = [each for each in self.phase_starts if each[0] != now] + [(now, self.phase())]
         stack = self.stacks.get(stream, [])
         if isinstance(statement, Begin) and stack[-1].kind is NameKind.OPERATION:
             self.starts[id(stack[-1])] = now

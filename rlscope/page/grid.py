@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rlscope.analysis.swept import Swept
+from rlscope.model import NO_PHASE
 from rlscope.page.container import Array
 
 #: Of all processes together; a power of two.
@@ -45,6 +47,26 @@ class PackedBins:
     shift: int
     mask: Array
     values: Array
+
+
+def phase_bins(found: Swept) -> tuple[Array, Array, Array]:
+    """Cut the phases of a process at the borders of bins.
+
+    Returns:
+        Of each piece its bin, the place of its phase in `phase_names`, and its ticks. Shape of each: (pieces,).
+    """
+    detail = found.detail
+    assert detail is not None
+    borders, starts = np.frombuffer(detail.borders, "<u8"), np.frombuffer(detail.phase_starts, "<u8")
+    life = np.array([found.start_ticks, found.end_ticks], "u8")
+    edges = np.unique(np.concatenate([borders, starts, life]).clip(*life))
+    before = np.array([detail.phase_names.index(NO_PHASE)], "u4")
+    phase_at = np.concatenate([before, np.frombuffer(detail.phases, "<u4")])
+    return (
+        np.searchsorted(borders, edges[:-1], side="right").astype("u4"),
+        phase_at[np.searchsorted(starts, edges[:-1], side="right")],
+        np.diff(edges),
+    )
 
 
 def pack_bins(series: Sequence[Series], bin_of: Array, series_of: Array, ticks: Array, bins: int) -> PackedBins:

@@ -17,7 +17,7 @@ from rlscope.analysis.rows import sums
 from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep
 from rlscope.analysis.tables.calls import call_rows, detail_of
 from rlscope.page.container import Array
-from rlscope.page.grid import pack_bins
+from rlscope.page.grid import Series, pack_bins, phase_bins
 from rlscope.page.iterations import Iterations
 from rlscope.page.short_detail import functions_for, short_detail
 from rlscope.page.short_tables import MOST_ROWS, short_analysis
@@ -91,28 +91,45 @@ class TraceData:
     def process(self, prefix: str, process: ProcessSweep, row: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the header has of a process: its row of the table, its clock, its bins, its windows."""
         detail = detail_of(process)
-        borders = np.frombuffer(detail.borders, "<u8")
-        bins = len(borders) >> self.shrink
-        packed = pack_bins(
-            detail.series,
-            np.frombuffer(detail.bins, "<u4") >> self.shrink,
+        entries = (
+            np.frombuffer(detail.bins, "<u4"),
             np.frombuffer(detail.bin_series, "<u4"),
             np.frombuffer(detail.bin_ticks, "<u8"),
-            bins,
         )
+        phases = [("", name, "", "") for name in detail.phase_names]
         return {
             **without_nan(dict(row)),
             "seconds_per_tick": seconds_per_tick(process),
             "length_ticks": process.found.end_ticks - process.found.start_ticks,
-            "series": packed.series,
-            "bins": {
-                "count": bins,
-                "width_ticks": (int(borders[0]) - process.found.start_ticks) << self.shrink,
-                "mask": self.add(f"{prefix}mask", packed.mask, "u1"),
-                "values": self.add(f"{prefix}values", packed.values, "u4"),
-                "shift": packed.shift,
-            },
+            "bins": self.bins(prefix, process, detail.series, entries),
+            "phase_bins": self.bins(f"{prefix}phases.", process, phases, phase_bins(process.found))
+            if detail.phase_starts
+            else None,
             "windows": self.windows(prefix, process),
+        }
+
+    def bins(
+        self, prefix: str, process: ProcessSweep, series: Sequence[Series], entries: tuple[Array, Array, Array]
+    ) -> dict[str, Any]:
+        """Return what the header has of bins: their width, the series in them, and the names of their arrays.
+
+        Args:
+            prefix: stands before the names of the arrays.
+            process: whose bins they are.
+            series: what the entries count.
+            entries: of each the bin, the place of its series, and its ticks. Shape of each: (entries,).
+        """
+        borders = np.frombuffer(detail_of(process).borders, "<u8")
+        count = len(borders) >> self.shrink
+        bin_of, series_of, ticks = entries
+        packed = pack_bins(series, bin_of >> self.shrink, series_of, ticks, count)
+        return {
+            "series": packed.series,
+            "count": count,
+            "width_ticks": (int(borders[0]) - process.found.start_ticks) << self.shrink,
+            "mask": self.add(f"{prefix}mask", packed.mask, "u1"),
+            "values": self.add(f"{prefix}values", packed.values, "u4"),
+            "shift": packed.shift,
         }
 
     def windows(self, prefix: str, process: ProcessSweep) -> list[dict[str, Any]]:

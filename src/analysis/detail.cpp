@@ -155,6 +155,11 @@ void Detail::end_operation(Scope scope, uint64_t start_ticks, uint64_t now) {
   }
 }
 
+void Detail::enter_phase(uint32_t phase, uint64_t now) {
+  if (!phases_.empty() && phases_.back().ticks == now) phases_.pop_back();
+  phases_.push_back({now, phase});
+}
+
 void Detail::finish(uint64_t now) {
   settle(now);
   if (border_ != kNoBorder) close_bin();

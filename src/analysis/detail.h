@@ -59,6 +59,12 @@ struct IterationEntry {
   uint64_t ticks;
 };
 
+// What phase the process was in from a time up to the next such one.
+struct PhaseStart {
+  uint64_t ticks;
+  uint32_t phase;
+};
+
 // An operation from its begin to its end.
 struct Instance {
   uint64_t ticks;
@@ -116,6 +122,7 @@ class Detail {
   // All time up to `now` was settled.
   void report_progress(uint64_t now);
   void end_operation(Scope scope, uint64_t start_ticks, uint64_t now);
+  void enter_phase(uint32_t phase, uint64_t now);
   // At the end of the process. Leaves as many iterations with entries as a result has.
   void finish(uint64_t now);
 
@@ -126,6 +133,7 @@ class Detail {
   // Of all iterations if they are few, else of the slowest and of some that are evenly spaced.
   const std::vector<IterationEntry>& iteration_entries() const { return iteration_entries_; }
   const std::map<Scope, Instances>& instances() const { return instances_; }
+  const std::vector<PhaseStart>& phases() const { return phases_; }  // in ascending order; none before the first one
 
  private:
   static constexpr unsigned kRecentDigits = 12;  // binary ones of how many there are
@@ -202,6 +210,7 @@ class Detail {
   uint64_t iteration_start_ = 0;
 
   std::map<Scope, Instances> instances_;
+  std::vector<PhaseStart> phases_;
 };
 
 }  // namespace rlscope

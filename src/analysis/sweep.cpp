@@ -451,6 +451,7 @@ void Sweep::phases_changed() {
   evaluated_ = evaluated();
   evaluated_until_ = now_;
   tables_.enter_phase(phase_);
+  if (detail_) detail_->enter_phase(phase_, now_);
   set_cell();
 }
 

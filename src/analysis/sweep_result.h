@@ -170,6 +170,8 @@ struct DetailResult {
   std::vector<Iteration> iterations;
   std::vector<IterationEntry> iteration_entries;  // in order of iterations
   std::vector<InstanceRow> instances;
+  std::vector<PhaseStart> phases;  // by the places of their names
+  std::vector<std::string_view> phase_names;
 };
 
 struct SweepResult {

@@ -368,6 +368,8 @@ void SweepTables::write_detail(const std::vector<Name>& names, const Detail& det
   for (const auto& [scope, instances] : detail.instances()) {
     found.instances.push_back({kStageLabels[scope % kStages], labels_->operations[scope / kStages], instances});
   }
+  found.phases = detail.phases();
+  found.phase_names.assign(labels_->phases.begin(), labels_->phases.end());
 }
 
 // Of a boundary by its number; empty without one.

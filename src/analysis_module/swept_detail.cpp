@@ -39,6 +39,12 @@ Owned series(const std::vector<SeriesRow>& rows) {
   });
 }
 
+Owned texts(const std::vector<std::string_view>& strings) {
+  Owned list = checked(PyList_New(0));
+  for (std::string_view each : strings) append(list.get(), text(each));
+  return list;
+}
+
 Owned instances(const std::vector<InstanceRow>& rows) {
   DetailClass make("SweptInstances"), make_length("SweptLength"), make_instance("SweptInstance");
   Owned list = checked(PyList_New(0));
@@ -71,6 +77,9 @@ Owned to_swept(const DetailResult& detail, PyObject* borders) {
   put(dict.get(), "iteration_functions", column(detail.iteration_entries, &IterationEntry::cell));
   put(dict.get(), "iteration_ticks", column(detail.iteration_entries, &IterationEntry::ticks));
   put(dict.get(), "instances", instances(detail.instances));
+  put(dict.get(), "phase_starts", column(detail.phases, &PhaseStart::ticks));
+  put(dict.get(), "phases", column(detail.phases, &PhaseStart::phase));
+  put(dict.get(), "phase_names", texts(detail.phase_names));
   return DetailClass("SweptDetail").from(dict.get());
 }
 

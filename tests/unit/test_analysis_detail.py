@@ -61,6 +61,9 @@ def test_detail_equals_its_twin(script: ProcessScript, ends: list[int], entries_
     ended = {key: ticks for key, ticks in twin.of_iterations.items() if ticks and key[0] < len(twin.iterations)}
     assert of_iterations == ended
 
+    phases = zip(column(detail, "phase_starts", "<u8"), column(detail, "phases", "<u4"), strict=True)
+    assert [(start, detail.phase_names[phase]) for start, phase in phases] == twin.phase_starts
+
     instances: dict[tuple[str, str], list[int]] = {}
     for stage, operation, count, ticks, lengths, _ in detail.instances:
         of = instances.setdefault((stage, operation), [0, 0, 0])

@@ -83,6 +83,9 @@ class SweptDetail:
         iteration_functions: The place of its function.
         iteration_ticks: Its ticks.
         instances: The instances of each operation.
+        phase_starts: When the process came into another phase; before the first time it was in none.
+        phases: The place of each one's name.
+        phase_names: What `phases` counts.
     """
 
     borders: bytes
@@ -97,6 +100,9 @@ class SweptDetail:
     iteration_functions: bytes
     iteration_ticks: bytes
     instances: list[SweptInstances]
+    phase_starts: bytes
+    phases: bytes
+    phase_names: list[str]
 
 
 class EventName(NamedTuple):

@@ -9,14 +9,15 @@ const LEAST = 1e-6; // less of a pixel is an error of rounding
  * Of a view of `width` columns over n bins, column x stands for the bins from floor(x n / width) up to floor((x + 1) n / width), or for
  * the one in which it lies where there are fewer bins than columns. No bin is in two columns unless there are fewer bins.
  * @param {import("./sums.js").Bins} bins
- * @param {number} fromS @param {number} toS @param {number} width @param {string} by
+ * @param {number} fromS @param {number} toS @param {number} width @param {string} by layer, stage, operation, or the name itself of a phase
  * @returns {{names: string[], ticks: Float64Array[], wall: Float64Array}} per colour, the ticks of each column; and all ticks of the column
  */
 export function columnTicks(bins, fromS, toS, width, by) {
   /** @type {Map<string, number[]>} */
   const groups = new Map();
   bins.series.forEach((series, place) => {
-    const name = colourName(by === "category" ? series.category : by === "stage" ? series.stage : series.operation, by);
+    const key = by === "category" ? series.category : by === "stage" ? series.stage : series.operation;
+    const name = by === "phase" ? key : colourName(key, by);
     groups.set(name, [...(groups.get(name) ?? []), place]);
   });
   const names = [...groups.keys()].sort();

@@ -24,14 +24,15 @@ const place = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 function showTrace(trace, container) {
   const array = (/** @type {string} */ name) => container.array(name);
   const state = new State(trace.length_s, trace.processes.map((/** @type {any} */ process) => process.process));
-  const bins = trace.processes.map((/** @type {any} */ process) => new Bins(process, array));
+  const bins = trace.processes.map((/** @type {any} */ process) => new Bins(process, process.bins, array));
+  const phases = trace.processes.map((/** @type {any} */ process) => (process.phase_bins ? new Bins(process, process.phase_bins, array) : null));
   new Breakdown(trace, state, place("breakdown"));
   const paced = trace.processes.find((/** @type {any} */ process) => process.process === trace.iterations?.process);
   const iterations = paced ? new Iterations(trace.iterations, paced, array, state, place("iterations")) : null;
   if (!iterations) {
     replace(place("iterations"), make("p", {}, "The run reported no progress, so its iterations are not known. This line in the training loop reports it: ", make("code", {}, "rlscope.report_progress(timesteps=…)")));
   }
-  const timeline = new Timeline(trace, bins, new Windows(trace.processes, array), state, place("timeline"));
+  const timeline = new Timeline(trace, bins, phases, new Windows(trace.processes, array), state, place("timeline"));
   const tables = showPanels(trace, state, place("tables"));
   const search = makeSearch(trace, state, iterations, tables.show, place("search"));
   listen(state, iterations, timeline, search);

@@ -11,18 +11,19 @@
 export class Bins {
   /**
    * @param {any} process as the header has it
+   * @param {any} bins of it: those of what it did, or of its phases
    * @param {(name: string) => any} array
    */
-  constructor(process, array) {
+  constructor(process, bins, array) {
     /** @type {Series[]} */
-    this.series = process.series.map((/** @type {string[]} */ [stage, operation, category, resource]) => ({ stage, operation, category, resource }));
+    this.series = bins.series.map((/** @type {string[]} */ [stage, operation, category, resource]) => ({ stage, operation, category, resource }));
     this.startS = process.start_s;
     this.lengthS = process.end_s - process.start_s;
     this.secondsPerTick = process.seconds_per_tick;
-    this.count = process.bins.count;
-    this.widthTicks = process.bins.width_ticks;
+    this.count = bins.count;
+    this.widthTicks = bins.width_ticks;
     this.lengthTicks = process.length_ticks;
-    this.sums = this.unpack(process.bins, array);
+    this.sums = this.unpack(bins, array);
   }
 
   /** @param {any} bins @param {(name: string) => any} array */

@@ -5,6 +5,7 @@ import { button, make, replace } from "./elements.js";
 import { drawEvents, exactHeight } from "./exact.js";
 import { axisStep, span } from "./format.js";
 import { numbersOf } from "./part.js";
+import { PHASES, paintPhases } from "./phases.js";
 
 const ROW = 24;
 const GAP = 4;
@@ -32,13 +33,15 @@ export class Timeline {
   /**
    * @param {any} trace of the header
    * @param {import("./sums.js").Bins[]} bins of its processes
+   * @param {(import("./sums.js").Bins | null)[]} phases the same of their phases, where they had some
    * @param {import("./exact.js").Windows} windows
    * @param {import("./state.js").State} state
    * @param {HTMLElement} place
    */
-  constructor(trace, bins, windows, state, place) {
+  constructor(trace, bins, phases, windows, state, place) {
     this.trace = trace;
     this.bins = bins;
+    this.phases = phases;
     this.windows = windows;
     this.state = state;
     this.row = 0;
@@ -56,6 +59,8 @@ export class Timeline {
     this.exact = [];
     /** @type {number[]} where rows lie, in pixels of the page; then the same of devices, and the height of all */
     this.tops = [];
+    /** @type {number[]} */
+    this.eventTops = [];
     /** @type {number[]} */
     this.deviceTops = [];
     this.height = AXIS;
@@ -177,7 +182,7 @@ export class Timeline {
     this.canvas.setAttribute("aria-label", `Timeline from ${this.words()}. Arrows move, plus and minus zoom, t shows numbers.`);
   }
 
-  /** Says where each row lies, in pixels of the page. Events lie below the row of their process. */
+  /** Says where each row lies, in pixels of the page. Phases, then events, lie below the row of their process. */
   layOut() {
     const { from, to } = this.state.view;
     this.exact = this.trace.processes.map((/** @type {any} */ process) => {
@@ -186,10 +191,12 @@ export class Timeline {
     });
     this.tops = [];
     this.height = AXIS;
-    for (const events of this.exact) {
+    this.eventTops = this.exact.map((events, place) => {
       this.tops.push(this.height);
-      this.height += ROW + GAP + (events.length ? exactHeight(events) + GAP : 0);
-    }
+      const top = this.height + ROW + GAP + (this.phases[place] ? PHASES + GAP : 0);
+      this.height = top + (events.length ? exactHeight(events) + GAP : 0);
+      return top;
+    });
     this.deviceTops = this.devices.map((_, place) => this.height + place * (ROW + GAP));
     this.height += this.devices.length * (ROW + GAP);
     this.labels.style.setProperty("height", `${this.height}px`);
@@ -208,13 +215,18 @@ export class Timeline {
     const context = /** @type {CanvasRenderingContext2D} */ (this.canvas.getContext("2d"));
     const image = this.emptyImage(context, width, Math.ceil(shown * scale));
     const colours = readColours();
+    /** @type {((context: CanvasRenderingContext2D) => void)[]} */
+    const names = [];
     this.bins.forEach((bins, place) => {
-      const isSeen = this.tops[place] + ROW > above && this.tops[place] < above + shown;
-      if (isSeen) paintColumns(image, Math.round(top(this.tops[place])), Math.round(ROW * scale), columnTicks(bins, from, to, width, by), colours);
+      if (this.eventTops[place] <= above || this.tops[place] >= above + shown) return;
+      paintColumns(image, Math.round(top(this.tops[place])), Math.round(ROW * scale), columnTicks(bins, from, to, width, by), colours);
+      const phases = this.phases[place];
+      if (phases) names.push(paintPhases(image, phases, { top: top(this.tops[place] + ROW + GAP), from, to, width, scale }));
     });
     context.putImageData(image, 0, 0);
+    names.forEach((write) => write(context));
     this.exact.forEach((/** @type {any} */ events, /** @type {number} */ place) =>
-      drawEvents(context, events, { top: top(this.tops[place] + ROW + GAP), from, to, width, scale }, css));
+      drawEvents(context, events, { top: top(this.eventTops[place]), from, to, width, scale }, css));
     this.devices.forEach((device, place) => this.drawDevice(context, device, top(this.deviceTops[place]), width, scale, css));
     if (this.drag) {
       context.globalAlpha = 0.25;
@@ -297,6 +309,12 @@ export class Timeline {
       const item = make("li", { class: size }, label);
       item.style.setProperty("top", `${this.tops[place]}px`);
       return item;
+    });
+    this.phases.forEach((phases, place) => {
+      if (!phases) return;
+      const item = make("li", { class: "phases" }, "phases");
+      item.style.setProperty("top", `${this.tops[place] + ROW + GAP}px`);
+      items.push(item);
     });
     this.devices.forEach((device, place) => {
       const item = make("li", {}, `GPU ${device.device}: busy, reported`);

@@ -1,0 +1,49 @@
+// The row of phases of a process: in each column the exact shares of its phases, and their names where there is room.
+import { CATEGORIES, readColours } from "./colours.js";
+import { columnTicks, paintColumns } from "./columns.js";
+
+export const PHASES = 14; // height in pixels of the page
+const NONE = "(none)";
+const ROOM = 8; // beside a name
+
+/** @typedef {{top: number, from: number, to: number, width: number, scale: number}} Place of a row, in pixels of the canvas and seconds */
+
+/**
+ * Paints the row, and returns what writes the names into it once all is painted.
+ * @param {ImageData} image @param {import("./sums.js").Bins} bins @param {Place} place
+ * @returns {(context: CanvasRenderingContext2D) => void}
+ */
+export function paintPhases(image, bins, place) {
+  const columns = columnTicks(bins, place.from, place.to, place.width, "phase");
+  const known = readColours();
+  const colours = new Map(bins.series.map((series, number) =>
+    [series.operation, known.get(series.operation === NONE ? "page" : CATEGORIES[number % CATEGORIES.length]) ?? [0, 0, 0]]));
+  paintColumns(image, Math.round(place.top), Math.round(PHASES * place.scale), columns, colours);
+  return (context) => writeNames(context, columns, place);
+}
+
+/** @param {CanvasRenderingContext2D} context @param {ReturnType<typeof columnTicks>} columns @param {Place} place */
+function writeNames(context, columns, place) {
+  context.font = `${10 * place.scale}px sans-serif`;
+  context.textBaseline = "middle";
+  context.fillStyle = getComputedStyle(document.documentElement).getPropertyValue("--page");
+  let start = 0;
+  for (let x = 0; x <= place.width; x++) {
+    if (x < place.width && largest(columns, x) === largest(columns, start)) continue;
+    const name = largest(columns, start);
+    const room = x - start - ROOM * place.scale;
+    if (name && name !== NONE && context.measureText(name).width <= room) {
+      context.fillText(name, start + (ROOM / 2) * place.scale, place.top + (PHASES / 2) * place.scale);
+    }
+    start = x;
+  }
+}
+
+/** The phase with most of a column; undefined outside the process's life. @param {ReturnType<typeof columnTicks>} columns @param {number} x */
+function largest({ names, ticks }, x) {
+  let found;
+  for (let phase = 0; phase < names.length; phase++) {
+    if (ticks[phase][x] > (found === undefined ? 0 : ticks[found][x])) found = phase;
+  }
+  return found === undefined ? undefined : names[found];
+}
