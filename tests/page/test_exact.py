@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from page_traces import page_of, training, walk
-from trace_builder import ProcessScript, write_scripts
+from trace_builder import End, ProcessScript, ThreadScript, phase, write_scripts
 from twin_detail import DetailTwin
 
 from benchmarks.synthetic import TICKS_PER_13, write_trace
@@ -82,13 +82,13 @@ def ticks_of(script: ProcessScript, spans: list[tuple[int, int]]) -> list[Counte
     return found
 
 
-def painted(shares: dict[str, float], colours: dict[str, list[int]]) -> list[list[float]]:
+def painted(shares: dict[str, float], colours: dict[str, list[int]], height: int = ROW) -> list[list[float]]:
     """The pixels of a column from the bottom up: colours in alphabetical order, as high as their shares."""
-    pixels = [[0.0, 0.0, 0.0] for _ in range(ROW)]
+    pixels = [[0.0, 0.0, 0.0] for _ in range(height)]
     at = 0.0
     for name in sorted(shares):
-        end = at + shares[name] * ROW
-        for y in range(math.floor(at), min(math.ceil(end), ROW)):
+        end = at + shares[name] * height
+        for y in range(math.floor(at), min(math.ceil(end), height)):
             part = min(end, y + 1) - max(at, y)
             pixels[y] = [old + new * part for old, new in zip(pixels[y], colours[name], strict=True)]
         at = end
@@ -126,6 +126,44 @@ def test_each_column_has_the_colours_of_its_bins(
                 # Each pixel is rounded once, however many colours meet in it.
                 assert all(abs(a - b) < 0.51 for a, b in zip(pixel, wanted, strict=False)), (script.start, x)
     assert columns_seen >= width
+
+
+#: Phases one after the other, and none at the end; colours go by size.
+PHASES = {"collect": (0, 1_000_300), "update": (1_000_300, 3_000_100), "(none)": (3_000_100, LENGTH)}
+COLOURS_OF_PHASES = {"update": "python", "collect": "simulator", "(none)": "page"}
+PHASE_ROW, NAME_WIDTH = 14, 100
+
+
+def test_a_row_has_the_exact_shares_of_phases(show: Callable[..., Any], tmp_path: Path) -> None:
+    thread = ThreadScript(0, 0)
+    for name in ("collect", "update"):
+        start, end = PHASES[name]
+        thread.statements += [phase(start, name), End(end)]
+    script = ProcessScript(0, LENGTH, threads=[thread])
+    page = show(page_of(write_scripts([script], tmp_path / "trace")))
+    colours = {name: [int(text[at : at + 2], 16) for at in (1, 3, 5)] for name, text in page.evaluate(COLOURS).items()}
+    colours["page"] = [255, 255, 255]
+    expected_colours = {name: colours[colour] for name, colour in COLOURS_OF_PHASES.items()}
+    top = page.eval_on_selector(".labels li.phases", "(item) => parseInt(item.style.top)")
+    width = page.eval_on_selector("canvas.timeline", "(canvas) => canvas.width")
+    data = page.evaluate(PIXELS, [top, PHASE_ROW])
+    mixed = 0
+    for x, span in enumerate(Grid(script, 1).columns((0.0, LENGTH_S), width)):
+        assert span is not None
+        start, end = span[0], min(span[1], LENGTH)
+        shares = {
+            name: (min(end, last) - max(start, first)) / (end - start)
+            for name, (first, last) in PHASES.items()
+            if min(end, last) > max(start, first)
+        }
+        begun = max(first for first, _ in PHASES.values() if first <= start)
+        if 3 <= x - begun / LENGTH * width < NAME_WIDTH:
+            continue  # the phase's name is written there
+        mixed += len(shares) > 1
+        pixels = [data[(y * width + x) * 4 :][:4] for y in range(PHASE_ROW)][::-1]
+        for pixel, wanted in zip(pixels, painted(shares, expected_colours, PHASE_ROW), strict=True):
+            assert all(abs(a - b) < 0.51 for a, b in zip(pixel, wanted, strict=False)), (x, shares)
+    assert mixed == 2
 
 
 @pytest.mark.parametrize("row", range(len(SCRIPTS)))
