@@ -5,9 +5,9 @@ from typing import Any
 
 from rlscope.analysis.advice.causes import Cause, cause_text
 from rlscope.analysis.advice.owner_path import SAID
+from rlscope.page.bars import bar
 from rlscope.text import as_html
 
-BAR = 300
 #: A cause has the colour of the layer that it is of.
 COLOURS = {
     Cause.COMPILATION: "backend",
@@ -65,14 +65,6 @@ def factor(speedup: float | None) -> str:
     if speedup is None:
         return "all of it"
     return f"{speedup:,.0f} times as fast" if speedup >= 100 else f"{speedup:.2g} times as fast"
-
-
-def bar(share: float, colour: str) -> str:
-    """Draw a bar as long as the share, from 0 to 1."""
-    return (
-        f'<svg class="bar" viewBox="0 0 {BAR} 18" preserveAspectRatio="none" aria-hidden="true">'
-        f'<rect class="fill-{colour}" width="{share * BAR:.1f}" height="18"/></svg>'
-    )
 
 
 def listed(sentences: Sequence[str]) -> str:

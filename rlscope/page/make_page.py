@@ -7,6 +7,7 @@ from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.sweep import TraceSweep
 from rlscope.page.assemble import page
 from rlscope.page.container import Array, pack
+from rlscope.page.overview import overview
 from rlscope.page.static_part import footer, static_part
 from rlscope.page.trace_data import TraceData
 
@@ -67,6 +68,8 @@ def shrunk_page(runs: Sequence[Run], links: Mapping[str, str], shrink: int) -> s
         title = run.name if len(runs) > 1 else ""
         static.append(static_part(title, header, run.warnings))
         below.append(footer(title, header, run.swept.trace.manifest, run.remarks))
+    if len(runs) > 1:
+        static.insert(0, overview(headers))
     packed = pack({"schema": SCHEMA, "traces": headers}, arrays)
     names = ", ".join(run.name for run in runs)
     return page(f"RL-Scope: {names}", links, "".join(static), "".join(below), packed)

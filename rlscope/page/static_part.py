@@ -4,7 +4,8 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rlscope.page.advice_part import advice_part, bar
+from rlscope.page.advice_part import advice_part
+from rlscope.page.bars import bar
 from rlscope.text import as_html
 from rlscope.version import __version__
 

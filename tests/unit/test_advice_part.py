@@ -32,7 +32,7 @@ def test_causes_and_changes_are_rows_with_a_bar() -> None:
         "CUDA calls 0.96 s 19 %",
         "batch &lt;inference&gt; 4 s less 5 times as fast if inference took no time",
     ]
-    assert re.findall('class="fill-([a-z]+)" width="([0-9.]+)"', html) == [
+    assert re.findall('class="fill-([a-z]+)" x="0.0" width="([0-9.]+)"', html) == [
         ("python", "240.0"), ("cuda", "57.6"), ("saving", "300.0"),
     ]  # fmt: skip
 
