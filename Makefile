@@ -156,7 +156,7 @@ guard: build ## compare instructions and bytes per event with benchmarks/guard.j
 docs: build $(DOCS)/.environment ## build the site of all documents, and test it: build/site/html
 	rm -rf $(SITE)
 	mkdir -p $(SITE)/pages
-	cp --parents *.md LICENSE $$(find docs -name '*.md' -o -name '*.png') experiments/README.md experiments/*/run.py $(SITE)/pages
+	cp --parents *.md LICENSE $$(find docs -name '*.md' -o -name '*.png' -o -name '*.ipynb') experiments/README.md experiments/*/run.py $(SITE)/pages
 	PATH="$(CURDIR)/$(BIN):$$PATH"
 	rlscope record -o $(SITE)/trace -- python experiments/workloads/stable_baselines3_train.py \
 		--algo ppo --env Walker2d-v5 --stop-after 4096
