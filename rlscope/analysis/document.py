@@ -10,7 +10,17 @@ SCHEMA = 1
 
 def document_of(analysis: Analysis) -> dict[str, object]:
     """Return the document of `analyze --json`, schema 1."""
+    return tables_of(analysis) | {"advice": advice_of(analysis)}
+
+
+def advice_of(analysis: Analysis) -> dict[str, object] | None:
+    """Return the document's advice; None if no process took time."""
     advice = advise(analysis)
+    return advice.to_json_dict() if advice is not None else None
+
+
+def tables_of(analysis: Analysis) -> dict[str, object]:
+    """Return all of the document but the advice."""
     by_function: dict[str, object] = {
         "calls": analysis.calls.records(),
         "iteration_times": analysis.iteration_times.records(),
@@ -42,6 +52,5 @@ def document_of(analysis: Analysis) -> dict[str, object]:
         "evaluation_s": analysis.evaluation_s,
         "correction": asdict(analysis.correction) if analysis.correction is not None else None,
         "uncorrected": analysis.uncorrected,
-        "advice": advice.to_json_dict() if advice is not None else None,
         **(by_function if analysis.calls else {}),
     }

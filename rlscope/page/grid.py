@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rlscope.analysis.swept import Swept
+from rlscope.analysis.sweep import ProcessSweep
+from rlscope.analysis.tables.calls import detail_of
 from rlscope.model import NO_PHASE
 from rlscope.page.container import Array
 
@@ -49,16 +50,15 @@ class PackedBins:
     values: Array
 
 
-def phase_bins(found: Swept) -> tuple[Array, Array, Array]:
+def phase_bins(process: ProcessSweep) -> tuple[Array, Array, Array]:
     """Cut the phases of a process at the borders of bins.
 
     Returns:
         Of each piece its bin, the place of its phase in `phase_names`, and its ticks. Shape of each: (pieces,).
     """
-    detail = found.detail
-    assert detail is not None
+    detail = detail_of(process)
     borders, starts = np.frombuffer(detail.borders, "<u8"), np.frombuffer(detail.phase_starts, "<u8")
-    life = np.array([found.start_ticks, found.end_ticks], "u8")
+    life = np.array([process.found.start_ticks, process.found.end_ticks], "u8")
     edges = np.unique(np.concatenate([borders, starts, life]).clip(*life))
     before = np.array([detail.phase_names.index(NO_PHASE)], "u4")
     phase_at = np.concatenate([before, np.frombuffer(detail.phases, "<u4")])

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from rlscope._analysis import event_window
-from rlscope.analysis.advice.advice import advise
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.detail.swept import SweptInstances, SweptLength, ThreadEvents
-from rlscope.analysis.document import document_of
+from rlscope.analysis.document import advice_of, tables_of
 from rlscope.analysis.rows import sums
 from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep
 from rlscope.analysis.tables.calls import call_rows, detail_of
@@ -54,7 +53,6 @@ class TraceData:
     def header(self, prefix: str) -> dict[str, Any]:
         """Return the header's part; `prefix` stands before the names of the trace's arrays."""
         analysis, left_out = short_analysis(self.analysis, self.shrink)
-        advice = advise(self.analysis)
         rows = self.analysis.processes.records()
         depths = tree_depths(rows)
         processes = [
@@ -71,7 +69,7 @@ class TraceData:
             "length_s": max(process["end_s"] for process in processes),
             "processes": processes,
             # What bounds the run is of all operations, not of those alone that tables name.
-            "document": without_nan({**document_of(analysis), "advice": advice.to_json_dict() if advice else None}),
+            "document": without_nan(tables_of(analysis) | {"advice": advice_of(self.analysis)}),
             "device_work": without_nan(analysis.device_work.records()),
             "left_out": left_out,
             "calls": call_rows(self.swept).records(),
@@ -102,7 +100,7 @@ class TraceData:
             "seconds_per_tick": seconds_per_tick(process),
             "length_ticks": process.found.end_ticks - process.found.start_ticks,
             "bins": self.bins(prefix, process, detail.series, entries),
-            "phase_bins": self.bins(f"{prefix}phases.", process, phases, phase_bins(process.found))
+            "phase_bins": self.bins(f"{prefix}phases.", process, phases, phase_bins(process))
             if detail.phase_starts
             else None,
             "windows": self.windows(prefix, process),

@@ -23,6 +23,13 @@ function devicesOf(trace) {
   return [...found.entries()].map(([device, parts]) => ({ device, parts }));
 }
 
+/** What a row is called, beside it. @param {number} top in pixels of the page @param {Node | string} content @param {string} [kind] */
+function labelAt(top, content, kind = "") {
+  const item = make("li", { class: kind }, content);
+  item.style.setProperty("top", `${top}px`);
+  return item;
+}
+
 /** The value of a colour of page.css by its name. @returns {(name: string) => string} */
 function colourOf() {
   const style = getComputedStyle(document.documentElement);
@@ -306,21 +313,12 @@ export class Timeline {
         this.row = place;
         this.state.show({ process: this.state.view.process === process.process ? "" : process.process });
       }, { class: `link depth-${Math.min(process.depth, 4)}`, "aria-pressed": String(this.state.view.process === process.process) });
-      const item = make("li", { class: size }, label);
-      item.style.setProperty("top", `${this.tops[place]}px`);
-      return item;
+      return labelAt(this.tops[place], label, size);
     });
     this.phases.forEach((phases, place) => {
-      if (!phases) return;
-      const item = make("li", { class: "phases" }, "phases");
-      item.style.setProperty("top", `${this.tops[place] + ROW + GAP}px`);
-      items.push(item);
+      if (phases) items.push(labelAt(this.tops[place] + ROW + GAP, "phases", "phases"));
     });
-    this.devices.forEach((device, place) => {
-      const item = make("li", {}, `GPU ${device.device}: busy, reported`);
-      item.style.setProperty("top", `${this.deviceTops[place]}px`);
-      items.push(item);
-    });
+    this.devices.forEach((device, place) => items.push(labelAt(this.deviceTops[place], `GPU ${device.device}: busy, reported`)));
     replace(this.labels, ...items);
   }
 
