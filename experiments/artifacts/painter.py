@@ -4,6 +4,7 @@ import ctypes
 import multiprocessing
 import os
 import signal
+import sys
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
 
@@ -73,7 +74,7 @@ class Painter:
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         if self._pool is None:
             context = multiprocessing.get_context("spawn")  # a fork would have the threads of Ray half
-            self._pool = ProcessPoolExecutor(1, context, stand_back)
+            self._pool = ProcessPoolExecutor(1, context, stand_back, (sys.orig_argv,))
         self._current = study, found, self._pool.submit(draw, study, found.recorded)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
@@ -112,7 +113,8 @@ class Painter:
         self._pool = self._current = None
 
 
-def stand_back() -> None:
-    """Disturb no run, and end with the process that began this one."""
+def stand_back(command: list[str]) -> None:
+    """Disturb no run, end with the process that began this one, and name its command as the origin of results."""
+    sys.orig_argv = command
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))

@@ -1,5 +1,7 @@
 """All studies at once: the order of their runs, and the table of how far each is."""
 
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -7,12 +9,13 @@ from small_study import Matrix
 
 from experiments.artifacts.index_page import disturbed, started_page, state_table
 from experiments.artifacts.order import in_order
-from experiments.artifacts.painter import Drawing, Found
+from experiments.artifacts.painter import Drawing, Found, stand_back
 from experiments.artifacts.study import PlannedStudy, Study
 from experiments.command_line import Outcome
 from experiments.harness.case_study import CaseStudy
 from experiments.harness.execute import Execution, RunFailedError
 from experiments.harness.progress import Progress, Recorded, StudyRun
+from experiments.harness.provenance import provenance
 from rlscope.errors import UsageError
 
 
@@ -110,3 +113,10 @@ def test_repetitions_that_took_unlike_times_are_said(studies: list[PlannedStudy]
         end(progress, run, seconds)
     (sentence,) = disturbed(studies[0], progress.recorded)
     assert sentence.startswith("The repetitions of one of E took 56 to 102 s: ")
+
+
+def test_what_is_drawn_beside_the_runs_names_the_command_of_the_user() -> None:
+    command = ["python", "scripts/artifacts.py", "--budget", "quick"]
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), stand_back, (command,)) as pool:
+        origin = pool.submit(provenance, "quick", {}, []).result()
+    assert origin.command == "python scripts/artifacts.py --budget quick"
