@@ -5,7 +5,11 @@ from enum import Enum, IntEnum
 
 NO_OPERATION = "(none)"
 NO_PHASE = "(none)"
-STAGES = ("simulation", "inference", "backpropagation")
+#: The stages that every training has. Published figures show these alone.
+PUBLISHED_STAGES = ("simulation", "inference", "backpropagation")
+#: Weights on their way from those who train to those who act, and switching between both.
+SYNCHRONISATION = "synchronisation"
+STAGES = (*PUBLISHED_STAGES, SYNCHRONISATION)
 TRAINING_LOOP = "training_loop"
 #: The phase in which a policy is tested, which is no part of training.
 EVALUATION = "evaluation"

@@ -17,7 +17,7 @@ from trace_builder import (
 )
 
 from rlscope.analysis.analyze import analyze_in_detail
-from rlscope.model import Category, DeviceWork
+from rlscope.model import STAGES, Category, DeviceWork
 from rlscope.page.grid import bins_for
 from rlscope.page.make_page import Run, make_page
 from rlscope.report.remarks import warnings
@@ -72,7 +72,7 @@ def walk(seed: int, events: int, start: int, length: int) -> ProcessScript:
             thread.statements.append(End(ticks))
             continue
         if chosen.random() < 0.4:
-            begin = operation(ticks, chosen.choice(("simulation", "inference", "backpropagation", "step")))
+            begin = operation(ticks, chosen.choice((*STAGES, "step")))
         else:
             category = chosen.choice((Category.SIMULATOR, Category.BACKEND, Category.CUDA, Category.WAIT))
             begin = boundary(ticks, category, f"{category.label}.{chosen.choice('fg')}")

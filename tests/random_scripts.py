@@ -21,12 +21,12 @@ from rlscope.analysis.correction import Bounds, Cost
 from rlscope.model import Category, DeviceWork
 from rlscope.trace import format as fmt
 
-OPERATIONS = ("training_loop", "simulation", "inference", "backpropagation", "step", "(none)")
+OPERATIONS = ("training_loop", "simulation", "inference", "backpropagation", "synchronisation", "step", "(none)")
 CHOICES = (*("boundary",) * 3, *("end",) * 3, "operation", "phase", "chunk", "progress", "blocked", "task")
 PHASES = ("collect", "evaluation")
 CALLS = {category: [f + category.label for f in "fg"] for category in Category}
 CALLS[Category.WAIT] = ["fwait", "gwait pipe:[1]", "gwait pipe:[2]", "_thread.lock.acquire"]
-LAUNCHES = (("(none)", "(none)"), ("inference", "inference"), ("inference", "step"), ("training_loop", "step"))
+LAUNCHES = (("(none)", "(none)"), ("inference", "inference"), ("inference", "step"), ("synchronisation", "step"))
 ON_DEVICE = (DeviceWork.KERNEL, DeviceWork.COPY, DeviceWork.MEMSET)
 COST_KEYS = ("operation", "operation/step", "boundary", "boundary/fbackend", "cuda", "cuda/fcuda")
 ON_HOST = (DeviceWork.CUPTI_WORK, DeviceWork.GAP)

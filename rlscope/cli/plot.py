@@ -12,7 +12,7 @@ from rlscope.text import printable
 
 FORMATS = (".pdf", ".png", ".svg")
 NOTHING_TO_SHOW = (
-    "no trace has time in simulation, inference, backpropagation or a training loop. Use `--view complete`, or name "
+    "no trace has time in a stage or in a training loop. Use `--view complete`, or name "
     'the operations of the script: `with rlscope.operation("inference"):`'
 )
 
@@ -26,7 +26,7 @@ NOTHING_TO_SHOW = (
     "--view",
     type=click.Choice(["published", "complete"]),
     default="published",
-    help="published: three stages of training. complete: also waiting, idle time and time in no operation.",
+    help="published: the stages of training. complete: also waiting, idle time and time in no operation.",
 )
 @correct_option
 @click.option("--recover", is_flag=True, help="Step over damaged parts of a trace instead of stopping there.")
@@ -47,7 +47,7 @@ def plot(kind: str, traces: tuple[Path, ...], output: Path, unit: str, view: str
     if kind == "transitions":
         table, value = transitions_view(shown)
         if table.empty:
-            raise UsageError("no trace has transitions inside simulation, inference or backpropagation")
+            raise UsageError("no trace has transitions inside a stage")
         figure = transitions_figure(table, value)
     else:
         drawn = published_view(shown) if view == "published" else complete_view(shown)

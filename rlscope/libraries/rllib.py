@@ -17,6 +17,7 @@ POLICY = ("ray.rllib.policy.policy", "Policy")  # of the old API stack
 
 COLLECT = ("training_loop", "collect_data")
 ACT = ("inference", "sample_action")
+SYNCHRONISE = ("synchronisation", "sync_weights")
 
 
 def _timesteps(algorithm: Any) -> int:
@@ -57,8 +58,8 @@ HOOKS: tuple[Hook, ...] = (
     ),
     MethodHook(*ENV_RUNNER, "__init__", (), after=_name_runner),
     MethodHook(*ENV_RUNNER, "sample", COLLECT),
-    MethodHook(*ENV_RUNNER, "set_state", ("sync_weights",)),
-    MethodHook("ray.rllib.env.env_runner_group", "EnvRunnerGroup", "sync_weights", ("sync_weights",)),
+    MethodHook(*ENV_RUNNER, "set_state", SYNCHRONISE),
+    MethodHook("ray.rllib.env.env_runner_group", "EnvRunnerGroup", "sync_weights", SYNCHRONISE),
     # Observations become the module's batch, the batch becomes a distribution, and actions are drawn from it.
     MethodHook(
         f"{CONNECTORS}.env_to_module.env_to_module_pipeline",
@@ -81,7 +82,7 @@ HOOKS: tuple[Hook, ...] = (
     ),
     MethodHook("ray.rllib.core.learner.learner_group", "LearnerGroup", "update", ("backpropagation",)),
     MethodHook(*LEARNER, "_set_learner_index_and_placement_group", (), after=_name_learner),
-    MethodHook(*LEARNER, "get_state", ("sync_weights",)),
+    MethodHook(*LEARNER, "get_state", SYNCHRONISE),
     MethodHook(*LEARNER, "update", ("backpropagation",)),
     MethodHook(
         f"{CONNECTORS}.learner.learner_connector_pipeline",

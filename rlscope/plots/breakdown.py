@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from rlscope.model import STAGES, Category, Resource
+from rlscope.model import PUBLISHED_STAGES, Category, Resource
 from rlscope.plots import style
 from rlscope.plots.bars import (
     GROUP_WIDTH,
@@ -20,7 +20,7 @@ from rlscope.plots.bars import (
     resource_patch,
 )
 
-PUBLISHED_STAGES = tuple(sorted(STAGES, key=style.STAGE_ORDER.index))
+PUBLISHED_BARS = tuple(sorted(PUBLISHED_STAGES, key=style.STAGE_ORDER.index))
 PUBLISHED_CATEGORIES = (Category.BACKEND.label, Category.CUDA.label, Category.PYTHON.label, Category.SIMULATOR.label)
 PUBLISHED_RESOURCES = (Resource.CPU.value, Resource.BOTH.value, Resource.GPU.value)
 PERCENT = "Percent (%)"
@@ -50,7 +50,7 @@ def breakdown_figure(
         The figure; the caller saves it. Stages, categories and resources that the published figures lack get their
         own bars and looks where the table has them.
     """
-    stages = shown(PUBLISHED_STAGES, style.STAGE_ORDER, table["stage"])
+    stages = shown(PUBLISHED_BARS, style.STAGE_ORDER, table["stage"])
     workloads = list(dict.fromkeys(table["workload"]))
     with style.paper():
         figure = Figure(figsize=(figure_width(len(workloads)), style.PANEL_INCHES), dpi=200)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from rlscope.analysis.tables.loop import is_evaluation, loop_shares
-from rlscope.model import NO_OPERATION, STAGES, TRAINING_LOOP, Category, Resource
+from rlscope.model import NO_OPERATION, PUBLISHED_STAGES, STAGES, TRAINING_LOOP, Category, Resource
 from rlscope.plots.style import BETWEEN_STAGES, GPU_ONLY
 
 #: What tells the pieces of a figure's bars apart.
@@ -53,19 +53,22 @@ def drawn_times(breakdown: pd.DataFrame) -> pd.DataFrame:
     return found.drop(columns="corrected_seconds")
 
 
-def fold_breakdown(breakdown: pd.DataFrame, outside: pd.DataFrame | None = None) -> Folded:
+def fold_breakdown(
+    breakdown: pd.DataFrame, outside: pd.DataFrame | None = None, stages: tuple[str, ...] = PUBLISHED_STAGES
+) -> Folded:
     """Fold a breakdown of one process as the published figures do.
 
-    ============================  ====================
+    ============================  =====================================
     in the analysis               in the figure
-    ============================  ====================
+    ============================  =====================================
     stage training_loop           backpropagation
+    stage synchronisation         backpropagation, unless `stages` has it
     stage (none)                  left out
     phase evaluation              left out, of a process that trains too
     resource idle                 cpu
     category wait                 python
     any category, resource gpu    gpu (without a hatch)
-    ============================  ====================
+    ============================  =====================================
 
     In a loop of one's own no operation says what is training. With `outside`, what is in no stage there is a bar of its
     own, BETWEEN_STAGES, whose waits stay waits: no stage is drawn longer than it was.
@@ -75,6 +78,7 @@ def fold_breakdown(breakdown: pd.DataFrame, outside: pd.DataFrame | None = None)
     Args:
         breakdown: rows of the analysis.
         outside: the analysis's table; None to leave out what is in no stage in any case.
+        stages: those that have bars of their own; by default those of the published figures.
     """
     rows = drawn_times(breakdown)
     outside_rows = [*outside.itertuples(index=False)] if outside is not None else []
@@ -89,12 +93,21 @@ def fold_breakdown(breakdown: pd.DataFrame, outside: pd.DataFrame | None = None)
     rows = rows.loc[is_shown, [*PIECE, CORRECTED, *SECONDS]].copy()
     is_between = rows["stage"] == BETWEEN_STAGES
     between, rows = rows[is_between], rows[~is_between].copy()
-    rows["stage"] = rows["stage"].replace(TRAINING_LOOP, "backpropagation")
+    rows["stage"] = in_bars(rows["stage"], stages)
     rows["resource"] = rows["resource"].replace(Resource.IDLE.value, Resource.CPU.value)
     rows["category"] = rows["category"].replace(Category.WAIT.label, Category.PYTHON.label)
     rows = pd.concat([rows, between])
     folded = summed(rows)
     return Folded(folded, max(0.0, whole_s - float(folded["seconds"].sum())), evaluation_s)
+
+
+def in_bars(stage: pd.Series, stages: tuple[str, ...]) -> pd.Series:
+    """Return the stages with those that have no bar of their own, and a training loop in no stage, as backpropagation.
+
+    Weights are synchronised because of the update: until there was a stage for it, a training loop's counted there.
+    """
+    folded = {TRAINING_LOOP, *STAGES} - set(stages)
+    return stage.mask(stage.isin(folded), "backpropagation")
 
 
 def summed(rows: pd.DataFrame) -> pd.DataFrame:
@@ -109,20 +122,24 @@ def gpu_only(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(category=rows["category"].mask(rows["resource"] == Resource.GPU.value, GPU_ONLY))
 
 
-def fold_transitions(transitions: pd.DataFrame) -> pd.DataFrame:
+def fold_transitions(transitions: pd.DataFrame, stages: tuple[str, ...] = PUBLISHED_STAGES) -> pd.DataFrame:
     """Fold transitions as the published figures do: entries into the backend, CUDA and the simulator, per stage.
 
     Entries into the simulator outside simulation, and everything outside training, are left out; the analysis has left
     out those of evaluation.
 
+    Args:
+        transitions: rows of the analysis.
+        stages: as for `fold_breakdown`.
+
     Returns:
         stage, category (the one entered), count, per_iteration and per_timestep (empty without progress reports).
     """
     rows = transitions.copy()
-    rows["stage"] = rows["stage"].replace(TRAINING_LOOP, "backpropagation")
+    rows["stage"] = in_bars(rows["stage"], stages)
     rows = rows.rename(columns={"to": "category"})
     in_simulation = (rows["category"] != Category.SIMULATOR.label) | (rows["stage"] == "simulation")
-    shown = rows["stage"].isin(STAGES) & rows["category"].isin(PUBLISHED_TRANSITIONS) & in_simulation
+    shown = rows["stage"].isin(stages) & rows["category"].isin(PUBLISHED_TRANSITIONS) & in_simulation
     counts = ["count", "per_iteration", "per_timestep"]
     rows[counts] = rows[counts].astype(float)
     # min_count keeps what is unknown unknown: a sum of nothing is not zero transitions per iteration.

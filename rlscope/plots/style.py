@@ -8,7 +8,7 @@ from pathlib import Path
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from rlscope.model import NO_OPERATION, TRAINING_LOOP, Category, Resource
+from rlscope.model import NO_OPERATION, SYNCHRONISATION, TRAINING_LOOP, Category, Resource
 
 RESOURCE_COLOURS = {
     Resource.CPU.value: "#fbb4ae",
@@ -45,6 +45,7 @@ STAGE_LABELS = {
     "backpropagation": "Backpropagation",
     "inference": "Inference",
     "simulation": "Simulation",
+    SYNCHRONISATION: "Synchronisation",
     TRAINING_LOOP: "Training loop",
     BETWEEN_STAGES: "Between stages",
     NO_OPERATION: "No operation",

@@ -8,7 +8,7 @@ from matplotlib.patches import Patch
 
 from rlscope.plots import style
 from rlscope.plots.bars import Look, category_patch, draw_keys, draw_stacks, figure_width, name_groups
-from rlscope.plots.breakdown import PUBLISHED_STAGES
+from rlscope.plots.breakdown import PUBLISHED_BARS, shown
 from rlscope.plots.folding import PUBLISHED_TRANSITIONS
 
 VALUE_LABELS = {
@@ -29,14 +29,15 @@ def transitions_figure(
         labels: text under the groups, where it is not the workload's name.
         title: what the workloads differ in, under all groups.
     """
+    stages = shown(PUBLISHED_BARS, style.STAGE_ORDER, table["stage"])
     workloads = list(dict.fromkeys(table["workload"]))
     with style.paper():
         figure = Figure(figsize=(figure_width(len(workloads)), style.PANEL_INCHES), dpi=200)
         axes = figure.subplots()
-        draw_stacks(axes, table, value, PUBLISHED_STAGES, look)
+        draw_stacks(axes, table, value, stages, look)
         axes.set_ylabel(VALUE_LABELS[value])
         name_groups(axes, workloads, labels or {}, title)
-        draw_keys(figure, axes, axes, legend(), PUBLISHED_STAGES)
+        draw_keys(figure, axes, axes, legend(), stages)
     return figure
 
 

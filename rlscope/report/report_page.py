@@ -101,7 +101,7 @@ def add_training(page: Page, shown: list[Workload], caption: str, output: Path) 
     view = published_view(shown)
     page.heading("Training")
     if view.table.empty:
-        page.paragraph("No process spent time in simulation, inference, backpropagation or a training loop.")
+        page.paragraph("No process spent time in a stage or in a training loop.")
         return
     page.paragraph(training_text(view, len(shown)))
     write_figure(breakdown_figure(view.table, "percent", time=view.time), view.table, output / "breakdown_percent")
@@ -140,7 +140,7 @@ def add_transitions(page: Page, shown: list[Workload], output: Path) -> None:
     table, value = transitions_view(shown)
     page.heading("Transitions")
     if table.empty:
-        page.paragraph("No transitions inside simulation, inference or backpropagation.")
+        page.paragraph("No transitions inside a stage.")
         return
     write_figure(transitions_figure(table, value), table, output / "transitions")
     page.figure("transitions", "Entries into the backend, CUDA and the simulator.")

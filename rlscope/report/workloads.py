@@ -7,7 +7,7 @@ import pandas as pd
 
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.rows import sums
-from rlscope.model import NO_OPERATION
+from rlscope.model import NO_OPERATION, STAGES
 from rlscope.plots.breakdown import RECORDED_TIME, TRAINING_TIME
 from rlscope.plots.folding import SECONDS, drawn_times, fold_breakdown, fold_transitions
 from rlscope.plots.tables import breakdown_table, transitions_table
@@ -90,8 +90,11 @@ class BreakdownView:
 
 
 def published_view(shown: Iterable[Workload]) -> BreakdownView:
-    """Return training in the published three stages, and between them; processes without any of it are not shown."""
-    folded = [(workload, fold_breakdown(workload.breakdown, workload.outside)) for workload in shown]
+    """Return training in its stages, and between them; processes without any of it are not shown.
+
+    It looks as published figures do. Beside their three stages it has synchronisation, where that took time.
+    """
+    folded = [(workload, fold_breakdown(workload.breakdown, workload.outside, STAGES)) for workload in shown]
     training = [(workload, fold) for workload, fold in folded if len(fold.rows)]
     # One axis, one meaning: seconds of whole trainings only where the length of every training is known.
     known = all(workload.extrapolated_s is not None for workload, _ in training)
@@ -134,6 +137,6 @@ def transitions_view(shown: Iterable[Workload]) -> tuple[pd.DataFrame, str]:
     """Return the table for `transitions_figure` and the column to draw: per iteration where all workloads report
     progress.
     """
-    tables = [transitions_table(workload.name, fold_transitions(workload.transitions)) for workload in shown]
+    tables = [transitions_table(workload.name, fold_transitions(workload.transitions, STAGES)) for workload in shown]
     table = pd.concat([table for table in tables if len(table)] or tables[:1], ignore_index=True)
     return table, "per_iteration" if table["per_iteration"].notna().all() else "count"

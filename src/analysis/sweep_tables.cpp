@@ -10,8 +10,8 @@
 namespace rlscope {
 namespace {
 
-constexpr uint8_t kStagePlaces[kStages] = {0, 4, 3, 2, 1};  // in alphabetical order
-constexpr uint8_t kStageAtPlace[kStages] = {0, 4, 3, 2, 1};
+constexpr uint8_t kStagePlaces[kStages] = {0, 5, 3, 2, 1, 4};  // in alphabetical order
+constexpr uint8_t kStageAtPlace[kStages] = {0, 4, 3, 2, 5, 1};
 
 // A wait in code that nobody intercepts. Without a space, behind which a name has the stream that is waited for.
 constexpr std::string_view kBlockedInNoBoundary = "(blocked)";

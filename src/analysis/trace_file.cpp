@@ -16,6 +16,7 @@
 
 #include "crc32c.h"
 #include "formatted.h"
+#include "stages.h"
 
 namespace rlscope {
 namespace {
@@ -360,7 +361,7 @@ void TraceFile::read_launch_site(uint64_t offset, const uint8_t* entry, size_t s
   LaunchSite launch_site{};
   if (size >= sizeof launch_site) std::memcpy(&launch_site, entry, sizeof launch_site);
   bool is_sound = launch_site.id != 0 && launch_site.id < kIdsAlwaysAllowed + bytes_ / kLaunchSiteBytes &&
-                  launch_site.stage <= Stage::kBackpropagation &&
+                  static_cast<size_t>(launch_site.stage) < kStages &&
                   (launch_site.operation == 0 ? launch_site.stage == Stage::kNone : is_operation(launch_site.operation));
   if (!is_sound) {
     report_damage(offset, formatted("the launch site with id %u, operation %u and stage %u is impossible", launch_site.id,

@@ -8,8 +8,9 @@
 
 namespace rlscope {
 
-constexpr size_t kStages = 5;
-constexpr const char* kStageLabels[kStages] = {"(none)", "training_loop", "simulation", "inference", "backpropagation"};
+constexpr size_t kStages = 6;
+constexpr const char* kStageLabels[kStages] = {"(none)",    "training_loop",   "simulation",
+                                               "inference", "backpropagation", "synchronisation"};
 
 inline Stage stage_of_name(std::string_view name) {
   for (size_t stage = 1; stage < kStages; stage++) {

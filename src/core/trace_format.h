@@ -6,7 +6,7 @@
 namespace rlscope {
 
 constexpr char kFileMagic[8] = {'R', 'L', 'S', 'C', 'O', 'P', 'E', '\0'};
-constexpr uint32_t kFormatVersion = 3;
+constexpr uint32_t kFormatVersion = 4;
 constexpr uint32_t kOldestReadableVersion = 2;  // without header_crc32c, file_bytes and chunks, which are 0 there
 constexpr uint32_t kFileHeaderBytes = 4096;
 constexpr uint32_t kChunkMagic = 0x4B4E4843;  // "CHNK"
@@ -47,7 +47,14 @@ enum class NameKind : uint8_t { kOperation = 1, kPhase = 2, kBoundary = 3, kDevi
 // kCudaWait is a CUDA call that waits for the device; tables call it cuda.
 enum class Category : uint8_t { kPython = 0, kSimulator = 1, kBackend = 2, kCuda = 3, kWait = 4, kCudaWait = 5 };
 // The part of training that an instant belongs to. The first two apply where no enclosing operation is one of the others.
-enum class Stage : uint8_t { kNone = 0, kTrainingLoop = 1, kSimulation = 2, kInference = 3, kBackpropagation = 4 };
+enum class Stage : uint8_t {
+  kNone = 0,
+  kTrainingLoop = 1,
+  kSimulation = 2,
+  kInference = 3,
+  kBackpropagation = 4,
+  kSynchronisation = 5,  // from version 4 on
+};
 
 struct ClockPair {
   uint64_t ticks;

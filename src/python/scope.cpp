@@ -39,7 +39,7 @@ struct Scope {
            : flavour == Flavour::kCallback ? NameKind::kBoundary
                                            : NameKind::kOperation;
   }
-  // One of the three operations that every breakdown is grouped by.
+  // One of the operations that every breakdown is grouped by.
   bool is_stage() const { return stage > Stage::kTrainingLoop; }
   // Says what the program does now, so that nothing needs to be guessed any more.
   bool ends_guess() const { return stage != Stage::kNone; }

@@ -8,7 +8,7 @@ import pytest
 from framework_runs import PROGRAMS, assert_callbacks, run_in
 from recording import Recording
 
-from rlscope.model import STAGES
+from rlscope.model import PUBLISHED_STAGES
 
 TOLERANCE = 0.05
 Record = Callable[..., Recording]
@@ -60,7 +60,7 @@ def test_a_compiled_function_is_in_the_stage_that_was_met_in_it(record_pytorch: 
     calls = printed["calls"]
     # Whoever annotates knows better: a call of the network, and the wait for it.
     assert entries.pop(("backpropagation", "targets")) == 2
-    for stage in STAGES:
+    for stage in PUBLISHED_STAGES:
         assert entries.pop((stage, stage)) == calls[stage]
         seconds = recording.seconds(operation=stage, category="backend")
         # Calls of 50 us: whoever interrupts one between the stopwatch and the boundary adds more than all of them take.

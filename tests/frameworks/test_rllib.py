@@ -12,6 +12,7 @@ LEARNER = "PPOTorchLearner 1"
 ACTING = {("inference", "env_to_module"), ("inference", "sample_action"), ("inference", "module_to_env")}
 STEPPING = {("simulation", "simulation"), ("simulation", "reset")}
 COLLECTING = ("training_loop", "collect_data")
+SYNCHRONISING = ("synchronisation", "sync_weights")
 UPDATING = {
     ("backpropagation", operation)
     for operation in ("learner_connector", "forward_train", "compute_losses", "compute_gradients", "apply_gradients")
@@ -42,8 +43,8 @@ def stages(recording: Recording, process: str, phase: str = "(none)") -> set[str
 
 @pytest.mark.parametrize("runner", RUNNERS)
 def test_a_runner_simulates_and_acts(recording: Recording, runner: str) -> None:
-    assert {*ACTING, *STEPPING, COLLECTING, ("(none)", "sync_weights")} <= operations(recording, runner)
-    assert stages(recording, runner) == {"(none)", "training_loop", "simulation", "inference"}
+    assert {*ACTING, *STEPPING, COLLECTING, SYNCHRONISING} <= operations(recording, runner)
+    assert stages(recording, runner) == {"(none)", "training_loop", "simulation", "inference", "synchronisation"}
     assert recording.seconds(process=runner, operation="(none)", category="wait") > 0  # for its next task
 
 
@@ -66,13 +67,13 @@ def test_each_step_of_an_environment_is_simulation(recording: Recording, printed
 
 def test_a_learner_that_is_an_actor_updates(recording: Recording) -> None:
     found = operations(recording, LEARNER)
-    assert {*UPDATING, ("backpropagation", "compute_advantage_estimates"), ("(none)", "sync_weights")} <= found
-    assert stages(recording, LEARNER) == {"(none)", "backpropagation"}
+    assert {*UPDATING, ("backpropagation", "compute_advantage_estimates"), SYNCHRONISING} <= found
+    assert stages(recording, LEARNER) == {"(none)", "backpropagation", "synchronisation"}
     assert recording.seconds(process=LEARNER, operation="compute_gradients", category="backend") > 0
 
 
 def test_the_algorithm_waits_for_its_actors(recording: Recording) -> None:
-    assert stages(recording, "main", "actors") == {"(none)", "training_loop", "backpropagation"}
+    assert stages(recording, "main", "actors") == {"(none)", "training_loop", "backpropagation", "synchronisation"}
     for operation in ("collect_data", "backpropagation", "sync_weights"):
         assert recording.seconds(process="main", phase="actors", operation=operation, category="wait") > 0, operation
 
@@ -85,7 +86,7 @@ def test_off_policy_training_in_one_process(recording: Recording) -> None:
         COLLECTING,
         ("training_loop", "training_loop"),
         ("training_loop", "replay_buffer_add"),
-        ("training_loop", "sync_weights"),
+        SYNCHRONISING,
         ("training_loop", "evaluate"),
         ("backpropagation", "sample_batch"),
         ("backpropagation", "update_priorities"),

@@ -217,9 +217,10 @@ def test_it_is_enough_that_one_process_meets_it(tmp_path: Path) -> None:
     [
         (
             "infrence=a:b",
-            "'infrence' is no stage; stages are simulation, inference, backpropagation; did you mean inference?",
+            "'infrence' is no stage; stages are simulation, inference, backpropagation, synchronisation; "
+            "did you mean inference?",
         ),
-        ("x=a:b", "'x' is no stage; stages are simulation, inference, backpropagation"),
+        ("x=a:b", "'x' is no stage; stages are simulation, inference, backpropagation, synchronisation"),
         *(
             (text, f"STAGE=module:function or STAGE/OPERATION=module:Class.method was expected, not {text!r}; "
              "for example simulation=envs.my:Env.step")

@@ -43,6 +43,19 @@ TEST_F(CudaRecords, AKernelBelongsToTheOperationThatLaunchedIt) {
   EXPECT_EQ(trace.header.dropped_device_records, 0u);
 }
 
+TEST_F(CudaRecords, WorkLaunchedWhileWeightsAreLoadedIsSynchronisation) {
+  CodedId backward = operation("backpropagation"), synchronise = operation("synchronisation"), load = operation("load");
+  StreamWriter* writer = Session::writer();
+  for (CodedId opened : {backward, synchronise, load}) writer->begin(opened);
+  call(kDriver, kLaunchKernel, 10);
+  writer->end_to(0);
+  run_kernel(10);
+  DeviceTrace trace = stop_and_read();
+  ASSERT_EQ(trace.of(kKernel).size(), 1u);
+  EXPECT_EQ(trace.operation_of(trace.of(kKernel)[0]), "load");
+  EXPECT_EQ(trace.of(kKernel)[0].launch_site.stage, Stage::kSynchronisation);
+}
+
 TEST_F(CudaRecords, AHelperThreadInheritsTheMainThreadsOperation) {
   CodedId backward = operation("backpropagation"), own = operation("prefetch");
   StreamWriter* writer = Session::writer();

@@ -149,10 +149,11 @@ TEST(DeviceReader, TimesThatOverflowAreDamage) {
 TEST(TraceFile, CatalogEntriesThatCannotBe) {
   auto message = [](const std::string& entries) { return damage_of(file_header(0, 100) + catalog(kEntries + entries)); };
   EXPECT_EQ(message(queue_entry(5, 0) + launch_site_entry(1, 1, Stage::kInference)), "");
+  EXPECT_EQ(message(launch_site_entry(2, 1, Stage::kSynchronisation)), "");
   EXPECT_NE(message(queue_entry(5, 3)).find("stream 5 is two queues"), std::string::npos);
   EXPECT_NE(message(launch_site_entry(1, 0, Stage::kNone)).find("id 1 is two launch sites"), std::string::npos);
   EXPECT_NE(message(launch_site_entry(2, 77, Stage::kNone)).find("the launch site with id 2, operation 77"), std::string::npos);
-  EXPECT_NE(message(launch_site_entry(2, 1, static_cast<Stage>(9))).find("stage 9 is impossible"), std::string::npos);
+  EXPECT_NE(message(launch_site_entry(2, 1, static_cast<Stage>(6))).find("stage 6 is impossible"), std::string::npos);
   EXPECT_NE(message(launch_site_entry(2, 0, Stage::kInference)).find("operation 0 and stage 3"), std::string::npos);
   EXPECT_NE(message(launch_site_entry(0xFFFFFFFF, 1, Stage::kNone)).find("id 4294967295"), std::string::npos);
   EXPECT_NE(message(entry(EntryType::kQueue, "1234")).find("16 bytes was expected, 4 were found"), std::string::npos);

@@ -114,6 +114,18 @@ def test_what_the_published_figures_lack_is_added_where_present() -> None:
     assert {axes.get_ylabel() for axes in axes_of(figure)} == {RECORDED_TIME}
 
 
+def test_synchronisation_is_the_fourth_bar_where_it_has_time() -> None:
+    rows = pd.concat([ROWS, ROWS[ROWS["stage"] == "inference"].assign(stage="synchronisation")])
+    figure = breakdown_figure(breakdown_table("trace", rows, 10.0), "seconds")
+    published = ["(1) Backpropagation", "(2) Inference", "(3) Simulation"]
+    assert legend_of(figure, 1) == [*published, "(4) Synchronisation"]
+    assert [piece.get_height() for piece in bars_of(axes_of(figure)[1])][-1] == pytest.approx(10 / 11)
+    counts = rows.drop_duplicates("stage").assign(category="backend", count=1.0, per_iteration=1.0, per_timestep=1.0)
+    assert legend_of(transitions_figure(transitions_table("trace", counts)), 1) == [*published, "(4) Synchronisation"]
+    without = counts[counts["stage"] != "synchronisation"]
+    assert legend_of(transitions_figure(transitions_table("trace", without)), 1) == published
+
+
 def test_the_key_keeps_clear_of_a_long_legend() -> None:
     rows = pd.DataFrame(
         [(stage, "wait", "idle", 1.0) for stage in style.STAGE_ORDER],

@@ -2,6 +2,7 @@
 
 import pandas as pd
 
+from rlscope.model import STAGES
 from rlscope.plots.folding import fold_breakdown, fold_transitions
 
 BREAKDOWN = pd.DataFrame(
@@ -51,6 +52,37 @@ def test_nothing_else_is_made_or_lost() -> None:
     }
 
 
+SYNCHRONISING = pd.DataFrame(
+    [
+        ("synchronisation", "python", "cpu", 1.0),
+        ("synchronisation", "wait", "idle", 2.0),
+        ("synchronisation", "cuda", "gpu", 4.0),
+    ],
+    columns=["stage", "category", "resource", "seconds"],
+).assign(process="main", phase="(none)", operation="sync_weights")
+
+
+def test_synchronisation_is_drawn_as_before_there_was_a_stage_for_it() -> None:
+    """The weights of a training loop were in no stage, so their time counted as backpropagation."""
+    table = pd.concat([BREAKDOWN, SYNCHRONISING], ignore_index=True)
+    before = fold_breakdown(table.replace({"stage": {"synchronisation": "training_loop"}}))
+    after = fold_breakdown(table)
+    pd.testing.assert_frame_equal(after.rows, before.rows)
+    assert (after.left_out_s, after.evaluation_s) == (before.left_out_s, before.evaluation_s)
+    assert folded_seconds()["backpropagation", "gpu", "gpu"] + 4.0 == after.rows["seconds"].max()
+
+
+def test_synchronisation_may_have_a_bar_of_its_own() -> None:
+    table = pd.concat([BREAKDOWN, SYNCHRONISING], ignore_index=True)
+    rows = fold_breakdown(table, stages=STAGES).rows
+    own = rows[rows["stage"] == "synchronisation"]
+    assert {(row.category, row.resource): row.seconds for row in own.itertuples()} == {
+        ("python", "cpu"): 3.0,
+        ("gpu", "gpu"): 4.0,
+    }
+    pd.testing.assert_frame_equal(rows.drop(own.index).reset_index(drop=True), fold_breakdown(BREAKDOWN).rows)
+
+
 def test_the_table_given_stays_as_it_was() -> None:
     before = BREAKDOWN.copy()
     fold_breakdown(BREAKDOWN)
@@ -85,6 +117,15 @@ def test_transitions_enter_the_backend_cuda_and_the_simulator() -> None:
         ("inference", "cuda"): 4.0,
         ("simulation", "simulator"): 32.0,
     }
+
+
+def test_transitions_of_synchronisation_are_backpropagation_or_on_their_own() -> None:
+    table = transitions(("backpropagation", "backend", 10, 1.0), ("synchronisation", "backend", 20, 2.0))
+    assert fold_transitions(table)[["stage", "count"]].to_numpy().tolist() == [["backpropagation", 30.0]]
+    assert fold_transitions(table, STAGES)[["stage", "count"]].to_numpy().tolist() == [
+        ["backpropagation", 10.0],
+        ["synchronisation", 20.0],
+    ]
 
 
 def test_transitions_without_progress_stay_unknown_per_iteration() -> None:

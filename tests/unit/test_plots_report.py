@@ -123,6 +123,17 @@ def test_the_published_view_spreads_shares_over_the_whole_training() -> None:
     assert (view.time, view.left_out_s) == (TRAINING_TIME, 1.0)
 
 
+def test_synchronisation_is_shown_on_its_own_where_it_has_time() -> None:
+    """As in a run of RLlib, but not in a case study's figure."""
+    synchronising = [("synchronisation", "backend", 2.0), *TRAINING]
+    shown = workloads({"a": analysis({"main": synchronising})})
+    own = published_view(shown).table
+    assert own.loc[own["stage"] == "synchronisation", "seconds"].sum() == pytest.approx(2)
+    assert set(transitions_view(shown)[0]["stage"]) == {"backpropagation", "simulation", "synchronisation"}
+    without = workloads({"a": analysis({"main": TRAINING})})
+    assert "synchronisation" not in set(published_view(without).table["stage"])
+
+
 def corrected(found: Analysis) -> Analysis:
     """As if half of all time in the backend were what recording added."""
     breakdown = Rows(
@@ -225,7 +236,7 @@ def test_a_report_shows_figures_numbers_and_what_is_missing(tmp_path: Path) -> N
 def test_a_report_of_a_trace_without_operations(tmp_path: Path) -> None:
     write_report({"a": analysis({"main": IDLE})}, tmp_path)
     page = (tmp_path / "figures.html").read_text()
-    assert "No process spent time in simulation" in page
+    assert "No process spent time in a stage or in a training loop" in page
     assert (tmp_path / "complete.png").exists()
     assert not (tmp_path / "breakdown_percent.png").exists()
 

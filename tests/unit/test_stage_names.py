@@ -20,7 +20,11 @@ from rlscope.cli.report import report
         ("simualtion", "simulation"),
         ("backward", "backpropagation"),
         ("Backprop", "backpropagation"),
+        ("synchronization", "synchronisation"),
         ("simulation", None),
+        ("synchronisation", None),
+        ("synchronize", None),  # as for a device
+        ("sync_weights", None),
         ("simulation+inference", None),
         ("training_loop", None),
         ("sample_batch", None),
@@ -41,7 +45,8 @@ def test_a_name_that_is_nearly_a_stage_is_told(tmp_path: Path) -> None:
         with rlscope.operation("simulation"), rlscope.operation("simulate"):
             sum(range(1000))
     told = (
-        "operation `Inference` belongs to no stage: the stages are called simulation, inference, backpropagation; "
+        "operation `Inference` belongs to no stage: the stages are called simulation, inference, backpropagation, "
+        "synchronisation; "
         "was `inference` meant? Then name it so"
     )
     analyzed = CliRunner().invoke(analyze, [str(tmp_path / "trace")])

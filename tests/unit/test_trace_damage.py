@@ -318,6 +318,13 @@ def test_a_stop_that_is_not_the_last_reading_of_the_clock(tmp_path: Path) -> Non
     assert (found.end_ticks, found.complete) == (50, False)
 
 
+def test_a_file_of_version_3_is_read_as_before(tmp_path: Path) -> None:
+    """It knows no synchronisation."""
+    process = sample()
+    process.header = replace(process.header, format_version=3)
+    assert sweep_bytes(process.to_bytes(), tmp_path) == sweep_bytes(sample_bytes(), tmp_path)
+
+
 def test_a_file_of_version_2_is_read_as_before(tmp_path: Path) -> None:
     """It says neither how long it is nor what its checksum is."""
     process = sample()

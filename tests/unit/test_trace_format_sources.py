@@ -92,7 +92,7 @@ def test_enumerations(name: str) -> None:
 
 def test_stages() -> None:
     members = re.findall(r"k(\w+) = (\d+)", dict(ENUMERATIONS)["Stage"])
-    labels = re.search(r"kStageLabels\[kStages\] = \{(.*?)\}", HEADER)
+    labels = re.search(r"kStageLabels\[kStages\] = \{(.*?)\}", HEADER, re.DOTALL)
     assert labels is not None
     assert tuple(re.findall(r'"([^"]+)"', labels[1])) == fmt.LAUNCH_STAGES
     assert [snake(name).lower() for name, _ in members[1:]] == list(fmt.LAUNCH_STAGES[1:])

@@ -11,14 +11,14 @@ from rlscope.analysis.advice.owner_path import SAID, Followed, OwnerPath
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.rows import sums
 from rlscope.analysis.tables.loop import AFTER, BEFORE, NO_PHASE_PART, loop_shares
-from rlscope.model import COMPILE, EVALUATION, NO_OPERATION, STAGES, Category
+from rlscope.model import COMPILE, EVALUATION, NO_OPERATION, PUBLISHED_STAGES, STAGES, Category
 from rlscope.text import printable
 
 #: As many operations in no stage are named.
 UNNAMED_SHOWN = 3
 HOW_TO_NAME = (
     'Name it with `with rlscope.operation("simulation"):` around it, or without an edit with `rlscope record '
-    "--operation simulation=MODULE:FUNCTION`; inference and backpropagation are the other stages"
+    "--operation simulation=MODULE:FUNCTION`; inference, backpropagation and synchronisation are the other stages"
 )
 #: A stage that has less of a cause is not all of it.
 MOST = 0.99
@@ -217,7 +217,7 @@ def _change_text(same: Sequence[Change]) -> str:
 def _limit_sentences(analysis: Analysis, path: OwnerPath, changes: Sequence[Change]) -> Iterator[str]:
     """Say what the numbers do not know."""
     known = {change.stage for change in changes}
-    unknown = [stage for stage in STAGES if stage not in known]
+    unknown = [stage for stage in PUBLISHED_STAGES if stage not in known]
     if unknown and not path.works_beside:
         yield f"No time of the path is in {' or '.join(unknown)}, so what a change there could save is not known."
     yield from _unnamed_sentences(analysis, path)

@@ -1,9 +1,10 @@
 // Which colour a category, a stage or an operation has: those of page.css, as numbers for the canvas.
 
 export const CATEGORIES = ["python", "simulator", "backend", "cuda", "wait", "gpu"];
-export const STAGES = ["simulation", "inference", "backpropagation", "training_loop", "(none)"];
+export const STAGES = ["simulation", "inference", "backpropagation", "synchronisation", "training_loop", "(none)"];
 const STAGE_COLOURS = new Map([
-  ["simulation", "simulator"], ["inference", "backend"], ["backpropagation", "cuda"], ["training_loop", "python"], ["(none)", "wait"],
+  ["simulation", "simulator"], ["inference", "backend"], ["backpropagation", "cuda"], ["synchronisation", "gpu"],
+  ["training_loop", "python"], ["(none)", "wait"],
 ]);
 
 /** The name of the colour in page.css. @param {string} key @param {string} by category, stage or operation */

@@ -152,6 +152,7 @@ def device_work() -> ProcessWriter:
         first.record(DeviceWork.KERNEL, start, start + 12, f"_Z4gemmPf{start % 2}", wanted)
         second.record(DeviceWork.COPY, start + 3, start + 8, "memcpy HtoD", work_bytes=1 << 20)
     second.record(DeviceWork.MEMSET, 80, 300, "memset", process.launch_site("training_loop", "training_loop"), 64)
+    second.record(DeviceWork.COPY, 310, 320, "memcpy PtoP", process.launch_site("load", "synchronisation"), 64)
     host.record(DeviceWork.CUPTI_WORK, 33, 34, "buffer flush")
     host.record(DeviceWork.GAP, 60, 70, "[held by torch.profiler]")
     main.end(70)
