@@ -50,7 +50,9 @@ def work(ours: Connection, theirs: list[Connection], settings: Settings, index: 
     ours.send(sampler.sizes)
     try:
         while True:
-            sampler.policy.set_weights(ours.recv())
+            weights = ours.recv()
+            with rlscope.operation("synchronisation"), rlscope.operation("sync_weights"):
+                sampler.policy.set_weights(weights)
             with rlscope.phase("sampling"):
                 found = sampler.collect()
             ours.send(found)
@@ -89,9 +91,10 @@ class Free:
         Raises:
             AllLostError: no worker is left.
         """
-        weights = self._policy.weights()
-        for worker in list(self._workers):
-            self._send(worker, weights)
+        with rlscope.operation("synchronisation"), rlscope.operation("sync_weights"):
+            weights = self._policy.weights()
+            for worker in list(self._workers):
+                self._send(worker, weights)
         parts: list[Collected] = []
         waiting: dict[Any, Worker] = {worker.connection: worker for worker in self._workers}
         while waiting:
