@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rlscope.libraries import LIBRARIES
-from rlscope.record.declared.kinds import Boundary, FunctionHook, Hook, MethodHook, WrapperHook
+from rlscope.record.declared.kinds import Boundary, FunctionHook, Hook, MethodHook, TimerHook, WrapperHook
 from rlscope.record.native_names import resolve
 
 Report = dict[str, dict[str, list[str]]]
@@ -56,7 +56,7 @@ def names_of_hook(hook: Hook) -> Iterator[tuple[str, str]]:
         yield hook.module, f"{hook.module}.{hook.name}"
     elif isinstance(hook, MethodHook):
         yield hook.module, f"{hook.module}.{hook.owner}.{hook.name}"
-    elif isinstance(hook, WrapperHook):
+    elif isinstance(hook, WrapperHook | TimerHook):
         yield hook.module, ".".join((hook.module, *hook.path))
     else:
         yield from ((module, f"{module}.{name}") for module in hook.modules for name in (*hook.takes, *hook.returns))

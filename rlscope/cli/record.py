@@ -75,7 +75,8 @@ DEVICE_EVENTS = ("kernel", "copy", "memset")
     multiple=True,
     help="Name a function or method that is a stage, or an operation inside one; may be given several times. For "
     "example simulation=envs.my:Env.step, inference/generate=transformers:GenerationMixin.generate, or "
-    "simulation/reward=__main__:Judge.score for a class of the script. "
+    "simulation/reward=__main__:Judge.score for a class of the script. MODULE:TIMER(NAME) names what runs "
+    'inside the blocks of a timer that the program has, as `with timer("generation"):`. '
     "Adds to [tool.rlscope.operations] of pyproject.toml and [operations] of rlscope.toml.",
 )
 @click.option(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 TYPE_CHECKING = False  # as `typing` has it, whose import takes longer than all of this
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,6 +21,12 @@ class Replacements:
         """Put `replacement` in the place of `original`, which is None where the target itself had none."""
         setattr(target, name, replacement)
         self._replaced.append((target, name, original, replacement))
+
+    def put_everywhere(self, original: Any, replacement: Any) -> None:
+        """Put `replacement` in the place of a function under every name that a module has for it."""
+        for module in [module for module in sys.modules.values() if isinstance(module, type(sys))]:
+            for name in [name for name, value in vars(module).items() if value is original]:
+                self.put(module, name, original, replacement)
 
     def replace(self, target: Any, name: str, wrap: Callable[[Any], Any]) -> None:
         """Put `wrap(original)` in the place of an attribute of a module's or class's own."""

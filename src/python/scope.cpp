@@ -159,7 +159,17 @@ inline PyObject* enter_in(PyObject* self, PythonFrame* frame) {
 PyObject* enter(PyObject* self, PyObject*) { return enter_in(self, current_frame()); }
 
 // The class's `__enter__`, which contextlib.ExitStack calls for others.
-PyObject* enter_of_class(PyObject* self, PyObject*) { return enter_in(self, frame_outside_contextlib()); }
+PyObject* enter_of_class(PyObject* self, PyObject*) { return enter_in(self, frame_outside_contextlib(current_frame())); }
+
+// For a context manager in Python that stands for the scope: the operation is of what runs its block.
+PyObject* enter_for_caller(PyObject*, PyObject* args) {
+  PyObject* scope;
+  int depth;
+  if (!PyArg_ParseTuple(args, "O!i", scope_type, &scope, &depth)) return nullptr;
+  PythonFrame* frame = current_frame();
+  for (; frame && depth > 0; depth--) frame = caller_of(frame);
+  return enter_in(scope, frame_outside_contextlib(frame));
+}
 
 // Finds the scope among the frames above the innermost native call, which is not ours to close. One that is not there
 // was closed by an outer one, and counted then, or was opened before recording started.
@@ -400,6 +410,8 @@ PyMethodDef functions[] = {
      "default_operation(name)\n--\n\nAs operation(name), but opens nothing inside any stage."},
     {"callback", scope_of<Flavour::kCallback>, METH_O,
      "callback(name)\n--\n\nPython that native code has called: a crossing back, whose time is Python's."},
+    {"enter_for_caller", enter_for_caller, METH_VARARGS,
+     "enter_for_caller(scope, depth)\n--\n\nEnter the scope where the function runs that is `depth` calls further out."},
     {"begin_range", begin_range, METH_O,
      "begin_range(scope)\n--\n\nOpen an operation that may end anywhere. Returns how deep it lies, 0 if nothing was opened."},
     {"end_range", end_range, METH_VARARGS,

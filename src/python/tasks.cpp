@@ -119,9 +119,8 @@ PythonFrame* task_frame(PythonFrame* frame) {
   return found;
 }
 
-PythonFrame* frame_outside_contextlib() {
+PythonFrame* frame_outside_contextlib(PythonFrame* frame) {
   if (!contextlib_file) find_contextlib();
-  PythonFrame* frame = current_frame();
   while (frame && is_contextlibs(code_of(frame))) frame = caller_of(frame);
   return frame;
 }

@@ -10,8 +10,8 @@ namespace rlscope {
 
 // The frame of the coroutine or generator to which an operation belongs that is opened in `frame`; null: to the thread.
 PythonFrame* task_frame(PythonFrame* frame);
-// The innermost frame that is not the standard library's contextlib's.
-PythonFrame* frame_outside_contextlib();
+// The innermost frame from `frame` on that is not the standard library's contextlib's.
+PythonFrame* frame_outside_contextlib(PythonFrame* frame);
 
 // The innermost frame of the thread is an operation of that coroutine from now on.
 void begun_in_task(StreamWriter* writer, PythonFrame* task);

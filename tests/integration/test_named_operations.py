@@ -222,9 +222,10 @@ def test_it_is_enough_that_one_process_meets_it(tmp_path: Path) -> None:
         ),
         ("x=a:b", "'x' is no stage; stages are simulation, inference, backpropagation, synchronisation"),
         *(
-            (text, f"STAGE=module:function or STAGE/OPERATION=module:Class.method was expected, not {text!r}; "
-             "for example simulation=envs.my:Env.step")
-            for text in ("simulation", "simulation=a", "simulation=a:", "simulation/=a:b", "inference=a:f.<locals>.g")
+            (text, "STAGE=module:function, STAGE/OPERATION=module:Class.method or, of a timer, "
+             f"STAGE=module:function(name) was expected, not {text!r}; for example simulation=envs.my:Env.step")
+            for text in ("simulation", "simulation=a", "simulation=a:", "simulation/=a:b", "inference=a:f.<locals>.g",
+                         "inference=a:f()", "inference=a:f(x", "inference=a:(x)", "inference=a:f(x)y")
         ),
     ],
 )  # fmt: skip
@@ -344,3 +345,71 @@ def test_named_functions_keep_their_names_and_stay_one_graph_where_pytorch_compi
 
 def test_the_help_says_how() -> None:
     assert "--operation STAGE[/OPERATION]=MODULE:FUNCTION" in " ".join(rlscope("record", "--help").stdout.split())
+
+
+TIMERS = """
+import contextlib, time
+class Phases:
+    @contextlib.contextmanager
+    def time(self, name):
+        yield
+class Timer:
+    def __init__(self, message, seconds=None): self.message = message
+    def __enter__(self): return self
+    def __exit__(self, *error): ...
+    async def __aenter__(self): return self
+    async def __aexit__(self, *error): ...
+@contextlib.contextmanager
+def marked(name, seconds): yield
+def plain(name): return len(name)
+"""
+TIMED = """
+import asyncio, time
+from timers import Phases, Timer, marked, plain
+class Own(Timer): ...
+phases, seconds = Phases(), {}
+with phases.time("step"):
+    with phases.time("rollout/generation = 1"): time.sleep(0.02)
+    with Timer("sync_weights", seconds): time.sleep(0.02)
+    with Own("eval"): time.sleep(0.02)
+    with marked(name="reward (all)", seconds=seconds): time.sleep(0.02)
+    plain("update")
+async def turn():
+    async with Timer("tool"): await asyncio.sleep(0.05)
+async def main(): await asyncio.gather(turn(), turn())
+asyncio.run(main())
+"""
+
+
+def test_what_runs_inside_of_the_blocks_of_a_timer(tmp_path: Path) -> None:
+    (tmp_path / "timers.py").write_text(TIMERS)
+    unmet_ones = {
+        "inference=timers:Phases.time(generate)": "Phases.time of timers was never called with 'generate'",
+        "inference=timers:plain(update)": "with 'update', plain of timers returned no context manager and no "
+        "decorator, but an object of type int",
+        "inference=timers:Phases.measure(x)": "there is no Phases.measure of timers",
+        "inference=__main__:timer(x)": "the script has no class timer; a timer that is a function must be in a module "
+        "to be followed",
+    }
+    options = named(
+        "inference/generate=timers:Phases.time(rollout/generation = 1)",
+        "backpropagation=timers:Timer(sync_weights)",
+        "simulation/evaluate=__main__:Own(eval)",
+        "simulation/reward=timers:marked(reward (all))",
+        "simulation/tool_call=timers:Timer(tool)",
+        *unmet_ones,
+    )
+    recording = record(tmp_path / "trace", script(tmp_path, TIMED), options=options)
+    assert recording.returncode == 0, recording.stderr
+    lines = [f"operation {operation} was not recorded: {reason}" for operation, reason in unmet_ones.items()]
+    assert unmet(tmp_path / "trace") == lines
+    for stage, operation in (
+        ("inference", "generate"),
+        ("backpropagation", "backpropagation"),
+        ("simulation", "evaluate"),
+        ("simulation", "reward"),
+    ):
+        assert recording.seconds(stage=stage, operation=operation, category="wait") >= 0.02, operation
+    swept = recording.main_sweep()
+    assert swept["misnested_operations"] == 0
+    assert {name: count for name, count, *_ in swept["tasks"]} == {"simulation": 2, "tool_call": 2}

@@ -1,7 +1,7 @@
 """Hooks: Python functions of known libraries that are replaced by ones that run inside operations."""
 
 import functools
-import sys
+import inspect
 import types
 from collections.abc import Callable
 from typing import Any
@@ -9,8 +9,9 @@ from typing import Any
 from rlscope import _native
 from rlscope._native import Hooked, Inherited
 from rlscope.model import STAGES
+from rlscope.record.declared.blocks import follow_timer
 from rlscope.record.declared.decorator import scoped
-from rlscope.record.declared.kinds import FunctionHook, MethodHook, WrapperHook
+from rlscope.record.declared.kinds import FunctionHook, MethodHook, TimerHook, WrapperHook
 from rlscope.record.declared.subclasses import on_subclasses
 from rlscope.record.declared.tracing import noting
 from rlscope.record.replacements import Replacements
@@ -28,12 +29,21 @@ def in_operations(function: Callable[..., Any], hook: FunctionHook | MethodHook,
     """Wrap `function` so that each call runs inside the hook's operations and gives the notices that there are."""
     is_default = isinstance(hook, MethodHook) and hook.is_default
     scopes = tuple(map(_native.default_operation if is_default else scope_of, hook.operations))
-    if isinstance(hook, FunctionHook) and hook.phase:
+    if hook.phase:
         scopes = (_native.phase(hook.phase), *scopes)
     if _runs_in_steps(function):
         return scoped(function, *scopes)
     recorded = Hooked(function, scopes, *notices)
     return noting(function, recorded, hook.operations) if hook.is_traced else recorded
+
+
+def timer_scopes(hook: TimerHook) -> dict[str, tuple[_native.Scope, ...]]:
+    """Return what a timer's hook opens, by the name that the timer is given."""
+    first = _native.default_operation if hook.is_default else scope_of
+    return {
+        name: (first(outermost), *map(_native.operation, inner))
+        for name, (outermost, *inner) in hook.operations.items()
+    }
 
 
 class Hooks(Replacements):
@@ -44,10 +54,12 @@ class Hooks(Replacements):
         self._running: dict[MethodHook, set[int]] = {}
         self._made: dict[Callable[..., Any], MethodHook] = {}
 
-    def apply(self, hook: FunctionHook | MethodHook | WrapperHook, module: types.ModuleType) -> None:
+    def apply(self, hook: FunctionHook | MethodHook | WrapperHook | TimerHook, module: types.ModuleType) -> None:
         """Put `hook` in place in an imported module. A name that the library no longer has is left out."""
         if isinstance(hook, WrapperHook):
             self.wrap(module, hook.path, hook.wrap)
+        elif isinstance(hook, TimerHook):
+            self._follow_timer(hook, module)
         elif isinstance(hook, FunctionHook):
             function = vars(module).get(hook.name)
             if callable(function):
@@ -69,15 +81,19 @@ class Hooks(Replacements):
 
     def follow_function(self, function: types.FunctionType, hook: FunctionHook) -> None:
         """Put `hook` in place under every name that a module has for the function."""
-        recorded = in_operations(function, hook)
-        for module in [module for module in sys.modules.values() if isinstance(module, types.ModuleType)]:
-            for name in [name for name, value in vars(module).items() if value is function]:
-                self.put(module, name, function, recorded)
+        self.put_everywhere(function, in_operations(function, hook))
 
     def restore(self) -> None:
         """Put everything back, unless somebody else has replaced it since."""
         super().restore()
         self._made.clear()
+
+    def _follow_timer(self, hook: TimerHook, module: types.ModuleType) -> None:
+        found = vars(module).get(hook.path[0])
+        owner = found if len(hook.path) > 1 and isinstance(found, type) else None
+        timer = found if owner is None else inspect.getattr_static(owner, hook.path[-1], None)
+        if isinstance(timer, type | types.FunctionType | staticmethod | classmethod):
+            follow_timer(timer, owner, hook.path[-1], timer_scopes(hook), self)
 
     def _hook_method(self, cls: type, owner: type, hook: MethodHook) -> None:
         holder = next((base for base in cls.__mro__ if hook.name in vars(base)), None)
@@ -100,7 +116,8 @@ class Hooks(Replacements):
             return method if wrapper is method.__func__ else type(method)(wrapper)
         is_plain = type(method) in (types.FunctionType, Hooked)
         is_compiled = hook.is_traced and hasattr(type(method), "__get__")  # by jax.jit: it binds as functions do
-        if not (is_plain or is_compiled) or (_runs_in_steps(method) and not hook.is_named):
+        is_left = _runs_in_steps(method) and not (hook.is_named or hook.is_in_steps)
+        if not (is_plain or is_compiled) or is_left:
             return method
         made = self._made.get(method)
         if made is hook or (made is not None and not made.is_named and not hook.is_named):

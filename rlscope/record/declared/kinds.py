@@ -1,6 +1,6 @@
 """A library's file declares which native functions are crossings, and which Python functions are operations."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -86,17 +86,20 @@ class MethodHook:
 
     Plain functions are wrapped, also as static and class methods, and where a mixin that is no such class has them.
     Where functions may be traced, so is what was compiled of one.
-    What else may stand in their place is left alone: coroutine functions, generators, objects that can be called.
+    What else may stand in their place is left alone: objects that can be called, and, but where that is said, coroutine
+    functions and generators.
 
     Attributes:
         module: The module that defines the class.
         owner: The class.
         name: The method.
         operations: As in FunctionHook; none to be told about calls only.
+        phase: As in FunctionHook.
         before: Called with the instance before the outermost call.
         after: Called with the instance after the outermost call has returned.
         is_traced: As in FunctionHook.
         is_default: Whether the operation, only one then, opens only where no stage is open.
+        is_in_steps: Whether coroutine functions and generators are wrapped too.
         is_named: Whether the user has named the method: then it is wrapped although another hook wraps it as well.
     """
 
@@ -108,7 +111,26 @@ class MethodHook:
     after: Notice | None = None
     is_traced: bool = False
     is_default: bool = False
+    is_in_steps: bool = False
     is_named: bool = False
+    phase: str = ""
+
+
+@dataclass(frozen=True)
+class TimerHook:
+    """A function with which a library times its own parts, as in `with timer("generate"):`.
+
+    Attributes:
+        module: The module in which it is replaced, after its import.
+        path: The function's name, or the class's and the method's; a class's alone if its objects are the timers.
+        operations: By the first string that it is given: operations as in FunctionHook. Other strings open nothing.
+        is_default: Whether the first of these, a stage, opens only where no stage is open.
+    """
+
+    module: str
+    path: tuple[str, ...]
+    operations: Mapping[str, tuple[str, ...]]
+    is_default: bool = False
 
 
 @dataclass(frozen=True)
@@ -128,4 +150,4 @@ class ProfilerHook:
     returns: tuple[str, ...]
 
 
-Hook: TypeAlias = FunctionHook | MethodHook | WrapperHook | ProfilerHook
+Hook: TypeAlias = FunctionHook | MethodHook | WrapperHook | TimerHook | ProfilerHook

@@ -1,4 +1,4 @@
-"""Operations that the user names from outside the program: which function of which module is which stage."""
+"""Operations that the user names from outside the program: which function, or timer, of which module is which stage."""
 
 import functools
 import inspect
@@ -12,6 +12,7 @@ from typing import Any
 from rlscope import _native
 from rlscope.errors import UsageError
 from rlscope.model import STAGES
+from rlscope.record.declared.blocks import can_be_timed, follow_timer
 from rlscope.record.declared.hooks import Hooks, scope_of
 from rlscope.record.declared.kinds import FunctionHook, MethodHook
 from rlscope.record.declared.tracing import know_compiler
@@ -25,44 +26,60 @@ PROPERTY = "named_operations"
 
 @dataclass(frozen=True)
 class NamedOperation:
-    """A function, or a method of a class and of its subclasses, that is an operation.
+    """A function, or a method of a class and of its subclasses, that is an operation, or that times one.
 
     Attributes:
         text: What the user wrote.
         operations: A stage, or a stage and an operation inside it.
         module: The module in which the function or class is found.
         path: The names that lead to it there: ("step",) or ("Env", "step").
+        block: The name with which the function or class times the operation, as in `with timer("generate"):`; empty if
+            the operation is the function itself.
     """
 
     text: str
     operations: tuple[str, ...]
     module: str
     path: tuple[str, ...]
+    block: str = ""
+
+    @property
+    def where(self) -> str:
+        """Return the function's name and its module's, as messages have them."""
+        return f"{'.'.join(self.path)} of {self.module}"
 
     @property
     def is_script_function(self) -> bool:
         """Tell whether it is a function that the script itself defines, outside classes."""
-        return self.module == SCRIPT and len(self.path) == 1
+        return self.module == SCRIPT and len(self.path) == 1 and not self.block
+
+    @property
+    def class_of_script(self) -> str:
+        """Return the class to wait for in the script: a timer's own, or the one that has the method."""
+        return ".".join(self.path if len(self.path) == 1 else self.path[:-1])
 
 
 def parse(text: str) -> NamedOperation:
-    """Read `STAGE=module:function`, or `STAGE/OPERATION=module:Class.method`.
+    """Read `STAGE=module:function`, `STAGE/OPERATION=module:Class.method`, or either with `(name)` behind it.
 
     Raises:
         UsageError: it is something else, or no stage has that name.
     """
-    name, separator, target = text.rpartition("=")
+    name, _, target = text.partition("=")
     stage, slash, operation = name.partition("/")
-    module, colon, qualname = target.partition(":")
+    module, _, called = target.partition(":")
+    qualname, parenthesis, block = called.partition("(")
     names = [*module.split("."), *qualname.split(".")]
-    if not separator or not colon or (slash and not operation) or not all(map(str.isidentifier, names)):
+    is_block = len(block) > 1 and block.endswith(")")
+    if (slash and not operation) or not all(map(str.isidentifier, names)) or (parenthesis and not is_block):
         raise UsageError(
-            f"STAGE=module:function or STAGE/OPERATION=module:Class.method was expected, not {text!r}; "
-            "for example simulation=envs.my:Env.step"
+            f"STAGE=module:function, STAGE/OPERATION=module:Class.method or, of a timer, STAGE=module:function(name) "
+            f"was expected, not {text!r}; for example simulation=envs.my:Env.step"
         )
     if stage not in STAGES:
         raise UsageError(f"{stage!r} is no stage; stages are {', '.join(STAGES)}{nearest(stage, STAGES)}")
-    return NamedOperation(text, (stage, operation) if operation else (stage,), module, tuple(qualname.split(".")))
+    operations = (stage, operation) if operation else (stage,)
+    return NamedOperation(text, operations, module, tuple(qualname.split(".")), block[:-1])
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -81,6 +98,13 @@ def refusal(named: NamedOperation) -> str | None:
             f'move it into a module, or decorate it with @rlscope.operation("{named.operations[-1]}")'
         )
     return None
+
+
+def _why_not_in_script(named: NamedOperation) -> str:
+    """Return what is said if the script never has what is named in it."""
+    if named.block and len(named.path) == 1:
+        return f"the script has no class {named.path[0]}; a timer that is a function must be in a module to be followed"
+    return f"the script has no {named.path[0]}"
 
 
 class NamedOperations:
@@ -109,7 +133,7 @@ class NamedOperations:
         of_script = [named for named in self._named if named.module == SCRIPT]
         script = sys.modules.get(SCRIPT)
         for named in of_script:
-            self._why_not[named.text] = refusal(named) or f"the script has no {named.path[0]}"
+            self._why_not[named.text] = refusal(named) or _why_not_in_script(named)
             if script is not None and named.path[0] in vars(script):
                 self._hook(named, vars(script)[named.path[0]], named.path[1:])
         awaited = [named for named in of_script if self._why_not[named.text] is not None]
@@ -136,8 +160,8 @@ class NamedOperations:
 
     def _on_class(self, cls: type) -> None:
         for named in self._named:
-            if named.module == SCRIPT and ".".join(named.path[:-1]) == cls.__qualname__:
-                self._hook(named, cls, named.path[-1:])
+            if named.module == SCRIPT and not named.is_script_function and named.class_of_script == cls.__qualname__:
+                self._hook(named, cls, named.path[-1:] if len(named.path) > 1 else ())
 
     def _on_script_function(self, name: str) -> None:
         for named in self._named:
@@ -174,25 +198,41 @@ class NamedOperations:
         for name in path:
             owner, found = found, inspect.getattr_static(found, name, None)
         function = found.__func__ if isinstance(found, staticmethod | classmethod) else found
-        where = f"{'.'.join(named.path)} of {named.module}"
+        is_function = isinstance(function, FunctionType) and (not path or isinstance(owner, type))
         if function is None:
-            self._note(named, f"there is no {where}")
-        elif not isinstance(function, FunctionType) or (path and not isinstance(owner, type)):
-            self._note(named, f"{where} is no function or method written in Python, but of type {type(found).__name__}")
-        else:
+            self._note(named, f"there is no {named.where}")
+        elif is_function or (named.block and isinstance(function, type)):
             try:
                 self._follow(named, owner, function)
             except TypeError as error:  # a class may not let anything be replaced
-                self._note(named, f"{where} cannot be followed: {error}")
+                self._note(named, f"{named.where} cannot be followed: {error}")
+        else:
+            kind = type(found).__name__
+            self._note(named, f"{named.where} is no function or method written in Python, but of type {kind}")
 
-    def _follow(self, named: NamedOperation, owner: type | None, function: FunctionType) -> None:
+    def _follow(self, named: NamedOperation, owner: type | None, function: Any) -> None:
         name, operations = named.path[-1], named.operations
+        if named.block:
+            self._note(named, f"{named.where} was never called with {named.block!r}")
+            scopes = {named.block: tuple(map(scope_of, operations))}
+            follow_timer(function, owner, name, scopes, self._hooks, functools.partial(self._on_timer, named))
+            return
         if owner is None:
             self._hooks.follow_function(function, FunctionHook(named.module, name, operations, is_traced=True))
         else:
             hook = MethodHook(named.module, owner.__name__, name, operations, is_traced=True, is_named=True)
             self._hooks.follow_method(owner, hook)
         self._note(named, None)
+
+    def _on_timer(self, named: NamedOperation, made: Any) -> None:
+        """Note that the timer was called with the name; `made` is what the call returned."""
+        if self._why_not[named.text] is None:
+            return
+        if can_be_timed(made):
+            self._note(named, None)
+        else:
+            expected = f"with {named.block!r}, {named.where} returned no context manager and no decorator"
+            self._note(named, f"{expected}, but an object of type {type(made).__name__}")
 
     def _note(self, named: NamedOperation, why_not: str | None) -> None:
         self._why_not[named.text] = why_not
