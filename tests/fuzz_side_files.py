@@ -26,8 +26,8 @@ from benchmarks.trace_writer import ProcessWriter, TraceWriter
 from rlscope.analysis.analyze import make_analysis
 from rlscope.analysis.contents import read_contents
 from rlscope.analysis.counters.counters import counters_of
+from rlscope.analysis.devices.devices import devices_of
 from rlscope.analysis.sweep import sweep_trace
-from rlscope.analysis.tables.devices import devices_of
 from rlscope.analysis.utilization import binned_utilization, mean_utilization, read_utilization
 from rlscope.calibration.calibration import load, of_trace
 from rlscope.errors import RLScopeError

@@ -511,6 +511,7 @@ def sweep_twin(script: ProcessScript) -> dict[str, Any]:
         "crossings": dict(twin.crossings),
         "cuda_calls": dict(twin.cuda_calls),
         "outside": twin.outside_rows(),
+        "loop": twin.loop(),
         "beside_ticks": twin.beside,
         "threads_in_operations": len(twin.have_operated),
         "progress": progress_summary(twin.progress),
@@ -559,5 +560,5 @@ def as_dicts(found: Swept) -> dict[str, Any]:
     tables["corrected"] = {row: tuple(part / 256 for part in parts) for row, parts in corrected.items()}
     tables["uncorrectable"] = tuple(part / 256 for part in correction.uncorrectable) if correction else (0, 0, 0)
     tables["progress"] = found.progress._asdict() if found.progress is not None else None
-    counts = ("events", "crossings", "cupti_work", "gaps", "beside_ticks", "threads_in_operations")
+    counts = ("events", "crossings", "cupti_work", "gaps", "loop", "beside_ticks", "threads_in_operations")
     return {name: getattr(found, name) for name in ("start_ticks", "end_ticks", "phases", *counts)} | tables

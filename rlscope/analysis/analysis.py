@@ -5,6 +5,15 @@ from pathlib import Path
 
 from rlscope.analysis.correction import AppliedCorrection
 from rlscope.analysis.counters.runs import CounterRuns
+from rlscope.analysis.devices.rows import (
+    DeviceIdleRow,
+    DeviceShareRow,
+    DeviceSwitchRow,
+    DeviceTimelineRow,
+    DeviceWorkRow,
+    GpuOperationRow,
+    GpuRow,
+)
 from rlscope.analysis.reported import Utilization
 from rlscope.analysis.rows import Rows
 from rlscope.analysis.table_rows import (
@@ -12,10 +21,6 @@ from rlscope.analysis.table_rows import (
     CallRow,
     CounterRow,
     DependencyRow,
-    DeviceTimelineRow,
-    DeviceWorkRow,
-    GpuOperationRow,
-    GpuRow,
     IterationRow,
     MachineRow,
     OutsideRow,
@@ -51,6 +56,9 @@ class Analysis:
         gpu: the devices that were used.
         gpu_operations: what operations launched on them.
         device_work: what the work was. Not in the JSON document.
+        device_shares: who had a device that several processes used.
+        device_switches: how such a device passed from one process to another.
+        device_idle: why devices did nothing in the training loop.
         counters: hardware counters by operation. Empty without counters.
         counter_runs: how counters were sampled; None in a run without. With counters, times are not for comparison.
         complete: nothing is known to be missing.
@@ -83,6 +91,9 @@ class Analysis:
     gpu: Rows[GpuRow]
     gpu_operations: Rows[GpuOperationRow]
     device_work: Rows[DeviceWorkRow]
+    device_shares: Rows[DeviceShareRow]
+    device_switches: Rows[DeviceSwitchRow]
+    device_idle: Rows[DeviceIdleRow]
     counters: Rows[CounterRow]
     counter_runs: CounterRuns | None
     complete: bool

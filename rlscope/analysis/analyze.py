@@ -7,6 +7,12 @@ from rlscope.analysis.advice.owner_path import owner_path
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.correction import AppliedCorrection, CorrectedProcess, Correction, removed_s
 from rlscope.analysis.counters.runs import Counters, is_sampled
+from rlscope.analysis.devices.clock import shared_clocks
+from rlscope.analysis.devices.devices import Device, devices_of
+from rlscope.analysis.devices.idle import device_idle_rows
+from rlscope.analysis.devices.sharing import shared_devices
+from rlscope.analysis.devices.timeline import busy_parts, device_timeline_rows
+from rlscope.analysis.devices.work import device_work_rows, gpu_operation_rows, gpu_rows
 from rlscope.analysis.reported import Utilization
 from rlscope.analysis.rows import Rows
 from rlscope.analysis.sweep import TraceSweep, own_correction, sweep_trace
@@ -14,9 +20,6 @@ from rlscope.analysis.table_rows import BreakdownRow, CallRow, CounterRow, Itera
 from rlscope.analysis.tables.breakdown import breakdown_rows, thread_rows, transition_rows
 from rlscope.analysis.tables.calls import call_rows, iteration_rows
 from rlscope.analysis.tables.dependencies import dependency_rows, wait_rows
-from rlscope.analysis.tables.device_timeline import busy_parts, device_timeline_rows
-from rlscope.analysis.tables.devices import Device, devices_of
-from rlscope.analysis.tables.gpu import device_work_rows, gpu_operation_rows, gpu_rows
 from rlscope.analysis.tables.loop import evaluation_seconds, outside_rows
 from rlscope.analysis.tables.machines import machine_rows
 from rlscope.analysis.tables.processes import phase_rows, process_rows
@@ -72,11 +75,15 @@ def make_analysis(swept: TraceSweep, recover: bool = False, uncorrected: str = N
     progress = progress_of(swept)
     utilization = Utilization(swept.trace.directory)
     devices = devices_of(swept)
-    parts = busy_parts(swept, devices, recover)
+    clocks = shared_clocks(swept, devices)
+    parts = busy_parts(clocks, recover)
+    shared = shared_devices(clocks, recover)
     corrected = _corrected(swept)
     breakdown = breakdown_rows(swept, corrected)
     outside = outside_rows(swept)
     waits = wait_rows(swept)
+    dependencies = dependency_rows(waits, {process.name: process.file.header.boot_id for process in swept.processes})
+    evaluating = {*evaluation_seconds(breakdown, outside)}
     counters = _counters(swept, devices, breakdown, recover)
     why = (*swept.why, *counters.why)
     analysis = Analysis(
@@ -90,13 +97,16 @@ def make_analysis(swept: TraceSweep, recover: bool = False, uncorrected: str = N
         phases=phase_rows(swept, breakdown),
         waits=waits,
         tasks=task_rows(swept),
-        dependencies=dependency_rows(waits, {process.name: process.file.header.boot_id for process in swept.processes}),
+        dependencies=dependencies,
         device_timeline=device_timeline_rows(swept, devices, parts, utilization),
-        transitions=transition_rows(swept, progress, {*evaluation_seconds(breakdown, outside)}),
+        transitions=transition_rows(swept, progress, evaluating),
         machines=machine_rows(swept.machines),
         gpu=gpu_rows(devices, parts, utilization.mean(*_run_ns(swept)) if devices else {}),
         gpu_operations=gpu_operation_rows(devices),
         device_work=device_work_rows(devices),
+        device_shares=shared.shares,
+        device_switches=shared.switches,
+        device_idle=device_idle_rows(clocks, dependencies, evaluating, recover),
         counters=counters.rows,
         counter_runs=counters.runs,
         complete=not why,

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
+from rlscope.analysis.devices.devices import device_fact
 from rlscope.analysis.named_operations import unmet_operations
 from rlscope.analysis.rows import Row, Rows
 from rlscope.analysis.sweep import NS_PER_S, TraceSweep, sweep_trace
 from rlscope.analysis.table_rows import MachineRow
-from rlscope.analysis.tables.devices import device_fact
 from rlscope.analysis.tables.machines import machine_rows
 from rlscope.analysis.tables.processes import parents
 from rlscope.text import encodable

@@ -249,6 +249,7 @@ class Swept:
         waits: What the process waited in.
         tasks: The operations of coroutines and generators, in alphabetical order.
         outside: The time in no operation and no phase.
+        loop: The ticks at which the training loop begins and ends; None if nothing shows where it is.
         beside_ticks: Ticks in which two or more threads were busy at once: in an operation of its own, and not waiting
             for another thread.
         threads_in_operations: How many threads had any operation of their own.
@@ -283,6 +284,7 @@ class Swept:
     waits: list[SweptWait]
     tasks: list[SweptTask]
     outside: list[SweptOutside]
+    loop: tuple[int, int] | None
     beside_ticks: int
     threads_in_operations: int
     cuda_calls: list[SweptCudaCall]

@@ -200,17 +200,6 @@ class DependencyRow(Row):
 
 
 @dataclass(frozen=True, slots=True)
-class DeviceTimelineRow(Row):
-    """A part of the run: the share in which a device worked for any process, and its `reported` utilization, 0 to 1."""
-
-    device: int
-    start_s: float
-    end_s: float
-    busy: float
-    reported: float | None
-
-
-@dataclass(frozen=True, slots=True)
 class TransitionRow(Row):
     """This says how often a stage's operation went from one category into another, also per iteration and timestep
     of the run.
@@ -292,54 +281,6 @@ class MachineRow(Row):
     error_s: float | None
     drift_ppm: float
     unanswered: int
-
-
-@dataclass(frozen=True, slots=True)
-class GpuRow(Row):
-    """A device that was used.
-
-    Attributes:
-        device: Its number in the trace.
-        uuid: As nvidia-smi writes it.
-        busy_s: Seconds in which something ran on it for any process.
-        kernel_s: The sum of the kernels' durations.
-        reported_utilization: From 0 to 1; None if it was not sampled.
-        name: The model. Not in the JSON document.
-    """
-
-    device: int
-    uuid: str | None
-    busy_s: float
-    kernel_s: float
-    reported_utilization: float | None
-    name: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class GpuOperationRow(Row):
-    """This is what an operation of a process launched on a device: `busy_s`, which sums to how long it worked for
-    it.
-    """
-
-    process: str
-    device: int
-    operation: str
-    busy_s: float
-    kernels: int
-
-
-@dataclass(frozen=True, slots=True)
-class DeviceWorkRow(Row):
-    """The work of one `name` that an operation launched: how many pieces, the sum of durations, the bytes moved."""
-
-    process: str
-    device: int
-    stage: str
-    operation: str
-    name: str
-    count: int
-    seconds: float
-    bytes: int
 
 
 @dataclass(frozen=True, slots=True)

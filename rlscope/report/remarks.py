@@ -1,8 +1,8 @@
 """This file says of a trace why its numbers may mislead, and how busy each device was."""
 
 from rlscope.analysis.analysis import Analysis
+from rlscope.analysis.devices.rows import GpuRow
 from rlscope.analysis.stage_names import stage_name_lines
-from rlscope.analysis.table_rows import GpuRow
 from rlscope.report.counter_lines import counter_lines
 from rlscope.report.sentences import misnested_lines
 

@@ -3,29 +3,11 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <map>
-#include <string>
 #include <vector>
 
+#include "work_union.h"
+
 namespace rlscope {
-
-// A linear clock in integers, as rlscope/trace/clock.py has it.
-struct ClockMap {
-  uint64_t from_ticks = 0;
-  uint64_t to = 0;
-  uint64_t numerator = 1;
-  uint64_t denominator = 1;
-
-  uint64_t operator()(uint64_t ticks) const;
-};
-
-struct UnionInput {
-  std::string path;
-  uint64_t start_ticks;  // of the process's life; work outside it takes no time
-  uint64_t end_ticks;
-  ClockMap clock;                     // into the time that all inputs share
-  std::map<uint32_t, size_t> places;  // of the process's devices in the result
-};
 
 // Busy time of each place, in the time that the clocks map to.
 std::vector<uint64_t> busy_union(const std::vector<UnionInput>& inputs, size_t places, bool recovers);

@@ -46,10 +46,16 @@ class Sweep {
   Sweep(TraceFile& file, const SweepOptions& options);
   SweepResult run();
 
+  // Goes on to the records at `ticks`; false once there are none left, and all time up to the end was added up.
+  bool run_until(uint64_t ticks);
+  uint64_t next_record_ticks() const;  // kNever: none is left
+  const SweepTables& tables() const { return tables_; }
+
  private:
   // With detail or without: the same, but the one asks at no record what the other wants.
   template <bool kWithDetail>
-  void merge();
+  void merge(uint64_t until);
+  void end();
   void activate(const StreamIndex& stream);
   template <bool kWithDetail>
   void run_thread(Thread& thread, uint64_t limit);

@@ -11,8 +11,7 @@
 namespace rlscope {
 namespace {
 
-// All threads' windows together; each gets a share of it within these bounds.
-constexpr size_t kWindowBudget = 32 << 20;
+// Of each thread's window.
 constexpr size_t kLargestWindow = 256 << 10;
 constexpr size_t kSmallestWindow = 8 << 10;
 
@@ -44,7 +43,7 @@ inline size_t smallest(const std::vector<uint64_t>& values, uint64_t& second) {
 Sweep::Sweep(TraceFile& file, const SweepOptions& options)
     : file_(file),
       options_(options),
-      is_always_observed_(options.by_thread || options.costs),
+      is_always_observed_(options.by_thread || options.costs || options.watch),
       is_observed_(is_always_observed_),
       first_numbered_(options.borders ? kPython : kWait),
       tables_(options.borders != nullptr) {
@@ -54,7 +53,7 @@ Sweep::Sweep(TraceFile& file, const SweepOptions& options)
     cell_is_rare_ = kDetailed;
   }
   const FileHeader& header = file.header();
-  size_t share = kWindowBudget / std::max<size_t>(file.streams().size(), 1);
+  size_t share = options.window_bytes / std::max<size_t>(file.streams().size(), 1);
   window_bytes_ = std::clamp(share, kSmallestWindow, kLargestWindow);
   most_rows_ = kRowsAlwaysAllowed + file.bytes() / kBytesPerRow;
   now_ = last_ticks_ = header.start_ticks;
@@ -82,38 +81,42 @@ Sweep::Sweep(TraceFile& file, const SweepOptions& options)
 // ---- merge
 
 SweepResult Sweep::run() {
-  detail_ ? merge<true>() : merge<false>();
-  last_ticks_ = std::max(last_ticks_, devices_->last_ticks());
-  uint64_t end = file_.header().stop_ticks ? file_.header().stop_ticks : options_.limit_ticks;
-  advance_slowly(end ? end : last_ticks_);
-  if (options_.by_thread) charge_all();
+  detail_ ? merge<true>(kNever) : merge<false>(kNever);
+  end();
   return result();
 }
 
-// Runs the stream with the earliest record until another one's turn comes. At the same tick the lower stream is first.
+bool Sweep::run_until(uint64_t ticks) {
+  merge<false>(ticks);
+  if (next_record_ticks() != kNever) return true;
+  end();
+  return false;
+}
+
+// Up to the records at `until`. Runs the stream with the earliest record until another one's turn comes. At the same tick the lower stream is first.
 template <bool kWithDetail>
-void Sweep::merge() {
+void Sweep::merge(uint64_t until) {
   for (;;) {
     uint64_t limit;
     size_t first = smallest(next_ticks_, limit);
     uint64_t first_ticks = next_ticks_[first];
-    if (!pending_.empty() && pending_.back()->first_ticks <= first_ticks) {
+    uint64_t pending_ticks = pending_.empty() ? kNever : pending_.back()->first_ticks;
+    if (std::min({first_ticks, pending_ticks, device_ticks_}) >= until) return;
+    if (!pending_.empty() && pending_ticks <= first_ticks) {
       const StreamIndex& stream = *pending_.back();
       pending_.pop_back();
       activate(stream);
       continue;
     }
-    if (device_ticks_ <= first_ticks && device_ticks_ != kNever) {
+    if (device_ticks_ <= first_ticks) {
       step_devices();
       continue;
     }
-    if (first_ticks == kNever) return;
     if (first_ticks > latest_) {
       skip_chunk(first);
       continue;
     }
-    if (!pending_.empty()) limit = std::min(limit, pending_.back()->first_ticks);
-    limit = std::min({limit, device_ticks_, latest_ + 1});
+    limit = std::min({limit, pending_ticks, device_ticks_, latest_ + 1, until});
     run_thread<kWithDetail>(*threads_[first], limit);
   }
 }
@@ -416,7 +419,7 @@ void Sweep::note_task(StreamReader& reader) {
 // All time up to now is to be added up before.
 void Sweep::mark_loop(LoopMark mark) {
   if (wait_sum_) wait_changed();
-  tables_.mark_loop(mark);
+  tables_.mark_loop(mark, now_);
 }
 
 void Sweep::set_scope(Thread& thread, Scope scope) {

@@ -1,8 +1,10 @@
 // What the sweep is told besides the file.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "breakdown_cells.h"
 #include "event_costs.h"
 
 namespace rlscope {
@@ -13,12 +15,22 @@ enum class GpuAttribution : uint8_t {
   kCoincident,  // to the operation that is open
 };
 
+// Is told whose the process's time is, stretch by stretch, in order and end to end.
+class OwnerWatch {
+ public:
+  virtual ~OwnerWatch() = default;
+  // `wait` is the number of the wait in which the owner is; 0: in none.
+  virtual void own(const BreakdownPlace& place, uint32_t wait, uint64_t ticks) = 0;
+};
+
 struct SweepOptions {
   uint64_t limit_ticks = 0;  // when a process that did not stop in an orderly way ended; 0: not known
   bool by_thread = false;
   GpuAttribution gpu_attribution = GpuAttribution::kLaunch;
   const CostTable* costs = nullptr;  // null: times are not corrected
   const std::vector<uint64_t>* borders = nullptr;  // where bins of the detail end, in ticks; null: no detail
+  OwnerWatch* watch = nullptr;
+  size_t window_bytes = 32 << 20;  // of all threads together; each gets a share of it within bounds
 };
 
 }  // namespace rlscope

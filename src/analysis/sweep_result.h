@@ -174,9 +174,16 @@ struct DetailResult {
   std::vector<std::string_view> phase_names;
 };
 
+// From the first mark of the training loop to the last: see LoopPart.
+struct LoopSpan {
+  uint64_t start_ticks;
+  uint64_t end_ticks;
+};
+
 struct SweepResult {
   uint64_t start_ticks = 0;
   uint64_t end_ticks = 0;
+  std::optional<LoopSpan> loop;  // none without a mark
   std::shared_ptr<const Labels> labels;  // what the rows refer to
   std::vector<BreakdownRow> breakdown;
   std::vector<BreakdownRow> threads;

@@ -122,13 +122,15 @@ void SweepTables::end_phase(uint32_t number, uint64_t now) {
 
 // One called training_loop says where it is, so marks of other operations count only without one; those within
 // evaluation never do.
-void SweepTables::mark_loop(LoopMark mark) {
+void SweepTables::mark_loop(LoopMark mark, uint64_t now) {
   if (mark == LoopMark::kOperation && (has_training_loop_ || evaluates_)) return;
   bool is_first = marks_ == 0 || (mark == LoopMark::kTrainingLoop && !has_training_loop_);
   has_training_loop_ |= mark == LoopMark::kTrainingLoop;
   marks_++;
   outside_at_last_ = *outside_;
+  last_mark_ticks_ = now;
   if (is_first) {
+    first_mark_ticks_ = now;
     first_mark_ = marks_;
     outside_at_first_ = *outside_;
   }
@@ -217,6 +219,7 @@ void SweepTables::write(const std::vector<Name>& names, SweepResult& result) {
   phase_order_ = order_of(labels_->phases);
   std::vector<Cell> cells;
   write_outside(result);
+  if (marks_) result.loop = {first_mark_ticks_, last_mark_ticks_};
   for (const auto& [key, row] : rows_) add_cells(0, key.first, key.second, row, cells);
   rows_.clear();
   result.breakdown = rows_of(std::move(cells));
@@ -284,13 +287,17 @@ void SweepTables::write_phases(SweepResult& result) const {
   }
 }
 
+std::string_view SweepTables::wait_label(const std::vector<Name>& names, uint32_t number) const {
+  uint32_t id = waits_[number].id;
+  return id ? std::string_view(names[id].text) : kBlockedInNoBoundary;
+}
+
 // Several phases or names may read the same, and then are one row.
 void SweepTables::write_waits(const std::vector<Name>& names, SweepResult& result) const {
   std::map<std::pair<std::string_view, std::string_view>, WaitSum> sums;
   for (const auto& [key, found] : wait_sums_) {
     if (found.count == 0 && found.ticks == 0) continue;
-    uint32_t id = waits_[key.second].id;
-    WaitSum& sum = sums[{labels_->phases[key.first], id ? std::string_view(names[id].text) : kBlockedInNoBoundary}];
+    WaitSum& sum = sums[{labels_->phases[key.first], wait_label(names, key.second)}];
     sum.count += found.count;
     sum.ticks += found.ticks;
     sum.ticks_in_operations += found.ticks_in_operations;

@@ -77,16 +77,18 @@ class SweepTables {
     return *state.sum;
   }
   size_t wait_rows() const { return wait_sums_.size(); }
+  // What a wait is called, with the stream that it is for.
+  std::string_view wait_label(const std::vector<Name>& names, uint32_t number) const;
   // Whether the wait with this number, 0 for none, is for another thread of the process.
   bool is_for_thread(uint64_t number) const { return waits_[number].is_for_thread; }
   void add_wait(WaitSum& sum, uint64_t ticks, bool in_operation) const;
 
   // An operation that no other one of its thread encloses begins or ends, or an iteration is reported.
-  void mark_loop(LoopMark mark);
+  void mark_loop(LoopMark mark, uint64_t now);
 
   // The phase with this number, 0 for none, counts from here on.
   void enter_phase(uint32_t number) {
-    evaluates_ = number != 0 && number == evaluation_;
+    evaluates_ = is_evaluation(number);
     counted_ = transitions_of_[evaluates_].data();
   }
   bool evaluates() const { return evaluates_; }
@@ -100,6 +102,10 @@ class SweepTables {
     if (__builtin_expect(!transitions, 0)) transitions = &transitions_.emplace_back();
     transitions->of[from][to]++;
   }
+
+  const char* stage_of(Scope scope) const { return kStageLabels[scope % kStages]; }
+  const std::string& operation_of(Scope scope) const { return labels_->operations[scope / kStages]; }
+  bool is_evaluation(uint32_t phase) const { return phase != 0 && phase == evaluation_; }
 
   // Moves the tables into `result`, with `names` as they were learned.
   void write(const std::vector<Name>& names, SweepResult& result);
@@ -194,6 +200,7 @@ class SweepTables {
   std::map<std::pair<uint32_t, uint32_t>, WaitSum> wait_sums_;  // by phase, wait
   Row* outside_ = &rows_[{0, 0}];            // in no phase and no operation
   Row outside_at_first_, outside_at_last_;  // what it was at the first and at the last mark of the loop
+  uint64_t first_mark_ticks_ = 0, last_mark_ticks_ = 0;
   uint64_t marks_ = 0;
   uint64_t first_mark_ = 1;  // that counts
   bool has_training_loop_ = false;

@@ -162,6 +162,7 @@ void Sweep::give(Thread& thread, uint8_t category, uint64_t ticks) {
   if (ticks == 0) return;
   BreakdownPlace place = place_of(thread, category);
   tables_.row(place.phase, place.scope).ticks[place.cell] += ticks;
+  if (options_.watch) options_.watch->own(place, category == kWait ? thread.boundary >> kWaitShift : 0, ticks);
   // What a thread waits for would not have come earlier without its overhead.
   if (!correction_ || category == kWait) return;
   correction_->run_down(thread.debt, now_, now_ + ticks, place, is_launchs() ? launch_scope_ : scope_of(thread));
@@ -169,6 +170,20 @@ void Sweep::give(Thread& thread, uint8_t category, uint64_t ticks) {
 
 void Sweep::charge_all() {
   for (const auto& thread : threads_) charge(*thread);
+}
+
+// ---- the end
+
+uint64_t Sweep::next_record_ticks() const {
+  uint64_t ticks = *std::min_element(next_ticks_.begin(), next_ticks_.end());
+  return std::min({ticks, device_ticks_, pending_.empty() ? kNever : pending_.back()->first_ticks});
+}
+
+void Sweep::end() {
+  last_ticks_ = std::max(last_ticks_, devices_->last_ticks());
+  uint64_t end = file_.header().stop_ticks ? file_.header().stop_ticks : options_.limit_ticks;
+  advance_slowly(end ? end : last_ticks_);
+  if (options_.by_thread) charge_all();
 }
 
 }  // namespace rlscope

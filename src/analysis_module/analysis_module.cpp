@@ -1,5 +1,5 @@
 // The extension module rlscope._analysis: sweeps a process file into its tables, tells its properties before,
-// adds up how long devices worked for several processes, and gives the pieces of work of one.
+// and gives its pieces of device work and its events. What several processes' devices did is in device_functions.cpp.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "device_functions.h"
 #include "device_intervals.h"
-#include "device_union.h"
 #include "python_errors.h"
 #include "python_values.h"
 #include "stages.h"
@@ -21,7 +21,6 @@ namespace rlscope {
 namespace {
 
 constexpr double kMostCostTicks = 1e12;
-constexpr size_t kMostBins = 1 << 20;
 
 OverheadParts to_parts(const double (&ticks)[kBounds]) {
   OverheadParts parts;
@@ -131,86 +130,6 @@ PyObject* py_properties(PyObject*, PyObject* args, PyObject* kwargs) {
   });
 }
 
-uint64_t to_uint64(PyObject* value) {
-  uint64_t result = PyLong_AsUnsignedLongLong(value);
-  if (PyErr_Occurred()) throw PythonError{};
-  return result;
-}
-
-// One item of `device_union`'s list: (path, start_ticks, end_ticks, clock, devices).
-UnionInput to_union_input(PyObject* item) {
-  PyObject *path, *start, *end, *from_ticks, *to, *numerator, *denominator, *places;
-  if (!PyArg_ParseTuple(item, "O&OO(OOOO)O!:device_union", PyUnicode_FSConverter, &path, &start, &end, &from_ticks, &to,
-                        &numerator, &denominator, &PyDict_Type, &places)) {
-    throw PythonError{};
-  }
-  Owned path_bytes(path);
-  UnionInput input{PyBytes_AS_STRING(path),
-                   to_uint64(start),
-                   to_uint64(end),
-                   {to_uint64(from_ticks), to_uint64(to), to_uint64(numerator), to_uint64(denominator)},
-                   {}};
-  PyObject *device, *place;
-  for (Py_ssize_t at = 0; PyDict_Next(places, &at, &device, &place);) {
-    input.places[static_cast<uint32_t>(to_uint64(device))] = to_uint64(place);
-  }
-  return input;
-}
-
-// A tuple (start, width, count) of integers.
-Bins to_bins(PyObject* given) {
-  PyObject *start, *width, *count;
-  if (!PyTuple_Check(given) || PyTuple_GET_SIZE(given) != 3) {
-    PyErr_Format(PyExc_TypeError, "device_union() takes bins as a tuple (start, width, count) or None, not %R", given);
-    throw PythonError{};
-  }
-  if (!PyArg_ParseTuple(given, "OOO", &start, &width, &count)) throw PythonError{};
-  Bins bins{to_uint64(start), to_uint64(width), to_uint64(count)};
-  if (bins.width == 0 || bins.count > kMostBins) {
-    PyErr_Format(PyExc_ValueError, "bins are wider than 0 and at most %zu, but (start, width, count) is %R", kMostBins,
-                 given);
-    throw PythonError{};
-  }
-  return bins;
-}
-
-PyObject* py_device_union(PyObject*, PyObject* args, PyObject* kwargs) {
-  static const char* keywords[] = {"processes", "recover", "bins", nullptr};
-  PyObject* given = nullptr;
-  int recovers = 0;
-  PyObject* given_bins = Py_None;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|pO:device_union", const_cast<char**>(keywords), &given, &recovers,
-                                   &given_bins)) {
-    return nullptr;
-  }
-  return with_python_errors(nullptr, [&] {
-    Owned items = checked(PySequence_Fast(given, "processes must be a sequence"));
-    std::vector<UnionInput> inputs;
-    size_t places = 0;
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); i++) {
-      inputs.push_back(to_union_input(PySequence_Fast_GET_ITEM(items.get(), i)));
-      for (const auto& [device, place] : inputs.back().places) places = std::max(places, place + 1);
-    }
-    if (given_bins == Py_None) {
-      std::vector<uint64_t> busy;
-      {
-        WithoutGil released;
-        busy = busy_union(inputs, places, recovers != 0);
-      }
-      return numbers(busy).release();
-    }
-    Bins bins = to_bins(given_bins);
-    std::vector<std::vector<uint64_t>> busy;
-    {
-      WithoutGil released;
-      busy = busy_union_in_bins(inputs, places, bins, recovers != 0);
-    }
-    Owned result = checked(PyList_New(0));
-    for (const std::vector<uint64_t>& of_device : busy) append(result.get(), numbers(of_device));
-    return result.release();
-  });
-}
-
 // Stage and operation of each launch site by its id, named as the table of the sweep names them.
 Owned launch_site_labels(const TraceFile& file) {
   Owned dict = checked(PyDict_New());
@@ -294,9 +213,9 @@ PyMethodDef kMethods[] = {
      "header(path)\n--\n\nThe bytes of a process file's header, which has been checked."},
     {"properties", as_method(py_properties), METH_VARARGS | METH_KEYWORDS,
      "properties(path, recover=False)\n--\n\nWhat a process file says about its process."},
-    {"device_union", as_method(py_device_union), METH_VARARGS | METH_KEYWORDS,
-     "device_union(processes, recover=False, bins=None)\n--\n\n"
-     "Adds up how long devices worked for any of several processes. _analysis.pyi says what the list holds."},
+    {"device_union", as_method(py_device_union), METH_VARARGS | METH_KEYWORDS, kDeviceUnionHelp},
+    {"device_sharing", as_method(py_device_sharing), METH_VARARGS | METH_KEYWORDS, kDeviceSharingHelp},
+    {"device_idle", as_method(py_device_idle), METH_VARARGS | METH_KEYWORDS, kDeviceIdleHelp},
     {"device_intervals", as_method(py_device_intervals), METH_VARARGS | METH_KEYWORDS,
      "device_intervals(path, start_ticks, end_ticks, recover=False)\n--\n\n"
      "The device work of one process, piece by piece. _analysis.pyi says what the dict holds."},

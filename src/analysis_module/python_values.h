@@ -37,6 +37,12 @@ inline Owned text(std::string_view value) {
 
 inline Owned number(uint64_t value) { return checked(PyLong_FromUnsignedLongLong(value)); }
 
+inline uint64_t to_uint64(PyObject* value) {
+  uint64_t result = PyLong_AsUnsignedLongLong(value);
+  if (PyErr_Occurred()) throw PythonError{};
+  return result;
+}
+
 inline void put(PyObject* dict, const char* key, Owned value) { check(PyDict_SetItemString(dict, key, value.get())); }
 
 inline void append(PyObject* list, Owned value) { check(PyList_Append(list, value.get())); }

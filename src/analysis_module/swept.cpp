@@ -116,6 +116,11 @@ Owned overhead_rows(const std::vector<OverheadRow>& values) {
   });
 }
 
+Owned loop(const SweepResult& result) {
+  if (!result.loop) return Owned(Py_NewRef(Py_None));
+  return tuple(number(result.loop->start_ticks), number(result.loop->end_ticks));
+}
+
 Owned correction(const SweepResult& result) {
   if (!result.correction) return Owned(Py_NewRef(Py_None));
   const Overhead& found = *result.correction;
@@ -198,6 +203,7 @@ Owned to_swept(const TraceFile& file, const SweepResult& result, PyObject* borde
   put(dict.get(), "waits", waits(result));
   put(dict.get(), "tasks", tasks(result));
   put(dict.get(), "outside", outside(result));
+  put(dict.get(), "loop", loop(result));
   put(dict.get(), "beside_ticks", number(result.beside_ticks));
   put(dict.get(), "threads_in_operations", number(result.threads_in_operations));
   put(dict.get(), "cuda_calls", cuda_calls(result));

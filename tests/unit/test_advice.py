@@ -19,12 +19,12 @@ from benchmarks.trace_writer import TraceWriter
 from rlscope.analysis.advice.advice import Advice, advise
 from rlscope.analysis.advice.causes import Cause
 from rlscope.analysis.analyze import analyze
+from rlscope.analysis.devices.rows import GpuOperationRow
 from rlscope.analysis.document import document_of
 from rlscope.analysis.rows import Rows
 from rlscope.analysis.table_rows import (
     BreakdownRow,
     DependencyRow,
-    GpuOperationRow,
     OutsideRow,
     ProcessRow,
     TransitionRow,

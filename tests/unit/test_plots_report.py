@@ -13,6 +13,15 @@ from trace_builder import parse_script, write_script
 
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.correction import AppliedCorrection
+from rlscope.analysis.devices.rows import (
+    DeviceIdleRow,
+    DeviceShareRow,
+    DeviceSwitchRow,
+    DeviceTimelineRow,
+    DeviceWorkRow,
+    GpuOperationRow,
+    GpuRow,
+)
 from rlscope.analysis.reported import Utilization
 from rlscope.analysis.rows import Rows
 from rlscope.analysis.table_rows import (
@@ -20,10 +29,6 @@ from rlscope.analysis.table_rows import (
     CallRow,
     CounterRow,
     DependencyRow,
-    DeviceTimelineRow,
-    DeviceWorkRow,
-    GpuOperationRow,
-    GpuRow,
     IterationRow,
     MachineRow,
     OutsideRow,
@@ -85,6 +90,9 @@ def analysis(
         gpu=Rows(GpuRow),
         gpu_operations=Rows(GpuOperationRow),
         device_work=Rows(DeviceWorkRow),
+        device_shares=Rows(DeviceShareRow),
+        device_switches=Rows(DeviceSwitchRow),
+        device_idle=Rows(DeviceIdleRow),
         counters=Rows(CounterRow),
         counter_runs=None,
         complete=not why,

@@ -12,9 +12,10 @@ from rows_of import rows_of
 
 from benchmarks.trace_writer import TraceWriter
 from rlscope.analysis.analyze import analyze
+from rlscope.analysis.devices.rows import DeviceWorkRow, GpuOperationRow, GpuRow
 from rlscope.analysis.reported import Utilization
 from rlscope.analysis.rows import Rows
-from rlscope.analysis.table_rows import DeviceWorkRow, GpuOperationRow, GpuRow, ProcessRow
+from rlscope.analysis.table_rows import ProcessRow
 from rlscope.analysis.utilization import binned_utilization, read_utilization
 from rlscope.cli.record import _summary
 from rlscope.cli.report import report

@@ -6,11 +6,11 @@ from pathlib import Path
 from rlscope.analysis.counters.join import CounterJoin, Sums
 from rlscope.analysis.counters.launched_work import Key, launched_work
 from rlscope.analysis.counters.runs import CounterRuns, Counters, SampledDevice
+from rlscope.analysis.devices.devices import Device
 from rlscope.analysis.rows import Rows
 from rlscope.analysis.rows import sums as totals
 from rlscope.analysis.sweep import TraceSweep
 from rlscope.analysis.table_rows import BreakdownRow, CounterRow
-from rlscope.analysis.tables.devices import Device
 from rlscope.errors import IncompleteTraceError, TraceFormatError
 from rlscope.text import encodable
 from rlscope.trace.counter_metrics import ACTIVE_CYCLES, Combination

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from rlscope._analysis import device_intervals
 from rlscope.analysis.counters.intervals import Intervals, Times
-from rlscope.analysis.tables.devices import Device, User
+from rlscope.analysis.devices.devices import Device, User
 from rlscope.errors import TraceError
 from rlscope.model import DeviceWork
 from rlscope.trace.clock import Clock

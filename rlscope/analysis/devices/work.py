@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 
+from rlscope.analysis.devices.devices import BusyParts, Device, User
+from rlscope.analysis.devices.rows import DeviceWorkRow, GpuOperationRow, GpuRow
 from rlscope.analysis.rows import Rows, sums
 from rlscope.analysis.sweep import NS_PER_S
-from rlscope.analysis.table_rows import DeviceWorkRow, GpuOperationRow, GpuRow
-from rlscope.analysis.tables.devices import BusyParts, Device, User
 
 
 def gpu_rows(devices: list[Device], parts: Mapping[int, BusyParts], reported: Mapping[str, float]) -> Rows[GpuRow]:

@@ -1,0 +1,66 @@
+"""This file says why a device does nothing, by what a process does meanwhile."""
+
+from enum import Enum
+
+from rlscope.analysis.devices.swept import SweptIdle
+from rlscope.model import COMPILE, NO_OPERATION, STAGES, Category
+
+
+class IdleCause(str, Enum):
+    """This says why a device does nothing at an instant; the first that fits, from top to bottom, counts.
+
+    While a trainer waits for a batch in `wait_for_batch`, its device is idle because the queue is empty. While it
+    samples actions and is in Python between two launches, its device waits for Python.
+    """
+
+    EVALUATION = "evaluation"  # the phase, beside training
+    COMPILE = "compile"  # the operation
+    REWARD = "reward"  # the operation
+    TOOL = "tool"  # the operation `tool_call`
+    SIMULATION = "simulation"  # the rest of the stage, and simulators outside it
+    SYNCHRONISATION = "synchronisation"  # the stage
+    QUEUE_EMPTY = "queue empty"  # the operation `wait_for_batch`; in no stage, a wait for another recorded process
+    WAITING = "waiting"  # any other wait, also in no operation
+    UNEXPLAINED = "unexplained"  # in no operation
+    LAUNCH_BOUND = "launch-bound"  # CUDA calls, and the backend in an operation that gives the device work
+    BACKEND = "backend"  # the backend in other operations: it computes on the CPU
+    PYTHON = "Python"
+
+
+_OF_OPERATION = {
+    COMPILE: IdleCause.COMPILE,
+    "reward": IdleCause.REWARD,
+    "tool_call": IdleCause.TOOL,
+}
+_OF_STAGE = {"simulation": IdleCause.SIMULATION, "synchronisation": IdleCause.SYNCHRONISATION}
+_OF_CATEGORY = {Category.CUDA.label: IdleCause.LAUNCH_BOUND, Category.BACKEND.label: IdleCause.BACKEND}
+
+
+def idle_cause(row: SweptIdle, gives_work: bool, waits_for_process: bool, evaluates: bool) -> IdleCause:
+    """Return why a device did nothing.
+
+    Args:
+        row: What the process did.
+        gives_work: Whether its operation launched any work on the device in the run.
+        waits_for_process: Whether it waits for another process that was recorded.
+        evaluates: Whether it evaluates beside its training, rather than doing nothing else.
+    """
+    if row.user is None:
+        return IdleCause.UNEXPLAINED
+    if row.is_evaluation and evaluates:
+        return IdleCause.EVALUATION
+    if row.operation in _OF_OPERATION:
+        return _OF_OPERATION[row.operation]
+    if row.stage in _OF_STAGE:
+        return _OF_STAGE[row.stage]
+    if row.category == Category.SIMULATOR.label:
+        return IdleCause.SIMULATION
+    if row.operation == "wait_for_batch":
+        return IdleCause.QUEUE_EMPTY
+    if row.category == Category.WAIT.label:
+        return IdleCause.QUEUE_EMPTY if waits_for_process and row.stage not in STAGES else IdleCause.WAITING
+    if row.operation == NO_OPERATION:
+        return IdleCause.UNEXPLAINED
+    if row.category == Category.BACKEND.label and gives_work:
+        return IdleCause.LAUNCH_BOUND
+    return _OF_CATEGORY.get(row.category, IdleCause.PYTHON)

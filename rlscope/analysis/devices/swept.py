@@ -1,0 +1,62 @@
+"""This file names what is found of devices that processes have in common: times are those of the clock that they share.
+
+The extension module makes these classes (src/analysis_module/device_functions.cpp), each with its fields in the order
+given here.
+"""
+
+from typing import NamedTuple
+
+
+class SweptShare(NamedTuple):
+    """This is how long a device worked for one of several processes: alone, and at once with others."""
+
+    alone: int
+    shared: int
+
+
+class SweptSwitches(NamedTuple):
+    """This says how often a device passed from one process to another, by places, and did nothing between them."""
+
+    before: int
+    after: int
+    times: int
+    time: int
+    longest: int
+
+
+class SweptSharing(NamedTuple):
+    """This says who had a device.
+
+    Attributes:
+        shared: The time in which it worked for two or more processes at once.
+        processes: Each process's time, by its place. What they had alone, and `shared`, sum to the busy time.
+        switches: How it passed from one to another, by their places.
+    """
+
+    shared: int
+    processes: list[SweptShare]
+    switches: list[SweptSwitches]
+
+
+class SweptIdle(NamedTuple):
+    """This is time in which a device worked for nobody, by what the process did that speaks for it.
+
+    Attributes:
+        place: That of the device.
+        user: The place of the process; None if none spoke, and then all below says nothing.
+        stage: The stage of its owner.
+        operation: The operation.
+        category: The layer.
+        is_evaluation: Whether this was in the phase `evaluation`.
+        wait: In category `wait`, the name of the boundary, and behind a space its channel, if it has one.
+        time: How long.
+    """
+
+    place: int
+    user: int | None
+    stage: str
+    operation: str
+    category: str
+    is_evaluation: bool
+    wait: str
+    time: int

@@ -1,0 +1,204 @@
+// What devices did for several processes: the functions of rlscope._analysis that read their files together.
+#include "device_functions.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "device_idle.h"
+#include "device_sharing.h"
+#include "device_union.h"
+#include "python_errors.h"
+#include "python_values.h"
+#include "row_class.h"
+#include "sweep_result.h"
+
+namespace rlscope {
+namespace {
+
+// As many places, of devices, as any trace has.
+constexpr size_t kMostPlaces = 1 << 16;
+
+struct DeviceClass : RowClass {
+  explicit DeviceClass(const char* name) : RowClass(name, "rlscope.analysis.devices.swept") {}
+};
+
+// The items of a sequence that Python gave, each made by `to_item`.
+template <typename ToItem>
+auto to_vector(PyObject* given, const char* wrong, ToItem to_item) {
+  Owned items = checked(PySequence_Fast(given, wrong));
+  std::vector<decltype(to_item(given))> found;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); i++) {
+    found.push_back(to_item(PySequence_Fast_GET_ITEM(items.get(), i)));
+  }
+  return found;
+}
+
+// (path, start_ticks, end_ticks, clock, devices)
+UnionInput to_union_input(PyObject* item) {
+  PyObject *path, *start, *end, *from_ticks, *to, *numerator, *denominator, *places;
+  if (!PyArg_ParseTuple(item, "O&OO(OOOO)O!:a process", PyUnicode_FSConverter, &path, &start, &end, &from_ticks, &to,
+                        &numerator, &denominator, &PyDict_Type, &places)) {
+    throw PythonError{};
+  }
+  Owned path_bytes(path);
+  UnionInput input{PyBytes_AS_STRING(path),
+                   to_uint64(start),
+                   to_uint64(end),
+                   {to_uint64(from_ticks), to_uint64(to), to_uint64(numerator), to_uint64(denominator)},
+                   {}};
+  PyObject *device, *place;
+  for (Py_ssize_t at = 0; PyDict_Next(places, &at, &device, &place);) {
+    size_t number = to_uint64(place);
+    if (number >= kMostPlaces) {
+      PyErr_Format(PyExc_ValueError, "places are below %zu, but one is %R", kMostPlaces, place);
+      throw PythonError{};
+    }
+    input.places[static_cast<uint32_t>(to_uint64(device))] = number;
+  }
+  return input;
+}
+
+std::vector<UnionInput> to_union_inputs(PyObject* given) {
+  return to_vector(given, "processes must be a sequence", to_union_input);
+}
+
+// A tuple (start, width, count) of integers.
+Bins to_bins(PyObject* given) {
+  PyObject *start, *width, *count;
+  if (!PyTuple_Check(given) || PyTuple_GET_SIZE(given) != 3) {
+    PyErr_Format(PyExc_TypeError, "device_union() takes bins as a tuple (start, width, count) or None, not %R", given);
+    throw PythonError{};
+  }
+  if (!PyArg_ParseTuple(given, "OOO", &start, &width, &count)) throw PythonError{};
+  Bins bins{to_uint64(start), to_uint64(width), to_uint64(count)};
+  if (bins.width == 0 || bins.count > kMostBins) {
+    PyErr_Format(PyExc_ValueError, "bins are wider than 0 and at most %zu, but (start, width, count) is %R", kMostBins,
+                 given);
+    throw PythonError{};
+  }
+  return bins;
+}
+
+// (process, start_ticks, end_ticks), the process as above
+IdleUser to_idle_user(PyObject* item) {
+  PyObject *process, *start, *end;
+  if (!PyArg_ParseTuple(item, "OOO:a user", &process, &start, &end)) throw PythonError{};
+  return {to_union_input(process), to_uint64(start), to_uint64(end)};
+}
+
+// (start, end)
+IdleSpan to_span(PyObject* item) {
+  PyObject *start, *end;
+  if (!PyArg_ParseTuple(item, "OO:a span", &start, &end)) throw PythonError{};
+  return {to_uint64(start), to_uint64(end)};
+}
+
+Owned to_python(const DeviceSharing& device) {
+  DeviceClass make_sharing("SweptSharing"), make_share("SweptShare"), make_switches("SweptSwitches");
+  Owned shares = make_share.list(device.processes, [](const ProcessShare& each) {
+    return tuple(number(each.alone), number(each.shared));
+  });
+  Owned switches = checked(PyList_New(0));
+  for (const auto& [between, sum] : device.switches) {
+    append(switches.get(), make_switches(number(between.first), number(between.second), number(sum.count),
+                                         number(sum.time), number(sum.longest)));
+  }
+  return make_sharing(number(device.shared), std::move(shares), std::move(switches));
+}
+
+}  // namespace
+
+const char* const kDeviceUnionHelp =
+    "device_union(processes, recover=False, bins=None)\n--\n\n"
+    "Adds up how long devices worked for any of several processes. _analysis.pyi says what the list holds.";
+const char* const kDeviceSharingHelp =
+    "device_sharing(processes, recover=False)\n--\n\n"
+    "Adds up for whom of several processes devices worked: a rlscope.analysis.devices.swept.SweptSharing of each device.";
+const char* const kDeviceIdleHelp =
+    "device_idle(users, spans, recover=False)\n--\n\n"
+    "Adds up what processes did while devices did nothing: rows of rlscope.analysis.devices.swept.SweptIdle.";
+
+PyObject* py_device_union(PyObject*, PyObject* args, PyObject* kwargs) {
+  static const char* keywords[] = {"processes", "recover", "bins", nullptr};
+  PyObject* given = nullptr;
+  int recovers = 0;
+  PyObject* given_bins = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|pO:device_union", const_cast<char**>(keywords), &given, &recovers,
+                                   &given_bins)) {
+    return nullptr;
+  }
+  return with_python_errors(nullptr, [&] {
+    std::vector<UnionInput> inputs = to_union_inputs(given);
+    size_t places = places_of(inputs);
+    if (given_bins == Py_None) {
+      std::vector<uint64_t> busy;
+      {
+        WithoutGil released;
+        busy = busy_union(inputs, places, recovers != 0);
+      }
+      return numbers(busy).release();
+    }
+    Bins bins = to_bins(given_bins);
+    std::vector<std::vector<uint64_t>> busy;
+    {
+      WithoutGil released;
+      busy = busy_union_in_bins(inputs, places, bins, recovers != 0);
+    }
+    Owned result = checked(PyList_New(0));
+    for (const std::vector<uint64_t>& of_device : busy) append(result.get(), numbers(of_device));
+    return result.release();
+  });
+}
+
+PyObject* py_device_sharing(PyObject*, PyObject* args, PyObject* kwargs) {
+  static const char* keywords[] = {"processes", "recover", nullptr};
+  PyObject* given = nullptr;
+  int recovers = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|p:device_sharing", const_cast<char**>(keywords), &given, &recovers)) {
+    return nullptr;
+  }
+  return with_python_errors(nullptr, [&] {
+    std::vector<UnionInput> inputs = to_union_inputs(given);
+    std::vector<DeviceSharing> devices;
+    {
+      WithoutGil released;
+      devices = device_sharing(inputs, recovers != 0);
+    }
+    Owned result = checked(PyList_New(0));
+    for (const DeviceSharing& device : devices) append(result.get(), to_python(device));
+    return result.release();
+  });
+}
+
+PyObject* py_device_idle(PyObject*, PyObject* args, PyObject* kwargs) {
+  static const char* keywords[] = {"users", "spans", "recover", nullptr};
+  PyObject *given = nullptr, *given_spans = nullptr;
+  int recovers = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|p:device_idle", const_cast<char**>(keywords), &given, &given_spans,
+                                   &recovers)) {
+    return nullptr;
+  }
+  return with_python_errors(nullptr, [&] {
+    std::vector<IdleUser> users = to_vector(given, "users must be a sequence", to_idle_user);
+    std::vector<IdleSpan> spans = to_vector(given_spans, "spans must be a sequence", to_span);
+    for (const IdleUser& user : users) {
+      if (places_of({user.input}) <= spans.size()) continue;
+      PyErr_Format(PyExc_ValueError, "a span for each place was expected, but there are %zu", spans.size());
+      throw PythonError{};
+    }
+    std::vector<IdleRow> rows;
+    {
+      WithoutGil released;
+      rows = device_idle(users, spans, recovers != 0);
+    }
+    return DeviceClass("SweptIdle").list(rows, [](const IdleRow& row) {
+      Owned user = row.user == kNoUser ? Owned(Py_NewRef(Py_None)) : number(row.user);
+      return tuple(number(row.place), std::move(user), text(row.stage), text(row.operation),
+                   text(category_label(row.category)), checked(PyBool_FromLong(row.is_evaluation)), text(row.wait),
+                   number(row.time));
+    }).release();
+  });
+}
+
+}  // namespace rlscope
