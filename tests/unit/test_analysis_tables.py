@@ -78,7 +78,7 @@ def test_document(analysis: Analysis) -> None:
              "placed": "reference", "ahead_s": 0.0, "error_s": 0.0, "drift_ppm": 0.0, "unanswered": 0},
         ],
         "gpu": [], "gpu_operations": [], "counters": [], "counter_runs": None,
-        "device_timeline": [], "dependencies": [],
+        "device_timeline": [], "device_idle": [], "device_shares": [], "device_switches": [], "dependencies": [],
         "iterations": 2, "timesteps": 100, "total_timesteps": 1000, "extrapolated_s": pytest.approx(7e-6),
             "evaluation_s": {},
         "correction": None, "uncorrected": "no calibration was given",
