@@ -490,7 +490,7 @@ def test_corrected_seconds_count_where_there_are_any(tmp_path: Path) -> None:
 
 
 CATEGORIES = st.sampled_from([category for category in Category if category is not Category.WAIT])
-OPERATIONS = st.sampled_from(["", "simulation", "inference", "backpropagation", "training_loop", "compile", "own"])
+OPERATIONS = st.sampled_from(["", *STAGES, "training_loop", "compile", "own", "generate", "reward"])
 STREAMS = st.sampled_from([f"{verb} pipe:[{number}]" for verb in ("posix.read", "posix.write") for number in range(3)])
 WAITS = st.one_of(STREAMS, st.sampled_from(["time.sleep", RAY_GET]))
 LENGTHS = st.floats(0, 3)
@@ -542,7 +542,7 @@ class Exchange(NamedTuple):
         return self.work == stage or (self.stage == stage and self.work not in STAGES)
 
 
-NAMED = st.sampled_from(["simulation", "inference", "backpropagation", "training_loop"])
+NAMED = st.sampled_from([*STAGES, "training_loop"])
 WHO = st.sampled_from(["main", "nobody", "env", "server"])
 EXCHANGES = st.lists(st.builds(Exchange, st.integers(1, 30).map(lambda n: n / 10), NAMED, WHO, NAMED), max_size=6)
 
@@ -581,6 +581,7 @@ def test_no_change_saves_less_than_it_could(exchanges: list[Exchange]) -> None:
         "step environments asynchronously": min(
             total(lambda each: each.is_in("simulation") or each.by in simulating), advice.total_s - longest_s
         ),
+        "synchronise weights beside the rest": total(lambda each: each.is_in("synchronisation")),
         "compile the update": total(
             lambda each: each.by != "nobody" and (each.stage if each.by == "main" else each.work) == "backpropagation"
         ),

@@ -23,12 +23,21 @@ class Cause(str, Enum):
     LAUNCHES = "launches"  # CUDA calls
 
 
+#: Operations that a change is about.
+REWARD, DECODING = "reward", ("generate", "decode")
+PARTS = frozenset((REWARD, *DECODING))
+
+
 class Kind(NamedTuple):
-    """Time of one kind: of a stage and a category (as in the breakdown), and a cause."""
+    """Time of one kind: of a stage and a category (as in the breakdown), a cause, and the operation if it is of PARTS.
+
+    Two seconds of Python in a stage are one kind, unless one of them is in the operation `reward` or so.
+    """
 
     stage: str
     category: str
     cause: Cause
+    part: str = ""
 
     @property
     def is_in_no_stage(self) -> bool:
@@ -140,7 +149,11 @@ def times_of_processes(breakdown: Sequence[BreakdownRow], outside: Sequence[Outs
     for row, share in zip(breakdown, loop_shares(breakdown, outside), strict=True):
         seconds = row.seconds if row.corrected_seconds is None else row.corrected_seconds
         mix = mixes[row.process]
-        kind = Kind(row.stage, row.category, cause_of(row.operation, row.category, row.resource))
+        cause, part = (
+            cause_of(row.operation, row.category, row.resource),
+            row.operation if row.operation in PARTS else "",
+        )
+        kind = Kind(row.stage, row.category, cause, part)
         mix[kind] = mix.get(kind, 0.0) + (seconds * share if row.process in loops else seconds)
     parts = left_out(breakdown, outside)
     return {

@@ -1,13 +1,17 @@
 """Changes that could make a run faster, and what each could save at most on its owner path."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rlscope.analysis.advice.causes import NOTHING, Cause, Kind
 from rlscope.analysis.advice.owner_path import OwnerPath
 from rlscope.analysis.advice.removal import Removal
+from rlscope.analysis.advice.rollouts import BACKPROPAGATION, INFERENCE, SIMULATION, savings_of_rollouts
+from rlscope.analysis.devices.rows import GpuOperationRow
 from rlscope.model import Category
 
-SIMULATION, INFERENCE, BACKPROPAGATION = "simulation", "inference", "backpropagation"
+#: Changes that have a simulation elsewhere. Of one process alone they save the same, wherever that is.
+ELSEWHERE = frozenset(("step environments asynchronously", "move the simulation to the device"))
 ON_DEVICE = (Cause.GPU, Cause.OVERLAP)
 ON_CPU = (Cause.PYTHON, Cause.BACKEND, Cause.LAUNCHES, Cause.OVERLAP)
 
@@ -31,11 +35,15 @@ class Change:
     speedup: float | None
 
 
-def changes_of(path: OwnerPath) -> tuple[Change, ...]:
+def changes_of(path: OwnerPath, gpu_operations: Iterable[GpuOperationRow]) -> tuple[Change, ...]:
     """Return the changes to stages that have time on the path, the one that could save most first.
 
     Nothing is known of changes to other stages. There are no changes where threads work beside each other: a second
     counts for one of them, so what the others do may save more or nothing.
+
+    Args:
+        path: of the run.
+        gpu_operations: of its analysis: how many kernels were launched.
     """
     if path.works_beside:
         return ()
@@ -57,6 +65,7 @@ def changes_of(path: OwnerPath) -> tuple[Change, ...]:
             simulation.saved_s(),
         ),
         _change(path, "compile the update", BACKPROPAGATION, "the CPU took no time for the update", _compiled_s(path)),
+        *(_change(path, *saving) for saving in savings_of_rollouts(path, gpu_operations)),
     )
     with_time = {kind.stage for kind, seconds in path.mix.items() if seconds > 0}
     with_time |= {change.stage for change in found if change.saving_s > 0}

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from itertools import chain, groupby
 
 from rlscope.analysis.advice.causes import NOTHING, STANDS_OUT, Cause, CauseTime, cause_text, cause_times
-from rlscope.analysis.advice.changes import Change
+from rlscope.analysis.advice.changes import ELSEWHERE, Change
 from rlscope.analysis.advice.counted_waits import Wait
 from rlscope.analysis.advice.owner_path import SAID, Followed, OwnerPath
+from rlscope.analysis.advice.words import as_percent, as_s, as_times
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.rows import sums
 from rlscope.analysis.tables.loop import AFTER, BEFORE, NO_PHASE_PART, loop_shares
@@ -77,16 +78,15 @@ def sentences(analysis: Analysis, path: OwnerPath, causes: Sequence[CauseTime], 
 
 
 def worth_trying(changes: Sequence[Change], total_s: float) -> list[str]:
-    """Says what each change could do that might save enough of `total_s`, the best first; equal ones are one text."""
+    """Says what each change could do that might save enough of `total_s`, the best first; ELSEWHERE may be one text."""
     shown = [change for change in changes if change.saving_s >= SAID * total_s]
-    # Of one process alone, to have a simulation elsewhere saves the same wherever that is.
-    groups = groupby(shown, key=lambda change: round(change.saving_s, 9))
+    groups = groupby(shown, key=lambda change: (round(change.saving_s, 9), change.name in ELSEWHERE or change.name))
     return [printable(_change_text(list(group))) for _, group in groups]
 
 
 def _cause_sentences(analysis: Analysis, path: OwnerPath, causes: Sequence[CauseTime]) -> Iterator[str]:
     first = causes[0]
-    spent = f"{_s(first.seconds)} of {_s(path.total_s)} ({_percent(first.share)}){_where(path, first)}"
+    spent = f"{as_s(first.seconds)} of {as_s(path.total_s)} ({as_percent(first.share)}){_where(path, first)}"
     spent += _calls(analysis, path, first)
     if path.works_beside:
         yield f"Of the seconds as they are given to threads, the largest part is {cause_text(first.cause)}: {spent}."
@@ -98,14 +98,14 @@ def _cause_sentences(analysis: Analysis, path: OwnerPath, causes: Sequence[Cause
         yield f"Bound by {cause_text(first.cause)}: {spent}; without it, {_speedup(path, first.seconds)}."
     rest = [each for each in causes[1:] if each.share >= SAID]
     if rest:
-        listed = (f"{cause_text(each.cause)} {_s(each.seconds)} ({_percent(each.share)})" for each in rest)
+        listed = (f"{cause_text(each.cause)} {as_s(each.seconds)} ({as_percent(each.share)})" for each in rest)
         yield f"Then {', '.join(listed)}."
 
 
 def _where(path: OwnerPath, each: CauseTime) -> str:
     if each.stage == NO_OPERATION and (each.cause is Cause.SIMULATOR or not path.time.has_loop):
         return ""
-    most = "" if each.stage_s > MOST * each.seconds else f"{_s(each.stage_s)} of it "
+    most = "" if each.stage_s > MOST * each.seconds else f"{as_s(each.stage_s)} of it "
     return f", {most}in {'no stage' if each.stage == NO_OPERATION else each.stage}"
 
 
@@ -120,16 +120,16 @@ def _calls(analysis: Analysis, path: OwnerPath, each: CauseTime) -> str:
         for row in analysis.transitions
         if (row.process, row.stage, row.to) == (path.process, each.stage, category) and row.operation != COMPILE
     )
-    return f", {calls:,} entries of {_s(own_s / calls)}" if calls > 1 else ""
+    return f", {calls:,} entries of {as_s(own_s / calls)}" if calls > 1 else ""
 
 
 def _beside_sentences(path: OwnerPath) -> Iterator[str]:
     if not path.works_beside:
         return
-    share = _percent(path.beside_s / path.total_s)
+    share = as_percent(path.beside_s / path.total_s)
     yield (
-        f"Two or more threads were busy at once for {_s(path.beside_s)} ({share}), each in an operation of its own. A "
-        "second counts for one of them only, and the run may end with another one, so no factor is given: "
+        f"Two or more threads were busy at once for {as_s(path.beside_s)} ({share}), each in an operation of its own. "
+        "A second counts for one of them only, and the run may end with another one, so no factor is given: "
         "`rlscope analyze --by thread,stage` shows each thread."
     )
 
@@ -140,10 +140,9 @@ def _unfollowed_sentences(analysis: Analysis, path: OwnerPath, causes: Sequence[
     for wait in path.unfollowed:
         if wait.seconds < SAID * path.total_s:
             continue
-        calls = f"{wait.count:,} calls of {_s(wait.seconds / wait.count)}" if wait.count > 1 else "1 call"
-        spent = (
-            f"{_s(wait.seconds)} ({_percent(wait.seconds / path.total_s)}){of_process}{_stage_of(path, wait, causes)}"
-        )
+        calls = f"{wait.count:,} calls of {as_s(wait.seconds / wait.count)}" if wait.count > 1 else "1 call"
+        share = as_percent(wait.seconds / path.total_s)
+        spent = f"{as_s(wait.seconds)} ({share}){of_process}{_stage_of(path, wait, causes)}"
         unknown = " It was for no process whose other end was recorded." if wait.is_for_process else ""
         gain = "" if path.works_beside else f": without it {_speedup(path, wait.seconds)}"
         yield f"{wait.function}, {calls}, {spent}{gain}.{unknown}"
@@ -156,7 +155,7 @@ def _stage_of(path: OwnerPath, wait: Wait, causes: Sequence[CauseTime]) -> str:
     if wait.between_s > MOST * wait.seconds:
         return " between stages"
     if wait.between_s > (1 - MOST) * wait.seconds:
-        return f", {_s(wait.between_s)} of it between stages"
+        return f", {as_s(wait.between_s)} of it between stages"
     waiting = next((each for each in causes if each.cause is Cause.WAITING), None)
     is_known = waiting is not None and waiting.stage_s > MOST * waiting.seconds and waiting.stage != NO_OPERATION
     return f" in {waiting.stage}" if waiting is not None and is_known else ""
@@ -168,21 +167,21 @@ def _followed_sentences(path: OwnerPath) -> Iterator[str]:
         if group.wait_s < SAID * path.total_s:
             continue
         others = "the slowest of them, to messages" if len(group.names) > 1 else "messages"
-        spread = f"; the other {_s(group.spread_s)} went to {others} or to too few cores"
+        spread = f"; the other {as_s(group.spread_s)} went to {others} or to too few cores"
         yield (
-            f"{path.process} waited {_s(group.wait_s)} for {_names(group)}, which needed {_needed(group)}"
+            f"{path.process} waited {as_s(group.wait_s)} for {_names(group)}, which needed {_needed(group)}"
             f"{spread if group.spread_s >= SAID * path.total_s else ''}{_assumed(group)}."
         )
 
 
 def _needed(group: Followed) -> str:
-    needed = _s(group.mean_s)
+    needed = as_s(group.mean_s)
     if len(group.names) > 1:
         works_s = [work.total_s for work in group.works]
-        needed += f" on average ({_s(min(works_s))} to {_s(max(works_s))})"
+        needed += f" on average ({as_s(min(works_s))} to {as_s(max(works_s))})"
     if group.mean_s > 0:
         most = cause_times(group.mix)[0]
-        needed += f", {_percent(most.share)} of it {cause_text(most.cause)}"
+        needed += f", {as_percent(most.share)} of it {cause_text(most.cause)}"
     return needed
 
 
@@ -195,23 +194,23 @@ def _assumed(group: Followed) -> str:
     """Said where it is more than a rounding error of what was measured."""
     if group.assumed_s < SAID * group.wait_s:
         return ""
-    return f" (that {_s(group.assumed_s)} of it were for them is assumed: the other end was not recorded)"
+    return f" (that {as_s(group.assumed_s)} of it were for them is assumed: the other end was not recorded)"
 
 
 def _change_sentences(path: OwnerPath, changes: Sequence[Change]) -> Iterator[str]:
     if shown := worth_trying(changes, path.total_s):
         yield f"At most: {'; '.join(shown)}."
     elif changes:
-        yield f"No change that is known here could save {_percent(SAID)}."
+        yield f"No change that is known here could save {as_percent(SAID)}."
 
 
 def _change_text(same: Sequence[Change]) -> str:
     names = " or ".join(change.name for change in same)
     first = same[0]
-    saved = f"{_s(first.saving_s)} less, if {first.assumption}"
+    saved = f"{as_s(first.saving_s)} less, if {first.assumption}"
     if first.speedup is None:
         return f"{names}, all of it ({saved})"
-    return f"{names}, {_times(first.speedup)} times as fast ({saved})"
+    return f"{names}, {as_times(first.speedup)} times as fast ({saved})"
 
 
 def _limit_sentences(analysis: Analysis, path: OwnerPath, changes: Sequence[Change]) -> Iterator[str]:
@@ -245,14 +244,14 @@ def _unnamed_sentences(analysis: Analysis, path: OwnerPath) -> Iterator[str]:
         and row.category not in (Category.SIMULATOR.label, Category.WAIT.label)
     )
     listed = (
-        f"{'between stages' if name == NO_OPERATION else name} {_s(seconds)}"
+        f"{'between stages' if name == NO_OPERATION else name} {as_s(seconds)}"
         for name, seconds in sorted(by_name.items(), key=lambda item: (-item[1], item[0]))[:UNNAMED_SHOWN]
         if seconds >= (1 - MOST) * path.total_s
     )
     what = ", ".join(listed)
     yield (
-        f"{_s(unnamed_s)} ({_percent(unnamed_s / path.total_s)}) are in no stage{f' ({what})' if what else ''}, so no "
-        f"change covers them. {HOW_TO_NAME}."
+        f"{as_s(unnamed_s)} ({as_percent(unnamed_s / path.total_s)}) are in no stage{f' ({what})' if what else ''}, so "
+        f"no change covers them. {HOW_TO_NAME}."
     )
 
 
@@ -262,7 +261,7 @@ def _left_out_sentences(path: OwnerPath) -> Iterator[str]:
         return
     parts = path.time.left_out.items()
     said = [
-        f"{_s(seconds)} {LEFT_OUT[part]}"
+        f"{as_s(seconds)} {LEFT_OUT[part]}"
         for part, seconds in parts
         if part == EVALUATION or seconds >= SAID * path.total_s
     ]
@@ -274,19 +273,4 @@ def _speedup(path: OwnerPath, seconds: float) -> str:
     rest_s = path.total_s - seconds
     if rest_s <= NOTHING * path.total_s:
         return "nothing is left"
-    return f"at most {_times(path.total_s / rest_s)} times as fast"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
-
-
-def _s(seconds: float) -> str:
-    if seconds >= 1000:
-        return f"{seconds:,.0f} s"
-    unit, name = (1, "s") if seconds >= 0.1 else (1e3, "ms") if seconds >= 1e-4 else (1e6, "us")
-    return f"{seconds * unit:.3g} {name}"
-
-
-def _times(speedup: float) -> str:
-    return f"{speedup:,.0f}" if speedup >= 100 else f"{speedup:.2g}"
+    return f"at most {as_times(path.total_s / rest_s)} times as fast"

@@ -1,0 +1,97 @@
+"""This file bounds what changes to rollouts save, where one part generates or acts and hands on to one that trains."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from rlscope.analysis.advice.causes import DECODING, REWARD, Cause, Kind, Mix
+from rlscope.analysis.advice.owner_path import OwnerPath
+from rlscope.analysis.advice.removal import Removal
+from rlscope.analysis.advice.words import as_s, as_times
+from rlscope.analysis.devices.rows import GpuOperationRow
+from rlscope.model import SYNCHRONISATION
+
+SIMULATION, INFERENCE, BACKPROPAGATION = "simulation", "inference", "backpropagation"
+#: Work of the CPU while no device works.
+WITHOUT_DEVICE = (Cause.SIMULATOR, Cause.PYTHON, Cause.BACKEND, Cause.LAUNCHES)
+
+
+class Saving(NamedTuple):
+    """The seconds of the path that a change saves at most, under an assumption, by shortening a stage."""
+
+    name: str
+    stage: str
+    assumption: str
+    saving_s: float
+
+
+def savings_of_rollouts(path: OwnerPath, gpu_operations: Iterable[GpuOperationRow]) -> Iterator[Saving]:
+    """Yield what each change saves to which the path has time; runs that neither generate nor synchronise have none."""
+    synchronised_s = Removal(path, _is_synchronisation, SYNCHRONISATION).saved_s()
+    if synchronised_s > 0:
+        name = "synchronise weights beside the rest"
+        yield Saving(name, SYNCHRONISATION, "synchronisation took no time", synchronised_s)
+    rewards_s = Removal(path, _is_reward_on_cpu, None).saved_s()
+    if rewards_s > 0:
+        name = "compute rewards beside the rest"
+        yield Saving(name, SIMULATION, "the CPU took no time for rewards", rewards_s)
+    yield from _as_graph(path, gpu_operations)
+    if synchronised_s > 0 or any(kind.part in DECODING and seconds > 0 for kind, seconds in path.mix.items()):
+        yield from _overlapped(path)
+
+
+def _as_graph(path: OwnerPath, gpu_operations: Iterable[GpuOperationRow]) -> Iterator[Saving]:
+    """Yield what launching decoding as one CUDA graph saves: the device's idle time while the CPU gets it to work.
+
+    Say that decoding launched 40,000 kernels and that the device was idle for 0.32 s of it while the CPU was in Python,
+    PyTorch or a launch. That is 8 us a kernel. A graph launches many kernels at once, and they take as long as before:
+    it saves at most 0.32 s.
+    """
+    processes = {path.process}.union(*(group.names for work in (path, *path.reached) for group in work.followed))
+    kernels = sum(row.kernels for row in gpu_operations if row.operation in DECODING and row.process in processes)
+    saving_s = Removal(path, _is_launching, None).saved_s() if kernels else 0.0
+    if saving_s > 0:
+        idle_s = sum(_seconds(work.own, _is_launching) for work in (path, *path.reached))
+        launches = f"{kernels:,} launches of {as_s(idle_s / kernels)}"
+        yield Saving("decode by a CUDA graph", INFERENCE, f"the device waited for none of {launches}", saving_s)
+
+
+def _overlapped(path: OwnerPath) -> Iterator[Saving]:
+    """Yield what overlapping rollout with training saves: at most the shorter of both.
+
+    Rollout takes 10 s of the path, training 6 s, and the rest 1 s: overlapped, the run takes 11 s, 6 s less. Where both
+    overlap already, the path cannot be shorter than either in one of those that it waits for: a trainer that works for
+    6 s and waits 4 s for a rollout that works for 10 s saves nothing, because 10 s are left in any case.
+    """
+    rollout_s, training_s = (_seconds(path.mix, is_it) for is_it in (_is_rollout, _is_training))
+    parts_s = [_seconds(group.mix, is_it) for group in path.followed for is_it in (_is_rollout, _is_training)]
+    longest_s = max(parts_s, default=0.0)
+    saving_s = min(rollout_s, training_s, path.total_s - longest_s)
+    if saving_s > 0:
+        lengths = f"rollout, {as_s(rollout_s)}, and training, {as_s(training_s)}"
+        assumption = f"{lengths}, a ratio of {as_times(rollout_s / training_s)}, ran at once"
+        shorter = BACKPROPAGATION if training_s < rollout_s else INFERENCE
+        yield Saving("overlap rollout and training", shorter, assumption, saving_s)
+
+
+def _seconds(mix: Mix, is_it: Callable[[Kind], bool]) -> float:
+    return sum(seconds for kind, seconds in mix.items() if is_it(kind))
+
+
+def _is_rollout(kind: Kind) -> bool:
+    return kind.stage in (SIMULATION, INFERENCE)
+
+
+def _is_training(kind: Kind) -> bool:
+    return kind.stage == BACKPROPAGATION
+
+
+def _is_synchronisation(kind: Kind) -> bool:
+    return kind.stage == SYNCHRONISATION
+
+
+def _is_reward_on_cpu(kind: Kind) -> bool:
+    return kind.part == REWARD and kind.cause in WITHOUT_DEVICE
+
+
+def _is_launching(kind: Kind) -> bool:
+    return kind.part in DECODING and kind.cause in WITHOUT_DEVICE

@@ -1,0 +1,169 @@
+"""What changes to rollouts save at most, in constructed runs whose answers are exact."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from benchmarks.trace_writer import TraceWriter
+from rlscope.analysis.advice.advice import Advice, advise
+from rlscope.analysis.analyze import analyze
+from rlscope.model import Category, DeviceWork
+from rlscope.trace.reader import open_trace
+
+MANIFEST: dict[str, Any] = {"main_pid": 1, "exit_status": 0, "complete": True}
+MS = 1_000_000
+
+
+class Piece(NamedTuple):
+    """Milliseconds in a stage, and in an operation of it; with kernels, a device works for some of them at the end."""
+
+    ms: int
+    stage: str = ""
+    operation: str = ""
+    category: Category = Category.PYTHON
+    call: str = "call"
+    kernels: int = 0
+    device_ms: int = 0
+
+
+def receive(ms: int, stream: str, stage: str = "training_loop", operation: str = "wait_for_batch") -> Piece:
+    return Piece(ms, stage, operation, Category.WAIT, f"posix.read {stream}")
+
+
+def send(stream: str) -> Piece:
+    return Piece(0, category=Category.WAIT, call=f"posix.write {stream}")
+
+
+def advice_on(directory: Path, processes: Mapping[str, Sequence[Piece]]) -> Advice:
+    """Of a trace in which each process does its pieces one after the other; the first process is the command's."""
+    writer = TraceWriter(directory)
+    for pid, (name, pieces) in enumerate(processes.items(), start=1):
+        process = writer.process(pid=pid)
+        process.properties({"process_name": name})
+        thread, now = process.thread(), 0
+        queue = process.queue(0) if any(piece.kernels for piece in pieces) else None
+        for piece in pieces:
+            end = now + piece.ms * MS
+            opened = [each for each in (piece.stage, piece.operation) if each]
+            for each in opened:
+                thread.begin_operation(now, each)
+            if piece.category is not Category.PYTHON:
+                thread.begin_boundary(now, piece.category, piece.call)
+                thread.end(end)
+            for _ in opened:
+                thread.end(end)
+            for number in range(piece.kernels):
+                length = piece.device_ms * MS // piece.kernels
+                launch = process.launch_site(piece.operation, piece.stage)
+                start = end - (piece.kernels - number) * length
+                assert queue is not None
+                queue.record(DeviceWork.KERNEL, start, start + length, "gemv", launch)
+            now = end
+        process.stop(now)
+    advice = advise(analyze(open_trace(writer.write(MANIFEST))))
+    assert advice is not None
+    return advice
+
+
+def savings(advice: Advice) -> dict[str, float]:
+    """In milliseconds."""
+    return {change.name: pytest.approx(1000 * change.saving_s) for change in advice.changes}
+
+
+GENERATE = Piece(10_000, "inference", "generate")
+UPDATE = Piece(6_000, "backpropagation", "update_actor")
+
+
+def test_rollout_and_training_may_overlap(tmp_path: Path) -> None:
+    """Of 10 s and 6 s and a second for the rest, 11 s are left."""
+    advice = advice_on(tmp_path, {"main": [GENERATE, UPDATE, Piece(1_000, "training_loop")]})
+    assert savings(advice)["overlap rollout and training"] == 6_000
+    assert (
+        "compile the update, 1.5 times as fast (6 s less, if the CPU took no time for the update); overlap rollout and "
+        "training, 1.5 times as fast (6 s less, if rollout, 10 s, and training, 6 s, a ratio of 1.7, ran at once)"
+    ) in advice.text
+    change = next(change for change in advice.changes if change.name == "overlap rollout and training")
+    assert change.stage == "backpropagation"
+
+
+def test_rollouts_that_are_shorter_hide_behind_training(tmp_path: Path) -> None:
+    advice = advice_on(tmp_path, {"main": [GENERATE._replace(ms=2_000), UPDATE]})
+    change = next(change for change in advice.changes if change.name == "overlap rollout and training")
+    assert (change.stage, change.saving_s) == ("inference", pytest.approx(2))
+    assert change.assumption == "rollout, 2 s, and training, 6 s, a ratio of 0.33, ran at once"
+
+
+def test_what_overlaps_already_saves_nothing_more(tmp_path: Path) -> None:
+    """The trainer waits for 4 of the 10 s that the other one generates."""
+    trainer = [UPDATE, receive(4_000, "pipe:[1]")]
+    advice = advice_on(tmp_path, {"main": trainer, "rollout": [GENERATE, send("pipe:[1]")]})
+    assert advice.process == "main" and advice.total_s == pytest.approx(10)
+    assert "overlap rollout and training" not in savings(advice)
+    assert savings(advice)["batch inference"] == 4_000
+
+
+def test_a_process_that_does_both_for_another_may_overlap_them(tmp_path: Path) -> None:
+    main = [Piece(11_000, "training_loop"), receive(10_000, "pipe:[1]")]
+    worker = [GENERATE._replace(ms=6_000), UPDATE._replace(ms=4_000), send("pipe:[1]")]
+    advice = advice_on(tmp_path, {"main": main, "worker": worker})
+    assert savings(advice)["overlap rollout and training"] == 4_000
+
+
+def test_a_run_that_neither_generates_nor_synchronises_is_told_nothing_of_it(tmp_path: Path) -> None:
+    advice = advice_on(tmp_path, {"main": [Piece(10_000, "inference", "sample_action"), UPDATE]})
+    assert set(savings(advice)) == {"batch inference", "compile the update"}
+    assert "synchronisation" not in advice.text
+
+
+def test_weights_that_take_long(tmp_path: Path) -> None:
+    transfer, load = Piece(2_000, "synchronisation", "transfer"), Piece(1_000, "synchronisation", "load")
+    advice = advice_on(tmp_path, {"main": [Piece(10_000, "inference"), UPDATE, transfer, load]})
+    assert savings(advice)["synchronise weights beside the rest"] == 3_000
+    assert (
+        "synchronise weights beside the rest, 1.2 times as fast (3 s less, if synchronisation took no time)"
+        in advice.text
+    )
+
+
+def test_waiting_for_who_loads_weights_goes_with_it(tmp_path: Path) -> None:
+    main = [UPDATE, receive(3_000, "pipe:[1]", "synchronisation", "sync_weights")]
+    loading = [Piece(2_000, "synchronisation", "load"), send("pipe:[1]")]
+    advice = advice_on(tmp_path, {"main": main, "engine": loading})
+    assert savings(advice)["synchronise weights beside the rest"] == 3_000
+
+
+def test_rewards_on_the_cpu(tmp_path: Path) -> None:
+    """A judge that runs on the device is no such reward, and neither is a tool."""
+    judge = Piece(
+        2_000, "simulation", "reward", Category.CUDA_WAIT, "cudaStreamSynchronize", kernels=1, device_ms=2_000
+    )
+    reward, tool = Piece(4_000, "simulation", "reward"), Piece(3_000, "simulation", "tool_call")
+    advice = advice_on(tmp_path, {"main": [GENERATE, judge, reward, tool, UPDATE]})
+    assert savings(advice)["compute rewards beside the rest"] == 4_000
+    assert (
+        "compute rewards beside the rest, 1.2 times as fast (4 s less, if the CPU took no time for rewards)"
+        in advice.text
+    )
+
+
+def test_decoding_that_is_bound_by_its_launches(tmp_path: Path) -> None:
+    """10 s with 1,000 kernels that take 4 s: the device idles for 6 s, which is 6 ms each."""
+    decode = Piece(10_000, "inference", "decode", Category.BACKEND, kernels=1_000, device_ms=4_000)
+    advice = advice_on(tmp_path, {"main": [decode, UPDATE]})
+    assert savings(advice)["decode by a CUDA graph"] == 6_000
+    assert "(6 s less, if the device waited for none of 1,000 launches of 6 ms)" in " ".join(advice.sentences.changes)
+
+
+def test_decoding_in_another_process(tmp_path: Path) -> None:
+    decode = Piece(4_000, "inference", "generate", Category.BACKEND, kernels=100, device_ms=1_000)
+    main = [UPDATE, receive(5_000, "pipe:[1]")]
+    advice = advice_on(tmp_path, {"main": main, "rollout": [decode, send("pipe:[1]")]})
+    change = next(change for change in advice.changes if change.name == "decode by a CUDA graph")
+    assert change.saving_s == pytest.approx(3)
+    assert change.assumption == "the device waited for none of 100 launches of 30 ms"
+
+
+def test_decoding_without_a_device_has_no_launches(tmp_path: Path) -> None:
+    assert "decode by a CUDA graph" not in savings(advice_on(tmp_path, {"main": [GENERATE, UPDATE]}))
