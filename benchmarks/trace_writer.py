@@ -108,6 +108,30 @@ class ThreadWriter:
         name_id = self._process.name_id(NameKind.OPERATION, Category.PYTHON, operation)
         self._append(ticks, fmt.RecordKind.OTHER, fmt.OtherTag.TASK, name_id + 1, elapsed + 1, running + 1)
 
+    def sample(
+        self,
+        ticks: int,
+        name: str,
+        version: int,
+        tokens: int,
+        times: tuple[int, int] | None = None,
+        discarded: bool = False,
+    ) -> None:
+        """Say that a sample is complete.
+
+        Args:
+            ticks: the record's time.
+            name: what it is reported as.
+            version: of the policy that made it.
+            tokens: that it has.
+            times: of a task's sample, ticks for which it was made, and for which it was worked on; None: a thread's.
+            discarded: whether it is not trained on.
+        """
+        name_id = self._process.name_id(NameKind.OPERATION, Category.PYTHON, name)
+        flags = (fmt.SAMPLE_DISCARDED if discarded else 0) | (fmt.SAMPLE_OF_TASK if times is not None else 0)
+        numbers = (name_id, flags, version, tokens, *(times or (0, 0)))
+        self._append(ticks, fmt.RecordKind.OTHER, fmt.OtherTag.SAMPLE, *(number + 1 for number in numbers))
+
     def close(self) -> None:
         """End the stream in an orderly way: its last chunk is closed."""
         self._chunk.is_closed = True

@@ -10,7 +10,7 @@ if "t" in sys.abiflags:
 
 from rlscope import errors
 from rlscope._native import operation, phase
-from rlscope.record.progress import report_progress
+from rlscope.record.progress import report_progress, report_sample
 from rlscope.version import __version__
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "phase",
     "profile",
     "report_progress",
+    "report_sample",
     "wrap_module",
 ]
 

@@ -9,6 +9,7 @@ from trace_builder import (
     ProcessScript,
     Progress,
     QueueScript,
+    Sample,
     Task,
     ThreadScript,
     Work,
@@ -22,7 +23,7 @@ from rlscope.model import Category, DeviceWork
 from rlscope.trace import format as fmt
 
 OPERATIONS = ("training_loop", "simulation", "inference", "backpropagation", "synchronisation", "step", "(none)")
-CHOICES = (*("boundary",) * 3, *("end",) * 3, "operation", "phase", "chunk", "progress", "blocked", "task")
+CHOICES = (*("boundary",) * 3, *("end",) * 3, "operation", "phase", "chunk", "progress", "blocked", "task", "sample")
 PHASES = ("collect", "evaluation")
 CALLS = {category: [f + category.label for f in "fg"] for category in Category}
 CALLS[Category.WAIT] = ["fwait", "gwait pipe:[1]", "gwait pipe:[2]", "_thread.lock.acquire"]
@@ -58,6 +59,11 @@ def threads(draw: st.DrawFn, stream: int, start: int) -> ThreadScript:
             elapsed = draw(st.sampled_from((0, 1, 127, 255, 256, 257, 1 << 20)) | st.integers(0, 1 << 50))
             task = Task(ticks, draw(st.sampled_from(OPERATIONS)), elapsed, draw(st.integers(0, elapsed)))
             thread.statements.append(task)
+        elif choice == "sample":
+            elapsed = draw(st.integers(0, 300))
+            times = draw(st.none() | st.just((elapsed, draw(st.integers(0, elapsed)))))
+            name, numbers = draw(st.sampled_from(OPERATIONS)), (draw(st.integers(0, 5)), draw(st.integers(0, 1 << 40)))
+            thread.statements.append(Sample(ticks, name, *numbers, times, draw(st.booleans())))
         elif choice == "chunk":
             thread.statements.append(NewChunk())
         elif depth > 0:

@@ -12,6 +12,8 @@ The text form, one statement per line, `#` starts a comment:
     0 baseline 0                    a progress record that marks where counting starts
     30 blocked 8 helped 3           of the time since the record before, blocked for so many ticks, helped for so many
     60 task inference elapsed 50 running 20   an operation of a coroutine has ended
+    60 sample act version 3 tokens 40 elapsed 50 working 20 discarded      a sample of a task is complete
+    60 sample act version 3 tokens 40              one of the thread
     chunk                           the thread or queue goes on in a new chunk
     queue 9 device=0                work of a device, or `queue 9 host` beside it; statements with start and end follow
     10-20 kernel gemm               also copy, memset, cupti_work, gap
@@ -72,11 +74,21 @@ class Task:
 
 
 @dataclass(frozen=True)
+class Sample:
+    ticks: int
+    name: str
+    version: int
+    tokens: int
+    times: tuple[int, int] | None = None  # of a task: elapsed, and working
+    discarded: bool = False
+
+
+@dataclass(frozen=True)
 class NewChunk:
     pass
 
 
-Statement = Begin | End | Progress | Blocked | Task | NewChunk
+Statement = Begin | End | Progress | Blocked | Task | Sample | NewChunk
 
 
 @dataclass(frozen=True)
@@ -187,6 +199,10 @@ def _parse_statement(line: str) -> Statement:
     if verb == "task":
         name, _, elapsed, _, running = rest.rsplit(maxsplit=4)
         return Task(int(ticks), name, int(elapsed), int(running))
+    if verb == "sample":
+        name, _, version, _, tokens, *more = rest.split()
+        times = (int(more[1]), int(more[3])) if "elapsed" in more else None
+        return Sample(int(ticks), name, int(version), int(tokens), times, "discarded" in more)
     if verb != "+":
         raise ValueError(f"no statement: {line}")
     prefix, colon, name = rest.partition(":")
@@ -231,6 +247,8 @@ def _add(script: ProcessScript, process: ProcessWriter) -> None:
                     stream.blocked(ticks, blocked, helped)
                 case Task(ticks, name, elapsed, running):
                     stream.task(ticks, name, elapsed, running)
+                case Sample():
+                    stream.sample(*vars(statement).values())
                 case NewChunk():
                     stream.new_chunk()
     for script_queue in script.queues:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-from trace_builder import Begin, Blocked, End, ProcessScript, Progress, Task, Work
+from trace_builder import Begin, Blocked, End, ProcessScript, Progress, Sample, Task, Work
 
 from rlscope.analysis.correction import Cost, corrected_parts
 from rlscope.analysis.swept import Swept
@@ -46,7 +46,7 @@ class Gap:
         return (end - end * self.waiting // length) - (start - start * self.waiting // length)
 
 
-Record = Begin | End | Progress | Task | Blocked | Gap
+Record = Begin | End | Progress | Task | Sample | Blocked | Gap
 
 
 def boundaries_of(stack: Stack) -> Stack:
@@ -152,6 +152,10 @@ class Twin:
         self.cuda_calls: Counter[tuple[str, bool]] = Counter()
         self.progress: list[tuple[int, Progress, int]] = []  # with the ticks of evaluation up to it
         self.tasks: dict[str, list[Task]] = {}
+        self.samples: list[
+            tuple[int, int, int, Sample]
+        ] = []  # reports of progress and time before, how long it was made
+        self.sample_since: dict[int, int] = {}  # of the thread
         self.start = script.start
         records = self._records(script)
         last = max(
@@ -190,7 +194,7 @@ class Twin:
         for thread in script.threads:
             before = thread.start
             for index, statement in enumerate(thread.statements):
-                if not isinstance(statement, Begin | End | Progress | Task | Blocked):
+                if not isinstance(statement, Begin | End | Progress | Task | Sample | Blocked):
                     continue
                 if isinstance(statement, Blocked):
                     gap = Gap(before, statement.ticks, statement.blocked, statement.helped)
@@ -405,6 +409,11 @@ class Twin:
                 self.mark(now, "")
             case Task():
                 self.tasks.setdefault(statement.operation, []).append(statement)
+            case Sample():
+                elapsed = statement.times[0] if statement.times else now - self.sample_since.pop(stream, now)
+                if not statement.times and operations_of(stack):
+                    self.sample_since[stream] = now
+                self.samples.append((len(self.progress), now, elapsed, statement))
             case End():
                 frame = stack.pop()
                 if frame.kind is NameKind.OPERATION and not operations_of(stack):
@@ -417,6 +426,8 @@ class Twin:
             case Begin():
                 self.events["operation" if statement.kind is NameKind.OPERATION else "phase"] += 1
                 self.have_operated |= {stream} if statement.kind is NameKind.OPERATION else set()
+                if statement.kind is NameKind.OPERATION and not operations_of(stack):
+                    self.sample_since[stream] = now
                 if not boundaries_of(stack):
                     self.runs_python.add(stream)
                 if statement.kind is NameKind.OPERATION and not operations_of(stack):
@@ -505,6 +516,8 @@ def sweep_twin(script: ProcessScript) -> dict[str, Any]:
             if twin.entered_waits[key] or twin.waited[key]
         },
         "tasks": {name: task_row(tasks) for name, tasks in twin.tasks.items()},
+        "samples": sample_rows(twin),
+        "sample_tails": sample_tails(twin),
         "transitions": dict(twin.transitions),
         "evaluation_transitions": dict(twin.evaluation_transitions),
         "events": {kind: twin.events[kind] for kind in kinds} | counts,
@@ -520,10 +533,59 @@ def sweep_twin(script: ProcessScript) -> dict[str, Any]:
 
 def task_row(tasks: list[Task]) -> tuple[int, ...]:
     """Count, running, elapsed, median, 99th percentile, maximum."""
-    elapsed = sorted(task.elapsed for task in tasks)
-    ranks = [math.ceil(len(elapsed) * percent / 100) - 1 for percent in (50, 99)]
-    rounded = [int(f"{elapsed[rank]:b}"[:8].ljust(elapsed[rank].bit_length(), "0"), 2) for rank in ranks]
-    return len(tasks), sum(task.running for task in tasks), sum(elapsed), *rounded, elapsed[-1]
+    count, *lengths = length_row([task.elapsed for task in tasks])
+    return count, sum(task.running for task in tasks), *lengths
+
+
+def length_row(lengths: list[int]) -> tuple[int, ...]:
+    """Count, sum, median, 99th percentile, maximum."""
+    if not lengths:
+        return 0, 0, 0, 0, 0
+    lengths = sorted(lengths)
+    ranks = [math.ceil(len(lengths) * percent / 100) - 1 for percent in (50, 99)]
+    rounded = [int(f"{lengths[rank]:b}"[:8].ljust(lengths[rank].bit_length(), "0"), 2) for rank in ranks]
+    return len(lengths), sum(lengths), *rounded, lengths[-1]
+
+
+def sample_rows(twin: Twin) -> dict[str, tuple[int, ...]]:
+    rows = {}
+    for name in {sample.name for *_, sample in twin.samples}:
+        own = [
+            (place, elapsed, sample)
+            for place, (_, _, elapsed, sample) in enumerate(twin.samples)
+            if sample.name == name
+        ]
+        versions = [sample.version for _, _, sample in own]
+        newest = [max(before.version for *_, before in twin.samples[: place + 1]) for place, _, _ in own]
+        staleness = [last - version for last, version in zip(newest, versions, strict=True)]
+        discarded = [sample.tokens for _, _, sample in own if sample.discarded]
+        rows[name] = (
+            len(own), len(discarded), sum(sample.tokens for _, _, sample in own), sum(discarded),
+            min(versions), max(versions), sum(staleness), max(staleness),
+            *length_row([elapsed for _, elapsed, _ in own if elapsed]),
+            sum(sample.times[0] - sample.times[1] for _, _, sample in own if sample.times),
+        )  # fmt: skip
+    return rows
+
+
+def sample_tails(twin: Twin) -> list[tuple[int, ...]]:
+    tails = []
+    for reports in sorted({place for place, *_ in twin.samples}):
+        ends = [now for place, now, _, _ in twin.samples if place == reports]
+        start, end = ends[-(-9 * len(ends) // 10) - 1], ends[-1]
+        tails.append((reports, len(ends), start, end, worked_between(twin, start, end)))
+    return tails
+
+
+def worked_between(twin: Twin, start: int, end: int) -> int:
+    on_devices = [work for *_, work in twin.work if is_on_device(work.kind)]
+    works = [work for work in on_devices if work.start < end and work.end > start]
+    borders = sorted({start, end, *(min(max(t, start), end) for work in works for t in (work.start, work.end))})
+    return sum(
+        right - left
+        for left, right in pairwise(borders)
+        if any(work.start <= left and right <= work.end for work in works)
+    )
 
 
 def progress_summary(records: list[tuple[int, Progress, int]]) -> dict[str, int | None] | None:
@@ -551,6 +613,8 @@ def as_dicts(found: Swept) -> dict[str, Any]:
     }
     tables["waits"] = {row[:2]: row[2:] for row in found.waits}
     tables["tasks"] = {row[0]: row[1:] for row in found.tasks}
+    tables["samples"] = {row[0]: row[1:] for row in found.samples}
+    tables["sample_tails"] = [tuple(row) for row in found.sample_tails]
     devices = [row._asdict() for row in found.devices]
     tables["devices"] = {row.pop("device"): row for row in devices}
     tables["device_operations"] = {row[:3]: row[3:] for row in found.device_operations}

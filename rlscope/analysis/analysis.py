@@ -32,6 +32,7 @@ from rlscope.analysis.table_rows import (
     WaitRow,
 )
 from rlscope.analysis.tables.loop import evaluation_seconds
+from rlscope.analysis.tables.samples import SampleRow, SampleTailRow, TokenRates, token_rates
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,8 @@ class Analysis:
         phases: by process and start.
         waits: what processes waited in.
         tasks: operations of coroutines and generators.
+        samples: what was reported of samples, by process and name.
+        sample_tails: how long the last samples of each iteration kept the others.
         dependencies: which processes waited for which others.
         device_timeline: when devices worked.
         transitions: how often processes went from one category into another.
@@ -84,6 +87,8 @@ class Analysis:
     phases: Rows[PhaseRow]
     waits: Rows[WaitRow]
     tasks: Rows[TaskRow]
+    samples: Rows[SampleRow]
+    sample_tails: Rows[SampleTailRow]
     dependencies: Rows[DependencyRow]
     device_timeline: Rows[DeviceTimelineRow]
     transitions: Rows[TransitionRow]
@@ -118,12 +123,22 @@ class Analysis:
         return evaluation_seconds(self.breakdown, self.outside)
 
     @property
+    def token_rates(self) -> TokenRates:
+        """Return how many tokens the samples had, and how fast they came; of None without samples."""
+        return token_rates(self.samples, self.processes)
+
+    @property
     def summary(self) -> str:
         """Say what was recorded, such as "1 process, 9.056 s, 600 iterations, 600 timesteps"."""
         wall_s = max(row.end_s for row in self.processes)
         parts = [f"{len(self.processes)} process{'es' if len(self.processes) > 1 else ''}", f"{wall_s:.3f} s"]
         if self.iterations is not None:
             parts += [f"{self.iterations:,} iterations", f"{self.timesteps:,} timesteps"]
+        rates = self.token_rates
+        if rates.tokens_per_s is not None:
+            parts.append(f"{rates.tokens:,} tokens, {rates.tokens_per_s:,.4g} a second")
+            if rates.trained_tokens_per_s != rates.tokens_per_s:
+                parts[-1] += f" of which {rates.trained_tokens_per_s:,.4g} were kept"
         if self.extrapolated_s is not None:
             whole_s = float(f"{self.extrapolated_s:.3g}")
             parts.append(f"about {whole_s:,g} s for all {self.total_timesteps:,} timesteps")

@@ -24,6 +24,7 @@ from rlscope.analysis.tables.loop import evaluation_seconds, outside_rows
 from rlscope.analysis.tables.machines import machine_rows
 from rlscope.analysis.tables.processes import phase_rows, process_rows
 from rlscope.analysis.tables.progress import progress_of
+from rlscope.analysis.tables.samples import sample_rows, sample_tail_rows
 from rlscope.analysis.tables.tasks import task_rows
 from rlscope.model import GpuAttribution
 from rlscope.trace.reader import Trace
@@ -97,6 +98,8 @@ def make_analysis(swept: TraceSweep, recover: bool = False, uncorrected: str = N
         phases=phase_rows(swept, breakdown),
         waits=waits,
         tasks=task_rows(swept),
+        samples=sample_rows(swept),
+        sample_tails=sample_tail_rows(swept),
         dependencies=dependencies,
         device_timeline=device_timeline_rows(swept, devices, parts, utilization),
         transitions=transition_rows(swept, progress, evaluating),

@@ -110,6 +110,57 @@ class SweptTask(NamedTuple):
     longest_ticks: int
 
 
+class SweptSample(NamedTuple):
+    """The samples of one name.
+
+    Attributes:
+        name: What they were reported as.
+        complete: How many were.
+        discarded: How many of these were discarded.
+        tokens: The tokens of all.
+        discarded_tokens: The tokens of those that were discarded.
+        oldest_version: The oldest version of the policy that made one.
+        newest_version: The newest.
+        staleness: How far the newest version that any report had named was ahead of a sample's own, summed.
+        most_staleness: The maximum.
+        timed: Of how many it is known when they were begun; what follows is about these.
+        elapsed_ticks: For how long they were made, summed.
+        median_ticks: The median, rounded down by less than 1 %.
+        p99_ticks: The 99th percentile, rounded down in the same way.
+        longest_ticks: The maximum.
+        queue_ticks: For how long their tasks were in no operation that encloses no other.
+    """
+
+    name: str
+    complete: int
+    discarded: int
+    tokens: int
+    discarded_tokens: int
+    oldest_version: int
+    newest_version: int
+    staleness: int
+    most_staleness: int
+    timed: int
+    elapsed_ticks: int
+    median_ticks: int
+    p99_ticks: int
+    longest_ticks: int
+    queue_ticks: int
+
+
+class SweptSampleTail(NamedTuple):
+    """From when 90 % of the samples between two reports of progress were complete until all were.
+
+    `reports` is how many reports came before; in `worked_ticks` a device worked for the process.
+    """
+
+    reports: int
+    samples: int
+    start_ticks: int
+    end_ticks: int
+    worked_ticks: int
+
+
 class SweptOutside(NamedTuple):
     """Ticks in no operation and no phase: `before` the training loop, `in` it or `after` it."""
 
@@ -248,6 +299,8 @@ class Swept:
         phases: The named phases, by start.
         waits: What the process waited in.
         tasks: The operations of coroutines and generators, in alphabetical order.
+        samples: The samples that were reported, in alphabetical order of their names.
+        sample_tails: The tail of each iteration with samples.
         outside: The time in no operation and no phase.
         loop: The ticks at which the training loop begins and ends; None if nothing shows where it is.
         beside_ticks: Ticks in which two or more threads were busy at once: in an operation of its own, and not waiting
@@ -283,6 +336,8 @@ class Swept:
     phases: list[SweptPhase]
     waits: list[SweptWait]
     tasks: list[SweptTask]
+    samples: list[SweptSample]
+    sample_tails: list[SweptSampleTail]
     outside: list[SweptOutside]
     loop: tuple[int, int] | None
     beside_ticks: int

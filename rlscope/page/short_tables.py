@@ -19,6 +19,8 @@ LONG_TABLES = {
     "dependencies": ("wait_s", "Who waited for whom"),
     "phases": ("wall_s", "Phases"),
     "tasks": ("elapsed_s", "Tasks"),
+    "samples": ("count", "Samples"),
+    "sample_tails": ("tail_s", "Tails of samples"),
     "gpu_operations": ("busy_s", "Device time by operation"),
     "device_work": ("seconds", "Kernels and copies"),
     "counters": ("busy_s", "Counters"),

@@ -1,4 +1,4 @@
-"""A program says how far training is, by one call per iteration of the training loop."""
+"""A program says how far training is, by one call per iteration of the training loop and one per sample."""
 
 from __future__ import annotations
 
@@ -15,9 +15,12 @@ if TYPE_CHECKING:
 #: is known says so. None: nothing records.
 listener: Callable[[int, int, bool, bool], None] | None = None
 
+#: Told of a sample's name, version and tokens, and whether it is discarded. None: nothing records.
+sample_listener: Callable[[str, int, int, bool], None] | None = None
+
 #: The most that a record of the trace can hold.
-MOST_TIMESTEPS = (1 << 56) - 2
-_has_complained = False
+MOST_COUNTED = (1 << 56) - 2
+_complaints: set[str] = set()
 
 
 def report_progress(*, timesteps: Count, total_timesteps: Count | None = None) -> None:
@@ -34,6 +37,21 @@ def report_progress(*, timesteps: Count, total_timesteps: Count | None = None) -
         _tell(timesteps, total_timesteps, False, False)
 
 
+def report_sample(name: str, *, version: Count, tokens: Count, discarded: bool = False) -> None:
+    """Says that a sample of a rollout is complete: the one that this asyncio task makes, or without one this thread.
+
+    Call it in the sample's own task. Wrong arguments are ignored as those of `report_progress` are.
+
+    Args:
+        name: What the table of samples calls it, such as "math" or "code".
+        version: Of the policy that made it: counts its updates.
+        tokens: That were generated for it.
+        discarded: Whether it is thrown away, as too old perhaps, instead of trained on.
+    """
+    if sample_listener is not None:
+        _tell_of_sample(name, version, tokens, discarded)
+
+
 def report_iteration(*, timesteps: Count, total_timesteps: Count | None = None, is_baseline: bool = False) -> None:
     """Says so for a library that is known; with `is_baseline` that training begins, and nothing is complete yet."""
     if listener is not None:
@@ -41,16 +59,31 @@ def report_iteration(*, timesteps: Count, total_timesteps: Count | None = None, 
 
 
 def _tell(timesteps: Count, total_timesteps: Count | None, is_baseline: bool, is_of_library: bool) -> None:
-    global _has_complained
     try:
-        counts = _whole(timesteps), 0 if total_timesteps is None else _whole(total_timesteps)
+        counts = _whole(timesteps, "timesteps"), 0 if total_timesteps is None else _whole(total_timesteps, "timesteps")
     except Exception as error:  # any object may come here, and its methods may raise anything
-        if not _has_complained:
-            _has_complained = True
-            _complain(f"rlscope: report_progress() was ignored: {error}. The program goes on.\n")
+        _ignored("report_progress", error)
         return
     if listener is not None:
         listener(*counts, is_baseline, is_of_library)
+
+
+def _tell_of_sample(name: str, version: Count, tokens: Count, discarded: bool) -> None:
+    try:
+        if not isinstance(name, str) or not name:
+            raise ValueError(f"a name, a non-empty str, was expected, {_shown(name)} was found")
+        found = str(name), _whole(version, "versions"), _whole(tokens, "tokens"), bool(discarded)
+    except Exception as error:
+        _ignored("report_sample", error)
+        return
+    if sample_listener is not None:
+        sample_listener(*found)
+
+
+def _ignored(function: str, error: Exception) -> None:
+    if function not in _complaints:
+        _complaints.add(function)
+        _complain(f"rlscope: {function}() was ignored: {error}. The program goes on.\n")
 
 
 def _complain(line: str) -> None:
@@ -61,7 +94,7 @@ def _complain(line: str) -> None:
         pass
 
 
-def _whole(value: Count) -> int:
+def _whole(value: Count, what: str) -> int:
     import operator
 
     try:
@@ -69,10 +102,10 @@ def _whole(value: Count) -> int:
     except TypeError:
         number = value.__float__() if hasattr(value, "__float__") else None
         if number is None or not number.is_integer():
-            raise ValueError(f"a whole number of timesteps was expected, {_shown(value)} was found") from None
+            raise ValueError(f"a whole number of {what} was expected, {_shown(value)} was found") from None
         count = int(number)
-    if not 0 <= count <= MOST_TIMESTEPS:
-        raise ValueError(f"0 to {MOST_TIMESTEPS} timesteps were expected, {_shown(value)} was found")
+    if not 0 <= count <= MOST_COUNTED:
+        raise ValueError(f"0 to {MOST_COUNTED} {what} were expected, {_shown(value)} was found")
     return count
 
 

@@ -65,6 +65,7 @@ class Recorder:
         """
         self._imports.install()
         progress.listener = self.on_progress
+        progress.sample_listener = _native.record_sample
         self._imports.after_import("multiprocessing.process", self._follow_multiprocessing)
         self._follow_unrecordable_children()
         if self.config.operations:
@@ -84,7 +85,7 @@ class Recorder:
 
     def stop(self) -> None:
         """Completes the trace of this process and puts everything back."""
-        progress.listener = None
+        progress.listener = progress.sample_listener = None
         self._end_watch()
         self._note_delay()
         self._stop_writing(_native.END_STOPPED)

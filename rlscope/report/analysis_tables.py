@@ -20,6 +20,8 @@ from rlscope.report.joined import joined
 from rlscope.report.process_tables import TOTALS, phases_shown, process_lines, process_tree, waited_for, waits_shown
 from rlscope.report.screen import Screen
 from rlscope.report.sentences import (
+    SAMPLES_TITLE,
+    TAILS_TITLE,
     TASKS_TITLE,
     correction_lines,
     evaluation_lines,
@@ -95,7 +97,14 @@ class _Text:
 
     def lines(self) -> list[str]:
         """Return all lines: sections with an empty line between two."""
-        tables = (self._tree(), *self._processes(), self._transitions(), self._tasks(), *self._devices())
+        tables = (
+            self._tree(),
+            *self._processes(),
+            self._transitions(),
+            self._tasks(),
+            *self._samples(),
+            *self._devices(),
+        )
         sections = [self._bound(), *tables, self._notes()]
         lines = _head(self._analysis, self._screen)
         for section in sections:
@@ -156,6 +165,17 @@ class _Text:
     def _tasks(self) -> list[str]:
         tasks = self._analysis.tasks.records()
         return self._most(TASKS_TITLE, tasks, "elapsed_s") if tasks else []
+
+    def _samples(self) -> list[list[str]]:
+        samples, tails = self._analysis.samples.records(), self._analysis.sample_tails.records()
+        if not samples:
+            return []
+        found = [self._most(SAMPLES_TITLE, samples, "count")]
+        return (
+            [*found, self._most(TAILS_TITLE, tails, "tail_s")]
+            if any(row.tail_s for row in self._analysis.sample_tails)
+            else found
+        )
 
     def _devices(self) -> list[list[str]]:
         """Devices, what was launched on them, and hardware counters; nothing where there are none."""

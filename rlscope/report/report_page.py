@@ -23,6 +23,8 @@ from rlscope.report.counter_lines import counter_lines, counters_shown
 from rlscope.report.process_tables import TOTALS, phases_shown, process_lines, process_tree, waited_for, waits_shown
 from rlscope.report.remarks import device_lines, device_name, warnings
 from rlscope.report.sentences import (
+    SAMPLES_CAPTION,
+    TAILS_TITLE,
     TASKS_CAPTION,
     advice_lines,
     correction_lines,
@@ -77,6 +79,7 @@ def write_report(analyses: dict[str, Analysis], output: Path) -> list[str]:
         add_trace(page, name, analysis)
         add_processes(page, analysis, output, ending)
         add_tasks(page, analysis)
+        add_samples(page, analysis, output, ending)
         add_devices(page, analysis, output, ending)
         add_counters(page, analysis, output, ending)
         add_device_timeline(page, analysis, output, ending)
@@ -203,6 +206,18 @@ def add_tasks(page: Page, analysis: Analysis) -> None:
     if len(analysis.tasks):
         page.paragraph(TASKS_CAPTION)
         page.table(analysis.tasks.table)
+
+
+def add_samples(page: Page, analysis: Analysis, output: Path, ending: str) -> None:
+    """Add the samples and the longest tails; nothing where none were reported. Files get the `ending`."""
+    if not len(analysis.samples):
+        return
+    page.paragraph(SAMPLES_CAPTION)
+    page.table(analysis.samples.table)
+    tails = analysis.sample_tails.table
+    page.paragraph(f"{TAILS_TITLE}, the {min(ROWS_SHOWN, len(tails))} longest")
+    page.table(tails.sort_values("tail_s", ascending=False, kind="stable").head(ROWS_SHOWN))
+    link(page, tails, output, f"sample_tails{ending}")
 
 
 def add_devices(page: Page, analysis: Analysis, output: Path, ending: str) -> None:

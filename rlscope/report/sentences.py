@@ -15,6 +15,12 @@ TASKS_TITLE = "Operations of coroutines and generators"
 TASKS_CAPTION = (
     f"{TASKS_TITLE}: the seconds in which they ran, and the time from their beginning to their end, waiting included"
 )
+SAMPLES_TITLE = "Samples of rollouts"
+SAMPLES_CAPTION = (
+    f"{SAMPLES_TITLE}: the time from the first operation of a sample's task to its report, of which its task was in no "
+    "operation of its own for `queue_s`; and how many versions behind the policy was that made it"
+)
+TAILS_TITLE = "Tails of iterations: from 90 % of the samples to the last"
 
 
 def advice_lines(analysis: Analysis) -> list[str]:

@@ -16,6 +16,8 @@ FILE_HEADER_BYTES = 4096
 CHUNK_MAGIC = 0x4B4E4843
 CHUNK_ALIGNMENT = 4096
 CHUNK_CLOSED = 1
+SAMPLE_DISCARDED = 1
+SAMPLE_OF_TASK = 2
 NO_STREAM = 0xFFFFFFFF
 HOST = 0xFFFFFFFF  # the device of the queue with what happens beside the devices
 MAX_VARINT_BYTES = 8
@@ -65,6 +67,7 @@ class OtherTag(IntEnum):
     PROGRESS = 1
     BLOCKED = 2
     TASK = 3
+    SAMPLE = 4
 
 
 class EntryType(IntEnum):

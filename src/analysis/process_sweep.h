@@ -12,6 +12,7 @@
 #include "correction.h"
 #include "detail.h"
 #include "device_timeline.h"
+#include "sample_table.h"
 #include "sweep_options.h"
 #include "sweep_result.h"
 #include "sweep_tables.h"
@@ -82,6 +83,9 @@ class Sweep {
   void match_open_frames(Thread& thread);
   void note_progress(const Progress& record);
   void note_task(StreamReader& reader);
+  void note_sample(Thread& thread, StreamReader& reader);
+  // In which a device has worked for the process, up to now.
+  uint64_t worked_ticks() const { return worked_ticks_ + (device_works_ ? now_ - works_since_ : 0); }
   uint64_t waiting_ticks(const Thread& thread, const BlockedGap& gap) const;
   void begin_gap(Thread& thread);
   void end_gap(Thread& thread);
@@ -178,6 +182,7 @@ class Sweep {
   uint64_t evaluated_ = 0, evaluated_until_ = 0;  // in the phase `evaluation`, up to the last change of phase
   uint64_t evaluated_at_first_ = 0;               // report of progress
   bool device_works_ = false;
+  uint64_t worked_ticks_ = 0, works_since_ = 0;  // up to the last change of device_works_
   uint64_t now_;
   uint64_t end_;
   uint64_t last_ticks_;
@@ -194,6 +199,7 @@ class Sweep {
   std::map<uint32_t, StreamSummary> streams_;
   std::optional<ProgressSummary> progress_;
   TaskTable tasks_;
+  SampleTable samples_;
 
   std::optional<DeviceTimeline> devices_;
   uint64_t device_ticks_ = kNever;  // when something starts or ends on a device

@@ -175,6 +175,8 @@ void Sweep::step_devices() {
   bool works = devices_->is_running();
   if (works != device_works_) {
     if (options_.by_thread) charge_all();
+    worked_ticks_ = worked_ticks();
+    works_since_ = now_;
     device_works_ = works;
     cell_is_rare_ = kRare;
   }
@@ -277,6 +279,9 @@ template <bool kWithDetail>
   } else if (reader.type() == RecordType::kTask) {
     advance(thread, reader.ticks(), false, 0);
     note_task(reader);
+  } else if (reader.type() == RecordType::kSample) {
+    advance(thread, reader.ticks(), false, 0);
+    note_sample(thread, reader);
   } else if (reader.type() == RecordType::kBlocked) {
     advance(thread, reader.ticks(), false, 0);
     if (thread.gap) end_gap(thread);
@@ -387,6 +392,7 @@ void Sweep::match_open_frames(Thread& thread) {
 
 void Sweep::note_progress(const Progress& record) {
   mark_loop(LoopMark::kProgress);
+  samples_.report_progress();
   if (detail_) {
     detail_->settle(now_);
     detail_->report_progress(now_);
@@ -405,15 +411,6 @@ void Sweep::note_progress(const Progress& record) {
   if (record.is_baseline && !progress_->baseline_timesteps) progress_->baseline_timesteps = record.timesteps;
 }
 
-void Sweep::note_task(StreamReader& reader) {
-  uint32_t id = reader.task().operation;
-  if ((tables_.knows_name(id) || learn_name(id)) && tables_.name(id).kind == NameKind::kOperation) {
-    tasks_.add(reader.task());
-  } else {
-    reader.reject("the name with id " + std::to_string(id) + " is not in the catalog's names of operations");
-  }
-}
-
 // ---- who owns the instant
 
 // All time up to now is to be added up before.
@@ -429,6 +426,7 @@ void Sweep::set_scope(Thread& thread, Scope scope) {
     thread.outermost = is_loop ? LoopMark::kTrainingLoop : LoopMark::kOperation;
     threads_in_operations_ += !thread.was_in_operation;
     thread.was_in_operation = true;
+    thread.sample_since = now_;
   }
   if ((before == 0) != (scope == 0)) mark_loop(thread.outermost);
   if (thread.is_main && threads_.size() > 1) {
@@ -474,6 +472,8 @@ SweepResult Sweep::result() {
   result.threads_in_operations = threads_in_operations_;
   tables_.write(file_.names(), result);
   result.tasks = tasks_.rows(file_.names());
+  result.samples = samples_.rows(file_.names());
+  result.sample_tails = samples_.tails();
   tables_.write_devices(file_, *devices_, result);
   if (correction_) {
     for (const auto& thread : threads_) correction_->settle(thread->debt);

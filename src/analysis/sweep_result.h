@@ -11,6 +11,7 @@
 #include "detail.h"
 #include "device_timeline.h"
 #include "event_costs.h"
+#include "sample_table.h"
 #include "task_table.h"
 #include "trace_format.h"
 
@@ -194,6 +195,8 @@ struct SweepResult {
   std::vector<PhaseRow> phases;               // in the order in which they first began
   std::vector<WaitRow> waits;
   std::vector<TaskRow> tasks;
+  std::vector<SampleRow> samples;
+  std::vector<SampleTail> sample_tails;
   std::vector<OutsideRow> outside;  // sums to what the breakdown has in no operation and no phase
   uint64_t beside_ticks = 0;        // two or more threads were busy, each in an operation of its own
   uint64_t threads_in_operations = 0;  // threads that had any

@@ -77,6 +77,7 @@ struct Thread {
   // In an operation of its own, and not waiting for another thread; known while there are several.
   bool is_busy = false;
   bool was_in_operation = false;
+  uint64_t sample_since = ~uint64_t{0};  // when its sample was begun, where it makes any; all ones: not known
   LoopMark outermost = LoopMark::kOperation;  // which its outermost operation is, while it is in one
   size_t slot = 0;                            // its place in threads_, next_ticks_ and owner_keys_
   uint64_t events = 0;

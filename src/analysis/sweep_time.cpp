@@ -186,4 +186,29 @@ void Sweep::end() {
   if (options_.by_thread) charge_all();
 }
 
+// ---- what a record says of tasks
+
+void Sweep::note_task(StreamReader& reader) {
+  uint32_t id = reader.task().operation;
+  if ((tables_.knows_name(id) || learn_name(id)) && tables_.name(id).kind == NameKind::kOperation) {
+    tasks_.add(reader.task());
+  } else {
+    reader.reject("the name with id " + std::to_string(id) + " is not in the catalog's names of operations");
+  }
+}
+
+// Of a thread that makes samples, one begins with its outermost operation, or where the sample before it was complete.
+void Sweep::note_sample(Thread& thread, StreamReader& reader) {
+  SampleEnd sample = reader.sample();
+  if (!(tables_.knows_name(sample.name) || learn_name(sample.name)) || tables_.name(sample.name).kind != NameKind::kOperation) {
+    reader.reject("the name with id " + std::to_string(sample.name) + " is not in the catalog's names of operations");
+    return;
+  }
+  if (!sample.is_of_task) {
+    sample.elapsed_ticks = thread.sample_since == kNever ? 0 : now_ - thread.sample_since;
+    thread.sample_since = thread.scope ? now_ : kNever;
+  }
+  samples_.add(sample, now_, worked_ticks());
+}
+
 }  // namespace rlscope

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lengths.h"
 #include "trace_reader.h"
 
 namespace rlscope {
@@ -30,13 +31,9 @@ class TaskTable {
 
  private:
   struct Sums {
-    uint64_t count = 0;
     uint64_t running_ticks = 0;
-    uint64_t elapsed_ticks = 0;
-    uint64_t longest_ticks = 0;
-    std::map<uint64_t, uint64_t> counts;  // by elapsed ticks, rounded down: at most some thousands, however many tasks
+    Lengths elapsed;
   };
-  static uint64_t percentile(const Sums& sums, uint64_t percent);
 
   std::map<uint32_t, Sums> sums_;  // by name id
 };

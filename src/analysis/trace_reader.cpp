@@ -12,7 +12,7 @@
 namespace rlscope {
 namespace {
 
-constexpr size_t kMostNumbers = 5;  // of a record
+constexpr size_t kMostNumbers = 8;  // of a record
 constexpr size_t kLongestRecord = kMostNumbers * kMaxVarintBytes;
 constexpr size_t kLongestFastRecord = 2 * kMaxVarintBytes;
 constexpr uint64_t kSmallestWindow = 4096;  // unless a smaller one is asked for
@@ -25,7 +25,13 @@ size_t numbers_in_record(const uint64_t* numbers, size_t known) {
   uint64_t kind = numbers[0] & 3;
   if (kind != kOther) return kind == kBegin ? 2 : kind == kEnd ? 1 : 0;
   if (known < 2) return 2;
-  return numbers[1] == kProgress || numbers[1] == kTask ? 5 : numbers[1] == kBlocked ? 4 : 0;
+  switch (numbers[1]) {
+    case kProgress:
+    case kTask: return 5;
+    case kBlocked: return 4;
+    case kSample: return 8;
+    default: return 0;
+  }
 }
 
 }  // namespace
@@ -157,6 +163,16 @@ std::string StreamReader::read_other(const uint64_t* numbers) {
     type_ = RecordType::kTask;
     task_ = {static_cast<uint32_t>(std::min(numbers[2] - 1, uint64_t{UINT32_MAX})), numbers[3] - 1, numbers[4] - 1};
     return {};
+  }
+  if (numbers[1] == kSample) {
+    uint64_t flags = numbers[3] - 1;
+    type_ = RecordType::kSample;
+    sample_ = {static_cast<uint32_t>(std::min(numbers[2] - 1, uint64_t{UINT32_MAX})), (flags & kSampleDiscarded) != 0,
+               (flags & kSampleOfTask) != 0, numbers[4] - 1, numbers[5] - 1, numbers[6] - 1, numbers[7] - 1};
+    if (flags > (kSampleDiscarded | kSampleOfTask)) return formatted("a sample has the flags %" PRIu64, flags);
+    if (sample_.working_ticks <= sample_.elapsed_ticks) return {};
+    return formatted("a sample of %" PRIu64 " ticks cannot be worked on for %" PRIu64, sample_.elapsed_ticks,
+                     sample_.working_ticks);
   }
   type_ = RecordType::kBlocked;
   blocked_gap_ = {ticks_, delta, numbers[2] - 1, numbers[3] - 1};

@@ -15,6 +15,7 @@ enum class RecordType : uint32_t {
   kProgress,
   kBlocked,
   kTask,
+  kSample,
   kChunkStart,  // a chunk begins: open_frames() are the frames that are open at ticks()
   kFinished,
 };
@@ -38,6 +39,17 @@ struct TaskEnd {
   uint32_t operation;      // its name's id
   uint64_t elapsed_ticks;  // since it was opened
   uint64_t running_ticks;  // of these, while it was not suspended
+};
+
+// A sample is complete.
+struct SampleEnd {
+  uint32_t name;  // an operation's id
+  bool is_discarded;
+  bool is_of_task;         // else of the thread
+  uint64_t version;        // of the policy that made it
+  uint64_t tokens;
+  uint64_t elapsed_ticks;  // since it was begun; 0: not known
+  uint64_t working_ticks;  // of these, in an operation that encloses no other
 };
 
 // How many bytes the chunks have that this program has begun to read, of all files and by all threads.
@@ -107,6 +119,7 @@ class StreamReader : public ChunkReader {
   const Progress& progress() const { return progress_; }
   const BlockedGap& blocked_gap() const { return blocked_gap_; }  // which this record ends
   const TaskEnd& task() const { return task_; }
+  const SampleEnd& sample() const { return sample_; }
   // Of a chunk start: the frames open there, and the time of the record before it.
   const std::vector<uint32_t>& open_frames() const { return open_frames_; }
   uint64_t ticks_before_chunk() const { return ticks_before_chunk_; }
@@ -127,6 +140,7 @@ class StreamReader : public ChunkReader {
   Progress progress_{};
   BlockedGap blocked_gap_{};
   TaskEnd task_{};
+  SampleEnd sample_{};
   std::vector<uint32_t> open_frames_;
 };
 

@@ -68,6 +68,23 @@ Owned tasks(const SweepResult& result) {
   });
 }
 
+Owned samples(const SweepResult& result) {
+  LabelTexts label;
+  return RowClass("SweptSample").list(result.samples, [&](const SampleRow& row) {
+    return tuple(label(row.name), number(row.count), number(row.discarded), number(row.tokens),
+                 number(row.discarded_tokens), number(row.oldest_version), number(row.newest_version),
+                 number(row.staleness), number(row.most_staleness), number(row.timed), number(row.elapsed_ticks),
+                 number(row.median_ticks), number(row.p99_ticks), number(row.longest_ticks), number(row.queue_ticks));
+  });
+}
+
+Owned sample_tails(const SweepResult& result) {
+  return RowClass("SweptSampleTail").list(result.sample_tails, [](const SampleTail& row) {
+    return tuple(number(row.reports), number(row.samples), number(row.start_ticks), number(row.end_ticks),
+                 number(row.worked_ticks));
+  });
+}
+
 Owned cuda_calls(const SweepResult& result) {
   return RowClass("SweptCudaCall").list(result.cuda_calls, [](const CudaCallRow& row) {
     return tuple(text(row.name), checked(PyBool_FromLong(row.waits)), number(row.count));
@@ -202,6 +219,8 @@ Owned to_swept(const TraceFile& file, const SweepResult& result, PyObject* borde
   put(dict.get(), "phases", phases(result));
   put(dict.get(), "waits", waits(result));
   put(dict.get(), "tasks", tasks(result));
+  put(dict.get(), "samples", samples(result));
+  put(dict.get(), "sample_tails", sample_tails(result));
   put(dict.get(), "outside", outside(result));
   put(dict.get(), "loop", loop(result));
   put(dict.get(), "beside_ticks", number(result.beside_ticks));

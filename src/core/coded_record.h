@@ -11,8 +11,8 @@ namespace rlscope {
 
 class CodedRecord {
  public:
-  // What `store` may touch: five numbers, and a word that is stored whole.
-  static constexpr uint32_t kRoom = 48;
+  // What `store` may touch: eight numbers, and a word that is stored whole.
+  static constexpr uint32_t kRoom = 72;
 
   void append(uint64_t value) {
     unsigned bytes;

@@ -216,6 +216,20 @@ void StreamWriter::task(uint32_t name_id, uint64_t elapsed_ticks, uint64_t runni
   cursor_ += record.store(cursor_);
 }
 
+void StreamWriter::sample(const Sample& sample) {
+  if (cursor_ + kRoom > limit_ && !make_room()) return;
+  CodedRecord record;
+  record.append(advance() << 2 | kOther);
+  record.append(kSample);
+  record.append(uint64_t{sample.name_id} + 1);
+  record.append(sample.flags + 1);
+  record.append(sample.version + 1);
+  record.append(sample.tokens + 1);
+  record.append(sample.elapsed_ticks + 1);
+  record.append(sample.working_ticks + 1);
+  cursor_ += record.store(cursor_);
+}
+
 void StreamWriter::close(bool gives_rest_back) {
   if (chunk_.header) {
     // Another thread may close this one, which is still blocked.

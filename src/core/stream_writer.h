@@ -28,6 +28,16 @@ inline CodedId encode_id(uint32_t id) {
   return {id, static_cast<uint32_t>(coded), bytes};
 }
 
+// A sample that is complete, as in trace_format.h.
+struct Sample {
+  uint32_t name_id;
+  uint64_t flags;
+  uint64_t version;
+  uint64_t tokens;
+  uint64_t elapsed_ticks;
+  uint64_t working_ticks;
+};
+
 // What becomes of a thread's records.
 enum class WriterState : uint8_t {
   kArmed,      // nothing records yet: the writer follows which frames are open, and its records go nowhere
@@ -94,6 +104,7 @@ class RLSCOPE_API StreamWriter {
   void progress(bool is_baseline, uint64_t timesteps, uint64_t total_timesteps);
   // An operation of a task has ended, at the time of the record before: so long it was open, and ran.
   void task(uint32_t name_id, uint64_t elapsed_ticks, uint64_t running_ticks);
+  void sample(const Sample& sample);
 
   uint32_t depth() const { return depth_; }
   uint64_t last_ticks() const { return last_ticks_; }
@@ -125,7 +136,7 @@ class RLSCOPE_API StreamWriter {
  private:
   friend class Session;
   // The longest records that follow each other without a look at the room: of a gap that was blocked, and what ends it.
-  static constexpr uint32_t kRoom = 80;
+  static constexpr uint32_t kRoom = 112;
 
   // Joins the recording if there is one, else it is armed. Closed where that failed; without memory for frames errno
   // says why.

@@ -29,7 +29,11 @@ enum RecordKind : uint32_t { kBegin = 1, kEnd = 2, kOther = 3 };
 // All numbers behind the tag are stored as value + 1. kBlocked: of the time since the record before it, how long the
 // thread was blocked, and how much of the CPU threads without a stream used meanwhile.
 // kTask: the name id of an operation of a coroutine or generator that has ended, how long it was open, and ran.
-enum OtherTag : uint32_t { kProgress = 1, kBlocked = 2, kTask = 3 };
+// kSample: the name id of a sample that is complete, flags, policy version, tokens, for how long it was made, and for how
+// long of that its task was in an operation that encloses no other; 0 where that is not known.
+enum OtherTag : uint32_t { kProgress = 1, kBlocked = 2, kTask = 3, kSample = 4 };
+constexpr uint64_t kSampleDiscarded = 1;  // bits of a sample's flags
+constexpr uint64_t kSampleOfTask = 2;     // of a coroutine or generator, else of the thread
 
 // A record of a device chunk: prefix varints (start_delta << 3 | DeviceWork), duration + 1, name id, launch site id, and for
 // copies and memsets bytes + 1. start_delta is in ticks since the start of the record before, so starts never decrease

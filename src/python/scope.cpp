@@ -150,6 +150,7 @@ inline PyObject* enter_in(PyObject* self, PythonFrame* frame) {
       writer->frame(depth - 1).repeats++;
     } else if (writer->begin(scope->id)) {
       writer->frame(depth).is_stage = scope->is_stage();
+      if (__builtin_expect(are_tasks_running(), 0) && scope->kind() == NameKind::kOperation) begun_inside_task(writer);
       if (scope->stage == Stage::kSimulation) count_towards_notice();
     }
   }
@@ -387,6 +388,23 @@ PyObject* end_range(PyObject*, PyObject* args) {
   Py_RETURN_TRUE;
 }
 
+PyObject* record_sample(PyObject*, PyObject* args) {
+  PyObject* name;
+  unsigned long long version, tokens;
+  int is_discarded;
+  if (!PyArg_ParseTuple(args, "UKKp", &name, &version, &tokens, &is_discarded)) return nullptr;
+  StreamWriter* writer = Session::writer();
+  if (!writer) Py_RETURN_NONE;
+  PyObject* object = scope_named(Flavour::kOperation, name);
+  if (!object) return nullptr;
+  Scope* scope = as_scope(object);
+  bool is_known = scope->id.id != 0 || intern(scope);
+  if (is_known) sample_is_complete(writer, {scope->id.id, is_discarded ? kSampleDiscarded : 0, version, tokens, 0, 0});
+  Py_DECREF(object);
+  if (!is_known) return nullptr;
+  Py_RETURN_NONE;
+}
+
 PyObject* count_misnested(PyObject*, PyObject*) {
   Session::losses().count_misnested_operations(1);
   Py_RETURN_NONE;
@@ -416,6 +434,8 @@ PyMethodDef functions[] = {
      "begin_range(scope)\n--\n\nOpen an operation that may end anywhere. Returns how deep it lies, 0 if nothing was opened."},
     {"end_range", end_range, METH_VARARGS,
      "end_range(scope, depth)\n--\n\nClose it if it is innermost. Returns whether it is open no longer."},
+    {"record_sample", record_sample, METH_VARARGS,
+     "record_sample(name, version, tokens, is_discarded)\n--\n\nRecord that the sample of this task is complete."},
     {"count_misnested", count_misnested, METH_NOARGS,
      "count_misnested()\n--\n\nCount an operation whose end came where it does not belong."},
     {"after_simulations", after_simulations, METH_VARARGS,

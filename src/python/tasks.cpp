@@ -9,14 +9,17 @@
 #include <vector>
 
 #include "session.h"
+#include "task_samples.h"
 
 namespace rlscope {
 namespace {
 
 struct Operation {
-  PyObject* task;  // borrowed: only compared
+  PyObject* task;  // borrowed: only compared; null: of a function that a task calls
+  PyObject* root;  // what the task is a part of, as root_of() has it; borrowed likewise
   uint32_t depth;  // its place among the thread's frames
   bool was_suspended;
+  bool encloses;  // another operation of the same root
   uint64_t opened;
   uint64_t running_ticks;  // until `since`
   uint64_t since;          // when it was opened or resumed
@@ -67,12 +70,25 @@ void push(Thread& thread, const Operation& operation) {
   t_has_tasks = true;
 }
 
+// The innermost frame of the thread is an operation of that task from now on.
+void begin(StreamWriter* writer, Thread& thread, PyObject* task, PyObject* root) {
+  uint32_t depth = writer->depth() - 1;
+  uint64_t now = writer->last_ticks();
+  writer->frame(depth).is_of_task = 1;
+  if (!thread.running.empty() && thread.running.back().root == root) thread.running.back().encloses = true;
+  begin_in_sample(root, now);
+  push(thread, {task, root, depth, false, false, now, 0, now});
+}
+
 void write(StreamWriter* writer, uint32_t name, const Operation& operation, uint64_t now) {
   writer->task(name, now - std::min(operation.opened, now), operation.running_ticks);
 }
 
 // What a process has forked off has none of its parent's tasks.
-void after_fork_in_child() { suspended().clear(); }
+void after_fork_in_child() {
+  suspended().clear();
+  abandon_samples();
+}
 
 PyObject* contextlib_file;  // the file name in the code of contextlib's functions, once something has imported it
 
@@ -119,6 +135,11 @@ PythonFrame* task_frame(PythonFrame* frame) {
   return found;
 }
 
+PythonFrame* root_of(PythonFrame* task) {
+  for (PythonFrame* caller = caller_of(task); caller && runs_in_steps(code_of(caller)); caller = caller_of(task)) task = caller;
+  return task;
+}
+
 PythonFrame* frame_outside_contextlib(PythonFrame* frame) {
   if (!contextlib_file) find_contextlib();
   while (frame && is_contextlibs(code_of(frame))) frame = caller_of(frame);
@@ -126,10 +147,28 @@ PythonFrame* frame_outside_contextlib(PythonFrame* frame) {
 }
 
 void begun_in_task(StreamWriter* writer, PythonFrame* task) {
-  Thread& thread = thread_of(writer);
+  begin(writer, thread_of(writer), generator_of(task), generator_of(root_of(task)));
+}
+
+void begun_inside_task(StreamWriter* writer) {
   uint32_t depth = writer->depth() - 1;
-  writer->frame(depth).is_of_task = 1;
-  push(thread, {generator_of(task), depth, false, writer->last_ticks(), 0, writer->last_ticks()});
+  Thread& thread = thread_of(writer);
+  if (!thread.running.empty() && thread.running.back().depth < depth) begin(writer, thread, nullptr, thread.running.back().root);
+}
+
+void sample_is_complete(StreamWriter* writer, Sample sample) {
+  PythonFrame* frame = current_frame();
+  while (frame && !runs_in_steps(code_of(frame))) frame = caller_of(frame);
+  if (frame) {
+    PyObject* root = generator_of(root_of(frame));
+    Thread& thread = thread_of(writer);
+    uint64_t now = now_ticks();
+    bool is_working = !thread.running.empty() && thread.running.back().root == root && !thread.running.back().encloses;
+    if (is_working) work_in_sample(root, thread.running.back().opened, now);
+    sample.flags |= kSampleOfTask;
+    end_sample(root, now, sample);
+  }
+  writer->sample(sample);
 }
 
 void ended_in_task(StreamWriter* writer, uint32_t depth) {
@@ -139,6 +178,7 @@ void ended_in_task(StreamWriter* writer, uint32_t depth) {
   if (!thread.running.empty() && thread.running.back().depth == depth) {
     Operation& operation = thread.running.back();
     operation.running_ticks += writer->last_ticks() - operation.since;
+    if (!operation.encloses) work_in_sample(operation.root, operation.opened, writer->last_ticks());
     if (operation.was_suspended) write(writer, writer->frame(depth).id, operation, writer->last_ticks());
     thread.running.pop_back();
   }
@@ -221,6 +261,7 @@ void stop_tasks() {
     }
   }
   suspended().clear();
+  forget_samples();
   t_thread.running.clear();
   t_has_tasks = false;
   stop_task_events();

@@ -10,6 +10,8 @@ namespace rlscope {
 
 // The frame of the coroutine or generator to which an operation belongs that is opened in `frame`; null: to the thread.
 PythonFrame* task_frame(PythonFrame* frame);
+// The frame of the outermost of the coroutines that wait for this one, each for the next: of asyncio's task, say.
+PythonFrame* root_of(PythonFrame* task);
 // The innermost frame from `frame` on that is not the standard library's contextlib's.
 PythonFrame* frame_outside_contextlib(PythonFrame* frame);
 
@@ -17,6 +19,12 @@ PythonFrame* frame_outside_contextlib(PythonFrame* frame);
 void begun_in_task(StreamWriter* writer, PythonFrame* task);
 // The operation of a task has ended that was the thread's frame number `depth`.
 void ended_in_task(StreamWriter* writer, uint32_t depth);
+
+// The innermost frame is an operation that a function has opened, which a task calls: it ends before the task is suspended.
+void begun_inside_task(StreamWriter* writer);
+
+// The sample is complete that the caller's coroutine or generator makes, or where there is none, its thread.
+void sample_is_complete(StreamWriter* writer, Sample sample);
 
 // What the interpreter reports; `task` is the coroutine or generator.
 void task_starts(PyObject* task);

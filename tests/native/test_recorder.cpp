@@ -195,6 +195,23 @@ TEST_F(Recorder, TasksAreKept) {
   EXPECT_GT(row.p99_ticks, 4910ull << 30);
 }
 
+TEST_F(Recorder, SamplesAreKept) {
+  CodedId outer = operation("outer");
+  StreamWriter* writer = Session::writer();
+  for (uint64_t i = 1; i <= 5000; i++) writer->sample({outer.id, kSampleOfTask, i, 1ull << 40, i << 30, i << 29});
+  SweepResult result = stop_and_read();
+  ASSERT_EQ(result.samples.size(), 1u);
+  const SampleRow& row = result.samples[0];
+  EXPECT_EQ(row.count, 5000u);
+  EXPECT_EQ(row.tokens, 5000ull << 40);
+  EXPECT_EQ(row.newest_version, 5000u);
+  EXPECT_EQ(row.staleness, 0u);
+  EXPECT_EQ(row.elapsed_ticks, (5000ull * 5001 / 2) << 30);
+  EXPECT_EQ(row.queue_ticks, (5000ull * 5001 / 2) << 29);
+  ASSERT_EQ(result.sample_tails.size(), 1u);
+  EXPECT_EQ(result.sample_tails[0].samples, 5000u);
+}
+
 TEST_F(Recorder, StartsAgainAfterStopping) {
   CodedId call = boundary("call");
   cross(call, 3);

@@ -118,6 +118,42 @@ TEST(StreamReader, ReadsTasks) {
   EXPECT_EQ(reader.type(), RecordType::kEnd);
 }
 
+std::string sample_record(uint64_t id, uint64_t flags, uint64_t elapsed, uint64_t working) {
+  std::string numbers;
+  for (uint64_t number : {id, flags, uint64_t{3}, kMaxVarintValue - 1, elapsed, working}) numbers += varint(number + 1);
+  return varint(5 << 2 | kOther) + varint(kSample) + numbers;
+}
+
+TEST(StreamReader, ReadsSamples) {
+  std::string sample = sample_record(1, kSampleDiscarded | kSampleOfTask, 9, 4);
+  TemporaryFile file(file_header(0, 1) + kNames + chunk({ChunkKind::kEvents, 0, 0, 7, true, {}}, sample + end_record(1)));
+  TraceFile trace(file.path(), false);
+  StreamReader reader(trace, trace.streams().at(0), 64);
+  ASSERT_TRUE(reader.next());
+  ASSERT_TRUE(reader.next());
+  EXPECT_EQ(reader.type(), RecordType::kSample);
+  EXPECT_EQ(reader.ticks(), 12u);
+  EXPECT_EQ(reader.sample().name, 1u);
+  EXPECT_TRUE(reader.sample().is_discarded);
+  EXPECT_TRUE(reader.sample().is_of_task);
+  EXPECT_EQ(reader.sample().version, 3u);
+  EXPECT_EQ(reader.sample().tokens, kMaxVarintValue - 1);
+  EXPECT_EQ(reader.sample().elapsed_ticks, 9u);
+  EXPECT_EQ(reader.sample().working_ticks, 4u);
+  ASSERT_TRUE(reader.next());
+  EXPECT_EQ(reader.type(), RecordType::kEnd);
+}
+
+TEST(Sweep, SamplesThatCannotBeAreDamage) {
+  std::string start = file_header(0, 100) + kNames;
+  EXPECT_NE(message_of(start + chunk({}, sample_record(1, 4, 0, 0))).find("a sample has the flags 4"), std::string::npos);
+  EXPECT_NE(message_of(start + chunk({}, sample_record(1, 0, 2, 3))).find("cannot be worked on for 3"), std::string::npos);
+  for (uint64_t id : {uint64_t{0}, uint64_t{2}, uint64_t{99}, kMaxVarintValue - 1}) {
+    EXPECT_NE(message_of(start + chunk({}, sample_record(id, 0, 0, 0))).find("is not in the catalog's names of operations"),
+              std::string::npos);
+  }
+}
+
 TEST(Sweep, ATaskHasTheNameOfAnOperation) {
   std::string start = file_header(0, 100) + kNames;
   for (uint64_t id : {uint64_t{0}, uint64_t{2}, uint64_t{99}, kMaxVarintValue - 1}) {

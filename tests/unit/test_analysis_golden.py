@@ -14,8 +14,8 @@ from trace_builder import parse_script, sweep_script, write_script
 from twin_sweep import as_dicts, sweep_twin
 
 TABLES = (
-    "breakdown", "threads", "transitions", "evaluation_transitions", "waits", "tasks", "cuda_calls", "devices",
-    "device_operations", "device_work", "corrected", "outside",
+    "breakdown", "threads", "transitions", "evaluation_transitions", "waits", "tasks", "samples", "cuda_calls",
+    "devices", "device_operations", "device_work", "corrected", "outside",
 )  # fmt: skip
 GOLDEN = Path(__file__).parent.parent / "golden"
 CASES = sorted(path.name.removesuffix(".trace.txt") for path in GOLDEN.glob("*.trace.txt"))
@@ -26,6 +26,7 @@ def joined(tables: dict[str, Any]) -> dict[str, Any]:
     expected = {row: bounds[1] for row, bounds in tables["corrected"].items()}
     phases = [list(row) for row in tables["phases"]]
     tables = tables | {"corrected": expected, "uncorrectable": tables["uncorrectable"][1], "phases": phases}
+    tables["sample_tails"] = [list(row) for row in tables["sample_tails"]]
     return {
         name: {
             " / ".join(map(str, key)) if isinstance(key, tuple) else str(key): list(v) if isinstance(v, tuple) else v

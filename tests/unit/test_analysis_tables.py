@@ -67,6 +67,7 @@ def test_document(analysis: Analysis) -> None:
     assert (advice["process"], advice["cause"], advice["seconds"]) == ("trainer", "python", pytest.approx(5e-7))
     assert document == {
         "schema": 1, "complete": True, "why": [], "dropped_events": 0, "misnested_operations": 0, "tasks": [],
+        "samples": [], "sample_tails": [], "tokens": None, "tokens_per_s": None, "trained_tokens_per_s": None,
         "transitions": [
             {"process": "trainer", "stage": "(none)", "operation": "(none)", "from": "python", "to": "wait", "count": 1,
              "per_iteration": 0.5, "per_timestep": 0.01},

@@ -39,6 +39,7 @@ from rlscope.analysis.table_rows import (
     TransitionRow,
     WaitRow,
 )
+from rlscope.analysis.tables.samples import SampleRow, SampleTailRow
 from rlscope.cli.plot import plot
 from rlscope.cli.report import report
 from rlscope.cli.traces import names
@@ -83,6 +84,8 @@ def analysis(
         phases=Rows(PhaseRow),
         waits=Rows(WaitRow),
         tasks=Rows(TaskRow),
+        samples=Rows(SampleRow),
+        sample_tails=Rows(SampleTailRow),
         dependencies=Rows(DependencyRow),
         device_timeline=Rows(DeviceTimelineRow),
         transitions=Rows(TransitionRow, crossings),

@@ -81,13 +81,14 @@ def with_progress() -> ProcessWriter:
 
 
 def with_tasks() -> ProcessWriter:
-    """Operations of coroutines that take turns on one thread."""
+    """Operations of coroutines that take turns on one thread, and the samples that they make."""
     process = new_process()
     main = process.thread()
     for step in range(4):
         main.begin_operation(20 * step + 10, "inference")
         main.end(20 * step + 19)
         main.task(20 * step + 19, "inference" if step % 2 else "tool", 7**step, step)
+        main.sample(20 * step + 19, "math", step, 1 << 10 * step, (7**step, step) if step else None, step == 2)
     process.stop(100)
     return process
 

@@ -1,0 +1,68 @@
+// Adds up samples; of each iteration's, in order of time, it keeps the last tenth.
+#include "sample_table.h"
+
+#include <algorithm>
+
+namespace rlscope {
+
+void SampleTable::Sums::add(const Sums& others) {
+  count += others.count;
+  discarded += others.discarded;
+  tokens += others.tokens;
+  discarded_tokens += others.discarded_tokens;
+  oldest_version = std::min(oldest_version, others.oldest_version);
+  newest_version = std::max(newest_version, others.newest_version);
+  staleness += others.staleness;
+  most_staleness = std::max(most_staleness, others.most_staleness);
+  queue_ticks += others.queue_ticks;
+  elapsed.add(others.elapsed);
+}
+
+void SampleTable::add(const SampleEnd& sample, uint64_t now, uint64_t worked_ticks) {
+  newest_version_ = std::max(newest_version_, sample.version);
+  Sums one;
+  one.count = 1;
+  one.discarded = sample.is_discarded;
+  one.tokens = sample.tokens;
+  one.discarded_tokens = sample.is_discarded ? sample.tokens : 0;
+  one.oldest_version = one.newest_version = sample.version;
+  one.staleness = one.most_staleness = newest_version_ - sample.version;
+  if (sample.elapsed_ticks) one.elapsed.add(sample.elapsed_ticks);
+  if (sample.is_of_task) one.queue_ticks = sample.elapsed_ticks - sample.working_ticks;
+  sums_[sample.name].add(one);
+
+  samples_++;
+  last_.push_back({now, worked_ticks});
+  uint64_t rank = (9 * samples_ + 9) / 10;  // counted from 1: with it, 90 % are complete
+  while (last_.size() > samples_ - rank + 1) last_.pop_front();
+}
+
+void SampleTable::report_progress() {
+  if (samples_) {
+    const Completion &first = last_.front(), &last = last_.back();
+    tails_.push_back({reports_, samples_, first.ticks, last.ticks, last.worked_ticks - first.worked_ticks});
+    samples_ = 0;
+    last_.clear();
+  }
+  reports_++;
+}
+
+std::vector<SampleTail> SampleTable::tails() {
+  report_progress();
+  return std::move(tails_);
+}
+
+std::vector<SampleRow> SampleTable::rows(const std::vector<Name>& names) const {
+  std::map<std::string_view, Sums> merged;  // two ids can have one name
+  for (const auto& [id, sums] : sums_) merged[names[id].text].add(sums);
+  std::vector<SampleRow> rows;
+  for (const auto& [name, sums] : merged) {
+    const Lengths& elapsed = sums.elapsed;
+    rows.push_back({name, sums.count, sums.discarded, sums.tokens, sums.discarded_tokens, sums.oldest_version,
+                    sums.newest_version, sums.staleness, sums.most_staleness, elapsed.count(), elapsed.ticks(),
+                    elapsed.percentile(50), elapsed.percentile(99), elapsed.longest(), sums.queue_ticks});
+  }
+  return rows;
+}
+
+}  // namespace rlscope
