@@ -23,6 +23,7 @@ LONG_TABLES = {
     "sample_tails": ("tail_s", "Tails of samples"),
     "gpu_operations": ("busy_s", "Device time by operation"),
     "device_work": ("seconds", "Kernels and copies"),
+    "device_idle": ("seconds", "Why devices did nothing"),
     "counters": ("busy_s", "Counters"),
 }
 

@@ -16,6 +16,7 @@ from rlscope.analysis.tables.breakdown import CORRECTED
 from rlscope.model import NO_OPERATION
 from rlscope.report.bars import Part, bar_lines, tree_parts
 from rlscope.report.counter_lines import counter_lines, counters_shown
+from rlscope.report.device_tables import idle_shown, shares_shown
 from rlscope.report.joined import joined
 from rlscope.report.process_tables import TOTALS, phases_shown, process_lines, process_tree, waited_for, waits_shown
 from rlscope.report.screen import Screen
@@ -185,6 +186,14 @@ class _Text:
             found.append(table_lines("GPUs", _gpus(analysis), self._screen))
             operations = analysis.gpu_operations.records()
             found.append(self._most("GPU time by launching operation", operations, "busy_s"))
+        if shares := shares_shown(analysis):
+            found.append(table_lines("Who had the GPU", shares, self._screen))
+        if switches := analysis.device_switches.records():
+            found.append(self._most("How the GPU passed from one process to another", switches, "seconds"))
+        if idle := idle_shown(analysis):
+            shares_of_idle = [number(row["percent"]) / 100 for row in idle]
+            title = "Why GPUs did nothing in the training loop"
+            found.append(self._large(title, idle, shares_of_idle, len(idle)))
         if counters := counters_shown(analysis.counters):
             found.append(self._most("Hardware counters by launching operation", counters, "busy_s"))
         return found

@@ -229,6 +229,7 @@ def add_devices(page: Page, analysis: Analysis, output: Path, ending: str) -> No
     tables = (
         ("Device time per operation that launched the work", "gpu_operations", analysis.gpu_operations.table, "busy_s"),
         ("Device work", "device_work", analysis.device_work.table, "seconds"),
+        ("Why devices did nothing in the training loop", "device_idle", analysis.device_idle.table, "seconds"),
     )
     for caption, stem, table, time in tables:
         longest_first = table.sort_values(time, ascending=False, kind="stable")

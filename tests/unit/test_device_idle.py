@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_scripts import scripts
@@ -19,6 +20,7 @@ from rlscope.analysis.analyze import analyze
 from rlscope.analysis.devices.causes import IdleCause, idle_cause
 from rlscope.analysis.devices.swept import SweptIdle
 from rlscope.analysis.document import document_of
+from rlscope.cli.analyze import analyze as analyze_verb
 from rlscope.model import Category
 from rlscope.trace.reader import open_trace
 
@@ -199,6 +201,17 @@ def test_a_wait_for_another_recorded_process_in_no_stage_is_an_empty_queue(tmp_p
     for analysis, cause in ((linked, "queue empty"), (alone, "waiting")):
         waiting = [row for row in analysis.device_idle if row.operation == "take" and row.cause == cause]
         assert sum(round(row.seconds * 1e9) for row in waiting) == 5 + 5  # 5-10 and 35-40
+
+
+def test_analyze_shows_who_had_the_device_and_why_it_did_nothing(tmp_path: Path) -> None:
+    trace = write_two(tmp_path, [TRAINER, ROLLOUT])
+    shown = CliRunner().invoke(analyze_verb, [str(trace)], catch_exceptions=False).output
+    lines = [line.split() for line in shown.splitlines()]
+    for title in ("Who had the GPU", "How the GPU passed", "Why GPUs did nothing in the training loop"):
+        assert title in shown
+    assert [line[1] for line in lines if line[:1] == ["0"] and line[1] in ("trainer", "(all)")] == ["trainer", "(all)"]
+    (empty,) = [line for line in lines if line[1:3] == ["queue", "empty"]]
+    assert empty[-2:] == ["33.8", "wait_for_batch"]  # 25 of 74
 
 
 def test_devices_of_one_process_are_told_apart(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from rows_of import rows_of
 
 from benchmarks.trace_writer import TraceWriter
 from rlscope.analysis.analyze import analyze
-from rlscope.analysis.devices.rows import DeviceWorkRow, GpuOperationRow, GpuRow
+from rlscope.analysis.devices.rows import DeviceIdleRow, DeviceWorkRow, GpuOperationRow, GpuRow
 from rlscope.analysis.reported import Utilization
 from rlscope.analysis.rows import Rows
 from rlscope.analysis.table_rows import ProcessRow
@@ -42,6 +42,7 @@ def analysis(directory: Path, reported: float | None = 1.0, has_gpu: bool = True
         gpu=Rows(GpuRow, [GpuRow(0, "GPU-a", 0.61, 0.7, reported, "NVIDIA H200")] if has_gpu else []),
         gpu_operations=Rows(GpuOperationRow, OPERATIONS),
         device_work=Rows(DeviceWorkRow, WORK),
+        device_idle=Rows(DeviceIdleRow, [DeviceIdleRow(0, "main", "Python", "inference", "sample_action", 0.25)]),
         utilization=Utilization(directory),
     )
 
@@ -78,6 +79,7 @@ def test_device_work_is_shown_and_written(tmp_path: Path) -> None:
     assert "the 20 rows with most time, 10 more in the file" in text
     assert len(pd.read_csv(tmp_path / "gpu_operations_2.csv")) == 30
     assert len(pd.read_csv(tmp_path / "device_work_2.csv")) == 25
+    assert pd.read_csv(tmp_path / "device_idle_2.csv")["cause"].tolist() == ["Python"]
 
 
 def test_nothing_is_said_of_devices_that_were_not_used(tmp_path: Path) -> None:
