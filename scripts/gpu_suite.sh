@@ -10,6 +10,7 @@
 # grpo                             the stages of a GRPO loop; needs transformers
 # frameworks                       TD3 in four stacks, three times, corrected; needs SBX
 # processes                        what is reported of several processes at once
+# colocated                        a rollout process and a trainer on one GPU: who had it, and why it did nothing
 # cartpole                         tests of the ways to collect data on CartPole, and PPO on the fused kernel
 # data_collection, scale_up, gpu_utilization, algorithm_choice, simulator_choice, RL_framework_comparison,
 # overhead_correction              the studies; scale_up and gpu_utilization three times, for intervals
@@ -54,7 +55,7 @@ study() {
 scripts/build_for_gpu "$output/build.log"
 make --silent simulators PYTHON="$python"
 
-parts="calibrate tests measure slowdown residue counters grpo frameworks processes cartpole data_collection scale_up"
+parts="calibrate tests measure slowdown residue counters grpo frameworks processes colocated cartpole data_collection scale_up"
 parts="$parts gpu_utilization algorithm_choice simulator_choice RL_framework_comparison whole_runs overhead_correction"
 for part in ${@:-$parts}; do
     mkdir -p "$output/$part"
@@ -66,7 +67,7 @@ for part in ${@:-$parts}; do
         ;;
     measure) costs busy_time trace_size added_to_a_call ;;
     slowdown | residue) costs "$part" ;;
-    counters | grpo | processes) measured "$part" "$output/$part" ;;
+    counters | grpo | processes | colocated) measured "$part" "$output/$part" ;;
     cartpole)
         "$python" -m pytest tests/gpu/test_cartpole_cuda.py tests/frameworks/test_cartpole.py -q -p no:cacheprovider \
             --junitxml="$output/$part/tests.xml" || status=1
