@@ -19,6 +19,8 @@ from rlscope.model import DeviceWork
 from rlscope.trace.reader import open_trace
 
 TOLERANCE = 0.03
+#: By how much a sum may differ besides, because other programs had the processor between a record and its stopwatch.
+PREEMPTED_S = 0.05
 
 
 @dataclass
@@ -78,19 +80,23 @@ def test_an_agent_loop_is_as_its_stopwatch_says(tmp_path: Path) -> None:
     assert (row.name, row.count, row.discarded, row.timed) == ("math", 12, 1, 12)
     assert (row.tokens, row.discarded_tokens) == (12 * 100 + 66, 103)
     assert (row.oldest_version, row.newest_version) == (0, 2)
-    assert row.elapsed_s == pytest.approx(sum(watch.elapsed_s), rel=TOLERANCE)
-    assert row.elapsed_max_s == pytest.approx(max(watch.elapsed_s), rel=TOLERANCE)
-    assert row.queue_s == pytest.approx(sum(watch.queue_s), rel=TOLERANCE)
+    assert row.elapsed_s == pytest.approx(sum(watch.elapsed_s), rel=TOLERANCE, abs=PREEMPTED_S)
+    assert row.elapsed_max_s == pytest.approx(max(watch.elapsed_s), rel=TOLERANCE, abs=PREEMPTED_S)
+    assert row.queue_s == pytest.approx(sum(watch.queue_s), rel=TOLERANCE, abs=PREEMPTED_S)
     (tail,) = analysis.sample_tails
     assert (tail.iteration, tail.samples, tail.idle_s) == (0, 12, None)
-    assert tail.tail_s == pytest.approx(watch.ends_s[-1] - watch.ends_s[10], rel=TOLERANCE, abs=1e-3)
+    assert tail.tail_s == pytest.approx(watch.ends_s[-1] - watch.ends_s[10], rel=TOLERANCE, abs=PREEMPTED_S)
 
 
 def test_each_task_has_its_own_sample_again_and_again(tmp_path: Path) -> None:
+    known_s = {0.2: 0.0, 0.3: 0.0}
+
     async def worker(seconds: float) -> None:
         for _ in range(3):
+            began = time.perf_counter()
             await turn("generate", seconds)
             rlscope.report_sample(f"{seconds}", version=0, tokens=1)
+            known_s[seconds] += time.perf_counter() - began
             await asyncio.sleep(0.1)  # belongs to none
 
     async def both() -> None:
@@ -101,24 +107,29 @@ def test_each_task_has_its_own_sample_again_and_again(tmp_path: Path) -> None:
     rows = {row.name: row for row in analyzed(tmp_path / "trace").samples}
     for seconds in (0.2, 0.3):
         assert rows[f"{seconds}"].timed == 3
-        assert rows[f"{seconds}"].elapsed_s == pytest.approx(3 * seconds, rel=TOLERANCE)
-        assert rows[f"{seconds}"].queue_s < 0.03 * seconds
+        assert rows[f"{seconds}"].elapsed_s == pytest.approx(known_s[seconds], rel=TOLERANCE, abs=PREEMPTED_S)
+        assert rows[f"{seconds}"].queue_s < PREEMPTED_S
 
 
 def test_a_thread_makes_samples_too(tmp_path: Path) -> None:
+    known_s = []
+
     def worker() -> None:
         rlscope.report_sample("unknown", version=0, tokens=1)
         for _ in range(2):
+            began = time.perf_counter()
             with rlscope.operation("generate"):
                 time.sleep(0.2)
             rlscope.report_sample("known", version=1, tokens=1)
+            known_s.append(time.perf_counter() - began)
 
     with rlscope.profile(tmp_path / "trace"):
         thread = threading.Thread(target=worker)
         thread.start()
         thread.join()
     known, unknown = analyzed(tmp_path / "trace").samples
-    assert (known.timed, known.elapsed_s, known.queue_s) == (2, pytest.approx(0.4, rel=TOLERANCE), 0.0)
+    assert (known.timed, known.queue_s) == (2, 0.0)
+    assert known.elapsed_s == pytest.approx(sum(known_s), rel=TOLERANCE, abs=PREEMPTED_S)
     assert (unknown.count, unknown.timed, unknown.elapsed_p50_s) == (1, 0, None)
 
 
