@@ -30,6 +30,7 @@ from rlscope.analysis.table_rows import (
     TransitionRow,
     WaitRow,
 )
+from rlscope.analysis.tables.samples import SampleTailRow
 from rlscope.cli.analyze import analyze as analyze_verb
 from rlscope.model import NO_OPERATION, STAGES, Category, DeviceWork
 from rlscope.trace.reader import open_trace
@@ -605,6 +606,7 @@ def kept(name: str) -> Advice:
         dependencies=Rows(DependencyRow),
         transitions=rows_of(TransitionRow, document["transitions"]),
         gpu_operations=rows_of(GpuOperationRow, document["gpu_operations"]),
+        sample_tails=Rows(SampleTailRow),
         complete=document["complete"],
         dropped_events=document["dropped_events"],
     )

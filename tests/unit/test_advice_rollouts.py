@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from benchmarks.trace_writer import TraceWriter
+from benchmarks.trace_writer import ThreadWriter, TraceWriter
 from rlscope.analysis.advice.advice import Advice, advise
 from rlscope.analysis.analyze import analyze
 from rlscope.model import Category, DeviceWork
@@ -167,3 +167,59 @@ def test_decoding_in_another_process(tmp_path: Path) -> None:
 
 def test_decoding_without_a_device_has_no_launches(tmp_path: Path) -> None:
     assert "decode by a CUDA graph" not in savings(advice_on(tmp_path, {"main": [GENERATE, UPDATE]}))
+
+
+def sample_twice(thread: ThreadWriter) -> None:
+    """Complete 20 samples in each of two iterations of 1,600 ms: 18 in the first 1,000, the others at the end."""
+    thread.progress(0, timesteps=0, is_baseline=True)
+    for begin in (0, 1_600):
+        thread.begin_operation(begin * MS, "inference")
+        for number in range(20):
+            thread.sample((begin + (1_000 if number < 18 else 1_600)) * MS, "math", version=0, tokens=1)
+        thread.end((begin + 1_600) * MS)
+        thread.progress((begin + 1_600) * MS, timesteps=begin + 1_600)
+
+
+def advice_of(writer: TraceWriter) -> Advice:
+    advice = advise(analyze(open_trace(writer.write(MANIFEST))))
+    assert advice is not None
+    return advice
+
+
+def test_tails_of_samples(tmp_path: Path) -> None:
+    """Two tails of 0.6 s."""
+    process = (writer := TraceWriter(tmp_path)).process(pid=1)
+    sample_twice(process.thread())
+    process.stop(3_200 * MS)
+    advice = advice_of(writer)
+    assert savings(advice)["begin other samples in the tail"] == 1_200
+    assert (
+        "begin other samples in the tail, 1.6 times as fast (1.2 s less, if nothing waited for the last tenth of "
+        "samples: 1.2 s in 2 iterations of main)"
+    ) in advice.text
+
+
+def test_a_tail_of_others_counts_no_longer_than_it_is_waited_for(tmp_path: Path) -> None:
+    """Main waits 0.2 s for a sampler whose tails are 1.2 s; a device works in none of them."""
+    writer = TraceWriter(tmp_path)
+    main, sampler = writer.process(pid=1), writer.process(pid=2)
+    main.properties({"process_name": "main"})
+    sampler.properties({"process_name": "sampler"})
+    thread = main.thread()
+    thread.begin_operation(0, "backpropagation")
+    thread.end(6_000 * MS)
+    thread.begin_boundary(6_000 * MS, Category.WAIT, "posix.read pipe:[1]")
+    thread.end(6_200 * MS)
+    thread.progress(6_200 * MS, timesteps=1)
+    samples = sampler.thread()
+    sample_twice(samples)
+    samples.begin_boundary(3_200 * MS, Category.WAIT, "posix.write pipe:[1]")
+    samples.end(3_200 * MS)
+    launch = sampler.launch_site("inference", "inference")
+    sampler.queue(0).record(DeviceWork.KERNEL, 0, 100 * MS, "gemv", launch)
+    for process in (main, sampler):
+        process.stop(6_200 * MS)
+    advice = advice_of(writer)
+    (change,) = [change for change in advice.changes if change.name == "begin other samples in the tail"]
+    assert (advice.process, change.saving_s) == ("main", pytest.approx(0.2))
+    assert change.assumption.endswith("1.2 s in 2 iterations of sampler, 1.2 s of it without a device at work")

@@ -60,7 +60,7 @@ def advise(analysis: Analysis) -> Advice | None:
     path = owner_path(analysis)
     if path is None:
         return None
-    causes, changes = cause_times(path.mix), changes_of(path, analysis.gpu_operations)
+    causes, changes = cause_times(path.mix), changes_of(path, analysis.gpu_operations, analysis.sample_tails)
     first = causes[0]
     return Advice(
         process=path.process,

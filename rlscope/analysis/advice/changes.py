@@ -8,6 +8,7 @@ from rlscope.analysis.advice.owner_path import OwnerPath
 from rlscope.analysis.advice.removal import Removal
 from rlscope.analysis.advice.rollouts import BACKPROPAGATION, INFERENCE, SIMULATION, savings_of_rollouts
 from rlscope.analysis.devices.rows import GpuOperationRow
+from rlscope.analysis.tables.samples import SampleTailRow
 from rlscope.model import Category
 
 #: Changes that have a simulation elsewhere. Of one process alone they save the same, wherever that is.
@@ -35,7 +36,9 @@ class Change:
     speedup: float | None
 
 
-def changes_of(path: OwnerPath, gpu_operations: Iterable[GpuOperationRow]) -> tuple[Change, ...]:
+def changes_of(
+    path: OwnerPath, gpu_operations: Iterable[GpuOperationRow], tails: Iterable[SampleTailRow]
+) -> tuple[Change, ...]:
     """Return the changes to stages that have time on the path, the one that could save most first.
 
     Nothing is known of changes to other stages. There are no changes where threads work beside each other: a second
@@ -44,6 +47,7 @@ def changes_of(path: OwnerPath, gpu_operations: Iterable[GpuOperationRow]) -> tu
     Args:
         path: of the run.
         gpu_operations: of its analysis: how many kernels were launched.
+        tails: of its analysis: how long the last samples of an iteration took.
     """
     if path.works_beside:
         return ()
@@ -65,7 +69,7 @@ def changes_of(path: OwnerPath, gpu_operations: Iterable[GpuOperationRow]) -> tu
             simulation.saved_s(),
         ),
         _change(path, "compile the update", BACKPROPAGATION, "the CPU took no time for the update", _compiled_s(path)),
-        *(_change(path, *saving) for saving in savings_of_rollouts(path, gpu_operations)),
+        *(_change(path, *saving) for saving in savings_of_rollouts(path, gpu_operations, tails)),
     )
     with_time = {kind.stage for kind, seconds in path.mix.items() if seconds > 0}
     with_time |= {change.stage for change in found if change.saving_s > 0}

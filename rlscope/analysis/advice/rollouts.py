@@ -8,6 +8,7 @@ from rlscope.analysis.advice.owner_path import OwnerPath
 from rlscope.analysis.advice.removal import Removal
 from rlscope.analysis.advice.words import as_s, as_times
 from rlscope.analysis.devices.rows import GpuOperationRow
+from rlscope.analysis.tables.samples import SampleTailRow
 from rlscope.model import SYNCHRONISATION
 
 SIMULATION, INFERENCE, BACKPROPAGATION = "simulation", "inference", "backpropagation"
@@ -24,8 +25,16 @@ class Saving(NamedTuple):
     saving_s: float
 
 
-def savings_of_rollouts(path: OwnerPath, gpu_operations: Iterable[GpuOperationRow]) -> Iterator[Saving]:
-    """Yield what each change saves to which the path has time; runs that neither generate nor synchronise have none."""
+def savings_of_rollouts(
+    path: OwnerPath, gpu_operations: Iterable[GpuOperationRow], tails: Iterable[SampleTailRow]
+) -> Iterator[Saving]:
+    """Yield what each change saves to which the path has time; runs without rollouts of this kind have none.
+
+    Args:
+        path: of the run.
+        gpu_operations: of its analysis.
+        tails: of its analysis, one per process and iteration with samples.
+    """
     synchronised_s = Removal(path, _is_synchronisation, SYNCHRONISATION).saved_s()
     if synchronised_s > 0:
         name = "synchronise weights beside the rest"
@@ -35,6 +44,7 @@ def savings_of_rollouts(path: OwnerPath, gpu_operations: Iterable[GpuOperationRo
         name = "compute rewards beside the rest"
         yield Saving(name, SIMULATION, "the CPU took no time for rewards", rewards_s)
     yield from _as_graph(path, gpu_operations)
+    yield from _without_tails(path, tails)
     if synchronised_s > 0 or any(kind.part in DECODING and seconds > 0 for kind, seconds in path.mix.items()):
         yield from _overlapped(path)
 
@@ -46,13 +56,42 @@ def _as_graph(path: OwnerPath, gpu_operations: Iterable[GpuOperationRow]) -> Ite
     PyTorch or a launch. That is 8 us a kernel. A graph launches many kernels at once, and they take as long as before:
     it saves at most 0.32 s.
     """
-    processes = {path.process}.union(*(group.names for work in (path, *path.reached) for group in work.followed))
+    processes = _processes(path)
     kernels = sum(row.kernels for row in gpu_operations if row.operation in DECODING and row.process in processes)
     saving_s = Removal(path, _is_launching, None).saved_s() if kernels else 0.0
     if saving_s > 0:
         idle_s = sum(_seconds(work.own, _is_launching) for work in (path, *path.reached))
         launches = f"{kernels:,} launches of {as_s(idle_s / kernels)}"
         yield Saving("decode by a CUDA graph", INFERENCE, f"the device waited for none of {launches}", saving_s)
+
+
+def _without_tails(path: OwnerPath, tails: Iterable[SampleTailRow]) -> Iterator[Saving]:
+    """Yield what it saves to wait for no tail, as if the next samples began in it: at most all tails.
+
+    In each of 20 iterations the 18th of 20 samples is complete 1 s after the begin and the last one after 1.6 s. The
+    tails are 20 times 0.6 s: 12 s. Of processes that are waited for, the one with the longest tails counts, and no more
+    of it than the path waits: of 12 s of tails in a worker, for which the path waits 5 s, at most 5 s are saved.
+    """
+    tails_of: dict[str, list[SampleTailRow]] = {process: [] for process in sorted(_processes(path))}
+    for row in tails:
+        if row.process in tails_of and row.tail_s > 0:
+            tails_of[row.process].append(row)
+    tails_s = {process: sum(row.tail_s for row in rows) for process, rows in tails_of.items()}
+    waited_s = sum(group.wait_s for group in path.followed)
+    of_others_s = max((seconds for process, seconds in tails_s.items() if process != path.process), default=0.0)
+    saving_s = tails_s[path.process] + min(of_others_s, waited_s)
+    if saving_s > 0:
+        process = max(tails_s, key=lambda each: tails_s[each])
+        rows = tails_of[process]
+        idle_s = [row.idle_s for row in rows if row.idle_s is not None]
+        idle = f", {as_s(sum(idle_s))} of it without a device at work" if idle_s else ""
+        length = f"{as_s(tails_s[process])} in {len(rows):,} iteration{'s' if len(rows) > 1 else ''} of {process}{idle}"
+        yield Saving(
+            "begin other samples in the tail",
+            INFERENCE,
+            f"nothing waited for the last tenth of samples: {length}",
+            saving_s,
+        )
 
 
 def _overlapped(path: OwnerPath) -> Iterator[Saving]:
@@ -71,6 +110,11 @@ def _overlapped(path: OwnerPath) -> Iterator[Saving]:
         assumption = f"{lengths}, a ratio of {as_times(rollout_s / training_s)}, ran at once"
         shorter = BACKPROPAGATION if training_s < rollout_s else INFERENCE
         yield Saving("overlap rollout and training", shorter, assumption, saving_s)
+
+
+def _processes(path: OwnerPath) -> set[str]:
+    """Return the process of the path, and all that were followed."""
+    return {path.process}.union(*(group.names for work in (path, *path.reached) for group in work.followed))
 
 
 def _seconds(mix: Mix, is_it: Callable[[Kind], bool]) -> float:
