@@ -8,13 +8,13 @@ import plotly.graph_objects as go
 
 from benchmarks.analyzing.analyze_once import print_cost
 from benchmarks.showing.rlscope_page import run_of
-from rlscope.page.trace_data import detail_of, seconds_per_tick
+from rlscope.page.trace_data import detail_of
 
 
 def figure(trace: Path) -> go.Figure:
     """Stack the seconds of each layer in each bin of the process with most, as the page's timeline does."""
     process = max(run_of(trace).swept.processes, key=lambda process: len(detail_of(process).bins))
-    detail, second = detail_of(process), seconds_per_tick(process)
+    detail, second = detail_of(process), process.seconds_per_tick
     ends = (np.frombuffer(detail.borders, "<u8") - np.uint64(process.found.start_ticks)) * second
     layers = sorted({series.category for series in detail.series})
     table = np.zeros((len(layers), len(ends) + 1))

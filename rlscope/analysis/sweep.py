@@ -46,6 +46,11 @@ class ProcessSweep:
         """Return nanoseconds since 1970."""
         return self.file.clock.realtime_ns(self.found.end_ticks)
 
+    @property
+    def seconds_per_tick(self) -> float:
+        """Return how long a tick of its clock is."""
+        return self.file.clock.ns_per_denominator / self.file.clock.denominator / NS_PER_S
+
     def length_ns(self, ticks: int) -> int:
         """Return how long so many ticks are."""
         return _length_ns(self.file, ticks)

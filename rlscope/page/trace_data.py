@@ -97,7 +97,7 @@ class TraceData:
         phases = [("", name, "", "") for name in detail.phase_names]
         return {
             **without_nan(dict(row)),
-            "seconds_per_tick": seconds_per_tick(process),
+            "seconds_per_tick": process.seconds_per_tick,
             "length_ticks": process.found.end_ticks - process.found.start_ticks,
             "bins": self.bins(prefix, process, detail.series, entries),
             "phase_bins": self.bins(f"{prefix}phases.", process, phases, phase_bins(process))
@@ -201,7 +201,7 @@ class TraceData:
             "known_lengths": groups.known_lengths, "iteration": found.iteration, "cell": found.function,
             "ticks": found.ticks, "usual": found.usual(len(detail.functions)),
         }  # fmt: skip
-        half, most = np.quantile(found.lengths, (0.5, 0.99)) * seconds_per_tick(process)
+        half, most = np.quantile(found.lengths, (0.5, 0.99)) * process.seconds_per_tick
         return {
             "process": process.name,
             "cells": [[row.stage, row.operation, row.category, row.function] for row in detail.functions],
@@ -216,12 +216,12 @@ class TraceData:
     def instances(self, most: int) -> list[dict[str, Any]]:
         """Tell how long the instances of those operations took that took most in all."""
         found = [(process, row) for process in self.swept.processes for row in detail_of(process).instances]
-        order = sorted(range(len(found)), key=lambda place: -found[place][1].ticks * seconds_per_tick(found[place][0]))
+        order = sorted(range(len(found)), key=lambda place: -found[place][1].ticks * found[place][0].seconds_per_tick)
         return [self.instances_of(*found[place]) for place in sorted(order[:most])]
 
     def instances_of(self, process: ProcessSweep, row: SweptInstances) -> dict[str, Any]:
         """Tell how long the instances of an operation took."""
-        second = seconds_per_tick(process)
+        second = process.seconds_per_tick
         return {
             "process": process.name,
             "stage": row.stage,
@@ -252,11 +252,6 @@ def short_sweep(swept: TraceSweep, shrink: int) -> TraceSweep:
 def narrowest(array: Array) -> str:
     """Return the type that holds all numbers of the array in the fewest bytes: of integers 4 bytes, or 8 as floats."""
     return "u4" if array.dtype.kind == "u" and array.max(initial=0) < 2**32 else "f8"
-
-
-def seconds_per_tick(process: ProcessSweep) -> float:
-    """Return how long a tick of the process's clock is."""
-    return process.file.clock.ns_per_denominator / process.file.clock.denominator / NS_PER_S
 
 
 def quantile(lengths: Sequence[SweptLength], count: int, share: float) -> int:

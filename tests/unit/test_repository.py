@@ -41,15 +41,16 @@ MAY_IMPORT = {
     | {"rlscope.record", "rlscope.trace", "rlscope.analysis", "rlscope._native"}
     | {"rlscope.libraries.LIBRARIES"},
     "plots": SHARED | {"rlscope.analysis"},
-    "page": SHARED | {"rlscope._analysis", "rlscope.trace", "rlscope.analysis", "rlscope.plots"},
+    "compare": SHARED | {"rlscope.trace", "rlscope.analysis", "rlscope.calibration", "rlscope.record.config"},
+    "page": SHARED | {f"rlscope.{part}" for part in ("_analysis", "trace", "analysis", "compare", "plots")},
     "monitor": SHARED | {"rlscope.record", "rlscope.trace", "rlscope.analysis.counters.clock", "rlscope._native"},
     "checks": SHARED | {f"rlscope.{part}" for part in ("trace", "analysis", "monitor", "_native")},
     "report": SHARED
-    | {f"rlscope.{part}" for part in ("trace", "analysis", "plots", "page")}
+    | {f"rlscope.{part}" for part in ("trace", "analysis", "compare", "plots", "page")}
     | {"rlscope.record.config"},
     "cli": SHARED
     | {f"rlscope.{part}" for part in ("record", "trace", "analysis", "calibration", "monitor", "checks")}
-    | {"rlscope.page", "rlscope.report", "rlscope._analysis.bytes_read"},
+    | {"rlscope.compare", "rlscope.page", "rlscope.report", "rlscope._analysis.bytes_read"},
     "notebook.py": SHARED
     | {f"rlscope.{part}" for part in ("record", "trace", "analysis", "calibration", "page", "report")},
     "cli/plot.py": SHARED | {"rlscope.cli", "rlscope.report", "rlscope.plots"},
