@@ -69,7 +69,9 @@ def shrunk_page(runs: Sequence[Run], links: Mapping[str, str], shrink: int) -> s
         static.append(static_part(title, header, run.warnings))
         below.append(footer(title, header, run.swept.trace.manifest, run.remarks))
     if len(runs) > 1:
-        static.insert(0, overview(headers))
+        from rlscope.page.comparison_part import compared  # and scipy, which a page of one trace does without
+
+        static[:0] = [overview(headers), compared([(run.name, run.swept, run.analysis) for run in runs])]
     packed = pack({"schema": SCHEMA, "traces": headers}, arrays)
     names = ", ".join(run.name for run in runs)
     return page(f"RL-Scope: {names}", links, "".join(static), "".join(below), packed)

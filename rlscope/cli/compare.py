@@ -1,0 +1,84 @@
+"""The verb `compare` says what changed between runs, and may decide whether a change is let by."""
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from rlscope.cli.options import NamedPath
+from rlscope.cli.progress import reading_bar
+from rlscope.cli.traces import names
+from rlscope.errors import UsageError
+from rlscope.trace.manifest import write_in_one_step
+from rlscope.trace.reader import Trace
+
+FEWEST_SIDES = 2
+
+
+@click.command()
+@click.argument("sides", metavar="A B...", nargs=-1, required=True, type=NamedPath(is_trace=True))
+@click.option(
+    "--per",
+    type=click.Choice(["iteration", "timestep"]),
+    help="What times are of; timesteps where an iteration of one side has more of them. Without it iterations, or "
+    "whole runs where none is reported.",
+)
+@click.option(
+    "--fail-above",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="PERCENT",
+    help="Decide: exit status 1 if a side is slower than A by more than this for sure, 3 if that can be neither shown "
+    "nor excluded, else 0. Needs three runs of each side.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@click.option("--html", "html", metavar="FILE", type=NamedPath(), help="Write a page with the comparison.")
+@click.option("--recover", is_flag=True, help="Step over damaged parts of a trace instead of stopping there.")
+def compare(
+    sides: tuple[Path, ...],
+    per: str | None,
+    fail_above: float | None,
+    as_json: bool,
+    html: Path | None,
+    recover: bool,
+) -> int:
+    """Show what changed from A to B and further sides: each a trace, or a folder of runs of the same thing.
+
+    \b
+    Examples:
+      rlscope compare before after
+      rlscope bench -n 5 -o runs 'python train.py' 'python train.py --compile'
+      rlscope compare runs/A runs/B --fail-above 5
+    """
+    if len(sides) < FEWEST_SIDES:
+        raise UsageError("two sides or more were expected, but one was given: rlscope compare A B")
+    # With numpy and scipy, for which `rlscope --help` need not wait.
+    from rlscope.compare.comparable import sides_of
+    from rlscope.compare.comparison import compare as compare_sides
+    from rlscope.compare.document import document_of
+    from rlscope.compare.folders import open_runs, read_runs
+    from rlscope.compare.run_times import Unit
+    from rlscope.compare.verdict import PASSED, SLOWER, status_of
+
+    opened = {name: open_runs(path, recover) for name, path in zip(names(sides), sides, strict=True)}
+    traces = [run for runs in opened.values() for run in runs if isinstance(run, Trace)]
+    with reading_bar("analyzing", traces):
+        read = {name: read_runs(runs, recover) for name, runs in opened.items()}
+    base, *others = sides_of(read, Unit(per) if per else None)
+    found = [compare_sides(base, other) for other in others]
+    statuses = {status_of(each, fail_above) for each in found} if fail_above is not None else {PASSED}
+    if html is not None:
+        from rlscope.page.comparison_part import comparison_page
+
+        write_in_one_step(html, comparison_page(found, fail_above))
+    if as_json:
+        json.dump(document_of(found, fail_above), sys.stdout, indent=2)
+        sys.stdout.write("\n")
+    else:
+        from rlscope.report.comparison_shown import print_comparison
+
+        for place, each in enumerate(found):
+            if place:
+                click.echo()
+            print_comparison(each, fail_above)
+    return SLOWER if SLOWER in statuses else max(statuses)

@@ -1,0 +1,81 @@
+"""This file makes the document of `compare --json`."""
+
+from collections.abc import Sequence
+
+from rlscope.analysis.rows import Record
+from rlscope.compare.comparable import cautions
+from rlscope.compare.comparison import Comparison
+from rlscope.compare.estimate import CONFIDENCE_PERCENT
+from rlscope.compare.sides import Side
+from rlscope.compare.verdict import status_of, verdict
+
+SCHEMA = 1
+
+
+def document_of(comparisons: Sequence[Comparison], fail_above: float | None) -> dict[str, object]:
+    """Return the document, schema 1; `fail_above` is the limit of the gate, None for none."""
+    return {
+        "schema": SCHEMA,
+        "confidence_percent": CONFIDENCE_PERCENT,
+        "fail_above_percent": fail_above,
+        "comparisons": [_comparison(each, fail_above) for each in comparisons],
+    }
+
+
+def _comparison(found: Comparison, fail_above: float | None) -> dict[str, object]:
+    return {
+        "base": _side(found.base),
+        "other": _side(found.other),
+        "unit": found.base.unit.value,
+        "repeated": found.repeated,
+        "word": found.word.value,
+        "base_s": found.base_s,
+        "other_s": found.other_s,
+        "change_percent": found.change.value,
+        "low_percent": found.change.low,
+        "high_percent": found.change.high,
+        "corrected_percent": found.corrected_percent,
+        "same_percent": found.same_percent,
+        "status": None if fail_above is None else status_of(found, fail_above),
+        "verdict": verdict(found),
+        "cautions": cautions(found),
+        "rows": part_records(found),
+    }
+
+
+def _side(side: Side) -> dict[str, object]:
+    return {
+        "name": side.name,
+        "runs": [
+            {
+                "path": str(run.path),
+                "seconds": float(run.lengths.mean()) * side.scale(run),
+                "iterations": len(run.lengths),
+                "first_iteration_s": run.first_s,
+                "timesteps_per_iteration": run.timesteps,
+            }
+            for run in side.runs
+        ],
+    }
+
+
+def part_records(found: Comparison) -> list[Record]:
+    """Return the parts as rows of a table; seconds are per iteration, or what else the unit is."""
+    return [
+        {
+            "kind": row.part.kind.value,
+            "stage": row.part.stage,
+            "operation": row.part.operation,
+            "category": row.part.category,
+            "function": row.part.function,
+            "device": row.part.device,
+            "unit": row.part.unit,
+            "base": row.difference.base,
+            "other": row.difference.other,
+            "difference": row.difference.value,
+            "low": row.difference.low,
+            "high": row.difference.high,
+            "sure": row.difference.is_sure,
+        }
+        for row in found.rows
+    ]

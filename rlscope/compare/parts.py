@@ -1,0 +1,109 @@
+"""This file names the parts of a run that are compared beside the whole, from stages down to functions."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from rlscope.analysis.rows import sums
+from rlscope.compare.iterations import Values
+from rlscope.compare.run_times import Place, RunTimes
+
+#: Of each kind so many parts are compared, those that take most: with each one more, differences must be larger to be
+#: sure.
+MOST_PARTS = 30
+
+
+class Kind(str, Enum):
+    """This is what a part is."""
+
+    STAGE = "stage"
+    OPERATION = "operation"
+    LAYER = "layer"  # of an operation
+    CATEGORY = "category"  # a layer of the whole run
+    FUNCTION = "function"
+    DEVICE = "device"
+    CROSSINGS = "crossings"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part; what does not tell it from others of its kind is empty."""
+
+    kind: Kind
+    stage: str = ""
+    operation: str = ""
+    category: str = ""
+    function: str = ""
+    device: int | None = None
+
+    @property
+    def unit(self) -> str:
+        """Return what it is counted in."""
+        return "crossings" if self.kind is Kind.CROSSINGS else "s"
+
+
+def parts_of(place: Place) -> tuple[Part, ...]:
+    """Return the parts that a place belongs to, from its stage on."""
+    stage, operation, category, function = place
+    return (
+        Part(Kind.STAGE, stage),
+        Part(Kind.OPERATION, stage, operation),
+        Part(Kind.LAYER, stage, operation, category),
+        Part(Kind.CATEGORY, category=category),
+        *([Part(Kind.FUNCTION, stage, operation, category, function)] if function else []),
+    )
+
+
+def compared_parts(runs: Sequence[RunTimes]) -> list[Part]:
+    """Return the parts of the runs, of each kind the longest.
+
+    A part that is all of the part that it is in is left out, such as the only operation of a stage. So is a function
+    without a name, which is the rest of its layer.
+    """
+    inside: dict[Part, set[Part]] = {}
+    for place in {place for run in runs for place, took in zip(run.places, run.means_s() > 0, strict=True) if took}:
+        for part in (parts := parts_of(place)):
+            inside.setdefault(part, set()).add(parts[2])
+    seconds = _longest(runs)
+    found = []
+    for kind in (Kind.STAGE, Kind.OPERATION, Kind.LAYER, Kind.CATEGORY, Kind.FUNCTION):
+        named = [part for part in inside if part.kind is kind and not _is_whole(part, inside)]
+        named.sort(key=lambda part: (-seconds[part], part.stage, part.operation, part.category, part.function))
+        found += named[: MOST_PARTS if kind is not Kind.STAGE else None]
+    return found
+
+
+def _is_whole(part: Part, inside: Mapping[Part, set[Part]]) -> bool:
+    """Return whether a part is all of the one that it is in, by the layers in both."""
+    if part.kind is Kind.OPERATION:
+        return inside[part] == inside[Part(Kind.STAGE, part.stage)]
+    if part.kind is Kind.LAYER:
+        return inside[part] == inside[Part(Kind.OPERATION, part.stage, part.operation)]
+    return False
+
+
+def _longest(runs: Sequence[RunTimes]) -> dict[Part, float]:
+    """Return how long each part took in the run in which it took longest."""
+    longest: dict[Part, float] = {}
+    for run in runs:
+        pairs = zip(run.places, run.means_s().tolist(), strict=True)
+        for part, seconds in sums((part, mean_s) for place, mean_s in pairs for part in parts_of(place)).items():
+            longest[part] = max(longest.get(part, 0.0), seconds)
+    return longest
+
+
+def means_of(run: RunTimes, parts: Sequence[Part]) -> dict[Part, float]:
+    """Return how long an iteration of a run was in each part, devices and crossings included."""
+    pairs = zip(run.places, run.means_s().tolist(), strict=True)
+    found = sums((part, mean_s) for place, mean_s in pairs for part in parts_of(place))
+    beside: Iterator[tuple[Part, float]] = ((Part(Kind.DEVICE, device=key), busy) for key, busy in run.busy_s.items())
+    found |= dict(beside) | {Part(Kind.CROSSINGS): run.crossings or 0.0}
+    return {part: found.get(part, 0.0) for part in parts}
+
+
+def series_of(run: RunTimes) -> Callable[[Part], Values]:
+    """Return a function from a part to how long each iteration of a run was in it."""
+    belongs = [set(parts_of(place)) for place in run.places]
+    return lambda part: run.series_s(np.array([part in each for each in belongs], np.bool_))

@@ -1,0 +1,178 @@
+"""This file takes the times that can be compared out of a trace."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rlscope.analysis.analysis import Analysis
+from rlscope.analysis.analyze import analyze_in_detail
+from rlscope.analysis.detail.swept import SweptDetail
+from rlscope.analysis.sweep import ProcessSweep, TraceSweep
+from rlscope.analysis.tables.calls import detail_of
+from rlscope.calibration.choice import AUTO, chosen
+from rlscope.compare.run_times import Facts, Indices, Place, RunTimes, Unit
+from rlscope.errors import RLScopeError
+from rlscope.model import EVALUATION
+from rlscope.record.config import RecordConfig
+from rlscope.trace.reader import Trace
+
+
+@dataclass(frozen=True)
+class _Entries:
+    """Entries say how long each iteration took, and in which places, in ticks; as in `RunTimes`."""
+
+    lengths: npt.NDArray[np.uint64]
+    kept: int
+    iteration: Indices
+    place: Indices
+    ticks: npt.NDArray[np.uint64]
+    first: int | None
+    evaluated: int
+
+
+def recorded(trace: Trace, recover: bool = False) -> RunTimes:
+    """Sweep a trace, and return its times."""
+    return times_of(*analyze_in_detail(trace, 0, recover, chosen(trace, AUTO)))
+
+
+def times_of(swept: TraceSweep, analysis: Analysis) -> RunTimes:
+    """Return the times of the process that reported most iterations, of a trace that was swept in detail.
+
+    Without any, they are those of the main process. Devices and crossings are those of the whole run.
+    """
+    trace = swept.trace
+    process = max(swept.processes, key=lambda process: (len(detail_of(process).iteration_starts), process.file.is_main))
+    detail = detail_of(process)
+    is_iterated = bool(detail.iteration_starts)
+    entries = _of_iterations(detail) if is_iterated else _of_run(process)
+    second = process.seconds_per_tick
+    row = next(row for row in analysis.processes if row.process == process.name)
+    count = (analysis.iterations or 1) if is_iterated else 1
+    return RunTimes(
+        path=trace.directory,
+        unit=Unit.ITERATION if is_iterated else Unit.RUN,
+        lengths=entries.lengths * second,
+        places=tuple(Place(each.stage, each.operation, each.category, each.function) for each in detail.functions),
+        kept=entries.kept,
+        iteration=entries.iteration,
+        place=entries.place,
+        seconds=entries.ticks * second,
+        first_s=None if entries.first is None else entries.first * second,
+        evaluated=entries.evaluated,
+        timesteps=analysis.timesteps / count if is_iterated and analysis.timesteps else None,
+        busy_s={each.device: each.busy_s / count for each in analysis.gpu},
+        crossings=sum(each.count for each in analysis.transitions) / count,
+        corrected=row.corrected_wall_s / row.wall_s if row.corrected_wall_s is not None and row.wall_s else None,
+        start_ns=_realtime_ns(trace.manifest, "start") or min(each.start_ns for each in swept.processes),
+        end_ns=_realtime_ns(trace.manifest, "end") or max(each.end_ns for each in swept.processes),
+        why=analysis.why,
+        facts=_facts(trace, analysis),
+    )
+
+
+def _of_iterations(detail: SweptDetail) -> _Entries:
+    """Return the iterations of a process without the first one, in which it warms up, and without evaluation.
+
+    What would leave none is left in.
+    """
+    starts, ends = (np.frombuffer(times, "<u8") for times in (detail.iteration_starts, detail.iteration_ends))
+    count = len(starts)
+    used = np.arange(count) > 0 if count > 1 else np.ones(count, np.bool_)
+    trained = used & ~_evaluated(detail, starts, ends)
+    evaluated = int(used.sum() - trained.sum())
+    if trained.any():
+        used = trained
+    else:
+        evaluated = 0
+    iteration = np.frombuffer(detail.iterations, "<u4")
+    kept = used & _evenly_spaced(iteration, ends > starts)
+    number = np.cumsum(kept) - 1
+    inside = kept[iteration]
+    return _Entries(
+        lengths=(ends - starts)[used],
+        kept=int(kept.sum()),
+        iteration=number[iteration[inside]],
+        place=np.frombuffer(detail.iteration_functions, "<u4")[inside],
+        ticks=np.frombuffer(detail.iteration_ticks, "<u8")[inside],
+        first=int(ends[0] - starts[0]) if count > 1 else None,
+        evaluated=evaluated,
+    )
+
+
+def _evaluated(
+    detail: SweptDetail, starts: npt.NDArray[np.uint64], ends: npt.NDArray[np.uint64]
+) -> npt.NDArray[np.bool_]:
+    """Return in which iterations a policy was evaluated. Shape: (iterations,)."""
+    found = np.zeros(len(starts), np.bool_)
+    begins = np.frombuffer(detail.phase_starts, "<u8")
+    phases = np.frombuffer(detail.phases, "<u4")
+    over = np.append(begins[1:], np.uint64(2**63))[: len(begins)]
+    for begin, end, phase in zip(begins, over, phases, strict=True):
+        if detail.phase_names[phase] == EVALUATION:
+            found |= (starts < end) & (ends > begin)
+    return found
+
+
+def _evenly_spaced(iteration: Indices, is_long: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Return which iterations have entries and are evenly spaced: all of few; of many not the slowest, kept besides.
+
+    Args:
+        iteration: Of each entry, its iteration.
+        is_long: Whether each iteration took any time, without which it has no entry. Shape: (iterations,).
+    """
+    count = len(is_long)
+    has_entries = np.bincount(iteration, minlength=count) > 0
+    step = 1
+    while step < count and not has_entries[::step][is_long[::step]].all():
+        step *= 2
+    spaced: npt.NDArray[np.bool_] = np.arange(count) % step == 0
+    return spaced
+
+
+def _of_run(process: ProcessSweep) -> _Entries:
+    """Return the whole life of a process as one iteration."""
+    functions = detail_of(process).functions
+    return _Entries(
+        lengths=np.array([process.found.end_ticks - process.found.start_ticks], np.uint64),
+        kept=1,
+        iteration=np.zeros(len(functions), np.intp),
+        place=np.arange(len(functions)),
+        ticks=np.array([each.ticks for each in functions], np.uint64),
+        first=None,
+        evaluated=0,
+    )
+
+
+def _realtime_ns(manifest: Mapping[str, Any], key: str) -> int:
+    """Return when the run started or ended by the manifest, which may hold anything; 0 if it does not say."""
+    found = manifest.get(key)
+    time_ns = found.get("realtime_ns") if isinstance(found, dict) else None
+    return time_ns if isinstance(time_ns, int) else 0
+
+
+def _facts(trace: Trace, analysis: Analysis) -> Facts:
+    """Return the conditions of a recorded run, as far as its files say them."""
+    manifest = trace.manifest
+    machine, command = manifest.get("machine"), manifest.get("command")
+    layers, counters = None, tuple[str, ...]()
+    try:
+        config = RecordConfig.load(trace.directory)
+        layers, counters = tuple(map(str, config.layers)), tuple(map(str, config.counters))
+    except (OSError, RLScopeError, ValueError, TypeError, KeyError, RecursionError):
+        pass  # nothing is known of how it was recorded
+    return Facts(
+        machine=f"{machine.get('cpu')}, {machine.get('cores')} cores" if isinstance(machine, dict) else None,
+        python=_text(manifest.get("python")),
+        rlscope=_text(manifest.get("rlscope_version")),
+        command=tuple(map(str, command)) if isinstance(command, list) else None,
+        layers=layers,
+        counters=counters,
+        calibration=analysis.correction.source if analysis.correction is not None else None,
+    )
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None

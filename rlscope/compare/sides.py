@@ -1,0 +1,61 @@
+"""This file defines a side of a comparison: runs of the same thing, and what of it is repeated."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from rlscope.compare.estimate import RUNS, Group, group_of
+from rlscope.compare.iterations import Values, iterations_of
+from rlscope.compare.parts import Part, means_of, series_of
+from rlscope.compare.run_times import RunTimes, Unit
+
+
+@dataclass(frozen=True)
+class Side:
+    """Runs of the same thing.
+
+    Attributes:
+        name: What the user calls it.
+        runs: One or more, all with iterations or all without.
+        unit: What times are of: an iteration, a timestep or a run.
+    """
+
+    name: str
+    runs: tuple[RunTimes, ...]
+    unit: Unit
+
+    def scale(self, run: RunTimes) -> float:
+        """Return what seconds per iteration of a run are to be multiplied with to be of this unit."""
+        return 1 / run.timesteps if self.unit is Unit.TIMESTEP and run.timesteps else 1.0
+
+    def count(self, repeated: str) -> int:
+        """Return how many runs there are, or how many iterations all of them have."""
+        return len(self.runs) if repeated == RUNS else sum(len(run.lengths) for run in self.runs)
+
+    def lengths(self) -> list[Values]:
+        """Return how long each iteration took, by run."""
+        return [run.lengths * self.scale(run) for run in self.runs]
+
+    def whole(self, repeated: str) -> Group:
+        """Return the group of all runs, or of all iterations."""
+        if repeated == RUNS:
+            return group_of([float(lengths.mean()) for lengths in self.lengths()])
+        return iterations_of(self.lengths())
+
+    def parts(self, parts: Sequence[Part], repeated: str) -> dict[Part, Group]:
+        """Return the group of each part, likewise."""
+        if repeated == RUNS:
+            of_runs = [(means_of(run, parts), self.scale(run)) for run in self.runs]
+            return {part: group_of([means[part] * scale for means, scale in of_runs]) for part in parts}
+        series = [(series_of(run), self.scale(run)) for run in self.runs]
+        return {part: iterations_of([of_run(part) * scale for of_run, scale in series]) for part in parts}
+
+    def mean_s(self, repeated: str, is_corrected: bool = False) -> float:
+        """Return how long an iteration takes on average, also without what recording added."""
+        factors = [(run.corrected or 1.0) if is_corrected else 1.0 for run in self.runs]
+        means = [float(lengths.mean()) * factor for lengths, factor in zip(self.lengths(), factors, strict=True)]
+        if repeated == RUNS:
+            return fmean(means)
+        iterations = self.count(repeated)
+        return math.fsum(mean * len(run.lengths) for mean, run in zip(means, self.runs, strict=True)) / iterations

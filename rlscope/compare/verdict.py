@@ -1,0 +1,199 @@
+"""This file puts a comparison into sentences: the verdict, where the difference is, and what a gate says."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rlscope.compare.comparison import Comparison, Row, Word
+from rlscope.compare.differences import degrees_of
+from rlscope.compare.estimate import CONFIDENCE_PERCENT, FEWEST, RUNS, errors_at
+from rlscope.compare.parts import Kind
+from rlscope.compare.run_times import Unit
+from rlscope.errors import UsageError
+from rlscope.model import NO_OPERATION
+
+#: Exit statuses of a gate: not slower by more than the limit, slower by more, or neither can be said.
+PASSED, SLOWER, UNDECIDED = 0, 1, 3
+#: More repetitions are not worth counting out.
+MOST_ADVISED = 100_000
+#: Seconds, and what they are called from which length on.
+UNITS = ((1.0, 1.0, "s"), (1e-3, 1e3, "ms"), (0.0, 1e6, "us"))
+
+
+def status_of(comparison: Comparison, fail_above: float) -> int:
+    """Return the exit status of a gate.
+
+    It is 1 if the other side is slower by more than `fail_above` percent for sure, 3 if that can be neither shown nor
+    excluded, else 0. For a limit of 5 %, 6 to 9 % is 1, 4 to 7 % is 3, and 1 to 4 % is 0.
+
+    Raises:
+        UsageError: a side has too few runs to decide anything.
+    """
+    for side in (comparison.base, comparison.other):
+        if len(side.runs) < FEWEST:
+            raise UsageError(
+                f"--fail-above needs {FEWEST} runs or more of each side, but {side.name} has {len(side.runs)}, which "
+                "does not say how runs differ. Run both in turns: rlscope bench -n 5 'COMMAND A' 'COMMAND B'"
+            )
+    low, high = comparison.change.low, comparison.change.high
+    assert low is not None and high is not None
+    if comparison.is_turned_by_correction or low <= fail_above < high:
+        return UNDECIDED
+    return SLOWER if low > fail_above else PASSED
+
+
+def gate_sentence(comparison: Comparison, fail_above: float) -> str:
+    """Say what a gate decides, and why."""
+    limit, interval = f"more than {number(fail_above)} %", interval_text(comparison)
+    return {
+        PASSED: f"Passed: {comparison.other.name} is not slower by {limit}: {interval}.",
+        SLOWER: f"Failed: {comparison.other.name} is slower by {limit} for sure: {interval}.",
+        UNDECIDED: f"Undecided: whether {comparison.other.name} is slower by {limit} is neither shown nor excluded: "
+        f"{interval}. Record more runs.",
+    }[status_of(comparison, fail_above)]
+
+
+def verdict(comparison: Comparison) -> str:
+    """Say in a few sentences what changed, and where."""
+    sentences = [f"{headline(comparison)}."]
+    if comparison.word is Word.UNCLEAR and comparison.change.has_interval:
+        sentences.append(_what_would_suffice(comparison))
+    if comparison.rows:
+        stages = [_of_stage(comparison, row) for row in comparison.sure(Kind.STAGE)]
+        no_other = "No other stage differs" if stages else "No stage differs"
+        sentences += [*stages, f"{no_other} for sure."]
+    return " ".join(sentences)
+
+
+def headline(comparison: Comparison) -> str:
+    """Say how much faster or slower the other side is."""
+    other, change, per = comparison.other.name, comparison.change, f"per {comparison.other.unit.value}"
+    factor, unit = unit_of(comparison)
+    times = (
+        f"{comparison.other_s * factor:.3g} instead of {comparison.base_s * factor:.3g} {unit}, {_counted(comparison)}"
+    )
+    if not change.has_interval:
+        return f"{other} took {number(change.value, '+')} % time {per}, without an interval: {times}"
+    interval = interval_text(comparison)
+    if comparison.is_turned_by_correction:
+        turned = number(comparison.corrected_percent or 0.0, "+")
+        return f"No verdict: {interval} time {per} as recorded, {turned} % without what recording added: {times}"
+    if comparison.word is Word.SAME:
+        return f"{other} takes the same time {per} within {number(comparison.same_percent)} %: {interval}, {times}"
+    if comparison.word is Word.UNCLEAR:
+        return f"No difference is shown: {interval} time {per}, {times}"
+    more = "more" if comparison.word is Word.SLOWER else "less"
+    low, high = sorted((abs(change.low or 0.0), abs(change.high or 0.0)))
+    return (
+        f"{other} is {comparison.word.value}: {number(abs(change.value))} % {more} time {per} "
+        f"({number(low)} to {number(high)} %), {times}"
+    )
+
+
+def interval_text(comparison: Comparison) -> str:
+    """Return the change in percent with its interval: "+2.1 % (-0.5 to 4.7 %)"."""
+    change = comparison.change
+    return f"{number(change.value, '+')} % ({number(change.low or 0.0)} to {number(change.high or 0.0)} %)"
+
+
+def number(value: float, sign: str = "-") -> str:
+    """Return two digits, or all before the point; with `+` as the sign also of what is more than nothing."""
+    return f"{value:{sign},.0f}" if abs(value) >= 100 else f"{value:{sign}.2g}"
+
+
+def unit_of(comparison: Comparison) -> tuple[float, str]:
+    """Return what seconds are to be multiplied with to be read easily, and the name of that unit."""
+    longest = max(comparison.base_s, comparison.other_s)
+    return next((factor, name) for least, factor, name in UNITS if longest >= least)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Rows that are shown as one table, and what their numbers are to be multiplied with."""
+
+    title: str
+    rows: list[Row]
+    factor: float
+
+
+def tables(comparison: Comparison) -> list[Shown]:
+    """Return what is worth showing: all stages, and other parts that differ for sure."""
+    factor, unit = unit_of(comparison)
+    per = f"per {comparison.base.unit.value}"
+    shown = [row for row in comparison.rows if row.part.kind is Kind.STAGE or row.difference.is_sure]
+    times = [row for row in shown if row.part.kind is not Kind.CROSSINGS]
+    counts = [row for row in shown if row.part.kind is Kind.CROSSINGS]
+    found = [
+        Shown(f"Stages, and other parts that differ for sure, in {unit} {per}", times, factor),
+        Shown(f"How often the run went from one layer into another {per}", counts, 1.0),
+    ]
+    return [table for table in found if table.rows]
+
+
+def part_name(row: Row) -> str:
+    """Return what a part is called beside others."""
+    part = row.part
+    if part.kind is Kind.DEVICE:
+        return f"device {part.device} busy"
+    if part.kind is Kind.CROSSINGS:
+        return "crossings between layers"
+    stage = "(no stage)" if part.stage == NO_OPERATION else part.stage
+    operation = "" if part.operation in (NO_OPERATION, part.stage) else part.operation
+    return " / ".join(filter(None, (stage, operation, part.function or part.category)))
+
+
+def _counted(comparison: Comparison) -> str:
+    base, other = (side.count(comparison.repeated) for side in (comparison.base, comparison.other))
+    if comparison.repeated == RUNS:
+        return f"in {other} runs against {base}"
+    if comparison.base.unit is Unit.RUN:
+        return f"in {_runs(other)} against {base}"
+    return f"within these runs of {other:,} and {base:,} iterations"
+
+
+def _runs(count: int) -> str:
+    return "one run" if count == 1 else f"{count} runs"
+
+
+def _what_would_suffice(comparison: Comparison) -> str:
+    """Say how many repetitions would show the smallest change that is one.
+
+    The interval is as wide as Student's t times the scatter over the root of their number, and t falls with it.
+    """
+    repeated, limit = comparison.repeated, number(comparison.same_percent)
+    count = needed = comparison.change.repetitions
+    degrees = degrees_of(*(side.whole(repeated) for side in (comparison.base, comparison.other))) or 1.0
+    half = ((comparison.change.high or 0.0) - (comparison.change.low or 0.0)) / 2
+    scatter = half * math.sqrt(count) / errors_at(CONFIDENCE_PERCENT / 100, degrees)
+
+    def half_of(number: int) -> float:
+        more = degrees * (number - 1) / (count - 1)
+        return errors_at(CONFIDENCE_PERCENT / 100, more) * scatter / math.sqrt(number)
+
+    while needed < MOST_ADVISED and half_of(needed) > comparison.same_percent:
+        needed += max(needed // 100, 1)
+    if needed >= MOST_ADVISED:
+        return f"To see {limit} %, more {repeated} than are worth recording would be needed."
+    return f"To see {limit} %, record about {needed:,} {repeated} of each side."
+
+
+def _of_stage(comparison: Comparison, row: Row) -> str:
+    """Say how a stage differs, and in which of its layers and functions most of that is."""
+    factor, unit = unit_of(comparison)
+    value, low, high = (end * factor for end in (row.difference.value, row.difference.low, row.difference.high))
+    near, far = sorted((abs(low), abs(high)))
+    more = "more" if value > 0 else "less"
+    inside = filter(None, (_most(comparison.sure(kind), row) for kind in (Kind.LAYER, Kind.FUNCTION)))
+    within = [
+        f"{abs(each.difference.value) * factor:.3g} in {each.part.function or each.part.category}" for each in inside
+    ]
+    of_it = f"; of it {', '.join(within)}" if within else ""
+    name = part_name(row)
+    return f"{name[:1].upper()}{name[1:]} takes {abs(value):.3g} {unit} {more} ({near:.3g} to {far:.3g}){of_it}."
+
+
+def _most(rows: Sequence[Row], stage: Row) -> Row | None:
+    """Return the row within a stage that changed most in the direction in which the stage did."""
+    inside = [row for row in rows if row.part.stage == stage.part.stage]
+    found = max(inside, key=lambda row: row.difference.value * stage.difference.value, default=None)
+    return found if found is not None and found.difference.value * stage.difference.value > 0 else None

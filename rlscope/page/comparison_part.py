@@ -1,0 +1,88 @@
+"""This file shows on a page what changed between runs: the verdict, and parts that differ as bars with intervals."""
+
+from collections.abc import Sequence
+
+from rlscope.analysis.analysis import Analysis
+from rlscope.analysis.sweep import TraceSweep
+from rlscope.compare.comparable import cautions, sides_of
+from rlscope.compare.comparison import Comparison, Row, compare
+from rlscope.compare.differences import Difference
+from rlscope.compare.recorded import times_of
+from rlscope.compare.verdict import Shown, gate_sentence, part_name, tables, verdict
+from rlscope.errors import UsageError
+from rlscope.page.assemble import PLAIN_MODULES, document, script
+from rlscope.page.bars import BAR
+from rlscope.text import as_html
+
+
+def comparison_page(comparisons: Sequence[Comparison], fail_above: float | None) -> str:
+    """Return a page of its own with comparisons of one base."""
+    names = [comparisons[0].base.name, *(each.other.name for each in comparisons)]
+    main = "".join(comparison_part(each, fail_above) for each in comparisons)
+    title = f"RL-Scope: {' and '.join(names)}"
+    return document(title, '<span id="buttons"></span>', main, "", script(PLAIN_MODULES))
+
+
+def compared(traces: Sequence[tuple[str, TraceSweep, Analysis]]) -> str:
+    """Compare the first trace with each other one, or say why that cannot be done."""
+    try:
+        base, *others = sides_of({name: [times_of(swept, analysis)] for name, swept, analysis in traces})
+    except UsageError as error:
+        return f"<section><h2>Compare</h2><p>{as_html(f'The traces are not compared: {error}.')}</p></section>"
+    return "".join(comparison_part(compare(base, other)) for other in others)
+
+
+def comparison_part(comparison: Comparison, fail_above: float | None = None) -> str:
+    """Show a comparison; with a limit in percent also what a gate says."""
+    base, other = comparison.base.name, comparison.other.name
+    parts = [f"<h2>{as_html(f'Compare: {other} with {base}')}</h2>"]
+    parts.append(f"<p><strong>{as_html(verdict(comparison))}</strong></p>")
+    if fail_above is not None:
+        parts.append(f"<p>{as_html(gate_sentence(comparison, fail_above))}</p>")
+    parts += [f'<p class="warning">{as_html(f"{each[0].upper()}{each[1:]}.")}</p>' for each in cautions(comparison)]
+    parts += [_table(each, base, other) for each in tables(comparison)]
+    return f"<section>{''.join(parts)}</section>"
+
+
+def _table(shown: Shown, base: str, other: str) -> str:
+    heads = ["part", base, other, "change", "interval"]
+    head = "".join(f"<th{_kind(place)}>{as_html(text)}</th>" for place, text in enumerate(heads))
+    ends = [end * shown.factor for row in shown.rows for end in _ends(row.difference)]
+    scale = min(0.0, *ends), max(0.0, *ends)
+    rows = "".join(_row(row, shown.factor, scale) for row in shown.rows)
+    return (
+        f"<div class='scroll'><table><caption>{as_html(shown.title)}</caption>"
+        f"<thead><tr>{head}<th></th></tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+
+
+def _row(row: Row, factor: float, scale: tuple[float, float]) -> str:
+    found = row.difference
+    low, high = (f"{end * factor:+.3g}" for end in (found.low, found.high))
+    sure = "" if found.is_sure else ", not sure"
+    cells = [
+        part_name(row), f"{found.base * factor:.3g}", f"{found.other * factor:.3g}", f"{found.value * factor:+.3g}",
+        f"{low} to {high}{sure}",
+    ]  # fmt: skip
+    shown = "".join(f"<td{_kind(place)}>{as_html(cell)}</td>" for place, cell in enumerate(cells))
+    return f"<tr>{shown}<td>{_bar(found, factor, scale)}</td></tr>"
+
+
+def _kind(place: int) -> str:
+    return " class='number'" if place else ""
+
+
+def _ends(found: Difference) -> tuple[float, float, float]:
+    return found.value, found.low, found.high
+
+
+def _bar(found: Difference, factor: float, scale: tuple[float, float]) -> str:
+    """Draw the difference as a bar from zero, and its interval as a line over it."""
+    least, most = scale
+    zero, value, low, high = (BAR * (end * factor - least) / ((most - least) or 1.0) for end in (0.0, *_ends(found)))
+    colour = "unsure" if not found.is_sure else "more" if found.value > 0 else "less"
+    bar = f'<rect class="fill-{colour}" x="{min(zero, value):.1f}" y="3" width="{abs(value - zero):.1f}" height="12"/>'
+    line = f'<rect class="interval" x="{low:.1f}" y="8" width="{max(high - low, 1.0):.1f}" height="2"/>'
+    axis = f'<rect class="interval" x="{zero:.1f}" y="0" width="1" height="18"/>'
+    box = f'viewBox="0 0 {BAR} 18" preserveAspectRatio="none"'
+    return f'<svg class="bar" {box} aria-hidden="true">{bar}{line}{axis}</svg>'

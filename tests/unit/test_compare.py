@@ -1,0 +1,353 @@
+"""`rlscope compare`: verdicts on traces whose difference is known, what is refused, and the gate's exit status."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from compared_runs import compared, loop, write_run, write_side
+from recording import call_here
+from trace_builder import write_scripts
+
+from rlscope.compare.comparable import cautions
+from rlscope.compare.comparison import Word, compare
+from rlscope.compare.estimate import ITERATIONS, RUNS
+from rlscope.compare.parts import Kind
+from rlscope.compare.run_times import Unit
+from rlscope.compare.timings import Timing, write_timings
+from rlscope.compare.verdict import verdict
+
+#: Runs of one side scatter by so many microseconds of 10,000.
+SCATTER = (-40, 10, 30)
+S = 1_000_000_000
+
+
+def side(folder: Path, microseconds: int = 0, function: str = "torch.addmm", first_s: int = 0) -> Path:
+    """Three runs that scatter in simulation, and take longer in a function by so much."""
+    more = [{"gymnasium.step": each} for each in SCATTER]
+    return write_side(folder, [each | {function: each.get(function, 0) + microseconds} for each in more], first_s)
+
+
+@pytest.fixture
+def before(tmp_path: Path) -> Path:
+    return side(tmp_path / "before")
+
+
+@pytest.fixture
+def after(tmp_path: Path) -> Path:
+    return side(tmp_path / "after", 1000, first_s=1)
+
+
+def test_a_slower_side_is_found_with_its_stage_layer_and_function(before: Path, after: Path) -> None:
+    found = compared(before, after)
+    assert (found.repeated, found.word) == (RUNS, Word.SLOWER)
+    assert (found.base_s, found.other_s) == (pytest.approx(0.010), pytest.approx(0.011))
+    assert found.change.value == pytest.approx(10)
+    assert [(row.part.stage, row.difference.value) for row in found.sure(Kind.STAGE)] == [
+        ("backpropagation", pytest.approx(0.001))
+    ]
+    assert [row.part.category for row in found.sure(Kind.CATEGORY)] == ["backend"]
+    assert [row.part.function for row in found.sure(Kind.FUNCTION)] == ["torch.addmm"]
+    assert verdict(found) == (
+        "after is slower: 10 % more time per iteration (9.1 to 11 %), 11 instead of 10 ms, in 3 runs against 3. "
+        "Backpropagation takes 1 ms more (1 to 1); of it 1 in torch.addmm. No other stage differs for sure."
+    )
+    assert cautions(found) == []
+
+
+def test_a_faster_side_is_found(before: Path, after: Path) -> None:
+    found = compared(after, before)
+    assert found.word is Word.FASTER
+    assert verdict(found).startswith(
+        "before is faster: 9.1 % less time per iteration (8.4 to 9.8 %), 10 instead of 11 ms"
+    )
+    assert "Backpropagation takes 1 ms less (1 to 1)" in verdict(found)
+
+
+def test_stages_of_an_iteration_sum_to_it(before: Path, after: Path) -> None:
+    stages = [row.difference for row in compared(before, after).rows if row.part.kind is Kind.STAGE]
+    assert sum(each.base for each in stages) == pytest.approx(0.010)
+    assert sum(each.value for each in stages) == pytest.approx(0.001)
+
+
+def test_what_scatters_more_than_it_differs_is_unclear(before: Path, tmp_path: Path) -> None:
+    wide = write_side(tmp_path / "wide", [{"gymnasium.step": each} for each in (-900, 0, 1200)], first_s=1)
+    found = compared(before, wide)
+    assert (found.word, found.sure(*Kind)) == (Word.UNCLEAR, [])
+    assert "No difference is shown: +1 % (-29 to 31 %)" in verdict(found)
+    assert "To see 2 %, record about 142 runs of each side. No stage differs for sure." in verdict(found)
+
+
+def test_a_difference_within_the_limit_is_the_same(before: Path, tmp_path: Path) -> None:
+    found = compared(before, side(tmp_path / "again", 5, first_s=1))
+    assert found.word is Word.SAME
+    assert verdict(found).startswith("again takes the same time per iteration within 2 %: +0.05 % (")
+
+
+def test_one_run_of_each_side_is_compared_within_itself(tmp_path: Path) -> None:
+    """However sure it is of the iterations, it says that it knows nothing of other runs."""
+    paths = [write_run(tmp_path / name, loop([{"torch.addmm": more}] * 9)) for name, more in (("a", 0), ("b", 1000))]
+    found = compared(*paths)
+    assert (found.repeated, found.word) == (ITERATIONS, Word.SLOWER)
+    assert "within these runs of 8 and 8 iterations" in verdict(found)
+    assert cautions(found) == [
+        "a side has one run only, so the interval is within these runs: it does not hold how runs differ, and machines "
+        "drift. Record 3 runs or more of each side before believing it: `rlscope bench -n 5` runs commands in turns"
+    ]
+
+
+def test_the_first_iteration_is_left_out(tmp_path: Path) -> None:
+    slow_start = [{"torch.addmm": 90_000}, *[{}] * 4]
+    a, b = (write_run(tmp_path / name, loop(lengths)) for name, lengths in (("a", slow_start), ("b", [{}] * 5)))
+    found = compared(a, b)
+    assert (found.base_s, found.other_s) == (0.010, 0.010)
+    assert found.base.runs[0].first_s == pytest.approx(0.100)
+
+
+def test_iterations_with_an_evaluation_are_left_out_and_that_is_said(tmp_path: Path) -> None:
+    a, b = (write_run(tmp_path / name, loop([{}] * 5, evaluated=places)) for name, places in (("a", (2,)), ("b", ())))
+    found = compared(a, b)
+    assert (found.base_s, found.base.count(ITERATIONS), found.other.count(ITERATIONS)) == (0.010, 3, 4)
+    assert "a: 1 iterations are left out because a policy was evaluated in them" in cautions(found)
+
+
+def test_timesteps_are_compared_where_iterations_differ(tmp_path: Path) -> None:
+    sides = []
+    for name, steps, more in (("small", 10, 0), ("large", 30, 10_000)):
+        for number in range(3):
+            script = loop([{"torch.addmm": more + 10 * number}] * 4, steps)
+            write_run(tmp_path / name / f"run-{number + 1}", script, 2 * number + (name == "large"))
+        sides.append(tmp_path / name)
+    by_iteration, by_timestep = compared(*sides), compared(*sides, unit=Unit.TIMESTEP)
+    assert (by_iteration.word, by_timestep.word) == (Word.SLOWER, Word.FASTER)
+    assert cautions(by_iteration) == [
+        "an iteration of small has 10 timesteps, one of large 30: --per timestep compares the same work"
+    ]
+    assert by_timestep.other_s == pytest.approx(0.02001 / 30) and cautions(by_timestep) == []
+    assert "time per timestep" in verdict(by_timestep)
+
+
+def test_runs_without_iterations_are_compared_as_wholes(tmp_path: Path) -> None:
+    for name, more in (("a", 0), ("b", 1000)):
+        for number in range(3):
+            script = loop([{"torch.addmm": more, "gymnasium.step": 10 * number}] * 2, reports=False)
+            write_run(tmp_path / name / f"run-{number + 1}", script, 2 * number)
+    found = compared(tmp_path / "a", tmp_path / "b")
+    assert (found.base.unit, found.word, found.base_s) == (Unit.RUN, Word.SLOWER, pytest.approx(0.02002))
+    assert "10 % more time per run" in verdict(found)
+
+
+def test_one_run_without_iterations_has_no_interval(tmp_path: Path) -> None:
+    paths = [
+        write_run(tmp_path / name, loop([{"torch.addmm": more}], reports=False))
+        for name, more in (("a", 0), ("b", 500))
+    ]
+    found = compared(*paths)
+    assert (found.word, found.change.low, found.rows) == (Word.UNCLEAR, None, ())
+    assert (
+        verdict(found) == "b took +5 % time per run, without an interval: 10.5 instead of 10 ms, in one run against 1."
+    )
+
+
+def test_runs_of_one_side_that_all_came_first_may_differ_by_the_machine(before: Path, tmp_path: Path) -> None:
+    found = compared(before, side(tmp_path / "later", 1000, first_s=100))
+    assert cautions(found) == [
+        "all runs of before came before those of later, so a machine that changed meanwhile would look the same: "
+        "`rlscope bench -n 5` runs commands in turns"
+    ]
+
+
+def test_what_may_explain_a_difference_is_said(before: Path, tmp_path: Path) -> None:
+    facts = {"machine": {"cpu": "fast", "cores": 8}, "python": "3.13.1"}
+    for number in range(3):
+        write_run(tmp_path / "elsewhere" / f"run-{number + 1}", loop([{}] * 5), 2 * number, **facts)
+    found = cautions(compared(before, tmp_path / "elsewhere"))
+    assert "the machine of before is unknown, that of elsewhere fast, 8 cores" in found
+    assert "the Python of before is unknown, that of elsewhere 3.13.1" in found
+
+
+def test_what_is_missing_from_a_trace_is_said(before: Path, tmp_path: Path) -> None:
+    broken = side(tmp_path / "broken", first_s=1)
+    manifest = json.loads((broken / "run-2" / "manifest.json").read_text())
+    (broken / "run-2" / "manifest.json").write_text(json.dumps(manifest | {"complete": False}))
+    assert [each for each in cautions(compared(before, broken)) if each.startswith("incomplete: ")] == [
+        f"incomplete: {broken / 'run-2'}: the manifest is not complete: `rlscope record` was killed or is still running"
+    ]
+
+
+def test_a_cost_of_recording_as_large_as_the_difference_leaves_no_verdict(before: Path, after: Path) -> None:
+    found = compared(before, after)
+    for run in found.other.runs:
+        object.__setattr__(run, "corrected", 0.8)
+    for run in found.base.runs:
+        object.__setattr__(run, "corrected", 1.0)
+    turned = compare(found.base, found.other)
+    assert (turned.word, turned.corrected_percent) == (Word.UNCLEAR, pytest.approx(-12))
+    assert verdict(turned).startswith("No verdict: +10 % (9.1 to 11 %) time per iteration as recorded, -12 % without")
+    assert any(each.startswith("without what recording added, the change would be -12 %") for each in cautions(turned))
+
+
+# The verb.
+
+
+@pytest.mark.parametrize(
+    ("limit", "status", "word"),
+    [
+        ("5", 1, "Failed: after is slower by more than 5 % for sure"),
+        ("10", 3, "Undecided: whether after is slower by more than 10 %"),
+        ("15", 0, "Passed: after"),
+    ],
+)
+def test_the_gate(limit: str, status: int, word: str, before: Path, after: Path) -> None:
+    finished = call_here("compare", before, after, "--fail-above", limit)
+    assert finished.returncode == status and finished.stderr == ""
+    assert word in " ".join(finished.stdout.split())
+
+
+def test_without_a_limit_a_slower_side_is_no_failure(before: Path, after: Path) -> None:
+    assert call_here("compare", before, after).returncode == 0
+
+
+def test_a_gate_decides_nothing_from_one_run(before: Path, after: Path) -> None:
+    finished = call_here("compare", before, after / "run-1", "--fail-above", 5)
+    assert (finished.returncode, finished.stdout) == (2, "")
+    assert "--fail-above needs 3 runs or more of each side, but run-1 has 1" in finished.stderr
+
+
+def test_several_sides_are_compared_with_the_first(before: Path, after: Path, tmp_path: Path) -> None:
+    same = side(tmp_path / "same", 0, first_s=1)
+    finished = call_here("compare", before, same, after, "--fail-above", 5, "--json")
+    document = json.loads(finished.stdout)
+    assert [(each["other"]["name"], each["word"], each["status"]) for each in document["comparisons"]] == [
+        ("same", "same", 0),
+        ("after", "slower", 1),
+    ]
+    assert finished.returncode == 1
+
+
+def test_json_has_all_parts(before: Path, after: Path) -> None:
+    (found,) = json.loads(call_here("compare", before, after, "--json").stdout)["comparisons"]
+    assert (found["unit"], found["repeated"], found["base_s"], found["status"]) == ("iteration", "runs", 0.010, None)
+    assert [run["iterations"] for run in found["other"]["runs"]] == [4, 4, 4]
+    addmm = next(row for row in found["rows"] if row["function"] == "torch.addmm")
+    assert (addmm["kind"], addmm["stage"], addmm["sure"]) == ("function", "backpropagation", True)
+    assert (addmm["base"], addmm["other"], addmm["unit"]) == (0.004, 0.005, "s")
+
+
+def test_it_looks_like_this(before: Path, after: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    golden = Path(__file__).parent.parent / "golden" / "terminal" / "compare.txt"
+    assert call_here("compare", before, after, "--fail-above", 5).stdout == golden.read_text(encoding="utf-8")
+
+
+def test_no_line_is_wider_than_the_terminal(before: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    shutil.copytree(before, tmp_path / ("long" * 30))
+    lines = call_here("compare", before, tmp_path / ("long" * 30)).stdout.splitlines()
+    assert lines and max(map(len, lines)) <= 60
+
+
+# What is refused.
+
+
+def refused(*words: object) -> str:
+    finished = call_here("compare", *words)
+    assert (finished.returncode, finished.stdout) == (2, "")
+    return finished.stderr
+
+
+def test_one_side_is_not_enough(before: Path) -> None:
+    assert "two sides or more were expected, but one was given" in refused(before)
+
+
+def test_a_folder_without_runs(before: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    assert "a folder of traces or times, was expected at" in refused(before, tmp_path / "empty")
+    assert "a trace directory was expected at" in refused(before, tmp_path / "missing")
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ({"layers": ["wait"], "counters": []}, "is simulator, backend, cuda, wait and"),
+        ({"layers": ["simulator", "backend", "cuda", "wait"], "counters": ["sm__cycles"]}, "without counters and"),
+    ],
+    ids=["layers", "counters"],
+)
+def test_runs_that_were_recorded_in_another_way(other: dict[str, list[str]], said: str, tmp_path: Path) -> None:
+    usual = {"layers": ["simulator", "backend", "cuda", "wait"], "counters": []}
+    for name, config in (("a", usual), ("b", other)):
+        write_run(tmp_path / name, loop([{}] * 4))
+        (tmp_path / name / "config.json").write_text(json.dumps(config))
+    assert said in refused(tmp_path / "a", tmp_path / "b")
+
+
+def test_iterations_on_one_side_only(tmp_path: Path) -> None:
+    a = write_run(tmp_path / "a", loop([{}] * 4))
+    b = write_run(tmp_path / "b", loop([{}] * 4, reports=False))
+    assert "with iterations and b" in refused(a, b)
+    assert "--per iteration needs runs with iterations" in refused(b, b, "--per", "iteration")
+
+
+def test_times_beside_recordings(before: Path, tmp_path: Path) -> None:
+    (tmp_path / "timed").mkdir()
+    write_timings(tmp_path / "timed", ["true"], "a machine", [Timing(S, S)] * 3)
+    assert "only timed; record all of them, or time all" in refused(before, tmp_path / "timed")
+
+
+# Runs that were only timed.
+
+
+def test_times_are_compared(tmp_path: Path) -> None:
+    for name, lengths in (("a", (100, 101, 102)), ("b", (120, 121, 122))):
+        (tmp_path / name).mkdir()
+        timings = [Timing((1000 + 2 * place) * S, 10_000_000 * length) for place, length in enumerate(lengths)]
+        write_timings(tmp_path / name, ["python", name], "a machine", timings)
+    finished = call_here("compare", tmp_path / "a", tmp_path / "b", "--fail-above", 5)
+    assert finished.returncode == 1
+    assert finished.stdout.startswith("b is slower: 20 % more time per run (17 to 22 %), 1.21 instead of 1.01 s")
+    assert "stage" not in finished.stdout
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"schema": 1, "command": [], "machine": "", "runs": [{"length_ns": -1}]}',
+        '{"schema": 2, "command": [], "machine": "", "runs": []}',
+    ],
+)
+def test_a_damaged_file_of_times(text: str, before: Path, tmp_path: Path) -> None:
+    (tmp_path / "timed").mkdir()
+    (tmp_path / "timed" / "times.json").write_text(text)
+    assert "times.json holds no times of `rlscope bench --time`" in refused(tmp_path / "timed", before)
+
+
+# The page.
+
+
+def test_a_page_has_the_verdict_and_the_rows(before: Path, after: Path, tmp_path: Path) -> None:
+    finished = call_here("compare", before, after, "--html", tmp_path / "page.html", "--fail-above", 5)
+    page = (tmp_path / "page.html").read_text()
+    assert finished.returncode == 1
+    assert "<strong>after is slower: 10 % more time per iteration" in page
+    assert "<td>backpropagation / torch.addmm</td><td class='number'>4</td><td class='number'>5</td>" in page
+    assert "Failed: after is slower by more than 5 % for sure" in page and "script-src" in page
+
+
+def test_a_name_is_text_on_the_page(before: Path, tmp_path: Path) -> None:
+    shutil.copytree(before, tmp_path / "<img src=x>")
+    call_here("compare", before, tmp_path / "<img src=x>", "--html", tmp_path / "page.html")
+    assert "<img" not in (tmp_path / "page.html").read_text()
+
+
+def test_a_page_of_several_traces_compares_the_first_with_the_others(tmp_path: Path) -> None:
+    a, b = (write_run(tmp_path / name, loop([{"torch.addmm": more}] * 6)) for name, more in (("a", 0), ("b", 1000)))
+    idle = write_scripts([loop([{}], reports=False)], tmp_path / "idle")
+    call_here("report", a, b, "-o", tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "<h2>Compare: b with a</h2>" in page and "so the interval is within these runs" in page
+    call_here("report", a, idle, "-o", tmp_path / "page.html")
+    assert "The traces are not compared: runs of one kind were expected" in (tmp_path / "page.html").read_text()
