@@ -1,4 +1,4 @@
-"""This file reads and writes the times of runs that `rlscope bench` only timed."""
+"""This file reads and writes the times of runs that `rlscope bench --time` made."""
 
 import json
 import math

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from rlscope.compare.comparison import Comparison, Row, Word
 from rlscope.compare.differences import degrees_of
 from rlscope.compare.estimate import CONFIDENCE_PERCENT, FEWEST, RUNS, errors_at
-from rlscope.compare.parts import Kind
+from rlscope.compare.parts import Kind, Part
 from rlscope.compare.run_times import Unit
 from rlscope.errors import UsageError
 from rlscope.model import NO_OPERATION
@@ -68,7 +68,7 @@ def verdict(comparison: Comparison) -> str:
 def headline(comparison: Comparison) -> str:
     """Say how much faster or slower the other side is."""
     other, change, per = comparison.other.name, comparison.change, f"per {comparison.other.unit.value}"
-    factor, unit = unit_of(comparison)
+    factor, unit = unit_of(max(comparison.base_s, comparison.other_s))
     times = (
         f"{comparison.other_s * factor:.3g} instead of {comparison.base_s * factor:.3g} {unit}, {_counted(comparison)}"
     )
@@ -101,10 +101,9 @@ def number(value: float, sign: str = "-") -> str:
     return f"{value:{sign},.0f}" if abs(value) >= 100 else f"{value:{sign}.2g}"
 
 
-def unit_of(comparison: Comparison) -> tuple[float, str]:
-    """Return what seconds are to be multiplied with to be read easily, and the name of that unit."""
-    longest = max(comparison.base_s, comparison.other_s)
-    return next((factor, name) for least, factor, name in UNITS if longest >= least)
+def unit_of(longest_s: float) -> tuple[float, str]:
+    """Return what times up to this length are to be multiplied with to be read easily, and the name of that unit."""
+    return next((factor, name) for least, factor, name in UNITS if longest_s >= least)
 
 
 @dataclass(frozen=True)
@@ -118,7 +117,7 @@ class Shown:
 
 def tables(comparison: Comparison) -> list[Shown]:
     """Return what is worth showing: all stages, and other parts that differ for sure."""
-    factor, unit = unit_of(comparison)
+    factor, unit = unit_of(max(comparison.base_s, comparison.other_s))
     per = f"per {comparison.base.unit.value}"
     shown = [row for row in comparison.rows if row.part.kind is Kind.STAGE or row.difference.is_sure]
     times = [row for row in shown if row.part.kind is not Kind.CROSSINGS]
@@ -130,9 +129,8 @@ def tables(comparison: Comparison) -> list[Shown]:
     return [table for table in found if table.rows]
 
 
-def part_name(row: Row) -> str:
+def part_name(part: Part) -> str:
     """Return what a part is called beside others."""
-    part = row.part
     if part.kind is Kind.DEVICE:
         return f"device {part.device} busy"
     if part.kind is Kind.CROSSINGS:
@@ -179,7 +177,7 @@ def _what_would_suffice(comparison: Comparison) -> str:
 
 def _of_stage(comparison: Comparison, row: Row) -> str:
     """Say how a stage differs, and in which of its layers and functions most of that is."""
-    factor, unit = unit_of(comparison)
+    factor, unit = unit_of(max(comparison.base_s, comparison.other_s))
     value, low, high = (end * factor for end in (row.difference.value, row.difference.low, row.difference.high))
     near, far = sorted((abs(low), abs(high)))
     more = "more" if value > 0 else "less"
@@ -188,7 +186,7 @@ def _of_stage(comparison: Comparison, row: Row) -> str:
         f"{abs(each.difference.value) * factor:.3g} in {each.part.function or each.part.category}" for each in inside
     ]
     of_it = f"; of it {', '.join(within)}" if within else ""
-    name = part_name(row)
+    name = part_name(row.part)
     return f"{name[:1].upper()}{name[1:]} takes {abs(value):.3g} {unit} {more} ({near:.3g} to {far:.3g}){of_it}."
 
 

@@ -61,8 +61,8 @@ def _row(row: Row, factor: float, scale: tuple[float, float]) -> str:
     low, high = (f"{end * factor:+.3g}" for end in (found.low, found.high))
     sure = "" if found.is_sure else ", not sure"
     cells = [
-        part_name(row), f"{found.base * factor:.3g}", f"{found.other * factor:.3g}", f"{found.value * factor:+.3g}",
-        f"{low} to {high}{sure}",
+        part_name(row.part), f"{found.base * factor:.3g}", f"{found.other * factor:.3g}",
+        f"{found.value * factor:+.3g}", f"{low} to {high}{sure}",
     ]  # fmt: skip
     shown = "".join(f"<td{_kind(place)}>{as_html(cell)}</td>" for place, cell in enumerate(cells))
     return f"<tr>{shown}<td>{_bar(found, factor, scale)}</td></tr>"

@@ -5,6 +5,8 @@ import click
 from rlscope.analysis.rows import Record
 from rlscope.compare.comparable import cautions
 from rlscope.compare.comparison import Comparison, Row
+from rlscope.compare.sides import Side
+from rlscope.compare.summary import stage_records, summary
 from rlscope.compare.verdict import gate_sentence, part_name, tables, verdict
 from rlscope.report.screen import Screen
 from rlscope.report.tables import table_lines
@@ -33,7 +35,7 @@ def comparison_lines(comparison: Comparison, fail_above: float | None, screen: S
 def _record(row: Row, factor: float) -> Record:
     found = row.difference
     return {
-        "part": part_name(row),
+        "part": part_name(row.part),
         "base": found.base * factor,
         "other": found.other * factor,
         "change": found.value * factor,
@@ -41,3 +43,13 @@ def _record(row: Row, factor: float) -> Record:
         "high": found.high * factor,
         "sure": found.is_sure,
     }
+
+
+def print_side(side: Side) -> None:
+    """Print how long one side takes, and how far its runs scatter."""
+    screen = Screen.of_stdout()
+    lines = screen.filled(summary(side))
+    records = stage_records(side)
+    if records:
+        lines += ["", *table_lines(f"Stages per {side.unit.value}", records, screen)]
+    click.echo("\n".join(lines))

@@ -67,6 +67,10 @@ def test_parquet_needs_it(trace: Path, tmp_path: Path) -> None:
     assert "pandas" in loaded_by("analyze", "--parquet", tmp_path / "breakdown.parquet", trace)
 
 
-@pytest.mark.parametrize("words", [("--help",), ("analyze", "--help"), ("record", "--help"), ("compare", "--help")], ids=" ".join)
+@pytest.mark.parametrize(
+    "words",
+    [("--help",), ("analyze", "--help"), ("record", "--help"), ("compare", "--help"), ("bench", "--help")],
+    ids=" ".join,
+)
 def test_help_loads_nothing(words: tuple[str, ...]) -> None:
     assert loaded_by(*words) == "[]"
