@@ -140,7 +140,8 @@ def test_of_many_equal_rows_one_seems_to_differ_in_few_comparisons() -> None:
     alarms = 0
     for _ in range(PAIRS):
         pairs = {
-            row: (group_of(generator.normal(1, 0.02, 5)), group_of(generator.normal(1, 0.02, 5))) for row in range(8)
+            row: (group_of(generator.normal(1, 0.02, 5).tolist()), group_of(generator.normal(1, 0.02, 5).tolist()))
+            for row in range(8)
         }
         alarms += any(each.is_sure for each in differences(pairs, 0.05).values())
     assert alarms <= 0.08 * PAIRS
