@@ -15,6 +15,7 @@ from experiments.gpu_utilization import run as gpu_utilization
 from experiments.harness.case_study import CaseStudy
 from experiments.harness.dry_run import print_runs
 from experiments.harness.slots import cores_needed, cores_of_machine, make_slots
+from experiments.llm_rl import run as llm_rl
 from experiments.overhead_correction import run as overhead_correction
 from experiments.parallel_sampling import run as parallel_sampling
 from experiments.RL_framework_comparison import run as framework_comparison
@@ -28,6 +29,7 @@ STUDIES = (
     Study("Scale-up", scale_up.HERE, scale_up.run),
     Study("RL framework comparison", framework_comparison.HERE, framework_comparison.run),
     Study("Parallel sampling", parallel_sampling.HERE, parallel_sampling.run),
+    Study("Language models", llm_rl.HERE, llm_rl.run),
     Study("Data collection", data_collection.HERE, data_collection.run),
     Study("Overhead correction", overhead_correction.HERE, overhead_correction.run, measures=True),
     Study("GPU utilisation", gpu_utilization.HERE, gpu_utilization.run),

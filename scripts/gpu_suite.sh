@@ -12,11 +12,12 @@
 # processes                        what is reported of several processes at once
 # colocated                        a rollout process and a trainer on one GPU: who had it, and why it did nothing
 # cartpole                         tests of the ways to collect data on CartPole, and PPO on the fused kernel
-# data_collection, scale_up, gpu_utilization, algorithm_choice, simulator_choice, RL_framework_comparison,
-# overhead_correction              the studies; scale_up and gpu_utilization three times, for intervals
+# data_collection, scale_up, gpu_utilization, llm_rl, algorithm_choice, simulator_choice, RL_framework_comparison,
+# overhead_correction              the studies; scale_up and gpu_utilization three times, llm_rl five times, for intervals
 # whole_runs                       the published calibration, with which overhead_correction would else begin
 #
-# A part takes at most 9 minutes, RL_framework_comparison two calls of that; the first one takes a minute more, to build.
+# A part takes at most 9 minutes, RL_framework_comparison and llm_rl two calls of that; the first one takes a minute more,
+# to build.
 # What a part leaves is in OUTPUT/PART. A study's runs are in output/STUDY_gpu, where a second call goes on with those that
 # the first has not completed; its verdicts (claims.json, claims.md) and what is in the folder kept/, where there is one,
 # go to experiments/STUDY/measured/NAME; that of frameworks is the RL_framework_comparison's. Needs Python with PyTorch for
@@ -55,8 +56,9 @@ study() {
 scripts/build_for_gpu "$output/build.log"
 make --silent simulators PYTHON="$python"
 
-parts="calibrate tests measure slowdown residue counters grpo frameworks processes colocated cartpole data_collection scale_up"
-parts="$parts gpu_utilization algorithm_choice simulator_choice RL_framework_comparison whole_runs overhead_correction"
+parts="calibrate tests measure slowdown residue counters grpo frameworks processes colocated cartpole data_collection"
+parts="$parts scale_up gpu_utilization llm_rl algorithm_choice simulator_choice RL_framework_comparison whole_runs"
+parts="$parts overhead_correction"
 for part in ${@:-$parts}; do
     mkdir -p "$output/$part"
     case "$part" in
@@ -74,6 +76,7 @@ for part in ${@:-$parts}; do
         "$python" experiments/workloads/cartpole_ppo.py --device cuda | tee "$output/$part/training.json" || status=1
         ;;
     scale_up | gpu_utilization) study --repetitions 3 ;;
+    llm_rl) study --repetitions 5 ;;
     data_collection | algorithm_choice | simulator_choice | RL_framework_comparison | overhead_correction) study ;;
     calibrate) OMP_NUM_THREADS=1 "$python" -m rlscope calibrate || status=1 ;;
     whole_runs)

@@ -334,8 +334,8 @@ class Agents:
                         self.engine.waiting.append(sample)
                         self._has_work.set()
                         await self._turns[sample]
-                if sample.tokens[-1] != ASK or len(sample.tokens) == self._settings.longest:
-                    break
+                if sample.tokens[-1] != ASK or len(sample.tokens) >= self._settings.longest - 1:
+                    break  # else it has room for a letter of the tool and one more token
                 with rlscope.operation("simulation"), rlscope.operation("tool_call"):
                     await asyncio.sleep(self._generator.lognormvariate(0, TOOL_SPREAD) * self._settings.tool_ms / 1000)
                     sample.append(ALPHABET.index(sample.word[min(sample.length, WORD_LENGTH - 1)]))

@@ -1,0 +1,1 @@
+"""Where does the time of language-model RL go, and what do overlapping and asynchronous samples bring?"""
