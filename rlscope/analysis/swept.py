@@ -149,7 +149,7 @@ class SweptSample(NamedTuple):
 
 
 class SweptSampleTail(NamedTuple):
-    """From when 90 % of the samples between two reports of progress were complete until all were.
+    """The time from when 90 % of the samples between two reports of progress were complete until all were.
 
     `reports` is how many reports came before; in `worked_ticks` a device worked for the process.
     """

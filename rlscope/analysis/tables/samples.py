@@ -58,7 +58,7 @@ class SampleRow(Row):
 
 @dataclass(frozen=True, slots=True)
 class SampleTailRow(Row):
-    """From when 90 % of the samples of an iteration were complete until all were.
+    """The time from when 90 % of the samples of an iteration were complete until all were.
 
     Attributes:
         process: The process.
@@ -79,7 +79,7 @@ class SampleTailRow(Row):
 
 @dataclass(frozen=True)
 class TokenRates:
-    """How fast rollouts made tokens, and training got them: all over the run's wall time, as in `Analysis`."""
+    """The tokens per second that rollouts made and that training got, all over the wall time, as in `Analysis`."""
 
     tokens: int | None = None
     tokens_per_s: float | None = None
