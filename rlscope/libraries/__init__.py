@@ -32,6 +32,10 @@ LIBRARIES = {
         "sbx": ("sbx",),
         "ray": ("ray",),
         "rllib": ("ray",),
+        "accelerate": ("accelerate",),
+        "transformers": ("transformers",),
+        "trl": ("trl",),
+        "verl": ("verl",),
         "cloudpickle": ("cloudpickle", "ray"),
     }.items()
 }

@@ -1,0 +1,64 @@
+"""TRL without edits: stages against the program's own stopwatches, progress, and the same result as unrecorded."""
+
+import json
+from typing import Any
+
+import pytest
+from framework_runs import PROGRAMS, record_in, run_in
+from recording import Recording
+
+TOLERANCE = 0.05
+STEPS = 3
+OFFLINE = {"HF_HUB_OFFLINE": "1"}
+OPERATIONS = {
+    ("training_loop", "training_loop"), ("training_loop", "prepare_inputs"), ("simulation", "reward"),
+    ("inference", "generate"), ("inference", "prefill"), ("inference", "decode"), ("inference", "logprobs"),
+    ("backpropagation", "update_actor"), ("backpropagation", "logprobs"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=["grpo", "rloo"])
+def algorithm(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def recording(algorithm: str, tmp_path_factory: pytest.TempPathFactory) -> Recording:
+    return record_in("pytorch", tmp_path_factory.mktemp("trl") / "trace", "trl_few.py", algorithm, **OFFLINE)
+
+
+def printed(stdout: str) -> dict[str, Any]:
+    result: dict[str, Any] = json.loads(stdout.splitlines()[-1])
+    return result
+
+
+@pytest.mark.parametrize("stage", ["simulation", "inference", "backpropagation"])
+def test_a_stage_has_the_time_that_the_program_measured(stage: str, recording: Recording) -> None:
+    measured = printed(recording.stdout)["seconds"][stage]
+    assert recording.seconds(stage=stage) == pytest.approx(measured, rel=TOLERANCE)
+
+
+def test_operations_have_the_names_of_the_vocabulary(recording: Recording) -> None:
+    found = {(row["stage"], row["operation"]) for row in recording.analysis["breakdown"] if row["phase"] == "(none)"}
+    stages = {(stage, stage) for stage in ("simulation", "inference", "backpropagation")}
+    assert found - stages - {("(none)", "(none)")} == OPERATIONS
+    assert recording.main_sweep()["misnested_operations"] == 0
+
+
+def test_an_iteration_is_a_step_of_the_optimizer(recording: Recording) -> None:
+    analysis = recording.analysis
+    assert (analysis["iterations"], analysis["timesteps"], analysis["total_timesteps"]) == (STEPS, STEPS, STEPS)
+
+
+def test_testing_the_model_is_the_phase_evaluation(recording: Recording) -> None:
+    assert recording.seconds(phase="evaluation", stage="inference", operation="decode") > 0
+    assert recording.analysis["evaluation_s"] == {"main": pytest.approx(recording.seconds(phase="evaluation"))}
+
+
+def test_it_trains_as_unrecorded_and_asks_no_other_machine(algorithm: str, recording: Recording) -> None:
+    plain = run_in("pytorch", PROGRAMS / "trl_few.py", algorithm, **OFFLINE)
+    assert plain.returncode == 0, plain.stderr[-4000:]
+    with_it, without = printed(recording.stdout), printed(plain.stdout)
+    assert with_it["connections"] == without["connections"] == []
+    assert len(without["rewards"]) == STEPS
+    assert (with_it["digest"], with_it["rewards"]) == (without["digest"], without["rewards"])
