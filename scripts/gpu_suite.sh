@@ -8,6 +8,7 @@
 # measure, slowdown, residue       what recording costs
 # counters                         counters of known kernels beside ncu's; needs ncu
 # grpo                             the stages of a GRPO loop; needs transformers
+# language_model                   what recording TRL's GRPO costs; needs TRL
 # frameworks                       TD3 in four stacks, three times, corrected; needs SBX
 # processes                        what is reported of several processes at once
 # colocated                        a rollout process and a trainer on one GPU: who had it, and why it did nothing
@@ -38,9 +39,9 @@ measured() {
     rm -rf "$output/$part/traces"
 }
 
-# What recording costs: costs [MEASUREMENT ...]
+# What recording costs: costs MODULE [MEASUREMENT ...]
 costs() {
-    measured measure "$output/$part/traces" "$@"
+    measured "$1" "$output/$part/traces" "${@:2}"
     grep '^{"metric"' "$output/$part/log.txt" >"$output/$part/measurements.jsonl" || status=1
 }
 
@@ -56,8 +57,8 @@ study() {
 scripts/build_for_gpu "$output/build.log"
 make --silent simulators PYTHON="$python"
 
-parts="calibrate tests measure slowdown residue counters grpo frameworks processes colocated cartpole data_collection"
-parts="$parts scale_up gpu_utilization llm_rl algorithm_choice simulator_choice RL_framework_comparison whole_runs"
+parts="calibrate tests measure slowdown residue counters grpo language_model frameworks processes colocated cartpole"
+parts="$parts data_collection scale_up gpu_utilization llm_rl algorithm_choice simulator_choice RL_framework_comparison whole_runs"
 parts="$parts overhead_correction"
 for part in ${@:-$parts}; do
     mkdir -p "$output/$part"
@@ -67,8 +68,9 @@ for part in ${@:-$parts}; do
         OMP_NUM_THREADS=1 "$python" -m pytest tests/gpu -q -p no:cacheprovider \
             --junitxml="$output/$part/tests.xml" || status=1
         ;;
-    measure) costs busy_time trace_size added_to_a_call ;;
-    slowdown | residue) costs "$part" ;;
+    measure) costs measure busy_time trace_size added_to_a_call ;;
+    slowdown | residue) costs measure "$part" ;;
+    language_model) costs language_model ;;
     counters | grpo | processes | colocated) measured "$part" "$output/$part" ;;
     cartpole)
         "$python" -m pytest tests/gpu/test_cartpole_cuda.py tests/frameworks/test_cartpole.py -q -p no:cacheprovider \

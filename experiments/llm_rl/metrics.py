@@ -168,7 +168,7 @@ def largest_difference_percent(rows: pd.DataFrame, watched: pd.DataFrame) -> flo
     recorded["generate"] = sum(recorded.get(name, 0.0) for name in ("generate", "prefill", "decode"))
     long_enough = watched[watched["seconds"] >= SHORTEST_PERCENT / 100 * watched["seconds"].sum()]
     return max(
-        100 * abs(float(recorded.get(row.operation, 0.0)) / row.seconds - 1)
+        100 * abs(float(recorded.get(row.operation, 0.0)) / float(row.seconds) - 1)
         for row in long_enough.itertuples(index=False)
     )
 

@@ -174,10 +174,10 @@ def torch_profiler_megabytes(directory: Path) -> float:
 
 
 class Looper:
-    """A process that runs the loop, block by block, and records itself when it is told to."""
+    """A process that runs the loop of a module, block by block, and records itself when it is told to."""
 
-    def __init__(self, directory: Path, tool: str) -> None:
-        command = [sys.executable, "-m", "tests.gpu.measure", str(directory), "loop", tool]
+    def __init__(self, directory: Path, tool: str, module: str = "tests.gpu.measure") -> None:
+        command = [sys.executable, "-m", module, str(directory), "loop", tool]
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=HERE.parent.parent
         )

@@ -41,7 +41,8 @@ MAY_IMPORT = {
     | {"rlscope.record", "rlscope.trace", "rlscope.analysis", "rlscope._native"}
     | {"rlscope.libraries.LIBRARIES"},
     "plots": SHARED | {"rlscope.analysis"},
-    "compare": SHARED | {f"rlscope.{part}" for part in ("trace", "analysis", "calibration")}
+    "compare": SHARED
+    | {f"rlscope.{part}" for part in ("trace", "analysis", "calibration")}
     | {"rlscope.record.config", "rlscope.record.run.trace_directory.machine"},
     "page": SHARED | {f"rlscope.{part}" for part in ("_analysis", "trace", "analysis", "compare", "plots")},
     "monitor": SHARED | {"rlscope.record", "rlscope.trace", "rlscope.analysis.counters.clock", "rlscope._native"},

@@ -91,13 +91,14 @@ def note_connection(event: str, args: tuple[Any, ...]) -> None:
 
 def main() -> None:
     sys.addaudithook(note_connection)
-    algorithm = sys.argv[1]
+    algorithm, device = sys.argv[1], (*sys.argv[2:], "cpu")[0]
     trainer_class, config_class = {"grpo": (GRPOTrainer, GRPOConfig), "rloo": (RLOOTrainer, RLOOConfig)}[algorithm]
     with tempfile.TemporaryDirectory() as folder:
         model = make_model(folder)
         model.generate = timed("inference", model.generate)
         config = config_class(
-            output_dir=folder, use_cpu=True, bf16=False, report_to="none", max_steps=STEPS, num_generations=4,
+            output_dir=folder, use_cpu=device == "cpu", bf16=False, report_to="none", max_steps=STEPS,
+            num_generations=4,
             per_device_train_batch_size=16, max_completion_length=64, beta=0.1, save_strategy="no", seed=1,
             logging_steps=1, disable_tqdm=True, eval_strategy="steps", eval_steps=2, per_device_eval_batch_size=4,
         )  # fmt: skip
@@ -111,8 +112,11 @@ def main() -> None:
         setattr(trainer, logprobs, timed("inference", getattr(trainer, logprobs)))
         trainer.compute_loss = timed("backpropagation", trainer.compute_loss)
         trainer.accelerator.backward = timed("backpropagation", trainer.accelerator.backward)
+        trainer.accelerator.clip_grad_norm_ = timed("backpropagation", trainer.accelerator.clip_grad_norm_)
         trainer.train()
-    digest = hashlib.sha256(b"".join(value.detach().numpy().tobytes() for value in model.parameters())).hexdigest()
+    digest = hashlib.sha256(
+        b"".join(value.detach().cpu().numpy().tobytes() for value in model.parameters())
+    ).hexdigest()
     history = [entry.get("reward") for entry in trainer.state.log_history if "reward" in entry]
     print(json.dumps({"seconds": seconds, "digest": digest, "rewards": history, "connections": connections}))
 
