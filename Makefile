@@ -25,7 +25,7 @@ BIN := $(VENV)/bin
 AT_ONCE := $(BIN)/pytest --numprocesses $(JOBS) --dist loadfile
 # Tests that hold recorded times against stopwatches, so that nothing runs beside them.
 TIMED := tests/integration/test_oracles.py
-TIMED_FRAMEWORKS := tests/frameworks/test_jax.py tests/frameworks/test_tensorflow.py tests/frameworks/test_trl.py
+TIMED_FRAMEWORKS := tests/frameworks/test_jax.py tests/frameworks/test_tensorflow.py tests/frameworks/test_trl.py tests/frameworks/test_verl.py
 ENVIRONMENT := $(VENV)/.environment
 PACKAGE := $(VENV)/.package
 BENCH_LOCK := requirements/bench.lock.txt
