@@ -52,6 +52,7 @@ BENCHMARKS = (
     Benchmark("report_time", 0.5, "time of rlscope report, analyze and inspect", ("analyzing.report_time",)),
     Benchmark("page", 4, "size of the page, time of making, opening and moving in it", ("showing.page",)),
     Benchmark("startup", 2, "time that rlscope record and import rlscope take", ("recording.startup",)),
+    Benchmark("compare", 2, "how often rlscope compare is right on runs that are known", ("comparing.alarms",)),
     Benchmark("growth", 3, "how costs grow: fig_growth", ("growth",)),
 )
 

@@ -82,7 +82,7 @@ def cautions(comparison: Comparison) -> list[str]:
         found += [f"incomplete: {run.path}: {reason}" for run in side.runs for reason in run.why]
         evaluated = sum(run.evaluated for run in side.runs)
         if evaluated:
-            found.append(f"{side.name}: {evaluated:,} iterations are left out because a policy was evaluated in them")
+            found.append(f"{side.name}: iterations in which a policy was evaluated are left out, {evaluated:,} of them")
     if comparison.is_turned_by_correction:
         found.append(
             f"without what recording added, the change would be {comparison.corrected_percent:+.2g} %: the cost of "

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 from rlscope.compare.comparison import Comparison, Row, Word
 from rlscope.compare.differences import degrees_of
@@ -40,6 +41,21 @@ def status_of(comparison: Comparison, fail_above: float) -> int:
     if comparison.is_turned_by_correction or low <= fail_above < high:
         return UNDECIDED
     return SLOWER if low > fail_above else PASSED
+
+
+def first_iterations(comparison: Comparison) -> str | None:
+    """Say how long the first iterations took, which are left out; None where none was."""
+    means = []
+    for side in (comparison.base, comparison.other):
+        known = [run.first_s for run in side.runs if run.first_s is not None]
+        if not known:
+            return None
+        means.append(fmean(known))
+    factor, unit = unit_of(max(means))
+    return (
+        f"The first iteration, left out, took {means[0] * factor:.3g} {unit} in {comparison.base.name} and "
+        f"{means[1] * factor:.3g} {unit} in {comparison.other.name}."
+    )
 
 
 def gate_sentence(comparison: Comparison, fail_above: float) -> str:

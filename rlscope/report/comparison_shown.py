@@ -7,7 +7,7 @@ from rlscope.compare.comparable import cautions
 from rlscope.compare.comparison import Comparison, Row
 from rlscope.compare.sides import Side
 from rlscope.compare.summary import stage_records, summary
-from rlscope.compare.verdict import gate_sentence, part_name, tables, verdict
+from rlscope.compare.verdict import first_iterations, gate_sentence, part_name, tables, verdict
 from rlscope.report.screen import Screen
 from rlscope.report.tables import table_lines
 
@@ -25,6 +25,8 @@ def comparison_lines(comparison: Comparison, fail_above: float | None, screen: S
     for table in tables(comparison):
         records = [_record(row, table.factor) for row in table.rows]
         lines += ["", *table_lines(table.title, records, screen)]
+    if (first := first_iterations(comparison)) is not None:
+        lines += ["", *screen.filled(first)]
     said = cautions(comparison)
     lines += ["", "Notes"] if said else []
     for sentence in said:
