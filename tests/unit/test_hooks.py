@@ -5,6 +5,7 @@ import importlib.util
 import pickle
 import sys
 import types
+from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import ClassVar
@@ -12,8 +13,10 @@ from typing import ClassVar
 import pytest
 
 from rlscope import _analysis, _native
+from rlscope.model import Category
+from rlscope.record.declared.apply import Declarations
 from rlscope.record.declared.hooks import Hooks
-from rlscope.record.declared.kinds import FunctionHook, MethodHook
+from rlscope.record.declared.kinds import Boundary, FunctionHook, Held, MethodHook
 from rlscope.record.import_hooks import ImportHooks
 
 
@@ -213,3 +216,75 @@ def test_a_callback_can_wait_for_the_module_that_it_is_called_for(module_on_path
     module = importlib.import_module(module_on_path)
     imports.remove()
     assert seen == [module]
+
+
+class Runner:
+    def __init__(self, env: object) -> None:
+        self.env = env
+
+    def learn(self) -> str:
+        return str(self.env.step())  # type: ignore[attr-defined]
+
+
+class OfNoLibrary:
+    def step(self) -> str:
+        return "stepped"
+
+
+def test_methods_of_what_an_instance_holds_are_hooked_when_it_is_met(
+    hooks: Hooks, in_process: Callable[[], Path]
+) -> None:
+    module = types.ModuleType("hooked")
+    module.__dict__.update(Base=Base, Runner=Runner)
+    plain = vars(OfNoLibrary)["step"]
+    env = Held("env", (("step", ("simulation",)), ("reset", ("simulation", "reset"))))
+    told: list[object] = []
+    hooks.apply(MethodHook("hooked", "Base", "step", ("simulation",)), module)
+    hooks.apply(MethodHook("hooked", "Runner", "learn", ("training_loop",), before=told.append, held=env), module)
+    runners = [Runner(OfNoLibrary()), Runner(OfNoLibrary()), Runner(Derived())]
+    assert [runner.learn() for runner in runners] == ["stepped", "stepped", "derived of base"]
+    assert told == runners
+    with pytest.raises(AttributeError, match="'NoneType' object has no attribute 'step'"):
+        Runner(None).learn()
+    swept = vars(_analysis.sweep(str(in_process())))
+    assert swept["events"]["operation"] == 4 + 3  # a training loop each, and a simulation where there is one
+    hooks.restore()
+    assert vars(OfNoLibrary)["step"] is plain
+
+
+def test_only_the_stage_of_a_default_is_left_out_inside_of_another(
+    hooks: Hooks, in_process: Callable[[], Path]
+) -> None:
+    hooks.apply(MethodHook("hooked", "Base", "step", ("inference", "predict_values"), is_default=True), MODULE)
+    Base().step()
+    with _native.operation("backpropagation"):
+        Base().step()
+    swept = vars(_analysis.sweep(str(in_process())))
+    assert swept["events"]["operation"] == 2 + 2
+
+
+def test_a_method_can_be_a_phase(hooks: Hooks, in_process: Callable[[], Path]) -> None:
+    hooks.apply(MethodHook("hooked", "Base", "step", (), phase="evaluation"), MODULE)
+    Base().step()
+    swept = vars(_analysis.sweep(str(in_process())))
+    assert (swept["events"]["phase"], swept["events"]["operation"]) == (1, 0)
+
+
+class Mixin:
+    def popleft(self) -> object: ...
+
+
+class Pool(deque[int], Mixin):
+    """As EnvPool makes its classes: methods are native, and the class above that is known is Python's."""
+
+
+def test_native_methods_that_subclasses_of_a_python_class_have_are_crossings(in_process: Callable[[], Path]) -> None:
+    pool = Boundary(library=__name__, category=Category.SIMULATOR, inherited=(f"{__name__}.Mixin.popleft",))
+    imports = ImportHooks()
+    declarations = Declarations(imports)
+    declarations.intercept(pool)
+    assert Pool([1, 2]).popleft() == 1
+    Mixin().popleft()
+    swept = vars(_analysis.sweep(str(in_process())))
+    declarations.hooks.restore()
+    assert swept["crossings"] == {"collections.deque.popleft": 1}

@@ -5,14 +5,15 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from rlscope import _native
+from rlscope.model import Category
 from rlscope.record.declared.callbacks import mark_callback, mark_given_callbacks, mark_registered
-from rlscope.record.declared.containers import intercept_container
+from rlscope.record.declared.containers import intercept_container, is_native
 from rlscope.record.declared.cupti_lending import CuptiLending
 from rlscope.record.declared.hooks import Hooks
 from rlscope.record.declared.kinds import Boundary, Hook, ProfilerHook
 from rlscope.record.declared.subclasses import on_subclasses
 from rlscope.record.import_hooks import ImportHooks
-from rlscope.record.native_names import intercept_named, resolve
+from rlscope.record.native_names import intercept_named, resolve, unwrapped
 
 
 class Declarations:
@@ -62,6 +63,10 @@ class Declarations:
         for dotted, owner in _types(boundary.indexed):  # each subclass has slots of its own, filled when it is made
             intercept_slots = functools.partial(_intercept_indexing, dotted, category)
             on_subclasses(owner, intercept_slots, self.hooks)
+        for dotted in boundary.inherited:
+            for _, owner in _types((dotted.rpartition(".")[0],)):
+                intercept_method = functools.partial(_intercept_inherited, dotted.rpartition(".")[2], category)
+                on_subclasses(owner, intercept_method, self.hooks)
         for dotted, owner in _types(boundary.buffers):
             _native.intercept_buffers(owner, f"{dotted}.__buffer__", category)
         for dotted, owner in _types(boundary.constructed):
@@ -74,6 +79,16 @@ def _types(names: tuple[str, ...]) -> Iterator[tuple[str, type]]:
         found = resolve(dotted)
         if isinstance(found, type):
             yield dotted, found
+
+
+def _intercept_inherited(name: str, category: Category, cls: type) -> None:
+    """Intercept the method `name` that a class has from native code; Python's own are none."""
+    for base in cls.__mro__:
+        if name in vars(base):
+            function = unwrapped(vars(base)[name])
+            if is_native(function):
+                _native.intercept(function, f"{base.__module__}.{base.__qualname__}.{name}", category)
+            return
 
 
 def _intercept_indexing(name: str, category: int, owner: type) -> None:

@@ -11,7 +11,7 @@ from rlscope._native import Hooked, Inherited
 from rlscope.model import STAGES
 from rlscope.record.declared.blocks import follow_timer
 from rlscope.record.declared.decorator import scoped
-from rlscope.record.declared.kinds import FunctionHook, MethodHook, TimerHook, WrapperHook
+from rlscope.record.declared.kinds import FunctionHook, Held, MethodHook, Notice, TimerHook, WrapperHook
 from rlscope.record.declared.subclasses import on_subclasses
 from rlscope.record.declared.tracing import noting
 from rlscope.record.replacements import Replacements
@@ -28,7 +28,8 @@ def scope_of(operation: str) -> _native.Scope:
 def in_operations(function: Callable[..., Any], hook: FunctionHook | MethodHook, *notices: Any) -> Callable[..., Any]:
     """Wrap `function` so that each call runs inside the hook's operations and gives the notices that there are."""
     is_default = isinstance(hook, MethodHook) and hook.is_default
-    scopes = tuple(map(_native.default_operation if is_default else scope_of, hook.operations))
+    outer, inner = hook.operations[:1], hook.operations[1:]
+    scopes = (*map(_native.default_operation if is_default else scope_of, outer), *map(scope_of, inner))
     if hook.phase:
         scopes = (_native.phase(hook.phase), *scopes)
     if _runs_in_steps(function):
@@ -122,11 +123,27 @@ class Hooks(Replacements):
         made = self._made.get(method)
         if made is hook or (made is not None and not made.is_named and not hook.is_named):
             return method
-        has_notices = hook.before is not None or hook.after is not None
-        notices = (hook.before, hook.after, self._running.setdefault(hook, set())) if has_notices else ()
+        before = self._following(hook.held, hook.before) if hook.held else hook.before
+        has_notices = before is not None or hook.after is not None
+        notices = (before, hook.after, self._running.setdefault(hook, set())) if has_notices else ()
         wrapper = in_operations(method, hook, *notices)
         self._made[wrapper] = hook
         return wrapper
+
+    def _following(self, held: Held, before: Notice | None) -> Notice:
+        """Return the notice that hooks the class of what an instance holds, when it is met first."""
+        seen: set[type] = set()
+
+        def follow(holder: Any) -> None:
+            cls = type(getattr(holder, held.attribute, None))
+            if cls not in seen:
+                seen.add(cls)
+                for name, operations in held.methods:
+                    self.follow_method(cls, MethodHook(cls.__module__, cls.__qualname__, name, operations))
+            if before is not None:
+                before(holder)
+
+        return follow
 
 
 def _runs_in_steps(function: Any) -> bool:

@@ -45,6 +45,8 @@ class Boundary:
             as (module, name, dotted name of the function that took it): inside it time is Python's again.
         callback_takers: Functions, as (module, function) or (module, class, method), that are given Python for native
             code to call: inside it time is Python's again.
+        inherited: Dotted names of methods of a Python class whose subclasses have them of native code, as classes do
+            that are made of a native one and of a mixin.
     """
 
     library: str
@@ -59,6 +61,7 @@ class Boundary:
     callbacks: tuple[tuple[str, str, str], ...] = ()
     registered: tuple[tuple[str, str, str], ...] = ()
     callback_takers: tuple[tuple[str, ...], ...] = ()
+    inherited: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,22 @@ class FunctionHook:
 
 
 @dataclass(frozen=True)
+class Held:
+    """What instances of a class hold, of whichever class that is, as a trainer does its environment.
+
+    For example, `OnPolicyRunner.learn` steps `self.env`. Methods of that object's class are hooked when `learn` is
+    called, unless they are hooked already.
+
+    Attributes:
+        attribute: Its name in the instances.
+        methods: The methods of what is held, each with its operations as in FunctionHook.
+    """
+
+    attribute: str
+    methods: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+@dataclass(frozen=True)
 class MethodHook:
     """A method of a class and of all its subclasses that have one of their own, later ones too.
 
@@ -98,9 +117,10 @@ class MethodHook:
         before: Called with the instance before the outermost call.
         after: Called with the instance after the outermost call has returned.
         is_traced: As in FunctionHook.
-        is_default: Whether the operation, only one then, opens only where no stage is open.
+        is_default: Whether the first operation opens only where no stage is open.
         is_in_steps: Whether coroutine functions and generators are wrapped too.
         is_named: Whether the user has named the method: then it is wrapped although another hook wraps it as well.
+        held: What the instance of a call holds and uses.
     """
 
     module: str
@@ -114,6 +134,7 @@ class MethodHook:
     is_in_steps: bool = False
     is_named: bool = False
     phase: str = ""
+    held: Held | None = None
 
 
 @dataclass(frozen=True)
