@@ -25,7 +25,7 @@ BIN := $(VENV)/bin
 AT_ONCE := $(BIN)/pytest --numprocesses $(JOBS) --dist loadfile
 # Tests that hold recorded times against stopwatches, so that nothing runs beside them.
 TIMED := tests/integration/test_oracles.py
-TIMED_FRAMEWORKS := tests/frameworks/test_jax.py tests/frameworks/test_tensorflow.py tests/frameworks/test_trl.py tests/frameworks/test_verl.py
+TIMED_FRAMEWORKS := $(foreach test,jax tensorflow trl verl trainers,tests/frameworks/test_$(test).py)
 ENVIRONMENT := $(VENV)/.environment
 PACKAGE := $(VENV)/.package
 BENCH_LOCK := requirements/bench.lock.txt
@@ -105,7 +105,7 @@ test-cpp: setup ## run the C++ tests under the address, undefined-behaviour and 
 
 environments: $(ENVIRONMENT) $(STACKS:%=.venvs/%/.environment) $(OTHERS)/.environment $(PAGE)/.environment $(DOCS)/.environment $(COVERAGE)/.environment $(NOTEBOOK)/.environment ## make all environments of tests; with --jobs 2 two at a time
 
-test-frameworks: build $(STACKS:%=.venvs/%/.package) ## run the tests that need TensorFlow, JAX, compilers and dm_control (about 10 minutes)
+test-frameworks: build $(STACKS:%=.venvs/%/.package) $(OTHERS)/.environment ## run the tests that need TensorFlow, JAX, compilers, dm_control and libraries that people train with (about 12 minutes)
 	$(BIN)/pytest $(TIMED_FRAMEWORKS)
 	$(AT_ONCE) tests/frameworks $(TIMED_FRAMEWORKS:%=--ignore=%)
 

@@ -21,24 +21,32 @@ def python_of(name: str) -> Path:
     return python
 
 
-def run_in(name: str, *command: object, seconds: float = 280, **variables: str) -> "subprocess.CompletedProcess[str]":
-    """Runs a program, or a module after `-m`, with further environment variables.
+def run_in(
+    name: str, *command: object, seconds: float = 280, cwd: str | Path = os.sep, **variables: str
+) -> "subprocess.CompletedProcess[str]":
+    """Runs a program, or a module after `-m`, in a folder and with further environment variables.
 
     A folder on PYTHONPATH would come before the environment's own rlscope, so there is none.
     """
     words = [str(python_of(name)), *map(str, command)]
     clean = {key: value for key, value in environment().items() if key != "PYTHONPATH"}
     return subprocess.run(
-        words, capture_output=True, text=True, env={**clean, **variables}, timeout=seconds, cwd=os.sep, check=False
+        words, capture_output=True, text=True, env={**clean, **variables}, timeout=seconds, cwd=cwd, check=False
     )
 
 
 def record_in(
-    name: str, trace: Path, program: str | Path, *arguments: object, options: tuple[str, ...] = (), **variables: str
+    name: str,
+    trace: Path,
+    program: str | Path,
+    *arguments: object,
+    options: tuple[str, ...] = (),
+    cwd: str | Path = os.sep,
+    **variables: str,
 ) -> Recording:
     """Runs a program, of PROGRAMS unless its path is absolute, under the environment's own `rlscope record`."""
     command = ("-m", "rlscope", "record", "-o", trace, *options, "--", python_of(name), PROGRAMS / program, *arguments)
-    finished = run_in(name, *command, **variables)  # type: ignore[arg-type]
+    finished = run_in(name, *command, cwd=cwd, **variables)  # type: ignore[arg-type]
     assert finished.returncode == 0, finished.stderr[-4000:]
     return Recording(trace, finished.returncode, finished.stdout, finished.stderr)
 

@@ -28,6 +28,7 @@ LIBRARIES = {
         "pybullet": ("pybullet",),
         "pyflyt": ("PyFlyt",),
         "stable_baselines3": ("stable_baselines3", "sb3_contrib"),
+        "sb3_contrib": ("sb3_contrib",),
         "cleanrl": ("cleanrl_utils",),
         "sbx": ("sbx",),
         "ray": ("ray",),

@@ -47,7 +47,9 @@ HOOKS: tuple[Hook, ...] = (
     ),
     FunctionHook(f"{COMMON}.on_policy_algorithm", "obs_as_tensor", ("inference", "sample_action")),
     MethodHook(f"{COMMON}.policies", "ActorCriticPolicy", "__call__", ("inference", "sample_action")),
-    MethodHook(f"{COMMON}.policies", "ActorCriticPolicy", "predict_values", ("inference", "predict_values")),
+    MethodHook(
+        f"{COMMON}.policies", "ActorCriticPolicy", "predict_values", ("inference", "predict_values"), is_default=True
+    ),
     MethodHook(f"{COMMON}.policies", "BasePolicy", "predict", ("inference",)),
     MethodHook(f"{COMMON}.vec_env.base_vec_env", "VecEnv", "step", ("simulation",)),
     MethodHook(f"{COMMON}.vec_env.base_vec_env", "VecEnv", "reset", ("simulation", "reset")),

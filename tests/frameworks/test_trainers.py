@@ -1,0 +1,71 @@
+"""Libraries that people train with: stages are as long as by a stopwatch, and the same is learnt as unrecorded."""
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from framework_runs import ROOT, python_of, record_in, run_in
+from recording import Recording
+
+from rlscope.model import STAGES
+
+TRAINERS = ROOT / "tests" / "frameworks" / "trainers"
+#: Both clocks see the same calls; what interrupts a program between the two is in one of them alone.
+CLOCKS: dict[str, Any] = {"rel": 0.1, "abs": 0.02}
+ON_POLICY = {("inference", "sample_action"), ("backpropagation", "compute_advantage_estimates")}
+#: By script and its argument: operations, and the iterations and timesteps that are made.
+TRAININGS: dict[str, tuple[set[tuple[str, str]], int | None, int | None]] = {
+    "sb3_contrib MaskablePPO": ({*ON_POLICY, ("simulation", "action_masks")}, 4, 2048),
+    "sb3_contrib TRPO": ({*ON_POLICY, ("backpropagation", "predict_values")}, 4, 2048),
+}
+EVALUATING: set[str] = set()
+
+
+@pytest.mark.parametrize("training", TRAININGS)
+def test_stages_are_as_long_as_by_a_stopwatch(training: str, tmp_path: Path) -> None:
+    operations, iterations, timesteps = TRAININGS[training]
+    name, *arguments = training.split()
+    program = TRAINERS / f"{name}_few.py"
+    plain = run_in("others", program, *arguments, cwd=tmp_path)
+    assert plain.returncode == 0, plain.stderr[-4000:]
+    recording = record_in("others", tmp_path / "trace", program, *arguments, cwd=tmp_path)
+    printed, printed_plain = (json.loads(each.stdout.splitlines()[-1]) for each in (recording, plain))
+    assert printed["learnt"] == printed_plain["learnt"]
+    analysis = recording.analysis
+    assert analysis["complete"]
+    seconds = seconds_of(recording)
+    assert {"simulation", "backpropagation"} <= set(printed["seconds"])
+    for stage, watched in printed["seconds"].items():
+        assert seconds[stage] == pytest.approx(watched, **CLOCKS), stage
+    assert operations <= {(row["stage"], row["operation"]) for row in analysis["breakdown"]}
+    assert (analysis["iterations"], analysis["timesteps"]) == (iterations, timesteps)
+    evaluated = any(row["phase"] == "evaluation" and row["stage"] in STAGES for row in analysis["breakdown"])
+    assert evaluated == (training in EVALUATING)
+
+
+def seconds_of(recording: Recording) -> Counter[str]:
+    """The seconds of each stage, in evaluations as well."""
+    seconds: Counter[str] = Counter()
+    for row in recording.analysis["breakdown"]:
+        seconds[row["stage"]] += row["seconds"]
+    return seconds
+
+
+def test_rl_baselines3_zoo(tmp_path: Path) -> None:
+    """Its command, which tests the policy with an `EvalCallback`."""
+    options = "--algo ppo --env CartPole-v1 --n-timesteps 2048 --seed 7 --device cpu --eval-freq 1024 --eval-episodes 2"
+    words = ("-m", "rl_zoo3.train", *options.split(), "--log-folder", tmp_path)
+    command = ("-m", "rlscope", "record", "-o", tmp_path / "trace", "--", python_of("others"), *words)
+    finished = run_in("others", *command, cwd=tmp_path)
+    assert finished.returncode == 0, finished.stderr[-4000:]
+    recording = Recording(tmp_path / "trace", finished.returncode, finished.stdout, finished.stderr)
+    analysis = recording.analysis
+    (reported,) = re.findall(r"total_timesteps +\| (\d+)", finished.stdout)[-1:]
+    assert analysis["timesteps"] == int(reported) == 2048
+    by_phase = {(row["phase"], row["stage"]) for row in analysis["breakdown"]}
+    assert {("(none)", stage) for stage in (*STAGES[:3], "training_loop")} <= by_phase
+    assert {("evaluation", stage) for stage in ("simulation", "inference")} <= by_phase
+    assert ("evaluation", "backpropagation") not in by_phase
