@@ -30,6 +30,7 @@ LIBRARIES = {
         "stable_baselines3": ("stable_baselines3", "sb3_contrib"),
         "sb3_contrib": ("sb3_contrib",),
         "cleanrl": ("cleanrl_utils",),
+        "rsl_rl": ("rsl_rl",),
         "sbx": ("sbx",),
         "ray": ("ray",),
         "rllib": ("ray",),

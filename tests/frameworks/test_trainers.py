@@ -20,6 +20,7 @@ ON_POLICY = {("inference", "sample_action"), ("backpropagation", "compute_advant
 TRAININGS: dict[str, tuple[set[tuple[str, str]], int | None, int | None]] = {
     "sb3_contrib MaskablePPO": ({*ON_POLICY, ("simulation", "action_masks")}, 4, 2048),
     "sb3_contrib TRPO": ({*ON_POLICY, ("backpropagation", "predict_values")}, 4, 2048),
+    "rsl_rl": ({*ON_POLICY, ("inference", "replay_buffer_add")}, 15, 15 * 24 * 256),
 }
 EVALUATING: set[str] = set()
 
