@@ -32,6 +32,7 @@ LIBRARIES = {
         "cleanrl": ("cleanrl_utils",),
         "rsl_rl": ("rsl_rl",),
         "sbx": ("sbx",),
+        "skrl": ("skrl",),
         "ray": ("ray",),
         "rllib": ("ray",),
         "accelerate": ("accelerate",),

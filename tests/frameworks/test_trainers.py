@@ -21,6 +21,8 @@ TRAININGS: dict[str, tuple[set[tuple[str, str]], int | None, int | None]] = {
     "sb3_contrib MaskablePPO": ({*ON_POLICY, ("simulation", "action_masks")}, 4, 2048),
     "sb3_contrib TRPO": ({*ON_POLICY, ("backpropagation", "predict_values")}, 4, 2048),
     "rsl_rl": ({*ON_POLICY, ("inference", "replay_buffer_add")}, 15, 15 * 24 * 256),
+    "skrl PPO": ({("inference", "sample_action"), ("inference", "replay_buffer_add")}, 512, 512),
+    "skrl DQN": ({("inference", "sample_action"), ("inference", "replay_buffer_add")}, 400, 400),
 }
 EVALUATING: set[str] = set()
 
