@@ -33,6 +33,7 @@ LIBRARIES = {
         "rsl_rl": ("rsl_rl",),
         "sbx": ("sbx",),
         "skrl": ("skrl",),
+        "torchrl": ("torchrl",),
         "ray": ("ray",),
         "rllib": ("ray",),
         "accelerate": ("accelerate",),

@@ -23,6 +23,7 @@ TRAININGS: dict[str, tuple[set[tuple[str, str]], int | None, int | None]] = {
     "rsl_rl": ({*ON_POLICY, ("inference", "replay_buffer_add")}, 15, 15 * 24 * 256),
     "skrl PPO": ({("inference", "sample_action"), ("inference", "replay_buffer_add")}, 512, 512),
     "skrl DQN": ({("inference", "sample_action"), ("inference", "replay_buffer_add")}, 400, 400),
+    "torchrl": ({("inference", "collect_data"), ("backpropagation", "compute_losses")}, 4, 1024),
 }
 EVALUATING: set[str] = set()
 

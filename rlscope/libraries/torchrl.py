@@ -1,0 +1,50 @@
+"""TorchRL: collecting, environments, buffers, losses, a trainer's updates; what a script does between is guessed."""
+
+from multiprocessing import parent_process
+from typing import Any
+
+from rlscope.model import EVALUATION
+from rlscope.record.declared.kinds import Hook, MethodHook
+from rlscope.record.progress import report_progress
+
+COLLECTOR = ("torchrl.collectors._single", "Collector")
+ENVIRONMENT = ("torchrl.envs.common", "EnvBase")
+BUFFER = ("torchrl.data.replay_buffers.replay_buffers.base", "ReplayBuffer")
+TRAINER = ("torchrl.trainers.trainers", "Trainer")
+# What a collector does besides acting and stepping is little, and part of acting, as in TF-Agents.
+COLLECT = ("inference", "collect_data")
+
+
+def _after_rollout(collector: Any) -> None:
+    """Report an iteration; a worker's rollout is none, but a part of one. The loop's updates are still guessed."""
+    if parent_process() is None:
+        report_progress(timesteps=collector._frames + collector.frames_per_batch, total_timesteps=_total(collector))
+
+
+def _total(collector: Any) -> int | None:
+    total = collector.total_frames
+    return int(total) if total < float("inf") else None
+
+
+HOOKS: tuple[Hook, ...] = (
+    MethodHook(*COLLECTOR, "rollout", COLLECT, after=_after_rollout),
+    MethodHook("torchrl.collectors._base", "BaseCollector", "update_policy_weights_", ("sync_weights",)),
+    MethodHook(*ENVIRONMENT, "rollout", COLLECT),
+    MethodHook(*ENVIRONMENT, "step", ("simulation",)),
+    MethodHook(*ENVIRONMENT, "step_and_maybe_reset", ("simulation",)),
+    MethodHook(*ENVIRONMENT, "reset", ("simulation", "reset")),
+    MethodHook(*BUFFER, "add", ("replay_buffer_add",)),
+    MethodHook(*BUFFER, "extend", ("replay_buffer_add",)),
+    MethodHook(*BUFFER, "sample", ("backpropagation", "sample_batch")),
+    MethodHook("torchrl.objectives.common", "LossModule", "__call__", ("backpropagation", "compute_losses")),
+    MethodHook(
+        "torchrl.objectives.value.advantages",
+        "ValueEstimatorBase",
+        "__call__",
+        ("backpropagation", "compute_advantage_estimates"),
+    ),
+    MethodHook("torchrl.objectives.utils", "TargetNetUpdater", "step", ("backpropagation", "update_target_network")),
+    MethodHook(*TRAINER, "train", ("training_loop",)),
+    MethodHook(*TRAINER, "optim_steps", ("backpropagation",)),
+    MethodHook("torchrl.trainers.trainers", "LogValidationReward", "__call__", (), phase=EVALUATION),
+)
