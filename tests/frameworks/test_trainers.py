@@ -15,6 +15,7 @@ from rlscope.model import STAGES
 TRAINERS = ROOT / "tests" / "frameworks" / "trainers"
 #: Both clocks see the same calls; what interrupts a program between the two is in one of them alone.
 CLOCKS: dict[str, Any] = {"rel": 0.1, "abs": 0.02}
+NO_JIT = {"NUMBA_DISABLE_JIT": "1"}  # numba would compile for 7 s
 ON_POLICY = {("inference", "sample_action"), ("backpropagation", "compute_advantage_estimates")}
 #: By script and its argument: operations, and the iterations and timesteps that are made.
 TRAININGS: dict[str, tuple[set[tuple[str, str]], int | None, int | None]] = {
@@ -24,8 +25,9 @@ TRAININGS: dict[str, tuple[set[tuple[str, str]], int | None, int | None]] = {
     "skrl PPO": ({("inference", "sample_action"), ("inference", "replay_buffer_add")}, 512, 512),
     "skrl DQN": ({("inference", "sample_action"), ("inference", "replay_buffer_add")}, 400, 400),
     "torchrl": ({("inference", "collect_data"), ("backpropagation", "compute_losses")}, 4, 1024),
+    "tianshou": ({("inference", "collect_data"), ("backpropagation", "sample_batch")}, 84, 1008),
 }
-EVALUATING: set[str] = set()
+EVALUATING = {"tianshou"}
 
 
 @pytest.mark.parametrize("training", TRAININGS)
@@ -33,9 +35,9 @@ def test_stages_are_as_long_as_by_a_stopwatch(training: str, tmp_path: Path) -> 
     operations, iterations, timesteps = TRAININGS[training]
     name, *arguments = training.split()
     program = TRAINERS / f"{name}_few.py"
-    plain = run_in("others", program, *arguments, cwd=tmp_path)
+    plain = run_in("others", program, *arguments, cwd=tmp_path, **NO_JIT)
     assert plain.returncode == 0, plain.stderr[-4000:]
-    recording = record_in("others", tmp_path / "trace", program, *arguments, cwd=tmp_path)
+    recording = record_in("others", tmp_path / "trace", program, *arguments, cwd=tmp_path, **NO_JIT)
     printed, printed_plain = (json.loads(each.stdout.splitlines()[-1]) for each in (recording, plain))
     assert printed["learnt"] == printed_plain["learnt"]
     analysis = recording.analysis
@@ -56,6 +58,17 @@ def seconds_of(recording: Recording) -> Counter[str]:
     for row in recording.analysis["breakdown"]:
         seconds[row["stage"]] += row["seconds"]
     return seconds
+
+
+def test_what_numba_compiles(tmp_path: Path) -> None:
+    program = tmp_path / "compiled.py"
+    program.write_text(
+        "import numba\n@numba.njit\ndef double(x): return 2 * x\nprint(double(1) + double(2) + double(1.5))\n"
+    )
+    recording = record_in("others", tmp_path / "trace", program)
+    assert recording.stdout.split() == ["9.0"]
+    assert recording.main_sweep()["events"]["operation"] >= 2  # for whole numbers, and for floats
+    assert recording.seconds(operation="compile", category="python") > 0
 
 
 def test_rl_baselines3_zoo(tmp_path: Path) -> None:
