@@ -31,6 +31,7 @@ LIBRARIES = {
         "stable_baselines3": ("stable_baselines3", "sb3_contrib"),
         "sb3_contrib": ("sb3_contrib",),
         "cleanrl": ("cleanrl_utils",),
+        "d3rlpy": ("d3rlpy",),
         "rsl_rl": ("rsl_rl",),
         "sbx": ("sbx",),
         "skrl": ("skrl",),

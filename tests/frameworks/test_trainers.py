@@ -26,8 +26,9 @@ TRAININGS: dict[str, tuple[set[tuple[str, str]], int | None, int | None]] = {
     "skrl DQN": ({("inference", "sample_action"), ("inference", "replay_buffer_add")}, 400, 400),
     "torchrl": ({("inference", "collect_data"), ("backpropagation", "compute_losses")}, 4, 1024),
     "tianshou": ({("inference", "collect_data"), ("backpropagation", "sample_batch")}, 84, 1008),
+    "d3rlpy": ({("inference", "sample_action"), ("backpropagation", "sample_batch")}, None, None),
 }
-EVALUATING = {"tianshou"}
+EVALUATING = {"tianshou", "d3rlpy"}
 
 
 @pytest.mark.parametrize("training", TRAININGS)
