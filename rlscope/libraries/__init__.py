@@ -20,6 +20,7 @@ LIBRARIES = {
         "box2d": ("Box2D",),
         "brax": ("brax",),
         "dm_control": ("dm_control", "dm_env"),
+        "envpool": ("envpool",),
         "gymnax": ("gymnax",),
         "mujoco": ("mujoco",),
         "numba": ("numba",),

@@ -10,7 +10,7 @@ OF_ENVIRONMENT = {
     "pytorch": "torch jax flax ale brax gymnax mujoco open_spiel pettingzoo pgx pybullet pyflyt sbx ray rllib",
     "tensorflow": "tensorflow tf_agents gym",
     "dm_control": "dm_control mujoco",
-    "others": "sb3_contrib rsl_rl skrl torchrl tianshou d3rlpy numba",
+    "others": "sb3_contrib rsl_rl skrl torchrl tianshou d3rlpy envpool numba",
 }
 
 

@@ -27,6 +27,7 @@ TRAININGS: dict[str, tuple[set[tuple[str, str]], int | None, int | None]] = {
     "torchrl": ({("inference", "collect_data"), ("backpropagation", "compute_losses")}, 4, 1024),
     "tianshou": ({("inference", "collect_data"), ("backpropagation", "sample_batch")}, 84, 1008),
     "d3rlpy": ({("inference", "sample_action"), ("backpropagation", "sample_batch")}, None, None),
+    "envpool": ({("simulation", "reset")}, None, None),
 }
 EVALUATING = {"tianshou", "d3rlpy"}
 
@@ -59,6 +60,14 @@ def seconds_of(recording: Recording) -> Counter[str]:
     for row in recording.analysis["breakdown"]:
         seconds[row["stage"]] += row["seconds"]
     return seconds
+
+
+def test_the_simulator_in_envpool_is_its_c_plus_plus(tmp_path: Path) -> None:
+    recording = record_in("others", tmp_path / "trace", TRAINERS / "envpool_few.py", cwd=tmp_path)
+    crossings = recording.main_sweep()["crossings"]
+    pool = "envpool.classic_control.classic_control_envpool._CartPoleEnvPool"
+    assert (crossings[f"{pool}._send"], crossings[f"{pool}._recv"]) == (60 * 20, 60 * 20 + 1)
+    assert recording.seconds(stage="simulation", category="simulator") > 0
 
 
 def test_what_numba_compiles(tmp_path: Path) -> None:
