@@ -27,7 +27,7 @@ that the commands read.
 | hardware | x86-64; minutes are of two cores with 24 GB of memory. Claims marked *gpu* need an NVIDIA GPU |
 | software | Linux, Python 3.11 to 3.13, a C++ compiler, make; or [only Docker](docs/docker.md) |
 | disk | 5 GB for the environments, 1 MB for a recording of 200,000 events, 7 MB for the smoke experiment below |
-| network | for the set-up alone: 1.28 GB, more with PyTorch for CUDA; pip downloads each package once |
+| network | for the set-up alone: 1.3 GB, more with PyTorch for CUDA; pip downloads each package once |
 
 ## Kick the tires: 10 minutes
 

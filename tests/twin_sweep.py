@@ -569,7 +569,7 @@ def sample_rows(twin: Twin) -> dict[str, tuple[int, ...]]:
 
 
 def sample_tails(twin: Twin) -> list[tuple[int, ...]]:
-    tails = []
+    tails: list[tuple[int, ...]] = []
     for reports in sorted({place for place, *_ in twin.samples}):
         ends = [now for place, now, _, _ in twin.samples if place == reports]
         start, end = ends[-(-9 * len(ends) // 10) - 1], ends[-1]

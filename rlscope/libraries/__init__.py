@@ -23,6 +23,7 @@ LIBRARIES = {
         "envpool": ("envpool",),
         "gymnax": ("gymnax",),
         "mujoco": ("mujoco",),
+        "mujoco_playground": ("mujoco_playground",),
         "numba": ("numba",),
         "open_spiel": ("pyspiel",),
         "pettingzoo": ("pettingzoo",),

@@ -7,7 +7,9 @@ from declared_names import FOUND, LACKED, LACKING, looked_up
 
 ROOT = Path(__file__).resolve().parents[2]
 OF_ENVIRONMENT = {
-    "pytorch": "torch jax flax ale brax gymnax mujoco open_spiel pettingzoo pgx pybullet pyflyt sbx ray rllib",
+    "pytorch": """
+        torch jax flax ale brax gymnax mujoco mujoco_playground open_spiel pettingzoo pgx pybullet pyflyt sbx ray rllib
+    """,
     "tensorflow": "tensorflow tf_agents gym",
     "dm_control": "dm_control mujoco",
     "others": "sb3_contrib rsl_rl skrl torchrl tianshou d3rlpy envpool numba",

@@ -96,3 +96,23 @@ def test_rl_baselines3_zoo(tmp_path: Path) -> None:
     assert {("(none)", stage) for stage in (*STAGES[:3], "training_loop")} <= by_phase
     assert {("evaluation", stage) for stage in ("simulation", "inference")} <= by_phase
     assert ("evaluation", "backpropagation") not in by_phase
+
+
+@pytest.mark.parametrize(
+    ("name", "operation", "function", "calls"),
+    [
+        ("brax", ("(none)", "simulation+inference+backpropagation"), "iterate", 10),
+        ("playground", ("simulation", "simulation"), "step", 20),
+    ],
+)
+def test_what_is_compiled_into_one_function_is_one_operation(
+    name: str, operation: tuple[str, str], function: str, calls: int, tmp_path: Path
+) -> None:
+    """How the time of one call is divided between its stages nobody can say."""
+    program = TRAINERS / f"{name}_few.py"
+    plain = run_in("pytorch", program)
+    assert plain.returncode == 0, plain.stderr[-4000:]
+    recording = record_in("pytorch", tmp_path / "trace", program)
+    assert recording.stdout == plain.stdout
+    assert operation in {(row["stage"], row["operation"]) for row in recording.analysis["breakdown"]}
+    assert recording.main_sweep()["crossings"][f"jax.jit({function})"] == calls
