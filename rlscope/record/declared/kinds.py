@@ -85,7 +85,7 @@ class FunctionHook:
 
 @dataclass(frozen=True)
 class Held:
-    """What instances of a class hold, of whichever class that is, as a trainer does its environment.
+    """The methods of what instances of a class hold, of whichever class that is, as a trainer does its environment.
 
     For example, `OnPolicyRunner.learn` steps `self.env`. Methods of that object's class are hooked when `learn` is
     called, unless they are hooked already.
