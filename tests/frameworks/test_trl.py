@@ -62,3 +62,24 @@ def test_it_trains_as_unrecorded_and_asks_no_other_machine(algorithm: str, recor
     assert with_it["connections"] == without["connections"] == []
     assert len(without["rewards"]) == STEPS
     assert (with_it["digest"], with_it["rewards"]) == (without["digest"], without["rewards"])
+
+
+def test_the_asynchronous_workers_samples_are_tasks_with_stages(tmp_path_factory: pytest.TempPathFactory) -> None:
+    trace = tmp_path_factory.mktemp("worker") / "trace"
+    recording = record_in("pytorch", trace, "trl_async_worker.py", **OFFLINE, TRL_EXPERIMENTAL_SILENCE="1")
+    told, analysis = printed(recording.stdout), recording.analysis
+    tasks = {(task["process"] == "main", task["operation"]): task for task in analysis["tasks"]}
+    assert tasks[False, "generate"]["count"] == told["asked"]["first"] + told["asked"]["second"]
+    assert tasks[False, "tool_call"]["count"] == told["asked"]["first"]
+    assert tasks[False, "rollout"]["count"] == told["asked"]["second"] >= told["samples"]
+    # Each is at least as long as what it slept for.
+    for operation, seconds in {"generate": 0.06, "tool_call": 0.04, "reward": 0.02, "rollout": 0.16}.items():
+        assert tasks[False, operation]["elapsed_p50_s"] >= seconds, operation
+    (samples,) = analysis["samples"]
+    assert samples["count"] == tasks[False, "rollout"]["count"]
+    assert samples["tokens"] == samples["count"] * told["tokens"] == analysis["tokens"]
+    assert (samples["oldest_version"], samples["newest_version"]) == (5, 5)
+    assert tasks[True, "wait_for_batch"]["elapsed_s"] >= 0.16  # until the first sample is there
+    worker = {(row["stage"], row["operation"]) for row in analysis["breakdown"] if row["process"] != "main"}
+    assert {("inference", "generate"), ("simulation", "tool_call"), ("simulation", "reward")} <= worker
+    assert analysis["misnested_operations"] == 0

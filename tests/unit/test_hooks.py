@@ -1,7 +1,9 @@
 """Hooks on Python classes and functions, and on imports: put in place, told apart, and put back."""
 
+import asyncio
 import importlib
 import importlib.util
+import inspect
 import pickle
 import sys
 import types
@@ -288,3 +290,35 @@ def test_native_methods_that_subclasses_of_a_python_class_have_are_crossings(in_
     swept = vars(_analysis.sweep(str(in_process())))
     declarations.hooks.restore()
     assert swept["crossings"] == {"collections.deque.popleft": 1}
+
+
+def test_a_method_may_be_a_phase(hooks: Hooks, in_process: Callable[[], Path]) -> None:
+    hooks.apply(MethodHook("hooked", "Base", "step", (), phase="evaluation"), MODULE)
+    assert Derived().step() == "derived of base"
+    swept = vars(_analysis.sweep(str(in_process())))
+    assert "evaluation" in {row[0] for row in swept["breakdown"]}
+
+
+def test_coroutine_functions_are_wrapped_where_that_is_said(hooks: Hooks, in_process: Callable[[], Path]) -> None:
+    class Worker:
+        async def work(self) -> str:
+            await asyncio.sleep(0)
+            return "worked"
+
+        async def rest(self) -> str:
+            return "rested"
+
+    module = types.ModuleType("workers")
+    vars(module)["Worker"] = Worker
+    original = Worker.rest
+    hooks.apply(MethodHook("workers", "Worker", "work", ("inference", "generate"), is_in_steps=True), module)
+    hooks.apply(MethodHook("workers", "Worker", "rest", ("inference", "rest")), module)
+    assert Worker.rest is original
+    assert inspect.iscoroutinefunction(Worker.work)
+
+    async def main() -> list[str]:
+        return await asyncio.gather(Worker().work(), Worker().work())
+
+    assert asyncio.run(main()) == ["worked", "worked"]
+    swept = vars(_analysis.sweep(str(in_process())))
+    assert {name: count for name, count, *_ in swept["tasks"]} == {"inference": 2, "generate": 2}
