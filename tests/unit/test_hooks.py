@@ -316,9 +316,9 @@ def test_coroutine_functions_are_wrapped_where_that_is_said(hooks: Hooks, in_pro
     assert Worker.rest is original
     assert inspect.iscoroutinefunction(Worker.work)
 
-    async def main() -> list[str]:
+    async def main() -> tuple[str, str]:
         return await asyncio.gather(Worker().work(), Worker().work())
 
-    assert asyncio.run(main()) == ["worked", "worked"]
+    assert list(asyncio.run(main())) == ["worked", "worked"]
     swept = vars(_analysis.sweep(str(in_process())))
     assert {name: count for name, count, *_ in swept["tasks"]} == {"inference": 2, "generate": 2}
