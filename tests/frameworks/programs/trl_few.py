@@ -1,7 +1,7 @@
 """A few steps of GRPO or RLOO by TRL, on a small model and a tokenizer that are made here; prints its own stopwatches.
 
-TRL is as it is installed. The stopwatches are around what a trainer calls of the model, of the reward function, of its
-loss and of Accelerate, and between the trainer's own events.
+TRL is as it is installed. The stopwatches are around what a trainer calls of the model, of itself and of Accelerate, and
+between its own events.
 """
 
 import hashlib
@@ -68,9 +68,7 @@ def reward_for_digits(completions: list[str], **_: Any) -> list[float]:
     began = time.perf_counter()
     while time.perf_counter() - began < 0.05:
         pass
-    rewards = [float(sum(word.isdigit() for word in completion.split())) for completion in completions]
-    seconds["simulation"] += time.perf_counter() - began
-    return rewards
+    return [float(sum(word.isdigit() for word in completion.split())) for completion in completions]
 
 
 class Watch(TrainerCallback):  # type: ignore[misc]
@@ -108,15 +106,16 @@ def main() -> None:
             eval_dataset=prompts.select(range(1)),
             processing_class=make_tokenizer(), callbacks=[Watch()],
         )  # fmt: skip
-        logprobs = "_get_per_token_logps_and_entropies"  # of the reference, and of the policy before the update
-        setattr(trainer, logprobs, timed("inference", getattr(trainer, logprobs)))
+        # Log-probabilities are those of the reference model, and of the policy before the update.
+        parts = {"_get_per_token_logps_and_entropies": "inference", "_calculate_rewards": "simulation"}
+        for name, stage in parts.items():
+            setattr(trainer, name, timed(stage, getattr(trainer, name)))
         trainer.compute_loss = timed("backpropagation", trainer.compute_loss)
-        trainer.accelerator.backward = timed("backpropagation", trainer.accelerator.backward)
-        trainer.accelerator.clip_grad_norm_ = timed("backpropagation", trainer.accelerator.clip_grad_norm_)
+        for name in ("backward", "clip_grad_norm_"):
+            setattr(trainer.accelerator, name, timed("backpropagation", getattr(trainer.accelerator, name)))
         trainer.train()
-    digest = hashlib.sha256(
-        b"".join(value.detach().cpu().numpy().tobytes() for value in model.parameters())
-    ).hexdigest()
+    weights = b"".join(value.detach().cpu().numpy().tobytes() for value in model.parameters())
+    digest = hashlib.sha256(weights).hexdigest()
     history = [entry.get("reward") for entry in trainer.state.log_history if "reward" in entry]
     print(json.dumps({"seconds": seconds, "digest": digest, "rewards": history, "connections": connections}))
 
