@@ -30,6 +30,7 @@ LIBRARIES = {
         "pgx": ("pgx",),
         "pybullet": ("pybullet",),
         "pyflyt": ("PyFlyt",),
+        "warp": ("warp",),
         "stable_baselines3": ("stable_baselines3", "sb3_contrib"),
         "sb3_contrib": ("sb3_contrib",),
         "cleanrl": ("cleanrl_utils",),

@@ -19,11 +19,12 @@ enum class Flavour : uint8_t {
   kOperation,
   kPhase,
   kCallback,
+  kSimulatorCall,
   kGuessedStage,      // opens nothing inside any stage that is not guessed
   kJoiningStage,      // opens nothing inside a frame that is in this stage already
   kDefaultOperation,  // opens nothing inside any stage
 };
-constexpr size_t kFlavours = 6;
+constexpr size_t kFlavours = 7;
 
 struct Scope {
   PyObject_HEAD
@@ -35,10 +36,11 @@ struct Scope {
   CodedId id;   // id 0 until first recorded
 
   NameKind kind() const {
-    return flavour == Flavour::kPhase      ? NameKind::kPhase
-           : flavour == Flavour::kCallback ? NameKind::kBoundary
-                                           : NameKind::kOperation;
+    if (flavour == Flavour::kPhase) return NameKind::kPhase;
+    bool is_boundary = flavour == Flavour::kCallback || flavour == Flavour::kSimulatorCall;
+    return is_boundary ? NameKind::kBoundary : NameKind::kOperation;
   }
+  Category category() const { return flavour == Flavour::kSimulatorCall ? Category::kSimulator : Category::kPython; }
   // One of the operations that every breakdown is grouped by.
   bool is_stage() const { return stage > Stage::kTrainingLoop; }
   // Says what the program does now, so that nothing needs to be guessed any more.
@@ -58,7 +60,7 @@ bool intern(Scope* scope) {
   PyObject* text = PyUnicode_AsEncodedString(scope->name, "utf-8", "backslashreplace");
   if (!text) return false;
   std::string_view view(PyBytes_AS_STRING(text), static_cast<size_t>(PyBytes_GET_SIZE(text)));
-  scope->id = Session::intern(scope->kind(), Category::kPython, view);
+  scope->id = Session::intern(scope->kind(), scope->category(), view);
   Py_DECREF(text);
   return true;
 }
@@ -428,6 +430,8 @@ PyMethodDef functions[] = {
      "default_operation(name)\n--\n\nAs operation(name), but opens nothing inside any stage."},
     {"callback", scope_of<Flavour::kCallback>, METH_O,
      "callback(name)\n--\n\nPython that native code has called: a crossing back, whose time is Python's."},
+    {"simulator_call", scope_of<Flavour::kSimulatorCall>, METH_O,
+     "simulator_call(name)\n--\n\nA crossing into a simulator that goes through no function that can be intercepted, as by ctypes."},
     {"enter_for_caller", enter_for_caller, METH_VARARGS,
      "enter_for_caller(scope, depth)\n--\n\nEnter the scope where the function runs that is `depth` calls further out."},
     {"begin_range", begin_range, METH_O,

@@ -12,7 +12,7 @@ OF_ENVIRONMENT = {
     """,
     "tensorflow": "tensorflow tf_agents gym",
     "dm_control": "dm_control mujoco",
-    "others": "sb3_contrib rsl_rl skrl torchrl tianshou d3rlpy envpool numba",
+    "others": "sb3_contrib rsl_rl skrl torchrl tianshou d3rlpy envpool numba warp",
 }
 
 

@@ -116,3 +116,13 @@ def test_what_is_compiled_into_one_function_is_one_operation(
     assert recording.stdout == plain.stdout
     assert operation in {(row["stage"], row["operation"]) for row in recording.analysis["breakdown"]}
     assert recording.main_sweep()["crossings"][f"jax.jit({function})"] == calls
+
+
+def test_kernels_and_graphs_of_warp_are_a_simulator(tmp_path: Path) -> None:
+    program, cache = TRAINERS / "warp_few.py", {"WARP_CACHE_PATH": str(tmp_path / "cache")}
+    recording = record_in("others", tmp_path / "trace", program, **cache)
+    assert recording.stdout.splitlines()[-1] == run_in("others", program, **cache).stdout.splitlines()[-1] == "22.0"
+    crossings = recording.main_sweep()["crossings"]
+    assert (crossings["warp.advance"], crossings["warp.capture_launch"]) == (10 + 7, 5)
+    assert recording.seconds(category="simulator") > 0
+    assert recording.seconds(operation="compile") > 0

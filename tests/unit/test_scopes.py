@@ -363,3 +363,11 @@ def test_a_callback_is_python_inside_a_native_call(in_process: Callable[[], Path
     assert {(row[2], row[3]) for row in swept["breakdown"]} >= {("inside", "python"), ("(none)", "backend")}
     transitions = {(from_, to): count for _, _, from_, to, count in swept["transitions"]}
     assert transitions == {("python", "backend"): 1, ("backend", "python"): 9}
+
+
+def test_a_call_of_a_simulator_that_no_function_pointer_is_of(in_process: Callable[[], Path]) -> None:
+    with _native.operation("simulation"), _native.simulator_call("warp.advance"):
+        pass
+    swept = _analysis.sweep(str(in_process()))
+    assert swept.crossings == {"warp.advance": 1}
+    assert (swept.events["simulator"], swept.misnested_operations) == (1, 0)
