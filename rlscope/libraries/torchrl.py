@@ -28,7 +28,9 @@ def _total(collector: Any) -> int | None:
 
 HOOKS: tuple[Hook, ...] = (
     MethodHook(*COLLECTOR, "rollout", COLLECT, after=_after_rollout),
-    MethodHook("torchrl.collectors._base", "BaseCollector", "update_policy_weights_", ("sync_weights",)),
+    MethodHook(
+        "torchrl.collectors._base", "BaseCollector", "update_policy_weights_", ("synchronisation", "sync_weights")
+    ),
     MethodHook(*ENVIRONMENT, "rollout", COLLECT),
     MethodHook(*ENVIRONMENT, "step", ("simulation",)),
     MethodHook(*ENVIRONMENT, "step_and_maybe_reset", ("simulation",)),
