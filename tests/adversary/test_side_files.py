@@ -102,7 +102,7 @@ def test_a_name_for_each_step_is_shown_in_part(tmp_path: Path) -> None:
     trace = writer.write({"complete": True})
     found = call("analyze", trace)
     assert (found.returncode, found.stderr, len(found.stdout) < 60_000) == (0, "", True)
-    assert 0 < found.stdout.count("was `inference` meant?") <= ROWS_SHOWN
+    assert 0 < " ".join(found.stdout.split()).count("was `inference` meant?") <= ROWS_SHOWN
     found = call("analyze", trace, "--by", "operation")
     shown = re.findall(r"Inference \d+", found.stdout.partition("Breakdown")[2].partition("Notes")[0])
     assert len(shown) == len(set(shown)) <= ROWS_SHOWN

@@ -1,7 +1,7 @@
 """A few steps of GRPO or RLOO by TRL, on a small model and a tokenizer that are made here; prints its own stopwatches.
 
-TRL is as it is installed. The stopwatches are around what a trainer calls of the model, of itself and of Accelerate, and
-between its own events.
+TRL is as it is installed. The stopwatches are around what a trainer calls of the model, of itself and of Accelerate,
+and between its own events.
 """
 
 import hashlib
