@@ -81,10 +81,14 @@ PyObject* bind(PyObject* self, PyObject* object, PyObject*) {
 // Pickled as a function is: by its name. The function's own method would not do, for it is not what has that name.
 PyObject* reduce(PyObject* self, PyObject*) { return PyObject_GetAttrString(as_hooked(self)->function, "__qualname__"); }
 
+// What would else lead to the function itself, past the scopes.
+constexpr const char* kOwn[] = {"__reduce_ex__", "__reduce__", "__get__", "__call__"};
+
 PyObject* get_attribute(PyObject* self, PyObject* name) {
-  bool is_ours = PyUnicode_Check(name) && (PyUnicode_CompareWithASCIIString(name, "__reduce_ex__") == 0 ||
-                                           PyUnicode_CompareWithASCIIString(name, "__reduce__") == 0);
-  return is_ours ? PyObject_GenericGetAttr(self, name) : PyObject_GetAttr(as_hooked(self)->function, name);
+  for (const char* own : kOwn) {
+    if (PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, own) == 0) return PyObject_GenericGetAttr(self, name);
+  }
+  return PyObject_GetAttr(as_hooked(self)->function, name);
 }
 
 int set_attribute(PyObject* self, PyObject* name, PyObject* value) {

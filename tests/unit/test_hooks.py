@@ -322,3 +322,12 @@ def test_coroutine_functions_are_wrapped_where_that_is_said(hooks: Hooks, in_pro
     assert list(asyncio.run(main())) == ["worked", "worked"]
     swept = vars(_analysis.sweep(str(in_process())))
     assert {name: count for name, count, *_ in swept["tasks"]} == {"inference": 2, "generate": 2}
+
+
+def test_a_method_that_is_bound_or_called_by_name_is_hooked_too(hooks: Hooks, in_process: Callable[[], Path]) -> None:
+    """PyTorch's schedulers of learning rates bind an optimizer's step so."""
+    hooks.apply(MethodHook("hooked", "Base", "step", ("simulation",)), MODULE)
+    base = Base()
+    assert base.step.__func__.__get__(base, Base)() == "base"
+    assert Base.step.__call__(base) == "base"
+    assert vars(_analysis.sweep(str(in_process())))["events"]["operation"] == 2
