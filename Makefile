@@ -38,6 +38,8 @@ STACKS := $(FRAMEWORKS) dm_control
 # environment has what they need besides the packages of .venv.
 SUITES ?= ci
 OTHERS := .venvs/others
+# d3rlpy wants another version of gym than the others do.
+D3RLPY := .venvs/d3rlpy
 # A driver of the headless browser in which the page is tested; it has the packages of .venv beside it, too.
 PAGE := .venvs/page
 # It checks the types that comments give in the page's scripts, and makes nothing.
@@ -103,9 +105,9 @@ test-cpp: setup ## run the C++ tests under the address, undefined-behaviour and 
 		ctest --test-dir "$$build" --output-on-failure --parallel $(JOBS)
 	done
 
-environments: $(ENVIRONMENT) $(STACKS:%=.venvs/%/.environment) $(OTHERS)/.environment $(PAGE)/.environment $(DOCS)/.environment $(COVERAGE)/.environment $(NOTEBOOK)/.environment ## make all environments of tests; with --jobs 2 two at a time
+environments: $(ENVIRONMENT) $(STACKS:%=.venvs/%/.environment) $(OTHERS)/.environment $(D3RLPY)/.environment $(PAGE)/.environment $(DOCS)/.environment $(COVERAGE)/.environment $(NOTEBOOK)/.environment ## make all environments of tests; with --jobs 2 two at a time
 
-test-frameworks: build $(STACKS:%=.venvs/%/.package) $(OTHERS)/.environment ## run the tests that need TensorFlow, JAX, compilers, dm_control and libraries that people train with (about 12 minutes)
+test-frameworks: build $(STACKS:%=.venvs/%/.package) $(OTHERS)/.environment $(D3RLPY)/.environment ## run the tests that need TensorFlow, JAX, compilers, dm_control and libraries that people train with (about 12 minutes)
 	$(BIN)/pytest $(TIMED_FRAMEWORKS)
 	$(AT_ONCE) tests/frameworks $(TIMED_FRAMEWORKS:%=--ignore=%)
 
@@ -242,11 +244,11 @@ $(ENVIRONMENT) $(BENCH_VENV)/.environment $(DEPLOY)/.environment $(DOCS)/.enviro
 	$(@D)/$(PIP_INSTALL) --no-deps --requirement $<
 	touch $@
 
-$(OTHERS)/.environment: experiments/requirements/others.lock.txt
+$(OTHERS)/.environment $(D3RLPY)/.environment: .venvs/%/.environment: experiments/requirements/%.lock.txt
 $(COVERAGE)/.environment: requirements/coverage.lock.txt
 $(PAGE)/.environment: requirements/page.lock.txt
 $(NOTEBOOK)/.environment: requirements/notebook.lock.txt
-$(OTHERS)/.environment $(COVERAGE)/.environment $(PAGE)/.environment $(NOTEBOOK)/.environment: $(ENVIRONMENT)
+$(OTHERS)/.environment $(D3RLPY)/.environment $(COVERAGE)/.environment $(PAGE)/.environment $(NOTEBOOK)/.environment: $(ENVIRONMENT)
 	@lock="$(filter %.lock.txt,$^)"
 	echo "setting up $(@D): downloads $$(sed -n 's/^# Downloads //p' "$$lock")"
 	$(BIN)/python -m venv $(@D)

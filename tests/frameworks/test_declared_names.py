@@ -12,7 +12,8 @@ OF_ENVIRONMENT = {
     """,
     "tensorflow": "tensorflow tf_agents gym",
     "dm_control": "dm_control mujoco",
-    "others": "sb3_contrib rsl_rl skrl torchrl tianshou d3rlpy envpool numba warp",
+    "others": "sb3_contrib rsl_rl skrl torchrl tianshou envpool numba warp",
+    "d3rlpy": "d3rlpy gym",
 }
 
 

@@ -36,10 +36,10 @@ EVALUATING = {"tianshou", "d3rlpy"}
 def test_stages_are_as_long_as_by_a_stopwatch(training: str, tmp_path: Path) -> None:
     operations, iterations, timesteps = TRAININGS[training]
     name, *arguments = training.split()
-    program = TRAINERS / f"{name}_few.py"
-    plain = run_in("others", program, *arguments, cwd=tmp_path, **NO_JIT)
+    program, environment = TRAINERS / f"{name}_few.py", "d3rlpy" if name == "d3rlpy" else "others"
+    plain = run_in(environment, program, *arguments, cwd=tmp_path, **NO_JIT)
     assert plain.returncode == 0, plain.stderr[-4000:]
-    recording = record_in("others", tmp_path / "trace", program, *arguments, cwd=tmp_path, **NO_JIT)
+    recording = record_in(environment, tmp_path / "trace", program, *arguments, cwd=tmp_path, **NO_JIT)
     printed, printed_plain = (json.loads(each.stdout.splitlines()[-1]) for each in (recording, plain))
     assert printed["learnt"] == printed_plain["learnt"]
     analysis = recording.analysis
