@@ -93,30 +93,31 @@ bool Sweep::run_until(uint64_t ticks) {
   return false;
 }
 
-// Up to the records at `until`. Runs the stream with the earliest record until another one's turn comes. At the same tick the lower stream is first.
+// Up to the records at `until`. Runs the stream with the earliest record until another one's turn comes. At the same tick
+// the lower stream is first.
 template <bool kWithDetail>
 void Sweep::merge(uint64_t until) {
   for (;;) {
     uint64_t limit;
     size_t first = smallest(next_ticks_, limit);
     uint64_t first_ticks = next_ticks_[first];
-    uint64_t pending_ticks = pending_.empty() ? kNever : pending_.back()->first_ticks;
-    if (std::min({first_ticks, pending_ticks, device_ticks_}) >= until) return;
-    if (!pending_.empty() && pending_ticks <= first_ticks) {
+    if (!pending_.empty() && pending_.back()->first_ticks <= first_ticks && pending_.back()->first_ticks < until) {
       const StreamIndex& stream = *pending_.back();
       pending_.pop_back();
       activate(stream);
       continue;
     }
-    if (device_ticks_ <= first_ticks) {
+    if (device_ticks_ <= first_ticks && device_ticks_ < until) {
       step_devices();
       continue;
     }
+    if (std::min(first_ticks, device_ticks_) >= until) return;
     if (first_ticks > latest_) {
       skip_chunk(first);
       continue;
     }
-    limit = std::min({limit, pending_ticks, device_ticks_, latest_ + 1, until});
+    if (!pending_.empty()) limit = std::min(limit, pending_.back()->first_ticks);
+    limit = std::min({limit, device_ticks_, latest_ + 1, until});
     run_thread<kWithDetail>(*threads_[first], limit);
   }
 }
