@@ -29,7 +29,7 @@ def entries(recording: Recording) -> dict[tuple[str, str], int]:
 
 @pytest.mark.parametrize("way", ["camera", "together", "in_turn", "alone"])
 def test_pyflyt(way: str, record_pytorch: Record) -> None:
-    recording = record_pytorch("pyflyt_steps.py", way, PYTHONPATH=str(WORKLOADS))
+    recording = record_pytorch("pyflyt_steps.py", way, PYTHONPATH=str(WORKLOADS), NUMBA_DISABLE_JIT="1")
     known = printed(recording)
     swept = recording.main_sweep()
     crossings = swept["crossings"]
