@@ -14,16 +14,15 @@ from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from datasets import Dataset
 from transformers import TrainerCallback
 from trl import GRPOConfig, GRPOTrainer
 
 import rlscope
-from benchmarks.result import Result, Target, Value, print_results, results
+from benchmarks.result import Result, Value, print_results, results
 from tests.frameworks.programs.trl_few import make_model, make_tokenizer
-from tests.gpu.measure import Looper, changes, own_arms, percent, phase_of, pin
+from tests.gpu.measure import Looper, in_turns, own_arms, pin, slower_than_plain
 
 CYCLES = 24
 ROUNDS = 3
@@ -84,22 +83,9 @@ def slowdown(directory: Path) -> Iterator[Result]:
     peers = ("bare CUPTI", "torch.profiler")
     pin()
     loopers = {name: Looper(directory, name, "tests.gpu.language_model") for name in ("nothing", "rlscope", *peers)}
-    during, after = [], []
-    for number in range(CYCLES):
-        if number == PROFILER_CYCLES:
-            loopers.pop("torch.profiler").end()
-        for word, phases in (("start", during), ("stop", after)):
-            for looper in loopers.values():
-                looper.told(word)
-            phases.append(phase_of(loopers, ROUNDS))
-    for looper in loopers.values():
-        looper.end()
+    during, after = in_turns(loopers, CYCLES, ROUNDS, PROFILER_CYCLES)
     note = f"{CYCLES} times {ROUNDS} steps with it and without, in turns"
-    slower = {name: percent(changes(name, during, after)) for name in ("rlscope", *peers)}
-    own, target = slower.pop("rlscope"), Target(slower["bare CUPTI"].value + 2)
-    yield from results("slowdown of TRL's GRPO", "%", own, slower, target, note)
-    above = np.subtract(changes("rlscope", during, after), changes("bare CUPTI", during, after))
-    yield from results("slowdown over GRPO under bare CUPTI", "%", percent(above), None, Target(2), note)
+    yield from slower_than_plain("TRL's GRPO", "GRPO", peers, during, after, note)
 
 
 def trace_size(directory: Path) -> Iterator[Result]:

@@ -216,22 +216,39 @@ def slowdown(directory: Path) -> Iterator[Result]:
     peers = ("bare CUPTI", "rlscope, CUDA layer only", "rlscope, CPU layers only", "torch.profiler")
     pin()
     loopers = {name: Looper(directory, name) for name in ("nothing", "rlscope", *peers)}
-    during, after = [], []
-    for number in range(CYCLES):
-        if number == PROFILER_CYCLES:
+    during, after = in_turns(loopers, CYCLES, PHASE_ROUNDS, PROFILER_CYCLES)
+    note = f"{CYCLES} times {PHASE_ROUNDS} rounds of {BLOCK_ITERATIONS} iterations with it and without, in turns"
+    yield from slower_than_plain("the TD3-like loop", "a loop", peers, during, after, note)
+
+
+Phases = list[dict[str, float]]
+
+
+def in_turns(loopers: dict[str, Looper], cycles: int, rounds: int, profiler_cycles: int) -> tuple[Phases, Phases]:
+    """The phases of processes that start and stop their tools together, with them and without; ends the processes."""
+    during: Phases = []
+    after: Phases = []
+    for number in range(cycles):
+        if number == profiler_cycles:
             loopers.pop("torch.profiler").end()
         for word, phases in (("start", during), ("stop", after)):
             for looper in loopers.values():
                 looper.told(word)
-            phases.append(phase_of(loopers))
+            phases.append(phase_of(loopers, rounds))
     for looper in loopers.values():
         looper.end()
-    note = f"{CYCLES} times {PHASE_ROUNDS} rounds of {BLOCK_ITERATIONS} iterations with it and without, in turns"
+    return during, after
+
+
+def slower_than_plain(
+    loop: str, kind: str, peers: Sequence[str], during: Phases, after: Phases, note: str
+) -> Iterator[Result]:
+    """What tools cost a loop, and what rlscope costs it more than bare CUPTI does."""
     slower = {name: percent(changes(name, during, after)) for name in ("rlscope", *peers)}
     own, target = slower.pop("rlscope"), Target(slower["bare CUPTI"].value + 2)
-    yield from results("slowdown of the TD3-like loop", "%", own, slower, target, note)
+    yield from results(f"slowdown of {loop}", "%", own, slower, target, note)
     above = np.subtract(changes("rlscope", during, after), changes("bare CUPTI", during, after))
-    yield from results("slowdown over a loop under bare CUPTI", "%", percent(above), None, Target(2), note)
+    yield from results(f"slowdown over {kind} under bare CUPTI", "%", percent(above), None, Target(2), note)
 
 
 def residue(directory: Path) -> Iterator[Result]:
