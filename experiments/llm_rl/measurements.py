@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +11,10 @@ import pandas as pd
 from experiments.harness.execute import LOG, Execution
 from experiments.harness.progress import StudyRun
 from experiments.harness.workload_output import figures_in
-from experiments.verdicts import other_machines
 from experiments.verdicts.corrected import analyzed
-from experiments.verdicts.other_machines import Measured
+from experiments.verdicts.other_machines import MeasuredTables, joined, load_tables
 from rlscope.model import NO_OPERATION
 from rlscope.plots.folding import drawn_times
-from rlscope.plots.tables import write_csv
 
 #: The first columns of every table.
 KEY = ["workload", "repetition"]
@@ -55,8 +53,6 @@ class Tables:
     steps: pd.DataFrame
 
 
-NAMES = tuple(field.name for field in fields(Tables))
-FILES = tuple(f"{name}.csv" for name in NAMES)
 #: The columns of each table after KEY.
 COLUMNS = {
     "stages": ["process", "stage", "operation", "category", "resource", "seconds", "uncorrected_seconds"],
@@ -70,34 +66,22 @@ COLUMNS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Measurements(Measured):
+class Measurements(MeasuredTables[Tables]):
     """The tables of a machine, and where they come from."""
-
-    tables: Tables
-
-    def save(self, directory: Path) -> None:
-        """Write the files that `load` reads."""
-        super().save(directory)
-        for name, file in zip(NAMES, FILES, strict=True):
-            write_csv(getattr(self.tables, name), directory / file)
 
 
 def load(directory: Path) -> Measurements:
-    """Return what `save` has written.
+    """Return what `Measurements.save` has written.
 
     Raises:
         UsageError: It is damaged.
     """
+    return load_tables(directory, Measurements, Tables, _check)
 
-    def make(paths: Sequence[Path], origin: dict[str, Any]) -> Measurements:
-        tables = {name: pd.read_csv(path) for name, path in zip(NAMES, paths, strict=True)}
-        for name, table in tables.items():
-            if list(table.columns) != [*KEY, *COLUMNS[name]]:
-                raise ValueError(f"the columns of {name}.csv are not {', '.join([*KEY, *COLUMNS[name]])}")
-        return Measurements(**origin, tables=Tables(**tables))
 
-    return other_machines.load(directory, FILES, make)
+def _check(name: str, columns: list[str]) -> None:
+    if columns != [*KEY, *COLUMNS[name]]:
+        raise ValueError(f"the columns of {name}.csv are not {', '.join([*KEY, *COLUMNS[name]])}")
 
 
 def tables_of(executed: Iterable[tuple[StudyRun, Execution]]) -> Tables:
@@ -106,8 +90,7 @@ def tables_of(executed: Iterable[tuple[StudyRun, Execution]]) -> Tables:
     Raises:
         IncompleteTraceError: A run has left no line about itself.
     """
-    parts = [tables_of_run(study_run, execution) for study_run, execution in executed]
-    return Tables(**{name: pd.concat([part[name] for part in parts], ignore_index=True) for name in NAMES})
+    return joined(Tables, [tables_of_run(study_run, execution) for study_run, execution in executed])
 
 
 def tables_of_run(study_run: StudyRun, execution: Execution) -> dict[str, pd.DataFrame]:

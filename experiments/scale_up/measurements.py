@@ -1,9 +1,8 @@
 """This file makes tables of recorded self-play's processes, which machines without that device can read."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,11 +10,9 @@ import pandas as pd
 from experiments.harness.execute import LOG, Execution, read_manifest
 from experiments.harness.progress import StudyRun
 from experiments.harness.workload_output import figures_in
-from experiments.verdicts import other_machines
-from experiments.verdicts.other_machines import Measured
+from experiments.verdicts.other_machines import MeasuredTables, joined, load_tables
 from rlscope.analysis.analyze import analyze
 from rlscope.analysis.utilization import PROCESSES, read_utilization, utilization_in_parts
-from rlscope.plots.tables import write_csv
 from rlscope.trace.reader import Trace, open_trace
 
 #: Who evaluated positions, and which repetition: the first columns of every table.
@@ -54,38 +51,22 @@ class Tables:
             yield str(inference), Tables(**parts)
 
 
-NAMES = tuple(field.name for field in fields(Tables))
-FILES = tuple(f"{name}.csv" for name in NAMES)
-
-
-@dataclass(frozen=True)
-class Measurements(Measured):
+class Measurements(MeasuredTables[Tables]):
     """The tables of a machine, and where they come from."""
-
-    tables: Tables
-
-    def save(self, directory: Path) -> None:
-        """Write the files that `load` reads."""
-        super().save(directory)
-        for name, file in zip(NAMES, FILES, strict=True):
-            write_csv(getattr(self.tables, name), directory / file)
 
 
 def load(directory: Path) -> Measurements:
-    """Return what `save` has written.
+    """Return what `Measurements.save` has written.
 
     Raises:
         UsageError: It is damaged.
     """
+    return load_tables(directory, Measurements, Tables, _check)
 
-    def make(paths: Sequence[Path], origin: dict[str, Any]) -> Measurements:
-        tables = {name: pd.read_csv(path) for name, path in zip(NAMES, paths, strict=True)}
-        damaged = [name for name, table in tables.items() if list(table.columns[: len(KEY)]) != KEY]
-        if damaged:
-            raise ValueError(f"{damaged[0]}.csv does not begin with the columns {', '.join(KEY)}")
-        return Measurements(**origin, tables=Tables(**tables))
 
-    return other_machines.load(directory, FILES, make)
+def _check(name: str, columns: list[str]) -> None:
+    if columns[: len(KEY)] != KEY:
+        raise ValueError(f"{name}.csv does not begin with the columns {', '.join(KEY)}")
 
 
 def tables_of(executed: Iterable[tuple[StudyRun, Execution]]) -> Tables:
@@ -94,8 +75,7 @@ def tables_of(executed: Iterable[tuple[StudyRun, Execution]]) -> Tables:
     Raises:
         IncompleteTraceError: A run has left no line about itself.
     """
-    parts = [tables_of_run(study_run, execution) for study_run, execution in executed]
-    return Tables(**{name: pd.concat([part[name] for part in parts], ignore_index=True) for name in NAMES})
+    return joined(Tables, [tables_of_run(study_run, execution) for study_run, execution in executed])
 
 
 def tables_of_run(study_run: StudyRun, execution: Execution) -> dict[str, pd.DataFrame]:

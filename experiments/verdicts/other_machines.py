@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import pandas as pd
 
@@ -17,6 +17,10 @@ from experiments.verdicts.kept_verdicts import MEASURED
 from experiments.verdicts.statistics import Estimate
 from experiments.verdicts.study_page import StudyPage
 from rlscope.errors import UsageError
+from rlscope.plots.tables import write_csv
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 MACHINE = "machine.json"
 #: In the output of a study: what was measured here.
@@ -84,6 +88,24 @@ class Measured:
 
 
 SomeMeasured = TypeVar("SomeMeasured", bound=Measured)
+SomeTables = TypeVar("SomeTables", bound="DataclassInstance")
+
+
+@dataclass(frozen=True)
+class MeasuredTables(Measured, Generic[SomeTables]):
+    """The tables that a machine has measured, and where they come from.
+
+    Attributes:
+        tables: each is a field of this, and a file of the same name.
+    """
+
+    tables: SomeTables
+
+    def save(self, directory: Path) -> None:
+        """Write the files that `load_tables` reads."""
+        super().save(directory)
+        for name, table in vars(self.tables).items():
+            write_csv(table, directory / f"{name}.csv")
 
 
 def origin_here(study: CaseStudy, executions: Sequence[Execution]) -> dict[str, Any]:
@@ -134,6 +156,40 @@ def load(
             f"{directory}: expected {', '.join(names)} and {MACHINE} of a measured machine, found: {error}. "
             "Restore the directory, or remove it"
         ) from error
+
+
+def joined(kind: type[SomeTables], runs: Sequence[Mapping[str, pd.DataFrame]]) -> SomeTables:
+    """Return the tables of several runs, one below the other."""
+    names = [field.name for field in fields(kind)]
+    return kind(**{name: pd.concat([run[name] for run in runs], ignore_index=True) for name in names})
+
+
+def load_tables(
+    directory: Path,
+    measured: Callable[..., SomeMeasured],
+    kind: "type[DataclassInstance]",
+    check: Callable[[str, list[str]], None],
+) -> SomeMeasured:
+    """Return what `MeasuredTables.save` has written.
+
+    Args:
+        directory: where.
+        measured: the study's class of `MeasuredTables`.
+        kind: the class of its tables.
+        check: told a table's name and its columns; raises ValueError if it cannot have these.
+
+    Raises:
+        UsageError: It is damaged.
+    """
+    names = [field.name for field in fields(kind)]
+
+    def make(paths: Sequence[Path], origin: dict[str, Any]) -> SomeMeasured:
+        tables = {name: pd.read_csv(path) for name, path in zip(names, paths, strict=True)}
+        for name, table in tables.items():
+            check(name, list(table.columns))
+        return measured(**origin, tables=kind(**tables))
+
+    return load(directory, [f"{name}.csv" for name in names], make)
 
 
 def kept_results(directory: Path, load_one: Callable[[Path], SomeMeasured]) -> dict[str, SomeMeasured]:
