@@ -22,11 +22,13 @@ def python_of(venv: str | None, package: str) -> Path | None:
 
     Returns:
         Its Python; this one where there is no such venv but the package is here, as on machines
-        that bring their own; None where the package is in neither.
+        that bring their own; None where the package is in neither. Without rlscope it is of no use.
     """
     own = Path(sys.executable)
     candidates = [own] if venv is None else [VENVS / venv / "bin" / "python", own]
-    return next((python for python in candidates if python.exists() and has_package(python, package)), None)
+    needed = package, "rlscope"
+    has_all = (each for each in candidates if each.exists() and all(has_package(each, name) for name in needed))
+    return next(has_all, None)
 
 
 def has_package(python: Path, package: str) -> bool:
@@ -59,4 +61,4 @@ def how_to_install(venv: str | None, package: str) -> str:
     """Return what to do where `python_of` finds nothing, as the end of a sentence."""
     if venv is None:
         return f"the package {package} is not installed"
-    return f"{package} is not in .venvs/{venv}, which `scripts/install_experiments` makes"
+    return f"{package} or rlscope is not in .venvs/{venv}, which `scripts/install_experiments` makes"

@@ -195,6 +195,19 @@ def test_a_group_whose_package_is_missing_is_left_out(tmp_path: Path, monkeypatc
     assert study.left_out == ["Walker2DBulletEnv-v0 is left out: the package pybullet_envs_gymnasium is not installed."]
 
 
+@pytest.mark.parametrize("packages", [["trl"], ["trl", "rlscope"]])
+def test_an_environment_without_rlscope_is_not_used(
+    packages: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    python = tmp_path / "stack" / "bin" / "python"
+    site = tmp_path / "stack" / "lib" / "python3.11" / "site-packages"
+    for path in (python, *(site / package / "__init__.py" for package in packages)):
+        path.parent.mkdir(parents=True)
+        path.touch()
+    monkeypatch.setattr(interpreters, "VENVS", tmp_path)
+    assert (interpreters.python_of("stack", "trl") == python) == ("rlscope" in packages)
+
+
 def framework_study(output: Path, budget: str = "quick") -> CaseStudy:
     return CaseStudy(CHECKOUT / "experiments" / "RL_framework_comparison", budget, output)
 
@@ -205,7 +218,7 @@ def test_a_framework_that_is_missing_is_left_out(tmp_path: Path, monkeypatch: py
     assert {run.workload.name.split("_")[0] for run in study.runs()} == {"pytorch", "jax", "host", "callbacks"}
     assert len(study.left_out) == 3
     assert study.left_out[0] == (
-        "TensorFlow Autograph is left out: tf_agents is not in .venvs/tensorflow, which "
+        "TensorFlow Autograph is left out: tf_agents or rlscope is not in .venvs/tensorflow, which "
         "`scripts/install_experiments` makes."
     )
 
@@ -518,7 +531,8 @@ def test_rollouts_of_other_algorithms_have_no_length(
 def test_a_simulator_that_is_missing_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(interpreters, "has_package", lambda python, package: package not in ("PyFlyt", "cv2"))
     assert simulator_study(tmp_path).left_out == [
-        f"{simulator} is left out: {package} is not in .venvs/pytorch, which `scripts/install_experiments` makes."
+        f"{simulator} is left out: {package} or rlscope is not in .venvs/pytorch, which "
+        "`scripts/install_experiments` makes."
         for simulator, package in (("PyFlyt drone (stand-in)", "PyFlyt"), ("Pong", "cv2"))
     ]
 
