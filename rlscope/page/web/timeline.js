@@ -71,6 +71,7 @@ export class Timeline {
     /** @type {number[]} */
     this.deviceTops = [];
     this.height = AXIS;
+    this.labelled = ""; // what the names beside the rows were written for
     this.said = make("p", { "aria-live": "polite", class: "said" });
     this.selection = make("div", { class: "selection" });
     this.tools = make("p", { class: "tools" });
@@ -306,7 +307,11 @@ export class Timeline {
     context.strokeRect((from / this.state.lengthS) * width, 1, Math.max(((to - from) / this.state.lengthS) * width, 3), height - 2);
   }
 
+  /** Writes the names anew where a row lies elsewhere than before, or another process was chosen: while one moves, they stay. */
   drawLabels() {
+    const key = JSON.stringify([this.tops, this.deviceTops, this.exact.map((events) => events.length > 0), this.state.view.process]);
+    if (key === this.labelled) return;
+    this.labelled = key;
     const items = this.trace.processes.map((/** @type {any} */ process, /** @type {number} */ place) => {
       const size = this.exact[place].length ? "" : "plain";
       const label = button(process.process, () => {
