@@ -31,18 +31,20 @@ def tail_figure(samples: pd.DataFrame, steps: pd.DataFrame, labels: Mapping[str,
             axes.set_title(" ".join(label.split()), fontsize=8)
             axes.set_xlabel("Milliseconds of an iteration")
         panels[0].set_ylabel("Percent")
-        handles, names = panels[0].get_legend_handles_labels()
-        figure.legend(handles, names, loc="lower center", bbox_to_anchor=(0.5, 0.97), ncols=len(names), fontsize=7)
+        shown = {name: line for axes in panels for line, name in zip(*axes.get_legend_handles_labels(), strict=True)}
+        figure.legend(
+            shown.values(), shown.keys(), loc="lower center", bbox_to_anchor=(0.5, 0.97), ncols=len(shown), fontsize=7
+        )
     return figure
 
 
 def draw_tail(axes: Axes, samples: pd.DataFrame, steps: pd.DataFrame) -> None:
-    """Draw one panel; the tail is shaded."""
-    done_ms = np.sort(1000 * samples["done_s"].to_numpy())
-    first_ms = min(0.0, float(done_ms[0]))
+    """Draw one panel; the tail is shaded. What was complete before the iteration began is so at 0."""
+    samples = samples.assign(done_ms=(1000 * samples["done_s"]).clip(lower=0)).sort_values("done_ms")
+    done_ms = samples["done_ms"].to_numpy()
     percent = 100 * np.arange(1, len(done_ms) + 1) / len(done_ms)
     axes.axvspan(tail_start(list(done_ms)), done_ms[-1], color=TAIL_COLOUR, label="Tail", zorder=0)
-    axes.step([first_ms, *done_ms], [0, *percent], where="post", color=DONE_COLOUR, linewidth=1, label="Complete")
+    axes.step([0, *done_ms], [0, *percent], where="post", color=DONE_COLOUR, linewidth=1, label="Complete")
     running = steps["running"].to_numpy()
     axes.step(
         1000 * steps["done_s"], 100 * running / max(1, running.max(initial=0)), where="pre", color=RUNNING_COLOUR,
@@ -50,8 +52,11 @@ def draw_tail(axes: Axes, samples: pd.DataFrame, steps: pd.DataFrame) -> None:
     )  # fmt: skip
     stale = samples[samples["discarded"].astype(bool)]
     if len(stale):
-        places = np.searchsorted(done_ms, 1000 * stale["done_s"].to_numpy(), side="left")
-        axes.plot(1000 * stale["done_s"], percent[places], "x", color="tab:red", markersize=4, label="Discarded")
+        places = np.searchsorted(done_ms, stale["done_ms"].to_numpy(), side="left")
+        axes.plot(
+            stale["done_ms"], percent[places], "x", color="tab:red", markersize=4, label="Discarded", clip_on=False
+        )
+    axes.set_xlim(left=0)
     axes.set_ylim(0, 105)
     axes.set_axisbelow(True)
     axes.grid(color="lightgrey", linewidth=0.5)
@@ -79,7 +84,8 @@ def overlap_figure(table: pd.DataFrame) -> Figure:
             rows["ratio"], rows["gain"], ends, fmt="o", color=DONE_COLOUR, capsize=2, markersize=4, linewidth=1,
             label="Measured",
         )  # fmt: skip
-        axes.set_ylim(0.9, max(2.1, 1.05 * rows[["gain", "gain_high"]].max(axis=None)))
+        least, most = rows[["gain", "gain_low"]].min(axis=None), rows[["gain", "gain_high"]].max(axis=None)
+        axes.set_ylim(min(0.9, 0.95 * least), max(2.1, 1.05 * most))
         ticks = [2.0**power for power in range(-6, 7) if ratios[0] <= 2.0**power <= ratios[-1]]
         axes.set_xticks(ticks, [f"{tick:g}" if tick >= 1 else f"1/{1 / tick:g}" for tick in ticks])
         axes.minorticks_off()

@@ -31,7 +31,8 @@ METHOD = (
 )
 TAIL = (
     "The tail, from 90 % of samples complete to the last, is shaded. The engine takes a step for few samples that "
-    "lasts nearly as long as one for many."
+    "lasts nearly as long as one for many. A sample that was complete before its iteration began, and waited for the "
+    "others of its prompt, is complete at 0."
 )
 OVERLAP = "If generation and training take as long, overlap can halve an iteration; if one takes longer, less."
 

@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from executed_runs import leave_run
+from matplotlib.axes import Axes
 
 from benchmarks.trace_writer import TraceWriter
 from experiments.harness import case_study
@@ -125,17 +127,53 @@ def test_the_figure_of_overlap_has_each_pair_and_its_bound() -> None:
     assert [label.get_text() for label in axes.get_xticklabels()] == ["1", "2", "4", "8"]
     measured = axes.containers[0].lines[0]  # type: ignore[attr-defined]
     assert list(measured.get_ydata()) == pytest.approx([7 / 4, 9 / 8, 1])
+    assert axes.get_ylim() == pytest.approx((0.9, 2.1))
+
+
+def test_the_figure_of_overlap_has_both_ends_of_each_interval() -> None:
+    table = overlap_table(made_tables()).assign(gain_low=[0.5, 1.0, 0.9], gain_high=[3.0, 1.2, 1.1])
+    (axes,) = overlap_figure(table).axes
+    low, high = axes.get_ylim()
+    assert low < 0.5 and high > 3.0
+
+
+def tail_axes(*labels: str, begins_s: float = 0.0, discards: str = "agent") -> list[Axes]:
+    """Return the panels of workloads that are alike but for what is discarded, and for when the iteration began."""
+    samples = pd.DataFrame(
+        [
+            (name, each["end_s"] - begins_s, each["discarded"] and name == discards)
+            for name in labels
+            for each in SAMPLES
+        ],
+        columns=["workload", "done_s", "discarded"],
+    )
+    steps = pd.DataFrame(
+        [(name, *step) for name in labels for step in STEPS], columns=["workload", "done_s", "running"]
+    )
+    return tail_figure(samples, steps, {name: name.title() for name in labels}).axes
+
+
+def test_the_legend_of_the_tail_names_what_any_panel_shows() -> None:
+    for discards in ("synchronous", "agent"):
+        figure = tail_axes("synchronous", "agent", discards=discards)[0].figure
+        (legend,) = figure.legends
+        assert sorted(text.get_text() for text in legend.get_texts()) == [
+            "Complete", "Discarded", "Generated at once, of the most", "Tail",
+        ]  # fmt: skip
+
+
+def test_the_axis_of_the_tail_begins_with_the_iteration() -> None:
+    (axes,) = tail_axes("agent", begins_s=3.5)
+    assert axes.get_xlim()[0] == 0
+    complete = next(line for line in axes.lines if line.get_label() == "Complete")
+    assert np.column_stack(complete.get_data())[:5].tolist() == [[0, 0], [0, 10], [0, 20], [0, 30], [500, 40]]
 
 
 def test_the_figure_of_the_tail_shades_it() -> None:
-    samples = pd.DataFrame(
-        [("agent", each["end_s"], each["discarded"]) for each in SAMPLES], columns=["workload", "done_s", "discarded"]
-    )
-    steps = pd.DataFrame([("agent", *step) for step in STEPS], columns=["workload", "done_s", "running"])
-    (axes,) = tail_figure(samples, steps, {"agent": "Agents"}).axes
+    (axes,) = tail_axes("agent")
     (shaded,) = axes.patches
     assert [shaded.get_x(), shaded.get_x() + shaded.get_width()] == pytest.approx([9000, 20000])  # type: ignore[attr-defined]
-    assert axes.get_title() == "Agents"
+    assert axes.get_title() == "Agent"
 
 
 def leave(planned: StudyRun) -> Execution:
@@ -158,17 +196,22 @@ def leave(planned: StudyRun) -> Execution:
     return execution
 
 
-def test_the_study_draws_and_judges_what_has_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def leave_all(runs: Sequence[StudyRun]) -> Recorded:
+    return Recorded({run.directory: leave(run) for run in runs})
+
+
+@pytest.fixture
+def made_up_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (case_study, other_machines):
         monkeypatch.setattr(module, "device", lambda: "cpu")
     monkeypatch.setattr(case_study, "python_of", lambda environment, package: Path("python"))
     monkeypatch.setattr(other_machines, "MEASURED", str(tmp_path / "kept"))
     monkeypatch.setattr(figure_files, "FIGURE_FORMATS", ("png",))
 
-    def recorder(runs: Sequence[StudyRun]) -> Recorded:
-        return Recorded({run.directory: leave(run) for run in runs})
 
-    planned = CaseStudy(study.HERE, "smoke", tmp_path / "output", recorder=recorder)
+@pytest.mark.usefixtures("made_up_runs")
+def test_the_study_draws_and_judges_what_has_run(tmp_path: Path) -> None:
+    planned = CaseStudy(study.HERE, "smoke", tmp_path / "output", recorder=leave_all)
     outcome = study.run(planned)
     assert {path.stem for path in (tmp_path / "output").glob("fig_*.png")} == {
         "fig_llm_breakdown", "fig_llm_tail", "fig_llm_overlap",
