@@ -47,30 +47,38 @@ class Outcome:
     broken: Sequence[str] = ()
 
 
-def command_line(description: str | None, folder: Path, run: Callable[[CaseStudy], Outcome]) -> int:
+def command_line(
+    description: str | None, folder: Path, run: Callable[[CaseStudy], Outcome], in_parts: bool = False
+) -> int:
     """Run a study as a command: parse the arguments, run, write the claims.
 
     Args:
         description: for the help.
         folder: of the study.
         run: what the study does.
+        in_parts: whether it can go on from what an earlier part has measured.
 
     Returns:
         As `exit_status`.
     """
-    arguments = make_parser(description, ARTIFACTS / f"experiment_{folder.name}").parse_args()
-    study = CaseStudy(folder, arguments.budget, arguments.output.resolve(), arguments.repetitions)
+    arguments = make_parser(description, ARTIFACTS / f"experiment_{folder.name}", in_parts).parse_args()
+    study = CaseStudy(
+        folder, arguments.budget, arguments.output.resolve(), arguments.repetitions, earlier=arguments.earlier
+    )
     if arguments.dry_run:
         return exit_status(lambda: print_runs(study.runs(), [], study.left_out))
     return exit_status(lambda: run_study(study, run), [study.output])
 
 
-def make_parser(description: str | None, output: Path) -> argparse.ArgumentParser:
+def make_parser(description: str | None, output: Path, in_parts: bool = False) -> argparse.ArgumentParser:
     """Return a parser of what all studies have in common."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--budget", choices=BUDGETS, default="quick", help="how much to run (default: quick)")
     parser.add_argument("--repetitions", type=positive, metavar="N", help="of each workload (default: the budget's)")
     parser.add_argument("--output", type=folder, default=output, metavar="DIR", help=f"default: {output}")
+    parser.set_defaults(earlier=None)
+    if in_parts:
+        parser.add_argument("--earlier", type=folder, metavar="DIR", help="go on from a part's folder measurements/")
     parser.add_argument("--dry-run", action="store_true", help="print the commands and their minutes, run nothing")
     return parser
 

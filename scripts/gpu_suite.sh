@@ -18,12 +18,14 @@
 # whole_runs                       the published calibration, with which overhead_correction would else begin
 #
 # A part takes at most 9 minutes, RL_framework_comparison and llm_rl two calls of that; the first one takes a minute more,
-# to build.
+# to build. llm_rl can go on where another machine of the same kind has ended: REPETITIONS=2 there and, with EARLIER=DIR, a
+# copy of what it has left in kept/, all five here.
 # What a part leaves is in OUTPUT/PART. A study's runs are in output/STUDY_gpu, where a second call goes on with those that
 # the first has not completed; its verdicts (claims.json, claims.md) and what is in the folder kept/, where there is one,
 # go to experiments/STUDY/measured/NAME; that of frameworks is the RL_framework_comparison's. Needs Python with PyTorch for
 # CUDA, pytest, scipy and rlscope's own requirements, CMake, Ninja, a C++ compiler; for the studies Stable-Baselines3,
-# OpenSpiel, JAX for CUDA, CuPy, gymnax, Brax, MJX: what is missing is left out, and said.
+# OpenSpiel, JAX for CUDA, CuPy, gymnax, Brax, MJX, TRL: what is missing is left out, and said. Runs of studies do not get
+# PYTHONPATH, so packages have to be where Python itself looks.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 output="$(realpath -m "${1:?usage: scripts/gpu_suite.sh OUTPUT [PART ...]}")"
@@ -78,7 +80,7 @@ for part in ${@:-$parts}; do
         "$python" experiments/workloads/cartpole_ppo.py --device cuda | tee "$output/$part/training.json" || status=1
         ;;
     scale_up | gpu_utilization) study --repetitions 3 ;;
-    llm_rl) study --repetitions 5 ;;
+    llm_rl) study --repetitions "${REPETITIONS:-5}" ${EARLIER:+--earlier "$EARLIER"} ;;
     data_collection | algorithm_choice | simulator_choice | RL_framework_comparison | overhead_correction) study ;;
     calibrate) OMP_NUM_THREADS=1 "$python" -m rlscope calibrate || status=1 ;;
     whole_runs)

@@ -14,6 +14,7 @@ from experiments.harness.execute import Execution, Run
 from experiments.harness.interpreters import how_to_install, python_of
 from experiments.harness.matrix import Cell, Entry, Group, Matrix, cell_of, load_matrix
 from experiments.harness.progress import Recorded, StudyRun, Workload, record_in_turn
+from rlscope.errors import UsageError
 from rlscope.plots.figure_files import write_figure
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class CaseStudy:
         output: directory for figures, claims and runs.
         repetitions: of each workload, where not as many as runs.toml says for the budget.
         recorder: what executes runs, or knows what became of them.
+        earlier: the tables of an earlier part of the study, whose runs are not executed again.
     """
 
     folder: Path
@@ -39,6 +41,7 @@ class CaseStudy:
     output: Path
     repetitions: int | None = None
     recorder: Callable[[Sequence[StudyRun]], Recorded] = record_in_turn
+    earlier: Path | None = None
 
     @property
     def is_provisional(self) -> bool:
@@ -89,7 +92,7 @@ class CaseStudy:
         return list(dict.fromkeys(sentences))
 
     def runs(self) -> list[StudyRun]:
-        """Return every repetition of every workload in each of its groups.
+        """Return every repetition of every workload in each of its groups, without those of the earlier part.
 
         Repetitions are the outer loop, so that a machine that gets slower meanwhile slows all workloads alike.
         """
@@ -101,10 +104,12 @@ class CaseStudy:
             for entry in self.workloads
             if not entry.groups or group.name in entry.groups
         ]
+        measured = runs_in(self.earlier) if self.earlier else set()
         runs = [
             (Workload(cell.entry.name, cell.entry.label, cell.group.name, cell.entry.kind), repetition, run)
             for repetition in range(self.repetitions_of_each)
             for cell in cells
+            if (cell.entry.name, repetition) not in measured
             for run in [run_of(matrix, cell, repetition)]
         ]
         minutes = budget.minutes / max(1, budget.repetitions * len(cells))
@@ -132,6 +137,18 @@ class CaseStudy:
         """Write a figure of the study in every format, and the numbers that it shows."""
         self.output.mkdir(parents=True, exist_ok=True)
         write_figure(figure, table, self.output / name)
+
+
+def runs_in(directory: Path) -> set[tuple[str, int]]:
+    """Return the workload and the repetition of each run that tables are of: their first columns.
+
+    Raises:
+        UsageError: There are no tables.
+    """
+    tables = [pd.read_csv(path) for path in sorted(directory.glob("*.csv"))]
+    if not tables:
+        raise UsageError(f"expected what an earlier part has measured in {directory}, found no table (*.csv) there")
+    return {(str(row[0]), int(row[1])) for table in tables for row in table.iloc[:, :2].itertuples(index=False)}
 
 
 def run_of(matrix: Matrix, cell: Cell, repetition: int) -> Run:

@@ -2,6 +2,7 @@
 
 import importlib.machinery
 import importlib.metadata
+import os
 import sys
 from functools import cache
 from pathlib import Path
@@ -51,9 +52,10 @@ def built_from_of(python: Path) -> dict[str, Any]:
 
 @cache
 def paths_of(python: Path) -> list[str]:
-    """Return the directories in which a Python looks for packages."""
+    """Return the directories in which a run with this Python looks for packages; runs do not get PYTHONPATH."""
     if python == Path(sys.executable):
-        return sys.path
+        given = [os.path.abspath(path) for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+        return [path for path in sys.path if path not in given]
     return [str(path) for path in (python.parent.parent / "lib").glob("python*/site-packages")]
 
 

@@ -3,7 +3,7 @@
 import json
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,9 @@ import pandas as pd
 from experiments import CHECKOUT
 from experiments.harness.execute import Execution, read_manifest
 from rlscope.build import built_from, recorder_text
+
+#: Between the first and the last of several days.
+TO = " to "
 
 
 @dataclass(frozen=True)
@@ -59,13 +62,18 @@ def provenance(budget: str, repetitions: Mapping[str, int], executions: Sequence
             recorders.append(manifest["built_from"])
     return Provenance(
         shlex.join(sys.orig_argv),
-        " to ".join(sorted({min(days), max(days)})) if days else "nothing was run",
+        days_text(days) if days else "nothing was run",
         budget,
         dict(repetitions),
         [{**facts, "nodes": sorted(nodes[kind])} for kind, facts in machines.items()],
         versions,
         recorders,
     )
+
+
+def days_text(days: Collection[str]) -> str:
+    """Return the first and the last of some days: "2026-11-24 to 2026-11-25"."""
+    return TO.join(sorted({min(days), max(days)}))
 
 
 def provenance_table(provenance: Provenance) -> pd.DataFrame:

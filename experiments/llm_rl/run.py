@@ -43,6 +43,8 @@ def run(study: CaseStudy) -> Outcome:
     missing = [*study.left_out, *failures]
     executions = [execution for _, execution in executed]
     here = Measurements(**origin_here(study, executions), tables=tables_of(executed))
+    if study.earlier:
+        here = load(study.earlier).continued(here)
     page = StudyPage("Case study: language models", study.output)
     for sentence in [METHOD, *missing]:
         page.paragraph(sentence)
@@ -83,4 +85,4 @@ def draw(study: CaseStudy, page: StudyPage, title: str, suffix: str, results: Me
 
 
 if __name__ == "__main__":
-    sys.exit(command_line(__doc__, HERE, run))
+    sys.exit(command_line(__doc__, HERE, run, in_parts=True))

@@ -4,14 +4,22 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import pandas as pd
 
 from experiments.harness.case_study import CaseStudy, device
 from experiments.harness.execute import Execution
 from experiments.harness.machine import machine
-from experiments.harness.provenance import Provenance, of_another_recorder, packages_text, provenance, remark_on
+from experiments.harness.provenance import (
+    TO,
+    Provenance,
+    days_text,
+    of_another_recorder,
+    packages_text,
+    provenance,
+    remark_on,
+)
 from experiments.verdicts.claims import Claim, Verdict, judge, load_claims
 from experiments.verdicts.kept_verdicts import MEASURED
 from experiments.verdicts.statistics import Estimate
@@ -65,6 +73,16 @@ class Measured:
         """Return the name of the GPU that computed, or of the processor where none did."""
         return str(self.machine["gpus"][0] if self.device == "cuda" else self.machine["cpu"])
 
+    def circumstances(self) -> dict[str, Any]:
+        """Return what measurements that are compared have in common; the rest of a machine may differ."""
+        return {
+            "machine": {name: self.machine.get(name) for name in ("cpu", "cores", "gpus")},
+            "device": self.device,
+            "budget": self.budget,
+            "versions": dict(self.versions),
+            "recorder": sorted({str(recorder["recorder_sha256"]) for recorder in self.recorders}),
+        }
+
     @property
     def source(self) -> str:
         """Return a sentence about where this comes from."""
@@ -100,6 +118,25 @@ class MeasuredTables(Measured, Generic[SomeTables]):
     """
 
     tables: SomeTables
+
+    def continued(self, later: Self) -> Self:
+        """Return these and those of a later part of the same study, as one.
+
+        Raises:
+            UsageError: They are not of the same kind of machine, budget, versions and recorder.
+        """
+        for name, own in (now := later.circumstances()).items():
+            if own != (other := self.circumstances()[name]):
+                raise UsageError(
+                    f"expected the same {', '.join(now)} in both parts of a study, found as {name} {other} in the "
+                    f"earlier part and {own} in this one. Measure both in the same way"
+                )
+        return replace(
+            later,
+            command=f"{self.command} && {later.command}",
+            date=days_text([*self.date.split(TO), *later.date.split(TO)]),
+            tables=joined(type(self.tables), [vars(self.tables), vars(later.tables)]),
+        )
 
     def save(self, directory: Path) -> None:
         """Write the files that `load_tables` reads."""

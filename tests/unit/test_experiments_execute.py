@@ -13,6 +13,7 @@ import psutil
 import pytest
 from processes import is_alive
 
+from experiments import CHECKOUT
 from experiments.harness import execute as module
 from experiments.harness.execute import (
     DamagedManifestError,
@@ -217,6 +218,17 @@ def test_nothing_unstated_reaches_the_run(run: Run, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
     assert variables_of(run)["CUDA_VISIBLE_DEVICES"] == ""
     assert variables_of(dataclasses.replace(run, device="cuda"))["CUDA_VISIBLE_DEVICES"] == "3"
+
+
+@pytest.mark.parametrize(("given_by", "is_there"), [("PYTHONPATH", False), ("Python itself", True)])
+def test_what_only_the_variable_gives_is_not_there_for_runs(given_by: str, is_there: bool, tmp_path: Path) -> None:
+    (tmp_path / "made_up.py").touch()
+    by_itself = f"import sys; sys.path.append({str(tmp_path)!r})" if is_there else ""
+    ask = "from experiments.harness.interpreters import python_of; print(python_of(None, 'made_up') is not None)"
+    variables = os.environ | ({} if is_there else {"PYTHONPATH": str(tmp_path)})
+    command = [sys.executable, "-c", f"{by_itself}\n{ask}"]
+    found = subprocess.run(command, cwd=CHECKOUT, env=variables, capture_output=True, text=True, check=True)
+    assert found.stdout == f"{is_there}\n", given_by
 
 
 def test_the_command_records_the_window_of_the_run(tmp_path: Path) -> None:

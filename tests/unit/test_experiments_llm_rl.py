@@ -1,5 +1,6 @@
 """What the study of language models makes of recorded trainings: exact numbers of made-up runs, figures, verdicts."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from experiments.llm_rl.measurements import Measurements, iteration_row, load, t
 from experiments.llm_rl.metrics import PAIRS, metrics_of, overlap_table
 from experiments.verdicts import other_machines
 from experiments.verdicts.claims import NOT_TESTABLE, load_claims
+from rlscope.errors import UsageError
 from rlscope.model import Category
 from rlscope.plots import figure_files
 
@@ -225,6 +227,33 @@ def test_the_study_draws_and_judges_what_has_run(tmp_path: Path) -> None:
     again = load(tmp_path / "output" / other_machines.MEASUREMENTS)
     assert isinstance(again, Measurements) and len(again.tables.samples) == 10 * 8
     assert tables_of([(run, leave(run)) for run in planned.runs()[:1]]).iterations["tail_s"].to_list() == [11.0]
+
+
+@pytest.mark.usefixtures("made_up_runs")
+def test_a_study_goes_on_from_what_an_earlier_part_has_measured(tmp_path: Path) -> None:
+    first = CaseStudy(study.HERE, "smoke", tmp_path / "first", 2, leave_all)
+    study.run(first)
+    earlier = tmp_path / "first" / other_machines.MEASUREMENTS
+    second = CaseStudy(study.HERE, "smoke", tmp_path / "second", 3, leave_all, earlier)
+    assert {(run.workload.name, run.repetition) for run in second.runs()} == {
+        (entry.name, 2) for entry in second.workloads
+    }
+    study.run(second)
+    both = load(tmp_path / "second" / other_machines.MEASUREMENTS)
+    measured = both.tables.stages[["workload", "repetition"]].drop_duplicates()
+    assert len(second.workloads) == 9 and len(measured) == 9 * 3
+    assert both.command.count(" && ") == 1 and both.date == "2026-11-22"
+    assert len(both.tables.samples) == 10 * 8  # of the first repetition alone
+
+    about = json.loads((earlier / other_machines.MACHINE).read_text())
+    (earlier / other_machines.MACHINE).write_text(json.dumps(about | {"versions": {"torch": "2.10"}}))
+    with pytest.raises(UsageError, match=r"found as versions \{'torch': '2.10'\} in the earlier part"):
+        study.run(second)
+
+
+def test_an_earlier_part_without_tables_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="found no table"):
+        CaseStudy(study.HERE, "smoke", tmp_path / "output", earlier=tmp_path).runs()
 
 
 @pytest.mark.parametrize("budget", ["smoke", "quick", "paper"])
