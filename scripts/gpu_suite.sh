@@ -52,7 +52,7 @@ study() {
     local folder="output/${part}_gpu"
     "$python" -m "experiments.$part.run" --budget "${BUDGET:-quick}" --output "$folder" "$@" || status=1
     cp "$folder"/*.{html,png,svg,csv,md,json} "$output/$part" || status=1
-    [[ ! -d "$folder/measurements" ]] || cp -r "$folder/measurements" "$output/$part/kept"
+    [[ ! -d "$folder/measurements" ]] || cp -rT "$folder/measurements" "$output/$part/kept"
     tar -C "$folder" -czf "$output/$part/logs.tar.gz" --exclude=trace --exclude=rows runs || status=1
 }
 
