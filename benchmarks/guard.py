@@ -36,6 +36,8 @@ class Guarded:
         compiler: what the instructions were made by.
         sweep_1_thread: instructions per event of analyzing a process of one thread.
         sweep_4_threads: the same of four threads whose records alternate.
+        sweep_device: the same of one thread with a device, which runs a kernel per 41 events.
+        idle_device: of sweeping that process a second time, as is done where processes share a device.
         detail_1_thread: the same of one thread with the detail that a page shows, in 2,000 bins.
         record: instructions per event (a begin and an end) of recording.
         bytes: of the recorded file per event.
@@ -44,6 +46,8 @@ class Guarded:
     compiler: str
     sweep_1_thread: float
     sweep_4_threads: float
+    sweep_device: float
+    idle_device: float
     detail_1_thread: float
     record: float
     bytes: float
@@ -61,16 +65,19 @@ def measure() -> Guarded:
     """Count with callgrind."""
     compiler = subprocess.run([DRIVER, "compiler"], capture_output=True, text=True, check=True).stdout.strip()
     with tempfile.TemporaryDirectory() as directory:
-        one, four, recorded = Path(directory) / "one", Path(directory) / "four", Path(directory) / "recorded"
+        one, four, device, recorded = (Path(directory) / name for name in ("one", "four", "device", "recorded"))
         recorded.mkdir()
         events_of_one = write_trace(one, EVENTS).events
         events_of_four = write_trace(four, EVENTS, Shape(threads=4, turn=None)).events
+        events_of_device = write_trace(device, EVENTS, Shape(kernels=1)).events
         record = instructions("measured_record", "record", one / "1-0.rlscope", recorded)
         (recorded_file,) = recorded.iterdir()
         return Guarded(
             compiler=compiler,
             sweep_1_thread=instructions("measured_sweep", "sweep", one / "1-0.rlscope") / events_of_one,
             sweep_4_threads=instructions("measured_sweep", "sweep", four / "1-0.rlscope") / events_of_four,
+            sweep_device=instructions("measured_sweep", "sweep", device / "1-0.rlscope") / events_of_device,
+            idle_device=instructions("measured_idle", "idle", device / "1-0.rlscope") / events_of_device,
             detail_1_thread=instructions("measured_detail", "detail", one / "1-0.rlscope") / events_of_one,
             record=record / events_of_one,
             bytes=recorded_file.stat().st_size / events_of_one,

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.trace_writer import ProcessWriter, TraceWriter
-from rlscope.model import Category, NameKind
+from rlscope.model import Category, DeviceWork, NameKind
 from rlscope.trace import format as fmt
 from rlscope.trace.manifest import write_manifest
 
@@ -38,6 +38,9 @@ TILE_EVENTS = 1_000_000
 CHUNK_PAYLOAD_BYTES = (1 << 20) - 4096
 TRAINING_LOOP = "training_loop"
 
+KERNEL_STREAM = 1 << 16
+KERNEL_SHARE = 0.3
+
 
 @dataclass(frozen=True)
 class Shape:
@@ -49,11 +52,13 @@ class Shape:
         turn: operations that a thread runs before the next has its turn, as under the interpreter's lock, which is
             handed on every 5 ms. None: all threads run at the same time, so their records alternate call by call, which
             is the worst case for a merge.
+        kernels: that a device runs per operation, evenly spaced, for KERNEL_SHARE of the time.
     """
 
     threads: int = 1
     operations: int = 3
     turn: int | None = 30
+    kernels: int = 0
 
 
 @dataclass(frozen=True)
@@ -66,6 +71,7 @@ class Expected:
         boundary_ticks: ticks inside crossings, by category label, each thread by itself.
         wall_ticks: from start to end of one process.
         file_bytes: all process files together.
+        busy_ticks: of the device, in one process.
     """
 
     events: int
@@ -73,6 +79,7 @@ class Expected:
     boundary_ticks: dict[str, int]
     wall_ticks: int
     file_bytes: int
+    busy_ticks: int
 
 
 @dataclass(frozen=True)
@@ -111,6 +118,7 @@ def write_trace(directory: Path, events: int, shape: Shape = Shape(), processes:
         boundary_ticks=dict(sum((Counter(expected.boundary_ticks) for expected in found), Counter())),
         wall_ticks=found[0].wall_ticks,
         file_bytes=sum(expected.file_bytes for expected in found),
+        busy_ticks=found[0].busy_ticks,
     )
 
 
@@ -125,6 +133,7 @@ def _write_process(directory: Path, pid: int, events: int, shape: Shape, seed: i
     repeats = max(1, round(events / tile.events))
 
     wall_ticks = repeats * tile.ticks + 2  # one at either end, for the training loop
+    busy_ticks = _run_kernels(process, wall_ticks, shape.kernels * repeats * tile.events // EVENTS_PER_OPERATION)
     process.stop(wall_ticks)
     pairs = [fmt.ClockPair(ticks, _ns(ticks), _ns(ticks)) for ticks in (0, wall_ticks)]
     process.header = replace(
@@ -145,7 +154,21 @@ def _write_process(directory: Path, pid: int, events: int, shape: Shape, seed: i
         boundary_ticks={label: ticks * repeats for label, ticks in tile.boundary_ticks.items()},
         wall_ticks=wall_ticks,
         file_bytes=path.stat().st_size,
+        busy_ticks=busy_ticks,
     )
+
+
+def _run_kernels(process: ProcessWriter, wall_ticks: int, kernels: int) -> int:
+    """Write the device's work; return for how long it worked."""
+    if kernels == 0:
+        return 0
+    queue = process.queue(device=0, stream=KERNEL_STREAM)
+    launch_site = process.launch_site("inference", "inference")
+    length = int(wall_ticks / kernels * KERNEL_SHARE)
+    for number in range(kernels):
+        start = 1 + wall_ticks * number // kernels  # in the training loop
+        queue.record(DeviceWork.KERNEL, start, start + length, "gemm", launch_site)
+    return kernels * length
 
 
 def _functions(process: ProcessWriter) -> tuple[list[int], list[Category]]:

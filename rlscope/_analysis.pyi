@@ -5,7 +5,7 @@ from os import PathLike
 from typing import TypedDict, overload
 
 from rlscope.analysis.detail.swept import EventWindow
-from rlscope.analysis.devices.swept import SweptIdle, SweptSharing
+from rlscope.analysis.devices.swept import SweptPlaceIdle, SweptSharing
 from rlscope.analysis.swept import Swept
 
 # Of recording an event, in ticks: inside the recorded interval, and outside.
@@ -43,11 +43,13 @@ def device_union(
 # Who had each device, by place; processes by the order in which they are given.
 def device_sharing(processes: Sequence[_UnionProcess], recover: bool = False) -> list[SweptSharing]: ...
 
-# (process, start_ticks, end_ticks): it speaks for its devices between these ticks. Spans are of places, in the time
-# that the clocks make.
+# (process, start_ticks, end_ticks, tails): it speaks for its devices between these ticks. Tails are of its samples, in
+# ticks and in order. Spans are of places, in the time that the clocks make.
 def device_idle(
-    users: Sequence[tuple[_UnionProcess, int, int]], spans: Sequence[tuple[int, int]], recover: bool = False
-) -> list[SweptIdle]: ...
+    users: Sequence[tuple[_UnionProcess, int, int, Sequence[tuple[int, int]]]],
+    spans: Sequence[tuple[int, int]],
+    recover: bool = False,
+) -> list[SweptPlaceIdle]: ...
 
 class DeviceIntervals(TypedDict):
     # One entry of each per piece of device work, in order of its start: of 8 bytes, in ticks.

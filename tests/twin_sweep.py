@@ -46,6 +46,8 @@ class Gap:
         return (end - end * self.waiting // length) - (start - start * self.waiting // length)
 
 
+#: Stage, operation, layer, whether in an evaluation, and the wait.
+Doing = tuple[str, str, str, bool, str]
 Record = Begin | End | Progress | Task | Sample | Blocked | Gap
 
 
@@ -141,6 +143,7 @@ class Twin:
         self.waited_in_operations: Counter[tuple[str, str]] = Counter()
         self.outside: list[tuple[int, int, int, str, str]] = []  # start, end, ticks, category, resource
         self.waited_outside: list[tuple[int, int, int, tuple[str, str]]] = []
+        self.idle: list[tuple[int, int, int, Doing]] = []
         self.marks: list[tuple[int, str]] = []  # the outermost operation that begins or ends, "" for a report
         self.beside = 0
         self.have_operated: set[int] = set()
@@ -259,6 +262,10 @@ class Twin:
         if not self.evaluates() or name in ("", TRAINING_LOOP):
             self.marks.append((now, name))
 
+    def doing(self, stream: int, category: Category) -> Doing:
+        wait = self.wait_name(stream) if category is Category.WAIT else ""
+        return (*self.scope(stream), category.label, self.evaluates(), wait)
+
     def wait_name(self, stream: int) -> str:
         """Rule 9."""
         boundaries = boundaries_of(self.stacks[stream])
@@ -296,6 +303,8 @@ class Twin:
         working: dict[int, int] = {}  # ticks that are the process's, in which the thread did not wait
         for stream, category, ticks in self.owned(start, end):
             scope = self.scope(stream)
+            if not running:
+                self.idle.append((start, end, ticks, self.doing(stream, category)))
             if running and category in BLOCKED and not self.coincident:
                 scope = running[0][1].stage, running[0][1].operation  # rule 5
             row = self.row(category, running, scope)
@@ -340,6 +349,15 @@ class Twin:
             part = "before" if is_before else "after" if loop is not None and start >= loop[1] else "in"
             rows[part, category, resource] += ticks
         return dict(rows)
+
+    def idle_rows(self) -> dict[Doing, int]:
+        """In the training loop, or always without one; of a process with devices."""
+        rows: Counter[Doing] = Counter()
+        first, last = self.loop() or (self.start, self.end)
+        if any(is_on_device(work.kind) for *_, work in self.work):
+            for start, end, ticks, doing in self.idle:
+                rows[doing] += ticks * (first <= start and end <= last)
+        return +rows
 
     def waited_in_loop(self, wait: tuple[str, str]) -> int:
         loop = self.loop()
@@ -524,6 +542,7 @@ def sweep_twin(script: ProcessScript) -> dict[str, Any]:
         "crossings": dict(twin.crossings),
         "cuda_calls": dict(twin.cuda_calls),
         "outside": twin.outside_rows(),
+        "idle": dict(twin.idle_rows()),
         "loop": twin.loop(),
         "beside_ticks": twin.beside,
         "threads_in_operations": len(twin.have_operated),
@@ -611,6 +630,7 @@ def as_dicts(found: Swept) -> dict[str, Any]:
         name: {row[:-1]: row[-1] for row in getattr(found, name)}
         for name in ("breakdown", "threads", "transitions", "evaluation_transitions", "cuda_calls", "outside")
     }
+    tables["idle"] = dict(sum((Counter({row[:5]: row.time}) for row in found.idle), Counter[Doing]()))
     tables["waits"] = {row[:2]: row[2:] for row in found.waits}
     tables["tasks"] = {row[0]: row[1:] for row in found.tasks}
     tables["samples"] = {row[0]: row[1:] for row in found.samples}

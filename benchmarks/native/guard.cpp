@@ -1,10 +1,12 @@
-// What `make guard` counts the instructions of: `guard sweep FILE` analyzes a process file, `guard detail FILE` does so with
-// bins, `guard record FILE DIRECTORY` records the calls in it anew, `guard compiler` prints what compiled this program.
+// What `make guard` counts the instructions of: `guard sweep FILE` analyzes a process file, `guard detail FILE` does so
+// with bins, `guard idle FILE` sweeps it as one that shares its device, `guard record FILE DIRECTORY` records the calls in
+// it anew, `guard compiler` prints what compiled this program.
 #include <cstdio>
 #include <cstring>
 #include <string>
 #include <vector>
 
+#include "device_idle.h"
 #include "session.h"
 #include "sweep.h"
 #include "trace_reader.h"
@@ -51,6 +53,12 @@ extern "C" __attribute__((noinline)) void measured_detail(const char* path) {
   sweep(file, options);
 }
 
+extern "C" __attribute__((noinline)) void measured_idle(const char* path) {
+  FileHeader header = TraceFile::header_of(path);
+  UnionInput input{path, header.start_ticks, header.stop_ticks, {}, {{0, 0}}};
+  device_idle({{input, input.start_ticks, input.end_ticks, {}}}, {{input.start_ticks, input.end_ticks}}, false);
+}
+
 extern "C" __attribute__((noinline)) void measured_record(const std::vector<Record>& records,
                                                           const std::vector<CodedId>& ids) {
   for (const Record& record : records) {
@@ -76,6 +84,8 @@ int main(int count, char** arguments) {
     measured_sweep(arguments[2]);
   } else if (what == "detail" && count == 3) {
     measured_detail(arguments[2]);
+  } else if (what == "idle" && count == 3) {
+    measured_idle(arguments[2]);
   } else if (what == "record" && count == 4) {
     TraceFile file(arguments[2], false);
     std::vector<Record> records = read_records(file);
@@ -89,7 +99,9 @@ int main(int count, char** arguments) {
     measured_record(records, ids);
     Session::stop(EndReason::kStopped, 0);
   } else {
-    std::fprintf(stderr, "expected: guard sweep FILE, guard detail FILE, guard record FILE DIRECTORY or guard compiler\n");
+    std::fprintf(stderr,
+                 "expected: guard sweep FILE, guard detail FILE, guard idle FILE, guard record FILE DIRECTORY or guard "
+                 "compiler\n");
     return 2;
   }
   return 0;

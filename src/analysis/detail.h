@@ -24,12 +24,10 @@ struct FunctionPlace {
 };
 
 struct FunctionCell {
-  static constexpr uint32_t kNoPhase = ~uint32_t{0};
-
   FunctionPlace place;
   uint32_t series;          // its place in Detail::series()
   uint32_t index;           // its own in Detail::cells()
-  uint32_t phase = kNoPhase;    // of which the next is the cell in a row of the breakdown
+  uint64_t row_epoch = 0;   // in which the next is the cell in a row of the breakdown; 0: in none
   uint64_t* in_row = nullptr;
   uint64_t calls = 0;       // that began here, on any thread
   uint64_t ticks = 0;       // of the process
@@ -86,18 +84,18 @@ class Detail {
   // `borders` are the ends of bins, in ticks, in ascending order. What lies behind the last one is in no bin.
   Detail(const std::vector<uint64_t>& borders, uint64_t start_ticks);
 
-  // From `now` on, time belongs to the place, and in the phase to a cell of a row of the breakdown.
-  void enter(const FunctionPlace& place, uint32_t phase, uint64_t* in_row, uint64_t now) {
+  // From `now` on, time belongs to the place, and in the epoch of rows to a cell of a row of the breakdown.
+  void enter(const FunctionPlace& place, uint64_t row_epoch, uint64_t* in_row, uint64_t now) {
     settle(now);
     current_ = &cell(place);
-    current_->phase = phase;
+    current_->row_epoch = row_epoch;
     current_->in_row = in_row;
   }
   // The same; false, and nothing is done, where it would take long: at the end of a bin, and for a place that was not
-  // entered recently in this phase. It calls nothing, so that its caller keeps all in registers.
-  bool enter_quickly(const FunctionPlace& place, uint32_t phase, uint64_t now) {
+  // entered recently in this epoch. It calls nothing, so that its caller keeps all in registers.
+  bool enter_quickly(const FunctionPlace& place, uint64_t row_epoch, uint64_t now) {
     const Recent& recent = recent_[recent_place(place)];
-    if (!(recent.place == place) || recent.cell->phase != phase || now >= border_) return false;
+    if (!(recent.place == place) || recent.cell->row_epoch != row_epoch || now >= border_) return false;
     add(*current_, now - since_);
     since_ = now;
     current_ = recent.cell;

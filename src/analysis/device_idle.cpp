@@ -23,8 +23,9 @@ struct Doing {
   uint32_t wait;  // its number; 0: none
   uint8_t category;
   bool is_evaluation;
+  bool is_in_tail;
 
-  auto key() const { return std::tie(scope, wait, category, is_evaluation); }
+  auto key() const { return std::tie(scope, wait, category, is_evaluation, is_in_tail); }
   bool operator==(const Doing& other) const { return key() == other.key(); }
   bool operator<(const Doing& other) const { return key() < other.key(); }
 };
@@ -54,7 +55,7 @@ class User : private OwnerWatch {
     sums[doing_] += time;
   }
 
-  void write(size_t number, std::vector<IdleRow>& rows) const {
+  void write(size_t number, std::vector<PlaceIdleRow>& rows) const {
     for (size_t place = 0; place < sums_.size(); place++) {
       for (size_t i = 0; i < sums_[place].size(); i++) {
         if (sums_[place][i]) rows.push_back(row(place, number, known_[i], sums_[place][i]));
@@ -95,12 +96,22 @@ class User : private OwnerWatch {
   }
 
   void own(const BreakdownPlace& place, uint32_t wait, uint64_t ticks) override {
-    uint32_t doing = number_of({place.scope, wait, static_cast<uint8_t>(place.cell % kCategories),
-                                sweep_.tables().is_evaluation(place.phase)});
-    now_ticks_ += ticks;
-    add_stretch(std::min(now_ticks_, user_.start_ticks), kSilent);
-    add_stretch(std::min(now_ticks_, user_.end_ticks), doing);
-    add_stretch(now_ticks_, kSilent);
+    Doing doing{place.scope, wait, static_cast<uint8_t>(place.cell % kCategories),
+                sweep_.tables().is_evaluation(place.phase), false};
+    for (uint64_t end = now_ticks_ + ticks; now_ticks_ < end;) {
+      IdleSpan tail = next_tail();
+      doing.is_in_tail = tail.start <= now_ticks_;
+      now_ticks_ = std::min(end, doing.is_in_tail ? tail.end : tail.start);
+      add_stretch(std::min(now_ticks_, user_.start_ticks), kSilent);
+      add_stretch(std::min(now_ticks_, user_.end_ticks), number_of(doing));
+      add_stretch(now_ticks_, kSilent);
+    }
+  }
+
+  // The one in which the process is, else the next one; at the end of time if there is none.
+  IdleSpan next_tail() {
+    while (tail_ < user_.tails.size() && user_.tails[tail_].end <= now_ticks_) tail_++;
+    return tail_ < user_.tails.size() ? user_.tails[tail_] : IdleSpan{UINT64_MAX, UINT64_MAX};
   }
 
   void add_stretch(uint64_t until_ticks, uint32_t doing) {
@@ -114,7 +125,8 @@ class User : private OwnerWatch {
   }
 
   uint32_t number_of(const Doing& doing) {
-    uint64_t key = uint64_t{doing.scope} << 32 ^ uint64_t{doing.wait} << 8 ^ unsigned{doing.category} << 1 ^ doing.is_evaluation;
+    uint64_t key = uint64_t{doing.scope} << 32 ^ uint64_t{doing.wait} << 8 ^ unsigned{doing.category} << 2 ^
+                   unsigned{doing.is_evaluation} << 1 ^ doing.is_in_tail;
     Recent& recent = recent_[key * 0x9e3779b97f4a7c15 >> (64 - kRecentDigits)];
     if (recent.number != kSilent && recent.doing == doing) return recent.number;
     auto [found, is_new] = numbers_.try_emplace(doing, static_cast<uint32_t>(known_.size()));
@@ -126,12 +138,12 @@ class User : private OwnerWatch {
     return found->second;
   }
 
-  IdleRow row(size_t place, size_t number, const Doing& doing, uint64_t time) const {
+  PlaceIdleRow row(size_t place, size_t number, const Doing& doing, uint64_t time) const {
     const SweepTables& tables = sweep_.tables();
     bool waits = doing.category == kWait;
     return {place, number, tables.stage_of(doing.scope), tables.operation_of(doing.scope),
             static_cast<Category>(doing.category == kCudaWait ? kCuda : doing.category), doing.is_evaluation,
-            waits ? std::string(tables.wait_label(file_.names(), doing.wait)) : "", time};
+            waits ? std::string(tables.wait_label(file_.names(), doing.wait)) : "", doing.is_in_tail, time};
   }
 
   const IdleUser& user_;
@@ -140,6 +152,7 @@ class User : private OwnerWatch {
   bool has_ended_ = false;
   uint64_t now_ticks_;    // as far as it was swept
   uint64_t added_ticks_;  // as far as stretches go
+  size_t tail_ = 0;       // the first one that has not ended there
   std::vector<Stretch> stretches_;
   size_t taken_ = 0;  // so many of them
   uint32_t doing_ = kSilent;
@@ -182,15 +195,17 @@ class IdleTime {
     places_[work.place].busy_until = std::max(places_[work.place].busy_until, work.end);
   }
 
-  std::vector<IdleRow> finish() {
+  std::vector<PlaceIdleRow> finish() {
     go_to(UINT64_MAX);
-    std::vector<IdleRow> rows;
+    std::vector<PlaceIdleRow> rows;
     for (size_t i = 0; i < places_.size(); i++) charge(i, UINT64_MAX);
     for (size_t i = 0; i < users_.size(); i++) users_[i]->write(i, rows);
     for (size_t i = 0; i < places_.size(); i++) {
-      if (places_[i].unspoken) rows.push_back({i, kNoUser, "", "", Category::kPython, false, "", places_[i].unspoken});
+      uint64_t time = places_[i].unspoken;
+      if (time) rows.push_back({i, kNoUser, "", "", Category::kPython, false, "", false, time});
     }
-    std::stable_sort(rows.begin(), rows.end(), [](const IdleRow& a, const IdleRow& b) { return a.place < b.place; });
+    auto is_before = [](const PlaceIdleRow& a, const PlaceIdleRow& b) { return a.place < b.place; };
+    std::stable_sort(rows.begin(), rows.end(), is_before);
     return rows;
   }
 
@@ -234,7 +249,8 @@ class IdleTime {
 
 }  // namespace
 
-std::vector<IdleRow> device_idle(const std::vector<IdleUser>& users, const std::vector<IdleSpan>& spans, bool recovers) {
+std::vector<PlaceIdleRow> device_idle(const std::vector<IdleUser>& users, const std::vector<IdleSpan>& spans,
+                                      bool recovers) {
   IdleTime idle(users, spans, recovers);
   std::vector<UnionInput> inputs;
   for (const IdleUser& user : users) inputs.push_back(user.input);

@@ -10,35 +10,38 @@
 
 namespace rlscope {
 
-// A process that uses devices, and the part of its life in which it speaks for them.
-struct IdleUser {
-  UnionInput input;
-  uint64_t start_ticks;
-  uint64_t end_ticks;
-};
-
-// In which idle time of a place counts, in the time that the clocks map to.
 struct IdleSpan {
   uint64_t start;
   uint64_t end;
 };
 
+// A process that uses devices, and the part of its life in which it speaks for them.
+struct IdleUser {
+  UnionInput input;
+  uint64_t start_ticks;
+  uint64_t end_ticks;
+  std::vector<IdleSpan> tails;  // of its samples, in ticks; in order, and one ends before the next begins
+};
+
 constexpr size_t kNoUser = ~size_t{0};
 
-// Idle time of a place by what the process did that spoke for it.
-struct IdleRow {
+// Idle time of a place by what the process did that spoke for it, as in IdleRow.
+struct PlaceIdleRow {
   size_t place;
   size_t user;  // kNoUser: none of the place's users spoke, and all below is empty
   std::string stage;
   std::string operation;
-  Category category;  // never kCudaWait
+  Category category;
   bool is_evaluation;
-  std::string wait;  // what a wait waited for, as in WaitRow
+  std::string wait;
+  bool is_in_tail;
   uint64_t time;
 };
 
-// The time in which a place works for nobody, within the span of the place; by place. Of its users that speak, the one
-// is taken that is in an operation, before one in none; that works, before one that is blocked; that is given first.
-std::vector<IdleRow> device_idle(const std::vector<IdleUser>& users, const std::vector<IdleSpan>& spans, bool recovers);
+// The time in which a place works for nobody, within the span of the place in the time that the clocks map to; by place. Of
+// its users that speak, the one is taken that is in an operation, before one in none; that works, before one that is
+// blocked; that is given first.
+std::vector<PlaceIdleRow> device_idle(const std::vector<IdleUser>& users, const std::vector<IdleSpan>& spans,
+                                      bool recovers);
 
 }  // namespace rlscope

@@ -126,13 +126,13 @@ class Sweep {
     if (kWithDetail) {
       bool is_usual = cell_is_rare_ == kDetailed && owner_->category() != kWait;
       // A category is also the cell of a row, while no device works.
-      if (__builtin_expect(is_usual && detail_->enter_quickly({scope_of(*owner_), boundary}, phase_, now_), 1)) {
+      if (__builtin_expect(is_usual && detail_->enter_quickly({scope_of(*owner_), boundary}, tables_.epoch(), now_), 1)) {
         cell_ = detail_->in_row();
         return;
       }
     }
     if (__builtin_expect((boundary | cell_is_rare_) >= kFirstWait, 0)) return set_rare_cell();
-    cell_ = &tables_.row(phase_, scope_of(*owner_)).ticks[static_cast<uint8_t>(boundary)];
+    cell_ = &tables_.row(scope_of(*owner_)).ticks[static_cast<uint8_t>(boundary)];
   }
   bool is_launchs() const { return device_works_ && options_.gpu_attribution == GpuAttribution::kLaunch; }
   void set_rare_cell();
@@ -162,6 +162,7 @@ class Sweep {
   bool is_always_observed_;  // something is to be done at each record besides adding up
   bool is_observed_;         // the same, or the time is shared
   uint64_t first_numbered_;  // the first category of which boundaries carry their numbers
+  bool has_devices_;         // which work for the process, or may
   size_t window_bytes_;
   size_t most_rows_;  // of threads, and of waits
   uint64_t latest_;  // a record after it can only be damage
@@ -189,7 +190,8 @@ class Sweep {
   uint64_t* cell_;
   WaitSum* wait_sum_ = nullptr;  // to which the time since wait_since_ belongs, while the process waits
   uint64_t wait_since_ = 0;
-  bool waits_in_operation_ = false;  // since then
+  IdleWait wait_{};               // since then
+  bool device_works_beside_ = false;  // the same
   size_t busy_ = 0;  // threads, while there are several
   uint64_t beside_ticks_ = 0;
   uint64_t beside_since_ = 0;  // while more than one is busy

@@ -46,7 +46,8 @@ Sweep::Sweep(TraceFile& file, const SweepOptions& options)
       is_always_observed_(options.by_thread || options.costs || options.watch),
       is_observed_(is_always_observed_),
       first_numbered_(options.borders ? kPython : kWait),
-      tables_(options.borders != nullptr) {
+      has_devices_(!file.device_chunks().empty()),
+      tables_(options.borders != nullptr, has_devices_) {
   if (options.costs) correction_.emplace(*options.costs);
   if (options.borders) {
     detail_.emplace(*options.borders, file.header().start_ticks);
@@ -410,6 +411,7 @@ void Sweep::note_progress(const Progress& record) {
   progress_->evaluation_ticks = evaluated() - evaluated_at_first_;
   if (record.total_timesteps) progress_->total_timesteps = record.total_timesteps;
   if (record.is_baseline && !progress_->baseline_timesteps) progress_->baseline_timesteps = record.timesteps;
+  set_cell();
 }
 
 // ---- who owns the instant
@@ -471,6 +473,7 @@ SweepResult Sweep::result() {
   if (busy_ > 1) beside_ticks_ += now_ - beside_since_;
   result.beside_ticks = beside_ticks_;
   result.threads_in_operations = threads_in_operations_;
+  if (!devices_->devices().empty()) tables_.write_idle(file_.names(), result);
   tables_.write(file_.names(), result);
   result.tasks = tasks_.rows(file_.names());
   result.samples = samples_.rows(file_.names());

@@ -99,6 +99,16 @@ struct PhaseRow {
   uint64_t end_ticks;
 };
 
+// Ticks of the training loop in which no device worked, by what the process did; of all its life without a mark of the loop.
+struct IdleRow {
+  std::string_view stage;
+  std::string_view operation;
+  Category category;  // never kCudaWait
+  bool is_evaluation;
+  std::string_view wait;  // of category wait, as in WaitRow
+  uint64_t ticks;
+};
+
 // What waited in one boundary while this was the process's phase.
 struct WaitRow {
   std::string_view phase;
@@ -204,6 +214,7 @@ struct SweepResult {
   std::vector<DeviceRow> devices;
   std::vector<DeviceOperationRow> device_operations;
   std::vector<DeviceWorkRow> device_work;
+  std::vector<IdleRow> idle;  // of a process with devices
   // Ticks on the host by name: waiting for the device, CUPTI's and the driver's own work, what was not recorded.
   std::map<std::string, uint64_t> cupti_work, gaps;
   std::vector<StreamSummary> streams;

@@ -85,9 +85,15 @@ Scope SweepTables::scope_of(const LaunchSite& launch_site) const {
   return launch_site.operation ? names_[launch_site.operation].number * kStages + static_cast<Scope>(launch_site.stage) : 0;
 }
 
-void SweepTables::find_row(uint32_t phase, Scope scope) {
-  scopes_[scope].row = &rows_[{phase, scope}];
-  scopes_[scope].phase = phase;
+void SweepTables::find_row(Scope scope) {
+  ScopeState& state = scopes_[scope];
+  if (!state.row || state.phase != phase_) {
+    state.row = &rows_[{phase_, scope}];
+    state.idle = has_devices_ ? &idle_cells_[{phase_, scope}] : nullptr;
+    state.phase = phase_;
+  }
+  if (state.idle) settle(*state.idle, *state.row);
+  state.epoch = epoch_;
 }
 
 uint32_t SweepTables::wait_number(uint32_t id) {
@@ -127,6 +133,7 @@ void SweepTables::mark_loop(LoopMark mark, uint64_t now) {
   bool is_first = marks_ == 0 || (mark == LoopMark::kTrainingLoop && !has_training_loop_);
   has_training_loop_ |= mark == LoopMark::kTrainingLoop;
   marks_++;
+  if (has_devices_) epoch_++;
   outside_at_last_ = *outside_;
   last_mark_ticks_ = now;
   if (is_first) {
@@ -137,11 +144,20 @@ void SweepTables::mark_loop(LoopMark mark, uint64_t now) {
 }
 
 // What was added since an earlier mark lies between two marks.
-void SweepTables::settle(WaitSum& sum) const {
+void SweepTables::settle(LoopTicks& sum) const {
   if (sum.mark == marks_) return;
-  sum.ticks_between = sum.mark < first_mark_ ? 0 : sum.ticks_between + sum.ticks_since;
-  sum.ticks_since = 0;
+  sum.between = sum.mark < first_mark_ ? 0 : sum.between + sum.since;
+  sum.since = 0;
   sum.mark = marks_;
+}
+
+void SweepTables::settle(IdleCells& cells, const Row& row) const {
+  if (cells.mark == marks_) return;
+  for (size_t i = 0; i < kCategories; i++) {
+    cells.between[i] = cells.mark < first_mark_ ? 0 : cells.between[i] + row.ticks[i] - cells.at_mark[i];
+    cells.at_mark[i] = row.ticks[i];
+  }
+  cells.mark = marks_;
 }
 
 void SweepTables::add_wait(WaitSum& sum, uint64_t ticks, bool in_operation) const {
@@ -149,9 +165,15 @@ void SweepTables::add_wait(WaitSum& sum, uint64_t ticks, bool in_operation) cons
   if (in_operation) {
     sum.ticks_in_operations += ticks;
   } else {
-    settle(sum);
-    sum.ticks_since += ticks;
+    settle(sum.outside);
+    sum.outside.since += ticks;
   }
+}
+
+void SweepTables::add_idle_wait(const IdleWait& wait, uint64_t ticks) {
+  LoopTicks& sum = idle_waits_[wait];
+  settle(sum);
+  sum.since += ticks;
 }
 
 void SweepTables::write_outside(SweepResult& result) const {
@@ -301,13 +323,38 @@ void SweepTables::write_waits(const std::vector<Name>& names, SweepResult& resul
     sum.count += found.count;
     sum.ticks += found.ticks;
     sum.ticks_in_operations += found.ticks_in_operations;
-    WaitSum settled = found;
+    LoopTicks settled = found.outside;
     settle(settled);
-    sum.ticks_between += settled.ticks_between;
+    sum.outside.between += settled.between;
   }
   for (const auto& [key, sum] : sums) {
     result.waits.push_back({key.first, key.second, sum.count, sum.ticks, sum.ticks_in_operations,
-                            sum.ticks_in_operations + sum.ticks_between});
+                            sum.ticks_in_operations + sum.outside.between});
+  }
+}
+
+// Of the training loop, or of all time where nothing shows where that is. The rows of waits have the time of category wait.
+void SweepTables::write_idle(const std::vector<Name>& names, SweepResult& result) const {
+  std::map<std::tuple<Scope, Category, bool, std::string_view>, uint64_t> sums;
+  for (const auto& [key, found] : idle_cells_) {
+    const Row& row = rows_.at(key);
+    IdleCells cells = found;
+    settle(cells, row);
+    for (uint8_t category = 0; category < kCategories; category++) {
+      uint64_t ticks = marks_ ? cells.between[category] : row.ticks[category];
+      if (!ticks || category == kWait) continue;
+      sums[{key.second, folded_category(category), is_evaluation(key.first), ""}] += ticks;
+    }
+  }
+  for (const auto& [wait, found] : idle_waits_) {
+    LoopTicks sum = found;
+    settle(sum);
+    uint64_t ticks = marks_ ? sum.between : sum.since;
+    if (ticks) sums[{wait.scope, Category::kWait, wait.is_evaluation, wait_label(names, wait.number)}] += ticks;
+  }
+  for (const auto& [key, ticks] : sums) {
+    const auto& [scope, category, is_evaluation, wait] = key;
+    result.idle.push_back({stage_of(scope), operation_of(scope), category, is_evaluation, wait, ticks});
   }
 }
 

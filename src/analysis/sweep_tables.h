@@ -18,14 +18,37 @@
 
 namespace rlscope {
 
+// Ticks in the training loop. Where it ends is known in the end only: what passed since a mark is in it once another one
+// follows.
+struct LoopTicks {
+  uint64_t between = 0;  // marks
+  uint64_t since = 0;    // the mark below
+  uint64_t mark = 0;
+};
+
+// The same of a row of the breakdown, while no device worked.
+struct IdleCells {
+  uint64_t between[kCategories] = {};
+  uint64_t at_mark[kCategories] = {};  // what the row had at the mark below
+  uint64_t mark = 0;
+};
+
 // What the process did in one boundary that waits.
 struct WaitSum {
   uint64_t count = 0;
   uint64_t ticks = 0;
   uint64_t ticks_in_operations = 0;
-  uint64_t ticks_between = 0;  // in no operation, but in the training loop as far as its last mark is known
-  uint64_t ticks_since = 0;    // in no operation, since the mark below: in the loop once another mark follows
-  uint64_t mark = 0;
+  LoopTicks outside;  // in no operation
+};
+
+// A wait by what else the process did, while no device worked.
+struct IdleWait {
+  uint32_t number;
+  Scope scope;
+  bool is_evaluation;
+
+  auto key() const { return std::tie(number, scope, is_evaluation); }
+  bool operator<(const IdleWait& other) const { return key() < other.key(); }
 };
 
 // What shows that the training loop has begun and has not ended.
@@ -36,8 +59,8 @@ class Detail;
 
 class SweepTables {
  public:
-  // With detail all boundaries have numbers, not those alone that wait.
-  explicit SweepTables(bool has_detail) : has_detail_(has_detail) {}
+  // With detail all boundaries have numbers, not those alone that wait. With devices their idle time is added up too.
+  SweepTables(bool has_detail, bool has_devices) : has_detail_(has_detail), has_devices_(has_devices) {}
 
   struct NameState {
     uint64_t count = 0;   // begun so far
@@ -57,12 +80,15 @@ class SweepTables {
   // The scope of work; the launch site's operation must be known.
   Scope scope_of(const LaunchSite& launch_site) const;
 
-  // The row of the process in which an instant in this phase and scope counts. It stays where it is.
-  Row& row(uint32_t phase, Scope scope) {
+  // The row of the process in which an instant in this scope counts, in the present phase. It stays where it is, but is to
+  // be asked for again in another epoch.
+  Row& row(Scope scope) {
     ScopeState& state = scopes_[scope];
-    if (__builtin_expect(!state.row || state.phase != phase, 0)) find_row(phase, scope);
+    if (__builtin_expect(state.epoch != epoch_, 0)) find_row(scope);
     return *state.row;
   }
+  // Of rows: ends with each phase and, where there are devices, with each mark of the training loop.
+  uint64_t epoch() const { return epoch_; }
   // The same of one thread's own view.
   Row& thread_row(uint32_t thread, uint32_t phase, Scope scope) { return thread_rows_[{thread, phase, scope}]; }
   size_t thread_rows() const { return thread_rows_.size(); }
@@ -82,12 +108,16 @@ class SweepTables {
   // Whether the wait with this number, 0 for none, is for another thread of the process.
   bool is_for_thread(uint64_t number) const { return waits_[number].is_for_thread; }
   void add_wait(WaitSum& sum, uint64_t ticks, bool in_operation) const;
+  // Of a wait through which no device worked.
+  void add_idle_wait(const IdleWait& wait, uint64_t ticks);
 
   // An operation that no other one of its thread encloses begins or ends, or an iteration is reported.
   void mark_loop(LoopMark mark, uint64_t now);
 
   // The phase with this number, 0 for none, counts from here on.
   void enter_phase(uint32_t number) {
+    phase_ = number;
+    epoch_++;
     evaluates_ = is_evaluation(number);
     counted_ = transitions_of_[evaluates_].data();
   }
@@ -107,6 +137,8 @@ class SweepTables {
   const std::string& operation_of(Scope scope) const { return labels_->operations[scope / kStages]; }
   bool is_evaluation(uint32_t phase) const { return phase != 0 && phase == evaluation_; }
 
+  // Adds what the process did while its devices did nothing, before the tables are moved.
+  void write_idle(const std::vector<Name>& names, SweepResult& result) const;
   // Moves the tables into `result`, with `names` as they were learned.
   void write(const std::vector<Name>& names, SweepResult& result);
   // Adds those of devices, after the others.
@@ -122,6 +154,8 @@ class SweepTables {
   };
   struct ScopeState {
     Row* row = nullptr;  // of the phase below; another phase needs another row
+    IdleCells* idle = nullptr;  // of the row, where there are devices
+    uint64_t epoch = 0;  // in which it was asked for last; 0: in none
     uint32_t phase = 0;
   };
   struct WaitState {
@@ -165,7 +199,7 @@ class SweepTables {
   };
 
   uint32_t number_of(NameKind kind, const std::string& name);
-  void find_row(uint32_t phase, Scope scope);
+  void find_row(Scope scope);
   void find_wait(uint32_t phase, uint32_t number);
   static LabelOrder order_of(const std::vector<std::string>& labels);
   void add_cells(uint32_t thread, uint32_t phase, Scope scope, const Row& row, std::vector<Cell>& cells) const;
@@ -174,7 +208,8 @@ class SweepTables {
   void write_counts(const std::vector<Name>& names, SweepResult& result) const;
   void write_phases(SweepResult& result) const;
   void write_waits(const std::vector<Name>& names, SweepResult& result) const;
-  void settle(WaitSum& sum) const;
+  void settle(LoopTicks& sum) const;
+  void settle(IdleCells& cells, const Row& row) const;
   std::string_view function_label(const std::vector<Name>& names, uint32_t number) const;
   void write_outside(SweepResult& result) const;
   WorkCell work_cell(uint32_t device, const LaunchSite& launch_site, uint32_t name, const WorkSum& sum) const;
@@ -183,12 +218,17 @@ class SweepTables {
   std::string_view operation_label(const WorkCell& cell) const;
 
   bool has_detail_;
+  bool has_devices_;
   std::vector<NameState> names_;                                   // by id
   std::unordered_map<std::string, uint32_t> numbers_[2];           // operations, phases
   std::shared_ptr<Labels> labels_ = std::make_shared<Labels>(Labels{{"(none)"}, {"(none)"}});  // by number
   LabelOrder operation_order_, phase_order_;
   std::vector<ScopeState> scopes_;                                 // by scope
   std::map<std::pair<uint32_t, Scope>, Row> rows_;                 // by phase, scope
+  std::map<std::pair<uint32_t, Scope>, IdleCells> idle_cells_;     // of these
+  std::map<IdleWait, LoopTicks> idle_waits_;
+  uint32_t phase_ = 0;
+  uint64_t epoch_ = 1;
   std::map<std::tuple<uint32_t, uint32_t, Scope>, Row> thread_rows_;
   std::deque<TransitionCounts> transitions_;
   std::vector<TransitionCounts*> transitions_of_[2];  // by scope: outside evaluation, and in it

@@ -60,9 +60,9 @@ void Sweep::sort_sharing() {
 void Sweep::set_rare_cell() {
   wait_changed();
   BreakdownPlace place = place_of(*owner_, owner_->category());
-  cell_ = &tables_.row(place.phase, place.scope).ticks[place.cell];
+  cell_ = &tables_.row(place.scope).ticks[place.cell];
   cell_is_rare_ = device_works_ || wait_sum_ ? kRare : detail_ ? kDetailed : 0;
-  if (detail_) detail_->enter(function_place(place, owner_->boundary), phase_, cell_, now_);
+  if (detail_) detail_->enter(function_place(place, owner_->boundary), tables_.epoch(), cell_, now_);
 }
 
 WaitSum& Sweep::wait_sum(uint32_t number) {
@@ -74,15 +74,17 @@ WaitSum& Sweep::wait_sum(uint32_t number) {
   return sum;
 }
 
-// The process begins or ends to wait, or goes on with it in another boundary, phase or operation.
+// The process begins or ends to wait, or goes on with it in another boundary, phase or operation, or beside a device.
 void Sweep::wait_changed() {
   if (wait_sum_) {
-    tables_.add_wait(*wait_sum_, now_ - wait_since_, waits_in_operation_);
+    tables_.add_wait(*wait_sum_, now_ - wait_since_, wait_.scope != 0);
+    if (has_devices_ && !device_works_beside_) tables_.add_idle_wait(wait_, now_ - wait_since_);
   }
   uint64_t wait = owner_->category() == kWait ? owner_->boundary >> kWaitShift : 0;
-  wait_sum_ = wait ? &wait_sum(static_cast<uint32_t>(wait)) : nullptr;
+  wait_ = {static_cast<uint32_t>(wait), scope_of(*owner_), tables_.evaluates()};
+  wait_sum_ = wait ? &wait_sum(wait_.number) : nullptr;
   wait_since_ = now_;
-  waits_in_operation_ = scope_of(*owner_) != 0;
+  device_works_beside_ = device_works_;
 }
 
 // ---- time between records
@@ -161,7 +163,7 @@ void Sweep::detail_time(uint64_t until) {
 void Sweep::give(Thread& thread, uint8_t category, uint64_t ticks) {
   if (ticks == 0) return;
   BreakdownPlace place = place_of(thread, category);
-  tables_.row(place.phase, place.scope).ticks[place.cell] += ticks;
+  tables_.row(place.scope).ticks[place.cell] += ticks;
   if (options_.watch) options_.watch->own(place, category == kWait ? thread.boundary >> kWaitShift : 0, ticks);
   // What a thread waits for would not have come earlier without its overhead.
   if (!correction_ || category == kWait) return;

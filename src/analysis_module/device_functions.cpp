@@ -19,10 +19,6 @@ namespace {
 // As many places, of devices, as any trace has.
 constexpr size_t kMostPlaces = 1 << 16;
 
-struct DeviceClass : RowClass {
-  explicit DeviceClass(const char* name) : RowClass(name, "rlscope.analysis.devices.swept") {}
-};
-
 // The items of a sequence that Python gave, each made by `to_item`.
 template <typename ToItem>
 auto to_vector(PyObject* given, const char* wrong, ToItem to_item) {
@@ -80,18 +76,19 @@ Bins to_bins(PyObject* given) {
   return bins;
 }
 
-// (process, start_ticks, end_ticks), the process as above
-IdleUser to_idle_user(PyObject* item) {
-  PyObject *process, *start, *end;
-  if (!PyArg_ParseTuple(item, "OOO:a user", &process, &start, &end)) throw PythonError{};
-  return {to_union_input(process), to_uint64(start), to_uint64(end)};
-}
-
 // (start, end)
 IdleSpan to_span(PyObject* item) {
   PyObject *start, *end;
   if (!PyArg_ParseTuple(item, "OO:a span", &start, &end)) throw PythonError{};
   return {to_uint64(start), to_uint64(end)};
+}
+
+// (process, start_ticks, end_ticks, tails), the process as above
+IdleUser to_idle_user(PyObject* item) {
+  PyObject *process, *start, *end, *tails;
+  if (!PyArg_ParseTuple(item, "OOOO:a user", &process, &start, &end, &tails)) throw PythonError{};
+  return {to_union_input(process), to_uint64(start), to_uint64(end),
+          to_vector(tails, "tails must be a sequence", to_span)};
 }
 
 Owned to_python(const DeviceSharing& device) {
@@ -117,7 +114,7 @@ const char* const kDeviceSharingHelp =
     "Adds up for whom of several processes devices worked: a rlscope.analysis.devices.swept.SweptSharing of each device.";
 const char* const kDeviceIdleHelp =
     "device_idle(users, spans, recover=False)\n--\n\n"
-    "Adds up what processes did while devices did nothing: rows of rlscope.analysis.devices.swept.SweptIdle.";
+    "Adds up what processes did while devices did nothing: rows of rlscope.analysis.devices.swept.SweptPlaceIdle.";
 
 PyObject* py_device_union(PyObject*, PyObject* args, PyObject* kwargs) {
   static const char* keywords[] = {"processes", "recover", "bins", nullptr};
@@ -187,16 +184,17 @@ PyObject* py_device_idle(PyObject*, PyObject* args, PyObject* kwargs) {
       PyErr_Format(PyExc_ValueError, "a span for each place was expected, but there are %zu", spans.size());
       throw PythonError{};
     }
-    std::vector<IdleRow> rows;
+    std::vector<PlaceIdleRow> rows;
     {
       WithoutGil released;
       rows = device_idle(users, spans, recovers != 0);
     }
-    return DeviceClass("SweptIdle").list(rows, [](const IdleRow& row) {
+    DeviceClass make_idle("SweptIdle");
+    return DeviceClass("SweptPlaceIdle").list(rows, [&](const PlaceIdleRow& row) {
       Owned user = row.user == kNoUser ? Owned(Py_NewRef(Py_None)) : number(row.user);
-      return tuple(number(row.place), std::move(user), text(row.stage), text(row.operation),
-                   text(category_label(row.category)), checked(PyBool_FromLong(row.is_evaluation)), text(row.wait),
-                   number(row.time));
+      Owned idle = make_idle(text(row.stage), text(row.operation), text(category_label(row.category)),
+                             truth(row.is_evaluation), text(row.wait), truth(row.is_in_tail), number(row.time));
+      return tuple(number(row.place), std::move(user), std::move(idle));
     }).release();
   });
 }

@@ -37,6 +37,8 @@ inline Owned text(std::string_view value) {
 
 inline Owned number(uint64_t value) { return checked(PyLong_FromUnsignedLongLong(value)); }
 
+inline Owned truth(bool value) { return checked(PyBool_FromLong(value)); }
+
 inline uint64_t to_uint64(PyObject* value) {
   uint64_t result = PyLong_AsUnsignedLongLong(value);
   if (PyErr_Occurred()) throw PythonError{};

@@ -51,4 +51,9 @@ class RowClass {
   Owned class_;
 };
 
+// A row of what devices did.
+struct DeviceClass : RowClass {
+  explicit DeviceClass(const char* name) : RowClass(name, "rlscope.analysis.devices.swept") {}
+};
+
 }  // namespace rlscope

@@ -87,7 +87,7 @@ Owned sample_tails(const SweepResult& result) {
 
 Owned cuda_calls(const SweepResult& result) {
   return RowClass("SweptCudaCall").list(result.cuda_calls, [](const CudaCallRow& row) {
-    return tuple(text(row.name), checked(PyBool_FromLong(row.waits)), number(row.count));
+    return tuple(text(row.name), truth(row.waits), number(row.count));
   });
 }
 
@@ -112,6 +112,15 @@ Owned device_work(const SweepResult& result) {
   return RowClass("SweptDeviceWork").list(result.device_work, [&](const DeviceWorkRow& row) {
     return tuple(number(row.device), label(row.stage), label(row.operation), label(row.name, true),
                  number(row.sum.count), number(row.sum.ticks), number(row.sum.bytes));
+  });
+}
+
+// In no tail: those that are, are in device_idle's.
+Owned idle(const SweepResult& result) {
+  LabelTexts label;
+  return DeviceClass("SweptIdle").list(result.idle, [&](const IdleRow& row) {
+    return tuple(label(row.stage), label(row.operation), text(category_label(row.category)), truth(row.is_evaluation),
+                 label(row.wait), truth(false), number(row.ticks));
   });
 }
 
@@ -229,6 +238,7 @@ Owned to_swept(const TraceFile& file, const SweepResult& result, PyObject* borde
   put(dict.get(), "devices", devices(result));
   put(dict.get(), "device_operations", device_operations(result));
   put(dict.get(), "device_work", device_work(result));
+  put(dict.get(), "idle", idle(result));
   put(dict.get(), "cupti_work", counts(result.cupti_work));
   put(dict.get(), "gaps", counts(result.gaps));
   put(dict.get(), "progress", progress(result));

@@ -19,7 +19,7 @@ from benchmarks.trace_writer import TraceWriter
 from rlscope.analysis.advice.advice import Advice, advise
 from rlscope.analysis.advice.causes import Cause
 from rlscope.analysis.analyze import analyze
-from rlscope.analysis.devices.rows import GpuOperationRow
+from rlscope.analysis.devices.rows import DeviceIdleRow, GpuOperationRow
 from rlscope.analysis.document import document_of
 from rlscope.analysis.rows import Rows
 from rlscope.analysis.table_rows import (
@@ -607,6 +607,7 @@ def kept(name: str) -> Advice:
         transitions=rows_of(TransitionRow, document["transitions"]),
         gpu_operations=rows_of(GpuOperationRow, document["gpu_operations"]),
         sample_tails=Rows(SampleTailRow),
+        device_idle=Rows(DeviceIdleRow),
         complete=document["complete"],
         dropped_events=document["dropped_events"],
     )

@@ -112,6 +112,16 @@ def test_it_repeats_a_tile_that_is_cut_into_chunks(
     check(tmp_path / "trace", expected)
 
 
+def test_a_device_works_as_long_as_it_is_said_to(tmp_path: Path) -> None:
+    expected = write_trace(tmp_path / "trace", 3000, Shape(kernels=2))
+    found = _analysis.sweep(tmp_path / "trace" / "1-0.rlscope")
+    (device,) = found.devices
+    assert device.kernel_count == 2 * (expected.events // EVENTS_PER_OPERATION)
+    assert device.busy_ticks == expected.busy_ticks
+    assert found.loop is not None
+    assert sum(row.time for row in found.idle) == found.loop[1] - found.loop[0] - expected.busy_ticks
+
+
 def test_threads_that_take_turns_do_not_run_at_the_same_time(tmp_path: Path) -> None:
     write_trace(tmp_path / "trace", 3000, Shape(threads=3, turn=5))
     script = decode(tmp_path / "trace" / "1-0.rlscope")

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_scripts import scripts
 from trace_builder import ProcessScript, parse_script, sweep_script, write_script
-from twin_sweep import BLOCKED, Twin, is_on_device
+from twin_sweep import BLOCKED, Twin, is_on_device, sample_tails
 
 from benchmarks.trace_writer import TraceWriter
 from rlscope._analysis import device_idle
@@ -123,6 +123,68 @@ def test_without_operations_the_whole_life_is_unexplained_or_waiting(tmp_path: P
         tmp_path,
     )
     assert seconds_by_cause(tmp_path) == {"waiting": 10, "unexplained": 70}
+
+
+def test_a_device_is_idle_while_weights_are_synchronised(tmp_path: Path) -> None:
+    """The copy between devices is work; before and after it the synchronisation keeps the device."""
+    script = Path(__file__).parent.parent / "golden" / "stage_synchronisation.trace.txt"
+    write_script(parse_script(script.read_text()), tmp_path)
+    found = seconds_by_cause(tmp_path)
+    assert found == {"synchronisation": 15 + 15 + 5 + 5, "Python": 10 + 20}
+    assert sum(found.values()) == 90 - 20
+
+
+EIGHT_SAMPLES = "\n".join(["150 sample math version 0 tokens 1"] * 8)
+TAILS = f"""
+process start=0 stop=1000
+thread 0
+0 + training_loop
+0 progress 0
+0 + inference
+100 + wait:select.epoll
+{EIGHT_SAMPLES}
+200 sample math version 0 tokens 1     # the ninth of ten
+260 -
+260 + cuda:cudaLaunchKernel
+270 -
+280 -
+280 + simulation
+280 + reward
+300 -
+300 -
+300 + wait_for_batch
+310 -
+310 + wait:select.epoll
+330 -
+330 + backpropagation
+340 -
+350 sample math version 0 tokens 1     # the tail has ended
+350 + inference
+400 -
+400 progress 1
+450 -
+queue 5 device=0
+0-110 kernel gemm launch=inference/inference
+205-215 kernel gemm launch=inference/inference
+"""
+
+
+def test_a_tail_is_a_cause_where_nothing_else_keeps_the_device(tmp_path: Path) -> None:
+    """The tail is from 200 to 350, and the loop ends at 450."""
+    write_script(parse_script(TAILS), tmp_path)
+    rows = Counter[tuple[str, str]]()
+    for row in analyze(open_trace(tmp_path)).device_idle:
+        rows[row.cause, row.stage] += round(row.seconds * 1e9)
+    assert rows == {
+        ("waiting", "inference"): 90,  # 110-200, before the tail
+        ("tail", "inference"): 5 + 45 + 10 + 10,  # 200-205, 215-260 waiting, 260-270 launching, 270-280 in Python
+        ("reward", "simulation"): 20,
+        ("tail", "training_loop"): 10 + 20,  # 300-310 in wait_for_batch, 310-330 waiting
+        ("Python", "backpropagation"): 10,
+        ("Python", "training_loop"): 10 + 50,  # 340-350, in the tail too, and 400-450
+        ("Python", "inference"): 50,  # 350-400
+    }
+    assert sum(rows.values()) == 450 - 110 - 10
 
 
 TRAINER = """
@@ -250,12 +312,35 @@ def test_no_device_no_rows(tmp_path: Path) -> None:
     ],
 )
 def test_causes_in_their_order(operation: str, stage: str, category: str, cause: IdleCause) -> None:
-    row = SweptIdle(0, 0, stage, operation, category, False, "", 1)
+    row = SweptIdle(stage, operation, category, False, "", False, 1)
     assert idle_cause(row, False, False, True) is cause
 
 
+@pytest.mark.parametrize(
+    ("operation", "stage", "category", "cause"),
+    [
+        ("reward", "simulation", "python", IdleCause.REWARD),
+        ("tool_call", "simulation", "wait", IdleCause.TOOL),
+        ("compile", "inference", "backend", IdleCause.COMPILE),
+        ("generate", "inference", "simulator", IdleCause.SIMULATION),
+        ("sync_weights", "synchronisation", "wait", IdleCause.SYNCHRONISATION),
+        ("generate", "inference", "wait", IdleCause.TAIL),
+        ("decode", "inference", "cuda", IdleCause.TAIL),
+        ("wait_for_batch", "training_loop", "python", IdleCause.TAIL),
+        ("(none)", "(none)", "wait", IdleCause.TAIL),
+        ("(none)", "(none)", "python", IdleCause.UNEXPLAINED),
+        ("prepare_inputs", "training_loop", "python", IdleCause.PYTHON),
+        ("update_actor", "backpropagation", "wait", IdleCause.WAITING),
+        ("update_actor", "backpropagation", "cuda", IdleCause.LAUNCH_BOUND),
+    ],
+)
+def test_causes_in_a_tail(operation: str, stage: str, category: str, cause: IdleCause) -> None:
+    row = SweptIdle(stage, operation, category, False, "", True, 1)
+    assert idle_cause(row, False, True, True) is cause
+
+
 def test_a_process_that_only_evaluates_is_explained_as_any_other() -> None:
-    row = SweptIdle(0, 0, "inference", "generate", "python", True, "", 1)
+    row = SweptIdle("inference", "generate", "python", True, "", False, 1)
     assert idle_cause(row, False, False, True) is IdleCause.EVALUATION
     assert idle_cause(row, False, False, False) is IdleCause.PYTHON
 
@@ -270,14 +355,14 @@ class Watched(Twin):
     def account_for_threads(self, start: int, end: int) -> None:
         now = start
         for stream, category, ticks in self.owned(start, end):
-            stage, operation = self.scope(stream)
-            is_in_operation = bool(self.operations(stream))
-            wait = self.wait_name(stream) if category is Category.WAIT else ""
-            doing = (stage, operation, category.label, self.evaluates(), wait)
-            rank = 2 * (not is_in_operation) + (category in BLOCKED)
-            self.stretches.append((now, now + ticks, (rank, doing)))
+            rank = 2 * (not self.operations(stream)) + (category in BLOCKED)
+            self.stretches.append((now, now + ticks, (rank, self.doing(stream, category))))
             now += ticks
         super().account_for_threads(start, end)
+
+
+def tails_of(twin: Watched) -> list[tuple[int, int]]:
+    return [(start, end) for *_, start, end, _ in sample_tails(twin) if start < end]
 
 
 def expected_idle(
@@ -288,6 +373,7 @@ def expected_idle(
     for twin, (start, end) in zip(twins, lives, strict=True):
         edges |= {start, end, *(edge for stretch in twin.stretches for edge in stretch[:2])}
         edges |= {edge for *_, work in twin.work for edge in (work.start, work.end)}
+        edges |= {edge for tail in tails_of(twin) for edge in tail}
     found: dict[tuple[Any, ...], int] = {}
     for start, end in pairwise(sorted(edge for edge in edges if span[0] <= edge <= span[1])):
         busy = any(
@@ -305,9 +391,9 @@ def expected_idle(
         ]
         if speaking:
             _, user, doing = min(speaking, key=lambda each: each[:2])
-            key = user, *doing
+            key = user, *doing, any(first <= start and end <= last for first, last in tails_of(twins[user]))
         else:
-            key = None, "", "", "python", False, ""
+            key = None, "", "", "python", False, "", False
         found[key] = found.get(key, 0) + end - start
     return found
 
@@ -329,18 +415,18 @@ def test_idle_time_against_the_twins(
             assert (found.start_ticks, found.end_ticks, found.loop) == (twin.start, twin.end, twin.loop())
             life = found.loop or (twin.start, twin.end)
             lives.append(life)
-            users.append(((path, twin.start, twin.end, ONE_CLOCK, {0: 0}), *life))
+            users.append(((path, twin.start, twin.end, ONE_CLOCK, {0: 0}), *life, tails_of(twin)))
         start = min(life[0] for life in lives)
         span = start, max(life[1] for life in lives) + data.draw(st.integers(0, 20))
         rows = device_idle(users, [span])
     by_key: Counter[tuple[Any, ...]] = Counter()
     for row in rows:  # CUDA calls that wait and others are two rows, which read the same
-        by_key[row[1:-1]] += row.time
+        by_key[(row.user, *row.idle[:-1])] += row.idle.time
     assert by_key == expected_idle(twins, lives, span, 0)
 
 
 def test_users_that_cannot_be(tmp_path: Path) -> None:
     process = ("/nowhere", 0, 1, ONE_CLOCK, {0: 1})
     with pytest.raises(ValueError, match="a span for each place was expected, but there are 1"):
-        device_idle([(process, 0, 1)], [(0, 1)])
+        device_idle([(process, 0, 1, [])], [(0, 1)])
     assert device_idle([], []) == []

@@ -60,7 +60,8 @@ def advise(analysis: Analysis) -> Advice | None:
     path = owner_path(analysis)
     if path is None:
         return None
-    causes, changes = cause_times(path.mix), changes_of(path, analysis.gpu_operations, analysis.sample_tails)
+    causes = cause_times(path.mix)
+    changes = changes_of(path, analysis.gpu_operations, analysis.sample_tails, analysis.device_idle)
     first = causes[0]
     return Advice(
         process=path.process,

@@ -7,7 +7,7 @@ from rlscope.analysis.advice.causes import NOTHING, Cause, Kind
 from rlscope.analysis.advice.owner_path import OwnerPath
 from rlscope.analysis.advice.removal import Removal
 from rlscope.analysis.advice.rollouts import BACKPROPAGATION, INFERENCE, SIMULATION, savings_of_rollouts
-from rlscope.analysis.devices.rows import GpuOperationRow
+from rlscope.analysis.devices.rows import DeviceIdleRow, GpuOperationRow
 from rlscope.analysis.tables.samples import SampleTailRow
 from rlscope.model import Category
 
@@ -37,7 +37,10 @@ class Change:
 
 
 def changes_of(
-    path: OwnerPath, gpu_operations: Iterable[GpuOperationRow], tails: Iterable[SampleTailRow]
+    path: OwnerPath,
+    gpu_operations: Iterable[GpuOperationRow],
+    tails: Iterable[SampleTailRow],
+    device_idle: Iterable[DeviceIdleRow],
 ) -> tuple[Change, ...]:
     """Return the changes to stages that have time on the path, the one that could save most first.
 
@@ -48,6 +51,7 @@ def changes_of(
         path: of the run.
         gpu_operations: of its analysis: how many kernels were launched.
         tails: of its analysis: how long the last samples of an iteration took.
+        device_idle: of its analysis: why devices did nothing.
     """
     if path.works_beside:
         return ()
@@ -69,7 +73,7 @@ def changes_of(
             simulation.saved_s(),
         ),
         _change(path, "compile the update", BACKPROPAGATION, "the CPU took no time for the update", _compiled_s(path)),
-        *(_change(path, *saving) for saving in savings_of_rollouts(path, gpu_operations, tails)),
+        *(_change(path, *saving) for saving in savings_of_rollouts(path, gpu_operations, tails, device_idle)),
     )
     with_time = {kind.stage for kind, seconds in path.mix.items() if seconds > 0}
     with_time |= {change.stage for change in found if change.saving_s > 0}

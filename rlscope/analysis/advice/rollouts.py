@@ -7,7 +7,8 @@ from rlscope.analysis.advice.causes import DECODING, REWARD, Cause, Kind, Mix
 from rlscope.analysis.advice.owner_path import OwnerPath
 from rlscope.analysis.advice.removal import Removal
 from rlscope.analysis.advice.words import as_s, as_times
-from rlscope.analysis.devices.rows import GpuOperationRow
+from rlscope.analysis.devices.causes import IdleCause
+from rlscope.analysis.devices.rows import DeviceIdleRow, GpuOperationRow
 from rlscope.analysis.tables.samples import SampleTailRow
 from rlscope.model import SYNCHRONISATION
 
@@ -26,7 +27,10 @@ class Saving(NamedTuple):
 
 
 def savings_of_rollouts(
-    path: OwnerPath, gpu_operations: Iterable[GpuOperationRow], tails: Iterable[SampleTailRow]
+    path: OwnerPath,
+    gpu_operations: Iterable[GpuOperationRow],
+    tails: Iterable[SampleTailRow],
+    device_idle: Iterable[DeviceIdleRow],
 ) -> Iterator[Saving]:
     """Yield what each change saves to which the path has time; runs without rollouts of this kind have none.
 
@@ -34,6 +38,7 @@ def savings_of_rollouts(
         path: of the run.
         gpu_operations: of its analysis.
         tails: of its analysis, one per process and iteration with samples.
+        device_idle: of its analysis: for how long devices did nothing, and why.
     """
     synchronised_s = Removal(path, _is_synchronisation, SYNCHRONISATION).saved_s()
     if synchronised_s > 0:
@@ -44,7 +49,7 @@ def savings_of_rollouts(
         name = "compute rewards beside the rest"
         yield Saving(name, SIMULATION, "the CPU took no time for rewards", rewards_s)
     yield from _as_graph(path, gpu_operations)
-    yield from _without_tails(path, tails)
+    yield from _without_tails(path, tails, device_idle)
     if synchronised_s > 0 or any(kind.part in DECODING and seconds > 0 for kind, seconds in path.mix.items()):
         yield from _overlapped(path)
 
@@ -65,7 +70,9 @@ def _as_graph(path: OwnerPath, gpu_operations: Iterable[GpuOperationRow]) -> Ite
         yield Saving("decode by a CUDA graph", INFERENCE, f"the device waited for none of {launches}", saving_s)
 
 
-def _without_tails(path: OwnerPath, tails: Iterable[SampleTailRow]) -> Iterator[Saving]:
+def _without_tails(
+    path: OwnerPath, tails: Iterable[SampleTailRow], device_idle: Iterable[DeviceIdleRow]
+) -> Iterator[Saving]:
     """Yield what it saves to wait for no tail, as if the next samples began in it: at most all tails.
 
     In each of 20 iterations the 18th of 20 samples is complete 1 s after the begin and the last one after 1.6 s. The
@@ -83,8 +90,8 @@ def _without_tails(path: OwnerPath, tails: Iterable[SampleTailRow]) -> Iterator[
     if saving_s > 0:
         process = max(tails_s, key=lambda each: tails_s[each])
         rows = tails_of[process]
-        idle_s = [row.idle_s for row in rows if row.idle_s is not None]
-        idle = f", {as_s(sum(idle_s))} of it without a device at work" if idle_s else ""
+        idle_s = sum(row.seconds for row in device_idle if (row.process, row.cause) == (process, IdleCause.TAIL))
+        idle = f", in which devices were idle for {as_s(idle_s)} for want of samples" if idle_s else ""
         length = f"{as_s(tails_s[process])} in {len(rows):,} iteration{'s' if len(rows) > 1 else ''} of {process}{idle}"
         yield Saving(
             "begin other samples in the tail",

@@ -19,6 +19,7 @@ class IdleCause(str, Enum):
     TOOL = "tool"  # the operation `tool_call`
     SIMULATION = "simulation"  # the rest of the stage, and simulators outside it
     SYNCHRONISATION = "synchronisation"  # the stage
+    TAIL = "tail"  # of its samples: the rest of stage inference, in no stage `wait_for_batch` and waits
     QUEUE_EMPTY = "queue empty"  # the operation `wait_for_batch`; in no stage, a wait for another recorded process
     WAITING = "waiting"  # any other wait, also in no operation
     UNEXPLAINED = "unexplained"  # in no operation
@@ -40,13 +41,11 @@ def idle_cause(row: SweptIdle, gives_work: bool, waits_for_process: bool, evalua
     """Return why a device did nothing.
 
     Args:
-        row: What the process did.
+        row: What the process did that speaks for the device.
         gives_work: Whether its operation launched any work on the device in the run.
         waits_for_process: Whether it waits for another process that was recorded.
         evaluates: Whether it evaluates beside its training, rather than doing nothing else.
     """
-    if row.user is None:
-        return IdleCause.UNEXPLAINED
     if row.is_evaluation and evaluates:
         return IdleCause.EVALUATION
     if row.operation in _OF_OPERATION:
@@ -55,9 +54,12 @@ def idle_cause(row: SweptIdle, gives_work: bool, waits_for_process: bool, evalua
         return _OF_STAGE[row.stage]
     if row.category == Category.SIMULATOR.label:
         return IdleCause.SIMULATION
-    if row.operation == "wait_for_batch":
+    waits, waits_for_batch = row.category == Category.WAIT.label, row.operation == "wait_for_batch"
+    if row.is_in_tail and (row.stage == "inference" or (row.stage not in STAGES and (waits or waits_for_batch))):
+        return IdleCause.TAIL
+    if waits_for_batch:
         return IdleCause.QUEUE_EMPTY
-    if row.category == Category.WAIT.label:
+    if waits:
         return IdleCause.QUEUE_EMPTY if waits_for_process and row.stage not in STAGES else IdleCause.WAITING
     if row.operation == NO_OPERATION:
         return IdleCause.UNEXPLAINED

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from typing import NamedTuple
 
 from rlscope._analysis import device_idle
 from rlscope.analysis.devices.causes import IdleCause, idle_cause
@@ -11,10 +13,19 @@ from rlscope.analysis.devices.rows import DeviceIdleRow
 from rlscope.analysis.devices.swept import SweptIdle
 from rlscope.analysis.rows import Rows, sums
 from rlscope.analysis.sweep import NS_PER_S, ProcessSweep
+from rlscope.analysis.swept import Swept
 from rlscope.analysis.table_rows import DependencyRow
 
 #: A device that did nothing, why, and what was done meanwhile.
 _Key = tuple[int, str, str, str, str]
+
+
+class _Idle(NamedTuple):
+    """Idle time of a device, by the process that speaks for it, "" if none does."""
+
+    process: str
+    row: SweptIdle
+    ns: int
 
 
 def device_idle_rows(
@@ -38,21 +49,54 @@ def device_idle_rows(
     linked = {(row.process, row.stream) for row in dependencies}
     rows: list[DeviceIdleRow] = []
     for shared in clocks:
-        spans = [_span(shared, device) for device in shared.devices]
-        users = [(given, *_life(user)) for given, user in zip(shared.inputs(), shared.users, strict=True)]
-        with reading_together():
-            found = device_idle(users, spans, recover)
-        for place, device in enumerate(shared.devices):
-            rows += _rows(shared, device, [row for row in found if row.place == place], linked, evaluating)
+        together = [device for device in shared.devices if not _is_told_by_its_sweep(device)]
+        found = _swept_together(shared, together, recover) if together else {}
+        for device in shared.devices:
+            rows += _rows(device, found[device.number] if device in together else _own(device), linked, evaluating)
     return Rows(DeviceIdleRow, rows)
 
 
+def _is_told_by_its_sweep(device: Device) -> bool:
+    """Tell whether the only sweep of the process that uses the device has found what it did meanwhile.
+
+    That sweep knows neither what other processes do, nor which of several devices works, nor before an iteration is
+    complete where its tail began.
+    """
+    users = [user.process.found for user in device.users]
+    return len(users) == 1 and len(users[0].devices) == 1 and not _tails(users[0])
+
+
+def _own(device: Device) -> list[_Idle]:
+    """Return what the only process that uses the device did."""
+    (user,) = device.users
+    found = user.process.found
+    lengths_ns = user.process.file.clock.partition_ns(found.start_ticks, [row.time for row in found.idle])
+    return [_Idle(user.process.name, row, ns) for row, ns in zip(found.idle, lengths_ns, strict=True)]
+
+
+def _swept_together(shared: SharedClock, devices: list[Device], recover: bool) -> dict[int, list[_Idle]]:
+    """Return what processes did that are swept again, side by side, by the number of the device."""
+    using = {id(user.process) for device in devices for user in device.users}
+    shared = replace(shared, devices=devices, users=[user for user in shared.users if id(user) in using])
+    spans = [_span(shared, device) for device in devices]
+    users = [
+        (given, *_life(user), _tails(user.found)) for given, user in zip(shared.inputs(), shared.users, strict=True)
+    ]
+    with reading_together():
+        rows = device_idle(users, spans, recover)
+    found = {}
+    for place, device in enumerate(devices):
+        of_device = [row for row in rows if row.place == place]
+        lengths_ns = shared.lengths_ns([row.idle.time for row in of_device])
+        found[device.number] = [
+            _Idle("" if row.user is None else shared.users[row.user].name, row.idle, ns)
+            for row, ns in zip(of_device, lengths_ns, strict=True)
+        ]
+    return found
+
+
 def _rows(
-    shared: SharedClock,
-    device: Device,
-    found: list[SweptIdle],
-    linked: AbstractSet[tuple[str, str]],
-    evaluating: AbstractSet[str],
+    device: Device, found: list[_Idle], linked: AbstractSet[tuple[str, str]], evaluating: AbstractSet[str]
 ) -> list[DeviceIdleRow]:
     launching = {
         (user.process.name, row.stage, row.operation)
@@ -61,13 +105,18 @@ def _rows(
         if row.device == user.found.device
     }
     parts: list[tuple[_Key, int]] = []
-    for row, ns in zip(found, shared.lengths_ns([row.time for row in found]), strict=True):
-        name = "" if row.user is None else shared.users[row.user].name
-        gives_work = (name, row.stage, row.operation) in launching
-        waits_for_process = (name, row.wait.partition(" ")[2]) in linked
-        cause: IdleCause = idle_cause(row, gives_work, waits_for_process, name in evaluating)
-        parts.append(((device.number, name, cause.value, row.stage, row.operation), ns))
+    for process, row, ns in found:
+        gives_work = (process, row.stage, row.operation) in launching
+        waits_for_process = (process, row.wait.partition(" ")[2]) in linked
+        cause = IdleCause.UNEXPLAINED
+        if process:
+            cause = idle_cause(row, gives_work, waits_for_process, process in evaluating)
+        parts.append(((device.number, process, cause.value, row.stage, row.operation), ns))
     return [DeviceIdleRow(*key, ns / NS_PER_S) for key, ns in sums(parts).items()]
+
+
+def _tails(found: Swept) -> list[tuple[int, int]]:
+    return [(tail.start_ticks, tail.end_ticks) for tail in found.sample_tails if tail.start_ticks < tail.end_ticks]
 
 
 def _life(user: ProcessSweep) -> tuple[int, int]:

@@ -39,24 +39,36 @@ class SweptSharing(NamedTuple):
 
 
 class SweptIdle(NamedTuple):
-    """This is time in which a device worked for nobody, by what the process did that speaks for it.
+    """This is time in which a device worked for nobody, by what a process did meanwhile.
 
     Attributes:
-        place: That of the device.
-        user: The place of the process; None if none spoke, and then all below says nothing.
         stage: The stage of its owner.
         operation: The operation.
         category: The layer.
         is_evaluation: Whether this was in the phase `evaluation`.
         wait: In category `wait`, the name of the boundary, and behind a space its channel, if it has one.
+        is_in_tail: Whether this was in a tail of the process's samples.
         time: How long.
     """
 
-    place: int
-    user: int | None
     stage: str
     operation: str
     category: str
     is_evaluation: bool
     wait: str
+    is_in_tail: bool
     time: int
+
+
+class SweptPlaceIdle(NamedTuple):
+    """This is such time of one of several devices.
+
+    Attributes:
+        place: That of the device.
+        user: The place of the process that speaks for it; None if none spoke, and then `idle` says nothing else.
+        idle: What it did, and how long.
+    """
+
+    place: int
+    user: int | None
+    idle: SweptIdle
