@@ -43,7 +43,7 @@ class Benchmark:
 
 BENCHMARKS = (
     Benchmark("crossing", 1, "time added to one recorded call of a native function", ("recording.crossing",)),
-    Benchmark("operation", 0.5, "time of an operation, recorded and not", ("recording.operation",)),
+    Benchmark("operation", 0.5, "time of an operation and of a sample, recorded and not", ("recording.operation",)),
     Benchmark("trace_size_ppo", 1, "bytes per event of a recorded PPO", ("recording.trace_size", "ppo")),
     Benchmark("trace_size_td3", 1, "bytes per event of a recorded TD3", ("recording.trace_size", "td3")),
     Benchmark("slowdown_ppo", 6, "how much longer PPO takes while it is recorded", ("recording.slowdown", "ppo")),

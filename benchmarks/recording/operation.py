@@ -1,5 +1,6 @@
-"""This file measures the time of entering and leaving a named operation, recorded and not."""
+"""This file measures the time of a named operation and of reporting a sample, recorded and with nothing recording."""
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import repeat
@@ -30,6 +31,17 @@ def operations(calls: int) -> None:
     for _ in repeat(None, calls):
         with rlscope.operation("inference"):
             pass
+
+
+def samples(calls: int) -> None:
+    """Report samples of rollouts in a task, as an agent loop does."""
+
+    async def rollouts() -> None:
+        with rlscope.operation("rollout"):
+            for _ in repeat(None, calls):
+                rlscope.report_sample("math", version=3, tokens=812)
+
+    asyncio.run(rollouts())
 
 
 def nvtx_ranges(calls: int) -> None:
@@ -73,7 +85,7 @@ class VizTracerEvents:
 
 
 def main() -> None:
-    """Measure operations recorded, then with nothing recording."""
+    """Measure operations recorded, then with nothing recording; then samples, which no peer knows."""
     events = VizTracerEvents()
     recorded: dict[str, tuple[Loop, Recording]] = {
         "rlscope": (operations, peers.rlscope_recording),
@@ -91,6 +103,10 @@ def main() -> None:
     }
     found = added_ns(empty, disabled, CALLS, REPEATS)
     print_results(results("operation, nothing recording", "ns", found.pop("rlscope"), found, DISABLED))
+
+    reported = {"recorded": (samples, peers.rlscope_recording), "nothing recording": (samples, peers.nothing)}
+    for name, value in added_ns(empty, reported, CALLS, REPEATS).items():
+        print_results(results(f"report_sample, {name}", "ns", value))
 
 
 if __name__ == "__main__":
