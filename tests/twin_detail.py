@@ -89,3 +89,14 @@ class DetailTwin(Twin):
         resource = resource_of(frame.category, bool(self.running(self.now, self.now + 1)))
         self.calls[(*self.scope(stream), frame.category.label, resource, without_stream(frame))] += 1
         super().enter(stream, stack, frame)
+
+
+def sample_spans(twin: DetailTwin) -> list[tuple[str, int, int, int, int, int, int, bool]]:
+    """The samples of a trace, each with its begin, end, ticks in queue, version, staleness and tokens."""
+    spans, newest = [], 0
+    for _, now, elapsed, sample in twin.samples:
+        newest = max(newest, sample.version)
+        queued = sample.times[0] - sample.times[1] if sample.times else 0
+        about = sample.version, newest - sample.version, sample.tokens, sample.discarded
+        spans.append((sample.name, now - min(now, elapsed), now, queued, *about))
+    return spans

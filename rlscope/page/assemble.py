@@ -11,7 +11,7 @@ from rlscope.text import as_html
 #: Of the page of a trace, in the order in which they are joined: each imports only from those before it.
 MODULES = (
     "container", "format", "elements", "table", "sums", "colours", "state", "columns", "exact", "part", "phases",
-    "breakdown", "lengths", "iterations", "timeline", "keys", "panels", "search", "main",
+    "samples", "breakdown", "lengths", "iterations", "timeline", "keys", "panels", "search", "main",
 )  # fmt: skip
 #: Of a page of figures and tables, likewise.
 PLAIN_MODULES = ("elements", "filters", "keys", "table", "plain")

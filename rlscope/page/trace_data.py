@@ -18,6 +18,7 @@ from rlscope.analysis.tables.calls import call_rows, detail_of
 from rlscope.page.container import Array
 from rlscope.page.grid import Series, pack_bins, phase_bins
 from rlscope.page.iterations import Iterations
+from rlscope.page.samples import MOST_SAMPLES, longest_samples, sample_columns
 from rlscope.page.short_detail import functions_for, short_detail
 from rlscope.page.short_tables import MOST_ROWS, short_analysis
 
@@ -71,7 +72,7 @@ class TraceData:
             # What bounds the run is of all operations, not of those alone that tables name.
             "document": without_nan(tables_of(analysis) | {"advice": advice_of(self.analysis)}),
             "device_work": without_nan(analysis.device_work.records()),
-            "left_out": left_out,
+            "left_out": [*left_out, *self.samples_left_out(processes)],
             "calls": call_rows(self.swept).records(),
             "instances": self.instances(MOST_ROWS >> self.shrink),
             "iterations": self.iterations(prefix),
@@ -104,6 +105,7 @@ class TraceData:
             if detail.phase_starts
             else None,
             "windows": self.windows(prefix, process),
+            "samples": self.samples(f"{prefix}samples.", process),
         }
 
     def bins(
@@ -129,6 +131,31 @@ class TraceData:
             "values": self.add(f"{prefix}values", packed.values, "u4"),
             "shift": packed.shift,
         }
+
+    def samples(self, prefix: str, process: ProcessSweep) -> dict[str, Any] | None:
+        """Return what the header has of samples; None of a process that has made none."""
+        made = sum(bool(detail_of(each).samples) for each in self.swept.processes)
+        samples = longest_samples(detail_of(process).samples, (MOST_SAMPLES >> self.shrink) // max(made, 1))
+        if not samples:
+            return None
+        names = list(dict.fromkeys(row.name for row in samples))
+        columns = sample_columns(samples, names, process.found.start_ticks)
+        return {
+            "names": names,
+            "columns": {
+                name: self.add(f"{prefix}{name}", column, narrowest(column)) for name, column in columns.items()
+            },
+        }
+
+    def samples_left_out(self, processes: Sequence[Mapping[str, Any]]) -> list[str]:
+        """Say how many samples have no track of their own."""
+        made = sum(row.complete for process in self.swept.processes for row in process.found.samples)
+        shown = sum(
+            len(self.arrays[process["samples"]["columns"]["starts"]]) for process in processes if process["samples"]
+        )
+        if shown == made:
+            return []
+        return [f"The timeline shows the {shown:,} samples that took longest, of {made:,}."]
 
     def windows(self, prefix: str, process: ProcessSweep) -> list[dict[str, Any]]:
         """Return the parts of a process of which the page has all events."""

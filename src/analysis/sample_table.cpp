@@ -1,9 +1,15 @@
-// Adds up samples; of each iteration's, in order of time, it keeps the last tenth.
+// Adds up samples; of each iteration's, in order of time, it keeps the last tenth, and of all the longest.
 #include "sample_table.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace rlscope {
+namespace {
+
+bool is_longer(const SampleSpan& left, const SampleSpan& right) { return left.ticks() > right.ticks(); }
+
+}  // namespace
 
 void SampleTable::Sums::add(const Sums& others) {
   count += others.count;
@@ -30,11 +36,33 @@ void SampleTable::add(const SampleEnd& sample, uint64_t now, uint64_t worked_tic
   if (sample.elapsed_ticks) one.elapsed.add(sample.elapsed_ticks);
   if (sample.is_of_task) one.queue_ticks = sample.elapsed_ticks - sample.working_ticks;
   sums_[sample.name].add(one);
+  keep_if_long({sample.name, {}, now - std::min(now, sample.elapsed_ticks), now, one.queue_ticks, sample.version,
+                one.staleness, sample.tokens, sample.is_discarded});
 
   samples_++;
   last_.push_back({now, worked_ticks});
   uint64_t rank = (9 * samples_ + 9) / 10;  // counted from 1: with it, 90 % are complete
   while (last_.size() > samples_ - rank + 1) last_.pop_front();
+}
+
+void SampleTable::keep_if_long(const SampleSpan& sample) {
+  if (kept_.size() < most_kept_) {
+    kept_.push_back(sample);
+    if (kept_.size() == most_kept_) std::make_heap(kept_.begin(), kept_.end(), is_longer);
+  } else if (most_kept_ && is_longer(sample, kept_.front())) {
+    std::pop_heap(kept_.begin(), kept_.end(), is_longer);
+    kept_.back() = sample;
+    std::push_heap(kept_.begin(), kept_.end(), is_longer);
+  }
+}
+
+std::vector<SampleSpan> SampleTable::spans(const std::vector<Name>& names) const {
+  std::vector<SampleSpan> found = kept_;
+  for (SampleSpan& span : found) span.name = names[span.id].text;
+  std::sort(found.begin(), found.end(), [](const SampleSpan& left, const SampleSpan& right) {
+    return std::tuple(left.start_ticks, left.end_ticks) < std::tuple(right.start_ticks, right.end_ticks);
+  });
+  return found;
 }
 
 void SampleTable::report_progress() {

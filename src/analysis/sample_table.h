@@ -1,4 +1,5 @@
-// The samples of rollouts: how many, how long each was made, and how long the last tenth of an iteration's kept the others.
+// The samples of rollouts: how many, how long each was made, how long the last tenth of an iteration's kept the others, and
+// the longest ones by themselves.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -40,14 +41,36 @@ struct SampleTail {
   uint64_t worked_ticks;  // of these, a device worked
 };
 
+// With detail, so many samples are kept by themselves.
+constexpr size_t kMostSamples = 1 << 13;
+
+// One sample; what is not known to have begun takes no time.
+struct SampleSpan {
+  uint32_t id;            // of its name
+  std::string_view name;  // in the file's names, once all are known
+  uint64_t start_ticks;
+  uint64_t end_ticks;
+  uint64_t queue_ticks;  // as in SampleRow
+  uint64_t version;
+  uint64_t staleness;
+  uint64_t tokens;
+  bool is_discarded;
+
+  uint64_t ticks() const { return end_ticks - start_ticks; }
+};
+
 class SampleTable {
  public:
+  // From now on, so many samples that took longest are kept by themselves.
+  void keep(size_t most) { most_kept_ = most; }
   // A sample is complete, `worked_ticks` of the devices' time after the process's start.
   void add(const SampleEnd& sample, uint64_t now, uint64_t worked_ticks);
   // What follows belongs to another iteration.
   void report_progress();
   // By name, in alphabetical order.
   std::vector<SampleRow> rows(const std::vector<Name>& names) const;
+  // Those that are kept, in order of their begins.
+  std::vector<SampleSpan> spans(const std::vector<Name>& names) const;
   // After the last sample; by iteration.
   std::vector<SampleTail> tails();
 
@@ -61,6 +84,8 @@ class SampleTable {
 
     void add(const Sums& others);
   };
+  void keep_if_long(const SampleSpan& sample);
+
   struct Completion {
     uint64_t ticks;
     uint64_t worked_ticks;
@@ -72,6 +97,8 @@ class SampleTable {
   uint64_t samples_ = 0;         // of this iteration
   std::deque<Completion> last_;  // from the one with which 90 % of these are complete: a tenth of them
   std::vector<SampleTail> tails_;
+  size_t most_kept_ = 0;
+  std::vector<SampleSpan> kept_;  // a heap with the shortest in front, once it is full
 };
 
 }  // namespace rlscope

@@ -51,6 +51,7 @@ Sweep::Sweep(TraceFile& file, const SweepOptions& options)
   if (options.costs) correction_.emplace(*options.costs);
   if (options.borders) {
     detail_.emplace(*options.borders, file.header().start_ticks);
+    samples_.keep(kMostSamples);
     cell_is_rare_ = kDetailed;
   }
   const FileHeader& header = file.header();
@@ -486,6 +487,7 @@ SweepResult Sweep::result() {
   if (detail_) {
     detail_->finish(now_);
     tables_.write_detail(file_.names(), *detail_, result);
+    result.detail->samples = samples_.spans(file_.names());
   }
   return result;
 }

@@ -183,6 +183,7 @@ struct DetailResult {
   std::vector<InstanceRow> instances;
   std::vector<PhaseStart> phases;  // by the places of their names
   std::vector<std::string_view> phase_names;
+  std::vector<SampleSpan> samples;  // in order of their begins; of more than kMostSamples the longest
 };
 
 // From the first mark of the training loop to the last: see LoopPart.

@@ -39,6 +39,15 @@ Owned series(const std::vector<SeriesRow>& rows) {
   });
 }
 
+Owned samples(const std::vector<SampleSpan>& rows) {
+  LabelTexts label;
+  return DetailClass("SweptSampleSpan").list(rows, [&label](const SampleSpan& row) {
+    return tuple(label(row.name), number(row.start_ticks), number(row.end_ticks), number(row.queue_ticks),
+                 number(row.version), number(row.staleness), number(row.tokens),
+                 checked(PyBool_FromLong(row.is_discarded)));
+  });
+}
+
 Owned texts(const std::vector<std::string_view>& strings) {
   Owned list = checked(PyList_New(0));
   for (std::string_view each : strings) append(list.get(), text(each));
@@ -80,6 +89,7 @@ Owned to_swept(const DetailResult& detail, PyObject* borders) {
   put(dict.get(), "phase_starts", column(detail.phases, &PhaseStart::ticks));
   put(dict.get(), "phases", column(detail.phases, &PhaseStart::phase));
   put(dict.get(), "phase_names", texts(detail.phase_names));
+  put(dict.get(), "samples", samples(detail.samples));
   return DetailClass("SweptDetail").from(dict.get());
 }
 

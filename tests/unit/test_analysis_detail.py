@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_scripts import scripts
 from trace_builder import Begin, End, ProcessScript, write_script
-from twin_detail import DetailTwin
+from twin_detail import DetailTwin, sample_spans
 
 from rlscope._analysis import event_window, sweep
 from rlscope.analysis.detail.swept import SweptDetail
@@ -63,6 +63,9 @@ def test_detail_equals_its_twin(script: ProcessScript, ends: list[int], entries_
 
     phases = zip(column(detail, "phase_starts", "<u8"), column(detail, "phases", "<u4"), strict=True)
     assert [(start, detail.phase_names[phase]) for start, phase in phases] == twin.phase_starts
+
+    assert [row[1:3] for row in detail.samples] == sorted(row[1:3] for row in detail.samples)
+    assert Counter(tuple(row) for row in detail.samples) == Counter(sample_spans(twin))
 
     instances: dict[tuple[str, str], list[int]] = {}
     for stage, operation, count, ticks, lengths, _ in detail.instances:

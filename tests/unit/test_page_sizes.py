@@ -7,16 +7,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 from page_traces import page_of, run_of, training, walk
-from trace_builder import Begin, End, ProcessScript, Progress, ThreadScript, boundary, operation, write_scripts
+from trace_builder import Begin, End, ProcessScript, Progress, Sample, ThreadScript, boundary, operation, write_scripts
 
 from rlscope.analysis.detail.swept import SweptDetail
 from rlscope.analysis.tables.calls import detail_of
 from rlscope.model import Category
-from rlscope.page import iterations, make_page, short_tables
+from rlscope.page import iterations, make_page, short_tables, trace_data
 from rlscope.page.grid import OTHERS
 from rlscope.page.iterations import Iterations
 from rlscope.page.short_detail import functions_for, short_detail
 from rlscope.page.short_tables import short_analysis
+from rlscope.page.trace_data import TraceData
 
 
 def detail_from(script: ProcessScript, directory: Path) -> SweptDetail:
@@ -169,3 +170,23 @@ def test_a_page_with_as_little_as_can_be_is_made_last(tmp_path: Path, monkeypatc
     monkeypatch.setattr(make_page, "MOST_BYTES", 1)
     smallest = page_of(trace)
     assert "256 bins" in smallest and len(smallest) < len(whole)
+
+
+def test_a_page_has_tracks_of_the_samples_that_took_longest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the samples of two processes, one, two, … nine ticks long, each process shows the three that took longest."""
+
+    def rollouts() -> ProcessScript:
+        samples = [Sample(100 + ticks, "math", 0, 1, (ticks, ticks)) for ticks in range(1, 10)]
+        return ProcessScript(0, 1000, threads=[ThreadScript(0, 0, list(samples))])
+
+    monkeypatch.setattr(trace_data, "MOST_SAMPLES", 6)
+    run = run_of(write_scripts([rollouts(), rollouts()], tmp_path / "trace"))
+    data = TraceData(run.name, run.swept, run.analysis, None, 0)
+    header = data.header("")
+    for process in header["processes"]:
+        columns = process["samples"]["columns"]
+        assert data.arrays[columns["ticks"]].tolist() == [7, 8, 9]
+        assert data.arrays[columns["starts"]].tolist() == [100, 100, 100]
+    assert "The timeline shows the 6 samples that took longest, of 18." in header["left_out"]
+    none = TraceData(run.name, run.swept, run.analysis, None, 3).header("")
+    assert [process["samples"] for process in none["processes"]] == [None, None]

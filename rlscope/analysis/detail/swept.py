@@ -66,6 +66,30 @@ class SweptInstances(NamedTuple):
     slowest: list[SweptInstance]
 
 
+class SweptSampleSpan(NamedTuple):
+    """One sample.
+
+    Attributes:
+        name: What it was reported as.
+        start_ticks: When it was begun; the same as `end_ticks` where that is not known.
+        end_ticks: When it was complete.
+        queue_ticks: For how long its task was in no operation that encloses no other.
+        version: The version of the policy that made it.
+        staleness: How far the newest version that any report had named was ahead of that.
+        tokens: Its tokens.
+        is_discarded: Whether it was discarded.
+    """
+
+    name: str
+    start_ticks: int
+    end_ticks: int
+    queue_ticks: int
+    version: int
+    staleness: int
+    tokens: int
+    is_discarded: bool
+
+
 @dataclass(frozen=True, kw_only=True)
 class SweptDetail:
     """The detail of a sweep. Columns are little-endian integers of 4 bytes, those of ticks and times of 8.
@@ -86,6 +110,7 @@ class SweptDetail:
         phase_starts: When the process came into another phase; before the first time it was in none.
         phases: The place of each one's name.
         phase_names: What `phases` counts.
+        samples: Those that were reported, in order of their begins; of more than 8192 those that took longest.
     """
 
     borders: bytes
@@ -103,6 +128,7 @@ class SweptDetail:
     phase_starts: bytes
     phases: bytes
     phase_names: list[str]
+    samples: list[SweptSampleSpan]
 
 
 class EventName(NamedTuple):

@@ -7,6 +7,7 @@ import { Iterations } from "./iterations.js";
 import { listenToKeys } from "./keys.js";
 import { showPanels } from "./panels.js";
 import { makeSearch } from "./search.js";
+import { Samples } from "./samples.js";
 import { State } from "./state.js";
 import { Bins } from "./sums.js";
 import { Timeline } from "./timeline.js";
@@ -26,14 +27,16 @@ function showTrace(trace, container) {
   const state = new State(trace.length_s, trace.processes.map((/** @type {any} */ process) => process.process));
   const bins = trace.processes.map((/** @type {any} */ process) => new Bins(process, process.bins, array));
   const phases = trace.processes.map((/** @type {any} */ process) => (process.phase_bins ? new Bins(process, process.phase_bins, array) : null));
+  const samples = trace.processes.map((/** @type {any} */ process) => (process.samples
+    ? new Samples(process, trace.document.sample_tails.filter((/** @type {any} */ tail) => tail.process === process.process), array) : null));
   new Breakdown(trace, state, place("breakdown"));
   const paced = trace.processes.find((/** @type {any} */ process) => process.process === trace.iterations?.process);
   const iterations = paced ? new Iterations(trace.iterations, paced, array, state, place("iterations")) : null;
   if (!iterations) {
     replace(place("iterations"), make("p", {}, "The run reported no progress, so its iterations are not known. This line in the training loop reports it: ", make("code", {}, "rlscope.report_progress(timesteps=…)")));
   }
-  const timeline = new Timeline(trace, bins, phases, new Windows(trace.processes, array), state, place("timeline"));
-  const tables = showPanels(trace, state, place("tables"));
+  const timeline = new Timeline(trace, bins, phases, samples, new Windows(trace.processes, array), state, place("timeline"));
+  const tables = showPanels(trace, samples.flatMap((/** @type {Samples | null} */ each) => each?.all ?? []), state, place("tables"));
   const search = makeSearch(trace, state, iterations, tables.show, place("search"));
   listen(state, iterations, timeline, search);
 }

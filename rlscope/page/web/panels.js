@@ -1,7 +1,8 @@
-// The tables below the timeline: processes, waits, transitions, calls, devices, tasks, counters.
+// The tables below the timeline: processes, waits, transitions, calls, devices, tasks, samples, counters.
 import { callTable } from "./breakdown.js";
 import { button, make, replace } from "./elements.js";
 import { count, digits, duration, percent } from "./format.js";
+import { sampleTable } from "./samples.js";
 import { table } from "./table.js";
 
 /** @typedef {import("./table.js").Column} Column */
@@ -22,11 +23,12 @@ const longest = (rows, key) => [...rows].sort((a, b) => b[key] - a[key]);
 
 /**
  * What each panel shows; null where there is nothing, and why.
- * @param {any} trace of the header @param {import("./state.js").State} state
+ * @param {any} trace of the header @param {import("./samples.js").Sample[]} samples @param {import("./state.js").State} state
  * @returns {[string, () => Node, boolean, string][]} title, content, whether there is any, and else why not
  */
-function panels(trace, state) {
+function panels(trace, samples, state) {
   const found = trace.document;
+  const zoom = (/** @type {number} */ from, /** @type {number} */ to) => state.showTimes(from - (to - from) / 4, to + (to - from) / 4);
   const pick = (/** @type {any} */ row) => state.show({ process: row.process });
   return [
     ["Processes", () => table([words("process"), words("role"), counted("pid"), words("exit status", "exit_status"), words("complete"), seconds("start", "start_s"), seconds("wall time", "wall_s"), seconds("waiting", "waiting_s"), seconds("late", "late_s"), counted("iterations")],
@@ -48,14 +50,21 @@ function panels(trace, state) {
       found.gpu.length > 0, "No device did any work that was recorded."],
     ["Tasks", () => table([words("process"), words("operation"), counted("count"), seconds("ran", "running_s"), seconds("open", "elapsed_s"), seconds("half under", "elapsed_p50_s"), seconds("99 % under", "elapsed_p99_s"), seconds("longest", "elapsed_max_s")],
       longest(found.tasks, "elapsed_s"), { caption: "Operations of coroutines and generators", file: "tasks", onRow: pick }), found.tasks.length > 0, "No operation was suspended inside a coroutine or a generator."],
+    ["Samples", () => make("div", {},
+      table([words("process"), words("name"), counted("count"), counted("discarded"), counted("tokens"), counted("of discarded", "discarded_tokens"), seconds("half under", "elapsed_p50_s"), seconds("99 % under", "elapsed_p99_s"), seconds("longest", "elapsed_max_s"), seconds("in queue", "queue_s"), number("mean staleness", "staleness_mean")],
+        longest(found.samples, "count"), { caption: "Samples by name", file: "samples_by_name", onRow: pick }),
+      table([words("process"), counted("iteration"), counted("samples"), seconds("begin", "start_s"), seconds("tail", "tail_s"), seconds("idle device", "idle_s")],
+        longest(found.sample_tails, "tail_s"), { caption: "Tails: from when 90 % of an iteration's samples were complete to the last", file: "sample_tails", onRow: (row) => zoom(row.start_s, row.start_s + row.tail_s) }),
+      sampleTable([...samples].sort((a, b) => (b.end_s - b.start_s) - (a.end_s - a.start_s)), "Each sample", (sample) => zoom(sample.start_s, sample.end_s))),
+      found.samples.length > 0, "No sample was reported. This line reports one when it is complete: rlscope.report_sample(name, version=…, tokens=…)"],
     ["Counters", () => table([words("process"), counted("device"), words("stage"), words("operation"), words("metric"), words("unit"), number("while working", "while_working"), number("while open", "while_open"), number("total")],
       found.counters, { caption: "Hardware counters", file: "counters", onRow: pick }), found.counters.length > 0, "The run was not recorded with `--counters`."],
   ];
 }
 
-/** @param {any} trace @param {import("./state.js").State} state @param {HTMLElement} place */
-export function showPanels(trace, state, place) {
-  const all = panels(trace, state);
+/** @param {any} trace @param {import("./samples.js").Sample[]} samples @param {import("./state.js").State} state @param {HTMLElement} place */
+export function showPanels(trace, samples, state, place) {
+  const all = panels(trace, samples, state);
   const content = make("div", { role: "tabpanel", tabindex: "-1" });
   const tabs = all.map(([title, draw, hasContent, why], number) => button(title, () => choose(number), { role: "tab", "aria-selected": "false", class: hasContent ? "" : "empty" }));
   const choose = (/** @type {number} */ chosen) => {

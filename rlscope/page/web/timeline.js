@@ -6,6 +6,7 @@ import { drawEvents, exactHeight } from "./exact.js";
 import { axisStep, span } from "./format.js";
 import { numbersOf } from "./part.js";
 import { PHASES, paintPhases } from "./phases.js";
+import { sampleTable } from "./samples.js";
 
 const ROW = 24;
 const GAP = 4;
@@ -41,14 +42,16 @@ export class Timeline {
    * @param {any} trace of the header
    * @param {import("./sums.js").Bins[]} bins of its processes
    * @param {(import("./sums.js").Bins | null)[]} phases the same of their phases, where they had some
+   * @param {(import("./samples.js").Samples | null)[]} samples of each, where it has made any
    * @param {import("./exact.js").Windows} windows
    * @param {import("./state.js").State} state
    * @param {HTMLElement} place
    */
-  constructor(trace, bins, phases, windows, state, place) {
+  constructor(trace, bins, phases, samples, windows, state, place) {
     this.trace = trace;
     this.bins = bins;
     this.phases = phases;
+    this.samples = samples;
     this.windows = windows;
     this.state = state;
     this.row = 0;
@@ -61,11 +64,14 @@ export class Timeline {
     this.labels = make("ol", { class: "labels" });
     this.rows = make("div", { class: "rows" }, this.labels, this.canvas);
     this.isPrinted = false;
+    this.pressedY = 0;
     this.devices = devicesOf(trace);
     /** @type {import("./exact.js").Event[][]} of each process */
     this.exact = [];
     /** @type {number[]} where rows lie, in pixels of the page; then the same of devices, and the height of all */
     this.tops = [];
+    /** @type {number[]} */
+    this.sampleTops = [];
     /** @type {number[]} */
     this.eventTops = [];
     /** @type {number[]} */
@@ -85,6 +91,7 @@ export class Timeline {
     this.canvas.addEventListener("pointerdown", (/** @type {PointerEvent} */ event) => {
       this.drag = [event.offsetX, event.offsetX];
       this.row = this.rowAt(event.offsetY);
+      this.pressedY = event.offsetY;
       this.canvas.setPointerCapture(event.pointerId);
     });
     this.canvas.addEventListener("pointermove", (/** @type {PointerEvent} */ event) => {
@@ -98,7 +105,9 @@ export class Timeline {
       const [a, b] = this.drag.map((x) => this.timeAt(x)).sort((x, y) => x - y);
       const width = Math.abs(this.drag[1] - this.drag[0]);
       this.drag = null;
-      if (width >= 3) this.select(a, b);
+      const sample = width < 3 ? this.sampleAt(a, this.pressedY) : undefined;
+      if (sample) this.show(sample);
+      else if (width >= 3) this.select(a, b);
       else this.select(a, a + (this.state.view.to - this.state.view.from) / this.canvas.clientWidth);
     });
     this.canvas.addEventListener("dblclick", (/** @type {MouseEvent} */ event) => this.zoom(1 / ZOOM ** 3, this.timeAt(event.offsetX)));
@@ -190,7 +199,7 @@ export class Timeline {
     this.canvas.setAttribute("aria-label", `Timeline from ${this.words()}. Arrows move, plus and minus zoom, t shows numbers.`);
   }
 
-  /** Says where each row lies, in pixels of the page. Phases, then events, lie below the row of their process. */
+  /** Says where each row lies, in pixels of the page. Phases, then samples, then events, lie below the row of their process. */
   layOut() {
     const { from, to } = this.state.view;
     this.exact = this.trace.processes.map((/** @type {any} */ process) => {
@@ -198,10 +207,13 @@ export class Timeline {
       return window ? this.windows.events(window, from, to) : [];
     });
     this.tops = [];
+    this.sampleTops = [];
     this.height = AXIS;
     this.eventTops = this.exact.map((events, place) => {
       this.tops.push(this.height);
-      const top = this.height + ROW + GAP + (this.phases[place] ? PHASES + GAP : 0);
+      this.sampleTops.push(this.height + ROW + GAP + (this.phases[place] ? PHASES + GAP : 0));
+      const samples = this.samples[place];
+      const top = this.sampleTops[place] + (samples ? samples.height + GAP : 0);
       this.height = top + (events.length ? exactHeight(events) + GAP : 0);
       return top;
     });
@@ -226,13 +238,14 @@ export class Timeline {
     /** @type {((context: CanvasRenderingContext2D) => void)[]} */
     const names = [];
     this.bins.forEach((bins, place) => {
-      if (this.eventTops[place] <= above || this.tops[place] >= above + shown) return;
+      if (this.sampleTops[place] <= above || this.tops[place] >= above + shown) return;
       paintColumns(image, Math.round(top(this.tops[place])), Math.round(ROW * scale), columnTicks(bins, from, to, width, by), colours);
       const phases = this.phases[place];
       if (phases) names.push(paintPhases(image, phases, { top: top(this.tops[place] + ROW + GAP), from, to, width, scale }));
     });
     context.putImageData(image, 0, 0);
     names.forEach((write) => write(context));
+    this.samples.forEach((samples, place) => samples?.draw(context, { top: top(this.sampleTops[place]), from, to, width, scale }, css));
     this.exact.forEach((/** @type {any} */ events, /** @type {number} */ place) =>
       drawEvents(context, events, { top: top(this.eventTops[place]), from, to, width, scale }, css));
     this.devices.forEach((device, place) => this.drawDevice(context, device, top(this.deviceTops[place]), width, scale, css));
@@ -323,6 +336,9 @@ export class Timeline {
     this.phases.forEach((phases, place) => {
       if (phases) items.push(labelAt(this.tops[place] + ROW + GAP, "phases", "phases"));
     });
+    this.samples.forEach((samples, place) => {
+      if (samples) items.push(labelAt(this.sampleTops[place], "samples", "samples"));
+    });
     this.devices.forEach((device, place) => items.push(labelAt(this.deviceTops[place], `GPU ${device.device}: busy, reported`)));
     replace(this.labels, ...items);
   }
@@ -336,12 +352,29 @@ export class Timeline {
       make("span", {}, this.words()));
   }
 
+  /** The sample under a point of the canvas. @param {number} seconds @param {number} y in pixels of the page */
+  sampleAt(seconds, y) {
+    const { from, to } = this.state.view;
+    const below = y + this.rows.scrollTop - this.sampleTops[this.row];
+    return this.samples[this.row]?.at(seconds, below, (to - from) / this.canvas.clientWidth);
+  }
+
+  /** @param {import("./samples.js").Sample} sample */
+  show(sample) {
+    this.tell([sampleTable([sample], "The sample that was clicked")], sample.start_s, sample.end_s);
+  }
+
+  /** Shows something of a part of the timeline. @param {Node[]} content @param {number} from @param {number} to */
+  tell(content, from, to) {
+    replace(this.selection, ...content,
+      make("p", { class: "tools" }, button("Zoom to it", () => this.state.showTimes(from, to)), button("Close", () => replace(this.selection))));
+  }
+
   /** @param {number} from @param {number} to */
   select(from, to) {
     const process = this.trace.processes[this.row];
     if (!process) return;
     const isExact = this.windows.around(process.process, from, to) !== undefined;
-    replace(this.selection, ...numbersOf(this.trace, process, this.bins[this.row], from, to, isExact),
-      make("p", { class: "tools" }, button("Zoom to it", () => this.state.showTimes(from, to)), button("Close", () => replace(this.selection))));
+    this.tell(numbersOf(this.trace, process, this.bins[this.row], from, to, isExact), from, to);
   }
 }
