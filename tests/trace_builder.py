@@ -263,10 +263,17 @@ def _add(script: ProcessScript, process: ProcessWriter) -> None:
         process.stop(script.stop)
 
 
-def sweep_script(script: ProcessScript, path: Path, by_thread: bool = False) -> Swept:
+def sweep_script(script: ProcessScript, path: Path, by_thread: bool = False, since_ticks: int = 0) -> Swept:
     """What the C++ sweep finds in the file, which `write_script` made, asked as the script says."""
     costs = None
     if script.costs is not None:
         (file,) = open_trace(path.parent).processes
         costs = own_correction(Correction(script.costs, "a script", {}), file, properties(path)).in_ticks(file.clock)
-    return sweep(path, limit_ticks=script.limit, by_thread=by_thread, coincident=script.coincident, costs=costs)
+    return sweep(
+        path,
+        limit_ticks=script.limit,
+        by_thread=by_thread,
+        coincident=script.coincident,
+        costs=costs,
+        since_ticks=since_ticks,
+    )

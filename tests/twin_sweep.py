@@ -110,7 +110,9 @@ def resource_of(category: Category, device_works: bool) -> str:
 
 
 class Twin:
-    def __init__(self, script: ProcessScript) -> None:
+    """Of a window that begins at `since`, the counts and times of what happened before are forgotten there."""
+
+    def __init__(self, script: ProcessScript, since: int | None = None) -> None:
         self.coincident = script.coincident
         # In order of start; of several at the same tick that of the lower queue first, then in the order of the file.
         self.work = sorted(
@@ -160,6 +162,7 @@ class Twin:
         ] = []  # reports of progress and time before, how long it was made
         self.sample_since: dict[int, int] = {}  # of the thread
         self.start = script.start
+        self.counted_from = -1  # pieces of device work that start before are none
         records = self._records(script)
         last = max(
             [
@@ -172,15 +175,24 @@ class Twin:
         if script.stop is not None:
             self.end = script.stop
         else:
-            self.end = max(script.limit, script.start) if script.limit else last
+            self.end = max(script.limit, script.start) if script.limit else max(last, since or 0)
         now = self.start
+        window = None if since is None or since <= self.start else min(since, self.end)
         for ticks, stream, _, statement in records:
+            if window is not None and ticks >= window:
+                self.account(now, window)
+                self.begin_window(window)
+                now, window = window, None
             until = min(max(ticks, now), self.end)
             self.account(now, until)
             now = until
             if now == ticks:
                 self.charge(stream, statement)
             self.apply(stream, statement, now)
+        if window is not None:
+            self.account(now, window)
+            self.begin_window(window)
+            now = window
         self.account(now, self.end)
         for stack in self.stacks.values():
             for name in operations_of(stack)[:1]:
@@ -189,6 +201,22 @@ class Twin:
             self.phases[frame.name] = (self.phases[frame.name][0], self.end)
         for debt in self.debts.values():
             self.uncorrectable = [self.uncorrectable[i] + debt[i] for i in BOUNDS]
+
+    def begin_window(self, now: int) -> None:
+        """Forgets what was counted, but not what is open."""
+        self.start = self.counted_from = now
+        self.gaps_at_window = [*self.gaps.values()]
+        for counter in (
+            self.breakdown, self.threads, self.entered_waits, self.waited, self.waited_in_operations, self.transitions,
+            self.evaluation_transitions, self.events, self.crossings, self.cuda_calls, self.tasks, self.busy,
+            self.busy_of, self.marks, self.outside, self.waited_outside, self.progress,
+        ):  # fmt: skip
+            counter.clear()  # type: ignore[attr-defined]
+        self.beside = 0
+        self.phases = {frame.name: (now, now) for frame in self.open_phases}
+        self.have_operated = {stream for stream, stack in self.stacks.items() if operations_of(stack)}
+        for stream in self.have_operated:
+            self.mark(now, operations_of(self.stacks[stream])[0])
 
     @staticmethod
     def _records(script: ProcessScript) -> list[tuple[int, int, int, Record]]:
@@ -488,12 +516,15 @@ def device_tables(twin: Twin) -> dict[str, Any]:
     by_name: dict[tuple[int, str, str, str], Counter[str]] = {}
     on_host: dict[DeviceWork, Counter[str]] = {kind: Counter() for kind in (DeviceWork.CUPTI_WORK, DeviceWork.GAP)}
     for *_, device, work in twin.work:
-        found = Counter(count=1, bytes=work.moved_bytes)
+        is_piece = work.start >= twin.counted_from
+        if not is_piece and work.end <= twin.counted_from:
+            continue
+        found = Counter(count=is_piece, bytes=work.moved_bytes * is_piece)
         found["ticks"] = min(max(work.end, twin.start), twin.end) - min(max(work.start, twin.start), twin.end)
         if not is_on_device(work.kind):
             on_host[work.kind][work.name] += found["ticks"]
             continue
-        kernels[device, work.stage, work.operation] += work.kind is DeviceWork.KERNEL
+        kernels[device, work.stage, work.operation] += is_piece and work.kind is DeviceWork.KERNEL
         sums.setdefault((device, work.kind), Counter()).update(found)
         by_name.setdefault((device, work.stage, work.operation, work.name), Counter()).update(found)
     gpu = {}
@@ -512,9 +543,9 @@ def device_tables(twin: Twin) -> dict[str, Any]:
     }
 
 
-def sweep_twin(script: ProcessScript) -> dict[str, Any]:
+def sweep_twin(script: ProcessScript, since: int | None = None) -> dict[str, Any]:
     """What `rlscope._analysis.sweep` should find, in the same form but with tables as dicts from key to value."""
-    twin = Twin(script)
+    twin = Twin(script, since)
     kinds = ["operation", "phase", *(category.label for category in Category)]
     devices = device_tables(twin)
     works = ("kernel", "copy", "memset")

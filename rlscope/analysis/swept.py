@@ -286,6 +286,7 @@ class Swept:
     Attributes:
         start_ticks: Where the process's wall time begins.
         end_ticks: Where it ends.
+        last_record_ticks: When the last record was written, of any thread or of work of a device.
         dropped_records: How many records of threads could not be written.
         dropped_device_records: How many of devices could not.
         misnested_operations: How many operations were closed by the end of another one.
@@ -325,6 +326,7 @@ class Swept:
 
     start_ticks: int
     end_ticks: int
+    last_record_ticks: int
     dropped_records: int
     dropped_device_records: int
     misnested_operations: int

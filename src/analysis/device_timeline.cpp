@@ -21,8 +21,11 @@ bool RunningWork::end(uint64_t now) {
   return true;
 }
 
-DeviceTimeline::DeviceTimeline(TraceFile& file, uint64_t start_ticks, uint64_t end_ticks)
-    : records_(file), start_ticks_(start_ticks), end_ticks_(end_ticks), last_ticks_(start_ticks) {}
+DeviceTimeline::DeviceTimeline(TraceFile& file, uint64_t start_ticks, uint64_t end_ticks, uint64_t counted_from)
+    : records_(file),
+      start_ticks_(start_ticks),
+      end_ticks_(end_ticks),
+      counted_from_(counted_from) {}
 
 uint64_t DeviceTimeline::clipped(uint64_t ticks) const {
   return std::min(std::max(ticks, start_ticks_), end_ticks_);
@@ -41,6 +44,7 @@ void DeviceTimeline::step() {
 
 void DeviceTimeline::start(const WorkRecord& record) {
   last_ticks_ = std::max(last_ticks_, record.end_ticks);
+  if (record.start_ticks < counted_from_ && record.end_ticks <= counted_from_) return;
   if (!is_device_work(record.work)) {
     host_sums_[record.work - kCuptiWork][record.name] += clipped(record.end_ticks) - clipped(record.start_ticks);
     return;
@@ -58,10 +62,11 @@ void DeviceTimeline::start(const WorkRecord& record) {
 void DeviceTimeline::count(const WorkRecord& record, DeviceTotals& totals) {
   WorkSum& of_kind = record.work == kKernel ? totals.kernels : record.work == kCopy ? totals.copies : totals.memsets;
   WorkSum& of_name = totals.work[uint64_t{record.launch_site} << 32 | record.name];
-  WorkSum sum{1, clipped(record.end_ticks) - clipped(record.start_ticks), record.bytes};
+  bool is_piece = record.start_ticks >= counted_from_;
+  WorkSum sum{is_piece, clipped(record.end_ticks) - clipped(record.start_ticks), is_piece ? record.bytes : 0};
   of_kind += sum;
   of_name += sum;
-  totals.of_launch_site[record.launch_site].kernels += record.work == kKernel;
+  totals.of_launch_site[record.launch_site].kernels += is_piece && record.work == kKernel;
 }
 
 // The time of a device belongs to its owner, from when it became that to its end.

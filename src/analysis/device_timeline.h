@@ -58,10 +58,11 @@ class RunningWork {
   size_t next_cleaning_ = 16;
 };
 
-// Goes through the starts and ends of device work in order of time. What lies outside the process's life takes no time.
+// Goes through the starts and ends of device work in order of time. What lies outside the process's life takes no time;
+// what starts before `counted_from` is no piece of work, and takes the time that it takes after it.
 class DeviceTimeline {
  public:
-  DeviceTimeline(TraceFile& file, uint64_t start_ticks, uint64_t end_ticks);
+  DeviceTimeline(TraceFile& file, uint64_t start_ticks, uint64_t end_ticks, uint64_t counted_from = 0);
 
   // When something starts or ends next; kNever: all is done.
   uint64_t next_ticks() const;
@@ -70,7 +71,7 @@ class DeviceTimeline {
 
   bool is_running() const { return running_.is_any(); }
   uint32_t launch_site() const { return running_.owner(); }  // of the earliest started work that runs
-  uint64_t last_ticks() const { return last_ticks_; }   // the end of the latest record
+  uint64_t last_ticks() const { return last_ticks_; }   // the end of the latest record; 0: there was none
 
   using HostSums = std::map<uint32_t, uint64_t>;  // ticks by name
   const std::map<uint32_t, DeviceTotals>& devices() const { return totals_; }  // by CUDA's number
@@ -94,7 +95,8 @@ class DeviceTimeline {
   DeviceMerge records_;
   uint64_t start_ticks_;
   uint64_t end_ticks_;
-  uint64_t last_ticks_;
+  uint64_t counted_from_;
+  uint64_t last_ticks_ = 0;
   std::map<uint32_t, DeviceTotals> totals_;
   std::map<uint32_t, Device> devices_;
   RunningWork running_;  // on any device

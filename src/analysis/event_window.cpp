@@ -16,18 +16,11 @@ struct OpenEvent {
   uint32_t name;
 };
 
-// The last chunk that begins before the window does.
-size_t first_chunk(const StreamIndex& stream, uint64_t start_ticks) {
-  size_t chunk = 0;
-  while (chunk + 1 < stream.chunks.size() && stream.chunks[chunk + 1].base_ticks <= start_ticks) chunk++;
-  return chunk;
-}
-
 class ThreadWindow {
  public:
   ThreadWindow(TraceFile& file, const StreamIndex& stream, uint64_t start_ticks, uint64_t end_ticks, size_t most_events)
       : file_(file), start_ticks_(start_ticks), end_ticks_(end_ticks), most_events_(most_events), found_{stream.stream, {}, {}, {}, {}},
-        reader_(file, stream, kWindowBytes, first_chunk(stream, start_ticks)) {}
+        reader_(file, stream, kWindowBytes, stream.first_chunk) {}
 
   ThreadEvents read() {
     uint64_t now = start_ticks_;
@@ -121,6 +114,7 @@ void cut(ThreadEvents& events, uint64_t end_ticks) {
 }  // namespace
 
 EventWindow event_window(TraceFile& file, uint64_t start_ticks, uint64_t end_ticks, size_t most_events) {
+  file.start_at(start_ticks);
   EventWindow window{end_ticks, {}};
   size_t each = std::max<size_t>(most_events / std::max<size_t>(file.streams().size(), 1), 1);
   for (const auto& [number, stream] : file.streams()) {

@@ -6,6 +6,8 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "breakdown_cells.h"
@@ -32,6 +34,12 @@ constexpr auto kCuda = static_cast<uint8_t>(Category::kCuda);
 constexpr auto kCudaWait = static_cast<uint8_t>(Category::kCudaWait);
 constexpr auto kWait = static_cast<uint8_t>(Category::kWait);
 
+// Only native code can be what calls CUDA or back into Python on a thread that has shown no Python of its own.
+inline bool is_called_by_native_code(const SweepTables::NameState& name) {
+  return name.kind == NameKind::kBoundary &&
+         (name.category == kPython || name.category == kCuda || name.category == kCudaWait);
+}
+
 // A boundary's category and, above it, the number of a wait; with detail that of any boundary.
 constexpr unsigned kWaitShift = FunctionPlace::kFunctionShift;
 constexpr uint64_t kFirstWait = 1 << kWaitShift;
@@ -42,9 +50,17 @@ constexpr uint64_t kDetailed = kFirstWait << 1;
 constexpr size_t kFewThreads = 8;
 constexpr uint64_t kNever = DeviceTimeline::kNever;
 
+// When the process ends; if that is not known, later than any record.
+uint64_t end_ticks(const TraceFile& file, const SweepOptions& options);
+// Where the window begins; without one, where the process does.
+uint64_t since_ticks(const TraceFile& file, const SweepOptions& options);
+
 class Sweep {
  public:
   Sweep(TraceFile& file, const SweepOptions& options);
+  // Goes to where the window begins, if there is one. False: what was read before does not say all that is to be known
+  // there, so a new sweep of the file is to be made, which reads more of it.
+  bool reach_window();
   SweepResult run();
 
   // Goes on to the records at `ticks`; false once there are none left, and all time up to the end was added up.
@@ -56,6 +72,7 @@ class Sweep {
   // With detail or without: the same, but the one asks at no record what the other wants.
   template <bool kWithDetail>
   void merge(uint64_t until);
+  void go_to(uint64_t ticks);
   void end();
   void activate(const StreamIndex& stream);
   template <bool kWithDetail>
@@ -68,6 +85,9 @@ class Sweep {
   void insert(size_t slot, uint32_t stream);
   void finish(size_t slot);
   void renumber();
+  void meet(const StreamIndex& stream);
+  bool knows_order_of_phases();
+  void start_window();
   void skip_chunk(size_t slot);
   void step_devices();
 
@@ -166,6 +186,7 @@ class Sweep {
   size_t window_bytes_;
   size_t most_rows_;  // of threads, and of waits
   uint64_t latest_;  // a record after it can only be damage
+  uint64_t since_;   // from when on time and events count
   bool catalog_is_final_ = false;
   SweepTables tables_;
 
@@ -177,7 +198,10 @@ class Sweep {
   Thread* owner_;                 // of what the threads below leave
   std::vector<Thread*> sharing_;  // those that run for a part of a gap, in the order in which they own
   bool has_native_threads_ = false;  // a thread that runs no Python has called CUDA, or back into Python
-  std::map<uint64_t, uint32_t> open_phases_;  // in the order in which they began
+  // When, and on which stream, one did so first in the chunks that are not read; and the streams that show Python there.
+  std::pair<uint64_t, uint32_t> native_call_{kNever, 0};
+  std::set<uint32_t> python_streams_;
+  OpenPhases open_phases_;  // in the order in which they began
   uint64_t phases_opened_ = 0;
   uint32_t phase_ = 0;
   uint64_t evaluated_ = 0, evaluated_until_ = 0;  // in the phase `evaluation`, up to the last change of phase

@@ -60,8 +60,8 @@ Sweep::Sweep(TraceFile& file, const SweepOptions& options)
   most_rows_ = kRowsAlwaysAllowed + file.bytes() / kBytesPerRow;
   now_ = last_ticks_ = header.start_ticks;
   latest_ = file.latest_ticks();
-  end_ = header.stop_ticks ? header.stop_ticks : options.limit_ticks;
-  end_ = end_ ? std::max(end_, now_) : latest_;
+  end_ = end_ticks(file, options);
+  since_ = since_ticks(file, options);
   learn_names();
   for (const auto& [number, stream] : file.streams()) {
     pending_.push_back(&stream);
@@ -76,7 +76,7 @@ Sweep::Sweep(TraceFile& file, const SweepOptions& options)
   main_ = owner_ = threads_[0].get();
   main_->charged_until = main_->debt.run_down_until = now_;
   set_rare_cell();
-  devices_.emplace(file, now_, end_);
+  devices_.emplace(file, since_, end_, since_ > now_ ? since_ : 0);
   device_ticks_ = devices_->next_ticks();
 }
 
@@ -88,8 +88,10 @@ SweepResult Sweep::run() {
   return result();
 }
 
+void Sweep::go_to(uint64_t ticks) { merge<false>(ticks); }
+
 bool Sweep::run_until(uint64_t ticks) {
-  merge<false>(ticks);
+  go_to(ticks);
   if (next_record_ticks() != kNever) return true;
   end();
   return false;
@@ -131,7 +133,8 @@ void Sweep::activate(const StreamIndex& stream) {
     insert(slot, stream.stream);
   }
   Thread& thread = *threads_[slot];
-  thread.reader.emplace(file_, stream, window_bytes_);
+  thread.runs_python |= python_streams_.count(stream.stream) > 0;
+  thread.reader.emplace(file_, stream, window_bytes_, stream.first_chunk);
   if (thread.reader->next()) {
     next_ticks_[slot] = thread.reader->ticks();
   } else {
@@ -323,7 +326,7 @@ template <bool kWithDetail>
     set_scope(thread, SweepTables::inner_scope(before, name));
   } else {
     thread.frames.push(phases_opened_, id);
-    open_phases_[phases_opened_++] = name.number;
+    open_phases_[phases_opened_++] = {name.number, thread.stream, is_recorded};
     tables_.begin_phase(name.number, now_);
     phases_changed();
   }
@@ -333,8 +336,7 @@ template <bool kWithDetail>
 inline void Sweep::open_boundary(Thread& thread, const SweepTables::NameState& name, bool is_recorded) {
   uint8_t from = thread.category();
   if (__builtin_expect(!thread.runs_python && thread.boundaries == 0, 0)) {
-    // Only native code can be what calls CUDA or back into Python on a thread that has shown no Python of its own.
-    if (name.category == kPython || name.category == kCuda || name.category == kCudaWait) {
+    if (is_called_by_native_code(name)) {
       from = owner_->gap ? owner_->gap->category() : owner_->category();
       has_native_threads_ = true;
     } else {
@@ -452,7 +454,7 @@ void Sweep::set_scope(Thread& thread, Scope scope) {
 
 void Sweep::phases_changed() {
   if (options_.by_thread) charge_all();
-  phase_ = open_phases_.empty() ? 0 : open_phases_.rbegin()->second;
+  phase_ = open_phases_.empty() ? 0 : open_phases_.rbegin()->second.number;
   evaluated_ = evaluated();
   evaluated_until_ = now_;
   tables_.enter_phase(phase_);
@@ -462,8 +464,9 @@ void Sweep::phases_changed() {
 
 SweepResult Sweep::result() {
   SweepResult result;
-  result.start_ticks = file_.header().start_ticks;
+  result.start_ticks = since_;
   result.end_ticks = now_;
+  result.last_record_ticks = last_ticks_;
   result.progress = progress_;
   for (const auto& [number, stream] : streams_) result.streams.push_back(stream);
   learn_names();
@@ -477,8 +480,10 @@ SweepResult Sweep::result() {
   if (!devices_->devices().empty()) tables_.write_idle(file_.names(), result);
   tables_.write(file_.names(), result);
   result.tasks = tasks_.rows(file_.names());
-  result.samples = samples_.rows(file_.names());
-  result.sample_tails = samples_.tails();
+  if (since_ == file_.header().start_ticks) {
+    result.samples = samples_.rows(file_.names());
+    result.sample_tails = samples_.tails();
+  }
   tables_.write_devices(file_, *devices_, result);
   if (correction_) {
     for (const auto& thread : threads_) correction_->settle(thread->debt);
@@ -491,7 +496,5 @@ SweepResult Sweep::result() {
   }
   return result;
 }
-
-SweepResult sweep(TraceFile& file, const SweepOptions& options) { return Sweep(file, options).run(); }
 
 }  // namespace rlscope

@@ -195,6 +195,7 @@ struct LoopSpan {
 struct SweepResult {
   uint64_t start_ticks = 0;
   uint64_t end_ticks = 0;
+  uint64_t last_record_ticks = 0;  // of any thread or queue
   std::optional<LoopSpan> loop;  // none without a mark
   std::shared_ptr<const Labels> labels;  // what the rows refer to
   std::vector<BreakdownRow> breakdown;

@@ -124,6 +124,26 @@ void SweepTables::end_phase(uint32_t number, uint64_t now) {
   phases_[number].end_ticks = now;
 }
 
+// Rows and sums stay where they are.
+void SweepTables::start_at(uint64_t now, const OpenPhases& open_phases) {
+  for (auto& [place, row] : rows_) row = {};
+  thread_rows_.clear();
+  for (auto& [place, sum] : wait_sums_) sum = {};
+  for (NameState& name : names_) name.count = 0;
+  for (TransitionCounts& counts : transitions_) counts = {};
+  begun_phases_.clear();
+  for (PhaseState& phase : phases_) phase.has_begun = false;
+  for (const auto& [order, phase] : open_phases) {
+    PhaseState& state = phases_[phase.number];
+    if (state.has_begun) continue;
+    state.has_begun = true;
+    state.start_ticks = now;
+    begun_phases_.push_back(phase.number);
+  }
+  marks_ = 0;
+  has_training_loop_ = false;
+}
+
 // ---- the training loop
 
 // One called training_loop says where it is, so marks of other operations count only without one; those within

@@ -54,6 +54,13 @@ struct IdleWait {
 // What shows that the training loop has begun and has not ended.
 enum class LoopMark : uint8_t { kOperation, kTrainingLoop, kProgress };
 
+struct OpenPhase {
+  uint32_t number;
+  uint32_t stream;   // of the thread that began it
+  bool is_recorded;  // else nobody knows when that was
+};
+using OpenPhases = std::map<uint64_t, OpenPhase>;
+
 class Correction;
 class Detail;
 
@@ -139,6 +146,9 @@ class SweepTables {
 
   // Adds what the process did while its devices did nothing, before the tables are moved.
   void write_idle(const std::vector<Name>& names, SweepResult& result) const;
+  // Begins again with nothing at `now`, when these phases are open, by the order in which they began.
+  void start_at(uint64_t now, const OpenPhases& open_phases);
+
   // Moves the tables into `result`, with `names` as they were learned.
   void write(const std::vector<Name>& names, SweepResult& result);
   // Adds those of devices, after the others.

@@ -12,7 +12,8 @@ uint64_t Sweep::waiting_ticks(const Thread& thread, const BlockedGap& gap) const
   uint8_t category = thread.category();
   if (category == kPython) return gap.blocked_ticks;
   bool may_be_helped = category == kSimulator || category == kBackend;
-  return may_be_helped && !has_native_threads_ ? gap.blocked_ticks - gap.helped_ticks : 0;
+  bool has_native_threads = has_native_threads_ || std::pair(gap.start_ticks, thread.stream) > native_call_;
+  return may_be_helped && !has_native_threads ? gap.blocked_ticks - gap.helped_ticks : 0;
 }
 
 // The name of the boundary; 0: the thread is in none.

@@ -266,6 +266,31 @@ void TraceFile::order_chunks() {
   device_chunks_ = std::move(sound);
 }
 
+void TraceFile::start_at(uint64_t ticks) {
+  for (auto& [number, stream] : streams_) {
+    const std::vector<ChunkPlace>& chunks = stream.chunks;
+    // Strictly before: the chunk before one that begins at `ticks` may end with records of this tick.
+    while (stream.first_chunk + 1 < chunks.size() && chunks[stream.first_chunk + 1].base_ticks < ticks) stream.first_chunk++;
+    stream.first_ticks = chunks[stream.first_chunk].base_ticks;
+  }
+  std::map<uint32_t, uint32_t> last_before;  // by queue, the sequence of a chunk
+  for (const DeviceChunk& chunk : device_chunks_) {
+    if (chunk.place.base_ticks >= ticks) continue;
+    uint32_t& sequence = last_before[chunk.stream];
+    sequence = std::max(sequence, chunk.place.sequence);
+  }
+  auto lies_before = [&](const DeviceChunk& chunk) { return uint64_t{chunk.place.sequence} + 1 < last_before[chunk.stream]; };
+  device_chunks_.erase(std::remove_if(device_chunks_.begin(), device_chunks_.end(), lies_before), device_chunks_.end());
+}
+
+bool TraceFile::start_earlier(uint32_t number) {
+  StreamIndex& stream = streams_.at(number);
+  if (stream.first_chunk == 0) return false;
+  stream.first_chunk /= 2;  // not one by one: each time all is read again
+  stream.first_ticks = stream.chunks[stream.first_chunk].base_ticks;
+  return true;
+}
+
 const QueueEntry* TraceFile::queue(uint32_t stream) const {
   auto found = queues_.find(stream);
   return found == queues_.end() ? nullptr : &found->second;

@@ -37,8 +37,9 @@ struct DeviceChunk {
 struct StreamIndex {
   uint32_t stream;
   uint64_t thread_id;
-  uint64_t first_ticks;  // base_ticks of the first chunk
+  uint64_t first_ticks;  // base_ticks of the first chunk that is to be read
   std::vector<ChunkPlace> chunks;  // by sequence
+  size_t first_chunk = 0;  // that is to be read; those before it lie before the window
 };
 
 // The whole file but for its records. Reads with pread and never maps: a file that another process cuts short while it
@@ -67,6 +68,12 @@ class TraceFile {
   uint64_t chunk_change_ticks() const { return chunk_change_ticks_; }
   // A time after this one can only be damage.
   uint64_t latest_ticks() const { return header_.start_ticks + kLongestRun; }
+
+  // From here on only what a window needs that begins at `ticks`: of each stream the chunks from the last one that begins
+  // before it, of each queue those from the one before that, for its chunks overlap in time.
+  void start_at(uint64_t ticks);
+  // Lets a stream begin with an earlier chunk; false if there is none.
+  bool start_earlier(uint32_t stream);
 
   // A process that still records adds names: reads the catalog again.
   void reload_catalog();

@@ -27,7 +27,7 @@ size_t places_of(const std::vector<UnionInput>& inputs) {
 class WorkUnion::Process {
  public:
   Process(const UnionInput& input, size_t number, bool recovers)
-      : input_(input), file_(input.path, recovers), records_(file_) {
+      : input_(input), file_(input.path, recovers), records_(from(file_, input.start_ticks)) {
     work_.input = number;
   }
 
@@ -47,6 +47,11 @@ class WorkUnion::Process {
   const UnionWork& work() const { return work_; }
 
  private:
+  // What begins with the process has all of its work, also what ran before.
+  static TraceFile& from(TraceFile& file, uint64_t start_ticks) {
+    if (start_ticks > file.header().start_ticks) file.start_at(start_ticks);
+    return file;
+  }
   uint64_t time(uint64_t ticks) const {
     return input_.clock(std::min(std::max(ticks, input_.start_ticks), input_.end_ticks));
   }

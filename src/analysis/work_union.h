@@ -21,7 +21,7 @@ struct ClockMap {
 
 struct UnionInput {
   std::string path;
-  uint64_t start_ticks;  // of the process's life; work outside it takes no time
+  uint64_t start_ticks;  // of the process's life, or of a window of it; work outside takes no time
   uint64_t end_ticks;
   ClockMap clock;                     // into the time that all inputs share
   std::map<uint32_t, size_t> places;  // of the process's devices in the result

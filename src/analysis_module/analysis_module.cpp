@@ -66,21 +66,27 @@ std::vector<uint64_t> to_borders(PyObject* given) {
 }
 
 PyObject* py_sweep(PyObject*, PyObject* args, PyObject* kwargs) {
-  static const char* keywords[] = {"path", "limit_ticks", "recover", "by_thread", "coincident", "costs", "borders", nullptr};
+  static const char* keywords[] = {"path", "limit_ticks", "recover", "by_thread", "coincident", "costs", "borders",
+                                   "since_ticks", nullptr};
   PyObject* path = nullptr;
-  unsigned long long limit_ticks = 0;
+  unsigned long long limit_ticks = 0, since_ticks = 0;
   int recovers = 0;
   int by_thread = 0;
   int coincident = 0;
   PyObject* cost_dict = Py_None;
   PyObject* border_bytes = Py_None;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|KpppOO:sweep", const_cast<char**>(keywords), PyUnicode_FSConverter,
-                                   &path, &limit_ticks, &recovers, &by_thread, &coincident, &cost_dict, &border_bytes)) {
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|KpppOOK:sweep", const_cast<char**>(keywords), PyUnicode_FSConverter,
+                                   &path, &limit_ticks, &recovers, &by_thread, &coincident, &cost_dict, &border_bytes,
+                                   &since_ticks)) {
     return nullptr;
   }
   Owned path_bytes(path);
   if (cost_dict != Py_None && !PyDict_Check(cost_dict)) {
     return PyErr_Format(PyExc_TypeError, "sweep() takes costs in a dict or None, not %R", cost_dict);
+  }
+  if (since_ticks && (cost_dict != Py_None || border_bytes != Py_None)) {
+    PyErr_SetString(PyExc_ValueError, "sweep() takes since_ticks without costs and borders");
+    return nullptr;
   }
   return with_python_errors(path, [&] {
     CostTable costs;
@@ -93,8 +99,10 @@ PyObject* py_sweep(PyObject*, PyObject* args, PyObject* kwargs) {
       WithoutGil released;
       file = std::make_unique<TraceFile>(PyBytes_AS_STRING(path), recovers != 0);
       auto attribution = coincident ? GpuAttribution::kCoincident : GpuAttribution::kLaunch;
-      result = sweep(*file, {limit_ticks, by_thread != 0, attribution, cost_dict != Py_None ? &costs : nullptr,
-                             border_bytes != Py_None ? &borders : nullptr});
+      SweepOptions options{limit_ticks, by_thread != 0, attribution, cost_dict != Py_None ? &costs : nullptr,
+                           border_bytes != Py_None ? &borders : nullptr};
+      options.since_ticks = since_ticks;
+      result = sweep(*file, options);
     }
     return to_swept(*file, result, border_bytes).release();
   });
@@ -207,7 +215,8 @@ PyObject* py_bytes_read(PyObject*, PyObject*) { return PyLong_FromUnsignedLongLo
 
 PyMethodDef kMethods[] = {
     {"sweep", as_method(py_sweep), METH_VARARGS | METH_KEYWORDS,
-     "sweep(path, limit_ticks=0, recover=False, by_thread=False, coincident=False, costs=None, borders=None)\n--\n\n"
+     "sweep(path, limit_ticks=0, recover=False, by_thread=False, coincident=False, costs=None, borders=None, "
+     "since_ticks=0)\n--\n\n"
      "Analyzes one process file: returns a rlscope.analysis.swept.Swept."},
     {"header", py_header, METH_VARARGS,
      "header(path)\n--\n\nThe bytes of a process file's header, which has been checked."},

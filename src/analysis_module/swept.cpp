@@ -215,6 +215,7 @@ Owned to_swept(const TraceFile& file, const SweepResult& result, PyObject* borde
   Owned dict = checked(PyDict_New());
   put(dict.get(), "start_ticks", number(result.start_ticks));
   put(dict.get(), "end_ticks", number(result.end_ticks));
+  put(dict.get(), "last_record_ticks", number(result.last_record_ticks));
   put(dict.get(), "dropped_records", number(header.dropped_records));
   put(dict.get(), "dropped_device_records", number(header.dropped_device_records));
   put(dict.get(), "misnested_operations", number(header.misnested_operations));

@@ -292,6 +292,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       uint64_t start = plain->result.start_ticks;
       uint64_t length = plain->result.end_ticks - start;
       check_window(input.path(), recovers, start + length / 3, start + length / 2);
+      SweepOptions options{limit_ticks, true, attribution};
+      options.since_ticks = start + length / 2;
+      Outcome window = run(input.path(), recovers, options);
+      check(window.is_read, "what can be swept can be swept from its middle on");
+      check_sums(window.result);
+      check_union(input.path(), recovers, window.result);
     }
     if (!whole) whole = std::move(plain);
     else if (whole->is_read) check(plain->is_read && plain->damage == 0, "recovering finds no damage in a sound file");
