@@ -132,6 +132,24 @@ class ThreadWriter:
         numbers = (name_id, flags, version, tokens, *(times or (0, 0)))
         self._append(ticks, fmt.RecordKind.OTHER, fmt.OtherTag.SAMPLE, *(number + 1 for number in numbers))
 
+    def collective(
+        self, ticks: int, name: str, sequence: int, called_at: int, waited_since: int | None, size: int = 0
+    ) -> None:
+        """Say that a call of a communicator is over.
+
+        Args:
+            ticks: the record's time.
+            name: the function, and behind a space the communicator.
+            sequence: its number among the calls of the communicator.
+            called_at: when it was called, in ticks.
+            waited_since: since when the thread waited for it; None: nobody did, and when it ended is not known.
+            size: its bytes.
+        """
+        name_id = self._process.name_id(NameKind.BOUNDARY, Category.WAIT, name)
+        flags, waited = (fmt.COLLECTIVE_UNWAITED, 0) if waited_since is None else (0, ticks - waited_since)
+        numbers = (name_id, flags, sequence, size, ticks - called_at, waited)
+        self._append(ticks, fmt.RecordKind.OTHER, fmt.OtherTag.COLLECTIVE, *(number + 1 for number in numbers))
+
     def close(self) -> None:
         """End the stream in an orderly way: its last chunk is closed."""
         self._chunk.is_closed = True

@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 from trace_builder import (
     Begin,
     Blocked,
+    Collective,
     End,
     NewChunk,
     ProcessScript,
@@ -23,7 +24,10 @@ from rlscope.model import Category, DeviceWork
 from rlscope.trace import format as fmt
 
 OPERATIONS = ("training_loop", "simulation", "inference", "backpropagation", "synchronisation", "step", "(none)")
-CHOICES = (*("boundary",) * 3, *("end",) * 3, "operation", "phase", "chunk", "progress", "blocked", "task", "sample")
+CHOICES = (
+    *("boundary",) * 3, *("end",) * 3, "operation", "phase", "chunk", "progress", "blocked", "task", "sample",
+    "collective",
+)  # fmt: skip
 PHASES = ("collect", "evaluation")
 CALLS = {category: [f + category.label for f in "fg"] for category in Category}
 CALLS[Category.WAIT] = ["fwait", "gwait pipe:[1]", "gwait pipe:[2]", "_thread.lock.acquire"]
@@ -64,6 +68,11 @@ def threads(draw: st.DrawFn, stream: int, start: int) -> ThreadScript:
             times = draw(st.none() | st.just((elapsed, draw(st.integers(0, elapsed)))))
             name, numbers = draw(st.sampled_from(OPERATIONS)), (draw(st.integers(0, 5)), draw(st.integers(0, 1 << 40)))
             thread.statements.append(Sample(ticks, name, *numbers, times, draw(st.booleans())))
+        elif choice == "collective":
+            called, ticks = draw(st.integers(0, ticks)), max(ticks, 1)
+            waited = draw(st.none() | st.integers(called, ticks))
+            name, numbers = draw(st.sampled_from(CALLS[Category.WAIT])), (draw(st.integers(0, 1 << 40)), called)
+            thread.statements.append(Collective(ticks, name, *numbers, waited, draw(st.integers(0, 1 << 40))))
         elif choice == "chunk":
             thread.statements.append(NewChunk())
         elif depth > 0:

@@ -14,6 +14,8 @@ The text form, one statement per line, `#` starts a comment:
     60 task inference elapsed 50 running 20   an operation of a coroutine has ended
     60 sample act version 3 tokens 40 elapsed 50 working 20 discarded      a sample of a task is complete
     60 sample act version 3 tokens 40              one of the thread
+    60 collective all_reduce group:0 sequence 7 called 20 waited 30 bytes 400    a call of a communicator is over
+    60 collective send group:0:0>1 sequence 7 called 20                          one that nobody waited for
     chunk                           the thread or queue goes on in a new chunk
     queue 9 device=0                work of a device, or `queue 9 host` beside it; statements with start and end follow
     10-20 kernel gemm               also copy, memset, cupti_work, gap
@@ -84,11 +86,21 @@ class Sample:
 
 
 @dataclass(frozen=True)
+class Collective:
+    ticks: int
+    name: str
+    sequence: int
+    called_at: int
+    waited_since: int | None = None
+    size: int = 0
+
+
+@dataclass(frozen=True)
 class NewChunk:
     pass
 
 
-Statement = Begin | End | Progress | Blocked | Task | Sample | NewChunk
+Statement = Begin | End | Progress | Blocked | Task | Sample | Collective | NewChunk
 
 
 @dataclass(frozen=True)
@@ -203,6 +215,13 @@ def _parse_statement(line: str) -> Statement:
         name, _, version, _, tokens, *more = rest.split()
         times = (int(more[1]), int(more[3])) if "elapsed" in more else None
         return Sample(int(ticks), name, int(version), int(tokens), times, "discarded" in more)
+    if verb == "collective":
+        function, communicator, *pairs = rest.split()
+        numbers = dict(zip(pairs[::2], map(int, pairs[1::2]), strict=True))
+        return Collective(
+            int(ticks), f"{function} {communicator}", numbers["sequence"], numbers["called"], numbers.get("waited"),
+            numbers.get("bytes", 0),
+        )  # fmt: skip
     if verb != "+":
         raise ValueError(f"no statement: {line}")
     prefix, colon, name = rest.partition(":")
@@ -249,6 +268,8 @@ def _add(script: ProcessScript, process: ProcessWriter) -> None:
                     stream.task(ticks, name, elapsed, running)
                 case Sample():
                     stream.sample(*vars(statement).values())
+                case Collective():
+                    stream.collective(*vars(statement).values())
                 case NewChunk():
                     stream.new_chunk()
     for script_queue in script.queues:

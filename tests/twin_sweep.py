@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-from trace_builder import Begin, Blocked, End, ProcessScript, Progress, Sample, Task, Work
+from trace_builder import Begin, Blocked, Collective, End, ProcessScript, Progress, Sample, Task, Work
 
 from rlscope.analysis.correction import Cost, corrected_parts
 from rlscope.analysis.swept import Swept
@@ -48,7 +48,7 @@ class Gap:
 
 #: Stage, operation, layer, whether in an evaluation, and the wait.
 Doing = tuple[str, str, str, bool, str]
-Record = Begin | End | Progress | Task | Sample | Blocked | Gap
+Record = Begin | End | Progress | Task | Sample | Collective | Blocked | Gap
 
 
 def boundaries_of(stack: Stack) -> Stack:
@@ -161,6 +161,7 @@ class Twin:
             tuple[int, int, int, Sample]
         ] = []  # reports of progress and time before, how long it was made
         self.sample_since: dict[int, int] = {}  # of the thread
+        self.collectives: list[tuple[Any, ...]] = []
         self.start = script.start
         self.counted_from = -1  # pieces of device work that start before are none
         records = self._records(script)
@@ -225,7 +226,7 @@ class Twin:
         for thread in script.threads:
             before = thread.start
             for index, statement in enumerate(thread.statements):
-                if not isinstance(statement, Begin | End | Progress | Task | Sample | Blocked):
+                if not isinstance(statement, Begin | End | Progress | Task | Sample | Collective | Blocked):
                     continue
                 if isinstance(statement, Blocked):
                     gap = Gap(before, statement.ticks, statement.blocked, statement.helped)
@@ -460,6 +461,14 @@ class Twin:
                 if not statement.times and operations_of(stack):
                     self.sample_since[stream] = now
                 self.samples.append((len(self.progress), now, elapsed, statement))
+            case Collective():
+                ends = (
+                    (statement.ticks, None)
+                    if statement.waited_since is None
+                    else (statement.waited_since, statement.ticks)
+                )
+                name = statement.name.partition(" ")[::2]
+                self.collectives.append((*name, statement.sequence, statement.size, statement.called_at, *ends))
             case End():
                 frame = stack.pop()
                 if frame.kind is NameKind.OPERATION and not operations_of(stack):
@@ -567,6 +576,7 @@ def sweep_twin(script: ProcessScript, since: int | None = None) -> dict[str, Any
         "tasks": {name: task_row(tasks) for name, tasks in twin.tasks.items()},
         "samples": sample_rows(twin),
         "sample_tails": sample_tails(twin),
+        "collectives": twin.collectives,
         "transitions": dict(twin.transitions),
         "evaluation_transitions": dict(twin.evaluation_transitions),
         "events": {kind: twin.events[kind] for kind in kinds} | counts,
@@ -666,6 +676,7 @@ def as_dicts(found: Swept) -> dict[str, Any]:
     tables["tasks"] = {row[0]: row[1:] for row in found.tasks}
     tables["samples"] = {row[0]: row[1:] for row in found.samples}
     tables["sample_tails"] = [tuple(row) for row in found.sample_tails]
+    tables["collectives"] = [tuple(row) for row in found.collectives.rows()]
     devices = [row._asdict() for row in found.devices]
     tables["devices"] = {row.pop("device"): row for row in devices}
     tables["device_operations"] = {row[:3]: row[3:] for row in found.device_operations}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from array import array
 from collections import Counter
 from collections.abc import Mapping
@@ -20,6 +21,8 @@ from rlscope.model import GpuAttribution
 from rlscope.text import encodable
 from rlscope.trace.reader import ProcessFile, Trace
 
+#: What a process is called that is a rank of a distributed training.
+RANK = re.compile(r"rank \d+")
 ROLES = ("main", "worker", "infrastructure")
 NS_PER_S = 1_000_000_000
 #: As often as the recorder can do the work of a record.
@@ -146,7 +149,7 @@ def sweep_trace(
         raise TraceFormatError(f"no process of {trace.directory} can be analyzed: {'; '.join(why)}")
     machines, swept = place_machines(trace, swept)
     why += why_misplaced(machines)
-    names = _unique_names(swept)
+    names = _unique_names(swept, machines)
     processes = tuple(
         ProcessSweep(file, name, _role(file, found), found, ended_by.get(file.path, ""))
         for (file, found), name in zip(swept, names, strict=True)
@@ -214,11 +217,15 @@ def _role(file: ProcessFile, found: Swept) -> str:
     return "main" if file.is_main else "worker"
 
 
-def _unique_names(swept: list[tuple[ProcessFile, Swept]]) -> list[str]:
+def _unique_names(swept: list[tuple[ProcessFile, Swept]], machines: list[Machine]) -> list[str]:
+    """Return the names of processes: `rank 0` is that, and `rank 0 on HOST` in a trace of several machines."""
+    hosts = {machine.boot_id: f" on {machine.name}" for machine in machines} if len(machines) > 1 else {}
     names = []
     for file, found in swept:
         name = found.properties.get("process_name")
         known = encodable(name) if isinstance(name, str) else ""
+        if RANK.fullmatch(known):
+            known += hosts.get(file.header.boot_id.hex(), "")
         names.append(known or ("main" if file.is_main else "process"))
     uses = Counter(names)
     pids = [file.header.pid for file, _ in swept]

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from rlscope.analysis.detail.swept import SweptDetail
 from rlscope.analysis.devices.swept import SweptIdle
+from rlscope.analysis.ranks.swept import SweptCollectives
 
 
 class RowKey(NamedTuple):
@@ -303,6 +304,7 @@ class Swept:
         tasks: The operations of coroutines and generators, in alphabetical order.
         samples: The samples that were reported, in alphabetical order of their names.
         sample_tails: The tail of each iteration with samples.
+        collectives: The calls of communicators.
         outside: The time in no operation and no phase.
         loop: The ticks at which the training loop begins and ends; None if nothing shows where it is.
         beside_ticks: Ticks in which two or more threads were busy at once: in an operation of its own, and not waiting
@@ -343,6 +345,7 @@ class Swept:
     tasks: list[SweptTask]
     samples: list[SweptSample]
     sample_tails: list[SweptSampleTail]
+    collectives: SweptCollectives
     outside: list[SweptOutside]
     loop: tuple[int, int] | None
     beside_ticks: int

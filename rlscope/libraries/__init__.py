@@ -9,6 +9,7 @@ LIBRARIES = {
     for file, packages in {
         "torch": ("torch",),
         "torch_compile": ("torch",),
+        "torch_distributed": ("torch",),
         "ranges": ("torch", "nvtx"),
         "jax": ("jax", "jaxlib"),
         "flax": ("flax",),

@@ -70,5 +70,6 @@ def intercept_named(names: Iterable[str], category: int) -> None:
     """Intercept the functions of these dotted names, as far as this version of the library has them."""
     for dotted in names:
         function = resolve(dotted)
+        function = unwrapped(getattr(function, "__wrapped__", function))  # of one that a library's file has replaced
         if function is not None:
             _native.intercept(function, full_name(dotted, function), category)

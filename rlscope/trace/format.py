@@ -18,6 +18,7 @@ CHUNK_ALIGNMENT = 4096
 CHUNK_CLOSED = 1
 SAMPLE_DISCARDED = 1
 SAMPLE_OF_TASK = 2
+COLLECTIVE_UNWAITED = 1
 NO_STREAM = 0xFFFFFFFF
 HOST = 0xFFFFFFFF  # the device of the queue with what happens beside the devices
 MAX_VARINT_BYTES = 8
@@ -68,6 +69,7 @@ class OtherTag(IntEnum):
     BLOCKED = 2
     TASK = 3
     SAMPLE = 4
+    COLLECTIVE = 5
 
 
 class EntryType(IntEnum):

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "breakdown_cells.h"
+#include "collective_table.h"
 #include "correction.h"
 #include "detail.h"
 #include "device_timeline.h"
@@ -104,6 +105,7 @@ class Sweep {
   void note_progress(const Progress& record);
   void note_task(StreamReader& reader);
   void note_sample(Thread& thread, StreamReader& reader);
+  void note_collective(StreamReader& reader);
   // In which a device has worked for the process, up to now.
   uint64_t worked_ticks() const { return worked_ticks_ + (device_works_ ? now_ - works_since_ : 0); }
   uint64_t waiting_ticks(const Thread& thread, const BlockedGap& gap) const;
@@ -226,6 +228,7 @@ class Sweep {
   std::optional<ProgressSummary> progress_;
   TaskTable tasks_;
   SampleTable samples_;
+  CollectiveTable collectives_;
 
   std::optional<DeviceTimeline> devices_;
   uint64_t device_ticks_ = kNever;  // when something starts or ends on a device

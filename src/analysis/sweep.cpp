@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <tuple>
+#include <utility>
 
 #include "process_sweep.h"
 
@@ -288,6 +289,9 @@ template <bool kWithDetail>
   } else if (reader.type() == RecordType::kSample) {
     advance(thread, reader.ticks(), false, 0);
     note_sample(thread, reader);
+  } else if (reader.type() == RecordType::kCollective) {
+    advance(thread, reader.ticks(), false, 0);
+    note_collective(reader);
   } else if (reader.type() == RecordType::kBlocked) {
     advance(thread, reader.ticks(), false, 0);
     if (thread.gap) end_gap(thread);
@@ -483,6 +487,7 @@ SweepResult Sweep::result() {
   if (since_ == file_.header().start_ticks) {
     result.samples = samples_.rows(file_.names());
     result.sample_tails = samples_.tails();
+    result.collectives = std::move(collectives_);
   }
   tables_.write_devices(file_, *devices_, result);
   if (correction_) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "collective_table.h"
 #include "detail.h"
 #include "device_timeline.h"
 #include "event_costs.h"
@@ -209,6 +210,7 @@ struct SweepResult {
   std::vector<TaskRow> tasks;
   std::vector<SampleRow> samples;
   std::vector<SampleTail> sample_tails;
+  CollectiveTable collectives;
   std::vector<OutsideRow> outside;  // sums to what the breakdown has in no operation and no phase
   uint64_t beside_ticks = 0;        // two or more threads were busy, each in an operation of its own
   uint64_t threads_in_operations = 0;  // threads that had any

@@ -214,4 +214,14 @@ void Sweep::note_sample(Thread& thread, StreamReader& reader) {
   samples_.add(sample, now_, worked_ticks());
 }
 
+void Sweep::note_collective(StreamReader& reader) {
+  uint32_t id = reader.collective().name;
+  bool is_known = tables_.knows_name(id) || learn_name(id);
+  if (!is_known || tables_.name(id).kind != NameKind::kBoundary || tables_.name(id).category != kWait) {
+    reader.reject("the name with id " + std::to_string(id) + " is not in the catalog's names of waits");
+    return;
+  }
+  collectives_.add(reader.collective(), reader.ticks());
+}
+
 }  // namespace rlscope

@@ -29,7 +29,8 @@ size_t numbers_in_record(const uint64_t* numbers, size_t known) {
     case kProgress:
     case kTask: return 5;
     case kBlocked: return 4;
-    case kSample: return 8;
+    case kSample:
+    case kCollective: return 8;
     default: return 0;
   }
 }
@@ -173,6 +174,16 @@ std::string StreamReader::read_other(const uint64_t* numbers) {
     if (sample_.working_ticks <= sample_.elapsed_ticks) return {};
     return formatted("a sample of %" PRIu64 " ticks cannot be worked on for %" PRIu64, sample_.elapsed_ticks,
                      sample_.working_ticks);
+  }
+  if (numbers[1] == kCollective) {
+    uint64_t flags = numbers[3] - 1;
+    type_ = RecordType::kCollective;
+    collective_ = {static_cast<uint32_t>(std::min(numbers[2] - 1, uint64_t{UINT32_MAX})), flags == kCollectiveUnwaited,
+                   numbers[4] - 1, numbers[5] - 1, numbers[6] - 1, numbers[7] - 1};
+    if (flags > kCollectiveUnwaited) return formatted("a collective has the flags %" PRIu64, flags);
+    if (collective_.waited_ticks <= collective_.elapsed_ticks) return {};
+    return formatted("a collective of %" PRIu64 " ticks cannot be waited for for %" PRIu64, collective_.elapsed_ticks,
+                     collective_.waited_ticks);
   }
   type_ = RecordType::kBlocked;
   blocked_gap_ = {ticks_, delta, numbers[2] - 1, numbers[3] - 1};

@@ -16,6 +16,7 @@ enum class RecordType : uint32_t {
   kBlocked,
   kTask,
   kSample,
+  kCollective,
   kChunkStart,  // a chunk begins: open_frames() are the frames that are open at ticks()
   kFinished,
 };
@@ -50,6 +51,16 @@ struct SampleEnd {
   uint64_t tokens;
   uint64_t elapsed_ticks;  // since it was begun; 0: not known
   uint64_t working_ticks;  // of these, in an operation that encloses no other
+};
+
+// A call of a communicator is over.
+struct CollectiveEnd {
+  uint32_t name;  // a wait's id
+  bool is_unwaited;  // nobody waited for it: when it ended is not known
+  uint64_t sequence;  // among the communicator's
+  uint64_t bytes;
+  uint64_t elapsed_ticks;  // since it was called
+  uint64_t waited_ticks;   // of these, while its thread waited for it
 };
 
 // How many bytes the chunks have that this program has begun to read, of all files and by all threads.
@@ -120,6 +131,7 @@ class StreamReader : public ChunkReader {
   const BlockedGap& blocked_gap() const { return blocked_gap_; }  // which this record ends
   const TaskEnd& task() const { return task_; }
   const SampleEnd& sample() const { return sample_; }
+  const CollectiveEnd& collective() const { return collective_; }
   // Of a chunk start: the frames open there, and the time of the record before it.
   const std::vector<uint32_t>& open_frames() const { return open_frames_; }
   uint64_t ticks_before_chunk() const { return ticks_before_chunk_; }
@@ -141,6 +153,7 @@ class StreamReader : public ChunkReader {
   BlockedGap blocked_gap_{};
   TaskEnd task_{};
   SampleEnd sample_{};
+  CollectiveEnd collective_{};
   std::vector<uint32_t> open_frames_;
 };
 

@@ -85,6 +85,19 @@ Owned sample_tails(const SweepResult& result) {
   });
 }
 
+Owned collectives(const TraceFile& file, const CollectiveTable& found) {
+  Owned names = checked(PyDict_New());
+  for (uint32_t id : found.names) {
+    Owned key = number(id);
+    int is_known = PyDict_Contains(names.get(), key.get());
+    check(is_known);
+    if (!is_known) check(PyDict_SetItem(names.get(), key.get(), text(file.names()[id].text).get()));
+  }
+  return RowClass("SweptCollectives", "rlscope.analysis.ranks.swept")(
+      std::move(names), raw(found.names), raw(found.sequences), raw(found.bytes), raw(found.calls), raw(found.waits),
+      raw(found.ends));
+}
+
 Owned cuda_calls(const SweepResult& result) {
   return RowClass("SweptCudaCall").list(result.cuda_calls, [](const CudaCallRow& row) {
     return tuple(text(row.name), truth(row.waits), number(row.count));
@@ -231,6 +244,7 @@ Owned to_swept(const TraceFile& file, const SweepResult& result, PyObject* borde
   put(dict.get(), "tasks", tasks(result));
   put(dict.get(), "samples", samples(result));
   put(dict.get(), "sample_tails", sample_tails(result));
+  put(dict.get(), "collectives", collectives(file, result.collectives));
   put(dict.get(), "outside", outside(result));
   put(dict.get(), "loop", loop(result));
   put(dict.get(), "beside_ticks", number(result.beside_ticks));

@@ -230,6 +230,22 @@ void StreamWriter::sample(const Sample& sample) {
   cursor_ += record.store(cursor_);
 }
 
+void StreamWriter::collective(const Collective& collective) {
+  if (cursor_ + kRoom > limit_ && !make_room()) return;
+  CodedRecord record;
+  record.append(advance() << 2 | kOther);
+  uint64_t elapsed = last_ticks_ - std::min(collective.called_at, last_ticks_);
+  uint64_t waited = last_ticks_ - std::min(collective.waited_since, last_ticks_);
+  record.append(kCollective);
+  record.append(uint64_t{collective.name_id} + 1);
+  record.append(collective.flags + 1);
+  record.append(collective.sequence + 1);
+  record.append(collective.bytes + 1);
+  record.append(elapsed + 1);
+  record.append((collective.flags & kCollectiveUnwaited ? 0 : std::min(waited, elapsed)) + 1);
+  cursor_ += record.store(cursor_);
+}
+
 void StreamWriter::close(bool gives_rest_back) {
   if (chunk_.header) {
     // Another thread may close this one, which is still blocked.

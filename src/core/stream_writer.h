@@ -38,6 +38,16 @@ struct Sample {
   uint64_t working_ticks;
 };
 
+// A call of a communicator that is over, as in trace_format.h.
+struct Collective {
+  uint32_t name_id;
+  uint64_t flags;
+  uint64_t sequence;
+  uint64_t bytes;
+  uint64_t called_at;       // ticks
+  uint64_t waited_since;    // ticks; with kCollectiveUnwaited of no meaning
+};
+
 // What becomes of a thread's records.
 enum class WriterState : uint8_t {
   kArmed,      // nothing records yet: the writer follows which frames are open, and its records go nowhere
@@ -105,6 +115,7 @@ class RLSCOPE_API StreamWriter {
   // An operation of a task has ended, at the time of the record before: so long it was open, and ran.
   void task(uint32_t name_id, uint64_t elapsed_ticks, uint64_t running_ticks);
   void sample(const Sample& sample);
+  void collective(const Collective& collective);
 
   uint32_t depth() const { return depth_; }
   uint64_t last_ticks() const { return last_ticks_; }

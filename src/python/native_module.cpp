@@ -5,6 +5,7 @@
 #include <string>
 
 #include "built_classes.h"
+#include "collective_calls.h"
 #include "collector.h"
 #include "compiled_calls.h"
 #include "ended_processes.h"
@@ -171,7 +172,7 @@ PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_native", "The recorder inside
 PyMODINIT_FUNC PyInit__native() {
   PyObject* module = PyModule_Create(&rlscope::definition);
   if (module && (!rlscope::add_scopes(module) || !rlscope::add_interception(module) ||
-                 !rlscope::add_compiled_calls(module) || !rlscope::add_network_calls(module) ||
+                 !rlscope::add_compiled_calls(module) || !rlscope::add_network_calls(module) || !rlscope::add_collective_calls(module) ||
                  PyModule_AddIntConstant(module, "WAIT", static_cast<long>(rlscope::Category::kWait)) != 0 ||
                  PyModule_AddIntConstant(module, "END_STOPPED", static_cast<long>(rlscope::EndReason::kStopped)) != 0 ||
                  PyModule_AddIntConstant(module, "END_LIMIT", static_cast<long>(rlscope::EndReason::kLimit)) != 0 ||

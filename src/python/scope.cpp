@@ -20,11 +20,12 @@ enum class Flavour : uint8_t {
   kPhase,
   kCallback,
   kSimulatorCall,
+  kWaitCall,
   kGuessedStage,      // opens nothing inside any stage that is not guessed
   kJoiningStage,      // opens nothing inside a frame that is in this stage already
   kDefaultOperation,  // opens nothing inside any stage
 };
-constexpr size_t kFlavours = 7;
+constexpr size_t kFlavours = 8;
 
 struct Scope {
   PyObject_HEAD
@@ -37,10 +38,13 @@ struct Scope {
 
   NameKind kind() const {
     if (flavour == Flavour::kPhase) return NameKind::kPhase;
-    bool is_boundary = flavour == Flavour::kCallback || flavour == Flavour::kSimulatorCall;
+    bool is_boundary = flavour >= Flavour::kCallback && flavour <= Flavour::kWaitCall;
     return is_boundary ? NameKind::kBoundary : NameKind::kOperation;
   }
-  Category category() const { return flavour == Flavour::kSimulatorCall ? Category::kSimulator : Category::kPython; }
+  Category category() const {
+    if (flavour == Flavour::kWaitCall) return Category::kWait;
+    return flavour == Flavour::kSimulatorCall ? Category::kSimulator : Category::kPython;
+  }
   // One of the operations that every breakdown is grouped by.
   bool is_stage() const { return stage > Stage::kTrainingLoop; }
   // Says what the program does now, so that nothing needs to be guessed any more.
@@ -432,6 +436,8 @@ PyMethodDef functions[] = {
      "callback(name)\n--\n\nPython that native code has called: a crossing back, whose time is Python's."},
     {"simulator_call", scope_of<Flavour::kSimulatorCall>, METH_O,
      "simulator_call(name)\n--\n\nA crossing into a simulator that goes through no function that can be intercepted, as by ctypes."},
+    {"wait_call", scope_of<Flavour::kWaitCall>, METH_O,
+     "wait_call(name)\n--\n\nA call in which the program waits and that goes through a function in Python."},
     {"enter_for_caller", enter_for_caller, METH_VARARGS,
      "enter_for_caller(scope, depth)\n--\n\nEnter the scope where the function runs that is `depth` calls further out."},
     {"begin_range", begin_range, METH_O,
@@ -457,6 +463,10 @@ bool enter_scope(PyObject* scope) {
 }
 
 void leave_scope(PyObject* scope) { Py_DECREF(exit_block(scope, nullptr, 0)); }
+
+uint32_t id_of_scope(PyObject* scope) {
+  return as_scope(scope)->id.id != 0 || intern(as_scope(scope)) ? as_scope(scope)->id.id : 0;
+}
 
 bool is_scope(PyObject* object) { return Py_TYPE(object) == scope_type; }
 

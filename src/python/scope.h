@@ -2,6 +2,8 @@
 #pragma once
 #include <Python.h>
 
+#include <cstdint>
+
 namespace rlscope {
 
 // Enters and leaves a scope as `with` does. False with a Python exception set on failure.
@@ -9,6 +11,9 @@ bool enter_scope(PyObject* scope);
 void leave_scope(PyObject* scope);
 
 bool is_scope(PyObject* object);
+
+// The id of its name in traces; 0 where it cannot be made, with a Python exception set unless memory is short.
+uint32_t id_of_scope(PyObject* scope);
 
 // Whether a guessed stage is the innermost operation of this thread.
 bool is_open_guess(PyObject* scope);

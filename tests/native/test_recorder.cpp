@@ -212,6 +212,26 @@ TEST_F(Recorder, SamplesAreKept) {
   EXPECT_EQ(result.sample_tails[0].samples, 5000u);
 }
 
+TEST_F(Recorder, CollectivesAreKept) {
+  CodedId wait = Session::intern(NameKind::kBoundary, Category::kWait, "all_reduce group:0");
+  StreamWriter* writer = Session::writer();
+  uint64_t called_at = now_ticks();
+  for (uint64_t i = 0; i < 5000; i++) writer->collective({wait.id, 0, i, 1ull << 40, called_at, called_at + 1});
+  writer->collective({wait.id, kCollectiveUnwaited, 5000, 0, called_at, 0});
+  writer->collective({wait.id, 0, 5001, 0, ~0ull, 0});  // in the future, says the caller
+  CollectiveTable found = stop_and_read().collectives;
+  ASSERT_EQ(found.names.size(), 5002u);
+  EXPECT_EQ(found.sequences[4999], 4999u);
+  EXPECT_EQ(found.bytes[4999], 1ull << 40);
+  EXPECT_EQ(found.calls[4999], called_at);
+  EXPECT_EQ(found.waits[4999], called_at + 1);
+  EXPECT_GE(found.ends[4999], called_at);
+  EXPECT_EQ(found.calls[5000], called_at);
+  EXPECT_EQ(found.ends[5000], 0u);
+  EXPECT_EQ(found.calls[5001], found.ends[5001]);
+  EXPECT_EQ(found.waits[5001], found.ends[5001]);
+}
+
 TEST_F(Recorder, StartsAgainAfterStopping) {
   CodedId call = boundary("call");
   cross(call, 3);

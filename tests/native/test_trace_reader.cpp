@@ -154,6 +154,20 @@ TEST(Sweep, SamplesThatCannotBeAreDamage) {
   }
 }
 
+TEST(Sweep, CollectivesThatCannotBeAreDamage) {
+  std::string start = file_header(0, 100) + kNames;
+  auto finding = [&](uint64_t id, uint64_t flags, uint64_t elapsed, uint64_t waited) {
+    std::string numbers;
+    for (uint64_t number : {id, flags, uint64_t{3}, uint64_t{8}, elapsed, waited}) numbers += varint(number + 1);
+    return message_of(start + chunk({}, varint(5 << 2 | kOther) + varint(kCollective) + numbers));
+  };
+  EXPECT_NE(finding(2, 2, 0, 0).find("a collective has the flags 2"), std::string::npos);
+  EXPECT_NE(finding(2, 0, 2, 3).find("cannot be waited for for 3"), std::string::npos);
+  for (uint64_t id : {uint64_t{0}, uint64_t{1}, uint64_t{2}, uint64_t{99}, kMaxVarintValue - 1}) {
+    EXPECT_NE(finding(id, 0, 0, 0).find("is not in the catalog's names of waits"), std::string::npos);
+  }
+}
+
 TEST(Sweep, ATaskHasTheNameOfAnOperation) {
   std::string start = file_header(0, 100) + kNames;
   for (uint64_t id : {uint64_t{0}, uint64_t{2}, uint64_t{99}, kMaxVarintValue - 1}) {

@@ -26,7 +26,7 @@ def joined(tables: dict[str, Any]) -> dict[str, Any]:
     expected = {row: bounds[1] for row, bounds in tables["corrected"].items()}
     phases = [list(row) for row in tables["phases"]]
     tables = tables | {"corrected": expected, "uncorrectable": tables["uncorrectable"][1], "phases": phases}
-    tables["sample_tails"] = [list(row) for row in tables["sample_tails"]]
+    tables |= {name: [list(row) for row in tables[name]] for name in ("sample_tails", "collectives")}
     return {
         name: {
             " / ".join(map(str, key)) if isinstance(key, tuple) else str(key): list(v) if isinstance(v, tuple) else v

@@ -49,6 +49,18 @@ def starts(analysis: Analysis) -> dict[str, float]:
     return dict(zip(analysis.processes.table["process"], analysis.processes.table["start_s"], strict=True))
 
 
+def test_ranks_have_their_host_where_there_are_several(tmp_path: Path) -> None:
+    writer = TraceWriter(tmp_path / "two")
+    for rank, boot_id in enumerate((HERE, THERE, HERE)):
+        process_of(writer, f"rank {rank}", boot_id, 1_095 if boot_id == HERE else 100, pid=rank + 1)
+    process_of(writer, "rank of none", HERE, 1_095, pid=4)
+    names = {row.process for row in analyzed(writer).processes}
+    assert names == {"rank 0 on host0", "rank 1 on host1", "rank 2 on host0", "rank of none"}
+    writer = TraceWriter(tmp_path / "one")
+    process_of(writer, "rank 0", HERE, 1_095)
+    assert [row.process for row in analyzed(writer).processes] == ["rank 0"]
+
+
 def test_clocks_five_minutes_apart(tmp_path: Path) -> None:
     writer = TraceWriter(tmp_path)
     process_of(writer, "main", HERE, 1_095)

@@ -93,6 +93,19 @@ def with_tasks() -> ProcessWriter:
     return process
 
 
+def with_collectives() -> ProcessWriter:
+    """Calls of two communicators, some of which nobody waits for, others of which are over when their wait begins."""
+    process = new_process()
+    main = process.thread()
+    for step in range(4):
+        for name in ("all_reduce group:0", "send group:0:0>1"):
+            main.collective(
+                20 * step + 19, name, step, 20 * step + 3, 20 * step + 9 * step if step < 3 else None, 7**step
+            )
+    process.stop(100)
+    return process
+
+
 def deep_nesting() -> ProcessWriter:
     """A chunk whose header names many open frames."""
     process = new_process()
@@ -189,8 +202,8 @@ def blocked_gaps() -> ProcessWriter:
 
 
 SEEDS: tuple[Callable[[], ProcessWriter], ...] = (
-    multi_chunk, killed, catalog_heavy, with_progress, with_tasks, deep_nesting, free_chunk, many_threads, device_work,
-    stopped_device_work, blocked_gaps,
+    multi_chunk, killed, catalog_heavy, with_progress, with_tasks, with_collectives, deep_nesting, free_chunk,
+    many_threads, device_work, stopped_device_work, blocked_gaps,
 )  # fmt: skip
 
 

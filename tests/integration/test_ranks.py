@@ -1,0 +1,99 @@
+"""Ranks of a distributed training: their names, and their calls of communicators, one to one in all of them."""
+
+import json
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pytest
+from recording import SCRIPTS, Recording, record
+
+from rlscope.analysis.ranks.swept import SweptCollective
+from rlscope.analysis.sweep import ProcessSweep, TraceSweep, sweep_trace
+from rlscope.trace.reader import open_trace
+
+STEPS, LATE_S, BACKWARDS = 30, 0.004, 3
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """A recorded run of tests/scripts/ranks.py."""
+
+    recording: Recording
+
+    @cached_property
+    def stopwatches(self) -> dict[str, dict[str, Any]]:
+        """What the ranks printed, by name."""
+        lines = [line[line.index("{") :] for line in self.recording.stdout.splitlines() if '"called_ns"' in line]
+        return {f"rank {each['rank']}": each for each in map(json.loads, lines)}
+
+    @cached_property
+    def swept(self) -> TraceSweep:
+        return sweep_trace(open_trace(self.recording.trace))
+
+    @cached_property
+    def processes(self) -> dict[str, ProcessSweep]:
+        return {process.name: process for process in self.swept.processes if process.name.startswith("rank")}
+
+    def calls(self, rank: str, communicator: str = "group:0") -> list[SweptCollective]:
+        found = [row for row in self.processes[rank].found.collectives.rows() if row.communicator == communicator]
+        return sorted(found, key=lambda row: row.sequence)
+
+
+def torchrun(trace: Path, size: int, script: str, *arguments: object) -> Ranks:
+    launch = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", size)
+    recording = record(trace, *launch, SCRIPTS / script, *arguments)
+    assert recording.returncode == 0, recording.stderr
+    return Ranks(recording)
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Ranks:
+    return torchrun(tmp_path_factory.mktemp("two") / "trace", 2, "ranks.py", STEPS, LATE_S)
+
+
+def test_ranks_have_names(two: Ranks) -> None:
+    assert {process.name for process in two.swept.processes} == {"main", "rank 0", "rank 1"}
+    assert two.swept.why == ()
+
+
+def test_all_calls_are_there_one_to_one(two: Ranks) -> None:
+    """Those of DistributedDataParallel's reducer too, which calls from C++."""
+    first, second = (two.calls(rank) for rank in ("rank 0", "rank 1"))
+    assert [(row.sequence, row.function, row.moved_bytes) for row in first] == [
+        (row.sequence, row.function, row.moved_bytes) for row in second
+    ]
+    assert [row.sequence for row in first] == list(range(len(first)))
+    kinds = Counter(row.function.removeprefix("torch.distributed.") for row in first)
+    # Two gradients of a layer each; the buckets are made anew after the first backward pass.
+    assert kinds["all_reduce"] >= STEPS + 2 * BACKWARDS - 1
+    assert kinds["barrier"] == 1 + BACKWARDS + 1
+    # The reducer waits itself for the two with which it agrees on its new buckets.
+    unwaited = [row.function for row in first if row.ended_ticks is None]
+    assert [name.rpartition(".")[2] for name in unwaited] == ["all_gather", "broadcast", "broadcast"]
+
+
+def test_messages_and_sub_groups_count_apart(two: Ranks) -> None:
+    for rank, function in (("rank 0", "send"), ("rank 1", "recv")):
+        (message,) = two.calls(rank, "group:0:0>1")
+        assert message[:4] == (f"torch.distributed.{function}", "group:0:0>1", 0, 4000)
+    members = {
+        name.removeprefix("communicator "): value["ranks"]
+        for process in two.processes.values()
+        for name, value in process.found.properties.items()
+        if name.startswith("communicator ")
+    }
+    assert sorted(members.values()) == [[0], [0, 1], [0, 1], [1]]
+
+
+def test_calls_are_where_the_stopwatch_says(two: Ranks) -> None:
+    for rank, stopwatch in two.stopwatches.items():
+        clock = two.processes[rank].file.clock
+        calls = [row for row in two.calls(rank) if row.function.endswith("all_reduce")][:STEPS]
+        for row, called_ns, ended_ns in zip(calls, stopwatch["called_ns"], stopwatch["ended_ns"], strict=False):
+            assert row.ended_ticks is not None
+            times_ns = [clock.monotonic_ns(ticks) for ticks in (row.called_ticks, row.waited_ticks, row.ended_ticks)]
+            assert called_ns <= times_ns[0] <= times_ns[1] <= times_ns[2] <= ended_ns

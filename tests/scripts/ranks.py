@@ -1,0 +1,63 @@
+"""Ranks that wait for each other: `torchrun ranks.py STEPS LATE_S`. Rank 1 sleeps LATE_S longer before each all_reduce.
+
+Each rank then sends a message, trains with DistributedDataParallel, and prints what its stopwatch says, as JSON.
+"""
+
+import json
+import os
+import sys
+import time
+
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+import rlscope
+
+STEPS, LATE_S = int(sys.argv[1]), float(sys.argv[2])
+BACKWARDS = 3
+
+
+def now_ns() -> int:
+    return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+
+
+def backward(model: DistributedDataParallel) -> None:
+    model(torch.randn(4, 100)).sum().backward()
+
+
+torch.set_num_threads(1)
+dist.init_process_group("gloo")
+rank, size = dist.get_rank(), dist.get_world_size()
+halves = [dist.new_group(list(range(half, size, 2))) for half in range(2)]
+values = torch.ones(1000)
+dist.barrier()
+called_ns, ended_ns = [], []
+for step in range(STEPS):
+    with rlscope.operation("training_loop"):
+        time.sleep(0.002 + (LATE_S if rank == 1 else 0.0))
+        called_ns.append(now_ns())
+        dist.all_reduce(values)
+        ended_ns.append(now_ns())
+    rlscope.report_progress(timesteps=step + 1)
+dist.broadcast(values, src=rank % 2, group=halves[rank % 2])
+if rank == 0:
+    dist.send(values, dst=1)
+elif rank == 1:
+    dist.recv(values, src=0)
+gathered = dist.all_gather([torch.empty(10) for _ in range(size)], torch.ones(10), async_op=True)
+while not gathered.is_completed():  # nobody waits for it
+    time.sleep(0.001)
+del gathered
+model = DistributedDataParallel(
+    torch.nn.Sequential(torch.nn.Linear(100, 1000), torch.nn.Linear(1000, 1)), bucket_cap_mb=0
+)
+for _ in range(BACKWARDS):
+    dist.barrier()
+    time.sleep(LATE_S if rank == 1 else 0.0)
+    called_ns.append(now_ns())
+    backward(model)
+    ended_ns.append(now_ns())
+print(json.dumps({"rank": rank, "called_ns": called_ns, "ended_ns": ended_ns}), flush=True)
+dist.barrier()
+os._exit(0)  # with Gloo, PyTorch 2.13 aborts now and then where a reducer outlives its process group
