@@ -4,6 +4,8 @@
 
 It trains until Gymnasium's own CartPole-v1, played by the policy's likelier actions, gives a mean return of 475 over
 100 episodes. It then prints one line of JSON, and ends with status 0; with 1 if all timesteps were not enough.
+`--stop-after` ends it before, without that test, and then the status is 0. Acting and stepping are one kernel, so they
+are one operation of a recorded run.
 """
 
 import argparse
@@ -19,7 +21,10 @@ import numpy as np
 import torch
 from cartpole.implementation import WIDTHS, Policy, UnavailableError
 from cartpole.policies import make_policy
+from option_types import whole
 from torch import Tensor, nn
+
+import rlscope
 
 #: Mean return over this many episodes at which CartPole-v1 counts as solved.
 THRESHOLD, EPISODES = 475.0, 100
@@ -214,8 +219,16 @@ def evaluate(actor: Actor, device: str, seed: int) -> float:
     return float(returns.mean())
 
 
-def train(device: str, seed: int, most_timesteps: int) -> dict[str, Any]:
-    """Train until it is good enough, or for so many timesteps; return what came of it."""
+@rlscope.operation("training_loop")
+def train(device: str, seed: int, total_timesteps: int, stop_after: int | None) -> dict[str, Any]:
+    """Train until it is good enough, or for so many timesteps; return what came of it.
+
+    Args:
+        device: cpu or cuda.
+        seed: of the weights and of what is drawn.
+        total_timesteps: after which to give up.
+        stop_after: so many timesteps, good enough or not; None to find that out.
+    """
     torch.manual_seed(seed)
     size = SIZES[device]
     actor = Actor(make_policy(seed)).to(device)
@@ -225,24 +238,31 @@ def train(device: str, seed: int, most_timesteps: int) -> dict[str, Any]:
     collector: Collector = make(size, seed, actor.policy())
 
     started = time.perf_counter()
-    timesteps, mean_return = 0, 0.0
-    while mean_return < THRESHOLD and timesteps < most_timesteps:
-        rollout = collector.roll(actor)
+    timesteps, mean_return, iteration_s = 0, 0.0, []
+    while mean_return < THRESHOLD and timesteps < (stop_after or total_timesteps):
+        start = time.perf_counter()
+        with rlscope.operation("simulation+inference"):
+            rollout = collector.roll(actor)
         timesteps += rollout.actions.numel()
-        update(actor, critic, optimizer, rollout)
-        ended = int((rollout.terminated | rollout.truncated).sum())
+        with rlscope.operation("backpropagation"):
+            update(actor, critic, optimizer, rollout)
+        ended = int((rollout.terminated | rollout.truncated).sum())  # waits for the device
+        iteration_s.append(time.perf_counter() - start)
+        rlscope.report_progress(timesteps=timesteps, total_timesteps=total_timesteps)
         length = rollout.actions.numel() / max(ended, 1)
         print(f"{timesteps} timesteps: episodes of {length:.0f}", file=sys.stderr)
-        if length >= PROMISING or timesteps >= most_timesteps:
+        if stop_after is None and (length >= PROMISING or timesteps >= total_timesteps):
             mean_return = evaluate(actor, device, seed)
             print(f"{timesteps} timesteps: mean return {mean_return:.1f} in Gymnasium", file=sys.stderr)
     return {
         "implementation": collector.name,
         "device": device,
         "environments": size.environments,
+        "physics_steps": 1,
         "timesteps": timesteps,
         "seconds": time.perf_counter() - started,
-        "mean_return": mean_return,
+        "iteration_s": iteration_s,
+        "mean_return": None if stop_after else mean_return,
     }
 
 
@@ -251,18 +271,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="PPO on CartPole, with rollouts from one kernel.")
     parser.add_argument("--device", choices=SIZES, default="cuda", help="cuda (default), or cpu with C++ threads")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--most-timesteps", type=int, default=20_000_000, help="to give up after (20000000)")
+    parser.add_argument("--total-timesteps", type=whole, default=20_000_000, help="to give up after (20000000)")
+    parser.add_argument("--stop-after", type=whole, help="end after so many timesteps, good enough or not")
     arguments = parser.parse_args()
-    if arguments.most_timesteps < 1:
-        parser.error(f"expected at least 1 timestep in --most-timesteps, found {arguments.most_timesteps}; give more")
     if arguments.device == "cuda" and not torch.cuda.is_available():
         parser.error("expected a GPU for --device cuda, but PyTorch finds none here; give --device cpu")
     try:
-        result = train(arguments.device, arguments.seed, arguments.most_timesteps)
+        result = train(arguments.device, arguments.seed, arguments.total_timesteps, arguments.stop_after)
     except (UnavailableError, ImportError) as error:
         parser.error(f"{error}; or give another --device")
     print(json.dumps(result))
-    return 0 if result["mean_return"] >= THRESHOLD else 1
+    return 0 if arguments.stop_after or result["mean_return"] >= THRESHOLD else 1
 
 
 if __name__ == "__main__":

@@ -206,7 +206,7 @@ def make_parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--implementation", choices=IMPLEMENTATIONS, required=True)
     add("--quantity", choices=OPERATIONS, required=True, help="collect: with the policy; simulate: random actions")
-    add("--simulator", default=OWN, help="also, for XLA: 'gymnax ID', 'Brax NAME' or 'MJX NAME' (default: CartPole)")
+    add("--simulator", default=OWN, help="for XLA also 'gymnax ID'; 'Brax', 'MJX' or 'Playground NAME' (CartPole)")
     add("--environments", type=whole, nargs="+", required=True, metavar="N")
     add("--steps-per-call", type=whole, nargs="+", required=True, metavar="K")
     add("--variants", nargs="+", metavar="VARIANT", help="for CUDA (default: accurate)")

@@ -1,9 +1,11 @@
-"""This file runs other simulators that XLA compiles: gymnax's classic control, and Brax's robots, on MuJoCo XLA too."""
+"""This file runs other simulators that XLA compiles: gymnax's classic control, and the robots of Brax and of MuJoCo
+Playground.
+"""
 
 import functools
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -40,28 +42,80 @@ def gymnax_simulator(name: str, environments: int) -> Simulator:
     return reset, step
 
 
-def brax_simulator(backend: str, name: str, environments: int) -> Simulator:
-    """Return one of Brax's robots with episodes that begin again by themselves; actions are drawn evenly from [-1,
-    1].
+class Robot(NamedTuple):
+    """A robot's environments, with episodes that begin again by themselves.
+
+    Attributes:
+        env: that Brax's trainers take.
+        reset: from one key to the states of all environments.
+        physics_steps: that one step of an environment takes.
     """
+
+    env: Any
+    reset: Function
+    physics_steps: int
+
+
+def brax_robot(backend: str, name: str, environments: int) -> Robot:
+    """Return one of Brax's robots."""
     from brax import envs
 
     env = envs.create(name, EPISODE, batch_size=environments, backend=backend)
+    return Robot(env, env.reset, round(float(env.unwrapped.dt / env.unwrapped.sys.opt.timestep)))
+
+
+def playground_robot(name: str, environments: int) -> Robot:
+    """Return one of MuJoCo Playground's robots, by MJX's JAX."""
+    from mujoco_playground import registry, wrapper
+
+    env = registry.load(name, config_overrides={"impl": "jax"})
+    wrapped = wrapper.wrap_for_brax_training(env, episode_length=EPISODE)
+    return Robot(wrapped, lambda key: wrapped.reset(jax.random.split(key, environments)), env.n_substeps)
+
+
+#: By the first word of a robot's name. Of Brax's own pipelines this is the fastest.
+ROBOTS: dict[str, Callable[[str, int], Robot]] = {
+    "Brax": functools.partial(brax_robot, "spring"),
+    "MJX": functools.partial(brax_robot, "mjx"),
+    "Playground": playground_robot,
+}
+
+
+def robot_simulator(make: Callable[[str, int], Robot], name: str, environments: int) -> Simulator:
+    """Return a robot as a simulator; actions are drawn evenly from [-1, 1]."""
+    env, reset, _ = make(name, environments)
 
     def step(key: jax.Array, states: Any) -> Any:
         actions = jax.random.uniform(key, (environments, env.action_size), minval=-1, maxval=1)
         states = env.step(states, actions)
         return states, states.reward
 
-    return env.reset, step
+    return reset, step
 
 
-#: By the first word of a simulator's name. Of Brax's own pipelines this is the fastest.
+#: By the first word of a simulator's name.
 FAMILIES: dict[str, Callable[[str, int], Simulator]] = {
     "gymnax": gymnax_simulator,
-    "Brax": functools.partial(brax_simulator, "spring"),
-    "MJX": functools.partial(brax_simulator, "mjx"),
+    **{family: functools.partial(robot_simulator, make) for family, make in ROBOTS.items()},
 }
+
+
+def made(families: Mapping[str, Callable[[str, int], Any]], simulator: str, environments: int) -> Any:
+    """Return the environments of one of these families.
+
+    Raises:
+        UnavailableError: a package is missing.
+        ValueError: there is no such simulator.
+    """
+    family, _, name = simulator.partition(" ")
+    try:
+        return families[family](name, environments)
+    except ImportError as error:
+        raise UnavailableError(f"{simulator}: not testable here: {error}; install it") from error
+    except (KeyError, ValueError) as error:
+        raise ValueError(
+            f"expected a simulator such as 'Brax ant', found {simulator!r}; families are {', '.join(families)}"
+        ) from error
 
 
 class Simulation:
@@ -87,16 +141,7 @@ class Simulation:
         """
         check_counts(environments, steps_per_call)
         place = usable_device(device)
-        family, _, name = simulator.partition(" ")
-        try:
-            reset, step = FAMILIES[family](name, environments)
-        except ImportError as error:
-            raise UnavailableError(f"{simulator}: not testable here: {error}; install it") from error
-        except (KeyError, ValueError) as error:
-            raise ValueError(
-                f"expected a simulator such as 'Brax ant' or 'gymnax Acrobot-v1', found {simulator!r}; "
-                f"families are {', '.join(FAMILIES)}"
-            ) from error
+        reset, step = made(FAMILIES, simulator, environments)
 
         def turn(carried: Any, _: None) -> Any:
             key, states, returns = carried

@@ -16,7 +16,7 @@ SCRIPT = WORKLOADS / "cartpole_ppo.py"
 
 def test_it_reaches_the_threshold_in_gymnasium() -> None:
     subprocess.run(["make", "--silent", "-C", ROOT, "simulators", f"PYTHON={sys.executable}"], check=True)
-    command: list[Any] = [sys.executable, SCRIPT, "--device", "cpu", "--seed", "2", "--most-timesteps", "1000000"]
+    command: list[Any] = [sys.executable, SCRIPT, "--device", "cpu", "--seed", "2", "--total-timesteps", "1000000"]
     run = subprocess.run(command, text=True, capture_output=True)
     assert run.returncode == 0, run.stderr
     result = json.loads(run.stdout)
@@ -42,7 +42,7 @@ def test_a_step_that_was_cut_off_has_no_advantage_and_none_of_what_comes_after_a
     assert gains(none, second) == pytest.approx([first, 0, last])
 
 
-@pytest.mark.parametrize("arguments", [["--device", "cuda"], ["--device", "cpu", "--most-timesteps", "0"]])
+@pytest.mark.parametrize("arguments", [["--device", "cuda"], ["--device", "cpu", "--total-timesteps", "0"]])
 def test_what_cannot_be_is_one_line(arguments: list[str]) -> None:
     if arguments[1] == "cuda" and torch.cuda.is_available():
         pytest.skip("there is a GPU")
