@@ -164,7 +164,8 @@ def run_of(matrix: Matrix, cell: Cell, repetition: int) -> Run:
     assert python, f"{cell.entry.name} is not among the workloads that can be run"
     training: tuple[str, ...] = ()
     if cell.total_timesteps:
-        training = ("--env", cell.id, "--seed", str(repetition), "--total-timesteps", str(cell.total_timesteps))
+        training = ("--env", cell.id) if cell.id else ()
+        training += ("--seed", str(repetition), "--total-timesteps", str(cell.total_timesteps))
         if window.max_iterations and not window.whole:
             iterations = window.delay_iterations + window.max_iterations + window.later_iterations
             training += ("--stop-after", str(iterations * cell.timesteps_per_iteration))

@@ -28,7 +28,8 @@ INHERITED = ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH")
 PACKAGES = (
     "rlscope", "numpy", "gymnasium", "mujoco", "mujoco-core", "pybullet", "pybullet-envs-gymnasium", "ale-py", "pyflyt",
     "opencv-python-headless", "torch", "stable-baselines3", "sb3-contrib", "ray", "jax", "jaxlib", "flax", "optax",
-    "sbx-rl", "gymnax", "brax", "mujoco-mjx", "cupy-cuda12x", "cupy-cuda13x", "tensorflow-cpu", "tf-agents",
+    "sbx-rl", "gymnax", "brax", "mujoco-mjx", "playground", "rsl-rl-lib", "cupy-cuda12x", "cupy-cuda13x",
+    "tensorflow-cpu", "tf-agents",
 )  # fmt: skip
 #: What a workload prints of its iterations, the ones that were not recorded included.
 ITERATIONS = "seconds of the iterations: "

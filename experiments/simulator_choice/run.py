@@ -9,20 +9,27 @@ from pathlib import Path
 
 from experiments.command_line import Outcome, command_line
 from experiments.harness.case_study import CaseStudy, hardware
+from experiments.harness.execute import Execution
 from experiments.harness.matrix import Group, Matrix
-from experiments.verdicts.claims import judge, load_claims
+from experiments.harness.progress import StudyRun
+from experiments.simulator_choice.device_figure import device_figure
+from experiments.simulator_choice.device_measurements import Measurements, load, tables_of
+from experiments.simulator_choice.device_metrics import device_table, metrics_of
+from experiments.verdicts.claims import Claim, Verdict, judge, load_claims
 from experiments.verdicts.corrected import add_correction, uncorrected_of
-from experiments.verdicts.intervals import readable
+from experiments.verdicts.intervals import caption_of, readable
 from experiments.verdicts.kept_verdicts import with_kept
+from experiments.verdicts.other_machines import origin_here, verdicts_on_machines
 from experiments.verdicts.results import (
     Result,
     by_workload,
     each,
+    executed_of,
     gpu_percent,
     mean_table,
     over_calibration,
     python_to_simulator,
-    results_of,
+    result_of,
 )
 from experiments.verdicts.run_pages import add_runs
 from experiments.verdicts.statistics import Estimate, estimated, estimated_mean
@@ -39,6 +46,14 @@ METHOD = (
 STAND_INS = (
     "AirLearning needs a game engine, so two others stand in for it. PyFlyt's drone sees by a camera, but its pictures "
     "are small and drawn by the CPU. The slow drone is synthetic: a point mass in a simulator that takes 50 ms a step."
+)
+#: The group of runs.toml whose simulators run on a GPU; of figures, what they draw then, as claims.toml names it.
+DEVICE = "device"
+DEVICE_CAPTION = (
+    "Training on simulators that run on a GPU. From above: the loop by stage, where GPU time is that of who launched "
+    "it; how much of it the GPU works; what one step of all 4096 environments takes, updates included; and timesteps a "
+    "second of iterations that are not recorded, beside published rates. One call: a compiled function, or a kernel, "
+    "that does the work of several stages, which nobody can divide."
 )
 #: What claims ask of a figure, of a simulator with an environment in Python, and of one in AirLearning's place.
 METRICS = {
@@ -59,7 +74,9 @@ SIMULATORS_OF_A_SURVEY = 4
 
 def run(study: CaseStudy) -> Outcome:
     """Record, draw and judge."""
-    results, executions, failures = results_of(study)
+    executed, failures = executed_of(study)
+    on_device = [one for one in executed if one[0].workload.group == DEVICE]
+    results = [result_of(*one) for one in executed if one not in on_device]
     missing = [*study.left_out, *failures]
 
     page = StudyPage("Case study: simulator choice", study.output)
@@ -67,7 +84,8 @@ def run(study: CaseStudy) -> Outcome:
         page.paragraph(sentence)
     add_correction(page, results)
     for group in study.groups:
-        draw(study, page, group, shown_in(group, study.matrix, results))
+        if group.name != DEVICE:
+            draw(study, page, group, shown_in(group, study.matrix, results))
 
     claims = load_claims(HERE / "claims.toml")
     judged = [
@@ -82,12 +100,39 @@ def run(study: CaseStudy) -> Outcome:
             uncorrected_of(results),
         )
     ]
-    verdicts = with_kept(judged, study.folder)
-    add_runs(page, zip((result.workload for result in results), (run.trace for run in executions), strict=True))
+    about_device = [claim for claim in claims if claim.figure == DEVICE]
+    verdicts = [*with_kept(judged, study.folder), *verdicts_on_devices(study, page, about_device, on_device)]
+    add_runs(page, [(study_run.workload, execution.trace) for study_run, execution in executed])
     page.heading("Claims")
     page.claims(verdicts)
     page.write(study.output / "index.html")
-    return Outcome(verdicts, missing, executions, page.figures)
+    return Outcome(verdicts, missing, [execution for _, execution in executed], page.figures)
+
+
+def verdicts_on_devices(
+    study: CaseStudy, page: StudyPage, claims: Sequence[Claim], executed: Sequence[tuple[StudyRun, Execution]]
+) -> list[Verdict]:
+    """Draw and judge simulators on a GPU: this machine's, if it has one, and those whose measurements are kept."""
+    origin = origin_here(study, [execution for _, execution in executed])
+    here = Measurements(**origin, tables=tables_of(executed))
+    return verdicts_on_machines(
+        study, page, claims, here, load, draw_device, lambda measured: metrics_of(measured.tables)
+    )
+
+
+def draw_device(study: CaseStudy, page: StudyPage, title: str, suffix: str, results: Measurements) -> None:
+    """Draw a machine's figure of simulators on a GPU, and the numbers in it."""
+    page.heading(f"Simulators on a GPU: {title}")
+    if results.tables.counts.empty:
+        page.paragraph("Nothing was measured here: that takes a GPU, and the packages of the simulators.")
+        return
+    page.paragraph(results.source)
+    table = device_table(results.tables)
+    labels = {entry.name: entry.label for entry in study.matrix.entries}
+    name = f"fig_simulator_gpu{suffix}"
+    study.save_figure(name, device_figure(table, labels), table)
+    page.show(ShownFigure(name, caption_of(DEVICE_CAPTION, table), (title,), DEVICE))
+    page.table(readable(table))
 
 
 def shown_in(group: Group, matrix: Matrix, results: Sequence[Result]) -> list[Result]:
@@ -124,10 +169,12 @@ def measurements(matrix: Matrix, results: Sequence[Result]) -> dict[str, dict[st
     measured: dict[str, dict[str, dict[str, Estimate]]] = {"figure": {}, "wrapped": {}, "native": {}}
     timesteps = {entry.name: entry.total_timesteps or matrix.total_timesteps for entry in matrix.entries}
     for group in matrix.groups:
-        measured["figure"][group.name] = of_a_figure(shown_in(group, matrix, results), timesteps)
+        if group.name != DEVICE:
+            measured["figure"][group.name] = of_a_figure(shown_in(group, matrix, results), timesteps)
     for entry in matrix.entries:
-        runs = found.get(entry.name, [])
-        measured[entry.kind][entry.name] = of_a_simulator(runs, entry.kind) if runs else {}
+        if entry.kind != DEVICE:
+            runs = found.get(entry.name, [])
+            measured[entry.kind][entry.name] = of_a_simulator(runs, entry.kind) if runs else {}
     return measured
 
 

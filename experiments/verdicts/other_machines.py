@@ -244,11 +244,36 @@ def draw_and_judge(
     draw: Callable[[CaseStudy, StudyPage, str, str, SomeMeasured], None],
     metrics_of: Callable[[SomeMeasured], Mapping[str, Estimate]],
 ) -> list[Verdict]:
-    """Keep what was measured here, and write the study's page: the figures of each machine, then the claims.
+    """Write the page of a study that is about machines alone: the figures of each machine, then all claims.
 
     Args:
-        study: with claims.toml in its folder, and what other machines have measured in MEASURED there.
+        study: with claims.toml in its folder.
         page: with what comes first.
+        here, load_one, draw, metrics_of: as for `verdicts_on_machines`.
+    """
+    claims = load_claims(study.folder / "claims.toml")
+    verdicts = verdicts_on_machines(study, page, claims, here, load_one, draw, metrics_of)
+    page.heading("Claims")
+    page.claims(verdicts)
+    page.write(study.output / "index.html")
+    return verdicts
+
+
+def verdicts_on_machines(
+    study: CaseStudy,
+    page: StudyPage,
+    claims: Sequence[Claim],
+    here: SomeMeasured,
+    load_one: Callable[[Path], SomeMeasured],
+    draw: Callable[[CaseStudy, StudyPage, str, str, SomeMeasured], None],
+    metrics_of: Callable[[SomeMeasured], Mapping[str, Estimate]],
+) -> list[Verdict]:
+    """Keep what was measured here, draw the figures of each machine, and judge each by claims.
+
+    Args:
+        study: with what other machines have measured in MEASURED in its folder.
+        page: to draw on.
+        claims: about what they measure.
         here: what this machine has measured; MEASUREMENTS in the output has it in the same form.
         load_one: reads what one of them has measured.
         draw: makes the figures of one: with what to call the machine, and the end of their names.
@@ -259,11 +284,7 @@ def draw_and_judge(
     others = kept_results(study.folder / MEASURED, load_one)
     for name, results in others.items():
         draw(study, page, results.device_name, f"_{name}", results)
-    verdicts = verdicts_of(load_claims(study.folder / "claims.toml"), here, list(others.values()), metrics_of)
-    page.heading("Claims")
-    page.claims(verdicts)
-    page.write(study.output / "index.html")
-    return verdicts
+    return verdicts_of(claims, here, list(others.values()), metrics_of)
 
 
 def verdicts_of(
