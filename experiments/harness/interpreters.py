@@ -34,20 +34,28 @@ def python_of(venv: str | None, package: str) -> Path | None:
 
 def has_package(python: Path, package: str) -> bool:
     """Return whether that Python could import a package; it is not started for that."""
-    return importlib.machinery.PathFinder.find_spec(package, paths_of(python)) is not None
+    return importlib.machinery.PathFinder.find_spec(package, packages_of(python)) is not None
 
 
 def version_of(python: Path, distribution: str) -> str:
     """Return the version of a distribution there, "not installed" if it is not."""
-    found = next(iter(importlib.metadata.distributions(name=distribution, path=paths_of(python))), None)
+    found = next(iter(importlib.metadata.distributions(name=distribution, path=packages_of(python))), None)
     return found.version if found else "not installed"
 
 
 def built_from_of(python: Path) -> dict[str, Any]:
     """Return what the rlscope there was built from; empty where it is not installed."""
-    packages = (Path(path) / "rlscope" for path in paths_of(python))
+    packages = (Path(path) / "rlscope" for path in packages_of(python))
     package = next((package for package in packages if (package / BUILT_FROM).exists()), None)
     return built_from(package) if package else {}
+
+
+@cache
+def packages_of(python: Path) -> list[str]:
+    """Return the directories that hold a Python's packages: where it looks, and those that files *.pth there name."""
+    own = paths_of(python)
+    named = [line for path in own for file in Path(path).glob("*.pth") for line in file.read_text().splitlines()]
+    return [*own, *(line for line in named if line and Path(line).is_dir())]
 
 
 @cache

@@ -25,6 +25,8 @@ from experiments.harness.execute import (
     execute,
     variables_of,
 )
+from experiments.harness.interpreters import built_from_of, has_package, packages_of
+from rlscope.build import BUILT_FROM
 
 
 @pytest.fixture
@@ -248,3 +250,18 @@ def test_the_command_records_the_window_of_the_run(tmp_path: Path) -> None:
     assert command[command.index("--delay-iterations") + 1] == "3"
     assert command[command.index("--max-iterations") + 1] == "10"
     assert command[command.index("--") + 1 :] == ["python", str(tmp_path / "train.py"), "--algo", "ppo"]
+
+
+def test_an_environment_has_the_packages_of_one_that_it_names(tmp_path: Path) -> None:
+    own, other = (tmp_path / name / "lib" / "python3.11" / "site-packages" for name in ("own", "other"))
+    for packages, name in ((own, "rsl_rl"), (other, "rlscope")):
+        (packages / name).mkdir(parents=True)
+        (packages / name / "__init__.py").touch()
+    (other / "rlscope" / BUILT_FROM).write_text('{"recorder_sha256": "0123"}')
+    python = tmp_path / "own" / "bin" / "python"
+    assert not has_package(python, "rlscope")
+    packages_of.cache_clear()
+    (own / "of_other.pth").write_text(f"import sys\n\n{other}\n/no/such/folder\n")
+    assert packages_of(python) == [str(own), str(other)]
+    assert has_package(python, "rsl_rl") and has_package(python, "rlscope")
+    assert built_from_of(python)["recorder_sha256"] == "0123"
