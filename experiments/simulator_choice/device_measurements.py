@@ -16,15 +16,19 @@ from experiments.verdicts.other_machines import MeasuredTables, joined, load_tab
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.analyze import analyze
 from rlscope.errors import IncompleteTraceError
-from rlscope.model import STAGES, Category
+from rlscope.model import STAGES, Category, Resource
 from rlscope.plots.folding import drawn_times
 from rlscope.plots.style import BETWEEN_STAGES
 from rlscope.trace.reader import open_trace
 
 #: The first columns of every table.
 KEY = ["workload", "repetition"]
+#: What a GPU does: while it is busy, time is the stage's that has launched the work; else that of the CPU.
+BUSY, IDLE = "busy", "idle"
 #: What is in a compiled function, or in a kernel, that does the work of several stages.
 IN_ONE_CALL = "in one call"
+#: The resources of time in which no GPU works.
+WITHOUT_GPU = (Resource.CPU.value, Resource.IDLE.value)
 #: Parts of the names of CUDA calls that get the device to work on kernels.
 LAUNCHES = ("LaunchKernel", "LaunchCooperativeKernel", "GraphLaunch")
 
@@ -34,8 +38,9 @@ class Tables:
     """This is what is known of recorded trainings; the rows of a run begin with KEY.
 
     Attributes:
-        stages: what was recorded of the loop: `stage` (also IN_ONE_CALL or BETWEEN_STAGES), `category`, `resource`,
-            `seconds` (without what recording added where that is known) and `uncorrected_seconds`.
+        stages: what was recorded of the loop: `stage` (also IN_ONE_CALL or BETWEEN_STAGES), whether the GPU was then
+            BUSY or IDLE (`gpu`), `seconds` (without what recording added where that is known) and
+            `uncorrected_seconds`.
         counts: one row each: `environments`; `physics_steps`, that a step of one takes; `steps`, of all environments
             at once, that were recorded, in which there were so many `launches`, `kernels` and `waits` for the device;
             `steps_per_s`: timesteps a second of the iterations after those, by the workload's own stopwatch.
@@ -47,7 +52,7 @@ class Tables:
 
 #: The columns of each table after KEY.
 COLUMNS = {
-    "stages": ["stage", "category", "resource", "seconds", "uncorrected_seconds"],
+    "stages": ["stage", "gpu", "seconds", "uncorrected_seconds"],
     "counts": ["environments", "physics_steps", "steps", "launches", "kernels", "waits", "steps_per_s"],
 }
 
@@ -106,11 +111,25 @@ def tables_of_run(study_run: StudyRun, execution: Execution) -> dict[str, pd.Dat
 
 
 def stages_of(analysis: Analysis) -> pd.DataFrame:
-    """Return the seconds of the process by stage, category and resource."""
+    """Return the seconds of the process by stage, and by what the GPU did meanwhile.
+
+    A call of JAX returns early, and the CPU waits for the device in another place. Say it launches for 1 ms in
+    simulation, and then waits for 9 between the stages while the GPU simulates for 8: simulation has 9 ms, what is
+    between the stages 1.
+    """
     rows = drawn_times(analysis.breakdown.table)
-    stage = [stage_of(*names) for names in zip(rows["stage"], rows["operation"], strict=True)]
-    keys = ["stage", "category", "resource"]
-    return rows.assign(stage=stage).groupby(keys, as_index=False)[["seconds", "uncorrected_seconds"]].sum()
+    stages = [stage_of(*names) for names in zip(rows["stage"], rows["operation"], strict=True)]
+    of_operation = dict(zip(rows["operation"], stages, strict=True))
+    rows = rows.assign(stage=stages, gpu=IDLE)[rows["resource"].isin(WITHOUT_GPU)]
+    launched = analysis.gpu_operations.table
+    launched = launched.assign(
+        stage=[of_operation.get(name, BETWEEN_STAGES) for name in launched["operation"]],
+        gpu=BUSY,
+        seconds=launched["busy_s"],
+        uncorrected_seconds=launched["busy_s"],
+    )
+    columns = COLUMNS["stages"]
+    return pd.concat([rows[columns], launched[columns]]).groupby(columns[:2], as_index=False).sum()
 
 
 def stage_of(stage: str, operation: str) -> str:

@@ -4,14 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pandas as pd
 
-from experiments.simulator_choice.device_measurements import IN_ONE_CALL, KEY, Tables
+from experiments.simulator_choice.device_measurements import BUSY, IN_ONE_CALL, KEY, Tables
 from experiments.verdicts.statistics import Estimate, estimated, estimated_mean
-from rlscope.model import STAGES, Resource
+from rlscope.model import STAGES
 from rlscope.plots.style import BETWEEN_STAGES
 
 #: What a step of all environments is made of, in the order of the figure.
 PARTS = (*STAGES, IN_ONE_CALL, BETWEEN_STAGES)
-BUSY = (Resource.GPU.value, Resource.BOTH.value)
 #: Of the robots: names in runs.toml are `brax_parts`, `brax_whole`.
 ROBOTS = ("brax", "mjx")
 
@@ -31,7 +30,7 @@ def numbers_of(stages: pd.DataFrame, counts: pd.Series) -> dict[str, float]:
     loop_s = stages["seconds"].sum()
     by_stage = stages.groupby("stage")["seconds"].sum()
     found = {f"{part}_percent": 100 * float(by_stage.get(part, 0.0)) / loop_s for part in PARTS}
-    found["busy_percent"] = 100 * stages.loc[stages["resource"].isin(BUSY), "seconds"].sum() / loop_s
+    found["busy_percent"] = 100 * stages.loc[stages["gpu"] == BUSY, "seconds"].sum() / loop_s
     for count in ("launches", "kernels", "waits"):
         found[f"{count}_per_step"] = counts[count] / counts["steps"]
     found["steps_per_s"] = counts["steps_per_s"]

@@ -50,10 +50,11 @@ STAND_INS = (
 #: The group of runs.toml whose simulators run on a GPU; of figures, what they draw then, as claims.toml names it.
 DEVICE = "device"
 DEVICE_CAPTION = (
-    "Training on simulators that run on a GPU. From above: the loop by stage, where GPU time is that of who launched "
-    "it; how much of it the GPU works; what one step of all 4096 environments takes, updates included; and timesteps a "
-    "second of iterations that are not recorded, beside published rates. One call: a compiled function, or a kernel, "
-    "that does the work of several stages, which nobody can divide."
+    "Training on simulators that run on a GPU. From above: the loop by stage, where time in which the GPU works is "
+    "that of who launched the work, and other time the CPU's; how much of it the GPU works; what one step of all 4096 "
+    "environments takes, updates included; and timesteps a second of iterations that are not recorded, beside "
+    "published rates. One call: a compiled function, or a kernel, that does the work of several stages, which nobody "
+    "can divide."
 )
 #: What claims ask of a figure, of a simulator with an environment in Python, and of one in AirLearning's place.
 METRICS = {

@@ -19,7 +19,9 @@ from experiments.harness.progress import Recorded, StudyRun
 from experiments.simulator_choice import run as study
 from experiments.simulator_choice.device_figure import RECORDS, device_figure
 from experiments.simulator_choice.device_measurements import (
+    BUSY,
     COLUMNS,
+    IDLE,
     IN_ONE_CALL,
     KEY,
     Measurements,
@@ -47,7 +49,7 @@ PRINTED = {"environments": ENVIRONMENTS, "physics_steps": 5, "iteration_s": [9.0
 
 
 def leave(planned: StudyRun) -> Execution:
-    """What a run leaves: an iteration of 10 ms, 4 of simulation, in which the GPU works for 2, and 5 in one call."""
+    """What a run leaves: 10 ms, 4 of them in simulation, 5 in one call; the GPU simulates from 3 to 5."""
     execution = leave_run(planned, PRINTED)
     manifest = json.loads((planned.directory / MANIFEST).read_text())
     manifest["machine"]["gpus"] = ["a GPU"]
@@ -72,7 +74,7 @@ def leave(planned: StudyRun) -> Execution:
         main.end(end * MS)
     main.progress(10 * MS, 3 * ENVIRONMENTS * STEPS)
     queue, site = process.queue(0), process.launch_site("simulation", "simulation")
-    for start in (1, 2):
+    for start in (3, 4):
         queue.record(DeviceWork.KERNEL, start * MS, (start + 1) * MS, "ant", site)
     process.stop(10 * MS)
     writer.write({"main_pid": 1, "exit_status": 0, "complete": True})
@@ -105,12 +107,12 @@ def test_tables_of_a_known_run(planned: CaseStudy) -> None:
     expected = {"environments": 10, "physics_steps": 5, "steps": 4, "launches": 3, "kernels": 2, "waits": 1}
     assert counts == {**expected, "steps_per_s": rate}
     seconds = tables.stages.groupby("stage")["seconds"].sum().to_dict()
-    assert seconds == pytest.approx({"simulation": 0.004, IN_ONE_CALL: 0.005, BETWEEN_STAGES: 0.001})
+    assert seconds == pytest.approx({"simulation": 0.005, IN_ONE_CALL: 0.004, BETWEEN_STAGES: 0.001})
     (row,) = device_table(tables).to_dict("records")
     shown = {
-        "simulation_percent": 40, "in one call_percent": 50, "between stages_percent": 10, "inference_percent": 0,
+        "simulation_percent": 50, "in one call_percent": 40, "between stages_percent": 10, "inference_percent": 0,
         "busy_percent": 20, "launches_per_step": 0.75, "kernels_per_step": 0.5, "waits_per_step": 0.25,
-        "physics_per_s": 5 * 10 * 4 / 0.004, "steps_per_s": rate,
+        "physics_per_s": 5 * 10 * 4 / 0.005, "steps_per_s": rate,
     }  # fmt: skip
     assert {name: row[name] for name in shown} == pytest.approx(shown)
 
@@ -166,9 +168,9 @@ def made_tables() -> Tables:
     for workload, lengths in seconds.items():
         for repetition in range(3):
             for stage, length in zip(("simulation", "inference", "backpropagation", IN_ONE_CALL), lengths, strict=True):
-                resource = "gpu" if stage in ("simulation", IN_ONE_CALL) else "cpu"
+                gpu = BUSY if stage in ("simulation", IN_ONE_CALL) else IDLE
                 if length:
-                    stages.append((workload, repetition, stage, "backend", resource, length, length))
+                    stages.append((workload, repetition, stage, gpu, length, length))
             counts.append((workload, repetition, 4096, 5, 10, 10 * launches[workload], 500, 30, 1e6))
     rows = {"stages": stages, "counts": counts}
     return Tables(**{name: pd.DataFrame(rows[name], columns=[*KEY, *COLUMNS[name]]) for name in COLUMNS})
