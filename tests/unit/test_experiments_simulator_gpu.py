@@ -117,6 +117,16 @@ def test_tables_of_a_known_run(planned: CaseStudy) -> None:
     assert {name: row[name] for name in shown} == pytest.approx(shown)
 
 
+def test_only_a_simulator_with_an_id_is_told_it(planned: CaseStudy) -> None:
+    given = {run.workload.name: run.run.arguments for run in planned.runs()}
+    assert given["mjx_whole"][:4] == ("--calls", "whole", "--env", "MJX ant")
+    assert (
+        given["rsl_rl"]
+        == given["cartpole_fused"]
+        == (*("--seed", "2", "--total-timesteps", "2000000", "--stop-after", str(12 * 131072), "--device", "cuda"),)
+    )
+
+
 def test_a_run_without_later_iterations_is_an_error(planned: CaseStudy) -> None:
     run = planned.runs()[0]
     window = replace(run.run, delay_iterations=2, max_iterations=6)
