@@ -217,10 +217,10 @@ def _parse_statement(line: str) -> Statement:
         return Sample(int(ticks), name, int(version), int(tokens), times, "discarded" in more)
     if verb == "collective":
         function, communicator, *pairs = rest.split()
-        numbers = dict(zip(pairs[::2], map(int, pairs[1::2]), strict=True))
+        given = dict(zip(pairs[::2], map(int, pairs[1::2]), strict=True))
         return Collective(
-            int(ticks), f"{function} {communicator}", numbers["sequence"], numbers["called"], numbers.get("waited"),
-            numbers.get("bytes", 0),
+            int(ticks), f"{function} {communicator}", given["sequence"], given["called"], given.get("waited"),
+            given.get("bytes", 0),
         )  # fmt: skip
     if verb != "+":
         raise ValueError(f"no statement: {line}")
