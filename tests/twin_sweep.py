@@ -178,6 +178,9 @@ class Twin:
         else:
             self.end = max(script.limit, script.start) if script.limit else max(last, since or 0)
         now = self.start
+        if since is not None and script.limit and script.stop is None:
+            records = [record for record in records if record[0] < self.end]
+            self.work = [work for work in self.work if work[0] < self.end]
         window = None if since is None or since <= self.start else min(since, self.end)
         for ticks, stream, _, statement in records:
             if window is not None and ticks >= window:

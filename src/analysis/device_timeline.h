@@ -68,6 +68,8 @@ class DeviceTimeline {
   uint64_t next_ticks() const;
   // Goes there.
   void step();
+  // To the end of the process's life, at which work may still run.
+  void finish() { end(kNever); }
 
   bool is_running() const { return running_.is_any(); }
   uint32_t launch_site() const { return running_.owner(); }  // of the earliest started work that runs

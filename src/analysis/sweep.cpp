@@ -84,7 +84,7 @@ Sweep::Sweep(TraceFile& file, const SweepOptions& options)
 // ---- merge
 
 SweepResult Sweep::run() {
-  detail_ ? merge<true>(kNever) : merge<false>(kNever);
+  detail_ ? merge<true>(kNever) : merge<false>(window_end());
   end();
   return result();
 }
@@ -337,7 +337,7 @@ template <bool kWithDetail>
 }
 
 // Counts the transition, if it is one.
-inline void Sweep::open_boundary(Thread& thread, const SweepTables::NameState& name, bool is_recorded) {
+[[gnu::always_inline]] inline void Sweep::open_boundary(Thread& thread, const SweepTables::NameState& name, bool is_recorded) {
   uint8_t from = thread.category();
   if (__builtin_expect(!thread.runs_python && thread.boundaries == 0, 0)) {
     if (is_called_by_native_code(name)) {

@@ -183,6 +183,11 @@ uint64_t Sweep::next_record_ticks() const {
 }
 
 void Sweep::end() {
+  devices_->finish();
+  for (const auto& thread : threads_) {
+    streams_[thread->stream].events = thread->events;
+    if (next_ticks_[thread->slot] != kNever) last_ticks_ = std::max(last_ticks_, next_ticks_[thread->slot]);
+  }
   last_ticks_ = std::max(last_ticks_, devices_->last_ticks());
   uint64_t end = file_.header().stop_ticks ? file_.header().stop_ticks : options_.limit_ticks;
   advance_slowly(end ? end : last_ticks_);

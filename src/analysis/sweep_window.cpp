@@ -44,7 +44,7 @@ bool Sweep::reach_window() {
 void Sweep::meet(const StreamIndex& stream) {
   if (stream.stream == main_->stream) return;
   StreamReader reader(file_, stream, kWindowBytes);
-  while (reader.next() && reader.ticks() < stream.first_ticks) {
+  while (reader.next() && reader.ticks() <= stream.first_ticks) {
     uint64_t id = 0;
     if (reader.type() == RecordType::kBegin) id = reader.take_id();
     if (reader.type() == RecordType::kChunkStart && !reader.open_frames().empty()) id = reader.open_frames()[0];
@@ -71,6 +71,12 @@ bool Sweep::knows_order_of_phases() {
   bool is_known = true;
   for (uint32_t stream : guessed) is_known &= !file_.start_earlier(stream);
   return is_known;
+}
+
+// A window of a process that still records ends before it does: what is recorded from there on belongs to the next one.
+uint64_t Sweep::window_end() const {
+  bool ends_early = options_.since_ticks && options_.limit_ticks && !file_.header().stop_ticks;
+  return ends_early ? end_ : kNever;
 }
 
 // Forgets what was added up, but not what is open.

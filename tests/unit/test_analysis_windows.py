@@ -24,11 +24,8 @@ TRANSITIONS = ("transitions", "evaluation_transitions")
 def windows(draw: st.DrawFn) -> tuple[ProcessScript, int, int]:
     """A process, when the window begins, and how many records a chunk has."""
     script = replace(draw(scripts()), costs=None, amplification=1)
-    return (
-        script,
-        script.start + draw(st.integers(-5, 400) | st.integers(0, 20_000)),
-        draw(st.sampled_from((1, 2, 5, 99))),
-    )
+    since = max(script.start + draw(st.integers(-5, 400) | st.integers(0, 20_000)), 1)
+    return script, since, draw(st.sampled_from((1, 2, 5, 99)))
 
 
 def chunks_of(queue: QueueScript, entries_per_chunk: int) -> list[list[Work]]:
@@ -76,14 +73,14 @@ def test_window_equals_its_twin(window: tuple[ProcessScript, int, int]) -> None:
     script, since, entries_per_chunk = window
     with tempfile.TemporaryDirectory() as directory:
         path = write_script(script, Path(directory), entries_per_chunk)
-        found = sweep_script(script, path, by_thread=True, since_ticks=max(since, 0))
+        found = sweep_script(script, path, by_thread=True, since_ticks=since)
         whole = sweep_script(script, path, by_thread=True)
     seen = in_reach(script, since, entries_per_chunk)
     assert comparable(as_dicts(found), Twin(seen, since)) == comparable(sweep_twin(seen, since), Twin(seen, since))
     assert sum(row.ticks for row in found.breakdown) == found.end_ticks - found.start_ticks
-    if since <= script.start:
+    if since <= script.start and not script.limit:
         assert found == whole
-    else:
+    elif since > script.start:
         assert not found.samples
         assert not found.sample_tails
 
@@ -156,6 +153,49 @@ def test_order_of_phases_of_several_threads(tmp_path: Path) -> None:
     found = sweep_script(script, write_script(script, tmp_path), since_ticks=80)
     assert {row.phase: row.ticks for row in found.breakdown} == {"evaluation": 20}
     assert [row.phase for row in found.phases] == ["collect", "evaluation"]
+
+
+NATIVE_THREAD = """
+process stop=100
+thread 0
+1 + backend:f
+chunk
+60 blocked 30 helped 20
+70 -
+thread 1
+0 + cuda:g
+0 -
+chunk
+"""
+
+
+def test_native_threads_are_known_from_their_first_chunk(tmp_path: Path) -> None:
+    """One in a chunk before the window may have helped a thread that was blocked, which so did not wait."""
+    script = parse_script(NATIVE_THREAD)
+    found = sweep_script(script, write_script(script, tmp_path), since_ticks=50)
+    assert {row.category: row.ticks for row in found.breakdown} == {"backend": 20, "python": 30}
+
+
+CUT = """
+process limit=50
+thread 0
+10 + backend:f
+20 -
+30 progress 5
+50 + backend:f
+60 -
+70 progress 9
+"""
+
+
+def test_window_of_a_process_that_still_records_ends_at_its_limit(tmp_path: Path) -> None:
+    """What is recorded from there on is counted in the next window, and only there."""
+    script = parse_script(CUT)
+    path = write_script(script, tmp_path)
+    found = [sweep(path, since_ticks=since, limit_ticks=limit) for since, limit in ((1, 20), (20, 50), (50, 80))]
+    assert [part.events["backend"] for part in found] == [1, 0, 1]
+    assert [part.progress and part.progress.last_timesteps for part in found] == [None, 5, 9]
+    assert [part.end_ticks for part in found] == [20, 50, 80]
 
 
 def test_window_reads_no_chunk_that_lies_before(tmp_path: Path) -> None:
