@@ -66,7 +66,11 @@ class Settings(grpo_settings.Settings):
 
 
 def make_model(settings: Settings) -> LanguageModel:
-    """Return the model as it is before training: the same each time."""
+    """Return the model as it is before training, the same each time, in a process that computes on one core.
+
+    Matrices are so small that a second thread only waits for the first, and where cores are taken keeps the next one.
+    """
+    torch.set_num_threads(1)
     torch.manual_seed(settings.seed)
     with torch.device(settings.device):
         return LanguageModel(len(ALPHABET), settings.longest, settings.layers, settings.width)

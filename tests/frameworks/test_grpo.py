@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from statistics import fmean
 from typing import Any
 
@@ -10,6 +11,11 @@ from framework_runs import WORKLOADS, run_in
 from recording import Recording
 
 SMALL = ("--prompts", "4", "--group", "4", "--tokens", "24", "--iterations", "3")
+#: Each process that has PyTorch says at its end with how many threads it computed.
+TELL_THREADS = """
+import atexit, sys
+atexit.register(lambda: "torch" in sys.modules and print("threads", sys.modules["torch"].get_num_threads(), flush=True))
+"""
 TRAINED = {"advantages", "logprobs", "update_actor", "gather", "load"}
 
 
@@ -24,6 +30,17 @@ def test_the_reward_rises() -> None:
     rewards = [iteration["reward"] for iteration in result_of(finished.stdout)["iterations"]]
     assert fmean(rewards[:3]) < 0.25
     assert fmean(rewards[-3:]) > 0.4
+
+
+@pytest.mark.parametrize("mode", ["synchronous", "overlapped", "agent"])
+def test_no_process_computes_with_threads_that_wait_for_each_other(mode: str, tmp_path: Path) -> None:
+    """Beside two busy programs on two cores, such threads made agents take over four times as much of a processor."""
+    (tmp_path / "sitecustomize.py").write_text(TELL_THREADS)
+    variables = {"OMP_NUM_THREADS": "2", "MKL_NUM_THREADS": "2", "PYTHONPATH": str(tmp_path)}
+    finished = run_in("pytorch", WORKLOADS / "grpo.py", "--mode", mode, *SMALL, **variables)  # type: ignore[arg-type]
+    assert finished.returncode == 0, finished.stderr
+    told = [line for line in finished.stdout.splitlines() if line.startswith("threads ")]
+    assert told == ["threads 1"] * (2 if mode == "overlapped" else 1)
 
 
 @pytest.mark.parametrize(
