@@ -52,7 +52,7 @@ def draw_tail(axes: Axes, samples: pd.DataFrame, steps: pd.DataFrame) -> None:
     )  # fmt: skip
     stale = samples[samples["discarded"].astype(bool)]
     if len(stale):
-        places = np.searchsorted(done_ms, stale["done_ms"].to_numpy(), side="left")
+        places = np.searchsorted(done_ms, stale["done_ms"].to_numpy(), side="right") - 1
         axes.plot(
             stale["done_ms"], percent[places], "x", color="tab:red", markersize=4, label="Discarded", clip_on=False
         )

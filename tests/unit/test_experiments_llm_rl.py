@@ -171,6 +171,12 @@ def test_the_axis_of_the_tail_begins_with_the_iteration() -> None:
     assert np.column_stack(complete.get_data())[:5].tolist() == [[0, 0], [0, 10], [0, 20], [0, 30], [500, 40]]
 
 
+def test_a_sample_that_was_discarded_stands_where_all_are_that_were_complete_by_then() -> None:
+    (axes,) = tail_axes("agent", begins_s=25.0)  # all were complete before it began
+    (crosses,) = [line for line in axes.lines if line.get_label() == "Discarded"]
+    assert np.column_stack(crosses.get_data()).tolist() == [[0, 100]]
+
+
 def test_the_figure_of_the_tail_shades_it() -> None:
     (axes,) = tail_axes("agent")
     (shaded,) = axes.patches
