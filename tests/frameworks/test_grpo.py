@@ -7,10 +7,12 @@ from statistics import fmean
 from typing import Any
 
 import pytest
-from framework_runs import WORKLOADS, run_in
+import tomllib
+from framework_runs import PROGRAMS, WORKLOADS, run_in
 from recording import Recording
 
 SMALL = ("--prompts", "4", "--group", "4", "--tokens", "24", "--iterations", "3")
+STUDY = WORKLOADS.parent / "llm_rl"
 #: Each process that has PyTorch says at its end with how many threads it computed.
 TELL_THREADS = """
 import atexit, sys
@@ -30,6 +32,17 @@ def test_the_reward_rises() -> None:
     rewards = [iteration["reward"] for iteration in result_of(finished.stdout)["iterations"]]
     assert fmean(rewards[:3]) < 0.25
     assert fmean(rewards[-3:]) > 0.4
+
+
+def test_lengths_of_answers_stay_what_they_are_in_the_study() -> None:
+    """A rate of 0.00001 changes by a third how often such a model ends its answer, in two updates."""
+    with (STUDY / "runs.toml").open("rb") as file:
+        arguments = tomllib.load(file)["group"][0]["arguments"]
+    rate = arguments[arguments.index("--learning-rate") + 1]
+    finished = run_in("pytorch", PROGRAMS / "grpo_endings.py", rate)
+    assert finished.returncode == 0, finished.stderr
+    before, *_, after = json.loads(finished.stdout)
+    assert after == pytest.approx(before, rel=0.01)
 
 
 @pytest.mark.parametrize("mode", ["synchronous", "overlapped", "agent"])
