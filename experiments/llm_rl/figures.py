@@ -85,7 +85,8 @@ def overlap_figure(table: pd.DataFrame) -> Figure:
             label="Measured",
         )  # fmt: skip
         least, most = rows[["gain", "gain_low"]].min(axis=None), rows[["gain", "gain_high"]].max(axis=None)
-        axes.set_ylim(min(0.9, 0.95 * least), max(2.1, 1.05 * most))
+        margin = 0.05 * (most - least)
+        axes.set_ylim(min(0.9, least - margin), max(2.1, most + margin))
         ticks = [2.0**power for power in range(-6, 7) if ratios[0] <= 2.0**power <= ratios[-1]]
         axes.set_xticks(ticks, [f"{tick:g}" if tick >= 1 else f"1/{1 / tick:g}" for tick in ticks])
         axes.minorticks_off()

@@ -133,10 +133,10 @@ def test_the_figure_of_overlap_has_each_pair_and_its_bound() -> None:
 
 
 def test_the_figure_of_overlap_has_both_ends_of_each_interval() -> None:
-    table = overlap_table(made_tables()).assign(gain_low=[0.5, 1.0, 0.9], gain_high=[3.0, 1.2, 1.1])
+    table = overlap_table(made_tables()).assign(gain_low=[-0.1, 1.0, 0.9], gain_high=[3.0, 1.2, 1.1])
     (axes,) = overlap_figure(table).axes
     low, high = axes.get_ylim()
-    assert low < 0.5 and high > 3.0
+    assert low < -0.1 and high > 3.0
 
 
 def tail_axes(*labels: str, begins_s: float = 0.0, discards: str = "agent") -> list[Axes]:
