@@ -46,6 +46,7 @@ def update() -> None:
 watch("simulation", TransformedEnv, "step_and_maybe_reset", "reset")
 watch("inference", Collector, "rollout")
 watch("backpropagation", GAE, "forward")
+watch("backpropagation", TensorDictReplayBuffer, "extend")
 watch("backpropagation", sys.modules[__name__], "update")
 for batch in collector:
     for _ in range(4):
