@@ -26,6 +26,7 @@ def update(seen: torch.Tensor, taken: torch.Tensor) -> None:
     optimizer.step()
 
 
+watch("inference", sys.modules[__name__], "act")
 watch("backpropagation", sys.modules[__name__], "update")
 watch("simulation", type(env), "step", "reset")
 observations, _ = env.reset()
