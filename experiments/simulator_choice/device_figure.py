@@ -99,7 +99,7 @@ def draw_speed(axes: Axes, places: Sequence[int], table: pd.DataFrame) -> None:
     beside(axes)
 
 
-def ends_of(table: pd.DataFrame, column: str) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+def ends_of(table: pd.DataFrame, column: str) -> list[pd.Series]:
     """Return how far the ends of intervals are from their means; 0 where there is no interval."""
     low, high = (table[f"{column}_{end}"].astype(float) for end in ("low", "high"))
-    return np.nan_to_num(np.array([table[column] - low, high - table[column]]))
+    return [(table[column] - low).fillna(0.0), (high - table[column]).fillna(0.0)]
