@@ -15,6 +15,7 @@ from trace_builder import Begin, Blocked, Collective, End, ProcessScript, Progre
 from rlscope.analysis.correction import Cost, corrected_parts
 from rlscope.analysis.swept import Swept
 from rlscope.model import EVALUATION, NO_OPERATION, NO_PHASE, STAGES, TRAINING_LOOP, Category, DeviceWork, NameKind
+from rlscope.trace.format import HOST
 
 Stack = list[Begin]
 MAIN = 0
@@ -121,6 +122,7 @@ class Twin:
             for index, work in enumerate(queue.statements)
             if isinstance(work, Work)
         )
+        self.has_several_devices = len({device for *_, device, _ in self.work} - {HOST}) > 1
         # Besides the records of threads, where time is rounded to ticks that is shared.
         self.edges = {work.start for *_, work in self.work} | {thread.start for thread in script.threads}
         self.edges |= {work.end for *_, work in self.work if is_on_device(work.kind)}
@@ -145,7 +147,7 @@ class Twin:
         self.waited_in_operations: Counter[tuple[str, str]] = Counter()
         self.outside: list[tuple[int, int, int, str, str]] = []  # start, end, ticks, category, resource
         self.waited_outside: list[tuple[int, int, int, tuple[str, str]]] = []
-        self.idle: list[tuple[int, int, int, Doing]] = []
+        self.idle: list[tuple[int, int, int, int, Doing]] = []
         self.marks: list[tuple[int, str]] = []  # the outermost operation that begins or ends, "" for a report
         self.beside = 0
         self.have_operated: set[int] = set()
@@ -335,8 +337,9 @@ class Twin:
         working: dict[int, int] = {}  # ticks that are the process's, in which the thread did not wait
         for stream, category, ticks in self.owned(start, end):
             scope = self.scope(stream)
-            if not running:
-                self.idle.append((start, end, ticks, self.doing(stream, category)))
+            if not running or self.has_several_devices:
+                devices = sum(1 << device for device in {device for device, _ in running})
+                self.idle.append((start, end, ticks, devices, self.doing(stream, category)))
             if running and category in BLOCKED and not self.coincident:
                 scope = running[0][1].stage, running[0][1].operation  # rule 5
             row = self.row(category, running, scope)
@@ -382,13 +385,13 @@ class Twin:
             rows[part, category, resource] += ticks
         return dict(rows)
 
-    def idle_rows(self) -> dict[Doing, int]:
-        """In the training loop, or always without one; of a process with devices."""
-        rows: Counter[Doing] = Counter()
+    def idle_rows(self) -> dict[tuple[int, Doing], int]:
+        """By which devices work, if not all of them do; in the training loop, or always without one."""
+        rows: Counter[tuple[int, Doing]] = Counter()
         first, last = self.loop() or (self.start, self.end)
-        if any(is_on_device(work.kind) for *_, work in self.work):
-            for start, end, ticks, doing in self.idle:
-                rows[doing] += ticks * (first <= start and end <= last)
+        devices = sum(1 << device for device in {device for *_, device, work in self.work if is_on_device(work.kind)})
+        for start, end, ticks, working, doing in self.idle:
+            rows[working, doing] += ticks * (first <= start and end <= last and working != devices)
         return +rows
 
     def waited_in_loop(self, wait: tuple[str, str]) -> int:
@@ -586,7 +589,7 @@ def sweep_twin(script: ProcessScript, since: int | None = None) -> dict[str, Any
         "crossings": dict(twin.crossings),
         "cuda_calls": dict(twin.cuda_calls),
         "outside": twin.outside_rows(),
-        "idle": dict(twin.idle_rows()),
+        "idle": {(working, *doing): ticks for (working, doing), ticks in twin.idle_rows().items()},
         "loop": twin.loop(),
         "beside_ticks": twin.beside,
         "threads_in_operations": len(twin.have_operated),
@@ -668,13 +671,21 @@ def progress_summary(records: list[tuple[int, Progress, int]]) -> dict[str, int 
     }
 
 
+def idle_sums(found: Swept) -> dict[tuple[Any, ...], int]:
+    """An operation may be called "(none)", and then two rows read the same."""
+    sums: Counter[tuple[Any, ...]] = Counter()
+    for working, row in found.idle:
+        sums[(working, *row[:5])] += row.time
+    return dict(sums)
+
+
 def as_dicts(found: Swept) -> dict[str, Any]:
     """What the C++ sweep found, in the form of `sweep_twin`."""
     tables: dict[str, Any] = {
         name: {row[:-1]: row[-1] for row in getattr(found, name)}
         for name in ("breakdown", "threads", "transitions", "evaluation_transitions", "cuda_calls", "outside")
     }
-    tables["idle"] = dict(sum((Counter({row[:5]: row.time}) for row in found.idle), Counter[Doing]()))
+    tables["idle"] = idle_sums(found)
     tables["waits"] = {row[:2]: row[2:] for row in found.waits}
     tables["tasks"] = {row[0]: row[1:] for row in found.tasks}
     tables["samples"] = {row[0]: row[1:] for row in found.samples}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from rlscope.analysis.detail.swept import SweptDetail
-from rlscope.analysis.devices.swept import SweptIdle
+from rlscope.analysis.devices.swept import SweptProcessIdle
 from rlscope.analysis.ranks.swept import SweptCollectives
 
 
@@ -314,8 +314,8 @@ class Swept:
         devices: The devices that worked for the process.
         device_operations: What launched their work.
         device_work: What their work was.
-        idle: What the process did in its loop, or all its life without one, while none of them worked. No row is in a
-            tail of samples, for which `device_idle` is asked. Empty without devices.
+        idle: What the process did in its loop, or all its life without one, while some or all of them did nothing. No
+            row is in a tail of samples, for which `device_idle` is asked. Empty without devices.
         cupti_work: Ticks of CUPTI's and the driver's own work on the host, by name.
         gaps: Ticks in which work of devices was not recorded, by reason.
         progress: The reports of progress; None without any.
@@ -354,7 +354,7 @@ class Swept:
     devices: list[SweptDevice]
     device_operations: list[SweptDeviceOperation]
     device_work: list[SweptDeviceWork]
-    idle: list[SweptIdle]
+    idle: list[SweptProcessIdle]
     cupti_work: dict[str, int]
     gaps: dict[str, int]
     progress: SweptProgress | None

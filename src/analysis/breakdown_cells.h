@@ -24,6 +24,12 @@ constexpr bool is_blocked(uint8_t category) {
   return category == static_cast<uint8_t>(Category::kWait) || category == static_cast<uint8_t>(Category::kCudaWait);
 }
 
+// As tables have it.
+constexpr Category folded_category(uint8_t category) {
+  auto known = static_cast<Category>(category);
+  return known == Category::kCudaWait ? Category::kCuda : known;
+}
+
 // Where time counts: a cell of a row of the breakdown.
 struct BreakdownPlace {
   uint32_t phase;

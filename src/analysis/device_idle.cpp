@@ -142,7 +142,7 @@ class User : private OwnerWatch {
     const SweepTables& tables = sweep_.tables();
     bool waits = doing.category == kWait;
     return {place, number, tables.stage_of(doing.scope), tables.operation_of(doing.scope),
-            static_cast<Category>(doing.category == kCudaWait ? kCuda : doing.category), doing.is_evaluation,
+            folded_category(doing.category), doing.is_evaluation,
             waits ? std::string(tables.wait_label(file_.names(), doing.wait)) : "", doing.is_in_tail, time};
   }
 

@@ -2,6 +2,7 @@
 #include "device_reader.h"
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -14,6 +15,18 @@ constexpr size_t kLongestRecord = 5 * kMaxVarintBytes;
 bool is_after(const std::unique_ptr<DeviceReader>& a, const std::unique_ptr<DeviceReader>& b) { return a->is_after(*b); }
 
 }  // namespace
+
+bool has_several_devices(const TraceFile& file) {
+  std::optional<uint32_t> first;
+  for (const DeviceChunk& chunk : file.device_chunks()) {
+    const QueueEntry* queue = file.queue(chunk.stream);
+    if (!queue) return true;
+    if (queue->device == kHost) continue;
+    if (first && *first != queue->device) return true;
+    first = queue->device;
+  }
+  return false;
+}
 
 DeviceReader::DeviceReader(TraceFile& file, const DeviceChunk& chunk, uint32_t device)
     : ChunkReader(file, std::min<uint64_t>(kWindowBytes, chunk.place.end - chunk.place.offset)), chunk_(chunk) {

@@ -22,6 +22,9 @@ struct WorkRecord {
 // Whether a device is busy with it.
 inline bool is_device_work(DeviceWork work) { return work <= kMemset; }
 
+// Whether a file has work of more than one device. As far as its catalog tells: a process that still records may add queues.
+bool has_several_devices(const TraceFile& file);
+
 // One chunk's records.
 class DeviceReader : public ChunkReader {
  public:

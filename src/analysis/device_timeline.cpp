@@ -50,12 +50,17 @@ void DeviceTimeline::start(const WorkRecord& record) {
     return;
   }
   Device& device = devices_[record.device];
-  if (!device.totals) device.totals = &totals_[record.device];
+  if (!device.totals) {
+    device.totals = &totals_[record.device];
+    device.digit = uint64_t{1} << record.device % 64;
+    seen_ |= device.digit;
+  }
   count(record, *device.totals);
   if (record.start_ticks == record.end_ticks) return;
   if (!device.running.is_any()) device.charged_until = record.start_ticks;
   device.running.start(record.end_ticks, record.launch_site, record.start_ticks);
   running_.start(record.end_ticks, record.launch_site, record.start_ticks);
+  working_ |= device.digit;
   ends_.push({record.end_ticks, &device});
 }
 
@@ -80,6 +85,7 @@ void DeviceTimeline::end(uint64_t now) {
     device.totals->busy_ticks += ticks;
     device.totals->of_launch_site[owner].busy_ticks += ticks;
     device.charged_until = now;
+    if (!device.running.is_any()) working_ &= ~device.digit;
   }
   running_.end(now);
 }

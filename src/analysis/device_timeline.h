@@ -72,6 +72,9 @@ class DeviceTimeline {
   void finish() { end(kNever); }
 
   bool is_running() const { return running_.is_any(); }
+  // Devices: the binary digit of each one's number, modulo 64.
+  uint64_t working() const { return working_; }
+  uint64_t seen() const { return seen_; }
   uint32_t launch_site() const { return running_.owner(); }  // of the earliest started work that runs
   uint64_t last_ticks() const { return last_ticks_; }   // the end of the latest record; 0: there was none
 
@@ -84,6 +87,7 @@ class DeviceTimeline {
  private:
   struct Device {
     DeviceTotals* totals = nullptr;
+    uint64_t digit = 0;
     RunningWork running;
     uint64_t charged_until = 0;  // while something runs
   };
@@ -102,6 +106,7 @@ class DeviceTimeline {
   std::map<uint32_t, DeviceTotals> totals_;
   std::map<uint32_t, Device> devices_;
   RunningWork running_;  // on any device
+  uint64_t working_ = 0, seen_ = 0;
   std::priority_queue<End, std::vector<End>, std::greater<End>> ends_;
   HostSums host_sums_[3];
 };

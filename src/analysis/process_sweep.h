@@ -163,6 +163,7 @@ class Sweep {
     return {place.scope, boundary - static_cast<uint8_t>(boundary) + place.cell};
   }
   WaitSum& wait_sum(uint32_t number);
+  IdleDoing doing_of(const Thread& thread, uint8_t category) const;
   void wait_changed();
   template <bool kWithDetail = false>
   void thread_changed(Thread& thread);
@@ -186,6 +187,7 @@ class Sweep {
   bool is_observed_;         // the same, or the time is shared
   uint64_t first_numbered_;  // the first category of which boundaries carry their numbers
   bool has_devices_;         // which work for the process, or may
+  bool has_several_devices_;
   size_t window_bytes_;
   size_t most_rows_;  // of threads, and of waits
   uint64_t latest_;  // a record after it can only be damage
@@ -210,6 +212,7 @@ class Sweep {
   uint64_t evaluated_ = 0, evaluated_until_ = 0;  // in the phase `evaluation`, up to the last change of phase
   uint64_t evaluated_at_first_ = 0;               // report of progress
   bool device_works_ = false;
+  uint64_t working_ = 0;  // which ones, as in IdleRow
   uint64_t worked_ticks_ = 0, works_since_ = 0;  // up to the last change of device_works_
   uint64_t now_;
   uint64_t end_;
@@ -217,8 +220,8 @@ class Sweep {
   uint64_t* cell_;
   WaitSum* wait_sum_ = nullptr;  // to which the time since wait_since_ belongs, while the process waits
   uint64_t wait_since_ = 0;
-  IdleWait wait_{};               // since then
-  bool device_works_beside_ = false;  // the same
+  IdleDoing doing_{};       // since then
+  bool adds_idle_ = false;  // the same: the time is to be added up by what the process does
   size_t busy_ = 0;  // threads, while there are several
   uint64_t beside_ticks_ = 0;
   uint64_t beside_since_ = 0;  // while more than one is busy

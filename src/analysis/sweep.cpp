@@ -48,6 +48,7 @@ Sweep::Sweep(TraceFile& file, const SweepOptions& options)
       is_observed_(is_always_observed_),
       first_numbered_(options.borders ? kPython : kWait),
       has_devices_(!file.device_chunks().empty()),
+      has_several_devices_(has_several_devices(file)),
       tables_(options.borders != nullptr, has_devices_) {
   if (options.costs) correction_.emplace(*options.costs);
   if (options.borders) {
@@ -180,6 +181,7 @@ void Sweep::step_devices() {
   devices_->step();
   device_ticks_ = devices_->next_ticks();
   bool works = devices_->is_running();
+  working_ = devices_->working();
   if (works != device_works_) {
     if (options_.by_thread) charge_all();
     worked_ticks_ = worked_ticks();
@@ -425,7 +427,7 @@ void Sweep::note_progress(const Progress& record) {
 
 // All time up to now is to be added up before.
 void Sweep::mark_loop(LoopMark mark) {
-  if (wait_sum_) wait_changed();
+  if (wait_sum_ || adds_idle_) wait_changed();
   tables_.mark_loop(mark, now_);
 }
 
@@ -481,7 +483,7 @@ SweepResult Sweep::result() {
   if (busy_ > 1) beside_ticks_ += now_ - beside_since_;
   result.beside_ticks = beside_ticks_;
   result.threads_in_operations = threads_in_operations_;
-  if (!devices_->devices().empty()) tables_.write_idle(file_.names(), result);
+  if (uint64_t devices = devices_->seen()) tables_.write_idle(file_.names(), devices, result);
   tables_.write(file_.names(), result);
   result.tasks = tasks_.rows(file_.names());
   if (since_ == file_.header().start_ticks) {

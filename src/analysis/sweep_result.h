@@ -100,8 +100,10 @@ struct PhaseRow {
   uint64_t end_ticks;
 };
 
-// Ticks of the training loop in which no device worked, by what the process did; of all its life without a mark of the loop.
+// Ticks of the training loop in which not all devices worked, by what the process did. Of all its life, if nothing marks
+// the loop.
 struct IdleRow {
+  uint64_t working;  // devices: the binary digit of each one's number, modulo 64
   std::string_view stage;
   std::string_view operation;
   Category category;  // never kCudaWait

@@ -32,12 +32,6 @@ bool waits_for_thread(const std::string& wait) {
   return wait.rfind("_thread.", 0) == 0 || wait.rfind("_queue.", 0) == 0;
 }
 
-// As tables have it.
-Category folded_category(uint8_t category) {
-  auto known = static_cast<Category>(category);
-  return known == Category::kCudaWait ? Category::kCuda : known;
-}
-
 Resource resource_of(uint8_t category, bool device_works) {
   if (device_works) return is_blocked(category) ? Resource::kGpu : Resource::kBoth;
   return category == kWait ? Resource::kIdle : Resource::kCpu;
@@ -128,7 +122,7 @@ void SweepTables::end_phase(uint32_t number, uint64_t now) {
 void SweepTables::start_at(uint64_t now, const OpenPhases& open_phases) {
   for (auto& [place, row] : rows_) row = {};
   for (auto& [place, cells] : idle_cells_) cells = {};
-  idle_waits_.clear();
+  idle_.clear();
   thread_rows_.clear();
   for (auto& [place, sum] : wait_sums_) sum = {};
   for (NameState& name : names_) name.count = 0;
@@ -173,15 +167,6 @@ void SweepTables::settle(LoopTicks& sum) const {
   sum.mark = marks_;
 }
 
-void SweepTables::settle(IdleCells& cells, const Row& row) const {
-  if (cells.mark == marks_) return;
-  for (size_t i = 0; i < kCategories; i++) {
-    cells.between[i] = cells.mark < first_mark_ ? 0 : cells.between[i] + row.ticks[i] - cells.at_mark[i];
-    cells.at_mark[i] = row.ticks[i];
-  }
-  cells.mark = marks_;
-}
-
 void SweepTables::add_wait(WaitSum& sum, uint64_t ticks, bool in_operation) const {
   sum.ticks += ticks;
   if (in_operation) {
@@ -190,12 +175,6 @@ void SweepTables::add_wait(WaitSum& sum, uint64_t ticks, bool in_operation) cons
     settle(sum.outside);
     sum.outside.since += ticks;
   }
-}
-
-void SweepTables::add_idle_wait(const IdleWait& wait, uint64_t ticks) {
-  LoopTicks& sum = idle_waits_[wait];
-  settle(sum);
-  sum.since += ticks;
 }
 
 void SweepTables::write_outside(SweepResult& result) const {
@@ -352,31 +331,6 @@ void SweepTables::write_waits(const std::vector<Name>& names, SweepResult& resul
   for (const auto& [key, sum] : sums) {
     result.waits.push_back({key.first, key.second, sum.count, sum.ticks, sum.ticks_in_operations,
                             sum.ticks_in_operations + sum.outside.between});
-  }
-}
-
-// Of the training loop, or of all time where nothing shows where that is. The rows of waits have the time of category wait.
-void SweepTables::write_idle(const std::vector<Name>& names, SweepResult& result) const {
-  std::map<std::tuple<Scope, Category, bool, std::string_view>, uint64_t> sums;
-  for (const auto& [key, found] : idle_cells_) {
-    const Row& row = rows_.at(key);
-    IdleCells cells = found;
-    settle(cells, row);
-    for (uint8_t category = 0; category < kCategories; category++) {
-      uint64_t ticks = marks_ ? cells.between[category] : row.ticks[category];
-      if (!ticks || category == kWait) continue;
-      sums[{key.second, folded_category(category), is_evaluation(key.first), ""}] += ticks;
-    }
-  }
-  for (const auto& [wait, found] : idle_waits_) {
-    LoopTicks sum = found;
-    settle(sum);
-    uint64_t ticks = marks_ ? sum.between : sum.since;
-    if (ticks) sums[{wait.scope, Category::kWait, wait.is_evaluation, wait_label(names, wait.number)}] += ticks;
-  }
-  for (const auto& [key, ticks] : sums) {
-    const auto& [scope, category, is_evaluation, wait] = key;
-    result.idle.push_back({stage_of(scope), operation_of(scope), category, is_evaluation, wait, ticks});
   }
 }
 

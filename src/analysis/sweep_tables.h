@@ -41,14 +41,16 @@ struct WaitSum {
   LoopTicks outside;  // in no operation
 };
 
-// A wait by what else the process did, while no device worked.
-struct IdleWait {
-  uint32_t number;
+// What the process does while not all of its devices work.
+struct IdleDoing {
+  uint64_t working;  // devices, as in IdleRow
   Scope scope;
+  uint32_t wait;  // its number; 0: in none
+  uint8_t category;
   bool is_evaluation;
 
-  auto key() const { return std::tie(number, scope, is_evaluation); }
-  bool operator<(const IdleWait& other) const { return key() < other.key(); }
+  auto key() const { return std::tie(working, scope, wait, category, is_evaluation); }
+  bool operator<(const IdleDoing& other) const { return key() < other.key(); }
 };
 
 // What shows that the training loop has begun and has not ended.
@@ -115,8 +117,8 @@ class SweepTables {
   // Whether the wait with this number, 0 for none, is for another thread of the process.
   bool is_for_thread(uint64_t number) const { return waits_[number].is_for_thread; }
   void add_wait(WaitSum& sum, uint64_t ticks, bool in_operation) const;
-  // Of a wait through which no device worked.
-  void add_idle_wait(const IdleWait& wait, uint64_t ticks);
+  // Of all but what a row has: the time in which no device worked and the process did not wait.
+  void add_idle(const IdleDoing& doing, uint64_t ticks);
 
   // An operation that no other one of its thread encloses begins or ends, or an iteration is reported.
   void mark_loop(LoopMark mark, uint64_t now);
@@ -144,8 +146,8 @@ class SweepTables {
   const std::string& operation_of(Scope scope) const { return labels_->operations[scope / kStages]; }
   bool is_evaluation(uint32_t phase) const { return phase != 0 && phase == evaluation_; }
 
-  // Adds what the process did while its devices did nothing, before the tables are moved.
-  void write_idle(const std::vector<Name>& names, SweepResult& result) const;
+  // Adds what the process did while not all of its devices worked, before the tables are moved.
+  void write_idle(const std::vector<Name>& names, uint64_t devices, SweepResult& result) const;
   // Begins again with nothing at `now`, when these phases are open, by the order in which they began.
   void start_at(uint64_t now, const OpenPhases& open_phases);
 
@@ -236,7 +238,7 @@ class SweepTables {
   std::vector<ScopeState> scopes_;                                 // by scope
   std::map<std::pair<uint32_t, Scope>, Row> rows_;                 // by phase, scope
   std::map<std::pair<uint32_t, Scope>, IdleCells> idle_cells_;     // of these
-  std::map<IdleWait, LoopTicks> idle_waits_;
+  std::map<IdleDoing, LoopTicks> idle_;                            // what is not in these
   uint32_t phase_ = 0;
   uint64_t epoch_ = 1;
   std::map<std::tuple<uint32_t, uint32_t, Scope>, Row> thread_rows_;

@@ -75,17 +75,20 @@ WaitSum& Sweep::wait_sum(uint32_t number) {
   return sum;
 }
 
-// The process begins or ends to wait, or goes on with it in another boundary, phase or operation, or beside a device.
+IdleDoing Sweep::doing_of(const Thread& thread, uint8_t category) const {
+  uint64_t wait = category == kWait ? thread.boundary >> kWaitShift : 0;
+  return {working_, scope_of(thread), static_cast<uint32_t>(wait), category, tables_.evaluates()};
+}
+
+// The process begins or ends to wait, or goes on with it in another boundary, phase or operation, or beside other devices;
+// while one of several devices works, it does anything else.
 void Sweep::wait_changed() {
-  if (wait_sum_) {
-    tables_.add_wait(*wait_sum_, now_ - wait_since_, wait_.scope != 0);
-    if (has_devices_ && !device_works_beside_) tables_.add_idle_wait(wait_, now_ - wait_since_);
-  }
-  uint64_t wait = owner_->category() == kWait ? owner_->boundary >> kWaitShift : 0;
-  wait_ = {static_cast<uint32_t>(wait), scope_of(*owner_), tables_.evaluates()};
-  wait_sum_ = wait ? &wait_sum(wait_.number) : nullptr;
+  if (wait_sum_) tables_.add_wait(*wait_sum_, now_ - wait_since_, doing_.scope != 0);
+  if (adds_idle_) tables_.add_idle(doing_, now_ - wait_since_);
+  doing_ = doing_of(*owner_, owner_->category());
+  wait_sum_ = doing_.wait ? &wait_sum(doing_.wait) : nullptr;
   wait_since_ = now_;
-  device_works_beside_ = device_works_;
+  adds_idle_ = device_works_ ? has_several_devices_ : wait_sum_ && has_devices_;
 }
 
 // ---- time between records
@@ -138,6 +141,8 @@ void Sweep::advance_slowly(uint64_t ticks) {
   uint64_t owned = 0;
   share_time(until, [&](Thread& thread, uint8_t category, uint64_t taken) {
     give(thread, category, taken);
+    bool is_owners = &thread == owner_ && category == owner_->category();
+    if (adds_idle_ && device_works_ && !is_owners) tables_.add_idle(doing_of(thread, category), taken);
     owned = taken;  // the last one is the owner
   });
   wait_since_ += until - now_ - owned;

@@ -131,9 +131,11 @@ Owned device_work(const SweepResult& result) {
 // In no tail: those that are, are in device_idle's.
 Owned idle(const SweepResult& result) {
   LabelTexts label;
-  return DeviceClass("SweptIdle").list(result.idle, [&](const IdleRow& row) {
-    return tuple(label(row.stage), label(row.operation), text(category_label(row.category)), truth(row.is_evaluation),
-                 label(row.wait), truth(false), number(row.ticks));
+  DeviceClass make_idle("SweptIdle");
+  return DeviceClass("SweptProcessIdle").list(result.idle, [&](const IdleRow& row) {
+    Owned idle = make_idle(label(row.stage), label(row.operation), text(category_label(row.category)),
+                           truth(row.is_evaluation), label(row.wait), truth(false), number(row.ticks));
+    return tuple(number(row.working), std::move(idle));
   });
 }
 

@@ -119,7 +119,7 @@ def test_a_device_works_as_long_as_it_is_said_to(tmp_path: Path) -> None:
     assert device.kernel_count == 2 * (expected.events // EVENTS_PER_OPERATION)
     assert device.busy_ticks == expected.busy_ticks
     assert found.loop is not None
-    assert sum(row.time for row in found.idle) == found.loop[1] - found.loop[0] - expected.busy_ticks
+    assert sum(row.idle.time for row in found.idle) == found.loop[1] - found.loop[0] - expected.busy_ticks
 
 
 def test_threads_that_take_turns_do_not_run_at_the_same_time(tmp_path: Path) -> None:

@@ -16,6 +16,8 @@ from rlscope.analysis.sweep import NS_PER_S, ProcessSweep
 from rlscope.analysis.swept import Swept
 from rlscope.analysis.table_rows import DependencyRow
 
+#: Of a process, by the sweep.
+DEVICES_TOLD_APART = 64
 #: A device that did nothing, why, and what was done meanwhile.
 _Key = tuple[int, str, str, str, str]
 
@@ -59,19 +61,20 @@ def device_idle_rows(
 def _is_told_by_its_sweep(device: Device) -> bool:
     """Tell whether the only sweep of the process that uses the device has found what it did meanwhile.
 
-    That sweep knows neither what other processes do, nor which of several devices works, nor before an iteration is
-    complete where its tail began.
+    That sweep knows neither what other processes do, nor before an iteration is complete where its tail began.
     """
     users = [user.process.found for user in device.users]
-    return len(users) == 1 and len(users[0].devices) == 1 and not _tails(users[0])
+    are_told_apart = len(users[0].devices) == 1 or all(each.device < DEVICES_TOLD_APART for each in users[0].devices)
+    return len(users) == 1 and are_told_apart and not _tails(users[0])
 
 
 def _own(device: Device) -> list[_Idle]:
     """Return what the only process that uses the device did."""
     (user,) = device.users
     found = user.process.found
-    lengths_ns = user.process.file.clock.partition_ns(found.start_ticks, [row.time for row in found.idle])
-    return [_Idle(user.process.name, row, ns) for row, ns in zip(found.idle, lengths_ns, strict=True)]
+    idle = [row.idle for row in found.idle if not row.working >> user.found.device % DEVICES_TOLD_APART & 1]
+    lengths_ns = user.process.file.clock.partition_ns(found.start_ticks, [row.time for row in idle])
+    return [_Idle(user.process.name, row, ns) for row, ns in zip(idle, lengths_ns, strict=True)]
 
 
 def _swept_together(shared: SharedClock, devices: list[Device], recover: bool) -> dict[int, list[_Idle]]:

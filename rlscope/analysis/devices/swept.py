@@ -60,6 +60,18 @@ class SweptIdle(NamedTuple):
     time: int
 
 
+class SweptProcessIdle(NamedTuple):
+    """This is such time of a process's devices but those that work meanwhile.
+
+    Attributes:
+        working: Which do: the binary digits of their CUDA numbers, modulo 64; 0 if none does.
+        idle: What the process did, and how long.
+    """
+
+    working: int
+    idle: SweptIdle
+
+
 class SweptPlaceIdle(NamedTuple):
     """This is such time of one of several devices.
 

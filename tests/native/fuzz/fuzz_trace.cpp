@@ -15,6 +15,7 @@
 #include <tuple>
 #include <vector>
 
+#include "device_idle.h"
 #include "device_union.h"
 #include "event_window.h"
 #include "sweep.h"
@@ -250,6 +251,30 @@ void check_union(const std::string& path, bool recovers, const SweepResult& resu
   }
 }
 
+// What a process does while a device of its own does nothing is the same whether it is swept once or again.
+void check_idle(const std::string& path, bool recovers, const SweepResult& result) {
+  auto [start, end] = result.loop ? *result.loop : rlscope::LoopSpan{result.start_ticks, result.end_ticks};
+  rlscope::UnionInput input{path, result.start_ticks, result.end_ticks, {}, {}};
+  for (const DeviceRow& device : result.devices) {
+    if (device.device >= 64) return;  // told apart no more
+    input.places.emplace(device.device, input.places.size());
+  }
+  using Doing = std::tuple<size_t, std::string, std::string, rlscope::Category, bool>;  // names of waits lie in the file
+  std::map<Doing, uint64_t> left;
+  for (const rlscope::IdleRow& row : result.idle) {
+    for (const auto& [device, place] : input.places) {
+      if (row.working >> device & 1) continue;
+      left[{place, std::string(row.stage), std::string(row.operation), row.category, row.is_evaluation}] += row.ticks;
+    }
+  }
+  rlscope::IdleUser user{input, start, end, {{start, start + (end - start) / 2}}};
+  std::vector<rlscope::IdleSpan> spans(input.places.size(), {start, end});
+  for (const rlscope::PlaceIdleRow& row : rlscope::device_idle({user}, spans, recovers)) {
+    left[{row.place, row.stage, row.operation, row.category, row.is_evaluation}] -= row.time;
+  }
+  for (const auto& [doing, ticks] : left) check(ticks == 0, "idle time of own devices is the same by both ways");
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -272,6 +297,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       check(g_peak - before <= kFixedBytes + kBytesPerByte * size, "a small multiple of the file's size is allocated");
       if (outcome.is_read) check_sums(outcome.result);
       if (outcome.is_read && !by_thread) check_union(input.path(), recovers, outcome.result);
+      if (outcome.is_read && !by_thread) check_idle(input.path(), recovers, outcome.result);
       if (!plain) plain = std::move(outcome);
       else if (outcome.is_read && plain->is_read) check_same(*plain, outcome);
     }
