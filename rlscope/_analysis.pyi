@@ -11,13 +11,13 @@ from rlscope.analysis.swept import Swept
 # Of recording an event, in ticks: inside the recorded interval, and outside.
 TickCost = tuple[tuple[float, float, float], tuple[float, float, float]]
 
-# With `since_ticks`, what [since_ticks, end) has, where `limit_ticks` ends it of a process that still records. The state
-# at its start is known from each thread's last chunk that begins before it; what lies before that is not read. Time,
-# events and progress are those that the sweep of all has there, to the tick unless several threads ran for parts of the
-# gap that it cuts. What is open begins there, the training loop too. Left out is device work that began in a chunk before
-# the last two of its queue there, and samples, which depend on earlier ones. Of a thread that native code called first,
-# transitions may begin in another category. Where several threads have phases open at once, as much is read as tells
-# their order. `costs` and `borders` are refused.
+# With `since_ticks`, what [since_ticks, end) has, where `limit_ticks` ends it of a process that still records. The
+# state at its start is known from each thread's last chunk that begins before it; what lies before that is not read.
+# Time, events and progress are those that the sweep of all has there, to the tick unless several threads ran for parts
+# of the gap that it cuts. What is open begins there, the training loop too. Left out is device work that began in a
+# chunk before the last two of its queue there, and samples, which depend on earlier ones. Of a thread that native code
+# called first, transitions may begin in another category. Where several threads have phases open at once, as much is
+# read as tells their order. `costs` and `borders` are refused.
 def sweep(
     path: str | PathLike[str],
     limit_ticks: int = 0,

@@ -62,7 +62,7 @@ def end_of(file: ProcessFile, found: Swept, ends: Iterable[End]) -> End | None:
     if not is_left or (isinstance(cuda, dict) and cuda.get("state") not in ("off", "waiting")):
         return None
     first_ns = file.clock.monotonic_ns(header.start_ticks)
-    last_ns = file.clock.monotonic_ns(found.end_ticks)
+    last_ns = file.clock.monotonic_ns(found.last_record_ticks)
     for end in ends:
         is_its = end.process == (header.boot_id, header.pid)
         is_then = first_ns <= end.monotonic_ns <= _LATEST_NS and last_ns <= end.monotonic_ns + LONGEST_END_NS

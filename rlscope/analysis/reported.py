@@ -16,10 +16,14 @@ if TYPE_CHECKING:
 
 
 class Utilization:
-    """The samples beside a trace. Each method may raise what `read_utilization` does."""
+    """The samples beside a trace, or those in the last bytes of their file.
 
-    def __init__(self, directory: Path) -> None:
+    Each method may raise what `read_utilization` does.
+    """
+
+    def __init__(self, directory: Path, last_bytes: int | None = None) -> None:
         self._directory = directory
+        self._last_bytes = last_bytes
         self._is_sampled = os.path.lexists(directory / UTILIZATION_NAME)
 
     @cached_property
@@ -27,7 +31,7 @@ class Utilization:
         """Return the samples as `read_utilization` returns them."""
         from rlscope.analysis.utilization import read_utilization
 
-        return read_utilization(self._directory)
+        return read_utilization(self._directory, self._last_bytes)
 
     def mean(self, start_ns: int, end_ns: int) -> dict[str, float]:
         """Return what `mean_utilization` does; nothing without samples."""

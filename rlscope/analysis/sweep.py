@@ -14,6 +14,7 @@ from pathlib import Path
 from rlscope._analysis import properties, sweep
 from rlscope.analysis.correction import Correction
 from rlscope.analysis.ends import NOT_COMPLETED, end_of, noted_ends
+from rlscope.analysis.live.window import Window
 from rlscope.analysis.machines import Machine, place_machines, why_misplaced
 from rlscope.analysis.swept import Swept
 from rlscope.errors import TraceError, TraceFormatError
@@ -85,10 +86,12 @@ def sweep_trace(
     gpu_attribution: GpuAttribution = GpuAttribution.LAUNCH,
     correction: Correction | None = None,
     bins: int | None = None,
+    window: Window | None = None,
 ) -> TraceSweep:
     """Sweep each process of `trace` once.
 
-    With `bins`, so many per process or 0 for none, the sweep finds `Swept.detail` too.
+    With `bins`, so many per process or 0 for none, the sweep finds `Swept.detail` too. With a `window`, only what lies
+    in it is swept, without `correction` and `bins`.
 
     Raises:
         TraceError: a file cannot be read, or times are to be corrected and it says no amplification that there is.
@@ -102,12 +105,13 @@ def sweep_trace(
                 costs = own_correction(correction, file, properties(file.path, recover)).in_ticks(file.clock)
             found = sweep(
                 file.path,
-                limit_ticks=file.limit_ticks,
+                limit_ticks=file.limit_ticks if window is None else window.limit_ticks(file),
                 recover=recover,
                 by_thread=by_thread,
                 coincident=gpu_attribution is GpuAttribution.COINCIDENT,
                 costs=costs,
                 borders=None if bins is None else bin_borders(file, recover, bins),
+                since_ticks=0 if window is None else window.since_ticks(file),
             )
         except TraceFormatError as error:
             if not recover:
@@ -133,7 +137,7 @@ def sweep_trace(
         end = end_of(file, found, ends) if ends and not isinstance(found, TraceFormatError) else None
         if end is not None and not isinstance(found, TraceFormatError):
             # Once more, up to the end that is known now.
-            file = replace(file, limit_ticks=max(file.clock.ticks_at(end.monotonic_ns), found.end_ticks))
+            file = replace(file, limit_ticks=max(file.clock.ticks_at(end.monotonic_ns), found.last_record_ticks))
             found = sweep_file(file)
             ended_by[file.path] = end.by
             if not isinstance(found, TraceFormatError):

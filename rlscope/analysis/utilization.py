@@ -1,5 +1,6 @@
 """This file reads what the machine reported while a run was recorded: `utilization.csv`, sampled beside the trace."""
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -36,8 +37,12 @@ _PARSE = csv.ParseOptions(quote_char=False)
 _CONVERT = csv.ConvertOptions(column_types=dict(zip(_COLUMNS, _TYPES, strict=True)), null_values=[""])
 
 
-def read_utilization(directory: Path) -> pd.DataFrame:
+def read_utilization(directory: Path, last_bytes: int | None = None) -> pd.DataFrame:
     """Return the samples that were taken while the trace in `directory` was recorded.
+
+    Args:
+        directory: the trace.
+        last_bytes: so many of the file are read, all of them with None: those of a run that goes on become ever more.
 
     Returns:
         One row per sample, by source and time: `monotonic_ns`; `source`, a device's uuid or "processes"; `utilization`
@@ -53,7 +58,7 @@ def read_utilization(directory: Path) -> pd.DataFrame:
     samples = _Samples()
     try:
         with open_regular(path, MOST_BYTES) as file:
-            for block in _blocks(file):
+            for block in _blocks(file, last_bytes):
                 samples.add(block)
                 if samples.damaged_lines > MOST_DAMAGED or samples.count > MOST_SAMPLES:
                     raise TraceFormatError(
@@ -67,11 +72,16 @@ def read_utilization(directory: Path) -> pd.DataFrame:
     return samples.table()
 
 
-def _blocks(file: BinaryIO) -> Iterator[bytes]:
+def _blocks(file: BinaryIO, last_bytes: int | None) -> Iterator[bytes]:
     """Yield the file in parts of whole lines, without its header. A line that is too long, or cut off, ends a part."""
     first = file.readline(LINE_BYTES)
     if first.rstrip(b"\n") != HEADER.encode():
         yield first
+    if last_bytes is not None and file.seek(0, os.SEEK_END) > last_bytes:
+        file.seek(-last_bytes, os.SEEK_END)
+        file.readline(LINE_BYTES)  # of which the beginning may be missing
+    elif last_bytes is not None:
+        file.seek(len(first))
     while block := file.read(BLOCK_BYTES) + file.readline(LINE_BYTES):
         yield block
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import click
 
 from rlscope.calibration.calibration import to_record_with
-from rlscope.cli.operations import named_operations
+from rlscope.cli.given.operations import named_operations
 from rlscope.cli.options import NamedPath, complete_files
 from rlscope.cli.progress import reading_bar
 from rlscope.errors import RLScopeError, UsageError

@@ -1,0 +1,1 @@
+"""This package reads what the user gives a verb besides its options."""
