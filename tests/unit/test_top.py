@@ -21,16 +21,18 @@ from rich.cells import cell_len
 from trace_builder import parse_script, sweep_script, write_script
 
 from benchmarks.trace_writer import TraceWriter
+from rlscope._analysis import bytes_read
 from rlscope.analysis.analyze import analyze
 from rlscope.analysis.live.live_trace import BEHIND_NS, LiveTrace, LiveView
 from rlscope.analysis.live.window import joined_processes
 from rlscope.analysis.rows import Rows
 from rlscope.cli.main import verbs
-from rlscope.model import Category
+from rlscope.model import Category, DeviceWork
 from rlscope.report.live.live_lines import Shown, letter_bar, live_lines
 from rlscope.report.live.live_screen import after_key
 from rlscope.report.screen import Screen
 from rlscope.trace.reader import open_trace
+from rlscope.trace.utilization_file import HEADER, UTILIZATION_NAME
 
 S = 1_000_000_000
 
@@ -120,6 +122,29 @@ def test_a_look_reads_what_is_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert sum(joined.values()) == pytest.approx(2 * length_s)
     assert views[-1].rates.timesteps_per_s == pytest.approx(10)
     assert views[-1].processes[0].crossings_per_s == pytest.approx(2, abs=0.5)
+
+
+def test_gpus_of_the_window(tmp_path: Path) -> None:
+    """Two processes share a device: what runs for both counts once, and what is reported is that of these 5 s."""
+    writer = TraceWriter(tmp_path / "trace")
+    for pid in (1, 2):
+        process = writer.process(pid=pid, parent_pid=pid - 1, start_ticks=S)
+        process.properties({"devices": {"0": {"uuid": "GPU-a", "name": "card"}}})
+        process.thread(start_ticks=S).begin_boundary(2 * S, Category.CUDA, "cudaLaunchKernel")
+        queue = process.queue(0)
+        for second in range(2, 60):
+            queue.record(DeviceWork.KERNEL, second * S, second * S + S // 2, "gemm")
+            queue.new_chunk()
+        process.stop(60 * S)
+    directory = writer.write({"main_pid": 1, "exit_status": 0, "complete": True})
+    lines = [f"{second * S},GPU-a,{0.25 if second <= 55 else 0.75}," for second in range(1, 61)]
+    (directory / UTILIZATION_NAME).write_text("\n".join([HEADER, *lines]) + "\n")
+    before = bytes_read()
+    view = LiveTrace(directory).look()
+    assert bytes_read() - before < sum(path.stat().st_size for path in directory.glob("*.rlscope")) / 2
+    (row,) = view.gpu
+    assert (row.busy_s, row.reported_utilization) == (2.5, 0.75)
+    assert "GPU 0 (card): busy 50 %, reported 75 %" in live_lines(view, Screen(80))
 
 
 def test_joined_windows_are_one(tmp_path: Path) -> None:
@@ -247,6 +272,7 @@ def test_the_recorded_program_does_not_know(tmp_path: Path) -> None:
         assert recording.stdout is not None
         assert (recording.stdout.read(), recording.wait()) == ("done\n", 0)
     assert any(look.is_recording for look in looks)
+    assert not [reason for look in looks for reason in look.why if "damaged" in reason]
     analysis = analyze(open_trace(tmp_path / "trace"))
     assert analysis.complete
     assert seconds_of(document(tmp_path / "trace")["breakdown"]) == pytest.approx(

@@ -55,6 +55,17 @@ def test_the_mean_is_weighted_by_time(tmp_path: Path, start_ns: int, end_ns: int
     assert mean_utilization(read_utilization(write(tmp_path, *SAMPLES)), start_ns, end_ns) == pytest.approx(expected)
 
 
+def test_only_the_end_of_the_file_is_read_if_that_is_asked_for(tmp_path: Path) -> None:
+    """The line that the last bytes begin in is left out, and is no damage; of a shorter file all is read."""
+    lines = [f"{second * S},GPU-a,0.5,100" for second in range(100)]
+    write(tmp_path, *lines)
+    some = read_utilization(tmp_path, last_bytes=2 * len(lines[-1]) + 10)
+    assert (some["monotonic_ns"].tolist(), some.attrs["damaged_lines"]) == ([98 * S, 99 * S], 0)
+    for last_bytes in (len("\n".join(lines)), 1 << 20):
+        assert len(read_utilization(tmp_path, last_bytes)) in (99, 100)
+    assert len(read_utilization(tmp_path, 1 << 20)) == 100
+
+
 def test_nothing_sampled(tmp_path: Path) -> None:
     assert mean_utilization(read_utilization(tmp_path), 0, 9 * S) == {}
     assert read_utilization(tmp_path).empty
