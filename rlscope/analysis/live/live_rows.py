@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rlscope.analysis.rows import Row, Rows, sums
 from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep
 from rlscope.analysis.swept import SweptProgress
-from rlscope.analysis.tables.breakdown import breakdown_rows
+from rlscope.analysis.table_rows import BreakdownRow, WaitRow
 from rlscope.analysis.tables.dependencies import dependency_rows, wait_rows
 from rlscope.analysis.tables.processes import parents
 from rlscope.model import Category
@@ -75,11 +75,18 @@ class Rates(Row):
     remaining_s: float | None = None
 
 
-def live_processes(swept: TraceSweep, end_ns: int) -> Rows[LiveProcess]:
-    """Make one row per process that has time in a window, which ends at `end_ns`, nanoseconds since 1970."""
-    breakdown = breakdown_rows(swept, None)
+def live_processes(swept: TraceSweep, breakdown: Rows[BreakdownRow], end_ns: int) -> Rows[LiveProcess]:
+    """Make one row per process that has time in a window.
+
+    Args:
+        swept: The window.
+        breakdown: Its breakdown.
+        end_ns: Where it ends, in nanoseconds since 1970.
+    """
     by_category = sums(((row.process, row.category), row.seconds) for row in breakdown)
-    by_stage = sums(((row.process, row.stage), row.seconds) for row in breakdown)
+    stages: dict[str, tuple[float, str]] = {}
+    for (name, stage), of in sums(((row.process, row.stage), row.seconds) for row in breakdown).items():
+        stages[name] = max(stages.get(name, (0.0, stage)), (of, stage))
     waited_for = _waited_for(swept)
     rows = []
     for process, parent in zip(swept.processes, parents(swept.processes), strict=True):
@@ -87,7 +94,6 @@ def live_processes(swept: TraceSweep, end_ns: int) -> Rows[LiveProcess]:
         seconds = process.length_ns(found.end_ticks - found.start_ticks) / NS_PER_S
         if seconds <= 0:
             continue
-        stages = {stage: of for (name, stage), of in by_stage.items() if name == process.name}
         in_category = {category.label: by_category.get((process.name, category.label), 0.0) for category in Category}
         wait_s = in_category["wait"]
         rows.append(
@@ -97,13 +103,13 @@ def live_processes(swept: TraceSweep, end_ns: int) -> Rows[LiveProcess]:
                 parent=parent,
                 has_ended=bool(file.header.stop_ticks or process.ended_by),
                 seconds=seconds,
-                stage=max(stages, key=lambda stage: stages[stage]),
+                stage=stages[process.name][1],
                 python_s=in_category["python"],
                 simulator_s=in_category["simulator"],
                 backend_s=in_category["backend"],
                 cuda_s=in_category["cuda"],
                 wait_s=wait_s,
-                crossings_per_s=sum(found.crossings.values()) / seconds,
+                crossings_per_s=sum(found.events[label] for label in in_category) / seconds,
                 waits_for=waited_for.get(process.name, "") if wait_s >= LEAST_WAIT * seconds else "",
                 silent_s=max(end_ns - file.clock.realtime_ns(found.last_record_ticks), 0) / NS_PER_S,
             )
@@ -115,14 +121,18 @@ def _waited_for(swept: TraceSweep) -> dict[str, str]:
     """Return the function that each process waited in longest, or the process at the other end if that is known."""
     waits = wait_rows(swept)
     boots = {process.name: process.file.header.boot_id for process in swept.processes}
-    edges = dependency_rows(waits, boots)
-    functions = sums(((row.process, row.function), row.wait_s) for row in waits)
-    found: dict[str, str] = {}
-    for (process, function), _ in sorted(functions.items(), key=lambda item: item[1]):
-        streams = {row.stream for row in waits if (row.process, row.function) == (process, function)}
-        others = sums((row.on, row.wait_s) for row in edges if row.process == process and row.stream in streams)
-        found[process] = max(others, key=lambda name: others[name], default=function)
-    return found
+    ends: dict[tuple[str, str], list[tuple[str, float]]] = {}  # of a process's stream
+    for edge in dependency_rows(waits, boots):
+        ends.setdefault((edge.process, edge.stream), []).append((edge.on, edge.wait_s))
+    by_function: dict[tuple[str, str], list[WaitRow]] = {}
+    for row in waits:
+        by_function.setdefault((row.process, row.function), []).append(row)
+    longest: dict[str, tuple[float, str]] = {}
+    for (process, function), rows in by_function.items():
+        others = sums(end for row in rows for end in ends.get((process, row.stream), ()))
+        name = max(others, key=lambda on: others[on], default=function)
+        longest[process] = max(longest.get(process, (0.0, "")), (sum(row.wait_s for row in rows), name))
+    return {process: name for process, (_, name) in longest.items()}
 
 
 def rates_of(progress: Iterable[tuple[ProcessSweep, SweptProgress]]) -> Rates:

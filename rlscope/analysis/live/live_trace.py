@@ -133,13 +133,14 @@ class LiveTrace:
             for process in swept.processes
             if (joined := joined_progress(self._progress.get(process.file.path, []))) is not None
         ]
+        breakdown = breakdown_rows(swept, None)
         return LiveView(
             directory=trace.directory,
             is_recording=is_recording,
             start_s=max(window.start_ns - origin_ns, 0) / NS_PER_S,
             end_s=(window.end_ns - origin_ns) / NS_PER_S,
-            processes=live_processes(swept, window.end_ns),
-            breakdown=breakdown_rows(swept, None),
+            processes=live_processes(swept, breakdown, window.end_ns),
+            breakdown=breakdown,
             gpu=_gpu_rows(swept, window),
             rates=rates_of(progress),
             dropped_events=sum(each.dropped_records + each.dropped_device_records for each in found),

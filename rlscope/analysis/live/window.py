@@ -1,6 +1,5 @@
 """This file says which part of a run is to be swept, and joins parts that follow each other."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -68,7 +67,7 @@ def joined_processes(parts: Sequence[Swept]) -> Swept:
         waits=_summed((row for part in parts for row in part.waits), 2),
         devices=_summed((row for part in parts for row in part.devices), 1),
         events=_counts(part.events for part in parts),
-        crossings=_counts(part.crossings for part in parts),
+        crossings={},
         progress=joined_progress([part.progress for part in parts if part.progress is not None]),
         threads=[],
         transitions=[],
@@ -110,19 +109,18 @@ RowT = TypeVar("RowT", bound=NamedTuple)
 
 def _summed(rows: Iterable[RowT], key_fields: int) -> list[RowT]:
     """Sum the numbers behind the first fields of rows, which are their key."""
-    sums: dict[tuple[object, ...], RowT] = {}
+    sums: dict[tuple[object, ...], tuple[type[RowT], list[int]]] = {}
     for row in rows:
-        key = tuple(row[:key_fields])
-        before = sums.get(key)
-        numbers = (
-            row[key_fields:] if before is None else map(sum, zip(before[key_fields:], row[key_fields:], strict=True))
-        )
-        sums[key] = type(row)(*key, *numbers)
-    return list(sums.values())
+        numbers = row[key_fields:]
+        found = sums.setdefault(row[:key_fields], (type(row), [0] * len(numbers)))[1]
+        for place, number in enumerate(numbers):
+            found[place] += number
+    return [row_class._make((*key, *numbers)) for key, (row_class, numbers) in sums.items()]
 
 
 def _counts(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    counts: Counter[str] = Counter()
+    counts: dict[str, int] = {}
     for part in parts:
-        counts.update(part)
-    return dict(counts)
+        for kind, count in part.items():
+            counts[kind] = counts.get(kind, 0) + count
+    return counts
