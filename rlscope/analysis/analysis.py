@@ -14,6 +14,7 @@ from rlscope.analysis.devices.rows import (
     GpuOperationRow,
     GpuRow,
 )
+from rlscope.analysis.ranks.rows import CollectiveRow, RankRow, StragglerRow
 from rlscope.analysis.reported import Utilization
 from rlscope.analysis.rows import Rows
 from rlscope.analysis.table_rows import (
@@ -53,6 +54,9 @@ class Analysis:
         samples: what was reported of samples, by process and name.
         sample_tails: how long the last samples of each iteration kept the others.
         dependencies: which processes waited for which others.
+        collectives: what ranks called of communicators.
+        ranks: what ranks did with their time.
+        stragglers: which of them kept the others waiting, the longest first.
         device_timeline: when devices worked.
         transitions: how often processes went from one category into another.
         machines: that of `rlscope record` first.
@@ -90,6 +94,9 @@ class Analysis:
     samples: Rows[SampleRow]
     sample_tails: Rows[SampleTailRow]
     dependencies: Rows[DependencyRow]
+    collectives: Rows[CollectiveRow]
+    ranks: Rows[RankRow]
+    stragglers: Rows[StragglerRow]
     device_timeline: Rows[DeviceTimelineRow]
     transitions: Rows[TransitionRow]
     machines: Rows[MachineRow]

@@ -13,10 +13,13 @@ from rlscope.analysis.devices.idle import device_idle_rows
 from rlscope.analysis.devices.sharing import shared_devices
 from rlscope.analysis.devices.timeline import busy_parts, device_timeline_rows
 from rlscope.analysis.devices.work import device_work_rows, gpu_operation_rows, gpu_rows
+from rlscope.analysis.ranks.matching import Collective, collectives_of
+from rlscope.analysis.ranks.stragglers import straggler_rows
+from rlscope.analysis.ranks.tables import collective_rows, is_communication, rank_dependencies, rank_rows
 from rlscope.analysis.reported import Utilization
 from rlscope.analysis.rows import Rows
 from rlscope.analysis.sweep import TraceSweep, own_correction, sweep_trace
-from rlscope.analysis.table_rows import BreakdownRow, CallRow, CounterRow, IterationRow
+from rlscope.analysis.table_rows import BreakdownRow, CallRow, CounterRow, DependencyRow, IterationRow, WaitRow
 from rlscope.analysis.tables.breakdown import breakdown_rows, thread_rows, transition_rows
 from rlscope.analysis.tables.calls import call_rows, iteration_rows
 from rlscope.analysis.tables.dependencies import dependency_rows, wait_rows
@@ -83,13 +86,16 @@ def make_analysis(swept: TraceSweep, recover: bool = False, uncorrected: str = N
     breakdown = breakdown_rows(swept, corrected)
     outside = outside_rows(swept)
     waits = wait_rows(swept)
-    dependencies = dependency_rows(waits, {process.name: process.file.header.boot_id for process in swept.processes})
+    calls = collectives_of(swept)
+    dependencies = _dependencies(swept, waits, calls)
+    processes = process_rows(swept, corrected)
+    collectives = collective_rows(calls)
     evaluating = {*evaluation_seconds(breakdown, outside)}
     counters = _counters(swept, devices, breakdown, recover)
     why = (*swept.why, *counters.why)
     analysis = Analysis(
         directory=swept.trace.directory,
-        processes=process_rows(swept, corrected),
+        processes=processes,
         breakdown=breakdown,
         outside=outside,
         threads=thread_rows(swept),
@@ -101,6 +107,9 @@ def make_analysis(swept: TraceSweep, recover: bool = False, uncorrected: str = N
         samples=sample_rows(swept),
         sample_tails=sample_tail_rows(swept),
         dependencies=dependencies,
+        collectives=collectives,
+        ranks=rank_rows(processes, waits, collectives),
+        stragglers=straggler_rows(swept, calls, processes, breakdown, waits),
         device_timeline=device_timeline_rows(swept, devices, parts, utilization),
         transitions=transition_rows(swept, progress, evaluating),
         machines=machine_rows(swept.machines),
@@ -114,9 +123,7 @@ def make_analysis(swept: TraceSweep, recover: bool = False, uncorrected: str = N
         counter_runs=counters.runs,
         complete=not why,
         why=why,
-        dropped_events=sum(
-            process.found.dropped_records + process.found.dropped_device_records for process in swept.processes
-        ),
+        dropped_events=swept.dropped_events,
         misnested_operations=sum(process.found.misnested_operations for process in swept.processes),
         iterations=progress.iterations,
         timesteps=progress.timesteps,
@@ -127,6 +134,14 @@ def make_analysis(swept: TraceSweep, recover: bool = False, uncorrected: str = N
         utilization=utilization,
     )
     return analysis if corrected is None else replace(analysis, correction=_applied(swept, corrected, analysis))
+
+
+def _dependencies(swept: TraceSweep, waits: Rows[WaitRow], calls: list[Collective]) -> Rows[DependencyRow]:
+    """Return who waited for whom: by pipes and sockets, and by communicators, whose members say when they called."""
+    boots = {process.name: process.file.header.boot_id for process in swept.processes}
+    by_channel = dependency_rows((row for row in waits if not is_communication(row)), boots)
+    by_communicator = rank_dependencies((row for row in waits if is_communication(row)), calls)
+    return Rows(DependencyRow, [*by_channel, *by_communicator])
 
 
 def _counters(swept: TraceSweep, devices: list[Device], breakdown: Rows[BreakdownRow], recover: bool) -> Counters:

@@ -78,6 +78,11 @@ class TraceSweep:
         """Return the process of the command; the first one where that was not recorded or cannot be read."""
         return next((process for process in self.processes if process.file.is_main), self.processes[0])
 
+    @property
+    def dropped_events(self) -> int:
+        """Return how many records could not be written, those of devices included."""
+        return sum(process.found.dropped_records + process.found.dropped_device_records for process in self.processes)
+
 
 def sweep_trace(
     trace: Trace,

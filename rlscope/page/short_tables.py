@@ -17,6 +17,7 @@ MOST_ROWS = 2048
 LONG_TABLES = {
     "waits": ("wait_s", "Waits"),
     "dependencies": ("wait_s", "Who waited for whom"),
+    "collectives": ("wait_s", "Calls of communicators"),
     "phases": ("wall_s", "Phases"),
     "tasks": ("elapsed_s", "Tasks"),
     "samples": ("count", "Samples"),

@@ -18,10 +18,23 @@ from rlscope.report.bars import Part, bar_lines, tree_parts
 from rlscope.report.counter_lines import counter_lines, counters_shown
 from rlscope.report.device_tables import idle_shown, shares_shown
 from rlscope.report.joined import joined
-from rlscope.report.process_tables import TOTALS, phases_shown, process_lines, process_tree, waited_for, waits_shown
+from rlscope.report.process_tables import (
+    TOTALS,
+    collectives_shown,
+    phases_shown,
+    process_lines,
+    process_tree,
+    ranks_shown,
+    stragglers_shown,
+    waited_for,
+    waits_shown,
+)
 from rlscope.report.screen import Screen
 from rlscope.report.sentences import (
+    COLLECTIVES_TITLE,
+    RANKS_TITLE,
     SAMPLES_TITLE,
+    STRAGGLERS_TITLE,
     TAILS_TITLE,
     TASKS_TITLE,
     correction_lines,
@@ -101,6 +114,7 @@ class _Text:
         tables = (
             self._tree(),
             *self._processes(),
+            *self._ranks(),
             self._transitions(),
             self._tasks(),
             *self._samples(),
@@ -155,6 +169,18 @@ class _Text:
             named = [{"calls" if name == "count" else name: cell for name, cell in row.items()} for row in edges]
             found.append(self._large("Who waited for whom", named, [1.0] * len(edges), EDGES_SHOWN))
         return found
+
+    def _ranks(self) -> list[list[str]]:
+        """Return what ranks did with their time, who kept them waiting, and their calls; nothing without ranks."""
+        tables = (
+            (RANKS_TITLE, ranks_shown(self._analysis), "wall_s"),
+            (STRAGGLERS_TITLE, stragglers_shown(self._analysis), "late_s"),
+        )
+        found = [_most(title, rows, column, self._screen, self._is_whole) for title, rows, column in tables if rows]
+        calls = collectives_shown(self._analysis)
+        whole_s = max((number(row["wait_s"]) + number(row["transfer_s"]) for row in calls), default=0.0)
+        shares = [(number(row["wait_s"]) + number(row["transfer_s"])) / whole_s if whole_s else 1.0 for row in calls]
+        return [*found, self._large(COLLECTIVES_TITLE, calls, shares, EDGES_SHOWN)] if calls else found
 
     def _transitions(self) -> list[str]:
         rows = sorted(self._analysis.transitions, key=lambda row: -row.count)

@@ -95,6 +95,45 @@ def _some(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
 
 
+def ranks_shown(analysis: Analysis) -> list[Record]:
+    """Return what ranks did with their time, with their machines where there are several."""
+    several = len(analysis.machines) > 1
+    return [
+        {name: value for name, value in row.record().items() if several or name != "machine"} for row in analysis.ranks
+    ]
+
+
+def stragglers_shown(analysis: Analysis) -> list[Record]:
+    """Return which ranks kept the others waiting: for how long, for which share of the time, and why."""
+    return [
+        {
+            "process": row.process,
+            "calls": row.calls,
+            "late_s": row.late_s,
+            "others_wait_percent": 100 * row.others_wait_s / row.span_s if row.span_s else None,
+            "stands_out": row.stands_out,
+            "more than the others": " in ".join(filter(None, (row.cause, row.stage))) or "-",
+        }
+        for row in analysis.stragglers
+    ]
+
+
+def collectives_shown(analysis: Analysis) -> list[Record]:
+    """Return the calls of communicators and how long ranks waited for them."""
+    return [
+        {
+            "process": row.process,
+            "communicator": row.communicator,
+            "operation": row.operation,
+            "count": row.count,
+            "late_s": row.late_s,
+            "wait_s": row.wait_s,
+            "transfer_s": row.transfer_s,
+        }
+        for row in sorted(analysis.collectives, key=lambda row: -(row.wait_s + row.transfer_s))
+    ]
+
+
 def process_lines(analysis: Analysis) -> list[str]:
     """Says which processes ended a phase last, and how to read the seconds of shared devices."""
     lines = [

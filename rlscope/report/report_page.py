@@ -15,6 +15,7 @@ from rlscope.plots.counters import counter_bars, counters_figure
 from rlscope.plots.device_timeline import device_timeline_figure
 from rlscope.plots.figure_files import write_figure
 from rlscope.plots.processes import process_view
+from rlscope.plots.ranks import ranks_figure
 from rlscope.plots.style import BETWEEN_STAGES
 from rlscope.plots.tables import write_csv
 from rlscope.plots.transitions import transitions_figure
@@ -23,7 +24,10 @@ from rlscope.report.counter_lines import counter_lines, counters_shown
 from rlscope.report.process_tables import TOTALS, phases_shown, process_lines, process_tree, waited_for, waits_shown
 from rlscope.report.remarks import device_lines, device_name, warnings
 from rlscope.report.sentences import (
+    COLLECTIVES_TITLE,
+    RANKS_TITLE,
     SAMPLES_CAPTION,
+    STRAGGLERS_TITLE,
     TAILS_TITLE,
     TASKS_CAPTION,
     advice_lines,
@@ -78,6 +82,7 @@ def write_report(analyses: dict[str, Analysis], output: Path) -> list[str]:
         ending = f"_{number}" if len(analyses) > 1 else ""
         add_trace(page, name, analysis)
         add_processes(page, analysis, output, ending)
+        add_ranks(page, analysis, output, ending)
         add_tasks(page, analysis)
         add_samples(page, analysis, output, ending)
         add_devices(page, analysis, output, ending)
@@ -196,9 +201,25 @@ def add_processes(page: Page, analysis: Analysis, output: Path, ending: str) -> 
         link(page, waits, output, f"waits{ending}")
     edges = pd.DataFrame(waited_for(analysis))
     if len(edges):
-        page.paragraph(f"Who waited for whom, by pipes and sockets: the {min(ROWS_SHOWN, len(edges))} longest waits")
+        page.paragraph(f"Who waited for whom: the {min(ROWS_SHOWN, len(edges))} longest waits")
         page.table(edges.head(ROWS_SHOWN))
         link(page, analysis.dependencies.table, output, f"dependencies{ending}")
+
+
+def add_ranks(page: Page, analysis: Analysis, output: Path, ending: str) -> None:
+    """Add what ranks did with their time and who kept them waiting; nothing without ranks. Files get the `ending`."""
+    if not analysis.ranks:
+        return
+    write_figure(ranks_figure(analysis.ranks.table), analysis.ranks.table, output / f"fig_ranks{ending}")
+    page.figure(f"fig_ranks{ending}", f"{RANKS_TITLE}: computing, and waiting for others.")
+    tables = (
+        (STRAGGLERS_TITLE, "stragglers", analysis.stragglers.table),
+        (COLLECTIVES_TITLE, "collectives", analysis.collectives.table),
+    )
+    for caption, stem, table in tables:
+        page.paragraph(caption)
+        page.table(table)
+        link(page, table, output, f"{stem}{ending}")
 
 
 def add_tasks(page: Page, analysis: Analysis) -> None:

@@ -20,6 +20,9 @@ SAMPLES_CAPTION = (
     f"{SAMPLES_TITLE}: the time from the first operation of a sample's task to its report, of which its task was in no "
     "operation of its own for `queue_s`; and how many versions behind the policy was that made it"
 )
+RANKS_TITLE = "What each rank did with its time"
+STRAGGLERS_TITLE = "Ranks that kept the others waiting"
+COLLECTIVES_TITLE = "Calls of communicators"
 TAILS_TITLE = "Tails of iterations: from 90 % of the samples to the last"
 
 

@@ -6,11 +6,15 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
 from recording import SCRIPTS, Recording, record
 
+from rlscope.analysis.advice.advice import advise
+from rlscope.analysis.analyze import analyze
+from rlscope.analysis.ranks.matching import collectives_of
 from rlscope.analysis.ranks.swept import SweptCollective
 from rlscope.analysis.sweep import ProcessSweep, TraceSweep, sweep_trace
 from rlscope.trace.reader import open_trace
@@ -87,6 +91,43 @@ def test_messages_and_sub_groups_count_apart(two: Ranks) -> None:
         if name.startswith("communicator ")
     }
     assert sorted(members.values()) == [[0], [0, 1], [0, 1], [1]]
+
+
+def test_who_waited_for_whom_is_as_the_stopwatch_says(two: Ranks) -> None:
+    """The stopwatches share a clock: their difference is how late the last one was, and how long the other waited."""
+    steps = [each for each in collectives_of(two.swept) if each.parts[0].function.endswith("all_reduce")][:STEPS]
+    first, second = (two.stopwatches[rank]["called_ns"][:STEPS] for rank in ("rank 0", "rank 1"))
+    known_ns = [abs(a - b) for a, b in zip(first, second, strict=True)]
+    late_ns = [
+        max(part.called_ns for part in each.parts) - min(part.called_ns for part in each.parts) for each in steps
+    ]
+    waited_ns = [max(part.wait_ns(each.last_ns) for part in each.parts) for each in steps]
+    assert median(known_ns) > 0.9e9 * LATE_S
+    # Of each call, but for those in which the system took a processor away between a record and its stopwatch.
+    for found_ns in (late_ns, waited_ns):
+        differences_ns = [abs(found - known) for found, known in zip(found_ns, known_ns, strict=True)]
+        assert median(differences_ns) <= max(0.03 * median(known_ns), 200_000)
+
+
+def test_the_late_rank_is_named(two: Ranks) -> None:
+    analysis = analyze(open_trace(two.recording.trace))
+    assert [(row.process, row.cause) for row in analysis.stragglers if row.stands_out] == [("rank 1", "time.sleep")]
+    for row in analysis.ranks:
+        assert row.compute_s + row.wait_s + row.transfer_s + row.other_wait_s == pytest.approx(row.wall_s)
+    advice = advise(analysis)
+    assert advice is not None
+    assert advice.sentences.waits[0].startswith("rank 1 is late by ")
+
+
+@pytest.mark.parametrize("size", [4, 8])
+def test_many_ranks_are_matched_one_to_one(tmp_path: Path, size: int) -> None:
+    ranks = torchrun(tmp_path / "trace", size, "ranks.py", 5, 0.0)
+    assert set(ranks.processes) == {f"rank {number}" for number in range(size)}
+    collectives = collectives_of(ranks.swept)
+    assert all(collective.is_matched for collective in collectives)
+    members = Counter(len(collective.parts) for collective in collectives)
+    assert members[size // 2] == 2 + (1 if size == 4 else 0)  # a broadcast in each half; a message has two ends too
+    assert members[size] == len(ranks.calls("rank 0"))
 
 
 def test_calls_are_where_the_stopwatch_says(two: Ranks) -> None:

@@ -21,6 +21,7 @@ from rlscope.analysis.advice.causes import Cause
 from rlscope.analysis.analyze import analyze
 from rlscope.analysis.devices.rows import DeviceIdleRow, GpuOperationRow
 from rlscope.analysis.document import document_of
+from rlscope.analysis.ranks.rows import StragglerRow
 from rlscope.analysis.rows import Rows
 from rlscope.analysis.table_rows import (
     BreakdownRow,
@@ -608,6 +609,7 @@ def kept(name: str) -> Advice:
         gpu_operations=rows_of(GpuOperationRow, document["gpu_operations"]),
         sample_tails=Rows(SampleTailRow),
         device_idle=Rows(DeviceIdleRow),
+        stragglers=Rows(StragglerRow),
         complete=document["complete"],
         dropped_events=document["dropped_events"],
     )

@@ -22,6 +22,7 @@ from rlscope.analysis.devices.rows import (
     GpuOperationRow,
     GpuRow,
 )
+from rlscope.analysis.ranks.rows import CollectiveRow, RankRow, StragglerRow
 from rlscope.analysis.reported import Utilization
 from rlscope.analysis.rows import Rows
 from rlscope.analysis.table_rows import (
@@ -87,6 +88,9 @@ def analysis(
         samples=Rows(SampleRow),
         sample_tails=Rows(SampleTailRow),
         dependencies=Rows(DependencyRow),
+        collectives=Rows(CollectiveRow),
+        ranks=Rows(RankRow),
+        stragglers=Rows(StragglerRow),
         device_timeline=Rows(DeviceTimelineRow),
         transitions=Rows(TransitionRow, crossings),
         machines=Rows(MachineRow),

@@ -75,6 +75,12 @@ _TEXTS = {
 }
 
 
+#: What people call a layer.
+CATEGORY_TEXTS = {"python": _TEXTS[Cause.PYTHON]} | {
+    category: _TEXTS[cause] for category, cause in _OF_CATEGORY.items()
+}
+
+
 def cause_text(cause: Cause) -> str:
     """Return what people call a cause, as in "bound by the GPU"."""
     return _TEXTS[cause]

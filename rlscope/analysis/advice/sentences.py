@@ -8,6 +8,7 @@ from rlscope.analysis.advice.causes import NOTHING, STANDS_OUT, Cause, CauseTime
 from rlscope.analysis.advice.changes import ELSEWHERE, Change
 from rlscope.analysis.advice.counted_waits import Wait
 from rlscope.analysis.advice.owner_path import SAID, Followed, OwnerPath
+from rlscope.analysis.advice.stragglers import straggler_sentences
 from rlscope.analysis.advice.words import as_percent, as_s, as_times
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.rows import sums
@@ -68,7 +69,12 @@ def sentences(analysis: Analysis, path: OwnerPath, causes: Sequence[CauseTime], 
         causes: of the path, the largest first.
         changes: to it, the one that could save most first; none where threads work beside each other.
     """
-    waits = chain(_unfollowed_sentences(analysis, path, causes), _followed_sentences(path), _beside_sentences(path))
+    waits = chain(
+        straggler_sentences(analysis.stragglers),
+        _unfollowed_sentences(analysis, path, causes),
+        _followed_sentences(path),
+        _beside_sentences(path),
+    )
     return Sentences(
         tuple(map(printable, waits)),
         tuple(map(printable, _cause_sentences(analysis, path, causes))),

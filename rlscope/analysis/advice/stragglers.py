@@ -1,0 +1,28 @@
+"""The sentences of advice on ranks that keep the others waiting."""
+
+from collections.abc import Iterable, Iterator
+
+from rlscope.analysis.advice.causes import CATEGORY_TEXTS
+from rlscope.analysis.advice.words import as_percent, as_s, as_times
+from rlscope.analysis.ranks.rows import StragglerRow
+
+
+def straggler_sentences(stragglers: Iterable[StragglerRow]) -> Iterator[str]:
+    """Say of each rank that keeps the others how late it is, why, and what that costs at most."""
+    for row in stragglers:
+        if not row.stands_out:
+            continue
+        late = f"by {as_s(row.late_s)} in {row.calls:,} calls"
+        if row.per_iteration_s is not None:
+            late = f"by {as_s(row.per_iteration_s)} in each iteration"
+        gain = "" if row.speedup is None else f"; without that at most {as_times(row.speedup)} times as fast"
+        share = as_percent(row.others_wait_s / row.span_s)
+        yield f"{row.process} is late {late}{_cause(row)}: the others wait {share} of the time for it{gain}."
+
+
+def _cause(row: StragglerRow) -> str:
+    """Say what it does for longer than the others, if that is as long as a half of what it is late."""
+    if row.cause_s < row.late_s / 2:
+        return ""
+    where = f"{CATEGORY_TEXTS.get(row.cause, row.cause)}{f' in {row.stage}' if row.stage else ''}"
+    return f" ({where}, {as_s(row.cause_s)} more than the others)"
