@@ -1,6 +1,8 @@
 """Ranks of a distributed training: their names, and their calls of communicators, one to one in all of them."""
 
 import json
+import re
+import subprocess
 import sys
 from collections import Counter
 from dataclasses import dataclass
@@ -10,7 +12,7 @@ from statistics import median
 from typing import Any
 
 import pytest
-from recording import SCRIPTS, Recording, record
+from recording import SCRIPTS, Recording, environment, record
 
 from rlscope.analysis.advice.advice import advise
 from rlscope.analysis.analyze import analyze
@@ -31,8 +33,7 @@ class Ranks:
     @cached_property
     def stopwatches(self) -> dict[str, dict[str, Any]]:
         """What the ranks printed, by name."""
-        lines = [line[line.index("{") :] for line in self.recording.stdout.splitlines() if '"called_ns"' in line]
-        return {f"rank {each['rank']}": each for each in map(json.loads, lines)}
+        return printed(self.recording.stdout)
 
     @cached_property
     def swept(self) -> TraceSweep:
@@ -47,16 +48,26 @@ class Ranks:
         return sorted(found, key=lambda row: row.sequence)
 
 
-def torchrun(trace: Path, size: int, script: str, *arguments: object) -> Ranks:
-    launch = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", size)
-    recording = record(trace, *launch, SCRIPTS / script, *arguments)
+def printed(stdout: str) -> dict[str, dict[str, Any]]:
+    """The last line of each rank, by its name; lines of two ranks may run into each other."""
+    lines = re.findall(r'{"rank".*?}', stdout)
+    return {f"rank {each['rank']}": each for each in map(json.loads, lines)}
+
+
+def launch(size: int) -> list[object]:
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", size]
+    return [*command, SCRIPTS / "ranks.py"]
+
+
+def torchrun(trace: Path, size: int, *arguments: object) -> Ranks:
+    recording = record(trace, *launch(size), *arguments)
     assert recording.returncode == 0, recording.stderr
     return Ranks(recording)
 
 
 @pytest.fixture(scope="module")
 def two(tmp_path_factory: pytest.TempPathFactory) -> Ranks:
-    return torchrun(tmp_path_factory.mktemp("two") / "trace", 2, "ranks.py", STEPS, LATE_S)
+    return torchrun(tmp_path_factory.mktemp("two") / "trace", 2, STEPS, LATE_S)
 
 
 def test_ranks_have_names(two: Ranks) -> None:
@@ -78,6 +89,14 @@ def test_all_calls_are_there_one_to_one(two: Ranks) -> None:
     # The reducer waits itself for the two with which it agrees on its new buckets.
     unwaited = [row.function for row in first if row.ended_ticks is None]
     assert [name.rpartition(".")[2] for name in unwaited] == ["all_gather", "broadcast", "broadcast"]
+
+
+def test_all_that_is_computed_stays_the_same(two: Ranks) -> None:
+    words = [str(word) for word in (*launch(2), STEPS, LATE_S)]
+    plain = subprocess.run(words, capture_output=True, text=True, env=environment(), timeout=250, check=True)
+    digests = {rank: each["digest"] for rank, each in printed(plain.stdout).items()}
+    assert len(digests) == 2
+    assert digests == {rank: each["digest"] for rank, each in two.stopwatches.items()}
 
 
 def test_messages_and_sub_groups_count_apart(two: Ranks) -> None:
@@ -121,7 +140,7 @@ def test_the_late_rank_is_named(two: Ranks) -> None:
 
 @pytest.mark.parametrize("size", [4, 8])
 def test_many_ranks_are_matched_one_to_one(tmp_path: Path, size: int) -> None:
-    ranks = torchrun(tmp_path / "trace", size, "ranks.py", 5, 0.0)
+    ranks = torchrun(tmp_path / "trace", size, 5, 0.0)
     assert set(ranks.processes) == {f"rank {number}" for number in range(size)}
     collectives = collectives_of(ranks.swept)
     assert all(collective.is_matched for collective in collectives)

@@ -1,8 +1,10 @@
 """Ranks that wait for each other: `torchrun ranks.py STEPS LATE_S`. Rank 1 sleeps LATE_S longer before each all_reduce.
 
-Each rank then sends a message, trains with DistributedDataParallel, and prints what its stopwatch says, as JSON.
+Each rank then sends a message, goes backward through models whose gradients and parameters are shared in two ways, and
+prints what its stopwatch says and a digest of the gradients, as JSON.
 """
 
+import hashlib
 import json
 import os
 import sys
@@ -10,6 +12,7 @@ import time
 
 import torch
 import torch.distributed as dist
+from torch.distributed.fsdp import fully_shard
 from torch.nn.parallel import DistributedDataParallel
 
 import rlscope
@@ -22,7 +25,11 @@ def now_ns() -> int:
     return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
 
 
-def backward(model: DistributedDataParallel) -> None:
+def make_model() -> torch.nn.Module:
+    return torch.nn.Sequential(torch.nn.Linear(100, 1000), torch.nn.Linear(1000, 1))
+
+
+def backward(model: torch.nn.Module) -> None:
     model(torch.randn(4, 100)).sum().backward()
 
 
@@ -49,15 +56,20 @@ gathered = dist.all_gather([torch.empty(10) for _ in range(size)], torch.ones(10
 while not gathered.is_completed():  # nobody waits for it
     time.sleep(0.001)
 del gathered
-model = DistributedDataParallel(
-    torch.nn.Sequential(torch.nn.Linear(100, 1000), torch.nn.Linear(1000, 1)), bucket_cap_mb=0
-)
+torch.manual_seed(rank)
+model = DistributedDataParallel(make_model(), bucket_cap_mb=0)
 for _ in range(BACKWARDS):
     dist.barrier()
     time.sleep(LATE_S if rank == 1 else 0.0)
     called_ns.append(now_ns())
     backward(model)
     ended_ns.append(now_ns())
-print(json.dumps({"rank": rank, "called_ns": called_ns, "ended_ns": ended_ns}), flush=True)
+digest = hashlib.sha256(b"".join(each.grad.numpy().tobytes() for each in model.parameters() if each.grad is not None))
+sharded = fully_shard(make_model())
+for _ in range(BACKWARDS):
+    backward(sharded)
 dist.barrier()
+print(
+    json.dumps({"rank": rank, "called_ns": called_ns, "ended_ns": ended_ns, "digest": digest.hexdigest()}), flush=True
+)
 os._exit(0)  # with Gloo, PyTorch 2.13 aborts now and then where a reducer outlives its process group
