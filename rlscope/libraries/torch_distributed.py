@@ -45,6 +45,8 @@ COLLECTIVES = {
     "alltoall": ("all_to_all", 1),
     "barrier": ("barrier", None),
 }
+#: How functional collectives wait, as Python and as compiled code call it.
+FUNCTIONAL_WAITS = tuple(f"torch.ops._c10d_functional.wait_tensor{overload}._op" for overload in ("", ".default"))
 #: Functions that are given a process group and return when it has done its work, as above.
 BLOCKING = {"_broadcast_coalesced": ("broadcast", 1), "_verify_params_across_processes": ("all_gather", 1)}
 #: By method: the place of the sender among the two ranks that are the caller's and the argument's.
@@ -325,6 +327,11 @@ BOUNDARIES = (
         category=Category.WAIT,
         functions=(f"{NATIVE}.Store.wait", f"{NATIVE}.Store.get", "torch._C.Future.wait"),
         wrappers=tuple(_wrappers()),
+    ),
+    Boundary(
+        library="torch.distributed._functional_collectives",
+        category=Category.WAIT,
+        functions=FUNCTIONAL_WAITS,
     ),
     Boundary(
         library=C10D,

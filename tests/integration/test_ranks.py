@@ -85,7 +85,7 @@ def test_all_calls_are_there_one_to_one(two: Ranks) -> None:
     kinds = Counter(row.function.removeprefix("torch.distributed.") for row in first)
     # Two gradients of a layer each; the buckets are made anew after the first backward pass.
     assert kinds["all_reduce"] >= STEPS + 2 * BACKWARDS - 1
-    assert kinds["barrier"] == 1 + BACKWARDS + 1
+    assert kinds["barrier"] == 1 + 2 + BACKWARDS + 1
     # The reducer waits itself for the two with which it agrees on its new buckets.
     unwaited = [row.function for row in first if row.ended_ticks is None]
     assert [name.rpartition(".")[2] for name in unwaited] == ["all_gather", "broadcast", "broadcast"]
@@ -147,6 +147,15 @@ def test_many_ranks_are_matched_one_to_one(tmp_path: Path, size: int) -> None:
     members = Counter(len(collective.parts) for collective in collectives)
     assert members[size // 2] == 2 + (1 if size == 4 else 0)  # a broadcast in each half; a message has two ends too
     assert members[size] == len(ranks.calls("rank 0"))
+
+
+def test_functional_collectives_wait_too(two: Ranks) -> None:
+    """Rank 1 comes 50 ms later."""
+    found = two.processes["rank 0"]
+    waits = {row.boundary: row for row in found.found.waits}
+    wait = waits["torch.ops._c10d_functional.wait_tensor._op"]
+    assert wait.entries == 2
+    assert found.length_ns(wait.ticks) > 0.04e9
 
 
 def test_calls_are_where_the_stopwatch_says(two: Ranks) -> None:

@@ -12,6 +12,7 @@ import time
 
 import torch
 import torch.distributed as dist
+from torch.distributed import _functional_collectives as functional
 from torch.distributed.fsdp import fully_shard
 from torch.nn.parallel import DistributedDataParallel
 
@@ -19,6 +20,7 @@ import rlscope
 
 STEPS, LATE_S = int(sys.argv[1]), float(sys.argv[2])
 BACKWARDS = 3
+FUNCTIONAL_LATE_S = 0.05
 
 
 def now_ns() -> int:
@@ -56,6 +58,10 @@ gathered = dist.all_gather([torch.empty(10) for _ in range(size)], torch.ones(10
 while not gathered.is_completed():  # nobody waits for it
     time.sleep(0.001)
 del gathered
+for late_s in (0.0, FUNCTIONAL_LATE_S):  # the first call makes itself ready
+    dist.barrier()
+    time.sleep(late_s if rank == 1 else 0.0)
+    functional.all_reduce(values, "sum", dist.group.WORLD).wait()
 torch.manual_seed(rank)
 model = DistributedDataParallel(make_model(), bucket_cap_mb=0)
 for _ in range(BACKWARDS):
