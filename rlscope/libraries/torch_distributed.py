@@ -81,9 +81,8 @@ class Communicator:
         self._property = json.dumps({f"communicator {label}": {"ranks": ranks, "job": ":".join(address)}})
         self._written_to = ""
 
-    @functools.cache  # noqa: B019 (there are few, and they live as long as the process)
     def scope(self, function: str) -> _native.Scope:
-        """Return the scope of waiting for a call."""
+        """Return the scope of waiting for a call; there is one of each name."""
         return _native.wait_call(f"torch.distributed.{function} {self.label}")
 
     def introduce(self) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from page_traces import SLOW_MS, page_of, training
+from rank_traces import trained
 from trace_builder import write_scripts
 
 from benchmarks.trace_writer import TraceWriter
@@ -115,6 +116,16 @@ def test_the_command_for_other_events_makes_a_page_that_has_them(tmp_path: Path,
     assert heights[1] > heights[0]  # its events are drawn below the row
 
 
+def test_which_rank_keeps_the_others(tmp_path: Path, show: Callable[..., Any]) -> None:
+    """Rank 1 is late by 2 ms in each of 40 steps."""
+    page = show(page_of(trained(tmp_path / "trace", 2).write()))
+    assert "rank 1 is late by 2 ms in each iteration" in page.locator("main").inner_text()
+    page.locator("[role=tab]:text('Ranks')").click()
+    said = page.get_by_role("tabpanel").inner_text()
+    for row in ("rank 1\t40\t80 ms\t2 ms\t80 ms", "rank 0\tgroup:0\tall_reduce\t40\t40\t320"):
+        assert row in said
+
+
 def test_missing_parts_say_why(tmp_path: Path, show: Callable[..., Any]) -> None:
     writer = TraceWriter(tmp_path / "trace")
     thread = writer.process().thread()
@@ -122,7 +133,7 @@ def test_missing_parts_say_why(tmp_path: Path, show: Callable[..., Any]) -> None
     page = show(page_of(writer.write()))
     for words in ("incomplete", "no progress", "report_progress"):
         assert words in page.locator("main").inner_text()
-    for panel in ("Devices", "Tasks", "Counters", "Waits"):
+    for panel in ("Devices", "Tasks", "Counters", "Waits", "Ranks"):
         page.locator(f"[role=tab]:text('{panel}')").click()
         said = page.get_by_role("tabpanel").inner_text()
         assert said.startswith(("No ", "The run was not recorded")) and said.endswith(".")

@@ -4,38 +4,20 @@ import json
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
+from rank_traces import MS, call, rank, trained
 
-from benchmarks.trace_writer import ProcessWriter, ThreadWriter, TraceWriter
+from benchmarks.trace_writer import TraceWriter
 from rlscope.analysis.advice.advice import advise
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.analyze import analyze
 from rlscope.analysis.document import document_of
 from rlscope.analysis.ranks.stragglers import LEADS, PARTS
-from rlscope.model import Category
+from rlscope.cli.analyze import analyze as analyze_verb
+from rlscope.report.report_page import write_report
 from rlscope.trace.reader import open_trace
-
-MS = 1_000_000
-REDUCE = "torch.distributed.all_reduce"
-
-
-def rank(writer: TraceWriter, number: int, size: int, job: str = "a:1") -> ProcessWriter:
-    """A rank that lives from 0 on, in a communicator of all of them."""
-    process = writer.process(pid=number + 1)
-    process.properties(
-        {"process_name": f"rank {number}", "communicator group:0": {"ranks": [*range(size)], "job": job}}
-    )
-    return process
-
-
-def call(
-    thread: ThreadWriter, sequence: int, called: int, waited: int, ended: int, name: str = f"{REDUCE} group:0"
-) -> None:
-    """A call that its thread waits for; times in milliseconds."""
-    thread.begin_boundary(waited * MS, Category.WAIT, name)
-    thread.end(ended * MS)
-    thread.collective(ended * MS, name, sequence, called * MS, waited * MS, size=8)
 
 
 def analyzed(writer: TraceWriter) -> Analysis:
@@ -122,27 +104,9 @@ def test_a_message_is_matched_with_its_receive(tmp_path: Path) -> None:
     assert (edge.process, edge.on) == ("rank 1", "rank 0")
 
 
-def training(tmp_path: Path, late_ms: int, steps: int = 40) -> Analysis:
-    """Two ranks, each step of which takes 10 ms and what rank 1 does longer in Python, and a call of 1 ms."""
-    writer = TraceWriter(tmp_path)
-    for number in range(2):
-        process = rank(writer, number, 2)
-        thread = process.thread()
-        now = 0
-        for step in range(steps):
-            thread.begin_operation(now * MS, "training_loop")
-            called = now + 10 + late_ms * number
-            now += 10 + late_ms + 1
-            call(thread, step, called, called, now)
-            thread.end(now * MS)
-            thread.progress(now * MS, step + 1)
-        process.stop(now * MS)
-    return analyzed(writer)
-
-
 def test_a_straggler_stands_out(tmp_path: Path) -> None:
     """It is late by 2 ms in each of 40 steps of 13 ms."""
-    analysis = training(tmp_path, 2)
+    analysis = analyzed(trained(tmp_path, 2))
     (row,) = analysis.stragglers
     assert (row.process, row.calls, row.leads, row.stands_out) == ("rank 1", 40, 1.0, True)
     assert (row.late_s, row.per_iteration_s, row.others_wait_s) == pytest.approx((0.08, 0.002, 0.08))
@@ -156,8 +120,27 @@ def test_a_straggler_stands_out(tmp_path: Path) -> None:
     )
 
 
+def test_terminal_and_report_show_ranks(tmp_path: Path) -> None:
+    trace = trained(tmp_path / "trace", 2).write()
+    shown = CliRunner().invoke(analyze_verb, [str(trace), "--correct", "none"])
+    assert shown.exit_code == 0, shown.output
+    table = shown.output.split("What each rank did with its time\n")[1].split("\n\n")[0].splitlines()
+    assert [line.split() for line in table] == [
+        ["process", "wall_s", "compute_s", "wait_s", "transfer_s", "other_wait_s"],
+        ["rank", "0", "0.520", "0.400", "0.08", "0.04", "0.000"],
+        ["rank", "1", "0.520", "0.480", "0.000", "0.04", "0.000"],
+    ]
+    assert "python in training_loop" in shown.output.split("Ranks that kept the others waiting\n")[1]
+    write_report({"trace": analyze(open_trace(trace))}, tmp_path)
+    assert all((tmp_path / f"fig_ranks.{kind}").stat().st_size > 0 for kind in ("pdf", "svg", "png"))
+    svg = (tmp_path / "fig_ranks.svg").read_text()
+    assert all(text in svg for text in ("rank 0", "rank 1", "Waiting for the last rank"))
+    page = (tmp_path / "figures.html").read_text()
+    assert "fig_ranks" in page and "stragglers.csv" in page
+
+
 def test_equal_ranks_have_no_straggler(tmp_path: Path) -> None:
-    assert not [row for row in training(tmp_path, 0).stragglers if row.stands_out]
+    assert not [row for row in analyzed(trained(tmp_path, 0)).stragglers if row.stands_out]
 
 
 def test_one_long_delay_is_no_straggler(tmp_path: Path) -> None:
