@@ -15,9 +15,10 @@ TickCost = tuple[tuple[float, float, float], tuple[float, float, float]]
 # state at its start is known from each thread's last chunk that begins before it; what lies before that is not read.
 # Time, events and progress are those that the sweep of all has there, to the tick unless several threads ran for parts
 # of the gap that it cuts. What is open begins there, the training loop too. Left out is device work that began in a
-# chunk before the last two of its queue there, and samples, which depend on earlier ones. Of a thread that native code
-# called first, transitions may begin in another category. Where several threads have phases open at once, as much is
-# read as tells their order. `costs` and `borders` are refused.
+# chunk before the last two of its queue there, samples, which depend on earlier ones, calls of communicators, and what
+# a process did while its devices did nothing. Of a thread that native code called first, transitions may begin in
+# another category. Where several threads have phases open at once, as much is read as tells their order. `costs` and
+# `borders` are refused.
 def sweep(
     path: str | PathLike[str],
     limit_ticks: int = 0,

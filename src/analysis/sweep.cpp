@@ -401,28 +401,6 @@ void Sweep::match_open_frames(Thread& thread) {
   thread.is_fresh = false;
 }
 
-void Sweep::note_progress(const Progress& record) {
-  mark_loop(LoopMark::kProgress);
-  samples_.report_progress();
-  if (detail_) {
-    detail_->settle(now_);
-    detail_->report_progress(now_);
-  }
-  if (!progress_) {
-    progress_.emplace();
-    progress_->first_ticks = now_;
-    progress_->first_timesteps = record.timesteps;
-    evaluated_at_first_ = evaluated();
-  }
-  progress_->iterations += !record.is_baseline;
-  progress_->last_ticks = now_;
-  progress_->last_timesteps = record.timesteps;
-  progress_->evaluation_ticks = evaluated() - evaluated_at_first_;
-  if (record.total_timesteps) progress_->total_timesteps = record.total_timesteps;
-  if (record.is_baseline && !progress_->baseline_timesteps) progress_->baseline_timesteps = record.timesteps;
-  set_cell();
-}
-
 // ---- who owns the instant
 
 // All time up to now is to be added up before.
@@ -483,14 +461,14 @@ SweepResult Sweep::result() {
   if (busy_ > 1) beside_ticks_ += now_ - beside_since_;
   result.beside_ticks = beside_ticks_;
   result.threads_in_operations = threads_in_operations_;
-  if (uint64_t devices = devices_->seen()) tables_.write_idle(file_.names(), devices, result);
-  tables_.write(file_.names(), result);
-  result.tasks = tasks_.rows(file_.names());
   if (since_ == file_.header().start_ticks) {
+    if (uint64_t devices = devices_->seen()) tables_.write_idle(file_.names(), devices, result);
     result.samples = samples_.rows(file_.names());
     result.sample_tails = samples_.tails();
     result.collectives = std::move(collectives_);
   }
+  tables_.write(file_.names(), result);
+  result.tasks = tasks_.rows(file_.names());
   tables_.write_devices(file_, *devices_, result);
   if (correction_) {
     for (const auto& thread : threads_) correction_->settle(thread->debt);

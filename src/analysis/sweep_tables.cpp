@@ -121,8 +121,6 @@ void SweepTables::end_phase(uint32_t number, uint64_t now) {
 // Rows and sums stay where they are.
 void SweepTables::start_at(uint64_t now, const OpenPhases& open_phases) {
   for (auto& [place, row] : rows_) row = {};
-  for (auto& [place, cells] : idle_cells_) cells = {};
-  idle_.clear();
   thread_rows_.clear();
   for (auto& [place, sum] : wait_sums_) sum = {};
   for (NameState& name : names_) name.count = 0;

@@ -199,7 +199,29 @@ void Sweep::end() {
   if (options_.by_thread) charge_all();
 }
 
-// ---- what a record says of tasks
+// ---- what records report: progress, tasks, samples, collectives
+
+void Sweep::note_progress(const Progress& record) {
+  mark_loop(LoopMark::kProgress);
+  samples_.report_progress();
+  if (detail_) {
+    detail_->settle(now_);
+    detail_->report_progress(now_);
+  }
+  if (!progress_) {
+    progress_.emplace();
+    progress_->first_ticks = now_;
+    progress_->first_timesteps = record.timesteps;
+    evaluated_at_first_ = evaluated();
+  }
+  progress_->iterations += !record.is_baseline;
+  progress_->last_ticks = now_;
+  progress_->last_timesteps = record.timesteps;
+  progress_->evaluation_ticks = evaluated() - evaluated_at_first_;
+  if (record.total_timesteps) progress_->total_timesteps = record.total_timesteps;
+  if (record.is_baseline && !progress_->baseline_timesteps) progress_->baseline_timesteps = record.timesteps;
+  set_cell();
+}
 
 void Sweep::note_task(StreamReader& reader) {
   uint32_t id = reader.task().operation;
