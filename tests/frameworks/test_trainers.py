@@ -34,7 +34,7 @@ TRAININGS: dict[str, tuple[set[tuple[str, str]], int | None, int | None]] = {
 }
 EVALUATING = {"tianshou", "d3rlpy", "rl_zoo"}
 #: Of the time since backpropagation began, the share that is in a stage; less where a loop does more between.
-LEAST_SHARE, LEAST_SHARES = 0.95, {"sb3_contrib TRPO": 0.85, "rl_zoo": 0.85, "envpool": 0.9}
+LEAST_SHARE, LEAST_SHARES = 0.95, {"sb3_contrib TRPO": 0.85, "rl_zoo": 0.85, "envpool": 0.6}
 
 
 @pytest.mark.parametrize("training", TRAININGS)

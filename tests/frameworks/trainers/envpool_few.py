@@ -26,7 +26,6 @@ def update(seen: torch.Tensor, taken: torch.Tensor) -> None:
     optimizer.step()
 
 
-watch("inference", sys.modules[__name__], "act")
 watch("backpropagation", sys.modules[__name__], "update")
 watch("simulation", type(env), "step", "reset")
 observations, _ = env.reset()
