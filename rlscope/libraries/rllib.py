@@ -75,7 +75,7 @@ HOOKS: tuple[Hook, ...] = (
         "__call__",
         ("inference", "module_to_env"),
     ),
-    MethodHook(*BUFFER, "add", ("backpropagation", "replay_buffer_add"), is_default=True),
+    MethodHook(*BUFFER, "add", ("replay_buffer_add",)),
     MethodHook(*BUFFER, "sample", ("backpropagation", "sample_batch")),
     FunctionHook(
         f"{ALGORITHMS}.dqn.dqn", "update_priorities_in_episode_replay_buffer", ("backpropagation", "update_priorities")

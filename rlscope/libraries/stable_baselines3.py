@@ -12,7 +12,6 @@ from rlscope.record.progress import report_iteration
 COMMON = "stable_baselines3.common"
 #: That of policies with action masks, which sb3-contrib has functions of its own for.
 MASKABLE = "sb3_contrib.common.maskable"
-ADD_TO_BUFFER = ("backpropagation", "replay_buffer_add")
 
 
 def _at_iteration_start(algorithm: Any) -> None:
@@ -39,10 +38,7 @@ HOOKS: tuple[Hook, ...] = (
     MethodHook(
         f"{COMMON}.off_policy_algorithm", "OffPolicyAlgorithm", "_sample_action", ("inference", "sample_action")
     ),
-    MethodHook(
-        f"{COMMON}.off_policy_algorithm", "OffPolicyAlgorithm", "_store_transition", ADD_TO_BUFFER, is_default=True
-    ),
-    MethodHook(f"{COMMON}.buffers", "RolloutBuffer", "add", ADD_TO_BUFFER, is_default=True),
+    MethodHook(f"{COMMON}.off_policy_algorithm", "OffPolicyAlgorithm", "_store_transition", ("replay_buffer_add",)),
     # Not the callback's `_on_step`, which runs at every step.
     *(
         FunctionHook(f"{package}.{name}", "evaluate_policy", (), phase=EVALUATION)

@@ -29,15 +29,11 @@ HOOKS: tuple[Hook, ...] = (
     MethodHook(*TRAINER, "run", ("training_loop",), after=_after_training),
     MethodHook(*TRAINER, "_training_step", (), before=_before_iteration),
     MethodHook(*TRAINER, "_test_step", (), phase=EVALUATION),
-    # What it does besides updating is little: it averages losses and logs them.
-    MethodHook(*TRAINER, "_update_step", ("backpropagation",)),
     # What a collector does besides acting and stepping is little, and part of acting, as in TF-Agents.
     MethodHook(*COLLECTOR, "collect", ("inference", "collect_data")),
     MethodHook(*ENVIRONMENT, "step", ("simulation",)),
     MethodHook(*ENVIRONMENT, "reset", ("simulation", "reset")),
     MethodHook(*BUFFER, "add", ("replay_buffer_add",)),
-    # The trainer looks for numbers that are none in what was collected.
-    MethodHook(*BUFFER, "hasnull", ("inference", "collect_data")),
     MethodHook(*BUFFER, "sample", ("backpropagation", "sample_batch")),
     *(MethodHook("tianshou.algorithm.algorithm_base", name, "update", ("backpropagation",)) for name in ALGORITHMS),
 )

@@ -35,10 +35,8 @@ HOOKS: tuple[Hook, ...] = (
     MethodHook(*ENVIRONMENT, "step", ("simulation",)),
     MethodHook(*ENVIRONMENT, "step_and_maybe_reset", ("simulation",)),
     MethodHook(*ENVIRONMENT, "reset", ("simulation", "reset")),
-    *(
-        MethodHook(*BUFFER, method, ("backpropagation", "replay_buffer_add"), is_default=True)
-        for method in ("add", "extend")
-    ),
+    MethodHook(*BUFFER, "add", ("replay_buffer_add",)),
+    MethodHook(*BUFFER, "extend", ("replay_buffer_add",)),
     MethodHook(*BUFFER, "sample", ("backpropagation", "sample_batch")),
     MethodHook("torchrl.objectives.common", "LossModule", "__call__", ("backpropagation", "compute_losses")),
     MethodHook(

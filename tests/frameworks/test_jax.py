@@ -82,7 +82,7 @@ def test_sbx_has_the_operations_of_stable_baselines3(record_pytorch: Record) -> 
         ("training_loop", "training_loop"),
         ("simulation", "simulation"),
         ("inference", "sample_action"),
-        ("backpropagation", "replay_buffer_add"),
+        ("training_loop", "replay_buffer_add"),
         ("backpropagation", "backpropagation"),
         ("backpropagation", "sample_batch"),
         ("backpropagation", "compute_advantage_estimates"),

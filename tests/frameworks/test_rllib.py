@@ -85,7 +85,7 @@ def test_off_policy_training_in_one_process(recording: Recording) -> None:
         *UPDATING,
         COLLECTING,
         ("training_loop", "training_loop"),
-        ("backpropagation", "replay_buffer_add"),
+        ("training_loop", "replay_buffer_add"),
         SYNCHRONISING,
         ("training_loop", "evaluate"),
         ("backpropagation", "sample_batch"),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from recording import environment, record, run_plain
 
-ON_POLICY = {"sample_action", "replay_buffer_add", "predict_values", "compute_advantage_estimates"}
+ON_POLICY = {"sample_action", "predict_values", "compute_advantage_estimates"}
 OFF_POLICY = {"sample_action", "replay_buffer_add", "sample_batch", "update_target_network"}
 CASES = {
     "PPO": ("Walker2d-v5", ON_POLICY, 512, 2),

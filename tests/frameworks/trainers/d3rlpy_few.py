@@ -17,7 +17,7 @@ watch("simulation", type(env), "step", "reset")
 watch("inference", ConstantEpsilonGreedy, "sample")
 watch("inference", type(algorithm), "predict")
 watch("backpropagation", type(algorithm), "update")
-watch("backpropagation", ReplayBuffer, "append", "sample_transition_batch")
+watch("backpropagation", ReplayBuffer, "sample_transition_batch")
 buffer = d3rlpy.dataset.create_fifo_replay_buffer(limit=10000, env=env)
 quiet = {"show_progress": False, "logger_adapter": d3rlpy.logging.NoopAdapterFactory()}
 algorithm.fit_online(

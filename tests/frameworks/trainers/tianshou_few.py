@@ -8,15 +8,14 @@ from tianshou.algorithm.modelfree.dqn import DiscreteQLearningPolicy
 from tianshou.algorithm.optim import AdamOptimizerFactory
 from tianshou.data import Collector, CollectStats, VectorReplayBuffer
 from tianshou.env import DummyVectorEnv
-from tianshou.trainer import OffPolicyTrainer, OffPolicyTrainerParams
+from tianshou.trainer import OffPolicyTrainerParams
 from tianshou.utils.net.common import Net
 from watch import print_learnt, watch
 
 torch.set_num_threads(1)
 watch("simulation", DummyVectorEnv, "step", "reset")
 watch("inference", Collector, "collect")
-watch("inference", VectorReplayBuffer, "hasnull")
-watch("backpropagation", OffPolicyTrainer, "_update_step")
+watch("backpropagation", DQN, "update")
 np.random.seed(7)
 torch.manual_seed(7)
 training, testing = (DummyVectorEnv([lambda: gymnasium.make("CartPole-v1")] * count) for count in (4, 2))

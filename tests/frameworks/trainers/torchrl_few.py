@@ -46,7 +46,6 @@ def update() -> None:
 watch("simulation", TransformedEnv, "step_and_maybe_reset", "reset")
 watch("inference", Collector, "rollout")
 watch("backpropagation", GAE, "forward")
-watch("backpropagation", TensorDictReplayBuffer, "extend")
 watch("backpropagation", sys.modules[__name__], "update")
 for batch in collector:
     for _ in range(4):
