@@ -12,7 +12,7 @@ from experiments.harness.execute import LOG, Execution
 from experiments.harness.progress import StudyRun
 from experiments.harness.workload_output import figures_in
 from experiments.verdicts.corrected import analyzed
-from experiments.verdicts.other_machines import MeasuredTables, joined, load_tables
+from experiments.verdicts.other_machines import MeasuredTables, exactly, joined, load_tables
 from rlscope.model import NO_OPERATION
 from rlscope.plots.folding import drawn_times
 
@@ -76,12 +76,7 @@ def load(directory: Path) -> Measurements:
     Raises:
         UsageError: It is damaged.
     """
-    return load_tables(directory, Measurements, Tables, _check)
-
-
-def _check(name: str, columns: list[str]) -> None:
-    if columns != [*KEY, *COLUMNS[name]]:
-        raise ValueError(f"the columns of {name}.csv are not {', '.join([*KEY, *COLUMNS[name]])}")
+    return load_tables(directory, Measurements, Tables, exactly(KEY, COLUMNS))
 
 
 def tables_of(executed: Iterable[tuple[StudyRun, Execution]]) -> Tables:

@@ -229,6 +229,22 @@ def load_tables(
     return load(directory, [f"{name}.csv" for name in names], make)
 
 
+def exactly(key: Sequence[str], columns: Mapping[str, Sequence[str]]) -> Callable[[str, list[str]], None]:
+    """Return the check for `load_tables` of tables that have just these columns.
+
+    Args:
+        key: the first columns of every table.
+        columns: of each table, by its name: those after the key.
+    """
+
+    def check(name: str, found: list[str]) -> None:
+        expected = [*key, *columns[name]]
+        if found != expected:
+            raise ValueError(f"the columns of {name}.csv are not {', '.join(expected)}")
+
+    return check
+
+
 def kept_results(directory: Path, load_one: Callable[[Path], SomeMeasured]) -> dict[str, SomeMeasured]:
     """Return the results of other machines, by the name of the folder that each has here; none without the
     directory.

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rank_traces import MS, call, rank, trained
 
@@ -162,6 +162,7 @@ TIMES = st.lists(st.integers(0, 50), min_size=3, max_size=3).map(sorted)
 
 
 @given(st.lists(st.lists(TIMES, min_size=2, max_size=3), min_size=1, max_size=6))
+@settings(deadline=None)
 def test_times_sum(tmp_path_factory: pytest.TempPathFactory, ranks: list[list[list[int]]]) -> None:
     """Of each rank hidden, wait and transfer sum to what its calls took, and its time to its wall time."""
     writer = TraceWriter(tmp_path_factory.mktemp("ranks"))

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from rlscope.analysis.ranks.swept import NO_COLLECTIVES
 from rlscope.analysis.swept import Swept, SweptProgress
 from rlscope.trace.reader import ProcessFile
 
@@ -76,6 +77,8 @@ def joined_processes(parts: Sequence[Swept]) -> Swept:
         tasks=[],
         samples=[],
         sample_tails=[],
+        idle=[],
+        collectives=NO_COLLECTIVES,
         outside=[],
         loop=None,
         cuda_calls=[],

@@ -56,3 +56,6 @@ class SweptCollectives(NamedTuple):
         named = {number: name.partition(" ")[::2] for number, name in self.names.items()}
         for number, sequence, size, called, waited, ended in zip(array("I", self.name_ids), *columns, strict=True):
             yield SweptCollective(*named[number], sequence, size, called, waited, ended or None)  # no clock began at 0
+
+
+NO_COLLECTIVES = SweptCollectives({}, b"", b"", b"", b"", b"", b"")

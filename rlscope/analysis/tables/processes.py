@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import Protocol, TypeVar
 
 from rlscope.analysis.correction import CorrectedProcess, times_of
 from rlscope.analysis.rows import Row, Rows, sums
@@ -17,6 +18,18 @@ ON_CPU = (Resource.CPU.value, Resource.BOTH.value)
 ON_GPU = (Resource.GPU.value, Resource.BOTH.value)
 #: With fewer, none of them ends later than most.
 LEAST_WITH_STRAGGLER = 3
+
+
+class _Child(Protocol):
+    """A row that names a process and its parent."""
+
+    @property
+    def process(self) -> str: ...
+    @property
+    def parent(self) -> str | None: ...
+
+
+ChildT = TypeVar("ChildT", bound=_Child)
 
 
 def process_rows(swept: TraceSweep, corrected: list[CorrectedProcess] | None) -> Rows[ProcessRow]:
@@ -79,11 +92,15 @@ def _may_be_alive(process: ProcessSweep, time_ns: int) -> bool:
     return not has_ended or process.end_ns >= time_ns
 
 
-def as_tree(processes: Iterable[ProcessRow]) -> list[tuple[int, ProcessRow]]:
-    """Return the depth of each process and its row, children under their parent and by start."""
-    children: dict[str | None, list[ProcessRow]] = {}
+def as_tree(processes: Sequence[ChildT]) -> list[tuple[int, ChildT]]:
+    """Return the depth of each process and its row, children under their parent, else in the order they came in.
+
+    A process whose parent is not among them stands by itself.
+    """
+    names = {row.process for row in processes}
+    children: dict[str | None, list[ChildT]] = {}
     for row in processes:
-        children.setdefault(row.parent, []).append(row)
+        children.setdefault(row.parent if row.parent in names else None, []).append(row)
     found = []
     waiting = [(0, row) for row in reversed(children.get(None, []))]
     while waiting:

@@ -9,6 +9,7 @@ from rlscope.analysis.live.live_rows import LiveProcess
 from rlscope.analysis.live.live_trace import LiveView
 from rlscope.analysis.rows import sums
 from rlscope.analysis.table_rows import BreakdownRow
+from rlscope.analysis.tables.processes import as_tree
 from rlscope.report.screen import Screen, padded
 
 #: A bar has one letter for each of its cells.
@@ -52,17 +53,7 @@ def process_order(view: LiveView, order: str) -> list[tuple[int, LiveProcess]]:
         return [(0, row) for row in sorted(view.processes, key=lambda row: row.wait_s - row.seconds)]
     if order == "calls":
         return [(0, row) for row in sorted(view.processes, key=lambda row: -row.crossings_per_s)]
-    names = {row.process for row in view.processes}
-    children: dict[str | None, list[LiveProcess]] = {}
-    for row in view.processes:
-        children.setdefault(row.parent if row.parent in names else None, []).append(row)
-    found = []
-    waiting = [(0, row) for row in reversed(children.get(None, []))]
-    while waiting:
-        depth, row = waiting.pop()
-        found.append((depth, row))
-        waiting += [(depth + 1, child) for child in reversed(children.get(row.process, []))]
-    return found
+    return as_tree(view.processes)
 
 
 def live_lines(view: LiveView, screen: Screen, height: int | None = None, shown: Shown = Shown()) -> list[str]:
