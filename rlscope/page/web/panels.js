@@ -1,4 +1,4 @@
-// The tables below the timeline: processes, waits, transitions, calls, devices, tasks, samples, counters.
+// The tables below the timeline: processes, waits, transitions, calls, devices, ranks, tasks, samples, counters.
 import { callTable } from "./breakdown.js";
 import { button, make, replace } from "./elements.js";
 import { count, digits, duration, percent } from "./format.js";
@@ -37,11 +37,6 @@ function panels(trace, samples, state) {
       table([words("process"), words("phase"), words("function"), words("stream"), counted("count"), seconds("waited", "wait_s"), seconds("in the loop", "in_loop_s")], longest(found.waits, "wait_s"), { caption: "In what each process waited", file: "waits", onRow: pick }),
       table([words("process"), words("waited for", "on"), words("stream"), counted("count"), seconds("waited", "wait_s")], longest(found.dependencies, "wait_s"), { caption: "Who waited for whom", file: "dependencies", onRow: pick })),
       found.waits.length > 0, "No process waited in a call that is known to wait."],
-    ["Ranks", () => make("div", {},
-      table([words("process"), words("machine"), seconds("wall time", "wall_s"), seconds("computing", "compute_s"), seconds("waiting for the last rank", "wait_s"), seconds("other communication", "transfer_s"), seconds("other waiting", "other_wait_s")], found.ranks, { caption: "What each rank did with its time", file: "ranks", onRow: pick }),
-      table([words("process"), counted("calls"), seconds("late", "late_s"), seconds("per iteration", "per_iteration_s"), seconds("others waited", "others_wait_s"), share("leads"), words("stands out", "stands_out"), words("cause"), words("stage"), seconds("more than the others", "cause_s")], found.stragglers, { caption: "Ranks that kept the others waiting", file: "stragglers", onRow: pick }),
-      table([words("process"), words("communicator"), words("operation"), counted("count"), counted("matched"), counted("bytes"), seconds("late", "late_s"), seconds("hidden", "hidden_s"), seconds("waited for the last", "wait_s"), seconds("transfer", "transfer_s")], longest(found.collectives, "wait_s"), { caption: "Calls of communicators", file: "collectives", onRow: pick })),
-      found.ranks.length > 0, "No process called a communicator."],
     ["Transitions", () => table([words("process"), words("stage"), words("operation"), words("from"), words("to"), counted("count"), number("per iteration", "per_iteration"), number("per timestep", "per_timestep")],
       longest(found.transitions, "count"), { caption: "How often the program crossed from one layer into another", file: "transitions", onRow: pick }), found.transitions.length > 0, "Nothing crossed from one layer into another."],
     ["Calls", () => callTable(trace.calls, "Functions of all operations, as recorded"), trace.calls.length > 0, "No calls were recorded."],
@@ -53,6 +48,11 @@ function panels(trace, samples, state) {
       table([words("process"), counted("device"), words("operation"), seconds("busy", "busy_s"), counted("kernels")], longest(found.gpu_operations, "busy_s"), { caption: "Device time by the operation that launched the work", file: "gpu_operations", onRow: pick }),
       table([words("name"), words("process"), words("stage"), words("operation"), counted("count"), seconds("in all", "seconds"), { title: "mean", value: (row) => row.seconds / row.count, shown: (row) => duration(row.seconds / row.count), isNumber: true }, counted("bytes")], longest(trace.device_work, "seconds"), { caption: "Kernels and copies", file: "kernels" })),
       found.gpu.length > 0, "No device did any work that was recorded."],
+    ["Ranks", () => make("div", {},
+      table([words("process"), words("machine"), seconds("wall time", "wall_s"), seconds("computing", "compute_s"), seconds("waiting for the last rank", "wait_s"), seconds("other communication", "transfer_s"), seconds("other waiting", "other_wait_s")], found.ranks, { caption: "What each rank did with its time", file: "ranks", onRow: pick }),
+      table([words("process"), counted("calls"), seconds("late", "late_s"), seconds("per iteration", "per_iteration_s"), seconds("others waited", "others_wait_s"), share("leads"), words("stands out", "stands_out"), words("cause"), words("stage"), seconds("more than the others", "cause_s")], found.stragglers, { caption: "Ranks that kept the others waiting", file: "stragglers", onRow: pick }),
+      table([words("process"), words("communicator"), words("operation"), counted("count"), counted("matched"), counted("bytes"), seconds("late", "late_s"), seconds("hidden", "hidden_s"), seconds("waited for the last", "wait_s"), seconds("transfer", "transfer_s")], longest(found.collectives, "wait_s"), { caption: "Calls of communicators", file: "collectives", onRow: pick })),
+      found.ranks.length > 0, "No process called a communicator."],
     ["Tasks", () => table([words("process"), words("operation"), counted("count"), seconds("ran", "running_s"), seconds("open", "elapsed_s"), seconds("half under", "elapsed_p50_s"), seconds("99 % under", "elapsed_p99_s"), seconds("longest", "elapsed_max_s")],
       longest(found.tasks, "elapsed_s"), { caption: "Operations of coroutines and generators", file: "tasks", onRow: pick }), found.tasks.length > 0, "No operation was suspended inside a coroutine or a generator."],
     ["Samples", () => make("div", {},
