@@ -29,7 +29,7 @@ PACKAGES = (
     "rlscope", "numpy", "gymnasium", "mujoco", "mujoco-core", "pybullet", "pybullet-envs-gymnasium", "ale-py", "pyflyt",
     "opencv-python-headless", "torch", "stable-baselines3", "sb3-contrib", "ray", "jax", "jaxlib", "flax", "optax",
     "sbx-rl", "gymnax", "brax", "mujoco-mjx", "playground", "rsl-rl-lib", "cupy-cuda12x", "cupy-cuda13x",
-    "tensorflow-cpu", "tf-agents",
+    "tensorflow-cpu", "tf-agents", "transformers", "trl",
 )  # fmt: skip
 #: What a workload prints of its iterations, the ones that were not recorded included.
 ITERATIONS = "seconds of the iterations: "
