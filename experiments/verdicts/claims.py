@@ -186,7 +186,8 @@ def judge_one(
         remark = f"needs {claim.hardware.upper()} runs, these used the {hardware.upper()}"
         return Verdict(claim, subject, NOT_TESTABLE, None, provisional, remark)
     if claim.metric not in estimates and left_out:
-        return Verdict(claim, subject, NOT_TESTABLE, None, provisional, "needs a workload that was left out")
+        remark = "needs a workload that was left out, or something that not every run had"
+        return Verdict(claim, subject, NOT_TESTABLE, None, provisional, remark)
     if claim.metric not in estimates:
         raise UsageError(
             f"claims.toml: {claim.id} expects the metric {claim.metric}, this study measures {', '.join(estimates)}"
