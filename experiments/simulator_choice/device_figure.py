@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter
 
 from experiments.simulator_choice.device_metrics import PARTS
 from rlscope.plots import style
@@ -22,7 +23,7 @@ COUNTED = (
 #: Timesteps a second that others have published of training, updates included (claims F-06 and F-07).
 RECORDS = {"PufferLib 3.0, RTX 5090": 4e6, "mjlab, Go1": 1.9e5}
 BAR_WIDTH = 0.6
-WORKLOAD_INCHES, PANEL_INCHES = 0.75, 1.25
+WORKLOAD_INCHES, PANEL_INCHES = 0.85, 1.25
 #: Where nothing was counted, on a logarithmic axis.
 LOWEST_COUNT = 1e-2
 
@@ -94,7 +95,9 @@ def draw_speed(axes: Axes, places: Sequence[int], table: pd.DataFrame) -> None:
     axes.errorbar(places, table["steps_per_s"], ends, fmt="o", color="black", capsize=2, markersize=4, label="Measured")
     for (name, rate), line in zip(RECORDS.items(), cycle(("--", ":")), strict=False):
         axes.axhline(rate, color="dimgrey", linestyle=line, linewidth=0.9, label=name)
-    axes.set_yscale("log")
+    axes.set_yscale("log", subs=(2, 5))
+    axes.yaxis.set_major_formatter(EngFormatter(sep=""))
+    axes.yaxis.set_minor_formatter(EngFormatter(sep=""))
     axes.set_ylabel("Timesteps/s")
     beside(axes)
 
