@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import Enum, IntEnum
+from functools import cached_property
 
 NO_OPERATION = "(none)"
 NO_PHASE = "(none)"
@@ -27,7 +28,7 @@ class Category(IntEnum):
     WAIT = 4
     CUDA_WAIT = 5  # a CUDA call that waits for the device
 
-    @property
+    @cached_property
     def label(self) -> str:
         """Return the name in tables and figures; a CUDA call that waits is `cuda` there."""
         return "cuda" if self is Category.CUDA_WAIT else self.name.lower()

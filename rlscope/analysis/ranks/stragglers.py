@@ -47,6 +47,8 @@ def straggler_rows(
         for collective in collectives
         if collective.is_matched and len(collective.parts) > 1 and _is_in_loops(collective, loops_ns)
     ]
+    if not matched:
+        return Rows(StragglerRow, [])
     matched.sort(key=lambda collective: (collective.communicator.job, collective.last_ns))
     iterations = {row.process: row.iterations for row in processes}
     done_s = _done(breakdown, waits, loops_ns.keys())
