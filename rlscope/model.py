@@ -19,7 +19,7 @@ COMPILE = "compile"
 
 
 class Category(IntEnum):
-    """The layer of the stack that CPU time belongs to; values as in `src/core/trace_format.h`."""
+    """The layer of the stack that CPU time belongs to; values as in `src/core/format/trace_format.h`."""
 
     PYTHON = 0
     SIMULATOR = 1
@@ -44,7 +44,7 @@ class NameKind(IntEnum):
 
 
 class DeviceWork(IntEnum):
-    """This is what a record of a device's queue, or of the host's, is of; values as in `src/core/trace_format.h`."""
+    """What a record of a device's queue, or of the host's, is of; values as in `src/core/format/trace_format.h`."""
 
     KERNEL = 1
     COPY = 2

@@ -1,4 +1,4 @@
-// Stands in for src/core/clock.cpp. A file of its own, so that the compiler knows no more of the clock than usual.
+// Stands in for src/core/clock/clock.cpp. A file of its own: the compiler knows no more of the clock than usual.
 #include "clock.h"
 
 uint64_t g_fixed_tsc = 0;

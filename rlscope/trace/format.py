@@ -1,4 +1,4 @@
-"""This file mirrors the bytes of a process file in `src/core/trace_format.h`; `docs/trace-format.md` explains them."""
+"""This file mirrors the bytes of a process file in `src/core/format/trace_format.h`, as `docs/trace-format.md` says."""
 
 import struct
 from collections.abc import Iterator

@@ -73,7 +73,7 @@ def test_a_run_is_repeated_when_its_recorder_has_changed(build: Build, run: Run,
 
     build.edit("rlscope/cli/analyze.py")
     assert completed(run, directory), "how traces are shown does not decide what is in them"
-    for path in ("rlscope/record/recorder.py", "src/core/session.cpp"):
+    for path in ("rlscope/record/recorder.py", "src/core/recording/session.cpp"):
         build.edit(path)
         assert completed(run, directory) is None
         execute(run, directory)

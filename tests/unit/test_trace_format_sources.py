@@ -13,8 +13,8 @@ from rlscope import model, version
 from rlscope.trace import format as fmt
 
 ROOT = Path(__file__).resolve().parents[2]
-CORE = ROOT / "src" / "core"
-HEADERS = [CORE / f"{name}.h" for name in ("trace_format", "varint", "stages")]
+FORMAT = ROOT / "src/core/format"
+HEADERS = [FORMAT / f"{name}.h" for name in ("trace_format", "varint", "stages")]
 HEADER = re.sub(r"//.*", "", "\n".join(header.read_text() for header in HEADERS))
 DOCUMENT = (ROOT / "docs" / "trace-format.md").read_text()
 HOMES: tuple[ModuleType, ...] = (fmt, model, version)

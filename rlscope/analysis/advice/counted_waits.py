@@ -10,7 +10,7 @@ from rlscope.analysis.table_rows import WaitRow
 from rlscope.analysis.tables.dependencies import sends
 from rlscope.model import EVALUATION, NO_PHASE
 
-#: Waits for another thread, as the sweep tells them too (src/analysis/sweep_tables.cpp).
+#: Waits for another thread, as the sweep tells them too (src/analysis/tables/sweep_tables.cpp).
 FOR_THREADS = ("_thread.", "_queue.")
 #: Waits in which no other process has a part: for time, and for other threads.
 WITHOUT_PROCESS = ("time.", *FOR_THREADS)
