@@ -21,6 +21,7 @@
 #include "sweep_tables.h"
 #include "sweep_thread.h"
 #include "task_table.h"
+#include "tournament.h"
 #include "trace_file.h"
 #include "trace_reader.h"
 
@@ -197,7 +198,7 @@ class Sweep {
 
   std::vector<const StreamIndex*> pending_;       // not yet begun, the latest first
   std::vector<std::unique_ptr<Thread>> threads_;  // by stream number, so that a tie goes to the lower one
-  std::vector<uint64_t> next_ticks_;              // of threads_; kNever: no more records
+  Tournament next_ticks_;                         // of threads_; kNever: no more records
   std::vector<uint64_t> owner_keys_;              // of threads_; the smallest is the owner's; kNever: takes no part
   Thread* main_;
   Thread* owner_;                 // of what the threads below leave

@@ -21,24 +21,6 @@ constexpr size_t kSmallestWindow = 8 << 10;
 constexpr size_t kRowsAlwaysAllowed = 1 << 13;
 constexpr size_t kBytesPerRow = 8;
 
-// The place of the smallest value, the first of several; `second` becomes the smallest of the others, or kNever.
-// Conditional moves only: which thread comes next is not for the branch predictor to know.
-inline size_t smallest(const std::vector<uint64_t>& values, uint64_t& second) {
-  const uint64_t* all = values.data();
-  size_t count = values.size();
-  size_t place = 0;
-  uint64_t best = all[0];
-  uint64_t next_best = kNever;
-  for (size_t i = 1; i < count; i++) {
-    uint64_t larger = all[i] < best ? best : all[i];
-    place = all[i] < best ? i : place;
-    best = all[i] < best ? all[i] : best;
-    next_best = larger < next_best ? larger : next_best;
-  }
-  second = next_best;
-  return place;
-}
-
 }  // namespace
 
 Sweep::Sweep(TraceFile& file, const SweepOptions& options)
@@ -73,7 +55,7 @@ Sweep::Sweep(TraceFile& file, const SweepOptions& options)
     return std::tie(a->first_ticks, a->stream) > std::tie(b->first_ticks, b->stream);
   });
   threads_.push_back(std::make_unique<Thread>(0, true));
-  next_ticks_.push_back(kNever);
+  next_ticks_.insert(0, kNever);
   owner_keys_.push_back(kNever);
   main_ = owner_ = threads_[0].get();
   main_->charged_until = main_->debt.run_down_until = now_;
@@ -104,9 +86,8 @@ bool Sweep::run_until(uint64_t ticks) {
 template <bool kWithDetail>
 void Sweep::merge(uint64_t until) {
   for (;;) {
-    uint64_t limit;
-    size_t first = smallest(next_ticks_, limit);
-    uint64_t first_ticks = next_ticks_[first];
+    auto [first, limit] = next_ticks_.find();
+    uint64_t first_ticks = next_ticks_.smallest();
     if (!pending_.empty() && pending_.back()->first_ticks <= first_ticks && pending_.back()->first_ticks < until) {
       const StreamIndex& stream = *pending_.back();
       pending_.pop_back();
@@ -138,7 +119,7 @@ void Sweep::activate(const StreamIndex& stream) {
   thread.runs_python |= python_streams_.count(stream.stream) > 0;
   thread.reader.emplace(file_, stream, window_bytes_, stream.first_chunk);
   if (thread.reader->next()) {
-    next_ticks_[slot] = thread.reader->ticks();
+    next_ticks_.set(slot, thread.reader->ticks());
   } else {
     finish(slot);
   }
@@ -154,7 +135,7 @@ template <bool kWithDetail>
       return;
     }
   } while (reader.ticks() < limit);
-  next_ticks_[thread.slot] = reader.ticks();
+  next_ticks_.set(thread.slot, reader.ticks());
 }
 
 // The next record is known before time goes on to it: where it says that the thread was blocked, that is from now on.
@@ -169,7 +150,7 @@ void Sweep::skip_chunk(size_t slot) {
   StreamReader& reader = *threads_[slot]->reader;
   reader.reject("a record lies years after the start of the recording");
   if (reader.next()) {
-    next_ticks_[slot] = reader.ticks();
+    next_ticks_.set(slot, reader.ticks());
   } else {
     finish(slot);
   }
@@ -200,7 +181,7 @@ void Sweep::step_devices() {
 void Sweep::insert(size_t slot, uint32_t stream) {
   auto at = static_cast<std::ptrdiff_t>(slot);
   threads_.insert(threads_.begin() + at, std::make_unique<Thread>(stream, false));
-  next_ticks_.insert(next_ticks_.begin() + at, kNever);
+  next_ticks_.insert(slot, kNever);
   owner_keys_.insert(owner_keys_.begin() + at, kNever);
   renumber();
 }
@@ -210,13 +191,13 @@ void Sweep::finish(size_t slot) {
   Thread& thread = *threads_[slot];
   if (thread.reader->ticks() <= latest_) last_ticks_ = std::max(last_ticks_, thread.reader->ticks());
   streams_[thread.stream].events = thread.events;
-  next_ticks_[slot] = kNever;
+  next_ticks_.set(slot, kNever);
   thread.reader.reset();
   if (thread.takes_part()) return;
   if (correction_) correction_->settle(thread.debt);
   auto at = static_cast<std::ptrdiff_t>(slot);
   threads_.erase(threads_.begin() + at);
-  next_ticks_.erase(next_ticks_.begin() + at);
+  next_ticks_.erase(slot);
   owner_keys_.erase(owner_keys_.begin() + at);
   renumber();
 }

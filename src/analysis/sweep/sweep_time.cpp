@@ -183,7 +183,7 @@ void Sweep::charge_all() {
 // ---- the end
 
 uint64_t Sweep::next_record_ticks() const {
-  uint64_t ticks = *std::min_element(next_ticks_.begin(), next_ticks_.end());
+  uint64_t ticks = next_ticks_.smallest();
   return std::min({ticks, device_ticks_, pending_.empty() ? kNever : pending_.back()->first_ticks});
 }
 
