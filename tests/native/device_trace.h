@@ -47,19 +47,18 @@ class DeviceTrace {
     bytes_.assign(std::istreambuf_iterator<char>(file), {});
     if (bytes_.size() < kFileHeaderBytes) throw std::runtime_error(path + " is no process file");
     std::memcpy(&header, bytes_.data(), sizeof header);
+    std::vector<size_t> offsets = chunk_offsets(bytes_);
     bytes_.append(8, '\0');  // numbers are read eight bytes at a time
     for (bool is_catalog : {true, false}) {
-      for (size_t at = kFileHeaderBytes; at + sizeof(ChunkHeader) + 8 <= bytes_.size();) {
+      for (size_t at : offsets) {
         ChunkHeader chunk;
         std::memcpy(&chunk, bytes_.data() + at, sizeof chunk);
-        if (chunk.magic != kChunkMagic) break;
         if ((chunk.kind == ChunkKind::kCatalog) == is_catalog) read_chunk(at, chunk);
-        at += chunk.chunk_bytes;
       }
     }
   }
 
-  // The records of a kind of work, as they lie in the file.
+  // The records of a kind of work, in the order of their chunks.
   std::vector<ReadRecord> of(DeviceWork work) const {
     std::vector<ReadRecord> found;
     for (const auto& chunk : chunks) {

@@ -1,9 +1,11 @@
-// Reads the records of events chunks as they lie in a file, for tests of what the recorder writes.
+// Finds the chunks of a file and reads the records of those of events, for tests of what the recorder writes.
 #pragma once
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "trace_format.h"
@@ -32,17 +34,31 @@ inline EventRecord read_event_record(const uint8_t*& cursor, uint32_t stream, ui
   return record;
 }
 
+// Where the chunks of a file begin, those of a stream in their order.
+inline std::vector<size_t> chunk_offsets(const std::string& bytes) {
+  std::vector<std::pair<uint32_t, size_t>> found;  // with the sequence
+  ChunkHeader chunk;
+  for (size_t at = kFileHeaderBytes; at + sizeof chunk <= bytes.size(); at += chunk.chunk_bytes) {
+    std::memcpy(&chunk, bytes.data() + at, sizeof chunk);
+    if (chunk.magic != kChunkMagic) break;
+    found.emplace_back(chunk.sequence, at);
+  }
+  std::sort(found.begin(), found.end());
+  std::vector<size_t> offsets;
+  for (const auto& [sequence, at] : found) offsets.push_back(at);
+  return offsets;
+}
+
 // Of a file that is complete.
 inline std::vector<EventRecord> read_event_records(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  size_t file_bytes = bytes.size();
-  bytes.resize(file_bytes + 8);  // a varint is read as a word
+  std::vector<size_t> offsets = chunk_offsets(bytes);
+  bytes.resize(bytes.size() + 8);  // a varint is read as a word
   std::vector<EventRecord> records;
-  ChunkHeader chunk;
-  for (size_t at = kFileHeaderBytes; at + sizeof chunk <= file_bytes; at += chunk.chunk_bytes) {
+  for (size_t at : offsets) {
+    ChunkHeader chunk;
     std::memcpy(&chunk, bytes.data() + at, sizeof chunk);
-    if (chunk.magic != kChunkMagic) break;
     if (chunk.kind != ChunkKind::kEvents) continue;
     auto* cursor = reinterpret_cast<const uint8_t*>(bytes.data()) + at + chunk.payload_offset;
     const uint8_t* end = cursor + chunk.payload_bytes;

@@ -230,6 +230,24 @@ TEST(TraceFile, OpenChunkEndsAtTheFirstZero) {
   EXPECT_EQ(result.events["operation"], 1u);
 }
 
+// A process that was killed while it moved a chunk leaves it twice.
+TEST(TraceFile, AChunkThatIsThereTwiceIsReadOnce) {
+  ChunkOptions options{ChunkKind::kEvents, 0, 0, 5, true, {}, 7};
+  std::string first = chunk(options, begin_record(10, 1));
+  std::string other = chunk(options, begin_record(20, 1));
+  std::string unfinished = file_header(0, 0) + kNames + kNames + first;
+  TemporaryFile file(unfinished + first);
+  TraceFile trace(file.path(), false);
+  EXPECT_EQ(sweep(trace, {}).events["operation"], 1u);
+  EXPECT_EQ(trace.chunk_change_ticks(), 7u);
+  std::string damage = "chunk 1 of thread 0 was expected, chunk 0 was found";
+  EXPECT_NE(message_of(unfinished + other).find(damage), std::string::npos);
+  EXPECT_NE(message_of(file_header(0, 100) + kNames + first + first).find(damage), std::string::npos);
+  options.is_closed = false;
+  std::string open = chunk(options, begin_record(10, 1));
+  EXPECT_NE(message_of(file_header(0, 0) + kNames + open + open).find(damage), std::string::npos);
+}
+
 // In a file that was cut short, chunk after chunk may claim all that follows: what is read, kept and computed stays
 // linear in the size of the file.
 TEST(TraceFile, NoByteBelongsToTwoChunks) {

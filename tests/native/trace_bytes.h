@@ -54,6 +54,7 @@ struct ChunkOptions {
   uint64_t base_ticks = 0;
   bool is_closed = true;
   std::vector<uint32_t> open_frames = {};
+  uint64_t switch_ticks = 0;
 };
 
 inline std::string chunk(const ChunkOptions& options, const std::string& payload) {
@@ -71,6 +72,7 @@ inline std::string chunk(const ChunkOptions& options, const std::string& payload
   header.stream = options.stream;
   header.sequence = options.sequence;
   header.base_ticks = options.base_ticks;
+  header.switch_ticks = options.switch_ticks;
   header.depth = static_cast<uint32_t>(options.open_frames.size());
   std::string bytes = bytes_of(header);
   for (uint32_t id : options.open_frames) bytes += bytes_of(id);

@@ -140,4 +140,6 @@ def _is_locked(descriptor: int) -> bool:
 
 
 def _is_being_written(directory: Path) -> UsageError:
-    return UsageError(f"another command still records into {directory}; wait for its end, or choose another directory")
+    return UsageError(
+        f"another command still records into {directory} or reads it; wait for its end, or choose another directory"
+    )

@@ -2,6 +2,7 @@
 #include "trace_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -27,6 +28,10 @@ constexpr uint64_t kLargestTicks = 1ull << 62;
 constexpr uint64_t kSmallestNameEntry = sizeof(uint32_t) + sizeof(NameEntry);
 constexpr uint64_t kLaunchSiteBytes = sizeof(uint32_t) + sizeof(LaunchSite);
 constexpr uint64_t kIdsAlwaysAllowed = 1 << 16;
+constexpr int kMostTriesToLock = 1000;  // one a millisecond
+
+const ChunkPlace& place_of(const ChunkPlace& chunk) { return chunk; }
+const ChunkPlace& place_of(const DeviceChunk& chunk) { return chunk.place; }
 
 }  // namespace
 
@@ -35,6 +40,10 @@ TraceFile::TraceFile(std::string path, bool recovers, Opened) : path_(std::move(
   if (fd_ < 0) throw std::system_error(errno, std::generic_category(), path_);
   try {
     read_header();
+    if (!is_finished_) {
+      keep_chunks_in_place();
+      read_header();  // it may be finished by now
+    }
   } catch (...) {
     close(fd_);
     throw;
@@ -81,6 +90,14 @@ size_t TraceFile::read(uint64_t offset, void* buffer, size_t size) const {
     done += static_cast<size_t>(got);
   }
   return done;
+}
+
+// A process that ends its recording moves chunks within its file, unless somebody reads it. Some file systems know no
+// locks: there it moves none.
+void TraceFile::keep_chunks_in_place() const {
+  for (int tries = 0; tries < kMostTriesToLock && flock(fd_, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK; tries++) {
+    usleep(1000);
+  }
 }
 
 void TraceFile::read_header() {
@@ -208,7 +225,7 @@ void TraceFile::walk_chunks(OnChunk on_chunk) {
       continue;
     }
     end_cut_chunk(offset);
-    ChunkPlace place{offset, offset + chunk.chunk_bytes, chunk.base_ticks, chunk.sequence};
+    ChunkPlace place{offset, offset + chunk.chunk_bytes, chunk.base_ticks, chunk.sequence, chunk.switch_ticks};
     is_lost = place.end > bytes_;
     if (is_lost) {
       report_damage(bytes_, formatted("the file ends inside the chunk of %u bytes at %" PRIu64, chunk.chunk_bytes, offset));
@@ -232,21 +249,40 @@ void TraceFile::index_chunk(const ChunkPlace& place, const ChunkHeader& chunk) {
     device_chunks_.push_back({place, chunk.stream});
     return;
   }
-  chunk_change_ticks_ += chunk.switch_ticks;
   StreamIndex& stream = streams_.try_emplace(chunk.stream, StreamIndex{chunk.stream, chunk.thread_id, 0, {}}).first->second;
   stream.chunks.push_back(place);
+}
+
+// A process that was killed while it moved a chunk leaves it twice, the same with its header and all.
+bool TraceFile::is_copy(const ChunkPlace& place, const ChunkPlace& of) const {
+  if (is_finished_ || place.sequence != of.sequence) return false;
+  ChunkHeader chunk{};
+  ChunkHeader original{};
+  read(place.offset, &chunk, sizeof chunk);
+  read(of.offset, &original, sizeof original);
+  return (chunk.flags & kChunkClosed) && std::memcmp(&chunk, &original, sizeof chunk) == 0;
+}
+
+// Of chunks in the order of their sequence.
+template <typename Chunk>
+void TraceFile::drop_copies(std::vector<Chunk>& chunks) const {
+  auto is_same = [this](const Chunk& a, const Chunk& b) { return is_copy(place_of(b), place_of(a)); };
+  chunks.erase(std::unique(chunks.begin(), chunks.end(), is_same), chunks.end());
 }
 
 void TraceFile::order_chunks() {
   for (auto& [number, stream] : streams_) {
     auto by_sequence = [](const ChunkPlace& a, const ChunkPlace& b) { return a.sequence < b.sequence; };
     std::stable_sort(stream.chunks.begin(), stream.chunks.end(), by_sequence);
+    drop_copies(stream.chunks);
+    for (const ChunkPlace& place : stream.chunks) chunk_change_ticks_ += place.switch_ticks;
     stream.first_ticks = stream.chunks[0].base_ticks;
   }
   auto by_queue = [](const DeviceChunk& a, const DeviceChunk& b) {
     return std::tie(a.stream, a.place.sequence, a.place.offset) < std::tie(b.stream, b.place.sequence, b.place.offset);
   };
   std::sort(device_chunks_.begin(), device_chunks_.end(), by_queue);
+  drop_copies(device_chunks_);
   std::vector<DeviceChunk> sound;
   uint32_t expected = 0;
   for (const DeviceChunk& chunk : device_chunks_) {
@@ -313,6 +349,7 @@ void TraceFile::read_catalog() {
   properties_.clear();
   std::stable_sort(catalog_.begin(), catalog_.end(),
                    [](const ChunkPlace& a, const ChunkPlace& b) { return a.sequence < b.sequence; });
+  drop_copies(catalog_);
   uint32_t expected = 0;
   for (const ChunkPlace& place : catalog_) {
     if (place.sequence != expected) {

@@ -26,6 +26,7 @@ struct ChunkPlace {
   uint64_t end;  // the chunk's, or where the next one starts if this one claims more than the file has
   uint64_t base_ticks;  // no record of the chunk is earlier
   uint32_t sequence;
+  uint64_t switch_ticks;
 };
 
 // A chunk of device work. Chunks of one queue may overlap in time, so each is read by itself.
@@ -90,6 +91,7 @@ class TraceFile {
   struct Opened {};
   TraceFile(std::string path, bool recovers, Opened);  // with nothing but its header
   void read_header();
+  void keep_chunks_in_place() const;
   void check_clock();
   void check_finished_header();
   void check_extent();
@@ -97,6 +99,9 @@ class TraceFile {
   void walk_chunks(OnChunk on_chunk);
   void index_chunk(const ChunkPlace& place, const ChunkHeader& chunk);
   void order_chunks();
+  bool is_copy(const ChunkPlace& place, const ChunkPlace& of) const;
+  template <typename Chunk>
+  void drop_copies(std::vector<Chunk>& chunks) const;
   void read_catalog();
   void read_catalog_chunk(const ChunkPlace& place);
   void read_name(uint64_t offset, const uint8_t* entry, size_t size);

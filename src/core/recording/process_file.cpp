@@ -15,6 +15,8 @@
 
 #include "clock.h"
 #include "crc32c.h"
+#include "free_space.h"
+#include "positioned_io.h"
 
 namespace rlscope {
 namespace {
@@ -32,13 +34,11 @@ int allocate_pages(int fd, uint64_t offset, uint32_t bytes) {
   if (fallocate(fd, 0, static_cast<off_t>(offset), bytes) == 0) return 0;
   if (errno != EOPNOTSUPP && errno != ENOSYS) return errno;
   static const char zeroes[kChunkAlignment] = {};
-  for (uint32_t done = 0; done < bytes;) {
-    ssize_t written = pwrite(fd, zeroes, std::min<uint32_t>(sizeof zeroes, bytes - done), static_cast<off_t>(offset + done));
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return written < 0 ? errno : EIO;
-    done += static_cast<uint32_t>(written);
+  int error = 0;
+  for (uint32_t done = 0; done < bytes && !error; done += sizeof zeroes) {
+    error = write_at(fd, zeroes, sizeof zeroes, offset + done);
   }
-  return 0;
+  return error;
 }
 
 // Which machine this is, read once: a child that is forked off when no descriptor is left could not ask again.
@@ -81,17 +81,11 @@ int open_out_of_the_way(const std::string& path, int flags) {
   return moved;
 }
 
-// A chunk that holds nothing, but for its magic.
-ChunkHeader free_space(uint32_t bytes) {
-  ChunkHeader header{};
-  header.kind = ChunkKind::kFree;
-  header.chunk_bytes = bytes;
-  header.payload_offset = sizeof header;
-  header.stream = kNoStream;
-  return header;
-}
-
-void commit_magic(ChunkHeader* header) {
+// The magic is stored last: what is read up to there is whole.
+void store_free_space(ChunkHeader* header, uint32_t bytes) {
+  ChunkHeader unmarked = free_space(bytes);
+  unmarked.magic = 0;
+  *header = unmarked;
   std::atomic_thread_fence(std::memory_order_release);
   *static_cast<volatile uint32_t*>(&header->magic) = kChunkMagic;
 }
@@ -188,20 +182,17 @@ int ProcessFile::open_region(uint32_t bytes, Region& region) {
 }
 
 int ProcessFile::map_region(const Region& region, MappedChunk& chunk) {
-  ChunkHeader header = free_space(region.bytes);
   auto offset = static_cast<off_t>(region.offset);
   void* address = mmap(nullptr, region.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, offset);
   if (address == MAP_FAILED) {
     int error = errno;
     free_.push_back(region);
-    header.magic = kChunkMagic;
-    if (pwrite(fd_, &header, sizeof header, offset) < 0) errno = 0;  // then readers find no chunk there, and say so
+    mark_free(fd_, region);  // where that fails, readers find no chunk there, and say so
     return error;
   }
   chunk = {static_cast<ChunkHeader*>(address), region.offset, region.bytes};
   // Readable as free space from here on: a process killed now still leaves a file that can be walked to its end.
-  *chunk.header = header;
-  commit_magic(chunk.header);
+  store_free_space(chunk.header, region.bytes);
   return 0;
 }
 
@@ -215,6 +206,12 @@ int ProcessFile::take_chunk(uint32_t bytes, MappedChunk& chunk) {
 }
 
 void ProcessFile::close_chunk(MappedChunk& chunk, uint32_t payload_bytes, bool is_last) {
+  Closed closed = seal_chunk(chunk, payload_bytes, is_last);
+  std::lock_guard<std::mutex> lock(mutex_);
+  note_closed(closed);
+}
+
+ProcessFile::Closed ProcessFile::seal_chunk(MappedChunk& chunk, uint32_t payload_bytes, bool is_last) {
   ChunkHeader* header = chunk.header;
   header->payload_bytes = payload_bytes;
   header->payload_crc32c =
@@ -222,17 +219,22 @@ void ProcessFile::close_chunk(MappedChunk& chunk, uint32_t payload_bytes, bool i
   std::atomic_thread_fence(std::memory_order_release);
   header->flags |= kChunkClosed;
   uint32_t used = round_to_pages(header->payload_offset + payload_bytes);
-  if (is_last && chunk.bytes - used >= kSmallestRest) {
+  if (!is_last || chunk.bytes - used < kSmallestRest) used = chunk.bytes;
+  if (used < chunk.bytes) {
     auto* rest = reinterpret_cast<ChunkHeader*>(reinterpret_cast<uint8_t*>(header) + used);
-    *rest = free_space(chunk.bytes - used);
-    commit_magic(rest);
+    store_free_space(rest, chunk.bytes - used);
     header->chunk_bytes = used;  // only now: until here the chunk covers its rest
-    std::lock_guard<std::mutex> lock(mutex_);
-    free_.push_back({chunk.offset + used, chunk.bytes - used});
   }
-  if (header->kind != ChunkKind::kFree) closed_chunks_++;
+  bool has_content = header->kind != ChunkKind::kFree;
+  Closed closed{{chunk.offset, used}, {chunk.offset + used, chunk.bytes - used}, has_content};
   munmap(chunk.header, chunk.bytes);
   chunk = {};
+  return closed;
+}
+
+void ProcessFile::note_closed(const Closed& closed) {
+  if (closed.has_content) closed_.push_back(closed.chunk);
+  if (closed.rest.bytes) free_.push_back(closed.rest);
 }
 
 int ProcessFile::write_entry(EntryType type, std::string_view fixed, std::string_view text) {
@@ -246,7 +248,7 @@ int ProcessFile::write_entry(EntryType type, std::string_view fixed, std::string
     end_ += size;
     MappedChunk fresh;
     if (int error = map_region({end_ - size, size}, fresh)) return error;
-    if (catalog_.header) close_chunk(catalog_, catalog_used_, false);
+    if (catalog_.header) note_closed(seal_chunk(catalog_, catalog_used_, false));
     catalog_ = fresh;
     catalog_used_ = 0;
     catalog_.header->sequence = catalog_sequence_++;
@@ -289,12 +291,12 @@ void ProcessFile::finish(EndReason reason, int32_t exit_status) {
   losses_.count_in(nullptr);
   if (has_failed_) reason = EndReason::kFailed;
   if (catalog_.header) close_chunk(catalog_, catalog_used_, true);
-  cut_unused_end();
+  give_free_space_back();
   if (reason != EndReason::kFailed) header_->exit_status = exit_status;
   header_->last_pair = read_clock_pair();
   header_->end_reason = reason;
   header_->file_bytes = end_;
-  header_->chunks = closed_chunks_;
+  header_->chunks = closed_.size();
   FileHeader finished = *header_;
   finished.stop_ticks = finished.last_pair.ticks;
   header_->header_crc32c = crc32c(0, &finished, sizeof finished);
@@ -303,14 +305,13 @@ void ProcessFile::finish(EndReason reason, int32_t exit_status) {
   close_descriptor();
 }
 
-void ProcessFile::cut_unused_end() {
-  std::sort(free_.begin(), free_.end(), [](const Region& a, const Region& b) { return a.offset > b.offset; });
-  uint64_t used = end_;
-  for (const Region& region : free_) {
-    if (region.offset + region.bytes == used) used = region.offset;
-  }
-  // A failure here only leaves free space at the end of the file, which readers skip.
-  if (find_descriptor() == 0 && ftruncate(fd_, static_cast<off_t>(used)) == 0) end_ = used;
+void ProcessFile::give_free_space_back() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  // A failure here only leaves free space in the file, which readers skip.
+  if (find_descriptor() != 0) return;
+  bool is_read = flock(fd_, LOCK_EX | LOCK_NB) != 0;  // whoever reads it now knows where its chunks are
+  uint64_t used = compact(fd_, is_read ? std::vector<Region>() : closed_, free_, end_);
+  if (ftruncate(fd_, static_cast<off_t>(used)) == 0) end_ = used;
 }
 
 void ProcessFile::note_copy() const {

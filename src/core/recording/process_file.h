@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "free_space.h"
 #include "losses.h"
 #include "trace_format.h"
 
@@ -51,7 +52,7 @@ class ProcessFile {
   int write_queue(const QueueEntry& queue);
   int write_launch_site(const LaunchSite& launch_site);
 
-  // Closes the catalog, cuts the unused end off and records why the file ends: for `reason`, unless it has failed. The
+  // Closes the catalog, gives free space back and records why the file ends: for `reason`, unless it has failed. The
   // header stays mapped.
   void finish(EndReason reason, int32_t exit_status);
   // In a child that nobody told that it was forked off: the trace says that it is not recorded.
@@ -60,15 +61,18 @@ class ProcessFile {
   void abandon();
 
  private:
-  struct Region {
-    uint64_t offset;
-    uint32_t bytes;
+  struct Closed {
+    Region chunk;
+    Region rest;  // of no bytes where none is given back
+    bool has_content;
   };
 
   int find_descriptor();
   bool is_ours(int fd) const;
   void close_descriptor();
-  void cut_unused_end();
+  Closed seal_chunk(MappedChunk& chunk, uint32_t payload_bytes, bool is_last);
+  void note_closed(const Closed& closed);  // needs the lock
+  void give_free_space_back();
   int open_region(uint32_t bytes, Region& region);
   int map_region(const Region& region, MappedChunk& chunk);
   int write_entry(EntryType type, std::string_view fixed, std::string_view text);
@@ -80,11 +84,11 @@ class ProcessFile {
   OnFailure on_failure_ = nullptr;
   std::atomic<bool> has_failed_{false};
   Losses losses_;
-  std::atomic<uint64_t> closed_chunks_{0};
   FileHeader* header_ = nullptr;
   std::mutex mutex_;  // guards what follows; never held while a record is written
   uint64_t end_ = kFileHeaderBytes;
   std::vector<Region> free_;
+  std::vector<Region> closed_;  // the other chunks, as soon as nobody writes into them
   MappedChunk catalog_;
   uint32_t catalog_used_ = 0;
   uint32_t catalog_sequence_ = 0;
