@@ -171,6 +171,20 @@ TEST(FreeSpace, OfATypicalFileIsAllFilled) {
   EXPECT_EQ(content_of(file.path()), before);
 }
 
+// A small chunk that moves makes room for a large one behind it, as among twenty threads.
+TEST(FreeSpace, OfSeveralThreadsMakesRoomForALargeChunk) {
+  Layout layout = with_names();
+  for (uint32_t thread = 0; thread < 4; thread++) {
+    layout.add_calls(thread, 1);
+    layout.add_free(2);
+  }
+  layout.add_calls(4, 5 * kCallsInAPage);
+  TemporaryFile file(layout.bytes);
+  std::vector<uint64_t> before = content_of(file.path());
+  EXPECT_EQ(compact(file.path(), layout), bytes_of_chunks(layout));
+  EXPECT_EQ(content_of(file.path()), before);
+}
+
 TEST(FreeSpace, StaysWhereTheLastChunkFitsNowhere) {
   Layout layout = with_names();
   layout.add_calls(0, 1);
@@ -249,24 +263,22 @@ TEST(FreeSpace, AWriteThatFailsLeavesASoundFile) {
   }
 }
 
-struct Free {
+// Whether some chunk would fit into free space before it.
+bool has_room_for_a_chunk(const std::string& bytes) {
   uint64_t largest = 0;
-  uint64_t last_chunk = 0;  // bytes of the chunk at the end of the file, 0 where free space is
-};
-
-Free free_space_of(const std::string& bytes) {
-  Free found;
+  uint64_t touching = 0;
   ChunkHeader header;
   for (size_t at = kFileHeaderBytes; at < bytes.size(); at += header.chunk_bytes) {
     std::memcpy(&header, bytes.data() + at, sizeof header);
     bool is_free = header.kind == ChunkKind::kFree;
-    if (is_free) found.largest = std::max<uint64_t>(found.largest, header.chunk_bytes);
-    found.last_chunk = is_free ? 0 : header.chunk_bytes;
+    if (!is_free && header.chunk_bytes <= largest) return true;
+    touching = is_free ? touching + header.chunk_bytes : 0;
+    largest = std::max(largest, touching);
   }
-  return found;
+  return false;
 }
 
-TEST(FreeSpace, OfAnyFileHasNoRoomForItsLastChunk) {
+TEST(FreeSpace, OfAnyFileHasNoRoomForAChunk) {
   std::mt19937 random(1);
   for (int round = 0; round < 60; round++) {
     Layout layout = with_names();
@@ -283,8 +295,7 @@ TEST(FreeSpace, OfAnyFileHasNoRoomForItsLastChunk) {
       return 0;
     });
     EXPECT_EQ(content_of(file.path()), before) << "round " << round;
-    Free left = free_space_of(bytes_at(file.path()));
-    EXPECT_LT(left.largest, left.last_chunk) << "round " << round;
+    EXPECT_FALSE(has_room_for_a_chunk(bytes_at(file.path()))) << "round " << round;
   }
 }
 
@@ -327,9 +338,7 @@ class FreeSpaceOfARecording : public Recording {
 
 TEST_F(FreeSpaceOfARecording, IsGivenBack) {
   record();
-  Free left = free_space_of(bytes_at(path_));
-  EXPECT_GT(left.last_chunk, 0u);
-  EXPECT_LT(left.largest, left.last_chunk);
+  EXPECT_FALSE(has_room_for_a_chunk(bytes_at(path_)));
   EXPECT_LT(std::filesystem::file_size(path_), kAllCalls * 20);
   EXPECT_EQ(calls_recorded(), kAllCalls);
 }
@@ -340,8 +349,7 @@ TEST_F(FreeSpaceOfARecording, StaysWhileSomebodyReadsTheFile) {
     record();
     EXPECT_NO_THROW(sweep(reader, {}));
   }
-  Free left = free_space_of(bytes_at(path_));
-  EXPECT_GE(left.largest, left.last_chunk);
+  EXPECT_TRUE(has_room_for_a_chunk(bytes_at(path_)));
   EXPECT_EQ(calls_recorded(), kAllCalls);
 }
 

@@ -17,9 +17,9 @@ ChunkHeader free_space(uint32_t bytes);
 // Marks the region as such in the file. Returns an errno, 0 for success.
 int mark_free(int fd, const Region& region);
 
-// Moves closed chunks from the end of a file of `end` bytes into free regions before them, the foremost that has room.
-// It stops at a chunk that fits nowhere, at one that is neither closed nor free, after a few MiB, and at an error.
-// Returns where the file can be cut. A process that is killed at any moment leaves each chunk once, or twice the same.
-uint64_t compact(int fd, std::vector<Region> closed, std::vector<Region> free, uint64_t end);
+// Moves each closed chunk into the foremost free region before it that has room, in the order of the file, so that the
+// free space behind them grows. Only the last few MiB of chunks move, and none after an error. Returns where the file of
+// `end` bytes can be cut. A process that is killed at any moment leaves each chunk once, or one of them twice and the same.
+uint64_t compact(int fd, std::vector<Region> closed, const std::vector<Region>& free, uint64_t end);
 
 }  // namespace rlscope
