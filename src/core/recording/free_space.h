@@ -17,8 +17,8 @@ ChunkHeader free_space(uint32_t bytes);
 // Marks the region as such in the file. Returns an errno, 0 for success.
 int mark_free(int fd, const Region& region);
 
-// Moves each closed chunk into the foremost free region before it that has room, in the order of the file, so that the
-// free space behind them grows. Only the last few MiB of chunks move, and none after an error. Returns where the file of
+// Moves each closed chunk, in the order of the file, into the foremost free region before it that has room, so that the
+// free space behind them grows. Only the last 2 MiB of chunks move, and none after an error. Returns where the file of
 // `end` bytes can be cut. A process that is killed at any moment leaves each chunk once, or one of them twice and the same.
 uint64_t compact(int fd, std::vector<Region> closed, const std::vector<Region>& free, uint64_t end);
 
