@@ -11,9 +11,9 @@ import threading
 import time
 from types import TracebackType
 
+from rlscope.boot import boot_id
 from rlscope.errors import UsageError
 from rlscope.record.config import ClockSource
-from rlscope.record.run.boot import boot_id
 from rlscope.record.run.clock_exchange import ANSWER, MAGIC, QUESTION
 
 SIOCGIFADDR = 0x8915

@@ -272,7 +272,7 @@ def _clock_elsewhere(source: ClockSource | None) -> RemoteClock | None:
     """Return the clock to place this process by; None where that is this machine's own, or nobody tells the time."""
     if source is None:
         return None
-    from rlscope.record.run.boot import boot_id
+    from rlscope.boot import boot_id
 
     if source.boot_id == boot_id():
         return None

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rlscope import _analysis
+from rlscope.boot import stored_boot_id
 from rlscope.errors import TraceError, TraceFormatError
 from rlscope.trace.clock import Clock, clock_id, make_clocks
 from rlscope.trace.files import open_regular
@@ -163,7 +164,7 @@ def _recorder_boot_id(manifest: dict[str, Any]) -> bytes | None:
     machine = manifest.get("machine")
     boot_id = machine.get("boot_id") if isinstance(machine, dict) else None
     try:
-        return bytes.fromhex(boot_id.replace("-", "")) if isinstance(boot_id, str) else None
+        return stored_boot_id(boot_id) if isinstance(boot_id, str) else None
     except ValueError:
         return None
 

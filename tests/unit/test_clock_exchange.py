@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rlscope.boot import boot_id
 from rlscope.errors import UsageError
 from rlscope.model import ClockExchange
 from rlscope.monitor.clock_server import ClockServer
 from rlscope.record.config import ClockSource, RecordConfig
 from rlscope.record.run import clock_exchange
-from rlscope.record.run.boot import boot_id
 from rlscope.record.run.clock_exchange import (
     ANSWER,
     MAGIC,

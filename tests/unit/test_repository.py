@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "rlscope"
 
 # What each part may import of rlscope; every part may import itself.
-SHARED = {"rlscope.build", "rlscope.errors", "rlscope.model", "rlscope.text", "rlscope.version"}
+SHARED = {"rlscope.boot", "rlscope.build", "rlscope.errors", "rlscope.model", "rlscope.text", "rlscope.version"}
 IN_PROCESS = (
     SHARED
     | {"rlscope._native"}
@@ -68,6 +68,7 @@ STANDARD_LIBRARY_ONLY = (
     "trace/utilization_file.py",
     "analysis/correction.py",
     "calibration/calibration.py",
+    "boot.py",
     "build.py",
     "errors.py",
     "model.py",

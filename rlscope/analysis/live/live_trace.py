@@ -21,6 +21,7 @@ from rlscope.analysis.sweep import NS_PER_S, TraceSweep, sweep_trace
 from rlscope.analysis.swept import SweptProgress
 from rlscope.analysis.table_rows import BreakdownRow
 from rlscope.analysis.tables.breakdown import breakdown_rows
+from rlscope.boot import boot_id, stored_boot_id
 from rlscope.trace.reader import ProcessFile, Trace, open_trace
 
 #: So much of a run is looked at.
@@ -185,5 +186,5 @@ def now_ns(trace: Trace) -> int:
 
 def _boot_id() -> bytes:
     with suppress(OSError, ValueError):
-        return bytes.fromhex(Path("/proc/sys/kernel/random/boot_id").read_text().strip().replace("-", ""))
+        return stored_boot_id(boot_id())
     return b""

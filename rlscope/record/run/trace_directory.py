@@ -7,11 +7,11 @@ import time
 from pathlib import Path
 from typing import Any
 
+from rlscope.boot import boot_id
 from rlscope.build import built_from
 from rlscope.errors import RecordingError, TraceFormatError, UsageError
 from rlscope.record.config import CONFIG_NAME, TRACE_VARIABLE, RecordConfig
 from rlscope.record.cupti import NSIGHT_COMPUTE_VARIABLE
-from rlscope.record.run.boot import boot_id
 from rlscope.record.run.trace_files import files_of_trace, lock_trace, remove_trace
 from rlscope.trace.manifest import MANIFEST_NAME, read_manifest, write_manifest
 from rlscope.version import FORMAT_VERSION, __version__

@@ -7,3 +7,12 @@ def boot_id() -> str:
     """Return the random number that the kernel chose when this machine was started."""
     with open(BOOT_ID, encoding="ascii") as file:
         return file.read().strip()
+
+
+def stored_boot_id(text: str) -> bytes:
+    """Return the boot id `text` as the headers of process files hold it.
+
+    Raises:
+        ValueError: it is no boot id.
+    """
+    return bytes.fromhex(text.replace("-", ""))
