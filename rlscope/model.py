@@ -44,7 +44,10 @@ class NameKind(IntEnum):
 
 
 class DeviceWork(IntEnum):
-    """What a record of a device's queue, or of the host's, is of; values as in `src/core/format/trace_format.h`."""
+    """This is what a record of a device's queue, or of the host's, is of.
+
+    Values are as in `src/core/format/trace_format.h`.
+    """
 
     KERNEL = 1
     COPY = 2
