@@ -84,11 +84,13 @@ def _row(name: str, kept: _Kept, iterations: int, span_s: float, cause: Cause, c
 
 def _loops(swept: TraceSweep) -> dict[str, tuple[int, int]]:
     """Return from when to when each process was in its training loop, of those that show where that is."""
-    return {
-        process.name: tuple(map(process.file.clock.realtime_ns, process.found.loop))  # type: ignore[misc]
-        for process in swept.processes
-        if process.found.loop is not None
-    }
+    found: dict[str, tuple[int, int]] = {}
+    for process in swept.processes:
+        if process.found.loop is not None:
+            start, end = process.found.loop
+            clock = process.file.clock
+            found[process.name] = (clock.realtime_ns(start), clock.realtime_ns(end))
+    return found
 
 
 def _is_in_loops(collective: Collective, loops_ns: Mapping[str, tuple[int, int]]) -> bool:
