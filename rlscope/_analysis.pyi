@@ -41,12 +41,15 @@ def properties(path: str | PathLike[str], recover: bool = False) -> dict[str, ob
 _UnionProcess = tuple[str | PathLike[str], int, int, tuple[int, int, int, int], dict[int, int]]
 
 # How long each device worked for any of the processes, in the time that the clocks make. With `bins`, (start, width,
-# count) in that time, how long it did so within each bin; what lies outside the bins is left out.
-@overload
-def device_union(processes: Sequence[_UnionProcess], recover: bool = False, bins: None = None) -> list[int]: ...
+# count) in that time, how long it did so within each bin; what lies outside the bins is left out. `work`: "any", or how
+# long some of it was "computing", or "communicating" with other devices.
 @overload
 def device_union(
-    processes: Sequence[_UnionProcess], recover: bool = False, *, bins: tuple[int, int, int]
+    processes: Sequence[_UnionProcess], recover: bool = False, bins: None = None, work: str = "any"
+) -> list[int]: ...
+@overload
+def device_union(
+    processes: Sequence[_UnionProcess], recover: bool = False, *, bins: tuple[int, int, int], work: str = "any"
 ) -> list[list[int]]: ...
 
 # Who had each device, by place; processes by the order in which they are given.

@@ -69,6 +69,8 @@ class Resource(str, Enum):
     CPU = "cpu"
     GPU = "gpu"
     BOTH = "cpu+gpu"
+    COMMUNICATION = "communication"  # devices do nothing but communicate with each other
+    CPU_AND_COMMUNICATION = "cpu+communication"
     IDLE = "idle"
 
 

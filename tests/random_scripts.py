@@ -94,7 +94,7 @@ def queues(draw: st.DrawFn, stream: int, start: int) -> QueueScript:
         end = start + draw(st.sampled_from((0, 1, 2, 9, 60, 900)))
         kind = draw(st.sampled_from(ON_HOST if queue.device == fmt.HOST else ON_DEVICE))
         moved = 0 if kind in (DeviceWork.KERNEL, *ON_HOST) else draw(st.integers(0, 1 << 40))
-        name = draw(st.sampled_from(("gemm", "add")))
+        name = draw(st.sampled_from(("gemm", "add", "ncclDevKernel_Generic", "memcpy PtoP")))
         queue.statements.append(Work(start, end, kind, name, *draw(st.sampled_from(LAUNCHES)), moved))
     return queue
 

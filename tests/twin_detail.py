@@ -51,7 +51,7 @@ class DetailTwin(Twin):
                 scope = self.scope(stream)
                 if running and category in (Category.WAIT, Category.CUDA_WAIT) and not self.coincident:
                     scope = running[0][1].stage, running[0][1].operation
-                series = *scope, category.label, resource_of(category, bool(running))
+                series = *scope, category.label, resource_of(category, running)
                 function = *series, self.function(stream, category)
                 part = ticks - given[stream, category]
                 given[stream, category] = ticks
@@ -86,7 +86,7 @@ class DetailTwin(Twin):
         instances.append((self.starts.pop(id(stack[-1])), now))
 
     def enter(self, stream: int, stack: Stack, frame: Begin) -> None:
-        resource = resource_of(frame.category, bool(self.running(self.now, self.now + 1)))
+        resource = resource_of(frame.category, self.running(self.now, self.now + 1))
         self.calls[(*self.scope(stream), frame.category.label, resource, without_stream(frame))] += 1
         super().enter(stream, stack, frame)
 

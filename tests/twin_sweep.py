@@ -4,6 +4,7 @@ Each rule of docs/analysis.md is one function here, written from the stacks of o
 """
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -103,9 +104,16 @@ def cost_parts(cost: Cost, amplification: int) -> tuple[list[float], list[float]
     )
 
 
-def resource_of(category: Category, device_works: bool) -> str:
+def is_communication(work: Work) -> bool:
+    """Tell whether it is work of NCCL, or a copy between devices."""
+    return re.match(r"(_Z\d+)?nccl(Dev|Sym|Symk)*Kernel|memcpy PtoP", work.name) is not None
+
+
+def resource_of(category: Category, running: list[tuple[int, Work]]) -> str:
     """Rule 4."""
-    if device_works:
+    if running and all(is_communication(work) for _, work in running):
+        return "communication" if category in BLOCKED else "cpu+communication"
+    if running:
         return "gpu" if category in BLOCKED else "cpu+gpu"
     return "idle" if category is Category.WAIT else "cpu"
 
@@ -134,6 +142,8 @@ class Twin:
         self.uncorrectable = [0.0] * len(BOUNDS)
         self.busy: Counter[int] = Counter()
         self.busy_of: Counter[tuple[int, str, str]] = Counter()
+        self.exposed_of: Counter[tuple[int, str, str]] = Counter()
+        self.communicating: Counter[int] = Counter()
         self.stacks: dict[int, Stack] = {MAIN: []}
         self.open_phases: list[Begin] = []  # in the order in which they began
         self.runs_python = {MAIN}
@@ -215,7 +225,8 @@ class Twin:
         for counter in (
             self.breakdown, self.threads, self.entered_waits, self.waited, self.waited_in_operations, self.transitions,
             self.evaluation_transitions, self.events, self.crossings, self.cuda_calls, self.tasks, self.busy,
-            self.busy_of, self.marks, self.outside, self.waited_outside, self.progress,
+            self.busy_of, self.exposed_of, self.communicating, self.marks, self.outside, self.waited_outside,
+            self.progress,
         ):  # fmt: skip
             counter.clear()  # type: ignore[attr-defined]
         self.beside = 0
@@ -306,15 +317,16 @@ class Twin:
         return boundaries[-1].name if boundaries else BLOCKED_IN_NO_BOUNDARY
 
     def row(self, category: Category, running: list[tuple[int, Work]], scope: tuple[str, str]) -> tuple[str, ...]:
-        return self.phase(), *scope, category.label, resource_of(category, bool(running))
+        return self.phase(), *scope, category.label, resource_of(category, running)
 
     def running(self, start: int, end: int) -> list[tuple[int, Work]]:
-        """What runs on devices from start to end, between which nothing changes; the earliest started first."""
-        return [
+        """What runs on devices from start to end, between which nothing changes; the owner of the instant first."""
+        found = [
             (device, work)
             for *_, device, work in self.work
             if is_on_device(work.kind) and work.start <= start and end <= work.end
         ]
+        return sorted(found, key=lambda each: is_communication(each[1]))
 
     def account(self, start: int, end: int) -> None:
         self.evaluated += (end - start) * self.evaluates()
@@ -324,13 +336,17 @@ class Twin:
             self.account_for_threads(from_ticks, to_ticks)
 
     def account_for_devices(self, start: int, end: int) -> None:
-        """A device's time belongs to the launch of its earliest started work."""
+        """A device's time belongs to the launch of its earliest started work, of what computes before the rest."""
         owners: dict[int, Work] = {}
         for device, work in self.running(start, end):
             owners.setdefault(device, work)
         for device, work in owners.items():
             self.busy[device] += end - start
             self.busy_of[device, work.stage, work.operation] += end - start
+            if is_communication(work):
+                self.exposed_of[device, work.stage, work.operation] += end - start
+        for device in {device for device, work in self.running(start, end) if is_communication(work)}:
+            self.communicating[device] += end - start
 
     def account_for_threads(self, start: int, end: int) -> None:
         running = self.running(start, end)
@@ -360,7 +376,8 @@ class Twin:
             removed = self.remove(stream, row, ticks)
             if running and any(removed):
                 turned = scope if self.coincident else (running[0][1].stage, running[0][1].operation)
-                add(self.turned, (row[0], *turned, "gpu", "gpu"), removed)
+                resource = resource_of(Category.CUDA_WAIT, running)
+                add(self.turned, (row[0], *turned, "gpu", resource), removed)
         self.spend_beside(working, end - start)
         self.beside += (end - start) * (sum(map(is_busy, self.stacks.values())) > 1)
         for stream in self.threads_in_part():
@@ -544,14 +561,18 @@ def device_tables(twin: Twin) -> dict[str, Any]:
         by_name.setdefault((device, work.stage, work.operation, work.name), Counter()).update(found)
     gpu = {}
     for device in sorted({device for device, _ in sums}):
-        gpu[device] = {"busy_ticks": twin.busy[device]}
+        gpu[device] = {
+            "busy_ticks": twin.busy[device],
+            "communication_ticks": twin.communicating[device],
+            "exposed_ticks": sum(ticks for key, ticks in twin.exposed_of.items() if key[0] == device),
+        }
         for kind in (DeviceWork.KERNEL, DeviceWork.COPY, DeviceWork.MEMSET):
             for what in ("count", "ticks", "bytes"):
                 gpu[device][f"{kind.name.lower()}_{what}"] = sums.get((device, kind), Counter())[what]
         del gpu[device]["kernel_bytes"]
     return {
         "devices": gpu,
-        "device_operations": {key: (twin.busy_of[key], count) for key, count in kernels.items()},
+        "device_operations": {key: (twin.busy_of[key], twin.exposed_of[key], count) for key, count in kernels.items()},
         "device_work": {key: (found["count"], found["ticks"], found["bytes"]) for key, found in by_name.items()},
         "cupti_work": dict(on_host[DeviceWork.CUPTI_WORK]),
         "gaps": dict(on_host[DeviceWork.GAP]),

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 PARTS_PER_TICK = 256
 #: Time of which correction took the CPU's part is of no layer.
 GPU_CATEGORY = "gpu"
+#: What is left of a resource without the CPU.
+DEVICES_ALONE = {
+    Resource.BOTH.value: Resource.GPU.value,
+    Resource.CPU_AND_COMMUNICATION.value: Resource.COMMUNICATION.value,
+}
 
 NS_PER_S = 1_000_000_000
 #: Standard deviations on each side of an interval of 95 %.
@@ -246,7 +251,7 @@ def corrected_parts(found: Swept) -> dict[RowKey, PartBounds]:
     for row in correction.removed:
         _add(parts, row.key, row.parts, -1)
     for row in correction.turned:
-        _add(parts, row.key._replace(category=GPU_CATEGORY, resource=Resource.GPU.value), row.parts, 1)
+        _add(parts, row.key._replace(category=GPU_CATEGORY, resource=DEVICES_ALONE[row.resource]), row.parts, 1)
     return parts
 
 

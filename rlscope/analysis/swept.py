@@ -181,10 +181,12 @@ class SweptCudaCall(NamedTuple):
 
 
 class SweptDevice(NamedTuple):
-    """This is what a device did for the process. No instant counts twice in `busy_ticks`; the other ticks are sums."""
+    """This is what a device did for the process. No instant counts twice in the first three ticks; others are sums."""
 
     device: int  # CUDA's number in the process
     busy_ticks: int
+    communication_ticks: int  # some work was communication
+    exposed_ticks: int  # of these, all was
     kernel_count: int
     kernel_ticks: int
     copy_count: int
@@ -196,12 +198,13 @@ class SweptDevice(NamedTuple):
 
 
 class SweptDeviceOperation(NamedTuple):
-    """This is what an operation launched on a device; the busy ticks of a device sum to its own."""
+    """This is what an operation launched on a device; the busy and exposed ticks of a device sum to its own."""
 
     device: int
     stage: str
     operation: str
     busy_ticks: int
+    exposed_ticks: int
     kernels: int
 
 

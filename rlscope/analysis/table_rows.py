@@ -65,7 +65,7 @@ class BreakdownRow(Row):
         stage: The stage, `(none)` outside all.
         operation: The innermost operation, `(none)` outside all.
         category: The layer of the stack.
-        resource: `cpu`, `cpu+gpu`, `gpu` or `idle`.
+        resource: `cpu`, `cpu+gpu`, `gpu`, `cpu+communication`, `communication` or `idle`.
         seconds: How long.
         corrected_seconds: The same without what recording added; None without a correction.
         corrected_low_s: The lower end of its interval.

@@ -14,6 +14,7 @@ COLOURS = {
     Cause.GPU: "gpu",
     Cause.WAITING: "wait",
     Cause.OVERLAP: "gpu",
+    Cause.COMMUNICATION: "wait",
     Cause.SIMULATOR: "simulator",
     Cause.PYTHON: "python",
     Cause.BACKEND: "backend",

@@ -89,8 +89,8 @@ def keep_ticks_off_the_edge(axes: Axes) -> None:
 
 
 def look(row: Mapping[Hashable, object]) -> Look:
-    """Return the colour of the resource and the hatch of the category; what runs on the GPU alone has no hatch."""
-    hatch = "" if row["resource"] == Resource.GPU.value else style.CATEGORY_HATCHES[str(row["category"])]
+    """Return the colour of the resource and the hatch of the category; what runs on GPUs alone has no hatch."""
+    hatch = "" if row["resource"] in style.GPU_ALONE else style.CATEGORY_HATCHES[str(row["category"])]
     return style.RESOURCE_COLOURS[str(row["resource"])], hatch
 
 

@@ -10,8 +10,8 @@ from rlscope.plots import style
 from rlscope.plots.bars import as_label
 from rlscope.plots.utilization import STRIP_INCHES, draw_keys, draw_strip
 
-COLOURS = {"reported": "tab:gray", "busy": "tab:blue"}
-KEYS = {"reported": "Reported", "busy": "Truly busy"}
+COLOURS = {"reported": "tab:gray", "busy": "tab:blue", "exposed": "tab:orange"}
+KEYS = {"reported": "Reported", "busy": "Truly busy", "exposed": "Only communicating"}
 
 
 def device_timeline_figure(table: pd.DataFrame, labels: Mapping[int, str]) -> Figure:
@@ -22,7 +22,7 @@ def device_timeline_figure(table: pd.DataFrame, labels: Mapping[int, str]) -> Fi
         labels: what the devices are called, by number.
     """
     devices = list(dict.fromkeys(table["device"]))
-    known = [kind for kind in COLOURS if table[kind].notna().any()]
+    known = [kind for kind in COLOURS if table[kind].notna().any() and (kind != "exposed" or table[kind].any())]
     with style.paper():
         figure = Figure(figsize=(style.COLUMN_INCHES, STRIP_INCHES * max(len(devices), 2)), dpi=200)
         strip_axes = figure.subplots(len(devices), sharex=True, squeeze=False)[:, 0]

@@ -6,7 +6,7 @@ import pandas as pd
 
 from rlscope.analysis.tables.loop import is_evaluation, loop_shares
 from rlscope.model import NO_OPERATION, PUBLISHED_STAGES, STAGES, TRAINING_LOOP, Category, Resource
-from rlscope.plots.style import BETWEEN_STAGES, GPU_ONLY
+from rlscope.plots.style import BETWEEN_STAGES, GPU_ALONE, GPU_ONLY
 
 #: What tells the pieces of a figure's bars apart.
 PIECE = ["stage", "category", "resource"]
@@ -68,6 +68,7 @@ def fold_breakdown(
     resource idle                 cpu
     category wait                 python
     any category, resource gpu    gpu (without a hatch)
+    the same, communication       gpu (without a hatch)
     ============================  =====================================
 
     In a loop of one's own no operation says what is training. With `outside`, what is in no stage there is a bar of its
@@ -119,7 +120,7 @@ def gpu_only(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows in which what the GPU does alone is not said to be of the category in which the CPU waits for
     it.
     """
-    return rows.assign(category=rows["category"].mask(rows["resource"] == Resource.GPU.value, GPU_ONLY))
+    return rows.assign(category=rows["category"].mask(rows["resource"].isin(GPU_ALONE), GPU_ONLY))
 
 
 def fold_transitions(transitions: pd.DataFrame, stages: tuple[str, ...] = PUBLISHED_STAGES) -> pd.DataFrame:

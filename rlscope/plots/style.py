@@ -14,15 +14,21 @@ RESOURCE_COLOURS = {
     Resource.CPU.value: "#fbb4ae",
     Resource.BOTH.value: "#b3cde3",
     Resource.GPU.value: "#ccebc5",
+    Resource.CPU_AND_COMMUNICATION.value: "#decbe4",
+    Resource.COMMUNICATION.value: "#fed9a6",
     Resource.IDLE.value: "#f2f2f2",
 }
 RESOURCE_LABELS = {
     Resource.CPU.value: "CPU",
     Resource.BOTH.value: "CPU + GPU",
     Resource.GPU.value: "GPU",
+    Resource.CPU_AND_COMMUNICATION.value: "CPU + communication",
+    Resource.COMMUNICATION.value: "Communication",
     Resource.IDLE.value: "Idle",
 }
-# The category of time that correction turned GPU-only; whatever runs on the GPU alone is drawn without a hatch.
+#: What devices do alone.
+GPU_ALONE = (Resource.GPU.value, Resource.COMMUNICATION.value)
+# The category of time that correction turned GPU-only; whatever runs on GPUs alone is drawn without a hatch.
 GPU_ONLY = "gpu"
 CATEGORY_HATCHES = {
     Category.BACKEND.label: "......",

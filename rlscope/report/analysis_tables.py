@@ -210,7 +210,7 @@ class _Text:
         found = []
         if analysis.gpu:
             found.append(table_lines("GPUs", _gpus(analysis), self._screen))
-            operations = analysis.gpu_operations.records()
+            operations = _operations_on_gpus(analysis)
             found.append(self._most("GPU time by launching operation", operations, "busy_s"))
         if shares := shares_shown(analysis):
             found.append(table_lines("Who had the GPU", shares, self._screen))
@@ -358,11 +358,20 @@ def _gpus(analysis: Analysis) -> list[Record]:
             "device": row.device,
             "name": row.name,
             "busy_s": row.busy_s,
+            **({"only_communicating_s": row.exposed_s} if row.communication_s else {}),
             "kernel_s": row.kernel_s,
             "busy_percent": 100 * row.busy_s / run_s if run_s else None,
             "reported_percent": None if row.reported_utilization is None else 100 * row.reported_utilization,
         }
         for row in analysis.gpu
+    ]
+
+
+def _operations_on_gpus(analysis: Analysis) -> list[Record]:
+    """Return `gpu_operations`, without a column on communication where there is none."""
+    left_out = "" if any(row.communication_s for row in analysis.gpu) else "exposed_s"
+    return [
+        {name: value for name, value in row.items() if name != left_out} for row in analysis.gpu_operations.records()
     ]
 
 

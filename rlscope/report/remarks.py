@@ -25,6 +25,8 @@ def device_lines(analysis: Analysis) -> list[str]:
     lines = []
     for row in analysis.gpu:
         busy, reported = f"busy {percent(row.busy_s / max(run_s, 1e-9))}", row.reported_utilization
+        if row.communication_s:
+            busy += f" (for {percent(row.exposed_s / max(run_s, 1e-9))} with nothing but communication)"
         lines.append(f"{device_name(row)}: {busy if reported is None else f'reported {percent(reported)}, {busy}'}")
     return lines
 

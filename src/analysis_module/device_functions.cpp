@@ -76,6 +76,14 @@ Bins to_bins(PyObject* given) {
   return bins;
 }
 
+WorkKind to_work_kind(const std::string& given) {
+  if (given == "any") return WorkKind::kAny;
+  if (given == "computing") return WorkKind::kComputing;
+  if (given == "communicating") return WorkKind::kCommunicating;
+  PyErr_Format(PyExc_ValueError, "work is any, computing or communicating, but %s was given", given.c_str());
+  throw PythonError{};
+}
+
 // (start, end)
 IdleSpan to_span(PyObject* item) {
   PyObject *start, *end;
@@ -107,7 +115,7 @@ Owned to_python(const DeviceSharing& device) {
 }  // namespace
 
 const char* const kDeviceUnionHelp =
-    "device_union(processes, recover=False, bins=None)\n--\n\n"
+    "device_union(processes, recover=False, bins=None, work=\"any\")\n--\n\n"
     "Adds up how long devices worked for any of several processes. _analysis.pyi says what the list holds.";
 const char* const kDeviceSharingHelp =
     "device_sharing(processes, recover=False)\n--\n\n"
@@ -117,22 +125,24 @@ const char* const kDeviceIdleHelp =
     "Adds up what processes did while devices did nothing: rows of rlscope.analysis.devices.swept.SweptPlaceIdle.";
 
 PyObject* py_device_union(PyObject*, PyObject* args, PyObject* kwargs) {
-  static const char* keywords[] = {"processes", "recover", "bins", nullptr};
+  static const char* keywords[] = {"processes", "recover", "bins", "work", nullptr};
   PyObject* given = nullptr;
   int recovers = 0;
   PyObject* given_bins = Py_None;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|pO:device_union", const_cast<char**>(keywords), &given, &recovers,
-                                   &given_bins)) {
+  const char* given_kind = "any";
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|pOs:device_union", const_cast<char**>(keywords), &given, &recovers,
+                                   &given_bins, &given_kind)) {
     return nullptr;
   }
   return with_python_errors(nullptr, [&] {
     std::vector<UnionInput> inputs = to_union_inputs(given);
     size_t places = places_of(inputs);
+    WorkKind kind = to_work_kind(given_kind);
     if (given_bins == Py_None) {
       std::vector<uint64_t> busy;
       {
         WithoutGil released;
-        busy = busy_union(inputs, places, recovers != 0);
+        busy = busy_union(inputs, places, kind, recovers != 0);
       }
       return numbers(busy).release();
     }
@@ -140,7 +150,7 @@ PyObject* py_device_union(PyObject*, PyObject* args, PyObject* kwargs) {
     std::vector<std::vector<uint64_t>> busy;
     {
       WithoutGil released;
-      busy = busy_union_in_bins(inputs, places, bins, recovers != 0);
+      busy = busy_union_in_bins(inputs, places, bins, kind, recovers != 0);
     }
     Owned result = checked(PyList_New(0));
     for (const std::vector<uint64_t>& of_device : busy) append(result.get(), numbers(of_device));

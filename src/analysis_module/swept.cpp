@@ -106,7 +106,8 @@ Owned cuda_calls(const SweepResult& result) {
 
 Owned devices(const SweepResult& result) {
   return RowClass("SweptDevice").list(result.devices, [](const DeviceRow& row) {
-    return tuple(number(row.device), number(row.busy_ticks), number(row.kernels.count), number(row.kernels.ticks),
+    return tuple(number(row.device), number(row.busy_ticks), number(row.communication_ticks),
+                 number(row.exposed_ticks), number(row.kernels.count), number(row.kernels.ticks),
                  number(row.copies.count), number(row.copies.ticks), number(row.copies.bytes),
                  number(row.memsets.count), number(row.memsets.ticks), number(row.memsets.bytes));
   });
@@ -115,7 +116,7 @@ Owned devices(const SweepResult& result) {
 Owned device_operations(const SweepResult& result) {
   LabelTexts label;
   return RowClass("SweptDeviceOperation").list(result.device_operations, [&](const DeviceOperationRow& row) {
-    return tuple(number(row.device), label(row.stage), label(row.operation), number(row.busy_ticks),
+    return tuple(number(row.device), label(row.stage), label(row.operation), number(row.busy_ticks), number(row.exposed_ticks),
                  number(row.kernels));
   });
 }

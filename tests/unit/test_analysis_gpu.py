@@ -20,6 +20,7 @@ from rlscope.cli.analyze import analyze as analyze_verb
 from rlscope.cli.inspect import inspect as inspect_verb
 from rlscope.errors import TraceFormatError
 from rlscope.model import Category, DeviceWork, GpuAttribution
+from rlscope.report.remarks import device_lines
 from rlscope.trace import format as fmt
 from rlscope.trace.reader import open_trace
 from rlscope.trace.utilization_file import HEADER, UTILIZATION_NAME
@@ -28,6 +29,9 @@ MANIFEST: dict[str, Any] = {"main_pid": 7, "exit_status": 0, "complete": True}
 KERNEL = "_ZN2at6native13reduce_kernelILi512ELi1EEEvPf"
 SHOWN_KERNEL = "void at::native::reduce_kernel<512, 1>(float*)"
 CUDA = {"driver_version": 13000, "cupti_version": 130001, "cupti_path": "/lib/libcupti.so.13", "state": "recorded"}
+
+#: Of a device that never communicates with others.
+NONE = {"communication_s": 0.0, "exposed_s": 0.0}
 
 
 def device(uuid: str) -> dict[str, str]:
@@ -72,17 +76,69 @@ def test_document(shared: Path) -> None:
     document = json.loads(json.dumps(document_of(analyze(open_trace(shared)))))
     assert document["complete"] is True
     assert document["gpu"] == [
-        {"device": 0, "uuid": "GPU-a", "busy_s": 3e-7, "kernel_s": 2e-7, "reported_utilization": None},
+        {"device": 0, "uuid": "GPU-a", "busy_s": 3e-7, **NONE, "kernel_s": 2e-7, "reported_utilization": None},
         # 5100-5400 of the trainer and 5300-5500 of the worker.
-        {"device": 1, "uuid": "GPU-b", "busy_s": 4e-7, "kernel_s": 4e-7, "reported_utilization": 0.75},
+        {"device": 1, "uuid": "GPU-b", "busy_s": 4e-7, **NONE, "kernel_s": 4e-7, "reported_utilization": 0.75},
     ]
     # An operation has one row, whatever the stages in which it launched work.
     assert document["gpu_operations"] == [
-        {"process": "trainer", "device": 0, "operation": "act", "busy_s": 3e-7, "kernels": 1},
-        {"process": "trainer", "device": 1, "operation": "act", "busy_s": 3e-7, "kernels": 1},
-        {"process": "worker", "device": 1, "operation": "(none)", "busy_s": 2e-7, "kernels": 1},
+        {"process": "trainer", "device": 0, "operation": "act", "busy_s": 3e-7, "exposed_s": 0.0, "kernels": 1},
+        {"process": "trainer", "device": 1, "operation": "act", "busy_s": 3e-7, "exposed_s": 0.0, "kernels": 1},
+        {"process": "worker", "device": 1, "operation": "(none)", "busy_s": 2e-7, "exposed_s": 0.0, "kernels": 1},
     ]
     assert "device_work" not in document
+
+
+NCCL = "_Z37ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE"
+
+
+def test_communication_is_apart(tmp_path: Path) -> None:
+    """Of two processes that share a device one communicates while the other one computes; neither alone does so."""
+    writer = TraceWriter(tmp_path)
+    reducing, computing = (writer.process(pid=pid, start_ticks=5_000) for pid in (7, 8))
+    for process in (reducing, computing):
+        process.properties({"devices": {"0": device("GPU-a")}})
+        process.thread()
+        process.stop(6_000)
+    reducing.queue(0).record(DeviceWork.KERNEL, 5_100, 5_500, NCCL)
+    reducing.queue(0).record(DeviceWork.COPY, 5_450, 5_600, "memcpy PtoP", work_bytes=64)
+    reducing.queue(0).record(DeviceWork.KERNEL, 5_800, 5_900, "ncclKernel_AllReduce_RING_LL_Sum_float(ncclWorkElem)")
+    computing.queue(0).record(DeviceWork.KERNEL, 5_200, 5_300, KERNEL)
+    analysis = analyze(open_trace(writer.write()))
+    (gpu,) = analysis.gpu
+    assert (gpu.busy_s, gpu.communication_s, gpu.exposed_s) == pytest.approx((6e-7, 6e-7, 5e-7))
+    assert [(row.busy_s, row.exposed_s) for row in analysis.gpu_operations] == [(6e-7, 6e-7), (1e-7, 0.0)]
+    resources = {(row.process, row.resource): row.seconds for row in analysis.breakdown if row.resource != "cpu"}
+    assert resources == {("main", "cpu+communication"): 6e-7, ("process", "cpu+gpu"): 1e-7}
+    parts = analysis.device_timeline.table
+    exposed_s = (parts["exposed"] * (parts["end_s"] - parts["start_s"])).sum()
+    assert exposed_s == pytest.approx(5e-7)
+    assert list(device_lines(analysis)) == ["GPU 0 (NVIDIA H200): busy 60 % (for 50 % with nothing but communication)"]
+
+
+@pytest.mark.parametrize(
+    ("name", "is_apart"),
+    [
+        (NCCL, True),
+        ("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", True),
+        ("ncclDevKernel_AllGather_RING_LL", True),
+        ("ncclDevKernel_SendRecv", True),
+        ("ncclKernel_AllReduce_RING_LL_Sum_float(ncclWorkElem)", True),
+        ("ncclSymkDevKernel_AllReduce_AGxLL_R_sum_f32", True),
+        ("memcpy PtoP", True),
+        ("memcpy DtoD", False),
+        ("_Z37", False),
+        ("void at::native::copies_of_ncclDevKernel()", False),
+    ],
+)
+def test_what_is_communication(name: str, is_apart: bool, tmp_path: Path) -> None:
+    writer = TraceWriter(tmp_path)
+    process = writer.process()
+    process.thread()
+    process.queue(0).record(DeviceWork.KERNEL, 100, 200, name)
+    process.stop(1_000)
+    (gpu,) = analyze(open_trace(writer.write())).gpu
+    assert (gpu.communication_s > 0, gpu.exposed_s > 0) == (is_apart, is_apart)
 
 
 def test_device_work_is_shown_as_in_the_source(shared: Path) -> None:

@@ -217,12 +217,12 @@ def test_device_timeline_is_a_union_over_processes(tmp_path: Path) -> None:
     (directory / UTILIZATION_NAME).write_text(f"{HEADER}\n1000,GPU-a,0,\n1250,GPU-a,1.0,\n1300,GPU-a,0.5,\n")
     analysis = analyze(open_trace(directory))
     timeline = analysis.device_timeline.table
-    assert timeline.columns.tolist() == ["device", "start_s", "end_s", "busy", "reported"]
+    assert timeline.columns.tolist() == ["device", "start_s", "end_s", "busy", "exposed", "reported"]
     assert len(timeline) == 200
     assert rows(timeline.iloc[10:13]) == [
-        [0, *near(1.0e-6, 1.1e-6, 1, 1)],
-        [0, *near(1.1e-6, 1.2e-6, 1, 1)],
-        [0, *near(1.2e-6, 1.3e-6, 1, 0.75)],
+        [0, *near(1.0e-6, 1.1e-6, 1, 0, 1)],
+        [0, *near(1.1e-6, 1.2e-6, 1, 0, 1)],
+        [0, *near(1.2e-6, 1.3e-6, 1, 0, 0.75)],
     ]
     assert timeline["busy"].sum() == pytest.approx(3)
     assert timeline["reported"].notna().sum() == 3
@@ -233,7 +233,14 @@ def test_without_devices_there_is_no_timeline(tmp_path: Path) -> None:
     writer = TraceWriter(tmp_path)
     named(writer, "main", 1).stop(0)  # and without time no phase
     analysis = written(writer)
-    assert analysis.device_timeline.table.columns.tolist() == ["device", "start_s", "end_s", "busy", "reported"]
+    assert analysis.device_timeline.table.columns.tolist() == [
+        "device",
+        "start_s",
+        "end_s",
+        "busy",
+        "exposed",
+        "reported",
+    ]
     assert analysis.device_timeline.table.empty and analysis.phases.table.empty and analysis.waits.table.empty
     assert analysis.dependencies.table.empty
 

@@ -146,7 +146,14 @@ def test_report_shows_processes(three: Path, tmp_path: Path) -> None:
 def test_the_timeline_has_a_strip_for_each_device(reported: list[float], lines: int) -> None:
     table = pd.concat(
         pd.DataFrame(
-            {"device": device, "start_s": [0.0, 1.0], "end_s": [1.0, 2.0], "busy": [0.25, 1.0], "reported": reported}
+            {
+                "device": device,
+                "start_s": [0.0, 1.0],
+                "end_s": [1.0, 2.0],
+                "busy": [0.25, 1.0],
+                "exposed": 0.0,
+                "reported": reported,
+            }
         )
         for device in range(2)
     )

@@ -28,7 +28,7 @@ from rlscope.report.report_page import add_devices, add_utilization, write_repor
 from rlscope.trace.reader import open_trace
 from rlscope.trace.utilization_file import HEADER, PROCESSES, UTILIZATION_NAME
 
-OPERATIONS = [GpuOperationRow("main", 0, f"operation_{number}", number / 1000, 7) for number in range(30)]
+OPERATIONS = [GpuOperationRow("main", 0, f"operation_{number}", number / 1000, 0.0, 7) for number in range(30)]
 WORK = [
     DeviceWorkRow("main", 0, "inference", "sample_action", f"kernel_{number}", 3, number / 1000, 0)
     for number in range(25)
@@ -39,7 +39,7 @@ def analysis(directory: Path, reported: float | None = 1.0, has_gpu: bool = True
     return SimpleNamespace(
         directory=directory,
         processes=rows_of(ProcessRow, [{"end_s": 10.0}, {"end_s": 8.0}]),
-        gpu=Rows(GpuRow, [GpuRow(0, "GPU-a", 0.61, 0.7, reported, "NVIDIA H200")] if has_gpu else []),
+        gpu=Rows(GpuRow, [GpuRow(0, "GPU-a", 0.61, 0.0, 0.0, 0.7, reported, "NVIDIA H200")] if has_gpu else []),
         gpu_operations=Rows(GpuOperationRow, OPERATIONS),
         device_work=Rows(DeviceWorkRow, WORK),
         device_idle=Rows(DeviceIdleRow, [DeviceIdleRow(0, "main", "Python", "inference", "sample_action", 0.25)]),

@@ -17,7 +17,8 @@ class Cause(str, Enum):
     GPU = "gpu"  # a device works, the CPU waits for it
     WAITING = "waiting"  # nothing works
     OVERLAP = "overlap"  # CPU and device work at once
-    SIMULATOR = "simulator"  # the CPU alone, as all below
+    COMMUNICATION = "communication"  # devices only communicate with each other, the CPU waits for them
+    SIMULATOR = "simulator"  # the CPU, and no device computes, as all below
     PYTHON = "python"
     BACKEND = "backend"
     LAUNCHES = "launches"  # CUDA calls
@@ -60,6 +61,7 @@ _OF_RESOURCE = {
     Resource.GPU.value: Cause.GPU,
     Resource.IDLE.value: Cause.WAITING,
     Resource.BOTH.value: Cause.OVERLAP,
+    Resource.COMMUNICATION.value: Cause.COMMUNICATION,
 }
 
 
@@ -68,6 +70,7 @@ _TEXTS = {
     Cause.GPU: "the GPU",
     Cause.WAITING: "waiting",
     Cause.OVERLAP: "CPU and GPU at once",
+    Cause.COMMUNICATION: "communication between devices",
     Cause.SIMULATOR: "the simulator",
     Cause.PYTHON: "Python",
     Cause.BACKEND: "the backend's CPU code",

@@ -59,7 +59,11 @@ class BusyParts:
     Attributes:
         borders_ns: where the parts begin and where the last one ends, in nanoseconds since 1970.
         busy_ns: of each part. They sum to all time in which the device worked.
+        communication_ns: of that, how long it communicated with other devices.
+        exposed_ns: of that, how long it did nothing else.
     """
 
     borders_ns: list[int]
     busy_ns: list[int]
+    communication_ns: list[int]
+    exposed_ns: list[int]

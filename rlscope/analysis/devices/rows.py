@@ -15,6 +15,8 @@ class GpuRow(Row):
         device: Its number in the trace.
         uuid: As nvidia-smi writes it.
         busy_s: Seconds in which something ran on it for any process.
+        communication_s: Of these, seconds in which it communicated with other devices.
+        exposed_s: Of these, seconds in which it did nothing else.
         kernel_s: The sum of the kernels' durations.
         reported_utilization: From 0 to 1; None if it was not sampled.
         name: The model. Not in the JSON document.
@@ -23,6 +25,8 @@ class GpuRow(Row):
     device: int
     uuid: str | None
     busy_s: float
+    communication_s: float
+    exposed_s: float
     kernel_s: float
     reported_utilization: float | None
     name: str | None
@@ -31,13 +35,14 @@ class GpuRow(Row):
 @dataclass(frozen=True, slots=True)
 class GpuOperationRow(Row):
     """This is what an operation of a process launched on a device: `busy_s`, which sums to how long it worked for
-    it.
+    it. Of that it did nothing but communicate with other devices for `exposed_s`.
     """
 
     process: str
     device: int
     operation: str
     busy_s: float
+    exposed_s: float
     kernels: int
 
 
@@ -57,12 +62,16 @@ class DeviceWorkRow(Row):
 
 @dataclass(frozen=True, slots=True)
 class DeviceTimelineRow(Row):
-    """A part of the run: the share in which a device worked for any process, and its `reported` utilization, 0 to 1."""
+    """A part of the run: the share in which a device worked for any process, and its `reported` utilization, 0 to 1.
+
+    Of `busy`, it did nothing but communicate with other devices for the share `exposed` of the part.
+    """
 
     device: int
     start_s: float
     end_s: float
     busy: float
+    exposed: float
     reported: float | None
 
 

@@ -25,13 +25,18 @@ def busy_parts(clocks: Sequence[SharedClock], recover: bool) -> dict[int, BusyPa
         length = max(shared.end - shared.start, 1)
         width = -(-length // PARTS)
         count = -(-length // width)
+        bins = (shared.start, width, count)
         with reading_together():
-            busy = device_union(shared.inputs(), recover, bins=(shared.start, width, count))
+            busy = device_union(shared.inputs(), recover, bins=bins)
+            communicating, computing = [[0] * count] * len(busy), busy
+            if any(user.found.communication_ticks for device in shared.devices for user in device.users):
+                communicating = device_union(shared.inputs(), recover, bins=bins, work="communicating")
+                computing = device_union(shared.inputs(), recover, bins=bins, work="computing")
         borders_ns = [shared.realtime_ns(shared.start + number * width) for number in range(count + 1)]
-        found |= {
-            device.number: BusyParts(borders_ns, shared.lengths_ns(times))
-            for device, times in zip(shared.devices, busy, strict=True)
-        }
+        for device, *times in zip(shared.devices, busy, communicating, computing, strict=True):
+            busy_ns, communication_ns, computing_ns = map(shared.lengths_ns, times)
+            exposed_ns = [max(all_ns - ns, 0) for all_ns, ns in zip(busy_ns, computing_ns, strict=True)]
+            found[device.number] = BusyParts(borders_ns, busy_ns, communication_ns, exposed_ns)
     return found
 
 
@@ -43,11 +48,13 @@ def device_timeline_rows(
     offset_ns = swept.main.file.clock.realtime_offset_ns
     rows: list[DeviceTimelineRow] = []
     for device in devices:
-        borders_ns, busy_ns = parts[device.number].borders_ns, parts[device.number].busy_ns
+        found = parts[device.number]
+        borders_ns = found.borders_ns
         reported = utilization.in_parts(device.uuid, [border_ns - offset_ns for border_ns in borders_ns])
-        for (start_ns, end_ns), worked_ns, share in zip(pairwise(borders_ns), busy_ns, reported, strict=True):
+        times = zip(pairwise(borders_ns), found.busy_ns, found.exposed_ns, reported, strict=True)
+        for (start_ns, end_ns), busy_ns, exposed_ns, share in times:
             # Ends are rounded to nanoseconds, each for itself.
-            busy = min(worked_ns / max(end_ns - start_ns, 1), 1.0)
+            busy, exposed = (min(ns / max(end_ns - start_ns, 1), 1.0) for ns in (busy_ns, exposed_ns))
             start_s, end_s = ((border_ns - origin_ns) / NS_PER_S for border_ns in (start_ns, end_ns))
-            rows.append(DeviceTimelineRow(device.number, start_s, end_s, busy, share))
+            rows.append(DeviceTimelineRow(device.number, start_s, end_s, busy, exposed, share))
     return Rows(DeviceTimelineRow, rows)

@@ -7,6 +7,9 @@ from rlscope.analysis.devices.rows import DeviceWorkRow, GpuOperationRow, GpuRow
 from rlscope.analysis.rows import Rows, sums
 from rlscope.analysis.sweep import NS_PER_S
 
+#: A process, a device and an operation.
+_OfOperation = tuple[str, int, str]
+
 
 def gpu_rows(devices: list[Device], parts: Mapping[int, BusyParts], reported: Mapping[str, float]) -> Rows[GpuRow]:
     """Make one row per device.
@@ -23,6 +26,8 @@ def gpu_rows(devices: list[Device], parts: Mapping[int, BusyParts], reported: Ma
                 device.number,
                 device.uuid,
                 sum(parts[device.number].busy_ns) / NS_PER_S,
+                sum(parts[device.number].communication_ns) / NS_PER_S,
+                sum(parts[device.number].exposed_ns) / NS_PER_S,
                 sum(user.process.length_ns(user.found.kernel_ticks) for user in device.users) / NS_PER_S,
                 reported.get(device.uuid or ""),
                 device.name,
@@ -34,8 +39,9 @@ def gpu_rows(devices: list[Device], parts: Mapping[int, BusyParts], reported: Ma
 
 def gpu_operation_rows(devices: list[Device]) -> Rows[GpuOperationRow]:
     """Sum device time by the operation that launched the work; of a process it sums to what the device worked."""
-    busy_ns: list[tuple[tuple[str, int, str], int]] = []
-    kernels: list[tuple[tuple[str, int, str], int]] = []
+    busy_ns: list[tuple[_OfOperation, int]] = []
+    exposed_ns: list[tuple[_OfOperation, int]] = []
+    kernels: list[tuple[_OfOperation, int]] = []
     for device, user in _used(devices):
         process = user.process
         found = [row for row in process.found.device_operations if row.device == user.found.device]
@@ -43,11 +49,15 @@ def gpu_operation_rows(devices: list[Device]) -> Rows[GpuOperationRow]:
         for row, ns in zip(found, lengths, strict=True):
             key = process.name, device.number, row.operation
             busy_ns.append((key, ns))
+            exposed_ns.append((key, process.length_ns(row.exposed_ticks)))
             kernels.append((key, row.kernels))
-    kernels_of = sums(kernels)
+    exposed_ns_of, kernels_of = sums(exposed_ns), sums(kernels)
     return Rows(
         GpuOperationRow,
-        (GpuOperationRow(*key, ns / NS_PER_S, round(kernels_of[key])) for key, ns in sums(busy_ns).items()),
+        (
+            GpuOperationRow(*key, ns / NS_PER_S, exposed_ns_of[key] / NS_PER_S, round(kernels_of[key]))
+            for key, ns in sums(busy_ns).items()
+        ),
     )
 
 

@@ -14,7 +14,7 @@ from rlscope.trace.format import EndReason
 
 CORRECTED_WALL = ("corrected_wall_s", "corrected_wall_low_s", "corrected_wall_high_s")
 UNCORRECTABLE = "uncorrectable_s"
-ON_CPU = (Resource.CPU.value, Resource.BOTH.value)
+ON_CPU = (Resource.CPU.value, Resource.BOTH.value, Resource.CPU_AND_COMMUNICATION.value)
 ON_GPU = (Resource.GPU.value, Resource.BOTH.value)
 #: With fewer, none of them ends later than most.
 LEAST_WITH_STRAGGLER = 3

@@ -13,10 +13,13 @@ constexpr size_t kCategories = 6;
 // A leaf operation together with the stage it belongs to, as one number. 0: in no operation.
 using Scope = uint32_t;
 
-// Ticks by category: first those in which no device worked, then those in which one did.
-constexpr size_t kDeviceWorks = kCategories;
+// Ticks by category: first those in which no device worked, then those in which one computed, and last those in which
+// devices did nothing but communicate with each other.
+constexpr size_t kDeviceComputes = kCategories;
+constexpr size_t kDeviceCommunicates = 2 * kCategories;
+constexpr size_t kCells = 3 * kCategories;
 struct Row {
-  uint64_t ticks[2 * kCategories] = {};
+  uint64_t ticks[kCells] = {};
 };
 
 // Categories in which the CPU only waits.

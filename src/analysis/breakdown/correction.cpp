@@ -59,7 +59,10 @@ void Correction::run_down(Debt& owner, uint64_t from, uint64_t to, BreakdownPlac
   if (*std::max_element(owner.owed.begin(), owner.owed.end()) == 0) return;
   OverheadParts& removed = removed_in(place);
   OverheadParts* turned = nullptr;
-  if (place.cell >= kDeviceWorks) turned = &turned_[{place.phase, scope_of_device, kDeviceWorks}];
+  if (place.cell >= kDeviceComputes) {
+    auto cell = static_cast<uint8_t>(place.cell - place.cell % kCategories);
+    turned = &turned_[{place.phase, scope_of_device, cell}];
+  }
   for (size_t i = 0; i < kBounds; i++) {
     uint64_t parts = std::min(owner.owed[i], (to - from) * kPartsPerTick);
     owner.owed[i] -= parts;

@@ -59,7 +59,7 @@ class Correction {
   Sums removed_, turned_;
   uint32_t phase_ = 0;  // of the pointers below
   Scope scope_ = 0;
-  std::array<OverheadParts*, 2 * kCategories> removed_here_{};
+  std::array<OverheadParts*, kCells> removed_here_{};
   OverheadParts uncorrectable_{};
 };
 

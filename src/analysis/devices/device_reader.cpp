@@ -2,9 +2,10 @@
 #include "device_reader.h"
 
 #include <algorithm>
-#include <optional>
 #include <tuple>
 #include <utility>
+
+#include "communication.h"
 
 namespace rlscope {
 namespace {
@@ -102,6 +103,7 @@ WorkRecord DeviceMerge::take() {
   Reader reader = std::move(readers_.back());
   readers_.pop_back();
   WorkRecord record = reader->record();
+  record.communicates = communicates(record);
   push(std::move(reader));
   open_due_chunks();
   return record;
@@ -144,6 +146,14 @@ void DeviceMerge::push(Reader reader) {
     }
     reader->reject(wrong);
   }
+}
+
+// Kernels have few names and many records.
+bool DeviceMerge::communicates(const WorkRecord& record) {
+  if (record.name >= communicates_.size()) communicates_.resize(file_.names().size());
+  std::optional<bool>& known = communicates_[record.name];
+  if (!known) known = is_device_work(record.work) && is_communication(file_.names()[record.name].text);
+  return *known;
 }
 
 std::string DeviceMerge::wrong_with(const WorkRecord& record) const {

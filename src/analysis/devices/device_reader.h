@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct WorkRecord {
   uint64_t start_ticks;
   uint64_t end_ticks;
   uint64_t bytes;  // of copies and memsets
+  bool communicates;  // with other devices; else it computes
 };
 
 // Whether a device is busy with it.
@@ -62,11 +64,13 @@ class DeviceMerge {
   void learn(IsKnown is_known);
   void push(Reader reader);
   std::string wrong_with(const WorkRecord& record) const;
+  bool communicates(const WorkRecord& record);
 
   TraceFile& file_;
   size_t next_chunk_ = 0;
   std::vector<Reader> readers_;  // of open chunks: a heap, the earliest record in front
   bool catalog_is_final_ = false;
+  std::vector<std::optional<bool>> communicates_;  // by name, as far as it was asked
 };
 
 }  // namespace rlscope

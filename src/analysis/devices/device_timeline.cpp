@@ -15,10 +15,8 @@ void RunningWork::start(uint64_t end_ticks, uint32_t launch_site, uint64_t now) 
   work_.push_back({end_ticks, launch_site});
 }
 
-bool RunningWork::end(uint64_t now) {
-  if (work_.empty() || work_.front().end_ticks > now) return false;
+void RunningWork::end(uint64_t now) {
   while (!work_.empty() && work_.front().end_ticks <= now) work_.pop_front();
-  return true;
 }
 
 DeviceTimeline::DeviceTimeline(TraceFile& file, uint64_t start_ticks, uint64_t end_ticks, uint64_t counted_from)
@@ -58,8 +56,10 @@ void DeviceTimeline::start(const WorkRecord& record) {
   count(record, *device.totals);
   if (record.start_ticks == record.end_ticks) return;
   if (!device.running.is_any()) device.charged_until = record.start_ticks;
-  device.running.start(record.end_ticks, record.launch_site, record.start_ticks);
-  running_.start(record.end_ticks, record.launch_site, record.start_ticks);
+  if (device.running.is_taken_over_by(record)) charge(device, record.start_ticks);
+  if (record.communicates && !device.running.communicates()) device.communicates_since = record.start_ticks;
+  device.running.start(record);
+  running_.start(record);
   working_ |= device.digit;
   ends_.push({record.end_ticks, &device});
 }
@@ -74,17 +74,28 @@ void DeviceTimeline::count(const WorkRecord& record, DeviceTotals& totals) {
   totals.of_launch_site[record.launch_site].kernels += is_piece && record.work == kKernel;
 }
 
-// The time of a device belongs to its owner, from when it became that to its end.
+// The time of a device belongs to its owner, from when it became that to its end or to when another one takes over.
+void DeviceTimeline::charge(Device& device, uint64_t now) {
+  uint64_t ticks = clipped(now) - clipped(device.charged_until);
+  uint64_t exposed_ticks = device.running.only_communicates() ? ticks : 0;
+  LaunchSiteSum& sum = device.totals->of_launch_site[device.running.owner()];
+  device.totals->busy_ticks += ticks;
+  device.totals->exposed_ticks += exposed_ticks;
+  sum.busy_ticks += ticks;
+  sum.exposed_ticks += exposed_ticks;
+  device.charged_until = now;
+}
+
 void DeviceTimeline::end(uint64_t now) {
   for (; !ends_.empty() && ends_.top().first <= now; ends_.pop()) {
     Device& device = *ends_.top().second;
     if (!device.running.is_any()) continue;
-    uint32_t owner = device.running.owner();
-    if (!device.running.end(now)) continue;
-    uint64_t ticks = clipped(now) - clipped(device.charged_until);
-    device.totals->busy_ticks += ticks;
-    device.totals->of_launch_site[owner].busy_ticks += ticks;
-    device.charged_until = now;
+    if (device.running.owner_ends(now)) charge(device, now);
+    bool communicated = device.running.communicates();
+    device.running.end(now);
+    if (communicated && !device.running.communicates()) {
+      device.totals->communication_ticks += clipped(now) - clipped(device.communicates_since);
+    }
     if (!device.running.is_any()) working_ &= ~device.digit;
   }
   running_.end(now);

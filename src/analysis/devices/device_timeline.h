@@ -28,14 +28,17 @@ struct WorkSum {
 
 struct LaunchSiteSum {
   uint64_t busy_ticks = 0;
+  uint64_t exposed_ticks = 0;  // of these, all work was communication
   uint64_t kernels = 0;
 };
 
 // What one device did for the process.
 struct DeviceTotals {
   uint64_t busy_ticks = 0;
+  uint64_t communication_ticks = 0;  // some work was communication
+  uint64_t exposed_ticks = 0;        // of these, all was
   WorkSum kernels, copies, memsets;
-  std::unordered_map<uint32_t, LaunchSiteSum> of_launch_site;  // their busy ticks sum to the device's
+  std::unordered_map<uint32_t, LaunchSiteSum> of_launch_site;  // their ticks sum to the device's
   std::unordered_map<uint64_t, WorkSum> work;         // by launch site << 32 | name
 };
 
@@ -45,8 +48,9 @@ class RunningWork {
   bool is_any() const { return !work_.empty(); }
   uint32_t owner() const { return work_.front().launch_site; }  // the launch site of what started first
   void start(uint64_t end_ticks, uint32_t launch_site, uint64_t now);
-  // Forgets what has ended; false if the owner stays.
-  bool end(uint64_t now);
+  bool owner_ends(uint64_t now) const { return work_.front().end_ticks <= now; }
+  // Forgets what has ended.
+  void end(uint64_t now);
 
  private:
   struct Work {
@@ -56,6 +60,29 @@ class RunningWork {
 
   std::deque<Work> work_;   // what ended before the owner did is left out now and then
   size_t next_cleaning_ = 16;
+};
+
+// The same, apart by what it is. What computes owns an instant before what communicates, which may only wait for others.
+class RunningKinds {
+ public:
+  bool is_any() const { return computing_.is_any() || communicating_.is_any(); }
+  bool communicates() const { return communicating_.is_any(); }
+  bool only_communicates() const { return communicates() && !computing_.is_any(); }
+  uint32_t owner() const { return (computing_.is_any() ? computing_ : communicating_).owner(); }
+  // Whether this work would own the instant although other work runs.
+  bool is_taken_over_by(const WorkRecord& record) const { return only_communicates() && !record.communicates; }
+  void start(const WorkRecord& record) {
+    (record.communicates ? communicating_ : computing_).start(record.end_ticks, record.launch_site, record.start_ticks);
+  }
+  bool owner_ends(uint64_t now) const { return (computing_.is_any() ? computing_ : communicating_).owner_ends(now); }
+  // Forgets what has ended.
+  void end(uint64_t now) {
+    computing_.end(now);
+    communicating_.end(now);
+  }
+
+ private:
+  RunningWork computing_, communicating_;
 };
 
 // Goes through the starts and ends of device work in order of time. What lies outside the process's life takes no time;
@@ -72,10 +99,11 @@ class DeviceTimeline {
   void finish() { end(kNever); }
 
   bool is_running() const { return running_.is_any(); }
+  bool only_communicates() const { return running_.only_communicates(); }  // on all devices
   // Devices: the binary digit of each one's number, modulo 64.
   uint64_t working() const { return working_; }
   uint64_t seen() const { return seen_; }
-  uint32_t launch_site() const { return running_.owner(); }  // of the earliest started work that runs
+  uint32_t launch_site() const { return running_.owner(); }  // of the earliest started work that owns the instant
   uint64_t last_ticks() const { return last_ticks_; }   // the end of the latest record; 0: there was none
 
   using HostSums = std::map<uint32_t, uint64_t>;  // ticks by name
@@ -88,13 +116,15 @@ class DeviceTimeline {
   struct Device {
     DeviceTotals* totals = nullptr;
     uint64_t digit = 0;
-    RunningWork running;
+    RunningKinds running;
     uint64_t charged_until = 0;  // while something runs
+    uint64_t communicates_since = 0;  // while something communicates
   };
   using End = std::pair<uint64_t, Device*>;
 
   void start(const WorkRecord& record);
   void end(uint64_t now);
+  void charge(Device& device, uint64_t now);
   void count(const WorkRecord& record, DeviceTotals& totals);
   uint64_t clipped(uint64_t ticks) const;
 
@@ -105,7 +135,7 @@ class DeviceTimeline {
   uint64_t last_ticks_ = 0;
   std::map<uint32_t, DeviceTotals> totals_;
   std::map<uint32_t, Device> devices_;
-  RunningWork running_;  // on any device
+  RunningKinds running_;  // on any device
   uint64_t working_ = 0, seen_ = 0;
   std::priority_queue<End, std::vector<End>, std::greater<End>> ends_;
   HostSums host_sums_[3];

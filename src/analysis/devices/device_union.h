@@ -9,8 +9,10 @@
 
 namespace rlscope {
 
-// Busy time of each place, in the time that the clocks map to.
-std::vector<uint64_t> busy_union(const std::vector<UnionInput>& inputs, size_t places, bool recovers);
+enum class WorkKind { kAny, kComputing, kCommunicating };
+
+// Busy time of each place with work of this kind, in the time that the clocks map to.
+std::vector<uint64_t> busy_union(const std::vector<UnionInput>& inputs, size_t places, WorkKind kind, bool recovers);
 
 // `count` intervals of that time, end to end.
 struct Bins {
@@ -21,6 +23,6 @@ struct Bins {
 
 // Busy time of each place within each bin. What lies outside the bins is left out.
 std::vector<std::vector<uint64_t>> busy_union_in_bins(const std::vector<UnionInput>& inputs, size_t places,
-                                                      const Bins& bins, bool recovers);
+                                                      const Bins& bins, WorkKind kind, bool recovers);
 
 }  // namespace rlscope

@@ -40,6 +40,7 @@ class WorkUnion::Process {
       work_.place = place->second;
       work_.start = time(record.start_ticks);
       work_.end = time(record.end_ticks);
+      work_.communicates = record.communicates;
       return true;
     }
     return false;

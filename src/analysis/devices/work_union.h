@@ -36,6 +36,7 @@ struct UnionWork {
   uint64_t end;
   size_t place;
   size_t input;  // which process's it is
+  bool communicates;
 };
 
 class WorkUnion {

@@ -109,7 +109,7 @@ class Sweep {
   void note_sample(Thread& thread, StreamReader& reader);
   void note_collective(StreamReader& reader);
   // In which a device has worked for the process, up to now.
-  uint64_t worked_ticks() const { return worked_ticks_ + (device_works_ ? now_ - works_since_ : 0); }
+  uint64_t worked_ticks() const { return worked_ticks_ + (device_works() ? now_ - works_since_ : 0); }
   uint64_t waiting_ticks(const Thread& thread, const BlockedGap& gap) const;
   void begin_gap(Thread& thread);
   void end_gap(Thread& thread);
@@ -158,7 +158,8 @@ class Sweep {
     if (__builtin_expect((boundary | cell_is_rare_) >= kFirstWait, 0)) return set_rare_cell();
     cell_ = &tables_.row(scope_of(*owner_)).ticks[static_cast<uint8_t>(boundary)];
   }
-  bool is_launchs() const { return device_works_ && options_.gpu_attribution == GpuAttribution::kLaunch; }
+  bool device_works() const { return device_cells_ != 0; }
+  bool is_launchs() const { return device_works() && options_.gpu_attribution == GpuAttribution::kLaunch; }
   void set_rare_cell();
   static FunctionPlace function_place(const BreakdownPlace& place, uint64_t boundary) {
     return {place.scope, boundary - static_cast<uint8_t>(boundary) + place.cell};
@@ -212,9 +213,9 @@ class Sweep {
   uint32_t phase_ = 0;
   uint64_t evaluated_ = 0, evaluated_until_ = 0;  // in the phase `evaluation`, up to the last change of phase
   uint64_t evaluated_at_first_ = 0;               // report of progress
-  bool device_works_ = false;
+  size_t device_cells_ = 0;  // of rows, by what the devices do: 0, kDeviceComputes or kDeviceCommunicates
   uint64_t working_ = 0;  // which ones, as in IdleRow
-  uint64_t worked_ticks_ = 0, works_since_ = 0;  // up to the last change of device_works_
+  uint64_t worked_ticks_ = 0, works_since_ = 0;  // up to the last change of device_cells_
   uint64_t now_;
   uint64_t end_;
   uint64_t last_ticks_;
@@ -281,7 +282,7 @@ template <bool kWithDetail>
 // Where a device works and the process waits, the time can be that of the operation which launched the work.
 inline BreakdownPlace Sweep::place_of(const Thread& thread, uint8_t category) const {
   Scope scope = is_launchs() && is_blocked(category) ? launch_scope_ : scope_of(thread);
-  return {phase_, scope, static_cast<uint8_t>(category + (device_works_ ? kDeviceWorks : 0))};
+  return {phase_, scope, static_cast<uint8_t>(category + device_cells_)};
 }
 
 }  // namespace rlscope

@@ -163,11 +163,12 @@ void Sweep::step_devices() {
   device_ticks_ = devices_->next_ticks();
   bool works = devices_->is_running();
   working_ = devices_->working();
-  if (works != device_works_) {
+  size_t cells = !works ? 0 : devices_->only_communicates() ? kDeviceCommunicates : kDeviceComputes;
+  if (cells != device_cells_) {
     if (options_.by_thread) charge_all();
     worked_ticks_ = worked_ticks();
     works_since_ = now_;
-    device_works_ = works;
+    device_cells_ = cells;
     cell_is_rare_ = kRare;
   }
   if (works && options_.gpu_attribution == GpuAttribution::kLaunch) {
@@ -339,7 +340,7 @@ inline void Sweep::count_call(const Thread& thread) {
   if (__builtin_expect(&thread == owner_ && cell_is_rare_ == kDetailed, 1)) {
     detail_->count_call_here();
   } else {
-    detail_->count_call({scope_of(thread), thread.boundary + (device_works_ ? kDeviceWorks : 0)});
+    detail_->count_call({scope_of(thread), thread.boundary + device_cells_});
   }
 }
 

@@ -62,7 +62,7 @@ void Sweep::set_rare_cell() {
   wait_changed();
   BreakdownPlace place = place_of(*owner_, owner_->category());
   cell_ = &tables_.row(place.scope).ticks[place.cell];
-  cell_is_rare_ = device_works_ || wait_sum_ ? kRare : detail_ ? kDetailed : 0;
+  cell_is_rare_ = device_works() || wait_sum_ ? kRare : detail_ ? kDetailed : 0;
   if (detail_) detail_->enter(function_place(place, owner_->boundary), tables_.epoch(), cell_, now_);
 }
 
@@ -88,7 +88,7 @@ void Sweep::wait_changed() {
   doing_ = doing_of(*owner_, owner_->category());
   wait_sum_ = doing_.wait ? &wait_sum(doing_.wait) : nullptr;
   wait_since_ = now_;
-  adds_idle_ = device_works_ ? has_several_devices_ : wait_sum_ && has_devices_;
+  adds_idle_ = device_works() ? has_several_devices_ : wait_sum_ && has_devices_;
 }
 
 // ---- time between records
@@ -97,7 +97,7 @@ void Sweep::wait_changed() {
 void Sweep::charge(Thread& thread) {
   if (thread.takes_part() && now_ > thread.charged_until) {
     Row& row = tables_.thread_row(thread.stream, phase_, scope_of(thread));
-    size_t first = device_works_ ? kDeviceWorks : 0;
+    size_t first = device_cells_;
     uint64_t ran = thread.gap ? thread.gap->ran_between(thread.charged_until, now_) : 0;
     row.ticks[first + thread.category()] += now_ - thread.charged_until - ran;
     if (thread.gap) row.ticks[first + thread.gap->category()] += ran;
@@ -142,7 +142,7 @@ void Sweep::advance_slowly(uint64_t ticks) {
   share_time(until, [&](Thread& thread, uint8_t category, uint64_t taken) {
     give(thread, category, taken);
     bool is_owners = &thread == owner_ && category == owner_->category();
-    if (adds_idle_ && device_works_ && !is_owners) tables_.add_idle(doing_of(thread, category), taken);
+    if (adds_idle_ && device_works() && !is_owners) tables_.add_idle(doing_of(thread, category), taken);
     owned = taken;  // the last one is the owner
   });
   wait_since_ += until - now_ - owned;

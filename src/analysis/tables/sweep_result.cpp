@@ -7,7 +7,8 @@ namespace rlscope {
 namespace {
 
 constexpr const char* kCategoryLabels[] = {"python", "simulator", "backend", "cuda", "wait", "cuda"};
-constexpr const char* kResourceLabels[] = {"cpu", "cpu+gpu", "gpu", "idle"};
+constexpr const char* kResourceLabels[] = {"cpu",           "cpu+gpu", "gpu", "cpu+communication",
+                                             "communication", "idle"};
 constexpr const char* kPartLabels[] = {"before", "in", "after"};
 
 }  // namespace

@@ -25,7 +25,8 @@ struct Labels {
   std::vector<std::string> phases;
 };
 
-enum class Resource : uint8_t { kCpu, kBoth, kGpu, kIdle };
+// kCommunication: all that the devices do.
+enum class Resource : uint8_t { kCpu, kBoth, kGpu, kCpuAndCommunication, kCommunication, kIdle };
 
 // Ticks of one (phase, stage, operation, category, resource).
 struct BreakdownRow {
@@ -74,6 +75,8 @@ struct CudaCallRow {
 struct DeviceRow {
   uint32_t device;  // CUDA's number in the process
   uint64_t busy_ticks;
+  uint64_t communication_ticks;  // some work was communication
+  uint64_t exposed_ticks;        // of these, all was
   WorkSum kernels, copies, memsets;
 };
 
@@ -81,7 +84,8 @@ struct DeviceOperationRow {
   uint32_t device;
   std::string_view stage;
   std::string_view operation;
-  uint64_t busy_ticks;  // sums to the device's
+  uint64_t busy_ticks;  // sums to the device's, and so do
+  uint64_t exposed_ticks;
   uint64_t kernels;
 };
 

@@ -32,8 +32,10 @@ bool waits_for_thread(const std::string& wait) {
   return wait.rfind("_thread.", 0) == 0 || wait.rfind("_queue.", 0) == 0;
 }
 
-Resource resource_of(uint8_t category, bool device_works) {
-  if (device_works) return is_blocked(category) ? Resource::kGpu : Resource::kBoth;
+Resource resource_of(size_t cell) {
+  auto category = static_cast<uint8_t>(cell % kCategories);
+  if (cell >= kDeviceCommunicates) return is_blocked(category) ? Resource::kCommunication : Resource::kCpuAndCommunication;
+  if (cell >= kDeviceComputes) return is_blocked(category) ? Resource::kGpu : Resource::kBoth;
   return category == kWait ? Resource::kIdle : Resource::kCpu;
 }
 
@@ -177,10 +179,10 @@ void SweepTables::add_wait(WaitSum& sum, uint64_t ticks, bool in_operation) cons
 
 void SweepTables::write_outside(SweepResult& result) const {
   std::map<std::tuple<LoopPart, Category, Resource>, uint64_t> sums;
-  for (size_t i = 0; i < 2 * kCategories; i++) {
+  for (size_t i = 0; i < kCells; i++) {
     auto category = static_cast<uint8_t>(i % kCategories);
     auto add = [&](LoopPart part, uint64_t ticks) {
-      if (ticks) sums[{part, folded_category(category), resource_of(category, i >= kDeviceWorks)}] += ticks;
+      if (ticks) sums[{part, folded_category(category), resource_of(i)}] += ticks;
     };
     uint64_t first = marks_ ? outside_at_first_.ticks[i] : outside_->ticks[i];
     uint64_t last = marks_ ? outside_at_last_.ticks[i] : outside_->ticks[i];
@@ -207,11 +209,11 @@ SweepTables::LabelOrder SweepTables::order_of(const std::vector<std::string>& la
 }
 
 void SweepTables::add_cells(uint32_t thread, uint32_t phase, Scope scope, const Row& row, std::vector<Cell>& cells) const {
-  for (size_t i = 0; i < 2 * kCategories; i++) {
+  for (size_t i = 0; i < kCells; i++) {
     if (row.ticks[i] == 0) continue;
     auto category = static_cast<uint8_t>(i % kCategories);
     cells.push_back({thread, phase_order_.place_of[phase], operation_order_.place_of[scope / kStages],
-                     kStagePlaces[scope % kStages], folded_category(category), resource_of(category, i >= kDeviceWorks),
+                     kStagePlaces[scope % kStages], folded_category(category), resource_of(i),
                      row.ticks[i]});
   }
 }
@@ -342,7 +344,7 @@ void SweepTables::write_overhead(const std::vector<Name>& names, const Correctio
       auto category = static_cast<uint8_t>(place.cell % kCategories);
       rows->push_back({labels_->phases[place.phase], kStageLabels[place.scope % kStages],
                        labels_->operations[place.scope / kStages], folded_category(category),
-                       resource_of(category, place.cell >= kDeviceWorks), parts});
+                       resource_of(place.cell), parts});
     }
   }
   for (uint32_t id = 0; id < names_.size(); id++) {
@@ -360,7 +362,7 @@ void SweepTables::write_detail(const std::vector<Name>& names, const Detail& det
   auto label_of = [this](Scope scope, uint8_t cell) {
     auto category = static_cast<uint8_t>(cell % kCategories);
     return SeriesRow{kStageLabels[scope % kStages], labels_->operations[scope / kStages], folded_category(category),
-                     resource_of(category, cell >= kDeviceWorks)};
+                     resource_of(cell)};
   };
   auto key_of = [](const SeriesRow& row) { return std::tuple(row.stage, row.operation, row.category, row.resource); };
 
@@ -412,7 +414,7 @@ std::string_view SweepTables::function_label(const std::vector<Name>& names, uin
 SweepTables::WorkCell SweepTables::work_cell(uint32_t device, const LaunchSite& launch_site, uint32_t name,
                                              const WorkSum& sum) const {
   Scope scope = scope_of(launch_site);
-  return {device, kStagePlaces[scope % kStages], operation_order_.place_of[scope / kStages], name, sum};
+  return {device, kStagePlaces[scope % kStages], operation_order_.place_of[scope / kStages], name, sum, 0};
 }
 
 // In order, one of each key.
@@ -422,6 +424,7 @@ std::vector<SweepTables::WorkCell> SweepTables::folded(std::vector<WorkCell> cel
   for (size_t i = 0; i < cells.size(); i++) {
     if (kept > 0 && cells[kept - 1].key() == cells[i].key()) {
       cells[kept - 1].sum += cells[i].sum;
+      cells[kept - 1].exposed_ticks += cells[i].exposed_ticks;
     } else {
       cells[kept++] = cells[i];
     }
@@ -443,12 +446,14 @@ void SweepTables::write_devices(const TraceFile& file, const DeviceTimeline& dev
   std::vector<WorkCell> of_operations;  // count: kernels, ticks: busy
   std::vector<WorkCell> of_names;
   for (const auto& [number, device] : devices.devices()) {
-    result.devices.push_back({number, device.busy_ticks, device.kernels, device.copies, device.memsets});
+    result.devices.push_back({number, device.busy_ticks, device.communication_ticks, device.exposed_ticks, device.kernels,
+                              device.copies, device.memsets});
     result.events["kernel"] += device.kernels.count;
     result.events["copy"] += device.copies.count;
     result.events["memset"] += device.memsets.count;
     for (const auto& [launch_site, sum] : device.of_launch_site) {
       of_operations.push_back(work_cell(number, launch_sites[launch_site], 0, {sum.kernels, sum.busy_ticks, 0}));
+      of_operations.back().exposed_ticks = sum.exposed_ticks;
     }
     for (const auto& [key, sum] : device.work) {
       of_names.push_back(work_cell(number, launch_sites[key >> 32], static_cast<uint32_t>(key), sum));
@@ -456,7 +461,7 @@ void SweepTables::write_devices(const TraceFile& file, const DeviceTimeline& dev
   }
   for (const WorkCell& cell : folded(std::move(of_operations))) {
     result.device_operations.push_back(
-        {cell.device, stage_label(cell), operation_label(cell), cell.sum.ticks, cell.sum.count});
+        {cell.device, stage_label(cell), operation_label(cell), cell.sum.ticks, cell.exposed_ticks, cell.sum.count});
   }
   for (const WorkCell& cell : folded(std::move(of_names))) {
     result.device_work.push_back(

@@ -202,6 +202,7 @@ class SweepTables {
     uint32_t operation_place;
     uint32_t name;
     WorkSum sum;
+    uint64_t exposed_ticks;  // of all of a launch site
 
     auto key() const { return std::tie(device, stage_place, operation_place, name); }
   };

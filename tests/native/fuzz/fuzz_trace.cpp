@@ -238,10 +238,11 @@ void check_window(const std::string& path, bool recovers, uint64_t start, uint64
 void check_union(const std::string& path, bool recovers, const SweepResult& result) {
   rlscope::UnionInput input{path, result.start_ticks, result.end_ticks, {}, {}};
   for (const DeviceRow& device : result.devices) input.places.emplace(device.device, input.places.size());
-  std::vector<uint64_t> busy = rlscope::busy_union({input}, input.places.size(), recovers);
+  std::vector<uint64_t> busy = rlscope::busy_union({input}, input.places.size(), rlscope::WorkKind::kAny, recovers);
   constexpr size_t kBins = 5;
   uint64_t width = (result.end_ticks - result.start_ticks) / kBins + 1;
-  auto bins = rlscope::busy_union_in_bins({input}, input.places.size(), {result.start_ticks, width, kBins}, recovers);
+  auto bins = rlscope::busy_union_in_bins({input}, input.places.size(), {result.start_ticks, width, kBins},
+                                         rlscope::WorkKind::kAny, recovers);
   for (const DeviceRow& device : result.devices) {
     size_t place = input.places[device.device];
     check(busy[place] == device.busy_ticks, "the union over one process is the process's");
