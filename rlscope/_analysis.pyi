@@ -1,9 +1,10 @@
 """Types of the extension module that sweeps a process's trace file."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import TypedDict, overload
 
+from rlscope.analysis.detail.slices import SliceBatch, SliceTracks
 from rlscope.analysis.detail.swept import EventWindow
 from rlscope.analysis.devices.swept import SweptPlaceIdle, SweptSharing
 from rlscope.analysis.swept import Swept
@@ -82,6 +83,32 @@ def device_intervals(
 def event_window(
     path: str | PathLike[str], start_ticks: int, end_ticks: int, most_events: int, recover: bool = False
 ) -> EventWindow: ...
+
+# (start_ticks, end_ticks, clock, origin_ns): the clock, as in `device_union`, makes nanoseconds since 1970, and the run
+# began at `origin_ns`, not after the start.
+_SliceWindow = tuple[int, int, tuple[int, int, int, int], int]
+
+# Slices are clipped to the window. Of tasks and of calls of communicators it has those that end in it; of a part of a
+# life not the work of a queue that began in a chunk before the last two there. `communicators` has the number of each,
+# from 1, by its label.
+def slice_batches(
+    path: str | PathLike[str],
+    window: _SliceWindow,
+    communicators: Mapping[str, int],
+    most_slices: int,
+    on_batch: Callable[[SliceBatch], None],
+    recover: bool = False,
+) -> SliceTracks: ...
+
+# A track's packets are a sequence of their own, and its uuid is that sequence's number: `first_number` and on.
+def perfetto_slices(
+    path: str | PathLike[str],
+    window: _SliceWindow,
+    communicators: Mapping[str, int],
+    first_number: int,
+    write: Callable[[bytes], object],
+    recover: bool = False,
+) -> SliceTracks: ...
 
 # How many bytes of trace files this program has read so far, in all threads: it grows while a file is swept.
 def bytes_read() -> int: ...

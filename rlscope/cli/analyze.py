@@ -12,8 +12,8 @@ from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.document import document_of
 from rlscope.analysis.rows import Record
 from rlscope.analysis.tables.breakdown import group_seconds
+from rlscope.cli.given.traces import analyze_traces, warn_of_counters
 from rlscope.cli.options import NamedPath, correct_option
-from rlscope.cli.traces import analyze_traces, warn_of_counters
 from rlscope.errors import UsageError
 from rlscope.model import GpuAttribution
 from rlscope.report.analysis_tables import print_analyses, print_breakdown

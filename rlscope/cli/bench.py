@@ -9,9 +9,9 @@ from string import ascii_uppercase
 
 import click
 
+from rlscope.cli.given.traces import names
 from rlscope.cli.options import NamedPath
 from rlscope.cli.progress import progress_bar
-from rlscope.cli.traces import names
 from rlscope.errors import UsageError
 from rlscope.record.config import TRACE_VARIABLE
 from rlscope.text import printable

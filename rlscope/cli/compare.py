@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
+from rlscope.cli.given.traces import names
 from rlscope.cli.options import NamedPath
 from rlscope.cli.progress import reading_bar
-from rlscope.cli.traces import names
 from rlscope.errors import UsageError
 from rlscope.trace.manifest import write_in_one_step
 from rlscope.trace.reader import Trace

@@ -16,7 +16,7 @@ from rlscope.version import __version__
 #: As a shell says it of a program that wrote on after `| head` had enough.
 READER_IS_GONE = 128 + signal.SIGPIPE
 #: In the order of use. Each verb is a command of that name in rlscope/cli/NAME.py.
-VERBS = ("calibrate", "record", "top", "inspect", "analyze", "report", "plot", "compare", "bench", "doctor")
+VERBS = ("calibrate", "record", "top", "inspect", "analyze", "report", "plot", "export", "compare", "bench", "doctor")
 
 
 FIRST_STEPS = """\

@@ -1,5 +1,6 @@
-"""This file holds the options that several verbs take, and the type of those that name a file or a directory."""
+"""This file holds the options that several verbs take, and the types of those that name a file or a part of a run."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from rlscope.calibration.choice import AUTO
+from rlscope.text import printable
 
 correct_option = click.option(
     "--correct",
@@ -34,6 +36,22 @@ class NamedPath(click.Path):
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Have the shell complete directories where a trace is meant, else files as well."""
         return [CompletionItem(incomplete, type="dir" if self._is_trace else "file")]
+
+
+class Times(click.ParamType):  # type: ignore[type-arg]
+    """Two times in seconds from the start of the run, the earlier first: `1.5:2`."""
+
+    name = "A:B"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> tuple[float, float]:
+        """Return both times, or fail."""
+        try:
+            start, end = (float(part) for part in value.split(":"))
+        except ValueError:
+            start = end = math.nan
+        if not 0 <= start < end < math.inf:
+            self.fail(f"expected two times in seconds, such as 1.5:2, found {printable(value)!r}", param, ctx)
+        return start, end
 
 
 def complete_files(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:

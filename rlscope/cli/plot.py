@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
+from rlscope.cli.given.traces import analyze_traces, warn_of_counters
 from rlscope.cli.options import NamedPath, correct_option
-from rlscope.cli.traces import analyze_traces, warn_of_counters
 from rlscope.errors import UsageError
 from rlscope.report.sentences import correction_lines
 from rlscope.text import printable

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from rlscope.calibration.choice import chosen
-from rlscope.cli.options import NamedPath, correct_option
+from rlscope.cli.given.traces import names
+from rlscope.cli.options import NamedPath, Times, correct_option
 from rlscope.cli.progress import reading_bar
-from rlscope.cli.traces import names
 from rlscope.errors import UsageError
 from rlscope.text import printable
 from rlscope.trace.manifest import write_in_one_step
@@ -21,22 +20,6 @@ if TYPE_CHECKING:
     from rlscope.page.make_page import Run
 
 PAGE = "index.html"
-
-
-class Times(click.ParamType):  # type: ignore[type-arg]
-    """Two times in seconds from the start of the run, the earlier first: `1.5:2`."""
-
-    name = "A:B"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> tuple[float, float]:
-        """Return both times, or fail."""
-        try:
-            start, end = (float(part) for part in value.split(":"))
-        except ValueError:
-            start = end = math.nan
-        if not 0 <= start < end < math.inf:
-            self.fail(f"expected two times in seconds, such as 1.5:2, found {printable(value)!r}", param, ctx)
-        return start, end
 
 
 @click.command("report", epilog="Example: rlscope report trace -o report; then open report/index.html")

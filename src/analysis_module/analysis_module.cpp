@@ -1,5 +1,6 @@
 // The extension module rlscope._analysis: sweeps a process file into its tables, tells its properties before,
-// and gives its pieces of device work and its events. What several processes' devices did is in device_functions.cpp.
+// and gives its pieces of device work and its events. What several processes' devices did is in device_functions.cpp, slices
+// for other programs are in slice_functions.cpp.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -11,6 +12,7 @@
 #include "device_intervals.h"
 #include "python_errors.h"
 #include "python_values.h"
+#include "slice_functions.h"
 #include "stages.h"
 #include "sweep.h"
 #include "swept.h"
@@ -231,6 +233,8 @@ PyMethodDef kMethods[] = {
     {"event_window", as_method(py_event_window), METH_VARARGS | METH_KEYWORDS,
      "event_window(path, start_ticks, end_ticks, most_events, recover=False)\n--\n\n"
      "The events of one process between two times, as a rlscope.analysis.detail.swept.EventWindow."},
+    {"slice_batches", as_method(py_slice_batches), METH_VARARGS | METH_KEYWORDS, kSliceBatchesHelp},
+    {"perfetto_slices", as_method(py_perfetto_slices), METH_VARARGS | METH_KEYWORDS, kPerfettoSlicesHelp},
     {"bytes_read", py_bytes_read, METH_NOARGS,
      "bytes_read()\n--\n\nHow many bytes of trace files this program has read so far, in all threads."},
     {nullptr, nullptr, 0, nullptr},

@@ -33,7 +33,8 @@ MAY_INCLUDE: dict[str, set[str]] = {
     "analysis/breakdown": TRACE,
     "analysis/tables": TRACE | {"analysis/devices", "analysis/breakdown"},
     "analysis/sweep": SWEPT,
-    "analysis_module": SWEPT | {"analysis/sweep"},
+    "analysis/slices": TRACE | {"analysis/devices"},
+    "analysis_module": SWEPT | {"analysis/sweep", "analysis/slices"},
 }
 MOST_FILES = 16
 MOST_LINES = 500

@@ -41,9 +41,9 @@ from rlscope.analysis.table_rows import (
     WaitRow,
 )
 from rlscope.analysis.tables.samples import SampleRow, SampleTailRow
+from rlscope.cli.given.traces import names
 from rlscope.cli.plot import plot
 from rlscope.cli.report import report
-from rlscope.cli.traces import names
 from rlscope.errors import UsageError
 from rlscope.page.plain_page import Page
 from rlscope.plots.breakdown import RECORDED_TIME, TRAINING_TIME

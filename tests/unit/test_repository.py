@@ -45,6 +45,7 @@ MAY_IMPORT = {
     | {f"rlscope.{part}" for part in ("trace", "analysis", "calibration")}
     | {"rlscope.record.config", "rlscope.record.run.trace_directory.machine"},
     "page": SHARED | {f"rlscope.{part}" for part in ("_analysis", "trace", "analysis", "compare", "plots")},
+    "export": SHARED | {"rlscope.trace", "rlscope.analysis"},
     "monitor": SHARED | {"rlscope.record", "rlscope.trace", "rlscope.analysis.counters.clock", "rlscope._native"},
     "checks": SHARED | {f"rlscope.{part}" for part in ("trace", "analysis", "monitor", "_native")},
     "report": SHARED
@@ -52,7 +53,7 @@ MAY_IMPORT = {
     | {"rlscope.record.config"},
     "cli": SHARED
     | {f"rlscope.{part}" for part in ("record", "trace", "analysis", "calibration", "monitor", "checks")}
-    | {"rlscope.compare", "rlscope.page", "rlscope.report", "rlscope._analysis.bytes_read"},
+    | {"rlscope.compare", "rlscope.export", "rlscope.page", "rlscope.report", "rlscope._analysis.bytes_read"},
     "notebook.py": SHARED
     | {f"rlscope.{part}" for part in ("record", "trace", "analysis", "calibration", "page", "report")},
     "cli/plot.py": SHARED | {"rlscope.cli", "rlscope.report", "rlscope.plots"},

@@ -79,19 +79,14 @@ def collectives_of(swept: TraceSweep) -> list[Collective]:
     """Return the calls of all communicators, each with the parts of its members."""
     parts: dict[tuple[CommunicatorKey, int], list[RankCall]] = {}
     for process in swept.processes:
-        known = dict(_communicators(process.found.properties))
+        known = dict(communicator_keys(process.found.properties))
         for call in process.found.collectives.rows():
             key = known.get(call.communicator, CommunicatorKey("", call.communicator, ()))
             parts.setdefault((key, call.sequence), []).append(_part(process, call))
     return [Collective(key, tuple(found), _match(key, found)) for (key, _), found in parts.items()]
 
 
-def operation_of(function: str) -> str:
-    """Return what a call does: `all_reduce` for `torch.distributed.all_reduce`."""
-    return function.rpartition(".")[2]
-
-
-def _communicators(properties: Mapping[str, object]) -> Iterator[tuple[str, CommunicatorKey]]:
+def communicator_keys(properties: Mapping[str, object]) -> Iterator[tuple[str, CommunicatorKey]]:
     """Yield the communicators that a process has told of, by label; properties may be anything."""
     for name, value in properties.items():
         if not name.startswith(PROPERTY) or not isinstance(value, dict):
@@ -99,6 +94,11 @@ def _communicators(properties: Mapping[str, object]) -> Iterator[tuple[str, Comm
         label, ranks, job = name.removeprefix(PROPERTY), value.get("ranks"), value.get("job")
         if isinstance(ranks, list) and all(type(rank) is int for rank in ranks) and isinstance(job, str):
             yield label, CommunicatorKey(job, label, tuple(ranks))
+
+
+def operation_of(function: str) -> str:
+    """Return what a call does: `all_reduce` for `torch.distributed.all_reduce`."""
+    return function.rpartition(".")[2]
 
 
 def _part(process: ProcessSweep, call: SweptCollective) -> RankCall:

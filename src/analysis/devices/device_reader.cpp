@@ -31,6 +31,7 @@ bool has_several_devices(const TraceFile& file) {
 
 DeviceReader::DeviceReader(TraceFile& file, const DeviceChunk& chunk, uint32_t device)
     : ChunkReader(file, std::min<uint64_t>(kWindowBytes, chunk.place.end - chunk.place.offset)), chunk_(chunk) {
+  fields_.queue = chunk.stream;
   fields_.device = device;
   fields_.start_ticks = chunk.place.base_ticks;
 }

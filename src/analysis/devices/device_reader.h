@@ -12,6 +12,7 @@ namespace rlscope {
 
 struct WorkRecord {
   DeviceWork work;
+  uint32_t queue;
   uint32_t device;  // kHost: nothing that a device does
   uint32_t name;
   uint32_t launch_site;

@@ -1,104 +1,45 @@
-// Reads only the chunks that overlap the window: each says which frames are open where it begins.
+// Keeps the events of each thread in the window, and puts them in order of their start.
 #include "event_window.h"
 
 #include <algorithm>
 #include <numeric>
 
-#include "trace_reader.h"
+#include "thread_walk.h"
 
 namespace rlscope {
 namespace {
 
-constexpr size_t kWindowBytes = 64 << 10;
+// Takes events where they end.
+struct Collector {
+  ThreadEvents found;
 
-struct OpenEvent {
-  uint64_t start_ticks;
-  uint32_t name;
+  void begin(const OpenEvent&, uint32_t) {}
+  void note(const StreamReader&, uint64_t) {}
+  void end(const OpenEvent& event, uint32_t depth, uint64_t now) {
+    found.starts.push_back(event.start_ticks);
+    found.ends.push_back(now);
+    found.names.push_back(event.name);
+    found.depths.push_back(depth);
+  }
 };
 
-class ThreadWindow {
- public:
-  ThreadWindow(TraceFile& file, const StreamIndex& stream, uint64_t start_ticks, uint64_t end_ticks, size_t most_events)
-      : file_(file), start_ticks_(start_ticks), end_ticks_(end_ticks), most_events_(most_events), found_{stream.stream, {}, {}, {}, {}},
-        reader_(file, stream, kWindowBytes, stream.first_chunk) {}
-
-  ThreadEvents read() {
-    uint64_t now = start_ticks_;
-    while (reader_.next() && reader_.ticks() < end_ticks_ && found_.starts.size() < most_events_) {
-      now = std::max(now, reader_.ticks());
-      apply(now);
-    }
-    // Of more events than are wanted, the window ends where the last one does that was read.
-    if (found_.starts.size() >= most_events_) end_ticks_ = now;
-    while (!open_.empty()) end(end_ticks_);
-    sort();
-    return std::move(found_);
-  }
-  uint64_t end_ticks() const { return end_ticks_; }
-
- private:
-  void apply(uint64_t now) {
-    if (reader_.type() == RecordType::kBegin) {
-      uint64_t name = reader_.take_id();
-      if (name < file_.names().size()) {
-        open_.push_back({now, static_cast<uint32_t>(name)});
-      } else {
-        reader_.reject("the name with id " + std::to_string(name) + " is not in the catalog");
-      }
-    } else if (reader_.type() == RecordType::kEnd) {
-      if (!open_.empty()) end(now);
-    } else if (reader_.type() == RecordType::kChunkStart) {
-      match_open_frames(now);
-    }
-  }
-
-  // Where the header of a chunk differs from what was read before it, the header holds.
-  void match_open_frames(uint64_t now) {
-    const std::vector<uint32_t>& frames = reader_.open_frames();
-    size_t same = 0;
-    while (same < std::min(frames.size(), open_.size()) && open_[same].name == frames[same]) same++;
-    while (open_.size() > same) end(now);
-    for (size_t i = same; i < frames.size(); i++) {
-      if (frames[i] < file_.names().size()) open_.push_back({now, frames[i]});
-    }
-  }
-
-  void end(uint64_t now) {
-    OpenEvent event = open_.back();
-    open_.pop_back();
-    if (now <= start_ticks_) return;
-    found_.starts.push_back(event.start_ticks);
-    found_.ends.push_back(now);
-    found_.names.push_back(event.name);
-    found_.depths.push_back(static_cast<uint32_t>(open_.size()));
-  }
-
-  void sort() {
-    std::vector<size_t> order(found_.starts.size());
-    std::iota(order.begin(), order.end(), size_t{0});
-    std::sort(order.begin(), order.end(), [this](size_t a, size_t b) {
-      if (found_.starts[a] != found_.starts[b]) return found_.starts[a] < found_.starts[b];
-      return found_.depths[a] != found_.depths[b] ? found_.depths[a] < found_.depths[b] : found_.ends[a] < found_.ends[b];
-    });
-    auto sorted = [&order](auto& column) {
-      auto result = column;
-      for (size_t i = 0; i < order.size(); i++) result[i] = column[order[i]];
-      column = std::move(result);
-    };
-    sorted(found_.starts);
-    sorted(found_.ends);
-    sorted(found_.names);
-    sorted(found_.depths);
-  }
-
-  TraceFile& file_;
-  uint64_t start_ticks_;
-  uint64_t end_ticks_;
-  size_t most_events_;
-  ThreadEvents found_;
-  StreamReader reader_;
-  std::vector<OpenEvent> open_;
-};
+void sort(ThreadEvents& found) {
+  std::vector<size_t> order(found.starts.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(), [&found](size_t a, size_t b) {
+    if (found.starts[a] != found.starts[b]) return found.starts[a] < found.starts[b];
+    return found.depths[a] != found.depths[b] ? found.depths[a] < found.depths[b] : found.ends[a] < found.ends[b];
+  });
+  auto sorted = [&order](auto& column) {
+    auto result = column;
+    for (size_t i = 0; i < order.size(); i++) result[i] = column[order[i]];
+    column = std::move(result);
+  };
+  sorted(found.starts);
+  sorted(found.ends);
+  sorted(found.names);
+  sorted(found.depths);
+}
 
 // Leaves what the thread did before `end_ticks`.
 void cut(ThreadEvents& events, uint64_t end_ticks) {
@@ -119,9 +60,15 @@ EventWindow event_window(TraceFile& file, uint64_t start_ticks, uint64_t end_tic
   size_t each = std::max<size_t>(most_events / std::max<size_t>(file.streams().size(), 1), 1);
   for (const auto& [number, stream] : file.streams()) {
     if (stream.first_ticks >= window.end_ticks) continue;
-    ThreadWindow thread(file, stream, start_ticks, window.end_ticks, each);
-    window.threads.push_back(thread.read());
-    window.end_ticks = thread.end_ticks();
+    Collector events{{number, {}, {}, {}, {}}};
+    ThreadWalk walk(file, stream, start_ticks, events);
+    while (events.found.starts.size() < each && walk.step(window.end_ticks)) {
+    }
+    // Of more events than are wanted, the window ends where the last one does that was read.
+    if (events.found.starts.size() >= each) window.end_ticks = walk.now();
+    walk.finish(window.end_ticks);
+    sort(events.found);
+    window.threads.push_back(std::move(events.found));
   }
   for (ThreadEvents& events : window.threads) cut(events, window.end_ticks);
   auto is_empty = [](const ThreadEvents& events) { return events.starts.empty(); };
