@@ -10,6 +10,7 @@ from recording import record
 LOOPS = {
     "unknown_environment": 0.8,
     "gradients_left_on": 0.8,
+    "drawn_actions": 0.8,
     "validation": 0.8,
     "rollout_before_training": 0.8,
     "thread_that_acts": 0.8,

@@ -1,6 +1,7 @@
 """Train in one file with PyTorch alone, as CleanRL's scripts do; a stopwatch runs around the stages that can be seen.
 
-These are simulation, networks' calls for acting and for targets, and each update from its first call with gradients.
+These are simulation, calls of networks and distributions for acting and for targets, and each update from its first
+call with gradients.
 The argument is ppo (no gradients while acting), dqn (gradients on while acting, a target network without) or sac (one
 method of the actor serves acting and learning, two optimizers take turns). Prints the stopwatch's nanoseconds as JSON.
 """
@@ -9,7 +10,7 @@ import json
 import sys
 import time
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 import gymnasium
 import numpy as np
@@ -36,6 +37,11 @@ def learn(network, inputs):
     return network(inputs)
 
 
+def watch_acting(call):
+    """What a distribution does of what a network computed is what the network was called for."""
+    return watch("inference") if call is infer else nullcontext()
+
+
 def network(inputs, outputs):
     return nn.Sequential(nn.Linear(inputs, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, outputs))
 
@@ -46,9 +52,12 @@ class Agent(nn.Module):
         self.actor, self.critic = network(4, 2), network(4, 1)
 
     def get_action_and_value(self, call, observations, actions=None):
-        choices = Categorical(logits=call(self.actor, observations))
-        actions = choices.sample() if actions is None else actions
-        return actions, choices.log_prob(actions), choices.entropy(), call(self.critic, observations)
+        logits = call(self.actor, observations)
+        with watch_acting(call):
+            choices = Categorical(logits=logits)
+            actions = choices.sample() if actions is None else actions
+            log_probabilities, entropy = choices.log_prob(actions), choices.entropy()
+        return actions, log_probabilities, entropy, call(self.critic, observations)
 
 
 def warm_up():
@@ -125,9 +134,12 @@ class Actor(nn.Module):
 
     def get_action(self, call, observation):
         mean, spread = call(self.body, observation).chunk(2, dim=-1)
-        choices = Normal(mean, nn.functional.softplus(spread) + 0.01)
-        action = choices.rsample()
-        return action.tanh() * 2, choices.log_prob(action)
+        spread = nn.functional.softplus(spread) + 0.01
+        with watch_acting(call):
+            choices = Normal(mean, spread)
+            action = choices.rsample()
+            log_probability = choices.log_prob(action)
+        return action.tanh() * 2, log_probability
 
 
 def sac():

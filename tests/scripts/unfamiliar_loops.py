@@ -15,6 +15,7 @@ from contextlib import contextmanager
 import gymnasium
 import torch
 from torch import nn
+from torch.distributions import Categorical, Normal
 
 NANOSECONDS = Counter()
 
@@ -38,6 +39,21 @@ class World:
         with watch("between"):
             time.sleep(0.002)
         return torch.randn(32, 64)
+
+
+class NoisyWorld:
+    """An environment that draws its noise as policies draw their actions."""
+
+    def step(self, _action):
+        with watch("between"):
+            noise = Normal(torch.zeros(512, 512), 1.0)
+            return noise.sample()[:32, :64]
+
+
+def draw(network, observations):
+    """Draws many actions for each observation: that takes longer than the network's call."""
+    with watch("inference"):
+        return Categorical(logits=network(observations)).sample((200,))
 
 
 def new_learner():
@@ -81,6 +97,19 @@ def gradients_left_on():
         action = act(network, observations).argmax(dim=1)
         observations = world.step(action)
         update(network, optimizer, observations.repeat(20, 1))
+
+
+def drawn_actions():
+    """Acts by drawing from a distribution, without gradients and with them in turn."""
+    network, optimizer = new_learner()
+    world, observations = NoisyWorld(), torch.zeros(32, 64)
+    for turn in range(8):
+        for _ in range(20):
+            with torch.set_grad_enabled(turn % 2 == 1):
+                action = draw(network, observations)
+            observations = world.step(action)
+        for _ in range(10):
+            update(network, optimizer, observations.repeat(20, 1))
 
 
 def validation():

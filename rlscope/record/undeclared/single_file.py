@@ -18,6 +18,11 @@ this time is closed at the next step of an environment, the next call of a netwo
 that is not known to learn, and at its own next call; and a call that an environment's step followed was inference.
 Places are told apart by the line, three callers and the network, so one method serves both purposes.
 
+Actions are drawn from a distribution of what a network has just computed, as in `Categorical(logits=network(batch))`.
+To make one of PyTorch's distributions from a tensor that a network's call has returned, or from a view of it, and to
+call its methods, is recorded as the call is, until the environment steps or a backward begins. A distribution of
+anything else, such as an environment's noise, belongs to no stage.
+
 A place that is called several times for one backward, such as a recurrent network's cell, opens nothing, since
 a rollout that keeps its gradients looks the same: within an open backpropagation it belongs to it.
 """
@@ -32,6 +37,8 @@ from typing import Any
 from rlscope import _native
 from rlscope.record.replacements import Replacements
 
+#: What distributions are made and asked by.
+OF_DISTRIBUTIONS = {"__init__", "sample", "rsample", "log_prob", "entropy"}
 INFERENCE = _native.guessed_stage("inference")
 BACKPROPAGATION = _native.guessed_stage("backpropagation")
 
@@ -45,12 +52,16 @@ class SingleFileScripts:
         self._is_compiling: Callable[[], bool] = bool
 
     def install(self, torch: ModuleType) -> None:
-        """Follows networks' calls, `backward`, `zero_grad` and `step`; never `forward`: compilers read it."""
+        """Follows what the script calls; never `forward`, which compilers read."""
         self._is_compiling = torch.compiler.is_compiling
         _native.follow_networks(
             torch.nn.Module.__call__, INFERENCE, BACKPROPAGATION,
             torch.is_grad_enabled, torch._C._current_graph_task_id, torch._C._autograd._get_sequence_nr,
         )  # fmt: skip
+        kind = torch.distributions.Distribution
+        for distribution in {each for each in vars(torch.distributions).values() if isinstance(each, type)}:
+            for name in OF_DISTRIBUTIONS & vars(distribution).keys() if issubclass(distribution, kind) else ():
+                self._replacements.replace(distribution, name, functools.partial(_followed_distribution, name))
         # The compiler leaves these alone; so it must leave alone what stands in their place. Once: that costs 5 us.
         self._replacements.replace(
             torch.optim.Optimizer,
@@ -81,6 +92,10 @@ class SingleFileScripts:
     def _after_optimizer_step(self, *_: Any) -> None:
         if not self._is_compiling():
             _native.end_step()
+
+
+def _followed_distribution(name: str, method: Callable[..., Any]) -> _native.Hooked:
+    return _native.follow_distribution(_native.Hooked(method, ()), name == "__init__")
 
 
 def _within_backpropagation(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -393,6 +393,10 @@ PyMethodDef functions[] = {
 
 }  // namespace
 
+PyObject* function_of(PyObject* hooked) { return as_hooked(hooked)->function; }
+
+void set_entry(PyObject* hooked, vectorcallfunc entry) { as_hooked(hooked)->vectorcall = entry; }
+
 bool add_hooked(PyObject* module) {
   hooked_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   auto* inherited_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&inherited_spec));

@@ -4,6 +4,12 @@
 
 namespace rlscope {
 
+// The function that a `Hooked` stands for, borrowed.
+PyObject* function_of(PyObject* hooked);
+
+// Calls of a `Hooked` go to `entry` from now on, which is given it as the callable.
+void set_entry(PyObject* hooked, vectorcallfunc entry);
+
 // Adds `Hooked`, `Inherited` and `watch_subclasses` to the module. False with a Python exception set on failure.
 bool add_hooked(PyObject* module);
 

@@ -3,8 +3,11 @@
 #include "network_calls.h"
 
 #include <frameobject.h>  // for Python 3.10
+#include <algorithm>
+#include <array>
 #include <unordered_map>
 
+#include "hooked.h"
 #include "scope.h"
 #include "session.h"
 
@@ -33,6 +36,9 @@ struct Calls {
   uint64_t first_node = 0, end_node = 0;  // numbers of what the last call added to the graph, if that is to be examined
 };
 
+// How many outputs of networks, and distributions made of them, are remembered: an actor's and a critic's, and some more.
+constexpr size_t kOutputs = 8;
+
 // Guarded by the GIL, as everything here.
 PyFunctionObject* followed;
 vectorcallfunc original;
@@ -47,6 +53,12 @@ struct Thread {
   uint64_t backward = 0;     // the place of one that no step and no call of a network has followed yet
   uint64_t simulations = 0;
   std::unordered_map<uint64_t, Calls> calls;  // by place
+  // Weak references; a thread that ends leaves its last ones behind.
+  std::array<PyObject*, kOutputs> outputs{};
+  size_t next_output = 0;
+
+  // Calls belong to one that is under way.
+  bool is_busy() const { return is_inside || is_stepping || backwards > 0; }
 };
 thread_local Thread t_thread;
 
@@ -95,6 +107,58 @@ void forget_backward(Thread& thread) {
   thread.backward = 0;
 }
 
+// The one weak reference to an object that everybody has, new; null without an exception if there can be none.
+PyObject* reference_to(PyObject* object) {
+  if (!PyType_SUPPORTS_WEAKREFS(Py_TYPE(object))) return nullptr;
+  PyObject* reference = PyWeakref_NewRef(object, nullptr);
+  if (!reference) PyErr_Clear();
+  return reference;
+}
+
+void remember(Thread& thread, PyObject* output) {
+  PyObject* reference = reference_to(output);
+  if (reference) Py_XSETREF(thread.outputs[thread.next_output++ % kOutputs], reference);
+}
+
+// The tensor of which this one is a view, or itself: new, as anything else is too.
+PyObject* whole_of(PyObject* tensor) {
+  PyObject* base = PyObject_GetAttrString(tensor, "_base");
+  if (!base) PyErr_Clear();
+  if (base && base != Py_None) return base;
+  Py_XDECREF(base);
+  return Py_NewRef(tensor);
+}
+
+void remember_output(Thread& thread, PyObject* output) {
+  PyObject* whole = whole_of(output);
+  remember(thread, whole);
+  Py_DECREF(whole);
+}
+
+void remember_outputs(Thread& thread, PyObject* result) {
+  if (!PyTuple_Check(result)) return remember_output(thread, result);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(result); i++) remember_output(thread, PyTuple_GET_ITEM(result, i));
+}
+
+bool is_remembered(Thread& thread, PyObject* object) {
+  PyObject* reference = reference_to(object);
+  bool is_it = reference && std::find(thread.outputs.begin(), thread.outputs.end(), reference) != thread.outputs.end();
+  Py_XDECREF(reference);
+  return is_it;
+}
+
+// A view of one is one too; a distribution may be made of another one.
+bool is_output(Thread& thread, PyObject* value) {
+  PyObject* whole = whole_of(value);
+  bool is_it = is_remembered(thread, whole);
+  Py_DECREF(whole);
+  return is_it;
+}
+
+void forget_outputs(Thread& thread) {
+  for (PyObject*& output : thread.outputs) Py_CLEAR(output);
+}
+
 // If the environment has stepped since, what was called before it was inference.
 void settle(Thread& thread) {
   StreamWriter* writer = Session::writer();
@@ -105,6 +169,7 @@ void settle(Thread& thread) {
   for (auto& [place, calls] : thread.calls) places[place].role = Role::kActs;
   thread.calls.clear();
   forget_backward(thread);
+  forget_outputs(thread);
 }
 
 // The role of a call from this place, given what the place was the last time.
@@ -117,29 +182,32 @@ Role role_of_call(Thread& thread, uint64_t place) {
   return role;
 }
 
-struct Arguments {
+struct Call {
+  vectorcallfunc entry;
   PyObject* function;
   PyObject* const* values;
   size_t count;
   PyObject* names;
+
+  PyObject* operator()() const { return entry(function, values, count, names); }
 };
 
-PyObject* call_within(PyObject* scope, bool lasts, const Arguments& arguments) {
+PyObject* call_within(PyObject* scope, bool lasts, const Call& call) {
   if (!enter_scope(scope)) return nullptr;
-  PyObject* result = original(arguments.function, arguments.values, arguments.count, arguments.names);
+  PyObject* result = call();
   if (!lasts || !result) leave_scope(scope);
   return result;
 }
 
-PyObject* call_with_gradients(Thread& thread, const Arguments& arguments) {
-  PyObject* network = PyVectorcall_NARGS(arguments.count) > 0 ? arguments.values[0] : nullptr;
+PyObject* call_with_gradients(Thread& thread, const Call& call) {
+  PyObject* network = PyVectorcall_NARGS(call.count) > 0 ? call.values[0] : nullptr;
   uint64_t place = place_of(PyEval_GetFrame(), network);
   Role role = role_of_call(thread, place);
   if (!is_examined(places[place].backwards + 1)) {
-    return call_within(role == Role::kActs ? inference : backpropagation, role != Role::kActs, arguments);
+    return call_within(role == Role::kActs ? inference : backpropagation, role != Role::kActs, call);
   }
   auto first_node = static_cast<uint64_t>(ask(next_node));
-  PyObject* result = call_within(role == Role::kActs ? inference : backpropagation, role != Role::kActs, arguments);
+  PyObject* result = call_within(role == Role::kActs ? inference : backpropagation, role != Role::kActs, call);
   auto calls = thread.calls.find(place);
   if (calls == thread.calls.end()) return result;  // the network itself has gone backward
   calls->second.first_node = first_node;
@@ -149,17 +217,50 @@ PyObject* call_with_gradients(Thread& thread, const Arguments& arguments) {
 
 PyObject* call_network(PyObject* function, PyObject* const* values, size_t count, PyObject* names) {
   Thread& thread = t_thread;
-  if (thread.is_inside || thread.is_stepping || thread.backwards > 0) return original(function, values, count, names);
-  Arguments arguments{function, values, count, names};
+  Call call{original, function, values, count, names};
+  if (thread.is_busy()) return call();
   settle(thread);
   bool has_gradients = ask(is_grad_enabled) == 1;
   // A thread of the autograd engine calls networks to compute again what was not kept.
-  if (has_gradients && ask(graph_task) != -1) return original(function, values, count, names);
+  if (has_gradients && ask(graph_task) != -1) return call();
   forget_backward(thread);
   thread.is_inside = true;
-  PyObject* result = has_gradients ? call_with_gradients(thread, arguments) : call_within(inference, false, arguments);
+  PyObject* result = has_gradients ? call_with_gradients(thread, call) : call_within(inference, false, call);
   thread.is_inside = false;
+  if (result) remember_outputs(thread, result);
   return result;
+}
+
+// Whether a distribution is made of what a network has computed, or this is a method of one that was.
+template <bool is_made>
+bool is_of_network(Thread& thread, PyObject* const* values, size_t count, PyObject* names) {
+  Py_ssize_t positional = PyVectorcall_NARGS(count);
+  if (!is_made) return positional > 0 && is_remembered(thread, values[0]);
+  Py_ssize_t all = positional + (names ? PyTuple_GET_SIZE(names) : 0);
+  return std::any_of(values + std::min<Py_ssize_t>(all, 1), values + all,
+                     [&](PyObject* value) { return is_output(thread, value); });
+}
+
+// What a distribution of a network's output does is what the network was called for.
+template <bool is_made>
+PyObject* call_distribution(PyObject* hooked, PyObject* const* values, size_t count, PyObject* names) {
+  Thread& thread = t_thread;
+  Call call{PyObject_Vectorcall, function_of(hooked), values, count, names};
+  if (!followed || thread.is_busy()) return call();
+  settle(thread);
+  if (!is_of_network<is_made>(thread, values, count, names)) return call();
+  thread.is_inside = true;
+  PyObject* result = is_open_guess(backpropagation) ? call() : call_within(inference, false, call);
+  thread.is_inside = false;
+  if (is_made && result) remember(thread, values[0]);
+  return result;
+}
+
+PyObject* follow_distribution(PyObject*, PyObject* args) {
+  PyObject *hooked, *is_made;
+  if (!PyArg_ParseTuple(args, "OO!", &hooked, &PyBool_Type, &is_made)) return nullptr;
+  set_entry(hooked, is_made == Py_True ? call_distribution<true> : call_distribution<false>);
+  return Py_NewRef(hooked);
 }
 
 PyObject* follow_networks(PyObject*, PyObject* args) {
@@ -187,6 +288,7 @@ PyObject* unfollow_networks(PyObject*, PyObject*) {
   if (followed && followed->vectorcall == call_network) followed->vectorcall = original;
   Py_CLEAR(followed);
   places.clear();
+  forget_outputs(t_thread);
   t_thread = Thread();
   Py_RETURN_NONE;
 }
@@ -235,6 +337,7 @@ PyObject* begin_backward(PyObject*, PyObject* reached) {
   settle(thread);
   if (!decide(thread, reached)) return nullptr;
   forget_backward(thread);
+  forget_outputs(thread);
   PyFrameObject* frame = PyEval_GetFrame();
   PyFrameObject* caller = frame ? PyFrame_GetBack(frame) : nullptr;
   thread.backward = place_of(caller, nullptr);
@@ -271,6 +374,9 @@ PyMethodDef functions[] = {
      "follow_networks(function, inference, backpropagation, is_grad_enabled, graph_task, next_node)\n--\n\n"
      "Open the stage of the place from which a Python function is called. The last three are PyTorch's: whether "
      "gradients are on, the number of the backward in which this thread works or -1, and the number of the next node."},
+    {"follow_distribution", follow_distribution, METH_VARARGS,
+     "follow_distribution(hooked, is_made)\n--\n\nCalls of a `Hooked`, a method of a distribution or the one that makes "
+     "it, are inference where it is of what a network has computed. Returns it."},
     {"unfollow_networks", unfollow_networks, METH_NOARGS, "unfollow_networks()\n--\n\nPut the function back."},
     {"calls_to_examine", calls_to_examine, METH_NOARGS,
      "calls_to_examine()\n--\n\nOf calls since this thread's last backward, those of which begin_backward wants to know "

@@ -6,6 +6,7 @@ import time
 
 import torch
 from torch._dynamo.testing import CompileCounter
+from torch.distributions import Categorical
 
 import rlscope
 
@@ -54,10 +55,10 @@ with rlscope.operation("kernel"):
         heavy(large)
     SECONDS["kernel"] = time.perf_counter() - started
 
-# Counts graphs with a backend of its own; a network, under another operation, stays one graph.
+# Counts graphs with a backend of its own; a network and a distribution, under another operation, stay one graph.
 counter = CompileCounter()
 with rlscope.operation("counted"):
-    counted = torch.compile(lambda x: torch.relu(net(x)).sum(), backend=counter, fullgraph=True)
+    counted = torch.compile(lambda x: Categorical(logits=net(x)).entropy().sum(), backend=counter, fullgraph=True)
     counted(batch)
     counted(batch)
 print(json.dumps({"seconds": SECONDS, "losses": first_losses + losses, "graphs": counter.frame_count, "steps": STEPS}))
