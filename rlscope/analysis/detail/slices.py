@@ -45,7 +45,7 @@ class SliceTrack(NamedTuple):
 
 
 class SliceTracks(NamedTuple):
-    """What a walk over slices found: tracks, and when the process reported how many timesteps, of 8 bytes each."""
+    """This is what a walk over slices found: tracks, and when the process reported how many timesteps, of 8 bytes each."""
 
     tracks: list[SliceTrack]
     progress_ns: bytes
