@@ -353,12 +353,13 @@ def _with_interval(row: Record, whole_s: float) -> Record:
 def _gpus(analysis: Analysis) -> list[Record]:
     """Return how long each device worked, in seconds and percent of the run, and what the machine reported of it."""
     run_s = max(row.end_s for row in analysis.processes)
+    communicates = any(row.communication_s for row in analysis.gpu)
     return [
         {
             "device": row.device,
             "name": row.name,
             "busy_s": row.busy_s,
-            **({"only_communicating_s": row.exposed_s} if row.communication_s else {}),
+            **({"only_communicating_s": row.exposed_s} if communicates else {}),
             "kernel_s": row.kernel_s,
             "busy_percent": 100 * row.busy_s / run_s if run_s else None,
             "reported_percent": None if row.reported_utilization is None else 100 * row.reported_utilization,

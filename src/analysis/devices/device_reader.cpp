@@ -151,9 +151,10 @@ void DeviceMerge::push(Reader reader) {
 
 // Kernels have few names and many records.
 bool DeviceMerge::communicates(const WorkRecord& record) {
+  if (!is_device_work(record.work)) return false;
   if (record.name >= communicates_.size()) communicates_.resize(file_.names().size());
   std::optional<bool>& known = communicates_[record.name];
-  if (!known) known = is_device_work(record.work) && is_communication(file_.names()[record.name].text);
+  if (!known) known = is_communication(file_.names()[record.name].text);
   return *known;
 }
 
