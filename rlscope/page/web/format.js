@@ -1,5 +1,7 @@
 // Puts numbers into words: three digits are enough everywhere.
 
+const WHOLE = new Intl.NumberFormat("en"); // made once: that takes longer than writing thousands of numbers
+
 /** @param {number} seconds */
 export function duration(seconds) {
   const size = Math.abs(seconds);
@@ -22,13 +24,13 @@ export function span(from, to) {
 
 /** @param {number} value */
 export function digits(value) {
-  if (Math.abs(value) >= 100) return Math.round(value).toLocaleString("en");
+  if (Math.abs(value) >= 100) return WHOLE.format(Math.round(value));
   return String(Number(value.toPrecision(3)));
 }
 
 /** @param {number} count */
 export function count(count) {
-  return Math.round(count).toLocaleString("en");
+  return WHOLE.format(Math.round(count));
 }
 
 /** @param {number} share from 0 to 1 */

@@ -22,28 +22,30 @@ export function paintPhases(image, bins, place) {
   return (context) => writeNames(context, columns, place);
 }
 
-/** @param {CanvasRenderingContext2D} context @param {ReturnType<typeof columnTicks>} columns @param {Place} place */
+/** @param {CanvasRenderingContext2D} context @param {import("./columns.js").Columns} columns @param {Place} place */
 function writeNames(context, columns, place) {
   context.font = `${10 * place.scale}px sans-serif`;
   context.textBaseline = "middle";
   context.fillStyle = getComputedStyle(document.documentElement).getPropertyValue("--page");
+  const { firsts } = columns;
   let start = 0;
-  for (let x = 0; x <= place.width; x++) {
-    if (x < place.width && largest(columns, x) === largest(columns, start)) continue;
+  for (let part = 0; part < firsts.length; part++) {
+    const isLast = part === firsts.length - 1;
+    if (!isLast && largest(columns, part) === largest(columns, start)) continue;
     const name = largest(columns, start);
-    const room = x - start - ROOM * place.scale;
+    const room = firsts[part] - firsts[start] - ROOM * place.scale;
     if (name && name !== NONE && context.measureText(name).width <= room) {
-      context.fillText(name, start + (ROOM / 2) * place.scale, place.top + (PHASES / 2) * place.scale);
+      context.fillText(name, firsts[start] + (ROOM / 2) * place.scale, place.top + (PHASES / 2) * place.scale);
     }
-    start = x;
+    start = part;
   }
 }
 
-/** The phase with most of a column; undefined outside the process's life. @param {ReturnType<typeof columnTicks>} columns @param {number} x */
-function largest({ names, ticks }, x) {
+/** The phase with most of a part; undefined outside the process's life. @param {import("./columns.js").Columns} columns @param {number} part */
+function largest({ names, ticks }, part) {
   let found;
   for (let phase = 0; phase < names.length; phase++) {
-    if (ticks[phase][x] > (found === undefined ? 0 : ticks[found][x])) found = phase;
+    if (ticks[phase][part] > (found === undefined ? 0 : ticks[found][part])) found = phase;
   }
   return found === undefined ? undefined : names[found];
 }

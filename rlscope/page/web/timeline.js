@@ -66,7 +66,7 @@ export class Timeline {
     this.isPrinted = false;
     this.pressedY = 0;
     this.devices = devicesOf(trace);
-    /** @type {import("./exact.js").Event[][]} of each process */
+    /** @type {(import("./exact.js").Lane | undefined)[]} of each process */
     this.exact = [];
     /** @type {number[]} where rows lie, in pixels of the page; then the same of devices, and the height of all */
     this.tops = [];
@@ -204,17 +204,17 @@ export class Timeline {
     const { from, to } = this.state.view;
     this.exact = this.trace.processes.map((/** @type {any} */ process) => {
       const window = this.windows.around(process.process, from, to);
-      return window ? this.windows.events(window, from, to) : [];
+      return window && this.windows.lane(window, from, to);
     });
     this.tops = [];
     this.sampleTops = [];
     this.height = AXIS;
-    this.eventTops = this.exact.map((events, place) => {
+    this.eventTops = this.exact.map((lane, place) => {
       this.tops.push(this.height);
       this.sampleTops.push(this.height + ROW + GAP + (this.phases[place] ? PHASES + GAP : 0));
       const samples = this.samples[place];
       const top = this.sampleTops[place] + (samples ? samples.height + GAP : 0);
-      this.height = top + (events.length ? exactHeight(events) + GAP : 0);
+      this.height = top + (lane ? exactHeight(lane) + GAP : 0);
       return top;
     });
     this.deviceTops = this.devices.map((_, place) => this.height + place * (ROW + GAP));
@@ -237,17 +237,19 @@ export class Timeline {
     const colours = readColours();
     /** @type {((context: CanvasRenderingContext2D) => void)[]} */
     const names = [];
-    this.bins.forEach((bins, place) => {
-      if (this.sampleTops[place] <= above || this.tops[place] >= above + shown) return;
-      paintColumns(image, Math.round(top(this.tops[place])), Math.round(ROW * scale), columnTicks(bins, from, to, width, by), colours);
+    const seen = [...this.bins.keys()].filter((place) => this.tops[place] < above + shown && (this.tops[place + 1] ?? Infinity) > above);
+    seen.forEach((place) => {
+      paintColumns(image, Math.round(top(this.tops[place])), Math.round(ROW * scale), columnTicks(this.bins[place], from, to, width, by), colours);
       const phases = this.phases[place];
       if (phases) names.push(paintPhases(image, phases, { top: top(this.tops[place] + ROW + GAP), from, to, width, scale }));
     });
     context.putImageData(image, 0, 0);
     names.forEach((write) => write(context));
-    this.samples.forEach((samples, place) => samples?.draw(context, { top: top(this.sampleTops[place]), from, to, width, scale }, css));
-    this.exact.forEach((/** @type {any} */ events, /** @type {number} */ place) =>
-      drawEvents(context, events, { top: top(this.eventTops[place]), from, to, width, scale }, css));
+    seen.forEach((place) => {
+      this.samples[place]?.draw(context, { top: top(this.sampleTops[place]), from, to, width, scale }, css);
+      const lane = this.exact[place];
+      if (lane) drawEvents(context, lane, { top: top(this.eventTops[place]), width, scale }, css);
+    });
     this.devices.forEach((device, place) => this.drawDevice(context, device, top(this.deviceTops[place]), width, scale, css));
     if (this.drag) {
       context.globalAlpha = 0.25;
@@ -322,11 +324,11 @@ export class Timeline {
 
   /** Writes the names anew where a row lies elsewhere than before, or another process was chosen: while one moves, they stay. */
   drawLabels() {
-    const key = JSON.stringify([this.tops, this.deviceTops, this.exact.map((events) => events.length > 0), this.state.view.process]);
+    const key = JSON.stringify([this.tops, this.deviceTops, this.exact.map(Boolean), this.state.view.process]);
     if (key === this.labelled) return;
     this.labelled = key;
     const items = this.trace.processes.map((/** @type {any} */ process, /** @type {number} */ place) => {
-      const size = this.exact[place].length ? "" : "plain";
+      const size = this.exact[place] ? "" : "plain";
       const label = button(process.process, () => {
         this.row = place;
         this.state.show({ process: this.state.view.process === process.process ? "" : process.process });
