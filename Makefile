@@ -118,7 +118,7 @@ test-page: build $(PAGE)/.environment ## test the page of `rlscope report` in a 
 	for program in chromium-headless-shell pdftotext; do
 		command -v $$program >/dev/null || { echo "make: expected $$program on PATH, found none; apt-get install chromium-headless-shell poppler-utils" >&2; exit 1; }
 	done
-	$(PAGE)/bin/python -m pytest tests/page
+	$(PAGE)/bin/python $(BIN)/pytest tests/page
 
 # In a folder outside of the checkout's root, where `python -m rlscope` would find the parts compiled for .venv's Python.
 test-pythons: ## test recorder and hooks on those of PYTHONS that are here (about 5 minutes)
@@ -207,7 +207,7 @@ test-wheels: build wheels sdist ## make and install wheels where no compiler is,
 	$(BIN)/pytest tests/wheels
 
 test-notebook: build $(NOTEBOOK)/.environment ## run the example notebook and what shows in one
-	$(NOTEBOOK)/bin/python -m pytest tests/notebook
+	$(NOTEBOOK)/bin/python $(BIN)/pytest tests/notebook
 
 lint: setup $(FRAMEWORKS:%=.venvs/%/.environment) ## check style and types, those of workloads with the packages of the environments that run them
 	$(BIN)/ruff check .

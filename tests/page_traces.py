@@ -30,6 +30,7 @@ PARTS = (
     ("inference", Category.BACKEND, "torch.linear", 10),
     ("backpropagation", Category.BACKEND, "torch.addmm", 30),
 )
+TIMESTEPS = 4  # of each iteration
 PYTHON_MS = 2  # in each of these operations, before the call
 #: How much longer a slow iteration is in each function.
 SLOW_MS = {"torch.addmm": 41, "torch.linear": 2}
@@ -55,7 +56,7 @@ def training(iterations: int, slow: int | None = None, device: bool = False, sta
             thread.statements += [End(now), End(now)]
             if device and function == "torch.addmm":
                 queue.statements.append(Work(begin, now, DeviceWork.KERNEL, "gemm", stage, stage))
-        thread.statements.append(Progress(now, number + 1, 0))
+        thread.statements.append(Progress(now, TIMESTEPS * (number + 1), 0))
     thread.statements += [End(now), End(now)]
     return ProcessScript(start, now + MS, threads=[thread], queues=[queue] if device else [])
 

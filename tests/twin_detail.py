@@ -100,3 +100,23 @@ def sample_spans(twin: DetailTwin) -> list[tuple[str, int, int, int, int, int, i
         about = sample.version, newest - sample.version, sample.tokens, sample.discarded
         spans.append((sample.name, now - min(now, elapsed), now, queued, *about))
     return spans
+
+
+def events_of(script: ProcessScript, start: int, end: int) -> dict[int, list[tuple[int, int, str, str, int]]]:
+    """The events of each thread between two times, clipped to them: start, end, kind, name, depth."""
+    found = {}
+    for thread in script.threads:
+        events: list[tuple[int, int, str, str, int]] = []
+        open_events: list[Begin] = []
+        for statement in [*thread.statements, *[End(end)] * len(thread.statements)]:
+            if isinstance(statement, Begin):
+                open_events.append(statement)
+            elif isinstance(statement, End) and open_events:
+                begin = open_events.pop()
+                kind = begin.category.label if begin.kind is NameKind.BOUNDARY else begin.kind.name.lower()
+                if begin.ticks < end and statement.ticks > start:
+                    span = max(begin.ticks, start), min(statement.ticks, end)
+                    events.append((*span, kind, begin.name, len(open_events)))
+        if events:
+            found[thread.stream] = sorted(events)
+    return found

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from page_colours import colours_of, light_of
 from page_traces import page_of, training, walk
 from trace_builder import End, ProcessScript, ThreadScript, phase, write_scripts
-from twin_detail import DetailTwin
+from twin_detail import DetailTwin, events_of
 
 from benchmarks.synthetic import TICKS_PER_13, write_trace
 from rlscope.page.grid import bins_for
@@ -33,8 +34,7 @@ NOTE_POINTER = """() => {
   canvas.addEventListener('pointerdown', (event) => window.places.push(event.offsetX));
   canvas.addEventListener('pointermove', (event) => window.places.length && window.places.push(event.offsetX));
 }"""
-COLOURS = """() => Object.fromEntries(['python', 'simulator', 'backend', 'cuda', 'wait', 'gpu'].map(
-  (name) => [name, getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim()]))"""
+LAYERS = ("python", "simulator", "backend", "cuda", "wait", "gpu")
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +101,7 @@ def test_each_column_has_the_colours_of_its_bins(
 ) -> None:
     view = tuple(round(part * LENGTH_S, 9) for part in zoom)
     page = show(html, f"#t={view[0]:.9f}-{view[1]:.9f}")
-    colours = {name: [int(text[at : at + 2], 16) for at in (1, 3, 5)] for name, text in page.evaluate(COLOURS).items()}
+    colours = {name: light_of(colour) for name, colour in colours_of(page, *LAYERS).items()}
     tops = page.eval_on_selector_all(".labels li", "(items) => items.map((item) => parseInt(item.style.top))")
     width = page.eval_on_selector("canvas.timeline", "(canvas) => canvas.width")
     assert width > 1000
@@ -141,7 +141,7 @@ def test_a_row_has_the_exact_shares_of_phases(show: Callable[..., Any], tmp_path
         thread.statements += [phase(start, name), End(end)]
     script = ProcessScript(0, LENGTH, threads=[thread])
     page = show(page_of(write_scripts([script], tmp_path / "trace")))
-    colours = {name: [int(text[at : at + 2], 16) for at in (1, 3, 5)] for name, text in page.evaluate(COLOURS).items()}
+    colours = {name: light_of(colour) for name, colour in colours_of(page, *LAYERS).items()}
     colours["page"] = [255, 255, 255]
     expected_colours = {name: colours[colour] for name, colour in COLOURS_OF_PHASES.items()}
     top = page.eval_on_selector(".labels li.phases", "(item) => parseInt(item.style.top)")
@@ -213,6 +213,43 @@ def test_totals_are_those_of_the_analysis(tmp_path: Path, show: Callable[..., An
         for stage, seconds in sums.items()
     }
     assert page.get_by_text("in all").first.inner_text() == f"{sum(sums.values()) * 1000:.3g} ms in all"
+
+
+#: Draws anew, and notes each rectangle and each text with its place and colour.
+NOTE_DRAWING = """() => {
+  const drawn = [];
+  const context = CanvasRenderingContext2D.prototype;
+  const { fillRect, fillText } = context;
+  context.fillRect = function (...place) { drawn.push([this.fillStyle, ...place]); };
+  context.fillText = function (text, x, y) { drawn.push([text, x, y]); };
+  dispatchEvent(new Event('resize'));
+  Object.assign(context, { fillRect, fillText });
+  return drawn;
+}"""
+LAYER, GAP, SMALLEST_LABEL = 13, 4, 46
+
+
+def test_each_event_of_a_window_is_drawn(show: Callable[..., Any], tmp_path: Path) -> None:
+    """By its start, its end, how deep it lies, what it is, and its name where there is room."""
+    script = walk(4, 60, 0, LENGTH)
+    page = show(page_of(write_scripts([script], tmp_path / "trace"), (0.0, LENGTH_S)))
+    colours = colours_of(page, *LAYERS, "line")
+    width = page.eval_on_selector("canvas.timeline", "(canvas) => canvas.width")
+    top = page.eval_on_selector(".labels li", "(item) => parseInt(item.style.top)") + ROW + GAP
+    rectangles, texts = [], []
+    for start, end, kind, name, depth in events_of(script, 0, LENGTH)[0]:
+        x, y, long = start / LENGTH * width, top + depth * LAYER, max((end - start) / LENGTH * width, 1)
+        rectangles.append([colours["line" if kind == "operation" else kind], x, y, long, LAYER - 1])
+        if long >= SMALLEST_LABEL:
+            texts.append([name, x + 3, y + LAYER / 2])
+    drawn = [each for each in page.evaluate(NOTE_DRAWING) if each[2] >= top]
+    assert len(rectangles) > len(texts) > 5
+    for found, expected in (
+        (sorted(each for each in drawn if len(each) == 5), sorted(rectangles)),
+        (sorted([text.rsplit(" ", 2)[0], *place] for text, *place in drawn if not place[2:]), sorted(texts)),
+    ):
+        assert [each[0] for each in found] == [each[0] for each in expected]
+        assert [each[1:] for each in found] == [pytest.approx(each[1:], abs=1e-3) for each in expected]
 
 
 def test_a_view_of_very_many_events_is_drawn(show: Callable[..., Any], tmp_path: Path) -> None:

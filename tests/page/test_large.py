@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from page_colours import colours_of
 from page_traces import page_of, training, workers
 from trace_builder import write_scripts
 
@@ -16,7 +17,6 @@ PIXEL = """([x, y]) => {
   const canvas = document.querySelector('canvas.timeline');
   return Array.from(canvas.getContext('2d').getImageData(x, y, 1, 1).data);
 }"""
-COLOUR = "(name) => getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim()"
 
 
 def test_the_last_of_many_processes_is_scrolled_to_and_chosen(tmp_path: Path, show: Callable[..., Any]) -> None:
@@ -32,7 +32,7 @@ def test_the_last_of_many_processes_is_scrolled_to_and_chosen(tmp_path: Path, sh
     y = label["y"] - box["y"] + 12
     assert 0 < y < box["height"]
     red, green, blue, _ = page.evaluate(PIXEL, [int(box["width"]) - 3, int(y)])
-    assert f"#{red:02x}{green:02x}{blue:02x}" == page.evaluate(COLOUR, "backend")
+    assert f"#{red:02x}{green:02x}{blue:02x}" == colours_of(page, "backend")["backend"]
     page.mouse.move(box["x"] + box["width"] * 0.995, box["y"] + y)
     page.mouse.down()
     page.mouse.up()

@@ -20,4 +20,5 @@ def test_the_page_works_in_a_frame(tmp_path: Path, show: Callable[..., Any]) -> 
     assert "torch.linear" in page.locator("#breakdown .table").first.inner_text()
     page.locator("#timeline").press("+")
     page.locator("button:text('Show it in the timeline')").click()
+    notebook.wait_for_timeout(250)  # the address is written when the view rests
     assert notebook.title() == "Notebook"

@@ -14,6 +14,7 @@ from rlscope.model import Category
 
 ITERATIONS, SLOW = 60, 41
 MOST_STEPS = 3
+HAS_FOCUS = "(element) => element === document.activeElement"
 #: The question, clicks that lead to its answer (a selector each), and a text that is in the answer.
 QUESTIONS = {
     "what bounds the run": ((), "main", "Bound by"),
@@ -41,7 +42,7 @@ QUESTIONS = {
     "how many crossings": (
         ("[role=tab]:text('Transitions')",),
         "#tables",
-        "simulation\tsimulation\tpython\tsimulator\t60\t1",
+        "simulation\tsimulation\tpython\tsimulator\t60\t1\t0.25",
     ),
     "which process is odd": (("[role=tab]:text('Processes')",), "#tables", "main\tmain\t1\t"),
     "how fine is what I see": ((), "footer", "65,536 bins"),
@@ -64,6 +65,19 @@ def test_by_mouse(question: str, html: str, show: Callable[..., Any]) -> None:
     assert answer in page.locator(place).first.inner_text()
 
 
+def tab_to(page: Any, element: Any) -> None:
+    """Press Tab until the element has the focus; arrows move within the tabs of tables, where Tab would leave them."""
+    for _ in range(200):
+        page.keyboard.press("Tab")
+        is_tab = page.evaluate("document.activeElement.getAttribute('role') === 'tab'")
+        for _ in range(page.locator("[role=tab]").count() if is_tab else 0):
+            if element.evaluate(HAS_FOCUS):
+                return
+            page.keyboard.press("ArrowRight")
+        if element.evaluate(HAS_FOCUS):
+            return
+
+
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_by_keyboard(question: str, html: str, show: Callable[..., Any]) -> None:
     """Whatever is clicked can be reached with Tab, shows that it has the focus, and is pressed with Enter."""
@@ -71,15 +85,8 @@ def test_by_keyboard(question: str, html: str, show: Callable[..., Any]) -> None
     page = show(html)
     for selector in clicks:
         element = page.locator(selector).first
-        for _ in range(200):
-            page.keyboard.press("Tab")
-            if element.evaluate("(element) => element === document.activeElement"):
-                break
-            if page.evaluate("document.activeElement.getAttribute('role') === 'tab'"):
-                page.keyboard.press("ArrowRight")
-                if element.evaluate("(element) => element === document.activeElement"):
-                    break
-        assert element.evaluate("(element) => element === document.activeElement"), selector
+        tab_to(page, element)
+        assert element.evaluate(HAS_FOCUS), selector
         assert element.evaluate("(element) => getComputedStyle(element).outlineStyle") == "solid"
         page.keyboard.press("Enter")
     assert answer in page.locator(place).first.inner_text()

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from page_colours import colours_of
 from page_traces import MS, page_of
 from trace_builder import End, ProcessScript, Progress, Sample, ThreadScript, operation, write_scripts
 
@@ -20,7 +21,6 @@ PIXEL = """([x, y]) => {
   const data = canvas.getContext('2d').getImageData(x, y, 1, 1).data;
   return '#' + Array.from(data.slice(0, 3), (part) => part.toString(16).padStart(2, '0')).join('');
 }"""
-COLOUR = "(name) => getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim()"
 VERSIONS = ("backend", "simulator", "python", "cuda")
 
 
@@ -50,7 +50,7 @@ def colour_at(page: Any, milliseconds: float, lane: int) -> str:
 
 
 def test_each_sample_has_a_track(page: Any) -> None:
-    known = {name: page.evaluate(COLOUR, name) for name in (*VERSIONS, "wait", "warn", "line")}
+    known = colours_of(page, *VERSIONS, "wait", "warn", "line")
     for lane, (begin, end, queue, version, _, discarded) in enumerate(MADE[:LANES]):
         own = known["warn"] if discarded else known[VERSIONS[version]]
         assert colour_at(page, begin + queue + 20, lane) == own
@@ -62,7 +62,7 @@ def test_each_sample_has_a_track(page: Any) -> None:
 
 def test_the_tail_is_shaded(page: Any) -> None:
     """90 % of the first iteration's ten samples are complete at 380 ms, and all at 900 ms."""
-    line = page.evaluate(COLOUR, "line")
+    line = colours_of(page, "line")["line"]
     assert [colour_at(page, milliseconds, 1) == line for milliseconds in (345, 400, 890, 910)] == [
         False, True, True, False,
     ]  # fmt: skip

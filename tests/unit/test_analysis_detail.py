@@ -10,12 +10,11 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_scripts import scripts
-from trace_builder import Begin, End, ProcessScript, write_script
-from twin_detail import DetailTwin, sample_spans
+from trace_builder import ProcessScript, write_script
+from twin_detail import DetailTwin, events_of, sample_spans
 
 from rlscope._analysis import event_window, sweep
 from rlscope.analysis.detail.swept import SweptDetail
-from rlscope.model import NameKind
 
 
 def column(detail: SweptDetail, name: str, kind: str) -> list[int]:
@@ -74,26 +73,6 @@ def test_detail_equals_its_twin(script: ProcessScript, ends: list[int], entries_
     assert instances == {
         key: [len(spans), sum(end - start for start, end in spans), len(spans)] for key, spans in twin.instances.items()
     }
-
-
-def events_of(script: ProcessScript, start: int, end: int) -> dict[int, list[tuple[int, int, str, str, int]]]:
-    """The events of each thread between two times, clipped to them: start, end, kind, name, depth."""
-    found = {}
-    for thread in script.threads:
-        events: list[tuple[int, int, str, str, int]] = []
-        open_events: list[Begin] = []
-        for statement in [*thread.statements, *[End(end)] * len(thread.statements)]:
-            if isinstance(statement, Begin):
-                open_events.append(statement)
-            elif isinstance(statement, End) and open_events:
-                begin = open_events.pop()
-                kind = begin.category.label if begin.kind is NameKind.BOUNDARY else begin.kind.name.lower()
-                if begin.ticks < end and statement.ticks > start:
-                    span = max(begin.ticks, start), min(statement.ticks, end)
-                    events.append((*span, kind, begin.name, len(open_events)))
-        if events:
-            found[thread.stream] = sorted(events)
-    return found
 
 
 @given(scripts(), st.integers(0, 200), st.integers(1, 6000), st.sampled_from((1, 5, 1000)))

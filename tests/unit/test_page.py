@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 import struct
 import zlib
 from pathlib import Path
@@ -14,6 +15,7 @@ from trace_builder import write_scripts
 from rlscope.page import make_page
 from rlscope.page.container import pack
 from rlscope.page.grid import bins_for, pack_bins
+from rlscope.page.static_part import breakdown
 
 
 def test_a_page_that_is_too_large_gets_wider_bins_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -29,6 +31,15 @@ def test_several_traces_are_in_one_page(tmp_path: Path) -> None:
     runs = [run_of(write_scripts([training(count)], tmp_path / f"run{count}")) for count in (2, 3)]
     html = make_page.make_page(runs)
     assert "<h2>run2</h2>" in html and "<h2>run3</h2>" in html and "<title>RL-Scope: run2, run3</title>" in html
+
+
+def test_without_a_script_time_is_summed_by_stage_and_layer() -> None:
+    rows = [("inference", "backend", 1.0), ("simulation", "python", 1.0), ("simulation", "python", 2.0)]
+    html = breakdown({"breakdown": [dict(zip(("stage", "category", "seconds"), row, strict=True)) for row in rows]})
+    assert [re.sub("<[^>]+>", " ", row).split() for row in re.findall("<tr><td>.*?</tr>", html)] == [
+        ["simulation", "python", "3", "75.0", "%"],
+        ["inference", "backend", "1", "25.0", "%"],
+    ]
 
 
 def test_bins_are_shared_by_processes() -> None:
