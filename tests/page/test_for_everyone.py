@@ -136,6 +136,47 @@ def test_on_a_phone_nothing_is_wider_than_the_screen(html: str, show: Callable[.
     assert_holds(page.locator("main").inner_text(), *ADVICE, *BREAKDOWN, "The timeline needs 600 pixels")
 
 
+CHOICE = "#breakdown select"
+#: Whatever draws itself anew when it is pressed, besides this choice of a process.
+REDRAWN = (
+    "#buttons button:first-child",
+    "#breakdown > .tools button",
+    "#breakdown > .legend button",
+    "#breakdown .tree > li > .row button",
+    "#timeline > .tools button",
+    "#timeline .labels button",
+)
+
+
+def test_what_is_pressed_keeps_the_focus(html: str, show: Callable[..., Any]) -> None:
+    page = show(html)
+
+    def has_focus(selector: str, number: int = 0) -> bool:
+        """In one step: when the view rests the timeline's tools are made anew."""
+        found = page.evaluate(
+            "([selector, number]) => document.querySelectorAll(selector)[number] === document.activeElement",
+            [selector, number],
+        )
+        return bool(found)
+
+    for selector in REDRAWN:
+        controls = page.locator(selector).all()
+        assert controls, selector
+        for number, control in enumerate(controls):
+            control.press("Enter")
+            assert has_focus(selector, number), (selector, control.inner_text())
+    page.locator(CHOICE).focus()
+    page.locator(CHOICE).select_option("main")
+    assert has_focus(CHOICE)
+    page.locator("#timeline button:text('Numbers')").press("Enter")
+    page.locator(".selection button:text('Close')").press("Enter")
+    assert has_focus("canvas.timeline")
+    page.keyboard.press("/")
+    page.keyboard.type("torch")
+    page.locator("#search li button").first.press("Enter")
+    assert has_focus("#search input")
+
+
 def test_moving_in_the_timeline_makes_nothing_anew_but_the_timeline(html: str, show: Callable[..., Any]) -> None:
     page = show(html)
     page.locator("#breakdown .name").first.focus()

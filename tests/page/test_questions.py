@@ -80,7 +80,7 @@ def tab_to(page: Any, element: Any) -> None:
 
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_by_keyboard(question: str, html: str, show: Callable[..., Any]) -> None:
-    """Whatever is clicked can be reached with Tab, shows that it has the focus, and is pressed with Enter."""
+    """Whatever is clicked can be reached with Tab, shows that it has the focus, is pressed with Enter and keeps it."""
     clicks, place, answer = QUESTIONS[question]
     page = show(html)
     for selector in clicks:
@@ -89,6 +89,7 @@ def test_by_keyboard(question: str, html: str, show: Callable[..., Any]) -> None
         assert element.evaluate(HAS_FOCUS), selector
         assert element.evaluate("(element) => getComputedStyle(element).outlineStyle") == "solid"
         page.keyboard.press("Enter")
+        assert element.evaluate(HAS_FOCUS), f"{selector} lost the focus"
     assert answer in page.locator(place).first.inner_text()
 
 

@@ -120,11 +120,7 @@ export class Breakdown {
   /** @param {() => void} how */
   change(how) {
     how();
-    const label = /** @type {HTMLElement} */ (document.activeElement)?.textContent;
     this.draw();
-    // Drawing makes the buttons anew: the one that was pressed has the focus again.
-    const again = [...this.place.querySelectorAll("button")].find((other) => other.textContent === label);
-    again?.focus();
   }
 
   /** How long each instance of the operation took. @param {string} stage @param {string} operation */

@@ -70,7 +70,20 @@ export function bar(parts, width = 1) {
   return svg;
 }
 
-/** @param {Node} element @param {...(Node | string)} children */
+/**
+ * Puts other children into an element. Where one of its controls had the focus, the new one of the same name has it: of several, the one
+ * with as many of them before it.
+ * @param {Element} element @param {...(Node | string)} children
+ */
 export function replace(element, ...children) {
-  /** @type {Element} */ (element).replaceChildren(...children);
+  const before = document.activeElement;
+  const alike = () => /** @type {HTMLElement[]} */ ([...element.querySelectorAll("button, select")]).filter((control) => before && nameOf(control) === nameOf(before));
+  const place = alike().indexOf(/** @type {HTMLElement} */ (before));
+  element.replaceChildren(...children);
+  alike()[place]?.focus();
+}
+
+/** @param {Element} control */
+function nameOf(control) {
+  return control.getAttribute("aria-label") ?? control.textContent;
 }

@@ -19,6 +19,7 @@ export function makeSearch(trace, state, iterations, showPanel, place) {
       go();
       field.value = "";
       replace(found);
+      field.focus();
     }, { class: "link" }))));
   });
   field.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {

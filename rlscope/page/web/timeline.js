@@ -369,7 +369,10 @@ export class Timeline {
   /** Shows something of a part of the timeline. @param {Node[]} content @param {number} from @param {number} to */
   tell(content, from, to) {
     replace(this.selection, ...content,
-      make("p", { class: "tools" }, button("Zoom to it", () => this.state.showTimes(from, to)), button("Close", () => replace(this.selection))));
+      make("p", { class: "tools" }, button("Zoom to it", () => this.state.showTimes(from, to)), button("Close", () => {
+        replace(this.selection);
+        this.canvas.focus();
+      })));
   }
 
   /** @param {number} from @param {number} to */
