@@ -2,46 +2,17 @@
 
 import json
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from benchmarks.trace_chunk import Chunk, padded
 from rlscope.model import NO_OPERATION, Category, DeviceWork, NameKind
 from rlscope.trace import format as fmt
 from rlscope.trace.manifest import write_manifest
 
 DEFAULT_BOOT_ID = bytes(range(16))
-
-
-def _padded(data: bytes, alignment: int) -> bytes:
-    return data + bytes(-len(data) % alignment)
-
-
-@dataclass
-class _Chunk:
-    kind: fmt.ChunkKind
-    stream: int = fmt.NO_STREAM
-    sequence: int = 0
-    base_ticks: int = 0
-    switch_ticks: int = 0
-    thread_id: int = 0
-    open_frames: tuple[int, ...] = ()
-    payload: bytearray = field(default_factory=bytearray)
-    entries: int = 0
-    is_closed: bool = False
-
-    def to_bytes(self) -> bytes:
-        frames = _padded(b"".join(frame.to_bytes(4, "little") for frame in self.open_frames), 8)
-        payload_offset = fmt.CHUNK_HEADER.size + len(frames)
-        chunk_bytes = len(_padded(bytes(payload_offset + len(self.payload)), fmt.CHUNK_ALIGNMENT))
-        header = fmt.ChunkHeader(
-            kind=self.kind, flags=fmt.CHUNK_CLOSED if self.is_closed else 0, chunk_bytes=chunk_bytes,
-            payload_offset=payload_offset, payload_bytes=len(self.payload) if self.is_closed else 0,
-            payload_crc32c=fmt.crc32c(self.payload) if self.is_closed else 0, stream=self.stream,
-            sequence=self.sequence, base_ticks=self.base_ticks, switch_ticks=self.switch_ticks,
-            depth=len(self.open_frames), thread_id=self.thread_id,
-        )  # fmt: skip
-        return _padded(fmt.pack(header) + frames + self.payload, fmt.CHUNK_ALIGNMENT)
 
 
 class ThreadWriter:
@@ -154,8 +125,8 @@ class ThreadWriter:
         """End the stream in an orderly way: its last chunk is closed."""
         self._chunk.is_closed = True
 
-    def _open_chunk(self, switch_ticks: int) -> _Chunk:
-        chunk = _Chunk(
+    def _open_chunk(self, switch_ticks: int) -> Chunk:
+        chunk = Chunk(
             fmt.ChunkKind.EVENTS, self._stream, self._sequence, self._ticks, switch_ticks, self._thread_id,
             tuple(self._frames),
         )  # fmt: skip
@@ -186,7 +157,7 @@ class QueueWriter:
         self._process = process
         self._stream = stream
         self._sequence = 0
-        self._chunk: _Chunk | None = None
+        self._chunk: Chunk | None = None
         self._start = 0
 
     def record(
@@ -199,7 +170,7 @@ class QueueWriter:
             self.new_chunk()
             self._start = start
         if self._chunk is None:
-            self._chunk = _Chunk(fmt.ChunkKind.DEVICE, self._stream, self._sequence, start)
+            self._chunk = Chunk(fmt.ChunkKind.DEVICE, self._stream, self._sequence, start)
             self._process.chunks.append(self._chunk)
             self._sequence += 1
         numbers = [start - self._start << 3 | work, end - start + 1, name_id, site]
@@ -220,18 +191,59 @@ class QueueWriter:
             self._chunk.is_closed = True
 
 
+class StackWriter:
+    """The Python stacks that threads were seen with, in order of time."""
+
+    def __init__(self, process: "ProcessWriter", stream: int) -> None:
+        self._process = process
+        self._stream = stream
+        self._sequence = 0
+        self._chunk: Chunk | None = None
+        self._ticks = 0
+
+    def seen(self, ticks: int, thread_id: int, frames: Sequence[tuple[str, str, int]] = ()) -> None:
+        """Say that a thread had these frames, outermost first: function, file and line. Without any it was torn."""
+        stack = fmt.TORN_STACK
+        for frame in frames:
+            stack = self._process.stack_id(stack, *frame)
+        if self._chunk is None or self._chunk.entries >= self._process.entries_per_chunk:
+            self.new_chunk()
+            self._ticks = ticks
+        if self._chunk is None:
+            self._chunk = Chunk(fmt.ChunkKind.STACKS, self._stream, self._sequence, ticks)
+            self._process.chunks.append(self._chunk)
+            self._sequence += 1
+        numbers = (ticks - self._ticks, thread_id, stack)
+        self._chunk.payload += b"".join(fmt.encode_varint(number + 1) for number in numbers)
+        self._chunk.entries += 1
+        self._ticks = ticks
+
+    def new_chunk(self) -> None:
+        """Close the chunk; the next record begins another one."""
+        self.close()
+        self._chunk = None
+
+    def close(self) -> None:
+        """End the stream in an orderly way: its last chunk is closed."""
+        if self._chunk is not None:
+            self._chunk.is_closed = True
+
+
 class ProcessWriter:
     """One process's file. A process that is never stopped was killed: its last chunks stay open."""
 
     def __init__(self, header: fmt.FileHeader, entries_per_chunk: int) -> None:
         self.header = header
         self.entries_per_chunk = entries_per_chunk
-        self.chunks: list[_Chunk] = []
+        self.chunks: list[Chunk] = []
         self._names: dict[tuple[NameKind, Category, str], int] = {}
         self._threads: list[ThreadWriter] = []
         self._queues: list[QueueWriter] = []
+        self._stack_writers: list[StackWriter] = []
+        self._codes: dict[tuple[str, str], int] = {}
+        self._stacks: dict[tuple[int, int, int], int] = {}
         self._launch_sites: dict[tuple[int, str, str], int] = {}
-        self._catalog: _Chunk | None = None
+        self._catalog: Chunk | None = None
         self._catalog_chunks = 0
 
     def thread(
@@ -256,6 +268,24 @@ class ProcessWriter:
         self._queues.append(QueueWriter(self, number))
         self._add_entry(fmt.EntryType.QUEUE, fmt.pack(fmt.QueueEntry(number, device, 1, len(self._queues))))
         return self._queues[-1]
+
+    def stacks(self, stream: int) -> StackWriter:
+        """Return what writes the stacks of threads, of which a process has one."""
+        self._stack_writers.append(StackWriter(self, stream))
+        return self._stack_writers[-1]
+
+    def stack_id(self, caller: int, function: str, file: str, line: int) -> int:
+        """Return the id of a stack, which is written to the catalog when it is first asked for."""
+        if (function, file) not in self._codes:
+            self._codes[function, file] = len(self._codes) + 1
+            texts = function.encode(), file.encode()
+            entry = fmt.CodeEntry(self._codes[function, file], line, *map(len, texts))
+            self._add_entry(fmt.EntryType.CODE, fmt.pack(entry) + b"".join(texts))
+        key = (caller, self._codes[function, file], line)
+        if key not in self._stacks:
+            self._stacks[key] = len(self._stacks) + 1
+            self._add_entry(fmt.EntryType.STACK, fmt.pack(fmt.StackEntry(self._stacks[key], *key)))
+        return self._stacks[key]
 
     def launch_site(self, operation: str = NO_OPERATION, stage: str = NO_OPERATION, stream: int = fmt.NO_STREAM) -> int:
         """Return the id of a launch site, which is written to the catalog when it is first asked for."""
@@ -289,6 +319,8 @@ class ProcessWriter:
             thread.close()
         for queue in self._queues:
             queue.close()
+        for stacks in self._stack_writers:
+            stacks.close()
         if self._catalog is not None:
             self._catalog.is_closed = True
         last_pair = replace(self.header.last_pair, ticks=ticks)
@@ -303,17 +335,17 @@ class ProcessWriter:
         if header.has_extent:
             closed = sum(chunk.is_closed and chunk.kind != fmt.ChunkKind.FREE for chunk in self.chunks)
             header = replace(header, file_bytes=fmt.FILE_HEADER_BYTES + len(chunks), chunks=closed)
-        return _padded(header.pack(), fmt.FILE_HEADER_BYTES) + chunks
+        return padded(header.pack(), fmt.FILE_HEADER_BYTES) + chunks
 
     def _add_entry(self, entry_type: fmt.EntryType, content: bytes) -> None:
         if self._catalog is None or self._catalog.entries >= self.entries_per_chunk:
             if self._catalog is not None:
                 self._catalog.is_closed = True
-            self._catalog = _Chunk(fmt.ChunkKind.CATALOG, sequence=self._catalog_chunks)
+            self._catalog = Chunk(fmt.ChunkKind.CATALOG, sequence=self._catalog_chunks)
             self._catalog_chunks += 1
             self.chunks.append(self._catalog)
-        size = len(_padded(bytes(4 + len(content)), 4))
-        self._catalog.payload += _padded((size << 8 | entry_type).to_bytes(4, "little") + content, 4)
+        size = len(padded(bytes(4 + len(content)), 4))
+        self._catalog.payload += padded((size << 8 | entry_type).to_bytes(4, "little") + content, 4)
         self._catalog.entries += 1
 
 

@@ -20,6 +20,8 @@ The text form, one statement per line, `#` starts a comment:
     queue 9 device=0                work of a device, or `queue 9 host` beside it; statements with start and end follow
     10-20 kernel gemm               also copy, memset, cupti_work, gap
     10-20 copy HtoD bytes=64 launch=inference/act    what was moved, and the stage and operation that wanted it
+    stacks 9                        the stacks that threads were seen with, by the threads' ids; statements follow
+    15 sees 0 main:a.py:3 f:b.py:7  thread 0 had these frames, outermost first; without any the stack was torn
     cost boundary/torch inside=2 outside=3 rest=1    what recording such an event added, to be removed again: its
                                                      records within it and outside, and all else, outside too
 """
@@ -114,6 +116,13 @@ class Work:
     moved_bytes: int = 0
 
 
+@dataclass(frozen=True)
+class Seen:
+    ticks: int
+    thread: int
+    frames: tuple[tuple[str, str, int], ...] = ()
+
+
 @dataclass
 class ThreadScript:
     stream: int
@@ -129,6 +138,12 @@ class QueueScript:
 
 
 @dataclass
+class StacksScript:
+    stream: int
+    statements: list[Seen | NewChunk] = field(default_factory=list)
+
+
+@dataclass
 class ProcessScript:
     start: int = 0
     stop: int | None = None
@@ -136,6 +151,7 @@ class ProcessScript:
     coincident: bool = False  # how it is to be analyzed
     threads: list[ThreadScript] = field(default_factory=list)
     queues: list[QueueScript] = field(default_factory=list)
+    stacks: StacksScript | None = None
     amplification: int = 1
     costs: dict[str, Cost] | None = None  # in ticks
 
@@ -182,6 +198,12 @@ def parse_script(text: str) -> ProcessScript:
         elif words[0] == "queue":
             script.queues.append(QueueScript(int(words[1]), options.get("device", fmt.HOST)))
             statements = script.queues[-1].statements
+        elif words[0] == "stacks":
+            script.stacks = StacksScript(int(words[1]))
+            statements = script.stacks.statements
+        elif words[1:2] == ["sees"]:
+            frames = tuple((name, file, int(at)) for name, file, at in (word.split(":") for word in words[3:]))
+            statements.append(Seen(int(words[0]), int(words[2]), frames))
         elif "-" in words[0][1:]:
             statements.append(_parse_work(words))
         else:
@@ -280,6 +302,13 @@ def _add(script: ProcessScript, process: ProcessWriter) -> None:
             else:
                 launch = process.launch_site(work.operation, work.stage)
                 queue.record(work.kind, work.start, work.end, work.name, launch, work.moved_bytes)
+    if script.stacks is not None:
+        stacks = process.stacks(script.stacks.stream)
+        for seen in script.stacks.statements:
+            if isinstance(seen, NewChunk):
+                stacks.new_chunk()
+            else:
+                stacks.seen(seen.ticks, process.header.pid + seen.thread, seen.frames)
     if script.stop is not None:
         process.stop(script.stop)
 

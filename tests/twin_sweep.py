@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-from trace_builder import Begin, Blocked, Collective, End, ProcessScript, Progress, Sample, Task, Work
+from trace_builder import Begin, Blocked, Collective, End, ProcessScript, Progress, Sample, Seen, Task, Work
 
 from rlscope.analysis.correction import Cost, corrected_parts
 from rlscope.analysis.swept import Swept
@@ -50,7 +50,7 @@ class Gap:
 
 #: Stage, operation, layer, whether in an evaluation, and the wait.
 Doing = tuple[str, str, str, bool, str]
-Record = Begin | End | Progress | Task | Sample | Collective | Blocked | Gap
+Record = Begin | End | Progress | Task | Sample | Collective | Blocked | Gap | Seen
 
 
 def boundaries_of(stack: Stack) -> Stack:
@@ -174,6 +174,9 @@ class Twin:
         ] = []  # reports of progress and time before, how long it was made
         self.sample_since: dict[int, int] = {}  # of the thread
         self.collectives: list[tuple[Any, ...]] = []
+        self.lines: dict[tuple[str, str, str, str, int], list[int]] = {}  # stacks and ticks
+        self.unseen: Counter[tuple[str, str, str]] = Counter()  # in Python since the last stack, by phase and scope
+        self.torn = 0
         self.start = script.start
         self.counted_from = -1  # pieces of device work that start before are none
         records = self._records(script)
@@ -226,10 +229,10 @@ class Twin:
             self.breakdown, self.threads, self.entered_waits, self.waited, self.waited_in_operations, self.transitions,
             self.evaluation_transitions, self.events, self.crossings, self.cuda_calls, self.tasks, self.busy,
             self.busy_of, self.exposed_of, self.communicating, self.marks, self.outside, self.waited_outside,
-            self.progress,
+            self.progress, self.lines, self.unseen,
         ):  # fmt: skip
             counter.clear()  # type: ignore[attr-defined]
-        self.beside = 0
+        self.beside = self.torn = 0
         self.phases = {frame.name: (now, now) for frame in self.open_phases}
         self.have_operated = {stream for stream, stack in self.stacks.items() if operations_of(stack)}
         for stream in self.have_operated:
@@ -249,6 +252,9 @@ class Twin:
                     records.append((before, thread.stream, index, gap))
                 records.append((statement.ticks, thread.stream, index, statement))
                 before = statement.ticks
+        for index, seen in enumerate(script.stacks.statements if script.stacks is not None else ()):
+            if isinstance(seen, Seen):
+                records.append((seen.ticks, -1, index, seen))  # before what threads record at this tick
         return sorted(records, key=lambda record: record[:3])
 
     def operations(self, stream: int) -> list[str]:
@@ -360,6 +366,8 @@ class Twin:
                 scope = running[0][1].stage, running[0][1].operation  # rule 5
             row = self.row(category, running, scope)
             self.breakdown[row] += ticks
+            if category is Category.PYTHON:
+                self.unseen[(self.phase(), *scope)] += ticks
             # The label is not enough: an operation may be called "(none)".
             is_launchs = bool(running) and category in BLOCKED and not self.coincident
             is_outside = scope == (NO_OPERATION, NO_OPERATION) and (is_launchs or not self.operations(stream))
@@ -468,6 +476,8 @@ class Twin:
             self.entered_waits[self.phase(), self.wait_name(stream)] += 1
 
     def apply(self, stream: int, statement: Record, now: int) -> None:
+        if isinstance(statement, Seen):
+            return self.see(statement)
         stack = self.stacks.setdefault(stream, [])
         match statement:
             case Gap():
@@ -515,6 +525,28 @@ class Twin:
                 if frame.kind is NameKind.PHASE:
                     self.open_phases.append(frame)
                     self.phases.setdefault(frame.name, (now, now))
+
+    def see(self, seen: Seen) -> None:
+        """Rule 13."""
+        if seen.ticks > self.end:
+            return
+        self.torn += not seen.frames
+        thread = self.stacks.get(seen.thread, [])
+        owners = {self.owner(), *(stream for stream, gap in self.gaps.items() if gap.waiting < gap.end - gap.start)}
+        if not seen.frames or seen.thread not in owners or category_of(thread) is not Category.PYTHON:
+            return
+        ticks = self.unseen.pop((self.phase(), *self.scope(seen.thread)), 0)
+        sums = self.lines.setdefault((*self.scope(seen.thread), *seen.frames[-1]), [0, 0])
+        sums[0] += 1
+        sums[1] += ticks
+
+    def line_rows(self) -> dict[tuple[str, str, str, str, int], tuple[int, ...]]:
+        rows = {key: tuple(sums) for key, sums in self.lines.items()}
+        for (_, stage, operation), ticks in self.unseen.items():
+            key = (stage, operation, "", "", 0)
+            if ticks:
+                rows[key] = (0, rows.get(key, (0, 0))[1] + ticks)
+        return rows
 
     def enter(self, stream: int, stack: Stack, frame: Begin) -> None:
         """A boundary entry; counts as a transition if the category changes."""
@@ -604,6 +636,8 @@ def sweep_twin(script: ProcessScript, since: int | None = None) -> dict[str, Any
         "samples": sample_rows(twin),
         "sample_tails": sample_tails(twin),
         "collectives": twin.collectives,
+        "lines": twin.line_rows() if script.stacks is not None else {},
+        "torn_stacks": twin.torn,
         "transitions": dict(twin.transitions),
         "evaluation_transitions": dict(twin.evaluation_transitions),
         "events": {kind: twin.events[kind] for kind in kinds} | counts,
@@ -712,6 +746,7 @@ def as_dicts(found: Swept) -> dict[str, Any]:
     tables["samples"] = {row[0]: row[1:] for row in found.samples}
     tables["sample_tails"] = [tuple(row) for row in found.sample_tails]
     tables["collectives"] = [tuple(row) for row in found.collectives.rows()]
+    tables["lines"] = {row[:5]: row[5:] for row in found.lines}
     devices = [row._asdict() for row in found.devices]
     tables["devices"] = {row.pop("device"): row for row in devices}
     tables["device_operations"] = {row[:3]: row[3:] for row in found.device_operations}
@@ -722,4 +757,5 @@ def as_dicts(found: Swept) -> dict[str, Any]:
     tables["uncorrectable"] = tuple(part / 256 for part in correction.uncorrectable) if correction else (0, 0, 0)
     tables["progress"] = found.progress._asdict() if found.progress is not None else None
     counts = ("events", "crossings", "cupti_work", "gaps", "loop", "beside_ticks", "threads_in_operations")
-    return {name: getattr(found, name) for name in ("start_ticks", "end_ticks", "phases", *counts)} | tables
+    alone = ("start_ticks", "end_ticks", "phases", "torn_stacks", *counts)
+    return {name: getattr(found, name) for name in alone} | tables

@@ -23,6 +23,7 @@ from rlscope.analysis.table_rows import (
     CounterRow,
     DependencyRow,
     IterationRow,
+    LineRow,
     MachineRow,
     OutsideRow,
     PhaseRow,
@@ -47,6 +48,8 @@ class Analysis:
         outside: the rows of the breakdown in no operation and no phase once more, by part of the training loop.
         threads: each thread's own view. Empty unless asked for.
         calls: by function, of each process those with most time first. Empty unless asked for.
+        lines: time in Python by line. Empty unless stacks were looked at (`record --lines`).
+        torn_stacks: how many stacks changed while they were read, and so are in no line.
         iteration_times: how long each iteration took. Empty unless calls are asked for.
         phases: by process and start.
         waits: what processes waited in.
@@ -87,6 +90,8 @@ class Analysis:
     outside: Rows[OutsideRow]
     threads: Rows[ThreadRow]
     calls: Rows[CallRow]
+    lines: Rows[LineRow]
+    torn_stacks: int
     iteration_times: Rows[IterationRow]
     phases: Rows[PhaseRow]
     waits: Rows[WaitRow]

@@ -1,7 +1,7 @@
 """This file makes the analysis of a trace: sweeps it and puts the rows together."""
 
 from collections import Counter
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from rlscope.analysis.advice.owner_path import owner_path
 from rlscope.analysis.analysis import Analysis
@@ -23,6 +23,7 @@ from rlscope.analysis.table_rows import BreakdownRow, CallRow, CounterRow, Depen
 from rlscope.analysis.tables.breakdown import breakdown_rows, thread_rows, transition_rows
 from rlscope.analysis.tables.calls import call_rows, iteration_rows
 from rlscope.analysis.tables.dependencies import dependency_rows, wait_rows
+from rlscope.analysis.tables.lines import line_rows
 from rlscope.analysis.tables.loop import evaluation_seconds, outside_rows
 from rlscope.analysis.tables.machines import machine_rows
 from rlscope.analysis.tables.processes import phase_rows, process_rows
@@ -100,6 +101,8 @@ def make_analysis(swept: TraceSweep, recover: bool = False, uncorrected: str = N
         outside=outside,
         threads=thread_rows(swept),
         calls=Rows(CallRow),
+        lines=line_rows(swept),
+        torn_stacks=sum(process.found.torn_stacks for process in swept.processes),
         iteration_times=Rows(IterationRow),
         phases=phase_rows(swept, breakdown),
         waits=waits,
@@ -125,10 +128,7 @@ def make_analysis(swept: TraceSweep, recover: bool = False, uncorrected: str = N
         why=why,
         dropped_events=swept.dropped_events,
         misnested_operations=sum(process.found.misnested_operations for process in swept.processes),
-        iterations=progress.iterations,
-        timesteps=progress.timesteps,
-        total_timesteps=progress.total_timesteps,
-        extrapolated_s=progress.extrapolated_s,
+        **asdict(progress),
         correction=None,
         uncorrected=uncorrected if corrected is None else "",
         utilization=utilization,

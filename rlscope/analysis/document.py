@@ -25,6 +25,7 @@ def tables_of(analysis: Analysis) -> dict[str, object]:
         "calls": analysis.calls.records(),
         "iteration_times": analysis.iteration_times.records(),
     }
+    by_line: dict[str, object] = {"lines": analysis.lines.records(), "torn_stacks": analysis.torn_stacks}
     return {
         "schema": SCHEMA,
         "complete": analysis.complete,
@@ -62,4 +63,5 @@ def tables_of(analysis: Analysis) -> dict[str, object]:
         "correction": asdict(analysis.correction) if analysis.correction is not None else None,
         "uncorrected": analysis.uncorrected,
         **(by_function if analysis.calls else {}),
+        **(by_line if analysis.lines else {}),
     }

@@ -52,6 +52,21 @@ class SweptThreadTime(NamedTuple):
     ticks: int
 
 
+class SweptLine(NamedTuple):
+    """Ticks of the process in Python, by the line of its innermost frame.
+
+    A row with function "" has what is left after the last stack of the operation that was seen.
+    """
+
+    stage: str
+    operation: str
+    function: str
+    file: str
+    line: int
+    stacks: int
+    ticks: int
+
+
 class SweptTransition(NamedTuple):
     """This says how often a stage's operation went from one category into another."""
 
@@ -308,6 +323,9 @@ class Swept:
         samples: The samples that were reported, in alphabetical order of their names.
         sample_tails: The tail of each iteration with samples.
         collectives: The calls of communicators.
+        lines: The time in Python by line, those with most first; their ticks sum to those of category python in
+            `breakdown`. Empty where stacks were not looked at.
+        torn_stacks: How many stacks changed while they were read, and so are none of these.
         outside: The time in no operation and no phase.
         loop: The ticks at which the training loop begins and ends; None if nothing shows where it is.
         beside_ticks: Ticks in which two or more threads were busy at once: in an operation of its own, and not waiting
@@ -349,6 +367,8 @@ class Swept:
     samples: list[SweptSample]
     sample_tails: list[SweptSampleTail]
     collectives: SweptCollectives
+    lines: list[SweptLine]
+    torn_stacks: int
     outside: list[SweptOutside]
     loop: tuple[int, int] | None
     beside_ticks: int

@@ -19,6 +19,8 @@ CHUNK_CLOSED = 1
 SAMPLE_DISCARDED = 1
 SAMPLE_OF_TASK = 2
 COLLECTIVE_UNWAITED = 1
+#: The id of a stack that changed while it was read.
+TORN_STACK = 0
 NO_STREAM = 0xFFFFFFFF
 HOST = 0xFFFFFFFF  # the device of the queue with what happens beside the devices
 MAX_VARINT_BYTES = 8
@@ -52,6 +54,7 @@ class ChunkKind(IntEnum):
     CATALOG = 2
     FREE = 3
     DEVICE = 4
+    STACKS = 5
 
 
 class RecordKind(IntEnum):
@@ -79,6 +82,8 @@ class EntryType(IntEnum):
     PROPERTIES = 2
     QUEUE = 3
     LAUNCH_SITE = 4
+    CODE = 5
+    STACK = 6
 
 
 def stored(code: str, **options: Any) -> Any:
@@ -227,6 +232,26 @@ class LaunchSite:
     operation: int = stored("I")
     stage: int = stored("B")
     reserved: bytes = stored("3s", default=bytes(3))
+
+
+@dataclass(frozen=True)
+class CodeEntry:
+    """A Python function in the catalog; its qualified name and its file follow."""
+
+    id: int = stored("I")
+    first_line: int = stored("I")
+    name_bytes: int = stored("H")
+    file_bytes: int = stored("H")
+
+
+@dataclass(frozen=True)
+class StackEntry:
+    """A frame of a Python stack in the catalog, with the id of the stack that called it; 0: of none."""
+
+    id: int = stored("I")
+    caller: int = stored("I")
+    code: int = stored("I")
+    line: int = stored("I")
 
 
 FILE_HEADER = layout(FileHeader)

@@ -68,6 +68,14 @@ Owned tasks(const SweepResult& result) {
   });
 }
 
+Owned lines(const SweepResult& result) {
+  LabelTexts label;
+  return RowClass("SweptLine").list(result.lines, [&](const LineRow& row) {
+    return tuple(label(row.stage), label(row.operation), label(row.function), label(row.file), number(row.line),
+                 number(row.stacks), number(row.ticks));
+  });
+}
+
 Owned samples(const SweepResult& result) {
   LabelTexts label;
   return RowClass("SweptSample").list(result.samples, [&](const SampleRow& row) {
@@ -248,6 +256,8 @@ Owned to_swept(const TraceFile& file, const SweepResult& result, PyObject* borde
   put(dict.get(), "samples", samples(result));
   put(dict.get(), "sample_tails", sample_tails(result));
   put(dict.get(), "collectives", collectives(file, result.collectives));
+  put(dict.get(), "lines", lines(result));
+  put(dict.get(), "torn_stacks", number(result.torn_stacks));
   put(dict.get(), "outside", outside(result));
   put(dict.get(), "loop", loop(result));
   put(dict.get(), "beside_ticks", number(result.beside_ticks));

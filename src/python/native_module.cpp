@@ -14,6 +14,7 @@
 #include "network_calls.h"
 #include "scope.h"
 #include "session.h"
+#include "stack_sampler.h"
 #include "tasks.h"
 
 #ifdef Py_GIL_DISABLED
@@ -177,7 +178,7 @@ PyMODINIT_FUNC PyInit__native() {
                  PyModule_AddIntConstant(module, "END_STOPPED", static_cast<long>(rlscope::EndReason::kStopped)) != 0 ||
                  PyModule_AddIntConstant(module, "END_LIMIT", static_cast<long>(rlscope::EndReason::kLimit)) != 0 ||
                  !rlscope::add_built_classes(module) || !rlscope::add_hooked(module) ||
-                 !rlscope::add_ended_processes(module))) {
+                 !rlscope::add_ended_processes(module) || !rlscope::add_stack_sampler(module))) {
     Py_CLEAR(module);
   }
   return module;

@@ -10,7 +10,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "src"
-RECORDER = {"core", "core/format", "core/clock", "core/recording"}
+FILE = {"core", "core/format", "core/clock", "core/file"}
+RECORDER = FILE | {"core/recording"}
 TRACE = {"core/format", "analysis/trace"}
 SWEPT = TRACE | {"analysis/devices", "analysis/breakdown", "analysis/tables"}
 #: What each folder of src/ may include besides its own files.
@@ -18,16 +19,18 @@ MAY_INCLUDE: dict[str, set[str]] = {
     "core": set(),
     "core/format": set(),
     "core/clock": {"core", "core/format"},
-    "core/recording": {"core", "core/format", "core/clock"},
+    "core/file": {"core", "core/format", "core/clock"},
+    "core/recording": FILE,
     "cuda/calls": RECORDER,
     "cuda/cupti": RECORDER | {"cuda/calls"},
     "cuda/activity": RECORDER | {"cuda/calls", "cuda/cupti"},
     "cuda": RECORDER | {"cuda/calls", "cuda/cupti", "cuda/activity"},
     "python/tasks": RECORDER,
+    "python/stacks": RECORDER | {"python/tasks"},
     "python/function_pointers": RECORDER,
     "python/operations": RECORDER | {"python/tasks", "python/function_pointers"},
     "python/calls": RECORDER | {"python/tasks", "python/function_pointers", "python/operations"},
-    "python": RECORDER | {"cuda", "python/operations", "python/calls", "python/tasks"},
+    "python": RECORDER | {"cuda", "python/operations", "python/calls", "python/stacks", "python/tasks"},
     "analysis/trace": {"core/format"},
     "analysis/devices": TRACE,
     "analysis/breakdown": TRACE,

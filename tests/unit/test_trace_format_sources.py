@@ -157,6 +157,8 @@ def test_documented_constants() -> None:
         (fmt.EntryType.NAME, fmt.NameEntry),
         (fmt.EntryType.QUEUE, fmt.QueueEntry),
         (fmt.EntryType.LAUNCH_SITE, fmt.LaunchSite),
+        (fmt.EntryType.CODE, fmt.CodeEntry),
+        (fmt.EntryType.STACK, fmt.StackEntry),
     ],
 )
 def test_documented_entries(entry: fmt.EntryType, stored: Any) -> None:

@@ -79,6 +79,8 @@ def joined_processes(parts: Sequence[Swept]) -> Swept:
         sample_tails=[],
         idle=[],
         collectives=NO_COLLECTIVES,
+        lines=[],
+        torn_stacks=0,
         outside=[],
         loop=None,
         cuda_calls=[],

@@ -6,18 +6,22 @@ from collections.abc import Sequence, Set
 from rlscope.analysis.correction import CorrectedProcess, times_of
 from rlscope.analysis.rows import Record, Rows, Value, sums
 from rlscope.analysis.sweep import NS_PER_S, TraceSweep
-from rlscope.analysis.table_rows import BreakdownRow, CallRow, ThreadRow, TransitionRow
+from rlscope.analysis.table_rows import BreakdownRow, CallRow, LineRow, ThreadRow, TransitionRow
 from rlscope.analysis.tables.progress import RunProgress
 from rlscope.errors import UsageError
 
 CORRECTED = ("corrected_seconds", "corrected_low_s", "corrected_high_s")
-_NUMBERS = ("count", "seconds", *CORRECTED)
-_TAKES = f"--by takes columns out of {', '.join(ThreadRow.columns()[:-1])}, function"
+_COUNTS = ("count", "stacks")
+_NUMBERS = (*_COUNTS, "seconds", *CORRECTED)
+_TAKES = f"--by takes columns out of {', '.join(ThreadRow.columns()[:-1])}, function, line"
 _FUNCTION_TAKES = f"with function, --by takes {', '.join(CallRow.columns()[:-3])}"
+_LINE_TAKES = f"with line, --by takes {', '.join(LineRow.columns()[:-2])}"
 
 
-def group_seconds(rows: Rows[BreakdownRow] | Rows[ThreadRow] | Rows[CallRow], columns: Sequence[str]) -> list[Record]:
-    """Sum the seconds of a breakdown (of `threads`, or of `calls` with their number) over all but the given columns.
+def group_seconds(
+    rows: Rows[BreakdownRow] | Rows[ThreadRow] | Rows[CallRow] | Rows[LineRow], columns: Sequence[str]
+) -> list[Record]:
+    """Sum the seconds of a breakdown (of `threads`, or of `calls` or `lines` with their number) over all but columns.
 
     So are corrected seconds, where there are any, and the ends of their intervals, which makes one that is at least as
     wide as that of the sum.
@@ -36,17 +40,18 @@ def group_seconds(rows: Rows[BreakdownRow] | Rows[ThreadRow] | Rows[CallRow], co
     known = [name for name in rows.row_class.columns() if name not in _NUMBERS]
     for name in columns:
         if name not in known:
-            raise UsageError(f"{_FUNCTION_TAKES if rows.row_class is CallRow else _TAKES}, but {name!r} was given")
+            takes = {CallRow: _FUNCTION_TAKES, LineRow: _LINE_TAKES}.get(rows.row_class, _TAKES)
+            raise UsageError(f"{takes}, but {name!r} was given")
     keys = list(dict.fromkeys(["process", *columns] if "thread" in columns else columns))
     keys = known if keys == ["function"] else keys
-    keyed: list[tuple[tuple[Value, ...], BreakdownRow | ThreadRow | CallRow]] = [
+    keyed: list[tuple[tuple[Value, ...], BreakdownRow | ThreadRow | CallRow | LineRow]] = [
         (tuple(getattr(row, key) for key in keys), row) for row in rows
     ]
     numbers = [name for name in _NUMBERS if any(getattr(row, name, None) is not None for row in rows)] or ["seconds"]
     summed = [sums((key, getattr(row, name) or 0.0) for key, row in keyed) for name in numbers]
     return [
         dict(zip(keys, key, strict=True))
-        | {name: int(of[key]) if name == "count" else of[key] for name, of in zip(numbers, summed, strict=True)}
+        | {name: int(of[key]) if name in _COUNTS else of[key] for name, of in zip(numbers, summed, strict=True)}
         for key in summed[0]
     ]
 

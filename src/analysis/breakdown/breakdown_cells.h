@@ -22,6 +22,12 @@ struct Row {
   uint64_t ticks[kCells] = {};
 };
 
+// Those in Python.
+inline uint64_t python_ticks(const Row& row) {
+  constexpr auto kPythonCell = static_cast<size_t>(Category::kPython);
+  return row.ticks[kPythonCell] + row.ticks[kPythonCell + kDeviceComputes] + row.ticks[kPythonCell + kDeviceCommunicates];
+}
+
 // Categories in which the CPU only waits.
 constexpr bool is_blocked(uint8_t category) {
   return category == static_cast<uint8_t>(Category::kWait) || category == static_cast<uint8_t>(Category::kCudaWait);

@@ -15,7 +15,9 @@
 #include "correction.h"
 #include "detail.h"
 #include "device_timeline.h"
+#include "line_table.h"
 #include "sample_table.h"
+#include "stack_reader.h"
 #include "sweep_options.h"
 #include "sweep_result.h"
 #include "sweep_tables.h"
@@ -93,6 +95,7 @@ class Sweep {
   uint64_t window_end() const;
   void skip_chunk(size_t slot);
   void step_devices();
+  void step_stacks();
 
   template <bool kWithDetail>
   void apply(Thread& thread, StreamReader& reader);
@@ -235,6 +238,9 @@ class Sweep {
   TaskTable tasks_;
   SampleTable samples_;
   CollectiveTable collectives_;
+  StackReader stacks_;
+  uint64_t stack_ticks_ = kNever;  // of the next one that was seen
+  LineTable lines_;
 
   std::optional<DeviceTimeline> devices_;
   uint64_t device_ticks_ = kNever;  // when something starts or ends on a device

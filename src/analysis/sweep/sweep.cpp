@@ -31,7 +31,8 @@ Sweep::Sweep(TraceFile& file, const SweepOptions& options)
       first_numbered_(options.borders ? kPython : kWait),
       has_devices_(!file.device_chunks().empty()),
       has_several_devices_(has_several_devices(file)),
-      tables_(options.borders != nullptr, has_devices_) {
+      tables_(options.borders != nullptr, has_devices_),
+      stacks_(file) {
   if (options.costs) correction_.emplace(*options.costs);
   if (options.borders) {
     detail_.emplace(*options.borders, file.header().start_ticks);
@@ -62,6 +63,7 @@ Sweep::Sweep(TraceFile& file, const SweepOptions& options)
   set_rare_cell();
   devices_.emplace(file, since_, end_, since_ > now_ ? since_ : 0);
   device_ticks_ = devices_->next_ticks();
+  if (stacks_.next()) stack_ticks_ = stacks_.seen().ticks;
 }
 
 // ---- merge
@@ -98,13 +100,17 @@ void Sweep::merge(uint64_t until) {
       step_devices();
       continue;
     }
-    if (std::min(first_ticks, device_ticks_) >= until) return;
+    if (stack_ticks_ <= first_ticks && stack_ticks_ < until) {
+      step_stacks();
+      continue;
+    }
+    if (std::min({first_ticks, device_ticks_, stack_ticks_}) >= until) return;
     if (first_ticks > latest_) {
       skip_chunk(first);
       continue;
     }
     if (!pending_.empty()) limit = std::min(limit, pending_.back()->first_ticks);
-    limit = std::min({limit, device_ticks_, latest_ + 1, until});
+    limit = std::min({limit, device_ticks_, stack_ticks_, latest_ + 1, until});
     run_thread<kWithDetail>(*threads_[first], limit);
   }
 }
@@ -177,6 +183,23 @@ void Sweep::step_devices() {
     launch_scope_ = tables_.scope_of(launch_site);
   }
   set_cell();
+}
+
+// Time that the process does not spend in Python on the stack's thread is not the stack's.
+void Sweep::step_stacks() {
+  SeenStack seen = stacks_.seen();
+  stack_ticks_ = stacks_.next() ? stacks_.seen().ticks : kNever;
+  if (seen.ticks > end_) return;
+  advance_slowly(seen.ticks);
+  if (seen.stack == kTornStack) return lines_.count_torn();
+  auto see = [&](const Thread& thread) {
+    bool is_in_python = (thread.gap ? thread.gap->category() : thread.category()) == kPython;
+    if (!is_in_python || streams_[thread.stream].thread_id != seen.thread_id) return false;
+    Scope scope = scope_of(thread);
+    lines_.see(phase_, scope, python_ticks(tables_.row(scope)), seen.stack);
+    return true;
+  };
+  if (!see(*owner_)) std::any_of(sharing_.begin(), sharing_.end(), [&](const Thread* thread) { return see(*thread); });
 }
 
 void Sweep::insert(size_t slot, uint32_t stream) {
@@ -449,6 +472,8 @@ SweepResult Sweep::result() {
     result.sample_tails = samples_.tails();
     result.collectives = std::move(collectives_);
   }
+  result.lines = lines_.rows(file_, tables_);
+  result.torn_stacks = lines_.torn();
   tables_.write(file_.names(), result);
   result.tasks = tasks_.rows(file_.names());
   tables_.write_devices(file_, *devices_, result);

@@ -184,7 +184,7 @@ void Sweep::charge_all() {
 
 uint64_t Sweep::next_record_ticks() const {
   uint64_t ticks = next_ticks_.smallest();
-  return std::min({ticks, device_ticks_, pending_.empty() ? kNever : pending_.back()->first_ticks});
+  return std::min({ticks, device_ticks_, stack_ticks_, pending_.empty() ? kNever : pending_.back()->first_ticks});
 }
 
 void Sweep::end() {

@@ -86,6 +86,7 @@ void Sweep::start_window() {
   if (options_.by_thread) charge_all();
   tables_.start_at(now_, open_phases_);
   tasks_ = {};
+  lines_ = {};
   progress_.reset();
   evaluated_ = 0;
   evaluated_until_ = now_;

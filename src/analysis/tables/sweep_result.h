@@ -199,6 +199,17 @@ struct LoopSpan {
   uint64_t end_ticks;
 };
 
+// Time of the process in Python, by its innermost frame.
+struct LineRow {
+  std::string_view stage;
+  std::string_view operation;
+  std::string_view function;  // qualified; empty: after the last stack of the operation that was seen
+  std::string_view file;
+  uint32_t line;
+  uint64_t stacks;  // that were seen there
+  uint64_t ticks;   // sum to those in Python of the breakdown
+};
+
 struct SweepResult {
   uint64_t start_ticks = 0;
   uint64_t end_ticks = 0;
@@ -217,6 +228,8 @@ struct SweepResult {
   std::vector<SampleRow> samples;
   std::vector<SampleTail> sample_tails;
   CollectiveTable collectives;
+  std::vector<LineRow> lines;  // those with most time first; none where stacks were not looked at
+  uint64_t torn_stacks = 0;    // that were looked at, but changed meanwhile
   std::vector<OutsideRow> outside;  // sums to what the breakdown has in no operation and no phase
   uint64_t beside_ticks = 0;        // two or more threads were busy, each in an operation of its own
   uint64_t threads_in_operations = 0;  // threads that had any

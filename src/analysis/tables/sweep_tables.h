@@ -146,6 +146,12 @@ class SweepTables {
   const std::string& operation_of(Scope scope) const { return labels_->operations[scope / kStages]; }
   bool is_evaluation(uint32_t phase) const { return phase != 0 && phase == evaluation_; }
 
+  // Calls with the phase, the scope and the row of each row of the process.
+  template <typename OnRow>
+  void for_each_row(OnRow on_row) const {
+    for (const auto& [key, row] : rows_) on_row(key.first, key.second, row);
+  }
+
   // Adds what the process did while not all of its devices worked, before the tables are moved.
   void write_idle(const std::vector<Name>& names, uint64_t devices, SweepResult& result) const;
   // Begins again with nothing at `now`, when these phases are open, by the order in which they began.

@@ -17,7 +17,6 @@
 
 #include "crc32c.h"
 #include "formatted.h"
-#include "stages.h"
 
 namespace rlscope {
 namespace {
@@ -25,9 +24,6 @@ namespace {
 constexpr size_t kNotesKept = 20;
 constexpr uint32_t kLargestTickShift = 32;
 constexpr uint64_t kLargestTicks = 1ull << 62;
-constexpr uint64_t kSmallestNameEntry = sizeof(uint32_t) + sizeof(NameEntry);
-constexpr uint64_t kLaunchSiteBytes = sizeof(uint32_t) + sizeof(LaunchSite);
-constexpr uint64_t kIdsAlwaysAllowed = 1 << 16;
 constexpr int kMostTriesToLock = 1000;  // one a millisecond
 
 const ChunkPlace& place_of(const ChunkPlace& chunk) { return chunk; }
@@ -181,7 +177,7 @@ std::string TraceFile::check_chunk(const ChunkHeader& chunk) const {
   if (chunk.chunk_bytes == 0 || chunk.chunk_bytes % kChunkAlignment != 0) {
     return formatted("a chunk of %u bytes is not a multiple of %u", chunk.chunk_bytes, kChunkAlignment);
   }
-  if (chunk.kind < ChunkKind::kEvents || chunk.kind > ChunkKind::kDevice) {
+  if (chunk.kind < ChunkKind::kEvents || chunk.kind > ChunkKind::kStacks) {
     return formatted("chunk kind %u is unknown", static_cast<unsigned>(chunk.kind));
   }
   uint64_t frames_end = sizeof chunk + uint64_t{chunk.depth} * sizeof(uint32_t);
@@ -192,12 +188,13 @@ std::string TraceFile::check_chunk(const ChunkHeader& chunk) const {
   if ((chunk.flags & kChunkClosed) && chunk.payload_bytes > chunk.chunk_bytes - chunk.payload_offset) {
     return formatted("a payload of %u bytes does not fit a chunk of %u", chunk.payload_bytes, chunk.chunk_bytes);
   }
-  bool has_time = chunk.kind == ChunkKind::kEvents || chunk.kind == ChunkKind::kDevice;
+  bool is_beside = chunk.kind == ChunkKind::kDevice || chunk.kind == ChunkKind::kStacks;
+  bool has_time = chunk.kind == ChunkKind::kEvents || is_beside;
   if (has_time && chunk.base_ticks > kLargestTicks) {
     return formatted("base_ticks %" PRIu64 " is impossible", chunk.base_ticks);
   }
-  if (chunk.kind == ChunkKind::kDevice && chunk.depth != 0) {
-    return formatted("a chunk of device work has %u open frames", chunk.depth);
+  if (is_beside && chunk.depth != 0) {
+    return formatted("a chunk of %s has %u open frames", chunk.kind == ChunkKind::kDevice ? "device work" : "stacks", chunk.depth);
   }
   return {};
 }
@@ -249,6 +246,10 @@ void TraceFile::index_chunk(const ChunkPlace& place, const ChunkHeader& chunk) {
     device_chunks_.push_back({place, chunk.stream});
     return;
   }
+  if (chunk.kind == ChunkKind::kStacks) {
+    stack_chunks_.push_back(place);
+    return;
+  }
   StreamIndex& stream = streams_.try_emplace(chunk.stream, StreamIndex{chunk.stream, chunk.thread_id, 0, {}}).first->second;
   stream.chunks.push_back(place);
 }
@@ -271,8 +272,10 @@ void TraceFile::drop_copies(std::vector<Chunk>& chunks) const {
 }
 
 void TraceFile::order_chunks() {
+  auto by_sequence = [](const ChunkPlace& a, const ChunkPlace& b) { return a.sequence < b.sequence; };
+  std::stable_sort(stack_chunks_.begin(), stack_chunks_.end(), by_sequence);
+  drop_copies(stack_chunks_);
   for (auto& [number, stream] : streams_) {
-    auto by_sequence = [](const ChunkPlace& a, const ChunkPlace& b) { return a.sequence < b.sequence; };
     std::stable_sort(stream.chunks.begin(), stream.chunks.end(), by_sequence);
     drop_copies(stream.chunks);
     for (const ChunkPlace& place : stream.chunks) chunk_change_ticks_ += place.switch_ticks;
@@ -309,6 +312,9 @@ void TraceFile::start_at(uint64_t ticks) {
     while (stream.first_chunk + 1 < chunks.size() && chunks[stream.first_chunk + 1].base_ticks < ticks) stream.first_chunk++;
     stream.first_ticks = chunks[stream.first_chunk].base_ticks;
   }
+  auto is_before = [&](const ChunkPlace& place) { return place.base_ticks < ticks; };
+  auto later = std::find_if_not(stack_chunks_.begin(), stack_chunks_.end(), is_before);
+  if (later != stack_chunks_.begin()) stack_chunks_.erase(stack_chunks_.begin(), later - 1);
   std::map<uint32_t, uint32_t> last_before;  // by queue, the sequence of a chunk
   for (const DeviceChunk& chunk : device_chunks_) {
     if (chunk.place.base_ticks >= ticks) continue;
@@ -358,106 +364,6 @@ void TraceFile::read_catalog() {
     expected = place.sequence + 1;
     read_catalog_chunk(place);
   }
-}
-
-void TraceFile::read_catalog_chunk(const ChunkPlace& place) {
-  ChunkHeader chunk{};
-  read(place.offset, &chunk, sizeof chunk);
-  uint64_t start = place.offset + chunk.payload_offset;
-  uint64_t limit = std::min(place.offset + chunk.chunk_bytes, place.end);
-  if (start > limit) return;
-  std::vector<uint8_t> payload(limit - start);
-  payload.resize(read(start, payload.data(), payload.size()));
-  if (chunk.flags & kChunkClosed) {
-    if (payload.size() > chunk.payload_bytes) payload.resize(chunk.payload_bytes);
-    if (crc32c(0, payload.data(), payload.size()) != chunk.payload_crc32c) {
-      // Its entries are read all the same: each carries its own length, and without names nothing can be shown.
-      report_damage(place.offset, "the checksum of the catalog does not match");
-    }
-  }
-  for (size_t at = 0; at + sizeof(uint32_t) <= payload.size();) {
-    uint32_t head;
-    std::memcpy(&head, payload.data() + at, sizeof head);
-    if (head == 0) return;
-    size_t size = head >> 8;
-    auto type = static_cast<EntryType>(head & 0xFF);
-    if (size < 2 * sizeof(uint32_t) || size % sizeof(uint32_t) != 0 || size > payload.size() - at) {
-      report_damage(start + at, formatted("a catalog entry of %zu bytes does not fit", size));
-      return;
-    }
-    const uint8_t* entry = payload.data() + at + sizeof head;
-    size_t entry_bytes = size - sizeof head;
-    switch (type) {
-      case EntryType::kName: read_name(start + at, entry, entry_bytes); break;
-      case EntryType::kProperties: read_properties(start + at, entry, entry_bytes); break;
-      case EntryType::kQueue: read_queue(start + at, entry, entry_bytes); break;
-      case EntryType::kLaunchSite: read_launch_site(start + at, entry, entry_bytes); break;
-      default: report_damage(start + at, formatted("catalog entry type %u is unknown", head & 0xFF));
-    }
-    at += size;
-  }
-}
-
-void TraceFile::read_properties(uint64_t offset, const uint8_t* entry, size_t size) {
-  uint32_t length;
-  std::memcpy(&length, entry, sizeof length);
-  if (length > size - sizeof length) {
-    report_damage(offset, formatted("properties of %u bytes do not fit an entry of %zu", length, size));
-  } else {
-    properties_.emplace_back(reinterpret_cast<const char*>(entry + sizeof length), length);
-  }
-}
-
-void TraceFile::read_queue(uint64_t offset, const uint8_t* entry, size_t size) {
-  QueueEntry queue{};
-  if (size < sizeof queue) {
-    report_damage(offset, formatted("a queue's entry of %zu bytes was expected, %zu were found", sizeof queue, size));
-    return;
-  }
-  std::memcpy(&queue, entry, sizeof queue);
-  const QueueEntry& known = queues_.try_emplace(queue.stream, queue).first->second;
-  if (std::memcmp(&known, &queue, sizeof queue) != 0) report_damage(offset, formatted("stream %u is two queues", queue.stream));
-}
-
-void TraceFile::read_launch_site(uint64_t offset, const uint8_t* entry, size_t size) {
-  LaunchSite launch_site{};
-  if (size >= sizeof launch_site) std::memcpy(&launch_site, entry, sizeof launch_site);
-  bool is_sound = launch_site.id != 0 && launch_site.id < kIdsAlwaysAllowed + bytes_ / kLaunchSiteBytes &&
-                  static_cast<size_t>(launch_site.stage) < kStages &&
-                  (launch_site.operation == 0 ? launch_site.stage == Stage::kNone : is_operation(launch_site.operation));
-  if (!is_sound) {
-    report_damage(offset, formatted("the launch site with id %u, operation %u and stage %u is impossible", launch_site.id,
-                               launch_site.operation, static_cast<unsigned>(launch_site.stage)));
-    return;
-  }
-  if (launch_site.id >= launch_sites_.size()) launch_sites_.resize(launch_site.id + 1);
-  LaunchSite& known = launch_sites_[launch_site.id];
-  if (known.id != 0 && std::memcmp(&known, &launch_site, sizeof launch_site) != 0) {
-    report_damage(offset, formatted("id %u is two launch sites", launch_site.id));
-    return;
-  }
-  known = launch_site;
-}
-
-void TraceFile::read_name(uint64_t offset, const uint8_t* entry, size_t size) {
-  NameEntry fixed{};
-  if (size >= sizeof fixed) std::memcpy(&fixed, entry, sizeof fixed);
-  bool is_sound = size >= sizeof fixed && fixed.name_bytes <= size - sizeof fixed && fixed.id != 0 &&
-                  fixed.id < kIdsAlwaysAllowed + bytes_ / kSmallestNameEntry && fixed.kind >= NameKind::kOperation &&
-                  fixed.kind <= NameKind::kDeviceWork && fixed.category <= Category::kCudaWait;
-  if (!is_sound) {
-    report_damage(offset, formatted("the name with id %u, kind %u, category %u and %u bytes is impossible", fixed.id,
-                               static_cast<unsigned>(fixed.kind), static_cast<unsigned>(fixed.category), fixed.name_bytes));
-    return;
-  }
-  if (fixed.id >= names_.size()) names_.resize(fixed.id + 1);
-  Name& name = names_[fixed.id];
-  std::string text_of_name(reinterpret_cast<const char*>(entry + sizeof fixed), fixed.name_bytes);
-  if (name.kind != NameKind{} && (name.kind != fixed.kind || name.category != fixed.category || name.text != text_of_name)) {
-    report_damage(offset, formatted("id %u names two things", fixed.id));
-    return;
-  }
-  name = {fixed.kind, fixed.category, std::move(text_of_name)};
 }
 
 }  // namespace rlscope

@@ -35,6 +35,14 @@ struct DeviceChunk {
   uint32_t stream;
 };
 
+// A Python function.
+struct Code {
+  bool is_known = false;  // else no function has this id
+  uint32_t first_line = 0;
+  std::string name;  // qualified
+  std::string file;
+};
+
 struct StreamIndex {
   uint32_t stream;
   uint64_t thread_id;
@@ -62,6 +70,9 @@ class TraceFile {
   const std::vector<DeviceChunk>& device_chunks() const { return device_chunks_; }  // by time, then stream and sequence
   const std::vector<Name>& names() const { return names_; }                    // by id
   const std::vector<LaunchSite>& launch_sites() const { return launch_sites_; }       // by id; one with id 0 is not known
+  const std::vector<ChunkPlace>& stack_chunks() const { return stack_chunks_; }        // by sequence
+  const std::vector<Code>& codes() const { return codes_; }                            // by id
+  const std::vector<StackEntry>& stacks() const { return stacks_; }                    // by id; one with id 0 is not known
   const QueueEntry* queue(uint32_t stream) const;                              // null: not in the catalog
   const std::vector<std::string>& properties() const { return properties_; }
   const std::vector<std::string>& damage() const { return damage_; }
@@ -108,6 +119,8 @@ class TraceFile {
   void read_properties(uint64_t offset, const uint8_t* entry, size_t size);
   void read_queue(uint64_t offset, const uint8_t* entry, size_t size);
   void read_launch_site(uint64_t offset, const uint8_t* entry, size_t size);
+  void read_code(uint64_t offset, const uint8_t* entry, size_t size);
+  void read_stack(uint64_t offset, const uint8_t* entry, size_t size);
   bool is_operation(uint32_t id) const { return id < names_.size() && names_[id].kind == NameKind::kOperation; }
 
   static constexpr uint64_t kLongestRun = 1ull << 56;  // ticks
@@ -126,6 +139,9 @@ class TraceFile {
   std::vector<Name> names_;
   std::map<uint32_t, QueueEntry> queues_;  // by stream
   std::vector<LaunchSite> launch_sites_;
+  std::vector<ChunkPlace> stack_chunks_;
+  std::vector<Code> codes_;
+  std::vector<StackEntry> stacks_;
   std::vector<std::string> properties_;
   std::vector<std::string> damage_;
   uint64_t damage_count_ = 0;

@@ -6,7 +6,7 @@
 namespace rlscope {
 
 constexpr char kFileMagic[8] = {'R', 'L', 'S', 'C', 'O', 'P', 'E', '\0'};
-constexpr uint32_t kFormatVersion = 5;
+constexpr uint32_t kFormatVersion = 6;
 constexpr uint32_t kOldestReadableVersion = 2;  // without header_crc32c, file_bytes and chunks, which are 0 there
 constexpr uint32_t kFileHeaderBytes = 4096;
 constexpr uint32_t kChunkMagic = 0x4B4E4843;  // "CHNK"
@@ -21,7 +21,7 @@ enum class EndReason : uint32_t {
   kFailed = 3,   // the trace could not be written further; stop_errno says why
   kLimit = 4,    // a limit of `rlscope record` was reached
 };
-enum class ChunkKind : uint16_t { kEvents = 1, kCatalog = 2, kFree = 3, kDevice = 4 };
+enum class ChunkKind : uint16_t { kEvents = 1, kCatalog = 2, kFree = 3, kDevice = 4, kStacks = 5 };
 constexpr uint16_t kChunkClosed = 1;  // payload_bytes and payload_crc32c are valid
 
 // Every event record starts with a prefix varint (delta_ticks << 2 | RecordKind), so its first byte is never zero.
@@ -49,7 +49,12 @@ enum DeviceWork : uint32_t {
   kGap = 5,       // on the host: nothing was recorded, because another profiler had CUPTI
 };
 
-enum class EntryType : uint32_t { kName = 1, kProperties = 2, kQueue = 3, kLaunchSite = 4 };
+// A record of a stacks chunk is three prefix varints: ticks since the record before it + 1, the thread's id in the system
+// + 1, and the id of the stack that the thread had then + 1. Where the thread changed its stack while it was read, and so
+// none is known, the id is kTornStack.
+constexpr uint32_t kTornStack = 0;
+
+enum class EntryType : uint32_t { kName = 1, kProperties = 2, kQueue = 3, kLaunchSite = 4, kCode = 5, kStack = 6 };
 enum class NameKind : uint8_t { kOperation = 1, kPhase = 2, kBoundary = 3, kDeviceWork = 4 };
 // kCudaWait is a CUDA call that waits for the device; tables call it cuda.
 enum class Category : uint8_t { kPython = 0, kSimulator = 1, kBackend = 2, kCuda = 3, kWait = 4, kCudaWait = 5 };
@@ -142,5 +147,23 @@ struct LaunchSite {
   uint8_t reserved[3];
 };
 static_assert(sizeof(LaunchSite) == 16);
+
+// A Python function; its qualified name and its file follow, in UTF-8.
+struct CodeEntry {
+  uint32_t id;  // counts from 1
+  uint32_t first_line;
+  uint16_t name_bytes;
+  uint16_t file_bytes;
+};
+static_assert(sizeof(CodeEntry) == 12);
+
+// A frame of a Python stack, and the frames that called it.
+struct StackEntry {
+  uint32_t id;      // counts from 1
+  uint32_t caller;  // an id below this one; 0: nobody in Python, or the frames beyond are not recorded
+  uint32_t code;
+  uint32_t line;    // 0: not known
+};
+static_assert(sizeof(StackEntry) == 16);
 
 }  // namespace rlscope

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -70,8 +71,16 @@ struct State {
   std::map<std::tuple<uint32_t, uint32_t, Stage>, uint32_t> launch_sites;                // by thread, operation, stage
   std::atomic<uint64_t> recording{0};             // counts recordings
   std::atomic<StreamWriter*> main_writer{nullptr};
-  std::atomic<const SessionListener*> listener{nullptr};
+  StackWriter* stack_writer = nullptr;
+  std::array<std::atomic<const SessionListener*>, 2> listeners{};
   pthread_key_t thread_exit;
+
+  template <typename Call>
+  void tell(Call call) {
+    for (const auto& place : listeners) {
+      if (const SessionListener* listener = place) call(*listener);
+    }
+  }
 };
 State& state() {
   static State* state = new State;
@@ -93,7 +102,12 @@ Place place_seen_from_outside(const StreamWriter& writer) {
 
 }  // namespace
 
-void Session::listen(const SessionListener& listener) { state().listener = &listener; }
+void Session::listen(const SessionListener& listener) {
+  for (auto& place : state().listeners) {
+    const SessionListener* none = nullptr;
+    if (place.compare_exchange_strong(none, &listener) || none == &listener) return;
+  }
+}
 
 void Session::install_handlers() {
   static const bool is_installed = [] {
@@ -145,7 +159,7 @@ int Session::start(const std::string& directory) try {
   for (const StreamWriter::Frame& frame : inherited) {
     if (writer->begin(encode_id(frame.id))) writer->frame(writer->depth() - 1).is_stage = frame.is_stage;
   }
-  if (const SessionListener* listener = s.listener) listener->on_start();
+  s.tell([](const SessionListener& listener) { listener.on_start(); });
   return 0;
 } catch (const std::bad_alloc&) {
   return ENOMEM;
@@ -162,6 +176,7 @@ ProcessFile* Session::file_of_this_process() {
   s.retired_writers.insert(s.retired_writers.end(), s.writers.begin(), s.writers.end());
   s.writers.clear();
   s.device_writers.clear();  // not deleted: the thread that writes them does not exist here
+  s.stack_writer = nullptr;
   s.main_writer = nullptr;
   is_recording_ = false;
   return nullptr;
@@ -173,8 +188,7 @@ void Session::stop(EndReason reason, int32_t exit_status) {
     std::lock_guard<std::mutex> lock(s.mutex);
     file_of_this_process();  // in a copy no listener is told: it would wait for threads that only the original has
   }
-  const SessionListener* listener = s.listener;
-  if (listener && is_recording_) listener->on_stop();
+  if (is_recording_) s.tell([](const SessionListener& listener) { listener.on_stop(); });
   std::lock_guard<std::mutex> lock(s.mutex);
   is_armed_ = false;
   s.main_writer = nullptr;
@@ -186,6 +200,8 @@ void Session::stop(EndReason reason, int32_t exit_status) {
     delete writer;
   }
   s.device_writers.clear();
+  if (s.stack_writer) s.stack_writer->close();
+  delete std::exchange(s.stack_writer, nullptr);
   is_recording_ = false;
   s.retired_files.push_back(std::exchange(s.file, nullptr));  // nothing is counted in a header that has its checksum
   s.retired_files.back()->finish(reason, exit_status);
@@ -334,15 +350,55 @@ DeviceWriter* Session::device_writer(uint32_t device, uint32_t context, uint32_t
   return writer;
 }
 
-void Session::write_properties(std::string_view json) {
-  State& s = state();
+// Lets `write` add an entry to the catalog; false while nothing records.
+template <typename Write>
+bool Session::write_entry(Write write) {
   int error = 0;
   {
-    std::lock_guard<std::mutex> lock(s.mutex);
+    std::lock_guard<std::mutex> lock(state().mutex);
     ProcessFile* file = file_of_this_process();
-    if (file && !file->has_failed()) error = file->write_properties(json);
+    if (!file || file->has_failed()) return false;
+    error = write(*file);
   }
   if (error) fail(error);
+  return error == 0;
+}
+
+void Session::write_properties(std::string_view json) {
+  write_entry([&](ProcessFile& file) { return file.write_properties(json); });
+}
+
+bool Session::write_code(const CodeEntry& code, std::string_view name, std::string_view path) {
+  return write_entry([&](ProcessFile& file) { return file.write_code(code, name, path); });
+}
+
+bool Session::write_stack(const StackEntry& stack) {
+  return write_entry([&](ProcessFile& file) { return file.write_stack(stack); });
+}
+
+StackWriter* Session::stack_writer() {
+  State& s = state();
+  std::lock_guard<std::mutex> lock(s.mutex);
+  ProcessFile* file = file_of_this_process();
+  if (!file || file->has_failed()) return nullptr;
+  if (!s.stack_writer) s.stack_writer = new StackWriter(file, s.next_stream++);
+  return s.stack_writer;
+}
+
+void Session::look_at_threads(std::vector<SeenThread>& threads) {
+  threads.clear();
+  State& s = state();
+  std::lock_guard<std::mutex> lock(s.mutex);
+  for (const StreamWriter* writer : s.writers) {
+    uint32_t depth = writer->depth_seen_from_outside();
+    bool may_run_python = depth > 0 && name_facts(writer->name_seen_from_outside(depth - 1)).is_operation;
+    threads.push_back({writer->thread_id_, writer->stream() == 0, may_run_python});
+  }
+}
+
+void Session::call_at_next_crossing(void (*function)()) {
+  StreamWriter::at_next_crossing = function;
+  if (t_writer && !t_writer->is_closed()) t_writer->limit_ = nullptr;
 }
 
 std::string Session::path() {
@@ -399,6 +455,7 @@ void Session::after_fork_in_child() {
   t_writer = nullptr;
   s.main_writer = nullptr;
   s.device_writers.clear();  // not deleted: the thread that writes them does not exist here
+  s.stack_writer = nullptr;
   pthread_setspecific(s.thread_exit, nullptr);
   for (StreamWriter* writer : s.writers) writer->abandon();  // else each of a chain of children would have all before it
   s.retired_writers.insert(s.retired_writers.end(), s.writers.begin(), s.writers.end());
@@ -412,7 +469,7 @@ void Session::after_fork_in_child() {
   is_armed_ = false;
   BlockedMeter::after_fork(/*is_child=*/true);
   s.mutex.unlock();
-  if (const SessionListener* listener = s.listener) listener->on_fork_in_child();
+  s.tell([](const SessionListener& listener) { listener.on_fork_in_child(); });
 }
 
 }  // namespace rlscope

@@ -4,21 +4,31 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "api.h"
 #include "device_writer.h"
 #include "losses.h"
 #include "process_file.h"
+#include "stack_writer.h"
 #include "stream_writer.h"
 #include "trace_format.h"
 
 namespace rlscope {
 
-// A part of the recorder that follows the recording: the CUDA collector. No lock is held during the calls.
+// A part of the recorder that follows the recording: the CUDA collector, the sampler of stacks. No lock is held during the
+// calls.
 struct SessionListener {
   void (*on_start)();  // records can be written from now on
   void (*on_stop)();   // for the last time, records can be written
   void (*on_fork_in_child)();
+};
+
+// A thread that writes records, as another one sees it.
+struct SeenThread {
+  uint64_t thread_id;  // the operating system's
+  bool is_main;        // it started the recording
+  bool may_run_python;  // it is in an operation, and in no boundary
 };
 
 // This thread's writer. Initial-exec: one load instead of a call on every crossing (11-13 ns a crossing against 17-18).
@@ -60,7 +70,18 @@ class RLSCOPE_API Session {
   static uint32_t unknown_launch_site();
   // The writer of a queue, made at first use; null while nothing records. Valid until the recording stops.
   static DeviceWriter* device_writer(uint32_t device, uint32_t context, uint32_t cuda_stream);
-  static void listen(const SessionListener& listener);  // kept by reference
+  // Kept by reference. What listens already is not added again. At most kMostListeners.
+  static void listen(const SessionListener& listener);
+
+  // The writer of stacks, made at first use; null while nothing records. Valid until the recording stops.
+  static StackWriter* stack_writer();
+  // Make what stacks refer to known; false while nothing records. The ids are the caller's.
+  static bool write_code(const CodeEntry& code, std::string_view name, std::string_view file);
+  static bool write_stack(const StackEntry& stack);
+  static void look_at_threads(std::vector<SeenThread>& threads);
+  // Calls `function` at a record of this thread, or at a change of chunk of another one.
+  static void call_at_next_crossing(void (*function)());
+
   static void write_properties(std::string_view json);
   static std::string path();
 
@@ -68,6 +89,10 @@ class RLSCOPE_API Session {
   static Losses& losses();
 
  private:
+  static constexpr size_t kMostListeners = 2;
+
+  template <typename Write>
+  static bool write_entry(Write write);
   static StreamWriter* attach();
   static ProcessFile* file_of_this_process();
   static bool join(ProcessFile*& file, uint32_t& stream);

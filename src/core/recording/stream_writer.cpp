@@ -25,6 +25,7 @@ constexpr size_t kPageBytes = 4096;
 
 std::atomic<uint32_t> StreamWriter::amplification{1};
 std::atomic<bool> StreamWriter::measures_waits{true};
+std::atomic<void (*)()> StreamWriter::at_next_crossing{nullptr};
 
 void* StreamWriter::operator new(size_t) {
   constexpr size_t kWipedBytes = offsetof(StreamWriter, last_ticks_);
@@ -62,6 +63,10 @@ bool StreamWriter::drop() {
 bool StreamWriter::make_room() {
   if (state_ == WriterState::kClosed) return drop();
   if (cursor_ + kRoom > end_ && !next_chunk()) return false;
+  if (__builtin_expect(at_next_crossing.load(std::memory_order_relaxed) != nullptr, 0)) {
+    set_end(end_);
+    if (auto* function = at_next_crossing.exchange(nullptr)) function();
+  }
   rehearse(amplification.load(std::memory_order_relaxed) - 1);
   return true;
 }

@@ -64,6 +64,8 @@ class RLSCOPE_API StreamWriter {
   static std::atomic<uint32_t> amplification;
   // Whether writers that begin from now on ask for how long their threads were blocked.
   static std::atomic<bool> measures_waits;
+  // Called, once, by a record that finds no room.
+  static std::atomic<void (*)()> at_next_crossing;
 
   struct Frame {
     uint32_t id;

@@ -106,6 +106,24 @@ def with_collectives() -> ProcessWriter:
     return process
 
 
+def with_stacks() -> ProcessWriter:
+    """Stacks of a thread in two chunks, a torn one, and one that is seen at the tick of another record."""
+    process = new_process()
+    main = process.thread()
+    stacks = process.stacks(stream=5)
+    main.begin_operation(12, "inference")
+    main.begin_boundary(30, Category.BACKEND, "linear")
+    for ticks in (13, 20, 30, 35):
+        stacks.seen(ticks, 7, [("main", "a.py", 3), ("Policy.act", "b.py", ticks)])
+    stacks.new_chunk()
+    stacks.seen(36, 7)
+    stacks.seen(1 << 33, 8, [("main", "a.py", 3)])
+    main.end(40)
+    main.end(50)
+    process.stop(70)
+    return process
+
+
 def deep_nesting() -> ProcessWriter:
     """A chunk whose header names many open frames."""
     process = new_process()
@@ -203,7 +221,7 @@ def blocked_gaps() -> ProcessWriter:
 
 SEEDS: tuple[Callable[[], ProcessWriter], ...] = (
     multi_chunk, killed, catalog_heavy, with_progress, with_tasks, with_collectives, deep_nesting, free_chunk,
-    many_threads, device_work, stopped_device_work, blocked_gaps,
+    many_threads, device_work, stopped_device_work, blocked_gaps, with_stacks,
 )  # fmt: skip
 
 

@@ -51,6 +51,9 @@ class ProcessFile {
   int write_properties(std::string_view json);
   int write_queue(const QueueEntry& queue);
   int write_launch_site(const LaunchSite& launch_site);
+  // The lengths in `code` are those of the texts, of which the end of one that is too long is left out.
+  int write_code(CodeEntry code, std::string_view name, std::string_view file);
+  int write_stack(const StackEntry& stack);
 
   // Closes the catalog, gives free space back and records why the file ends: for `reason`, unless it has failed. The
   // header stays mapped.

@@ -287,6 +287,18 @@ int ProcessFile::write_launch_site(const LaunchSite& launch_site) {
   return write_entry(EntryType::kLaunchSite, {reinterpret_cast<const char*>(&launch_site), sizeof launch_site}, "");
 }
 
+int ProcessFile::write_code(CodeEntry code, std::string_view name, std::string_view file) {
+  name = name.substr(0, UINT16_MAX);
+  file = file.substr(0, UINT16_MAX);
+  code.name_bytes = static_cast<uint16_t>(name.size());
+  code.file_bytes = static_cast<uint16_t>(file.size());
+  return write_entry(EntryType::kCode, {reinterpret_cast<const char*>(&code), sizeof code}, std::string(name).append(file));
+}
+
+int ProcessFile::write_stack(const StackEntry& stack) {
+  return write_entry(EntryType::kStack, {reinterpret_cast<const char*>(&stack), sizeof stack}, "");
+}
+
 void ProcessFile::finish(EndReason reason, int32_t exit_status) {
   losses_.count_in(nullptr);
   if (has_failed_) reason = EndReason::kFailed;

@@ -1,0 +1,40 @@
+"""This file makes the chunks of the process files that tests and benchmarks write."""
+
+from dataclasses import dataclass, field
+
+from rlscope.trace import format as fmt
+
+
+def padded(data: bytes, alignment: int) -> bytes:
+    """Return the data with zeroes behind it, up to a multiple of `alignment`."""
+    return data + bytes(-len(data) % alignment)
+
+
+@dataclass
+class Chunk:
+    """A chunk that grows until it is closed."""
+
+    kind: fmt.ChunkKind
+    stream: int = fmt.NO_STREAM
+    sequence: int = 0
+    base_ticks: int = 0
+    switch_ticks: int = 0
+    thread_id: int = 0
+    open_frames: tuple[int, ...] = ()
+    payload: bytearray = field(default_factory=bytearray)
+    entries: int = 0
+    is_closed: bool = False
+
+    def to_bytes(self) -> bytes:
+        """Return the chunk as it is in the file."""
+        frames = padded(b"".join(frame.to_bytes(4, "little") for frame in self.open_frames), 8)
+        payload_offset = fmt.CHUNK_HEADER.size + len(frames)
+        chunk_bytes = len(padded(bytes(payload_offset + len(self.payload)), fmt.CHUNK_ALIGNMENT))
+        header = fmt.ChunkHeader(
+            kind=self.kind, flags=fmt.CHUNK_CLOSED if self.is_closed else 0, chunk_bytes=chunk_bytes,
+            payload_offset=payload_offset, payload_bytes=len(self.payload) if self.is_closed else 0,
+            payload_crc32c=fmt.crc32c(self.payload) if self.is_closed else 0, stream=self.stream,
+            sequence=self.sequence, base_ticks=self.base_ticks, switch_ticks=self.switch_ticks,
+            depth=len(self.open_frames), thread_id=self.thread_id,
+        )  # fmt: skip
+        return padded(fmt.pack(header) + frames + self.payload, fmt.CHUNK_ALIGNMENT)

@@ -1,0 +1,33 @@
+"""This file computes which lines of Python had the time of processes."""
+
+import re
+
+from rlscope.analysis.rows import Rows
+from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep
+from rlscope.analysis.table_rows import LineRow
+
+#: Where packages and the standard library lie, and what of a path follows it.
+_PACKAGE = re.compile(r"(?:^|.*/)(?:(?:site|dist)-packages|lib/python3\.\d+)/(.+)")
+
+
+def line_rows(swept: TraceSweep) -> Rows[LineRow]:
+    """Make the rows of `Analysis.lines`: of each process those with most time first."""
+    return Rows(LineRow, (row for process in swept.processes for row in _lines_of(process)))
+
+
+def _lines_of(process: ProcessSweep) -> list[LineRow]:
+    found = process.found.lines
+    lengths = process.file.clock.partition_ns(process.found.start_ticks, (row.ticks for row in found))
+    return [
+        LineRow(process.name, *row[:3], short_path(row.file), row.line, row.stacks, ns / NS_PER_S)
+        for row, ns in zip(found, lengths, strict=True)
+    ]
+
+
+def short_path(path: str) -> str:
+    """Return a file's path from its package on; of one that is in none the whole path.
+
+    `/usr/lib/python3.11/site-packages/torch/optim/adam.py` is `torch/optim/adam.py`.
+    """
+    found = _PACKAGE.fullmatch(path)
+    return found[1] if found else path

@@ -1,0 +1,57 @@
+// What code objects are, read where they lie and without the GIL: their names, files and lines.
+#pragma once
+#include <Python.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "python_memory.h"
+
+namespace rlscope {
+
+// The start of a code object, as far as it is looked at.
+constexpr size_t kCodeHead = offsetof(PyCodeObject, co_linetable) + sizeof(PyObject*);
+// So many characters of a name tell whether it is still the same.
+constexpr size_t kNameChecked = 64;
+
+struct KnownCode {
+  uint32_t id;
+  uint32_t first_line;
+  std::vector<uint32_t> lines;  // by code unit
+  const void *type, *name, *file, *line_table;
+  std::string name_object;  // the bytes of the start of the object
+  uint64_t checked_in = 0;  // the number of a check
+
+  // The line of an instruction, counted in code units; before the first one it is the first line.
+  uint32_t line_at(ptrdiff_t instruction) const { return instruction < 0 ? first_line : lines[static_cast<size_t>(instruction)]; }
+};
+
+class CodeTable {
+ public:
+  using OnNew = bool (*)(uint32_t id, uint32_t first_line, const std::string& name, const std::string& file);
+
+  // `on_new` is told of each function with a new id; false from it: there is no use for it.
+  explicit CodeTable(OnNew on_new) : on_new_(on_new) {}
+
+  void clear();
+  // Finds the code objects at these addresses, in the same order. False where one is none, or changed meanwhile.
+  bool find(const std::vector<const void*>& addresses, std::vector<const KnownCode*>& found);
+
+ private:
+  KnownCode* learn(const void* address);
+  uint32_t id_of(uint32_t first_line, const std::string& name, const std::string& file);
+
+  OnNew on_new_;
+  std::unordered_map<const void*, KnownCode> known_;
+  std::map<std::tuple<std::string, std::string, uint32_t>, uint32_t> ids_;  // by file, name and first line
+  uint64_t checks_ = 0;
+  MemoryReads reads_;
+  std::vector<uint8_t> buffer_;
+};
+
+}  // namespace rlscope

@@ -1,0 +1,129 @@
+// The frames that most functions have lie in one piece of memory, which is copied at once, so that they fit together.
+#include "python_stack.h"
+
+#include <cstring>
+
+#include "python_memory.h"
+
+namespace rlscope {
+namespace {
+
+constexpr size_t kMostCopied = 16 << 10;  // what CPython takes for frames at a time
+constexpr ptrdiff_t kCodeUnitBytes = 2;
+
+const PythonFrame* caller(const PythonFrame& frame) {
+#if PY_VERSION_HEX < 0x030B0000
+  return frame.f_back;
+#else
+  return frame.previous;
+#endif
+}
+
+SeenFrame seen(const PythonFrame& frame) {
+#if PY_VERSION_HEX < 0x030B0000
+  return {frame.f_code, frame.f_lasti};
+#else
+  auto start = reinterpret_cast<uintptr_t>(frame.code) + offsetof(PyCodeObject, co_code_adaptive);
+  auto place = static_cast<ptrdiff_t>(reinterpret_cast<uintptr_t>(frame.last_instruction) - start);
+  return {frame.code, place < 0 ? -1 : place / kCodeUnitBytes};
+#endif
+}
+
+// Since Python 3.12 a frame stands for the C function between two Python functions.
+bool is_of_python(const PythonFrame& frame) {
+#if PY_VERSION_HEX < 0x030C0000
+  (void)frame;
+  return true;
+#else
+  return frame.owner != 3;  // FRAME_OWNED_BY_CSTACK
+#endif
+}
+
+#if PY_VERSION_HEX < 0x030B0000
+constexpr size_t kThreadHead = offsetof(PyThreadState, frame) + sizeof(PyObject*);
+#else
+constexpr size_t kThreadHead = offsetof(PyThreadState, datastack_chunk) + sizeof(PyObject*);
+#endif
+
+struct ThreadHead {
+  alignas(PyThreadState) uint8_t bytes[sizeof(PyThreadState)];
+  const PyThreadState* operator->() const { return reinterpret_cast<const PyThreadState*>(bytes); }
+};
+
+bool current_frame_of(const ThreadHead& thread, const void*& frame) {
+#if PY_VERSION_HEX < 0x030B0000
+  frame = thread->frame;
+  return true;
+#elif PY_VERSION_HEX < 0x030D0000
+  const auto* place = reinterpret_cast<const uint8_t*>(thread->cframe) + offsetof(_PyCFrame, current_frame);
+  return read_memory(place, &frame, sizeof frame);
+#else
+  frame = thread->current_frame;
+  return true;
+#endif
+}
+
+const void* chunk_of(const ThreadHead& thread) {
+#if PY_VERSION_HEX < 0x030B0000
+  (void)thread;
+  return nullptr;  // each frame lies by itself
+#else
+  return thread->datastack_chunk;
+#endif
+}
+
+}  // namespace
+
+void PythonStackReader::copy_around(const PythonFrame* innermost, const void* chunk) {
+  auto from = reinterpret_cast<uintptr_t>(chunk);
+  auto until = reinterpret_cast<uintptr_t>(innermost) + sizeof(PythonFrame);
+  copy_.clear();
+  copied_from_ = from;
+  if (from == 0 || until < from || until - from > kMostCopied) return;
+  copy_.resize(until - from);
+  if (!read_memory(chunk, copy_.data(), copy_.size())) copy_.clear();
+}
+
+bool PythonStackReader::read_frame(const PythonFrame* address, PythonFrame& frame) const {
+  auto place = reinterpret_cast<uintptr_t>(address);
+  if (place < copied_from_ || place + sizeof frame > copied_from_ + copy_.size()) {
+    return read_memory(address, &frame, sizeof frame);
+  }
+  std::memcpy(static_cast<void*>(&frame), &copy_[place - copied_from_], sizeof frame);
+  return true;
+}
+
+Seen PythonStackReader::read(const PyThreadState* thread, std::vector<SeenFrame>& frames) {
+  frames.clear();
+  ThreadHead head;
+  const void* innermost = nullptr;
+  if (!read_memory(thread, head.bytes, kThreadHead) || !current_frame_of(head, innermost)) return Seen::kTorn;
+  const auto* next = static_cast<const PythonFrame*>(innermost);
+  if (next) copy_around(next, chunk_of(head));
+  while (next && frames.size() < kMostFrames) {
+    PythonFrame frame{};
+    if (!read_frame(next, frame)) return Seen::kTorn;
+    if (is_of_python(frame)) frames.push_back(seen(frame));
+    if (caller(frame) == next) return Seen::kTorn;
+    next = caller(frame);
+  }
+  return frames.empty() ? Seen::kNothing : Seen::kStack;
+}
+
+const PyThreadState* find_thread(PyInterpreterState* interpreter, uint64_t thread_id) {
+#if PY_VERSION_HEX >= 0x030B0000
+  constexpr size_t kMostThreads = 1 << 12;
+  const PyThreadState* thread = PyInterpreterState_ThreadHead(interpreter);
+  for (size_t i = 0; thread && i < kMostThreads; i++) {
+    ThreadHead head;
+    if (!read_memory(thread, head.bytes, kThreadHead)) return nullptr;
+    if (head->native_thread_id == thread_id) return thread;
+    thread = head->next;
+  }
+#else
+  (void)interpreter, (void)thread_id;
+#endif
+  return nullptr;
+}
+
+}  // namespace rlscope

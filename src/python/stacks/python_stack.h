@@ -1,0 +1,41 @@
+// Reads the Python stack of a thread that runs on meanwhile.
+#pragma once
+#include <Python.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "python_frames.h"
+
+namespace rlscope {
+
+// Of a stack, so many frames are read, from the innermost on.
+constexpr size_t kMostFrames = 512;
+
+struct SeenFrame {
+  const void* code;
+  ptrdiff_t instruction;  // the number of its code unit; below 0: none has run yet
+};
+
+enum class Seen { kStack, kNothing, kTorn };
+
+class PythonStackReader {
+ public:
+  // The stack of a thread by its thread state, innermost first. kNothing: it runs no Python. kTorn: what was read does not fit
+  // together, because the thread went on.
+  Seen read(const PyThreadState* thread, std::vector<SeenFrame>& frames);
+
+ private:
+  bool read_frame(const PythonFrame* address, PythonFrame& frame) const;
+  void copy_around(const PythonFrame* innermost, const void* chunk);
+
+  std::vector<uint8_t> copy_;  // of the part of the thread's frames that was read at once
+  uintptr_t copied_from_ = 0;
+};
+
+// The thread states of an interpreter by the operating system's ids of their threads. None before Python 3.11, which does not
+// tell them.
+const PyThreadState* find_thread(PyInterpreterState* interpreter, uint64_t thread_id);
+
+}  // namespace rlscope

@@ -1,0 +1,237 @@
+// The thread takes no signal, is joined before a fork, and begins again with a record after it: os.fork() warns of threads.
+#include "stack_sampler.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "clock.h"
+#include "python_code.h"
+#include "python_memory.h"
+#include "python_stack.h"
+#include "session.h"
+
+namespace rlscope {
+namespace {
+
+constexpr int64_t kPeriod_ns = 1'000'000;
+constexpr int64_t kQuietAfterFork_ns = 10'000'000;  // handlers of fork make calls, too
+
+struct StackKey {
+  uint32_t caller, code, line;
+  bool operator==(const StackKey& other) const {
+    return caller == other.caller && code == other.code && line == other.line;
+  }
+};
+struct StackHash {
+  size_t operator()(const StackKey& key) const {
+    uint64_t mixed = (uint64_t{key.caller} << 32 | key.code) * 0x9E3779B97F4A7C15u + key.line;
+    return mixed * 0x9E3779B97F4A7C15u >> 16;
+  }
+};
+
+int64_t now_ns() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+bool write_code(uint32_t id, uint32_t first_line, const std::string& name, const std::string& file) {
+  return Session::write_code({id, first_line, 0, 0}, name, file);
+}
+
+void follow_forks();
+
+class StackSampler {
+ public:
+  static StackSampler& instance() {
+    static StackSampler* sampler = new StackSampler;  // never freed: daemon threads outlive what is
+    return *sampler;
+  }
+
+  void begin_recording() {
+    follow_forks();
+    main_ = PyThreadState_Get();
+    interpreter_ = PyThreadState_GetInterpreter(main_);
+    codes_.clear();
+    stacks_.clear();
+    ran_ns_.clear();
+    start();
+  }
+  void start();
+  void stop();
+  bool is_running() const { return is_running_; }
+  bool was_running = false;     // before a fork
+  int64_t forked_at_ns = 0;
+
+ private:
+  static void* run(void* sampler);
+  void look();
+  void look_at(StackWriter& writer, const SeenThread& thread);
+  uint32_t intern();
+  bool has_run(uint64_t thread_id);
+
+  PyThreadState* main_ = nullptr;
+  PyInterpreterState* interpreter_ = nullptr;
+  pthread_t thread_{};
+  bool is_running_ = false;
+  std::atomic<bool> is_stopping_{false};
+  PythonStackReader reader_;
+  CodeTable codes_{write_code};
+  std::unordered_map<StackKey, uint32_t, StackHash> stacks_;
+  std::unordered_map<uint64_t, int64_t> ran_ns_;  // of threads, up to when they were last looked at
+  std::vector<SeenThread> threads_;
+  std::vector<SeenFrame> frames_;
+  std::vector<const void*> addresses_;
+  std::vector<const KnownCode*> found_;
+};
+
+void StackSampler::start() {
+  if (is_running_) return;
+  is_stopping_ = false;
+  sigset_t all, before;  // the program's signals are for its own threads
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  is_running_ = pthread_create(&thread_, nullptr, run, this) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (is_running_) pthread_setname_np(thread_, "rlscope-stacks");
+}
+
+void StackSampler::stop() {
+  if (!is_running_) return;
+  is_stopping_ = true;
+  pthread_join(thread_, nullptr);  // two periods at most
+  is_running_ = false;
+}
+
+// Anywhere within each period: what the program does once a millisecond is not always met at the same place.
+void* StackSampler::run(void* pointer) {
+  auto* sampler = static_cast<StackSampler*>(pointer);
+  uint64_t random = static_cast<uint64_t>(now_ns()) | 1;
+  for (int64_t period = now_ns(); !sampler->is_stopping_; period = std::max(period + kPeriod_ns, now_ns() - kPeriod_ns)) {
+    random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+    int64_t time = period + static_cast<int64_t>(random % kPeriod_ns);
+    timespec wanted{time / 1'000'000'000, time % 1'000'000'000};
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &wanted, nullptr);
+    if (!sampler->is_stopping_) sampler->look();
+  }
+  return nullptr;
+}
+
+void StackSampler::look() {
+  StackWriter* writer = Session::stack_writer();
+  if (!writer) return;
+  Session::look_at_threads(threads_);
+  for (const SeenThread& thread : threads_) look_at(*writer, thread);
+}
+
+// Since it was last looked at. One that was blocked all the time is where it waits, not where Python computes.
+bool StackSampler::has_run(uint64_t thread_id) {
+  constexpr clockid_t kScheduledTimeOfThread = 6;  // as the kernel numbers the clocks of threads
+  timespec time;
+  if (clock_gettime(static_cast<clockid_t>(~static_cast<uint32_t>(thread_id) << 3) | kScheduledTimeOfThread, &time) != 0) return true;
+  int64_t now_ns = int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+  int64_t before_ns = std::exchange(ran_ns_[thread_id], now_ns);
+  return now_ns > before_ns;
+}
+
+void StackSampler::look_at(StackWriter& writer, const SeenThread& seen) {
+  if ((!seen.is_main && !seen.may_run_python) || !has_run(seen.thread_id)) return;
+  const PyThreadState* thread = seen.is_main ? main_ : find_thread(interpreter_, seen.thread_id);
+  if (!thread) return;
+  uint64_t ticks = now_ticks();
+  Seen result = reader_.read(thread, frames_);
+  if (result == Seen::kNothing) return;
+  writer.write(ticks, seen.thread_id, result == Seen::kStack ? intern() : kTornStack);
+}
+
+// The id of the stack that was read; kTornStack where it is none.
+uint32_t StackSampler::intern() {
+  addresses_.clear();
+  for (const SeenFrame& frame : frames_) addresses_.push_back(frame.code);
+  if (!codes_.find(addresses_, found_)) return kTornStack;
+  for (size_t i = 0; i < frames_.size(); i++) {
+    if (frames_[i].instruction >= static_cast<ptrdiff_t>(found_[i]->lines.size())) return kTornStack;
+  }
+  uint32_t stack = 0;
+  for (size_t i = frames_.size(); i-- > 0;) {
+    StackKey key{stack, found_[i]->id, found_[i]->line_at(frames_[i].instruction)};
+    auto [place, is_new] = stacks_.try_emplace(key, static_cast<uint32_t>(stacks_.size() + 1));
+    if (is_new && !Session::write_stack({place->second, key.caller, key.code, key.line})) {
+      stacks_.erase(place);
+      return kTornStack;
+    }
+    stack = place->second;
+  }
+  return stack;
+}
+
+// ---- forks
+
+void prepare_fork() {
+  StackSampler& sampler = StackSampler::instance();
+  sampler.was_running = sampler.is_running();
+  sampler.stop();
+}
+
+void start_again() {
+  StackSampler& sampler = StackSampler::instance();
+  if (!Session::is_recording()) return;
+  if (now_ns() - sampler.forked_at_ns < kQuietAfterFork_ns) {
+    Session::call_at_next_crossing(start_again);
+  } else {
+    sampler.start();
+  }
+}
+
+void after_fork_in_parent() {
+  StackSampler& sampler = StackSampler::instance();
+  sampler.forked_at_ns = now_ns();
+  if (sampler.was_running) Session::call_at_next_crossing(start_again);
+}
+
+// To be called behind the session's: of handlers before a fork the last one is the first to run, and the session's locks what
+// the thread needs to come to its end.
+void follow_forks() {
+  static const bool is_installed = pthread_atfork(prepare_fork, after_fork_in_parent, nullptr) == 0;
+  (void)is_installed;
+}
+
+constexpr SessionListener kListener = {
+    [] { StackSampler::instance().begin_recording(); },
+    [] { StackSampler::instance().stop(); },
+    [] {},
+};
+
+// ---- Python
+
+PyObject* sample_stacks(PyObject*, PyObject*) {
+  int probe = 0, copy = 1;
+  if (!read_memory(&probe, &copy, sizeof copy)) {
+    errno = EPERM;
+    return PyErr_SetFromErrno(PyExc_OSError);
+  }
+  Session::listen(kListener);
+  Py_RETURN_NONE;
+}
+
+PyMethodDef functions[] = {
+    {"sample_stacks", sample_stacks, METH_NOARGS,
+     "sample_stacks()\n--\n\nLook at Python stacks in recordings that begin from now on; OSError where the system forbids it."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace
+
+bool add_stack_sampler(PyObject* module) { return PyModule_AddFunctions(module, functions) == 0; }
+
+}  // namespace rlscope
