@@ -79,6 +79,26 @@ def device_intervals(
     path: str | PathLike[str], start_ticks: int, end_ticks: int, recover: bool = False
 ) -> DeviceIntervals: ...
 
+class CommunicationIntervals(TypedDict):
+    # One entry of each per piece of communication, in order of its start: of 8 bytes, in ticks.
+    starts: bytes
+    ends: bytes
+    # Of 4 bytes: CUDA's number in the process, the queue, and the key in `names`.
+    devices: bytes
+    queues: bytes
+    name_ids: bytes
+    # One entry of each per interval in which a device did nothing else: of 8 bytes, in ticks, and of 4 bytes, the place
+    # of the earliest piece that ran.
+    exposed_starts: bytes
+    exposed_ends: bytes
+    exposed_pieces: bytes
+    names: dict[int, str]
+
+# Clipped to the process's life; what takes no time there is left out.
+def communication_intervals(
+    path: str | PathLike[str], start_ticks: int, end_ticks: int, recover: bool = False
+) -> CommunicationIntervals: ...
+
 # Of all threads together at most `most_events`, from the start of the window on.
 def event_window(
     path: str | PathLike[str], start_ticks: int, end_ticks: int, most_events: int, recover: bool = False

@@ -1,9 +1,10 @@
 """Traces of ranks that call a communicator, with known times."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.trace_writer import ProcessWriter, ThreadWriter, TraceWriter
-from rlscope.model import Category
+from rlscope.model import Category, DeviceWork
 
 MS = 1_000_000
 REDUCE = "torch.distributed.all_reduce"
@@ -42,4 +43,49 @@ def trained(directory: Path, late_ms: int, steps: int = 40) -> TraceWriter:
             thread.end(now * MS)
             thread.progress(now * MS, step + 1)
         process.stop(now * MS)
+    return writer
+
+
+@dataclass(frozen=True)
+class DeviceStep:
+    """What a rank's device does in a step; times in milliseconds from its begin.
+
+    Attributes:
+        computes: from when to when it computes.
+        reduces: from when to when it has the kernel of `all_reduce`.
+    """
+
+    computes: tuple[int, int]
+    reduces: tuple[int, int]
+
+
+ALL_REDUCE = "_Z37ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE"
+
+
+def on_devices(directory: Path, ranks: list[DeviceStep], steps: int = 40, step_ms: int = 20) -> TraceWriter:
+    """Ranks that train on a device each: the CPU calls at once, and waits for the device at the end of the step."""
+    writer = TraceWriter(directory)
+    for number, device in enumerate(ranks):
+        process = rank(writer, number, len(ranks))
+        process.properties({"devices": {"0": {"uuid": f"GPU-{number}"}}})
+        thread = process.thread()
+        site = process.launch_site("training_loop", "training_loop", stream=0)
+        computing, reducing = process.queue(0), process.queue(0)
+        for step in range(steps):
+            begin = step * step_ms
+            thread.begin_operation(begin * MS, "training_loop")
+            called = begin + 1
+            thread.begin_boundary(called * MS, Category.WAIT, f"{REDUCE} group:0")
+            thread.end(called * MS + 1000)
+            thread.collective(called * MS + 1000, f"{REDUCE} group:0", step, called * MS, called * MS, size=8)
+            thread.begin_boundary((called + 1) * MS, Category.CUDA_WAIT, "cudaStreamSynchronize")
+            thread.end((begin + step_ms - 1) * MS)
+            for queue, name, (start, end) in (
+                (computing, "gemm", device.computes),
+                (reducing, ALL_REDUCE, device.reduces),
+            ):
+                queue.record(DeviceWork.KERNEL, (begin + start) * MS, (begin + end) * MS, name, site)
+            thread.end((begin + step_ms) * MS)
+            thread.progress((begin + step_ms) * MS, step + 1)
+        process.stop(steps * step_ms * MS)
     return writer

@@ -14,7 +14,7 @@ from rlscope.analysis.devices.rows import (
     GpuOperationRow,
     GpuRow,
 )
-from rlscope.analysis.ranks.rows import CollectiveRow, RankRow, StragglerRow
+from rlscope.analysis.ranks.rows import CollectiveRow, DeviceRankRow, RankRow, StragglerRow
 from rlscope.analysis.reported import Utilization
 from rlscope.analysis.rows import Rows
 from rlscope.analysis.table_rows import (
@@ -60,6 +60,8 @@ class Analysis:
         collectives: what ranks called of communicators.
         ranks: what ranks did with their time.
         stragglers: which of them kept the others waiting, the longest first.
+        collective_kernels: what communicators ran on devices, as in `collectives`.
+        device_ranks: what the devices of ranks did with their time.
         device_timeline: when devices worked.
         transitions: how often processes went from one category into another.
         machines: that of `rlscope record` first.
@@ -102,6 +104,8 @@ class Analysis:
     collectives: Rows[CollectiveRow]
     ranks: Rows[RankRow]
     stragglers: Rows[StragglerRow]
+    collective_kernels: Rows[CollectiveRow]
+    device_ranks: Rows[DeviceRankRow]
     device_timeline: Rows[DeviceTimelineRow]
     transitions: Rows[TransitionRow]
     machines: Rows[MachineRow]

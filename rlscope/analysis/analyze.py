@@ -14,8 +14,8 @@ from rlscope.analysis.devices.sharing import shared_devices
 from rlscope.analysis.devices.timeline import busy_parts, device_timeline_rows
 from rlscope.analysis.devices.work import device_work_rows, gpu_operation_rows, gpu_rows
 from rlscope.analysis.ranks.matching import Collective, collectives_of
-from rlscope.analysis.ranks.stragglers import straggler_rows
-from rlscope.analysis.ranks.tables import collective_rows, is_communication, rank_dependencies, rank_rows
+from rlscope.analysis.ranks.rank_tables import rank_tables
+from rlscope.analysis.ranks.tables import is_communication, rank_dependencies
 from rlscope.analysis.reported import Utilization
 from rlscope.analysis.rows import Rows
 from rlscope.analysis.sweep import TraceSweep, own_correction, sweep_trace
@@ -90,7 +90,6 @@ def make_analysis(swept: TraceSweep, recover: bool = False, uncorrected: str = N
     calls = collectives_of(swept)
     dependencies = _dependencies(swept, waits, calls)
     processes = process_rows(swept, corrected)
-    collectives = collective_rows(calls)
     evaluating = {*evaluation_seconds(breakdown, outside)}
     counters = _counters(swept, devices, breakdown, recover)
     why = (*swept.why, *counters.why)
@@ -110,9 +109,7 @@ def make_analysis(swept: TraceSweep, recover: bool = False, uncorrected: str = N
         samples=sample_rows(swept),
         sample_tails=sample_tail_rows(swept),
         dependencies=dependencies,
-        collectives=collectives,
-        ranks=rank_rows(processes, waits, collectives),
-        stragglers=straggler_rows(swept, calls, processes, breakdown, waits),
+        **rank_tables(swept, devices, calls, (processes, breakdown, waits), recover)._asdict(),
         device_timeline=device_timeline_rows(swept, devices, parts, utilization),
         transitions=transition_rows(swept, progress, evaluating),
         machines=machine_rows(swept.machines),

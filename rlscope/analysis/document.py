@@ -51,6 +51,8 @@ def tables_of(analysis: Analysis) -> dict[str, object]:
         "collectives": analysis.collectives.records(),
         "ranks": analysis.ranks.records(),
         "stragglers": analysis.stragglers.records(),
+        "collective_kernels": analysis.collective_kernels.records(),
+        "device_ranks": analysis.device_ranks.records(),
         "device_timeline": analysis.device_timeline.records(),
         "counters": analysis.counters.records(),
         "counter_runs": asdict(analysis.counter_runs) if analysis.counter_runs is not None else None,

@@ -18,6 +18,7 @@ LONG_TABLES = {
     "waits": ("wait_s", "Waits"),
     "dependencies": ("wait_s", "Who waited for whom"),
     "collectives": ("wait_s", "Calls of communicators"),
+    "collective_kernels": ("wait_s", "Kernels of communicators"),
     "phases": ("wall_s", "Phases"),
     "tasks": ("elapsed_s", "Tasks"),
     "samples": ("count", "Samples"),

@@ -13,6 +13,7 @@ PIECES = (
     ("wait_s", "Waiting for the last rank", "#f2f2f2", "-----"),
     ("transfer_s", "Other communication", "#b3cde3", "xxxx"),
     ("other_wait_s", "Other waiting", "#f2f2f2", ""),
+    ("idle_s", "Idle", "#f2f2f2", ""),
 )
 RANK_INCHES = 0.22
 LEAST_INCHES = 1.2
@@ -22,7 +23,7 @@ def ranks_figure(table: pd.DataFrame) -> Figure:
     """Draw one bar per rank, as long as it lived.
 
     Args:
-        table: `ranks` of an analysis, of at least one rank.
+        table: `ranks` or `device_ranks` of an analysis, of at least one rank.
     """
     with style.paper():
         height = max(LEAST_INCHES, RANK_INCHES * (len(table) + 2))
@@ -30,7 +31,7 @@ def ranks_figure(table: pd.DataFrame) -> Figure:
         axes = figure.subplots()
         places = np.arange(len(table))
         left = np.zeros(len(table))
-        for column, label, colour, hatch in PIECES:
+        for column, label, colour, hatch in (piece for piece in PIECES if piece[0] in table):
             seconds = table[column].to_numpy()
             axes.barh(
                 places, seconds, left=left, color=colour, hatch=hatch, edgecolor="black", linewidth=0.4, label=label

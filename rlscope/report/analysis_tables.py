@@ -32,6 +32,8 @@ from rlscope.report.process_tables import (
 from rlscope.report.screen import Screen
 from rlscope.report.sentences import (
     COLLECTIVES_TITLE,
+    DEVICE_RANKS_TITLE,
+    KERNELS_TITLE,
     RANKS_TITLE,
     SAMPLES_TITLE,
     STRAGGLERS_TITLE,
@@ -174,13 +176,20 @@ class _Text:
         """Return what ranks did with their time, who kept them waiting, and their calls; nothing without ranks."""
         tables = (
             (RANKS_TITLE, ranks_shown(self._analysis), "wall_s"),
+            (DEVICE_RANKS_TITLE, self._analysis.device_ranks.records(), "wall_s"),
             (STRAGGLERS_TITLE, stragglers_shown(self._analysis), "late_s"),
         )
         found = [_most(title, rows, column, self._screen, self._is_whole) for title, rows, column in tables if rows]
-        calls = collectives_shown(self._analysis)
-        whole_s = max((number(row["wait_s"]) + number(row["transfer_s"]) for row in calls), default=0.0)
-        shares = [(number(row["wait_s"]) + number(row["transfer_s"])) / whole_s if whole_s else 1.0 for row in calls]
-        return [*found, self._large(COLLECTIVES_TITLE, calls, shares, EDGES_SHOWN)] if calls else found
+        for title, rows in (
+            (COLLECTIVES_TITLE, self._analysis.collectives),
+            (KERNELS_TITLE, self._analysis.collective_kernels),
+        ):
+            calls = collectives_shown(rows)
+            waited_s = [number(row["wait_s"]) + number(row["transfer_s"]) for row in calls]
+            whole_s = max(waited_s, default=0.0)
+            shares = [each_s / whole_s if whole_s else 1.0 for each_s in waited_s]
+            found += [self._large(title, calls, shares, EDGES_SHOWN)] if calls else []
+        return found
 
     def _transitions(self) -> list[str]:
         rows = sorted(self._analysis.transitions, key=lambda row: -row.count)

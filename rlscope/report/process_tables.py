@@ -1,6 +1,9 @@
 """This module says what `analyze` and `report` show of processes: their tree, their phases, and who waited for whom."""
 
+from collections.abc import Iterable
+
 from rlscope.analysis.analysis import Analysis
+from rlscope.analysis.ranks.rows import CollectiveRow
 from rlscope.analysis.rows import Record, sums
 from rlscope.analysis.tables.processes import as_tree, phase_groups
 from rlscope.model import NO_PHASE
@@ -118,8 +121,8 @@ def stragglers_shown(analysis: Analysis) -> list[Record]:
     ]
 
 
-def collectives_shown(analysis: Analysis) -> list[Record]:
-    """Return the calls of communicators and how long ranks waited for them."""
+def collectives_shown(collectives: Iterable[CollectiveRow]) -> list[Record]:
+    """Return the calls of communicators, or their kernels, and how long ranks waited for them."""
     return [
         {
             "process": row.process,
@@ -130,7 +133,7 @@ def collectives_shown(analysis: Analysis) -> list[Record]:
             "wait_s": row.wait_s,
             "transfer_s": row.transfer_s,
         }
-        for row in sorted(analysis.collectives, key=lambda row: -(row.wait_s + row.transfer_s))
+        for row in sorted(collectives, key=lambda row: -(row.wait_s + row.transfer_s))
     ]
 
 

@@ -25,6 +25,8 @@ from rlscope.report.process_tables import TOTALS, phases_shown, process_lines, p
 from rlscope.report.remarks import device_lines, device_name, warnings
 from rlscope.report.sentences import (
     COLLECTIVES_TITLE,
+    DEVICE_RANKS_TITLE,
+    KERNELS_TITLE,
     RANKS_TITLE,
     SAMPLES_CAPTION,
     STRAGGLERS_TITLE,
@@ -212,10 +214,15 @@ def add_ranks(page: Page, analysis: Analysis, output: Path, ending: str) -> None
         return
     write_figure(ranks_figure(analysis.ranks.table), analysis.ranks.table, output / f"fig_ranks{ending}")
     page.figure(f"fig_ranks{ending}", f"{RANKS_TITLE}: computing, and waiting for others.")
-    tables = (
+    tables = [
         (STRAGGLERS_TITLE, "stragglers", analysis.stragglers.table),
         (COLLECTIVES_TITLE, "collectives", analysis.collectives.table),
-    )
+    ]
+    if analysis.device_ranks:
+        table = analysis.device_ranks.table
+        write_figure(ranks_figure(table), table, output / f"fig_device_ranks{ending}")
+        page.figure(f"fig_device_ranks{ending}", f"{DEVICE_RANKS_TITLE}: computing, and communication that is exposed.")
+        tables.append((KERNELS_TITLE, "collective_kernels", analysis.collective_kernels.table))
     for caption, stem, table in tables:
         page.paragraph(caption)
         page.table(table)

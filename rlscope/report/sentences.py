@@ -23,6 +23,8 @@ SAMPLES_CAPTION = (
 RANKS_TITLE = "What each rank did with its time"
 STRAGGLERS_TITLE = "Ranks that kept the others waiting"
 COLLECTIVES_TITLE = "Calls of communicators"
+DEVICE_RANKS_TITLE = "What the devices of ranks did with their time"
+KERNELS_TITLE = "Kernels of communicators"
 TAILS_TITLE = "Tails of iterations: from 90 % of the samples to the last"
 
 

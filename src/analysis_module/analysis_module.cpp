@@ -5,9 +5,12 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "communication_intervals.h"
+#include "demangle.h"
 #include "device_functions.h"
 #include "device_intervals.h"
 #include "python_errors.h"
@@ -192,6 +195,39 @@ PyObject* py_device_intervals(PyObject*, PyObject* args, PyObject* kwargs) {
   return between(path, start, end, recovers != 0, device_intervals, convert);
 }
 
+// As they stand in the source, by id.
+Owned work_names(const TraceFile& file, const std::vector<uint32_t>& ids) {
+  Owned dict = checked(PyDict_New());
+  for (uint32_t id : std::set<uint32_t>(ids.begin(), ids.end())) {
+    check(PyDict_SetItem(dict.get(), number(id).get(), text(demangled(file.names()[id].text)).get()));
+  }
+  return dict;
+}
+
+PyObject* py_communication_intervals(PyObject*, PyObject* args, PyObject* kwargs) {
+  static const char* keywords[] = {"path", "start_ticks", "end_ticks", "recover", nullptr};
+  PyObject *path, *start, *end;
+  int recovers = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&OO|p:communication_intervals", const_cast<char**>(keywords),
+                                   PyUnicode_FSConverter, &path, &start, &end, &recovers)) {
+    return nullptr;
+  }
+  auto convert = [](const TraceFile& file, const CommunicationIntervals& found) {
+    Owned dict = checked(PyDict_New());
+    put(dict.get(), "starts", raw(found.starts));
+    put(dict.get(), "ends", raw(found.ends));
+    put(dict.get(), "devices", raw(found.devices));
+    put(dict.get(), "queues", raw(found.queues));
+    put(dict.get(), "name_ids", raw(found.names));
+    put(dict.get(), "exposed_starts", raw(found.exposed_starts));
+    put(dict.get(), "exposed_ends", raw(found.exposed_ends));
+    put(dict.get(), "exposed_pieces", raw(found.exposed_pieces));
+    put(dict.get(), "names", work_names(file, found.names));
+    return dict;
+  };
+  return between(path, start, end, recovers != 0, communication_intervals, convert);
+}
+
 template <typename Function>
 PyCFunction as_method(Function* function) {
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
@@ -227,6 +263,9 @@ PyMethodDef kMethods[] = {
     {"device_union", as_method(py_device_union), METH_VARARGS | METH_KEYWORDS, kDeviceUnionHelp},
     {"device_sharing", as_method(py_device_sharing), METH_VARARGS | METH_KEYWORDS, kDeviceSharingHelp},
     {"device_idle", as_method(py_device_idle), METH_VARARGS | METH_KEYWORDS, kDeviceIdleHelp},
+    {"communication_intervals", as_method(py_communication_intervals), METH_VARARGS | METH_KEYWORDS,
+     "communication_intervals(path, start_ticks, end_ticks, recover=False)\n--\n\n"
+     "Lists what devices communicated, and when they did nothing else. _analysis.pyi says what the dict holds."},
     {"device_intervals", as_method(py_device_intervals), METH_VARARGS | METH_KEYWORDS,
      "device_intervals(path, start_ticks, end_ticks, recover=False)\n--\n\n"
      "The device work of one process, piece by piece. _analysis.pyi says what the dict holds."},

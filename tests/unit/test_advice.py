@@ -21,7 +21,7 @@ from rlscope.analysis.advice.causes import Cause
 from rlscope.analysis.analyze import analyze
 from rlscope.analysis.devices.rows import DeviceIdleRow, GpuOperationRow
 from rlscope.analysis.document import document_of
-from rlscope.analysis.ranks.rows import StragglerRow
+from rlscope.analysis.ranks.rows import CollectiveRow, DeviceRankRow, StragglerRow
 from rlscope.analysis.rows import Rows
 from rlscope.analysis.table_rows import (
     BreakdownRow,
@@ -610,6 +610,8 @@ def kept(name: str) -> Advice:
         sample_tails=Rows(SampleTailRow),
         device_idle=Rows(DeviceIdleRow),
         stragglers=Rows(StragglerRow),
+        collective_kernels=Rows(CollectiveRow),
+        device_ranks=Rows(DeviceRankRow),
         complete=document["complete"],
         dropped_events=document["dropped_events"],
     )

@@ -33,11 +33,12 @@ MAY_INCLUDE: dict[str, set[str]] = {
     "python": RECORDER | {"cuda", "python/operations", "python/calls", "python/stacks", "python/tasks"},
     "analysis/trace": {"core/format"},
     "analysis/devices": TRACE,
+    "analysis/sharing": TRACE | {"analysis/devices"},
     "analysis/breakdown": TRACE,
     "analysis/tables": TRACE | {"analysis/devices", "analysis/breakdown"},
     "analysis/sweep": SWEPT,
-    "analysis/slices": TRACE | {"analysis/devices"},
-    "analysis_module": SWEPT | {"analysis/sweep", "analysis/slices"},
+    "analysis/slices": TRACE | {"analysis/devices", "analysis/sharing"},
+    "analysis_module": SWEPT | {"analysis/sharing", "analysis/sweep", "analysis/slices"},
 }
 MOST_FILES = 16
 MOST_LINES = 500

@@ -22,7 +22,7 @@ from rlscope.analysis.devices.rows import (
     GpuOperationRow,
     GpuRow,
 )
-from rlscope.analysis.ranks.rows import CollectiveRow, RankRow, StragglerRow
+from rlscope.analysis.ranks.rows import CollectiveRow, DeviceRankRow, RankRow, StragglerRow
 from rlscope.analysis.reported import Utilization
 from rlscope.analysis.rows import Rows
 from rlscope.analysis.table_rows import (
@@ -94,6 +94,8 @@ def analysis(
         collectives=Rows(CollectiveRow),
         ranks=Rows(RankRow),
         stragglers=Rows(StragglerRow),
+        collective_kernels=Rows(CollectiveRow),
+        device_ranks=Rows(DeviceRankRow),
         device_timeline=Rows(DeviceTimelineRow),
         transitions=Rows(TransitionRow, crossings),
         machines=Rows(MachineRow),

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from rlscope._analysis import perfetto_slices, slice_batches
-from rlscope.analysis.ranks.matching import CommunicatorKey, communicator_keys
+from rlscope.analysis.ranks.matching import CommunicatorKey, communicators_of
 from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep
 from rlscope.model import STAGES, TRAINING_LOOP, Category
 
@@ -132,9 +132,9 @@ class RunSlices:
     def _flows(self, process: ProcessSweep) -> Mapping[str, int]:
         numbers: dict[CommunicatorKey, int] = {}
         for each in self.swept.processes:
-            for _, key in communicator_keys(each.found.properties):
+            for key in communicators_of(each.found.properties).values():
                 numbers.setdefault(key, len(numbers) + 1)
-        return {label: numbers[key] for label, key in communicator_keys(process.found.properties)}
+        return {label: numbers[key] for label, key in communicators_of(process.found.properties).items()}
 
 
 def run_slices(swept: TraceSweep, window_s: tuple[float, float] | None = None, recover: bool = False) -> RunSlices:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -79,26 +79,28 @@ def collectives_of(swept: TraceSweep) -> list[Collective]:
     """Return the calls of all communicators, each with the parts of its members."""
     parts: dict[tuple[CommunicatorKey, int], list[RankCall]] = {}
     for process in swept.processes:
-        known = dict(communicator_keys(process.found.properties))
+        known = communicators_of(process.found.properties)
         for call in process.found.collectives.rows():
             key = known.get(call.communicator, CommunicatorKey("", call.communicator, ()))
             parts.setdefault((key, call.sequence), []).append(_part(process, call))
-    return [Collective(key, tuple(found), _match(key, found)) for (key, _), found in parts.items()]
-
-
-def communicator_keys(properties: Mapping[str, object]) -> Iterator[tuple[str, CommunicatorKey]]:
-    """Yield the communicators that a process has told of, by label; properties may be anything."""
-    for name, value in properties.items():
-        if not name.startswith(PROPERTY) or not isinstance(value, dict):
-            continue
-        label, ranks, job = name.removeprefix(PROPERTY), value.get("ranks"), value.get("job")
-        if isinstance(ranks, list) and all(type(rank) is int for rank in ranks) and isinstance(job, str):
-            yield label, CommunicatorKey(job, label, tuple(ranks))
+    return [Collective(key, tuple(found), is_match(key, found)) for (key, _), found in parts.items()]
 
 
 def operation_of(function: str) -> str:
     """Return what a call does: `all_reduce` for `torch.distributed.all_reduce`."""
     return function.rpartition(".")[2]
+
+
+def communicators_of(properties: Mapping[str, object]) -> dict[str, CommunicatorKey]:
+    """Return the communicators that a process has told of, by label; properties may be anything."""
+    found: dict[str, CommunicatorKey] = {}
+    for name, value in properties.items():
+        if not name.startswith(PROPERTY) or not isinstance(value, dict):
+            continue
+        label, ranks, job = name.removeprefix(PROPERTY), value.get("ranks"), value.get("job")
+        if isinstance(ranks, list) and all(type(rank) is int for rank in ranks) and isinstance(job, str):
+            found[label] = CommunicatorKey(job, label, tuple(ranks))
+    return found
 
 
 def _part(process: ProcessSweep, call: SweptCollective) -> RankCall:
@@ -110,7 +112,8 @@ def _part(process: ProcessSweep, call: SweptCollective) -> RankCall:
     return RankCall(process.name, call.function, call.moved_bytes, *times_ns, ended_ns)
 
 
-def _match(key: CommunicatorKey, parts: list[RankCall]) -> bool:
+def is_match(key: CommunicatorKey, parts: Sequence[RankCall]) -> bool:
+    """Tell whether these are all members' parts of one call."""
     are_all = len(key.ranks) == len(parts) == len({part.process for part in parts})
     operations = {operation_of(part.function) for part in parts}
     return are_all and (len(operations) == 1 or operations == {"send", "recv"})

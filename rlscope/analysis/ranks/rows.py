@@ -9,10 +9,11 @@ from rlscope.analysis.rows import Row
 
 @dataclass(frozen=True, slots=True)
 class CollectiveRow(Row):
-    """The calls of one kind that a rank made of a communicator.
+    """The calls of one kind that a rank made of a communicator, or the kernels that its device ran for them.
 
     Times are of calls that were found in all its members. A call that was made at 10 ms, waited for from 13 ms on and
     over at 20 ms, while the last member made it at 18 ms, has 3 ms hidden, 5 ms of waiting and 2 ms of transfer.
+    A kernel is made when it starts and waited for until it ends. What its device did meanwhile hides it.
 
     Attributes:
         process: The rank.
@@ -21,7 +22,7 @@ class CollectiveRow(Row):
         count: How many there were.
         matched: How many of them were found in all members.
         unwaited: How many of these nobody waited for; they have no times but `late_s`.
-        bytes: The bytes of the rank's own part, of all calls.
+        bytes: The bytes of the rank's own part, of all calls; 0 of kernels, which do not say it.
         late_s: Seconds from the first member's call to this one's, summed.
         hidden_s: Seconds from the call to the wait for it, in which the rank did something else.
         wait_s: Seconds of the wait before the last member had made its call.
@@ -62,6 +63,29 @@ class RankRow(Row):
     wait_s: float
     transfer_s: float
     other_wait_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceRankRow(Row):
+    """This is what a rank's device did with the rank's time. The last four columns sum to `wall_s`.
+
+    Attributes:
+        process: The rank.
+        device: The device's number in the trace.
+        wall_s: How long the rank lived.
+        compute_s: Seconds in which the device computed for it.
+        wait_s: Other seconds in which it had a kernel of a communicator, and the last member's had not started.
+        transfer_s: Other seconds in which it communicated.
+        idle_s: Seconds in which it did nothing for the rank.
+    """
+
+    process: str
+    device: int
+    wall_s: float
+    compute_s: float
+    wait_s: float
+    transfer_s: float
+    idle_s: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,10 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from rlscope.analysis.devices.devices import Device
+from rlscope.analysis.ranks.kernels import Kernel
 from rlscope.analysis.ranks.matching import COMMUNICATOR, Collective, operation_of
-from rlscope.analysis.ranks.rows import CollectiveRow, RankRow
+from rlscope.analysis.ranks.rows import CollectiveRow, DeviceRankRow, RankRow
 from rlscope.analysis.rows import Rows, sums
 from rlscope.analysis.sweep import NS_PER_S
 from rlscope.analysis.table_rows import DependencyRow, ProcessRow, WaitRow
@@ -59,6 +61,31 @@ def rank_rows(
         others_s, compute_s = all_s.get(name, 0.0) - exposed, row.wall_s - all_s.get(name, 0.0)
         rows.append(RankRow(name, row.machine, row.wall_s, compute_s, for_last_s, exposed - for_last_s, others_s))
     return Rows(RankRow, rows)
+
+
+def device_rank_rows(
+    devices: Iterable[Device], kernels: Iterable[Collective], processes: Iterable[ProcessRow]
+) -> Rows[DeviceRankRow]:
+    """Make one row per rank and device that communicated for it."""
+    wait_ns: dict[tuple[str, int], int] = {}
+    for collective in kernels:
+        for part in collective.parts if collective.is_matched else ():
+            assert isinstance(part, Kernel)
+            key = part.process, part.device
+            wait_ns[key] = wait_ns.get(key, 0) + part.wait_ns(collective.last_ns)
+    walls_s = {row.process: row.wall_s for row in processes}
+    rows = []
+    for device in devices:
+        for user in device.users:
+            if not user.found.communication_ticks:
+                continue
+            ticks = user.found.busy_ticks, user.found.exposed_ticks
+            busy_s, exposed_s = (user.process.length_ns(each) / NS_PER_S for each in ticks)
+            name = user.process.name
+            wait_s = min(wait_ns.get((name, user.found.device), 0) / NS_PER_S, exposed_s)
+            times_s = busy_s - exposed_s, wait_s, exposed_s - wait_s, max(0.0, walls_s[name] - busy_s)
+            rows.append(DeviceRankRow(name, device.number, walls_s[name], *times_s))
+    return Rows(DeviceRankRow, sorted(rows, key=lambda row: (row.process, row.device)))
 
 
 def rank_dependencies(waits: Iterable[WaitRow], collectives: Iterable[Collective]) -> list[DependencyRow]:
