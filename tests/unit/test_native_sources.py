@@ -36,7 +36,7 @@ MAY_INCLUDE: dict[str, set[str]] = {
     "analysis/sharing": TRACE | {"analysis/devices"},
     "analysis/breakdown": TRACE,
     "analysis/tables": TRACE | {"analysis/devices", "analysis/breakdown"},
-    "analysis/sweep": SWEPT,
+    "analysis/sweep": SWEPT | {"analysis/sharing"},
     "analysis/slices": TRACE | {"analysis/devices", "analysis/sharing"},
     "analysis_module": SWEPT | {"analysis/sharing", "analysis/sweep", "analysis/slices"},
 }

@@ -33,7 +33,6 @@ DeviceReader::DeviceReader(TraceFile& file, const DeviceChunk& chunk, uint32_t d
     : ChunkReader(file, std::min<uint64_t>(kWindowBytes, chunk.place.end - chunk.place.offset)), chunk_(chunk) {
   fields_.queue = chunk.stream;
   fields_.device = device;
-  fields_.queue = chunk.stream;
   fields_.start_ticks = chunk.place.base_ticks;
 }
 

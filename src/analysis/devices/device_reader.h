@@ -14,7 +14,6 @@ struct WorkRecord {
   DeviceWork work;
   uint32_t queue;
   uint32_t device;  // kHost: nothing that a device does
-  uint32_t queue;   // its stream
   uint32_t name;
   uint32_t launch_site;
   uint64_t start_ticks;
