@@ -19,6 +19,9 @@ from rlscope.model import GpuAttribution
 from rlscope.report.analysis_tables import print_analyses, print_breakdown
 from rlscope.report.joined import joined
 
+#: What a line of Python is told by.
+LINE = ("function", "file", "line")
+
 
 @click.command()
 @click.argument("directories", metavar="DIR...", nargs=-1, required=True, type=NamedPath(is_trace=True))
@@ -26,7 +29,8 @@ from rlscope.report.joined import joined
     "--by",
     metavar="COLS",
     help="Sum over all but these columns: process, phase, stage, operation, category, resource (comma-separated); "
-    "with thread, each thread's own view; with function, seconds and calls of each function.",
+    "with thread, each thread's own view; with function, seconds and calls of each function; with line, Python's "
+    "seconds by function, file and line, if they were recorded with --lines.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document (a list of them for several DIRs).")
 @click.option("--csv", "csv_file", metavar="FILE", type=NamedPath(), help="Write the breakdown as CSV.")
@@ -65,9 +69,16 @@ def analyze(
         raise UsageError("one of --json, --csv and --parquet was expected, but several were given; run once for each")
     columns = [name.strip() for name in by.split(",")] if by is not None else []
     by_name = analyze_traces(
-        directories, recover, correct, "thread" in columns, GpuAttribution(gpu_attribution), "function" in columns
+        directories,
+        recover,
+        correct,
+        "thread" in columns,
+        GpuAttribution(gpu_attribution),
+        "function" in columns and "line" not in columns,
     )
     analyses = list(by_name.values())
+    if "line" in columns:
+        _check_lines(analyses)
     breakdowns = [_breakdown(analysis, columns) for analysis in analyses]
     if as_json:
         _print_json(analyses, breakdowns)
@@ -85,9 +96,25 @@ def analyze(
         print_analyses(analyses, is_whole)
 
 
+def _check_lines(analyses: Sequence[Analysis]) -> None:
+    """Refuse traces in which no stack was looked at.
+
+    Raises:
+        UsageError: there is one.
+    """
+    for analysis in analyses:
+        if not analysis.lines:
+            raise UsageError(
+                f"lines of Python were expected in {analysis.directory}, but none were recorded; "
+                "record the run again with `rlscope record --lines`"
+            )
+
+
 def _breakdown(analysis: Analysis, columns: Sequence[str]) -> list[Record]:
     if not columns:
         return analysis.breakdown.records()
+    if "line" in columns:
+        return group_seconds(analysis.lines, [*(name for name in columns if name not in LINE), *LINE])
     if "function" in columns:
         return group_seconds(analysis.calls, columns)
     return group_seconds(analysis.threads if "thread" in columns else analysis.breakdown, columns)

@@ -107,6 +107,11 @@ DEVICE_EVENTS = ("kernel", "copy", "memset")
     help="Sample these hardware counters of all GPUs, separated by commas; `list` shows which there are. For a run of "
     "its own: its times are not for comparison.",
 )
+@click.option(
+    "--lines",
+    is_flag=True,
+    help="Look at Python's stacks a thousand times a second; `analyze --by line` then says which lines took its time.",
+)
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, shell_complete=complete_files)
 def record(
     output: Path,
@@ -119,6 +124,7 @@ def record(
     max_seconds: float | None,
     clock_port: int | None,
     counters: str | None,
+    lines: bool,
     command: tuple[str, ...],
 ) -> None:
     """Run COMMAND recorded. Its output, signals and exit status stay its own."""
@@ -146,6 +152,7 @@ def record(
         clock=clock.source if clock is not None else None,
         counters=_parse_counters(counters, layers),
         operations=named,
+        lines=lines,
     )
     if force and output.is_symlink():
         raise UsageError(f"{output} is a link, and --force follows none; give the directory that it leads to")

@@ -60,6 +60,7 @@ class RecordConfig(_Values):
         counters: Hardware counters that are sampled, by the names that they were asked for. With any, times are not for
             comparison with those of other runs.
         operations: What the user names, as `STAGE=module:function`.
+        lines: Whether Python's stacks are looked at, so that its time is known by line.
     """
 
     def __init__(
@@ -72,6 +73,7 @@ class RecordConfig(_Values):
         clock: ClockSource | None = None,
         counters: tuple[str, ...] = (),
         operations: tuple[str, ...] = (),
+        lines: bool = False,
     ) -> None:
         self.layers = layers
         self.auto = auto
@@ -81,6 +83,7 @@ class RecordConfig(_Values):
         self.clock = clock
         self.counters = counters
         self.operations = operations
+        self.lines = lines
 
     @property
     def iteration_options(self) -> str:

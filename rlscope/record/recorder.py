@@ -213,6 +213,8 @@ class Recorder:
 
     def _write_file(self) -> None:
         _native.measure_waits("wait" in self.config.layers)
+        if self.config.lines:
+            _look_at_stacks(self.directory)
         try:
             _native.start(self.directory)
         except OSError as error:
@@ -266,6 +268,17 @@ class Recorder:
             return bootstrap(process, *args, **kwargs)
 
         return naming
+
+
+def _look_at_stacks(directory: str) -> None:
+    """Let stacks be looked at; where the system forbids that, the trace says so."""
+    try:
+        _native.sample_stacks()
+    except OSError as error:
+        from rlscope.trace.manifest import note_unrecorded
+
+        note_unrecorded(directory, f"lines of Python are not recorded: process_vm_readv failed: {error.strerror}; "
+                        "a container's seccomp profile may forbid it")  # fmt: skip
 
 
 def _clock_elsewhere(source: ClockSource | None) -> RemoteClock | None:

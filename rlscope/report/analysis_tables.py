@@ -52,6 +52,8 @@ EDGES_SHOWN = 20
 TRANSITIONS_SHOWN = 10
 #: The function of time outside any recorded call.
 PYTHON = "(Python)"
+#: The function of time after the last stack of an operation that was seen.
+UNSEEN = "(after the last stack)"
 
 
 def print_analyses(analyses: Sequence[Analysis], is_whole: bool) -> None:
@@ -81,6 +83,10 @@ def print_breakdown(analyses: Sequence[Analysis], breakdowns: Sequence[Sequence[
     shown = [_with_interval(row, whole_s[row.get("trace")]) for row in breakdown]
     if any(analysis.calls for analysis in analyses):
         lines += ["", *_calls(shown, screen, is_whole)]
+    elif any("line" in row for row in shown):
+        named = [row | {"function": row["function"] or UNSEEN} for row in shown]
+        named.sort(key=lambda row: -number(row["seconds"]))
+        lines += ["", *_most("Python by line", named, "seconds", screen, is_whole)]
     else:
         lines += ["", *_most("Breakdown", shown, "seconds", screen, is_whole)]
     notes = [

@@ -35,11 +35,12 @@ void append_utf8(std::string& text, uint32_t character) {
     return;
   }
   unsigned more = character < 0x800 ? 1 : character < 0x10000 ? 2 : 3;
-  text += static_cast<char>((0xF00 >> more & 0xFF) | character >> 6 * more);
+  text += static_cast<char>((0xFF00 >> (more + 1) & 0xFF) | character >> 6 * more);
   while (more-- > 0) text += static_cast<char>(0x80 | (character >> 6 * more & 0x3F));
 }
 
-bool read_text(const PyObject* object, std::string& text) {
+// `characters` becomes where they lie, in so many bytes.
+bool read_text(const PyObject* object, std::string& text, const uint8_t*& characters, size_t& bytes) {
   PyCompactUnicodeObject head{};
   if (!read_memory(object, &head, sizeof(PyASCIIObject))) return false;
   const PyASCIIObject& ascii = head._base;
@@ -48,9 +49,10 @@ bool read_text(const PyObject* object, std::string& text) {
   if (!is_text || (width != 1 && width != 2 && width != 4)) return false;
   size_t length = std::min(static_cast<size_t>(ascii.length), kMostCharacters);
   std::vector<uint8_t> data(length * width);
-  const auto* start = reinterpret_cast<const uint8_t*>(object) +
-                      (ascii.state.ascii ? sizeof(PyASCIIObject) : sizeof(PyCompactUnicodeObject));
-  if (length > 0 && !read_memory(start, data.data(), data.size())) return false;
+  size_t head_bytes = ascii.state.ascii ? sizeof(PyASCIIObject) : sizeof(PyCompactUnicodeObject);
+  characters = reinterpret_cast<const uint8_t*>(object) + head_bytes;
+  bytes = data.size();
+  if (length > 0 && !read_memory(characters, data.data(), data.size())) return false;
   text.clear();
   for (size_t i = 0; i < length; i++) {
     uint32_t character = 0;
@@ -144,7 +146,11 @@ KnownCode* CodeTable::learn(const void* address) {
   KnownCode known{};
   std::string name, file;
   std::vector<uint8_t> table;
-  if (!read_text(name_of(code), name) || !read_text(code->co_filename, file) || !read_bytes(code->co_linetable, table)) {
+  const uint8_t *characters, *of_file;
+  size_t bytes, bytes_of_file;
+  if (!read_text(name_of(code), name, characters, bytes) ||
+      !read_text(code->co_filename, file, of_file, bytes_of_file) ||
+      !read_bytes(code->co_linetable, table)) {
     return nullptr;
   }
   known.first_line = static_cast<uint32_t>(code->co_firstlineno);
@@ -153,8 +159,9 @@ KnownCode* CodeTable::learn(const void* address) {
   known.name = name_of(code);
   known.file = code->co_filename;
   known.line_table = code->co_linetable;
-  known.name_object.resize(sizeof(PyASCIIObject) + std::min(name.size(), kNameChecked));
-  bool is_there = read_memory(known.name, known.name_object.data(), known.name_object.size()) &&
+  known.characters = characters;
+  known.checked_bytes.resize(std::min(bytes, kNameChecked));
+  bool is_there = read_memory(known.characters, known.checked_bytes.data(), known.checked_bytes.size()) &&
                   read_memory(address, again.bytes, kCodeHead) && is_same(known, again);
   if (!is_there || (known.id = id_of(known.first_line, name, file)) == 0) return nullptr;
   return &known_.insert_or_assign(address, std::move(known)).first->second;
@@ -183,20 +190,18 @@ bool CodeTable::find(const std::vector<const void*>& addresses, std::vector<cons
     found.push_back(known);
   }
   std::vector<CodeHead> heads(to_check.size());
-  constexpr size_t kName = sizeof(PyASCIIObject) + kNameChecked;
-  buffer_.resize(to_check.size() * kName);
+  buffer_.resize(to_check.size() * kNameChecked);
   reads_.clear();
   for (size_t i = 0; i < to_check.size(); i++) {
     const KnownCode& known = *to_check[i].second;
     reads_.add(to_check[i].first, heads[i].bytes, kCodeHead);
-    reads_.add(known.name, &buffer_[i * kName], known.name_object.size());
+    reads_.add(known.characters, &buffer_[i * kNameChecked], known.checked_bytes.size());
   }
   bool is_read = reads_.read();
   for (size_t i = 0; i < to_check.size(); i++) {
     const auto& [address, known] = to_check[i];
-    // A name's counter of references changes, and its hash is found when it is asked for.
-    bool is_named = std::memcmp(&buffer_[i * kName] + sizeof(PyASCIIObject), known->name_object.data() + sizeof(PyASCIIObject),
-                                known->name_object.size() - sizeof(PyASCIIObject)) == 0;
+    const std::string& bytes = known->checked_bytes;
+    bool is_named = std::memcmp(&buffer_[i * kNameChecked], bytes.data(), bytes.size()) == 0;
     if (is_read && is_named && is_same(*known, heads[i])) continue;
     known_.erase(address);  // to be learnt anew when it is seen again
     is_read = false;

@@ -16,7 +16,7 @@ namespace rlscope {
 
 // The start of a code object, as far as it is looked at.
 constexpr size_t kCodeHead = offsetof(PyCodeObject, co_linetable) + sizeof(PyObject*);
-// So many characters of a name tell whether it is still the same.
+// So many bytes of a name tell whether it is still the same.
 constexpr size_t kNameChecked = 64;
 
 struct KnownCode {
@@ -24,7 +24,8 @@ struct KnownCode {
   uint32_t first_line;
   std::vector<uint32_t> lines;  // by code unit
   const void *type, *name, *file, *line_table;
-  std::string name_object;  // the bytes of the start of the object
+  const void* characters;      // of the name
+  std::string checked_bytes;  // of these, the first
   uint64_t checked_in = 0;  // the number of a check
 
   // The line of an instruction, counted in code units; before the first one it is the first line.

@@ -1,0 +1,79 @@
+"""Python time by line, beside stopwatches around functions; what is recorded leaves the program as it is."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from recording import SCRIPTS, Recording, record, rlscope, run_plain
+
+#: Of the Python time of an operation, by which share a function may be off.
+TOLERANCE = 0.03
+#: What functions of the script call in Python.
+CALLERS = {"numbers": "summed", "recursive": "recurses"}
+SCRIPT = SCRIPTS / "line_shares.py"
+
+
+@pytest.fixture(scope="module")
+def shares(tmp_path_factory: pytest.TempPathFactory) -> Recording:
+    return record(tmp_path_factory.mktemp("lines") / "trace", SCRIPT.name, 6, options=("--lines",))
+
+
+def lines_of(recording: Recording, operation: str) -> list[dict[str, Any]]:
+    return [row for row in recording.analysis["lines"] if row["operation"] == operation]
+
+
+@pytest.mark.parametrize("operation", ["simulation", "inference"])
+def test_functions_have_the_shares_that_stopwatches_saw(operation: str, shares: Recording) -> None:
+    took = {name.partition("/")[2]: s for name, s in json.loads(shares.stdout).items() if name.startswith(operation)}
+    in_native_s = took.pop("native")
+    seen: Counter[str] = Counter()
+    for row in lines_of(shares, operation):
+        seen[CALLERS.get(row["function"], row["function"])] += row["seconds"]
+    whole_s, seen_s = sum(took.values()), sum(seen.values())
+    assert in_native_s > TOLERANCE * whole_s
+    assert {name: seen[name] / seen_s for name in took} == {
+        name: pytest.approx(length / whole_s, abs=TOLERANCE) for name, length in took.items()
+    }
+    assert seen["native"] / seen_s < TOLERANCE
+
+
+def test_lines_of_a_loop(shares: Recording) -> None:
+    first = next(n for n, line in enumerate(SCRIPT.read_text().splitlines(), 1) if "x = (x * 31" in line)
+    seen: Counter[int] = Counter()
+    for row in shares.analysis["lines"]:
+        if row["function"] == "one_to_three":
+            assert row["file"] == str(SCRIPT)
+            seen[row["line"]] += row["stacks"]
+    assert seen[first + 1] / (seen[first] + seen[first + 1]) == pytest.approx(0.75, abs=2 * TOLERANCE)
+
+
+def test_lines_sum_to_the_breakdown(shares: Recording) -> None:
+    for operation in ("simulation", "inference", "(none)"):
+        seconds = sum(row["seconds"] for row in lines_of(shares, operation))
+        assert seconds == pytest.approx(shares.seconds(operation=operation, category="python"), rel=1e-6)
+
+
+def test_analyze_by_line(shares: Recording) -> None:
+    shown = rlscope("analyze", shares.trace, "--by", "operation,line", "--all")
+    assert shown.returncode == 0, shown.stderr
+    assert "größe" in shown.stdout
+    assert "<made>" in shown.stdout
+
+
+def test_analyze_without_lines(tmp_path: Path) -> None:
+    recording = record(tmp_path / "trace", "annotated.py")
+    refused = rlscope("analyze", recording.trace, "--by", "line")
+    assert refused.returncode == 2
+    assert "record the run again with `rlscope record --lines`" in refused.stderr
+    assert "lines" not in recording.analysis
+
+
+@pytest.mark.parametrize("way", ["fork", "process-fork", "process-spawn"])
+def test_children(way: str, tmp_path: Path) -> None:
+    plain = run_plain("children.py", way, 8)
+    recording = record(tmp_path / "trace", "children.py", way, 8, options=("--lines",))
+    assert (recording.returncode, recording.stdout, recording.stderr.count("\n")) == (0, plain.stdout, 1)
+    assert recording.analysis["complete"]
+    assert sum(row["operation"] == "child" for row in recording.analysis["breakdown"]) >= 8
