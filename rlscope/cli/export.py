@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,20 +13,30 @@ from rlscope.cli.progress import reading_bar
 from rlscope.errors import UsageError
 from rlscope.trace.reader import open_trace
 
+if TYPE_CHECKING:
+    from rlscope.export.run import ExportRun
+
 #: A browser holds about 2 GB, at two to four times the file's size.
 MOST_SLICES_OF_A_BROWSER = 20_000_000
-FORMATS = ("perfetto",)
+FORMATS = ("perfetto", "chrome", "parquet", "folded")
 
 
 @click.command()
 @click.argument("trace", metavar="DIR", type=NamedPath(is_trace=True))
 @click.option("--to", "target", required=True, type=click.Choice(FORMATS), help="The format.")
-@click.option("-o", "--output", required=True, type=NamedPath(), metavar="OUT", help="The file; FILE.gz is compressed.")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=NamedPath(),
+    metavar="OUT",
+    help="The file, compressed if it is FILE.gz; a new directory for parquet.",
+)
 @click.option(
     "--window",
     type=Times(),
     metavar="A:B",
-    help="Only what was done between these times, in seconds from the start of the run.",
+    help="Only slices between these times, in seconds from the start of the run.",
 )
 @click.option("--recover", is_flag=True, help="Step over damaged parts of a trace instead of stopping there.")
 def export(trace: Path, target: str, output: Path, window: tuple[float, float] | None, recover: bool) -> None:
@@ -33,24 +45,46 @@ def export(trace: Path, target: str, output: Path, window: tuple[float, float] |
     \b
     Examples:
       rlscope export trace --to perfetto -o trace.pftrace
-      rlscope export trace --to perfetto -o part.pftrace.gz --window 10:12.5
+      rlscope export trace --to chrome -o part.json.gz --window 10:12.5
+      rlscope export trace --to parquet -o tables
+      rlscope export trace --to folded -o trace.folded
     """
-    if output.is_dir():
-        raise UsageError(f"{output}: expected a file or nothing, found a directory. Give another -o")
-    # With numpy, for which `rlscope --help` need not wait.
-    from rlscope.export.files import written
-    from rlscope.export.perfetto import write_perfetto
+    if target == "folded" and window is not None:
+        raise UsageError("--window was given, but folded has sums of the whole run; leave it out")
+    if output.is_dir() and (target != "parquet" or any(output.iterdir())):
+        wanted = "a directory that is empty" if target == "parquet" else "a file"
+        raise UsageError(f"{output}: expected {wanted} or nothing, found a directory with files. Give another -o")
+    # With what reads and writes tables, for which `rlscope --help` need not wait.
     from rlscope.export.run import export_run
 
     opened = open_trace(trace, recover)
     with reading_bar("exporting", (opened, opened)):
-        run = export_run(opened, window, recover)
-        with written(output) as file:
-            slices = write_perfetto(run, file.write)
-    click.echo(f"wrote {slices:,} slices, {output.stat().st_size:,} bytes: {output}")
-    if slices > MOST_SLICES_OF_A_BROWSER:
+        count = _write(export_run(opened, window, recover), target, output)
+    click.echo(f"wrote {count:,} {'lines' if target == 'folded' else 'slices'}: {output}")
+    if target in ("perfetto", "chrome") and count > MOST_SLICES_OF_A_BROWSER:
         click.echo(
             f"a browser holds about {MOST_SLICES_OF_A_BROWSER:,} slices; for a part of the run add --window, as in "
             "--window 10:12.5",
             err=True,
         )
+
+
+def _write(run: ExportRun, target: str, output: Path) -> int:
+    """Write the file and return how many slices or lines it has."""
+    from rlscope.export.files import replacing, written
+
+    if target == "parquet":
+        from rlscope.export.parquet import write_parquet
+
+        with replacing(output) as folder:
+            folder.mkdir()
+            return write_parquet(run, folder)
+    writer: Callable[[ExportRun, Callable[[bytes], object]], int]
+    if target == "perfetto":
+        from rlscope.export.perfetto import write_perfetto as writer
+    elif target == "chrome":
+        from rlscope.export.chrome import write_chrome as writer
+    else:
+        from rlscope.export.folded import write_folded as writer
+    with written(output) as file:
+        return writer(run, file.write)

@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,14 +14,17 @@ GZIP_LEVEL = 1
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give a path beside `path` to write to, which takes its place at the end, or is removed where that fails."""
+    """Give a path beside `path` to write a file or a folder to, which takes its place at the end.
+
+    It is removed where that fails.
+    """
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    unfinished.unlink(missing_ok=True)
+    _remove(unfinished)
     try:
         yield unfinished
         unfinished.replace(path)
     except BaseException:
-        unfinished.unlink(missing_ok=True)
+        _remove(unfinished)
         raise
 
 
@@ -34,3 +38,10 @@ def written(path: Path) -> Iterator[IO[bytes]]:
         # Without a name and a time in it, so that equal runs make equal files.
         with gzip.GzipFile("", "wb", GZIP_LEVEL, file, mtime=0) as packed:
             yield cast(IO[bytes], packed)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)

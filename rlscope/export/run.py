@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, TypeVar
 
@@ -12,7 +12,7 @@ from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.analyze import analyze_in_detail
 from rlscope.analysis.detail.slices import RunSlices, SliceTrack, SliceTracks, run_slices
 from rlscope.analysis.sweep import NS_PER_S, ProcessSweep
-from rlscope.analysis.tables.calls import detail_of
+from rlscope.analysis.tables.calls import call_rows, detail_of, iteration_rows
 from rlscope.errors import UsageError
 from rlscope.model import NO_PHASE
 from rlscope.text import encodable
@@ -109,7 +109,8 @@ def export_run(trace: Trace, window_s: tuple[float, float] | None, recover: bool
             f"a window within the run was expected, but the run lasts {slices.end_ns / NS_PER_S:.3f} s and the window "
             f"begins at {slices.start_ns / NS_PER_S:.3f} s; give an earlier one"
         )
-    return ExportRun(slices, analysis)
+    by_function = replace(analysis, calls=call_rows(swept), iteration_times=iteration_rows(swept))
+    return ExportRun(slices, by_function)
 
 
 def timesteps(found: SliceTracks) -> Counter:

@@ -60,6 +60,13 @@ Owned name_text(const TraceFile& file, uint32_t id) {
   return text(name.kind == NameKind::kDeviceWork ? demangled(name.text) : name.text);
 }
 
+Owned track_rows(const std::vector<SliceTrack>& tracks) {
+  return RowClass("SliceTrack", kModule).list(tracks, [](const SliceTrack& track) {
+    return tuple(text(kTrackKinds[static_cast<size_t>(track.kind)]), number(track.stream), number(track.lane),
+                 number(track.device), number(track.cuda_stream), number(track.slices));
+  });
+}
+
 void call(PyObject* function, Owned argument) { checked(PyObject_CallOneArg(function, argument.get())); }
 
 // Makes Python's batches of ours, each with the names that come in it first.
@@ -76,7 +83,7 @@ class BatchMaker {
     }
     call(on_batch_, RowClass("SliceBatch", kModule)(
                         raw(batch.tracks), raw(batch.starts), raw(batch.ends), raw(batch.kinds), raw(batch.names),
-                        raw(batch.operations), raw(batch.stages), raw(batch.depths), raw(batch.flows), std::move(names)));
+                        raw(batch.operations), raw(batch.stages), raw(batch.depths), raw(batch.flows), std::move(names), track_rows(batch.new_tracks)));
   }
 
  private:
@@ -104,12 +111,7 @@ PyObject* tracks_of(PyObject* path, PyObject* window, PyObject* communicators, b
       TraceFile file(PyBytes_AS_STRING(path), recovers);
       found = walk(file, given, numbers);
     }
-    auto values_of = [](const SliceTrack& track) {
-      return tuple(text(kTrackKinds[static_cast<size_t>(track.kind)]), number(track.stream), number(track.lane),
-                   number(track.device), number(track.cuda_stream), number(track.slices));
-    };
-    Owned tracks = RowClass("SliceTrack", kModule).list(found.tracks, values_of);
-    return RowClass("SliceTracks", kModule)(std::move(tracks), raw(found.progress_ns), raw(found.timesteps)).release();
+    return RowClass("SliceTracks", kModule)(track_rows(found.tracks), raw(found.progress_ns), raw(found.timesteps)).release();
   });
 }
 

@@ -22,7 +22,7 @@ def test_a_file_is_there_once_it_is_whole_and_the_same_each_time(tmp_path: Path)
     outputs = [tmp_path / "a.pftrace.gz", tmp_path / "b.pftrace.gz"]
     for output in outputs:
         found = export(trace, "perfetto", output)
-        assert found.exit_code == 0 and found.output.startswith("wrote 20 slices, ")
+        assert found.exit_code == 0 and found.output.startswith("wrote 20 slices: ")
     assert outputs[0].read_bytes() == outputs[1].read_bytes()
     (process_file,) = trace.glob("*.rlscope")
     process_file.write_bytes(process_file.read_bytes()[:-4096])

@@ -45,7 +45,7 @@ class SliceTrack(NamedTuple):
 
 
 class SliceTracks(NamedTuple):
-    """This is what a walk over slices found: tracks, and when the process reported how many timesteps, of 8 bytes each."""
+    """A walk over slices finds tracks, and when the process reported how many timesteps, of 8 bytes each."""
 
     tracks: list[SliceTrack]
     progress_ns: bytes
@@ -66,6 +66,7 @@ class SliceBatch(NamedTuple):
         depths: How many slices of the track enclose it, of 4 bytes.
         flows: The same number for all ranks in a call of a communicator, of 8 bytes; 0 is none.
         new_names: Names by key that no earlier batch had.
+        new_tracks: Tracks that no earlier batch had; how many slices they have is not known yet.
     """
 
     tracks: bytes
@@ -78,6 +79,7 @@ class SliceBatch(NamedTuple):
     depths: bytes
     flows: bytes
     new_names: dict[int, str]
+    new_tracks: list[SliceTrack]
 
 
 @dataclass(frozen=True)

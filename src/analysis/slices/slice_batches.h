@@ -20,6 +20,7 @@ struct SliceBatch {
   std::vector<uint8_t> stages;
   std::vector<uint32_t> depths;
   std::vector<uint64_t> flows;
+  std::vector<SliceTrack> new_tracks;  // that no earlier batch had; how many slices they have is not known yet
 };
 
 class BatchSink : public SliceSink {
@@ -28,10 +29,12 @@ class BatchSink : public SliceSink {
 
   BatchSink(size_t most_slices, OnBatch on_batch) : most_slices_(most_slices), on_batch_(std::move(on_batch)) {}
 
-  void begin(size_t track, const Slice& slice) override {
-    if (track >= open_.size()) open_.resize(track + 1);
-    open_[track].push_back(slice);
+  void add_track(const SliceTrack& track) override {
+    open_.emplace_back();
+    batch_.new_tracks.push_back(track);
   }
+
+  void begin(size_t track, const Slice& slice) override { open_[track].push_back(slice); }
 
   void end(size_t track, uint64_t end_ns) override {
     const Slice& slice = open_[track].back();

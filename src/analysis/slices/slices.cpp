@@ -124,6 +124,7 @@ class Walk {
         track.cuda_stream = queue->cuda_stream;
       }
       found_.tracks.push_back(track);
+      sink_.add_track(track);
     }
     return found->second;
   }

@@ -50,7 +50,8 @@ struct Slice {
 class SliceSink {
  public:
   virtual ~SliceSink() = default;
-  // Tracks are counted from 0 in the order of their first slice.
+  // Tracks are counted from 0 in the order in which they are added, each before its first slice.
+  virtual void add_track(const SliceTrack&) {}
   virtual void begin(size_t track, const Slice& slice) = 0;
   virtual void end(size_t track, uint64_t end_ns) = 0;  // the innermost one of the track
 };

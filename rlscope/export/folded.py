@@ -1,0 +1,25 @@
+"""This file writes where the time of a run went as folded stacks, for flame graphs."""
+
+from collections.abc import Callable
+
+from rlscope.analysis.sweep import NS_PER_S
+from rlscope.export.run import ExportRun
+from rlscope.text import printable
+
+
+def write_folded(run: ExportRun, write: Callable[[bytes], object]) -> int:
+    """Give one line per function to `write`, with its nanoseconds behind its stack, and return how many there are.
+
+    The lines of a process sum to its life, as those of `Analysis.calls` do.
+    """
+    lines = 0
+    for row in run.analysis.calls:
+        frames = [row.process, row.stage, row.operation, row.category, *([row.function] if row.function else [])]
+        if nanoseconds := round(row.seconds * NS_PER_S):
+            write(f"{';'.join(map(_frame, frames))} {nanoseconds}\n".encode(errors="replace"))
+            lines += 1
+    return lines
+
+
+def _frame(name: str) -> str:
+    return printable(name).replace(";", ",")
