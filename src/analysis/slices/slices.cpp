@@ -86,7 +86,7 @@ class Walk {
 
   void walk_devices() {
     DeviceMerge records(file_);
-    while (records.has_next() && records.next_ticks() < window_.end_ticks) {
+    while (records.has_next() && records.next_ticks() <= window_.end_ticks) {
       WorkRecord record = records.take();
       if (!is_device_work(record.work)) continue;
       stream_ = record.queue;
