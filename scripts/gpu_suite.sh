@@ -11,6 +11,7 @@
 # language_model                   what recording TRL's GRPO costs; needs TRL
 # frameworks                       TD3 in four stacks, three times, corrected; needs SBX
 # processes                        what is reported of several processes at once
+# ranks                            DDP and FSDP2 on two GPUs: who was late, what is matched, what it costs; needs two
 # colocated                        a rollout process and a trainer on one GPU: who had it, and why it did nothing
 # cartpole                         tests of the ways to collect data on CartPole, and PPO on the fused kernel
 # data_collection, scale_up, gpu_utilization, llm_rl, algorithm_choice, simulator_choice, RL_framework_comparison,
@@ -59,7 +60,7 @@ study() {
 scripts/build_for_gpu "$output/build.log"
 make --silent simulators PYTHON="$python"
 
-parts="calibrate tests measure slowdown residue counters grpo language_model frameworks processes colocated cartpole"
+parts="calibrate tests measure slowdown residue counters grpo language_model frameworks processes ranks colocated cartpole"
 parts="$parts data_collection scale_up gpu_utilization llm_rl algorithm_choice simulator_choice RL_framework_comparison whole_runs"
 parts="$parts overhead_correction"
 for part in ${@:-$parts}; do
@@ -73,7 +74,7 @@ for part in ${@:-$parts}; do
     measure) costs measure busy_time trace_size added_to_a_call ;;
     slowdown | residue) costs measure "$part" ;;
     language_model) costs language_model ;;
-    counters | grpo | processes | colocated) measured "$part" "$output/$part" ;;
+    counters | grpo | processes | colocated | ranks) measured "$part" "$output/$part" ;;
     cartpole)
         "$python" -m pytest tests/gpu/test_cartpole_cuda.py tests/frameworks/test_cartpole.py -q -p no:cacheprovider \
             --junitxml="$output/$part/tests.xml" || status=1
