@@ -75,7 +75,7 @@ def test_chrome_names_tracks_and_has_counters(tmp_path: Path) -> None:
     names = {event["args"]["name"] for event in events if event["name"] == "thread_name"}
     assert names == {"phases", "iterations", "thread 0", "device 0, stream 1"}
     steps = [(event["ts"], event["args"]["value"]) for event in events if event["name"] == "timesteps"]
-    assert steps == [(66_000 * number, number) for number in range(4)]
+    assert steps == [(66_000 * number, 4 * number) for number in range(4)]
     assert [event["name"] for event in events if event["ph"] == "i"] == [f"iteration {number}" for number in range(3)]
 
 
