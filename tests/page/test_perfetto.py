@@ -129,4 +129,4 @@ def test_a_window_has_its_part_alone_and_a_file_may_be_compressed(browser: Any, 
     assert Counter(row["name"] for row in found if row["kind"] == "operation") == {
         "training_loop": 1, "simulation": 1, "inference": 1, "backpropagation": 1,
     }  # fmt: skip
-    assert [row["value"] for row in counted] == [1, 2]
+    assert [row["value"] for row in counted] == [4, 8]
