@@ -135,12 +135,26 @@ def test_which_rank_keeps_the_others(tmp_path: Path, show: Callable[..., Any]) -
         assert row in said
 
 
-def test_missing_parts_say_why(tmp_path: Path, show: Callable[..., Any]) -> None:
+#: What the page says of a run whose call has not ended, of one that did nothing yet, and of a file that lost its end.
+LACKING = {
+    "open": "the process was killed or is still running",
+    "empty": "The trace holds no time of this process.",
+    "damaged": "is damaged at byte",
+}
+
+
+@pytest.mark.parametrize("kind", LACKING)
+def test_missing_parts_say_why(kind: str, tmp_path: Path, show: Callable[..., Any]) -> None:
     writer = TraceWriter(tmp_path / "trace")
     thread = writer.process().thread()
-    thread.begin_boundary(10, Category.BACKEND, "torch.add")
-    page = show(page_of(writer.write()))
-    for words in ("incomplete", "no progress", "report_progress"):
+    if kind != "empty":
+        thread.begin_boundary(10, Category.BACKEND, "torch.add")
+    trace = writer.write()
+    if kind == "damaged":
+        (file,) = trace.glob("*.rlscope")
+        file.write_bytes(file.read_bytes()[: -file.stat().st_size // 4])
+    page = show(page_of(trace))
+    for words in (LACKING[kind], "incomplete", "no progress", "report_progress"):
         assert words in page.locator("main").inner_text()
     for panel in ("Devices", "Tasks", "Counters", "Waits", "Ranks"):
         page.locator(f"[role=tab]:text('{panel}')").click()

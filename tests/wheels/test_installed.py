@@ -67,6 +67,8 @@ def test_the_wheel_installs_and_records_without_a_compiler(wheel: Path, tmp_path
     assert run("rlscope", "record", "-o", "trace", "--", "python", "train.py") == "True\n"
     analysis = json.loads(run("rlscope", "analyze", "--json", "trace"))
     assert "inference" in json.dumps(analysis)
+    run("rlscope", "report", "trace", "-o", "page.html")
+    assert "<td>inference</td>" in (tmp_path / "page.html").read_text()
     assert rlscope.__version__ in run("rlscope", "--version")
 
 
