@@ -9,7 +9,7 @@
 namespace rlscope {
 namespace {
 
-constexpr uint64_t kMostMovedBytes = 2 << 20;  // of the smallest chunks, some 2 ms by which a program ends later
+constexpr uint64_t kMostMovedBytes = 2 << 20;  // copying the smallest chunks takes 2 ms, by which a program ends later
 
 uint64_t end_of(const Region& region) { return region.offset + region.bytes; }
 
