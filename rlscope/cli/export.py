@@ -59,7 +59,7 @@ def export(trace: Path, target: str, output: Path, window: tuple[float, float] |
 
     opened = open_trace(trace, recover)
     with reading_bar("exporting", (opened, opened)):
-        count = _write(export_run(opened, window, recover), target, output)
+        count = write_target(export_run(opened, window, recover), target, output)
     click.echo(f"wrote {count:,} {'lines' if target == 'folded' else 'slices'}: {output}")
     if target in ("perfetto", "chrome") and count > MOST_SLICES_OF_A_BROWSER:
         click.echo(
@@ -69,7 +69,7 @@ def export(trace: Path, target: str, output: Path, window: tuple[float, float] |
         )
 
 
-def _write(run: ExportRun, target: str, output: Path) -> int:
+def write_target(run: ExportRun, target: str, output: Path) -> int:
     """Write the file and return how many slices or lines it has."""
     from rlscope.export.files import replacing, written
 
