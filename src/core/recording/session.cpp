@@ -391,7 +391,9 @@ void Session::look_at_threads(std::vector<SeenThread>& threads) {
   std::lock_guard<std::mutex> lock(s.mutex);
   for (const StreamWriter* writer : s.writers) {
     uint32_t depth = writer->depth_seen_from_outside();
-    bool may_run_python = depth > 0 && name_facts(writer->name_seen_from_outside(depth - 1)).is_operation;
+    uint32_t innermost = depth > 0 ? writer->name_seen_from_outside(depth - 1) : 0;
+    bool is_in_boundary = innermost != 0 && s.names[innermost - 1].kind == NameKind::kBoundary;
+    bool may_run_python = !is_in_boundary && (depth > 0 || writer->stream() == 0);
     threads.push_back({writer->thread_id_, writer->stream() == 0, may_run_python});
   }
 }

@@ -145,7 +145,7 @@ bool StackSampler::has_run(uint64_t thread_id) {
 }
 
 void StackSampler::look_at(StackWriter& writer, const SeenThread& seen) {
-  if ((!seen.is_main && !seen.may_run_python) || !has_run(seen.thread_id)) return;
+  if (!seen.may_run_python || !has_run(seen.thread_id)) return;
   const PyThreadState* thread = seen.is_main ? main_ : find_thread(interpreter_, seen.thread_id);
   if (!thread) return;
   uint64_t ticks = now_ticks();
