@@ -65,10 +65,15 @@ class Recording:
                 return swept
         raise AssertionError(f"no process {process} in {self.trace}")
 
+    @property
+    def main_file(self) -> Path:
+        """Of the process that was started by the command."""
+        pid = json.loads((self.trace / "manifest.json").read_text())["main_pid"]
+        return self.trace / f"{pid}-0.rlscope"
+
     def main_sweep(self) -> Mapping[str, Any]:
         """The process that was started by the command."""
-        pid = json.loads((self.trace / "manifest.json").read_text())["main_pid"]
-        return _swept(self.trace / f"{pid}-0.rlscope")
+        return _swept(self.main_file)
 
     def seconds(self, **wanted: str) -> float:
         """Seconds of the breakdown rows that match."""

@@ -3,7 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
+from rlscope._native import Hooked
 from rlscope.model import EVALUATION
+from rlscope.record.declared.hooks import scope_of
 from rlscope.record.declared.kinds import Hook, MethodHook, WrapperHook
 from rlscope.record.progress import report_iteration
 
@@ -22,6 +24,16 @@ def _reporting(post_interaction: Callable[..., Any]) -> Callable[..., Any]:
         return result
 
     return reporting
+
+
+def _in_update(set_mode: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap what every agent calls before and after an update, and once before the training."""
+    recorded = Hooked(set_mode, (scope_of("backpropagation"),))
+
+    def setting(agent: Any, *args: Any, **kwargs: Any) -> Any:
+        return (recorded if agent.training else set_mode)(agent, *args, **kwargs)
+
+    return setting
 
 
 HOOKS: tuple[Hook, ...] = (
@@ -46,5 +58,12 @@ HOOKS: tuple[Hook, ...] = (
             "update": ("backpropagation",),
         }.items()
     ),
-    *(WrapperHook(module, (agent, "post_interaction"), _reporting) for module, agent in AGENTS),
+    *(
+        WrapperHook(module, (agent, method), wrap)
+        for module, agent in AGENTS
+        for method, wrap in {
+            "post_interaction": _reporting,
+            "enable_models_training_mode": _in_update,
+        }.items()
+    ),
 )

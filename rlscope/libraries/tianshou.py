@@ -34,6 +34,8 @@ HOOKS: tuple[Hook, ...] = (
     MethodHook(*ENVIRONMENT, "step", ("simulation",)),
     MethodHook(*ENVIRONMENT, "reset", ("simulation", "reset")),
     MethodHook(*BUFFER, "add", ("replay_buffer_add",)),
+    # The trainer looks for numbers that are none in what was collected.
+    MethodHook(*BUFFER, "hasnull", ("inference", "collect_data")),
     MethodHook(*BUFFER, "sample", ("backpropagation", "sample_batch")),
     *(MethodHook("tianshou.algorithm.algorithm_base", name, "update", ("backpropagation",)) for name in ALGORITHMS),
 )

@@ -1,15 +1,16 @@
 """Libraries that people train with: stages are as long as by a stopwatch, and the same is learnt as unrecorded."""
 
 import json
-import re
+from array import array
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
-from framework_runs import ROOT, python_of, record_in, run_in
+from framework_runs import ROOT, record_in, run_in
 from recording import Recording
 
+from rlscope import _analysis
 from rlscope.model import STAGES
 
 TRAINERS = ROOT / "tests" / "frameworks" / "trainers"
@@ -20,16 +21,29 @@ ON_POLICY = {("inference", "sample_action"), ("backpropagation", "compute_advant
 #: By script and its argument: operations, and the iterations and timesteps that are made.
 TRAININGS: dict[str, tuple[set[tuple[str, str]], int | None, int | None]] = {
     "sb3_contrib MaskablePPO": ({*ON_POLICY, ("simulation", "action_masks")}, 4, 2048),
+    "sb3_contrib TQC": ({("inference", "sample_action"), ("backpropagation", "sample_batch")}, 250, 250),
     "sb3_contrib TRPO": ({*ON_POLICY, ("backpropagation", "predict_values")}, 4, 2048),
+    "rl_zoo": (ON_POLICY, 40, 10240),
     "rsl_rl": ({*ON_POLICY, ("inference", "replay_buffer_add")}, 15, 15 * 24 * 256),
     "skrl PPO": ({("inference", "sample_action"), ("inference", "replay_buffer_add")}, 512, 512),
-    "skrl DQN": ({("inference", "sample_action"), ("inference", "replay_buffer_add")}, 400, 400),
+    "skrl DQN": ({("inference", "sample_action"), ("inference", "replay_buffer_add")}, 900, 900),
     "torchrl": ({("inference", "collect_data"), ("backpropagation", "compute_losses")}, 4, 1024),
     "tianshou": ({("inference", "collect_data"), ("backpropagation", "sample_batch")}, 84, 1008),
-    "d3rlpy": ({("inference", "sample_action"), ("backpropagation", "sample_batch")}, None, None),
-    "envpool": ({("simulation", "reset")}, None, None),
+    "d3rlpy": ({("inference", "sample_action"), ("backpropagation", "sample_batch")}, 1000, 1000),
+    "envpool": ({("simulation", "reset"), ("inference", "collect_data")}, 4, 2000),
 }
-EVALUATING = {"tianshou", "d3rlpy"}
+EVALUATING = {"tianshou", "d3rlpy", "rl_zoo", "envpool"}
+#: Of the time since backpropagation began, the share that is in a stage; less where it is measured to be little more,
+#: and where a loop does more between (see docs/others.md).
+LEAST_SHARE = 0.95
+LEAST_SHARES = {
+    "sb3_contrib MaskablePPO": 0.93,
+    "sb3_contrib TRPO": 0.85,
+    "rl_zoo": 0.91,
+    "skrl PPO": 0.92,
+    "skrl DQN": 0.93,
+    "tianshou": 0.92,
+}
 
 
 @pytest.mark.parametrize("training", TRAININGS)
@@ -46,12 +60,40 @@ def test_stages_are_as_long_as_by_a_stopwatch(training: str, tmp_path: Path) -> 
     assert analysis["complete"]
     seconds = seconds_of(recording)
     assert {"simulation", "backpropagation"} <= set(printed["seconds"])
+    share = share_in_stages(recording)
+    largest = max(abs(seconds[stage] / watched - 1) for stage, watched in printed["seconds"].items())
+    # What docs/others.md has in its table: pytest -rP shows it.
+    print(f"{training}: {share:.1%} in a stage, largest difference to the stopwatch {largest:.1%}")
     for stage, watched in printed["seconds"].items():
         assert seconds[stage] == pytest.approx(watched, **CLOCKS), stage
     assert operations <= {(row["stage"], row["operation"]) for row in analysis["breakdown"]}
     assert (analysis["iterations"], analysis["timesteps"]) == (iterations, timesteps)
-    evaluated = any(row["phase"] == "evaluation" and row["stage"] in STAGES for row in analysis["breakdown"])
-    assert evaluated == (training in EVALUATING)
+    evaluated = {row["stage"] for row in analysis["breakdown"] if row["phase"] == "evaluation"} & set(STAGES)
+    assert evaluated == ({"simulation", "inference"} if training in EVALUATING else set())
+    assert share >= LEAST_SHARES.get(training, LEAST_SHARE)
+
+
+def share_in_stages(recording: Recording) -> float:
+    """Of the main process's time since backpropagation began, to the end of the training loop."""
+    file = recording.main_file
+    _, end = _analysis.sweep(file).loop or (0, 0)
+    window = _analysis.event_window(file, 0, end, most_events=10**7)
+    named = {key for key, (kind, name) in window.names.items() if (kind, name) == ("operation", "backpropagation")}
+    began = min(
+        start
+        for thread in window.threads
+        for start, name in zip(array("q", thread.starts), array("I", thread.names), strict=True)
+        if name in named
+    )
+    detail = _analysis.sweep(file, borders=array("q", [began, end]).tobytes()).detail
+    assert detail is not None
+    ticks: Counter[str] = Counter()
+    for period, series, spent in zip(
+        array("I", detail.bins), array("I", detail.bin_series), array("q", detail.bin_ticks), strict=True
+    ):
+        if period == 1:
+            ticks[detail.series[series].stage] += spent
+    return sum(ticks[stage] for stage in STAGES) / (end - began)
 
 
 def seconds_of(recording: Recording) -> Counter[str]:
@@ -79,23 +121,6 @@ def test_what_numba_compiles(tmp_path: Path) -> None:
     assert recording.stdout.split() == ["9.0"]
     assert recording.main_sweep()["events"]["operation"] >= 2  # for whole numbers, and for floats
     assert recording.seconds(operation="compile", category="python") > 0
-
-
-def test_rl_baselines3_zoo(tmp_path: Path) -> None:
-    """Its command, which tests the policy with an `EvalCallback`."""
-    options = "--algo ppo --env CartPole-v1 --n-timesteps 2048 --seed 7 --device cpu --eval-freq 1024 --eval-episodes 2"
-    words = ("-m", "rl_zoo3.train", *options.split(), "--log-folder", tmp_path)
-    command = ("-m", "rlscope", "record", "-o", tmp_path / "trace", "--", python_of("others"), *words)
-    finished = run_in("others", *command, cwd=tmp_path)
-    assert finished.returncode == 0, finished.stderr[-4000:]
-    recording = Recording(tmp_path / "trace", finished.returncode, finished.stdout, finished.stderr)
-    analysis = recording.analysis
-    (reported,) = re.findall(r"total_timesteps +\| (\d+)", finished.stdout)[-1:]
-    assert analysis["timesteps"] == int(reported) == 2048
-    by_phase = {(row["phase"], row["stage"]) for row in analysis["breakdown"]}
-    assert {("(none)", stage) for stage in (*STAGES[:3], "training_loop")} <= by_phase
-    assert {("evaluation", stage) for stage in ("simulation", "inference")} <= by_phase
-    assert ("evaluation", "backpropagation") not in by_phase
 
 
 @pytest.mark.parametrize(

@@ -29,18 +29,18 @@ if sys.argv[1] == "PPO":
         "value": deterministic_model(**spaces, network=network, output="ONE"),
     }
 else:
-    kind, settings, size, timesteps = DQN, DQN_CFG(learning_starts=50), 1000, 400
+    kind, settings, size, timesteps = DQN, DQN_CFG(learning_starts=50), 1000, 900
     models = {
         name: deterministic_model(**spaces, network=network, output="ACTIONS")
         for name in ("q_network", "target_q_network")
     }
-settings.experiment.write_interval = settings.experiment.checkpoint_interval = 0
+settings.experiment.write_interval, settings.experiment.checkpoint_interval = 1000, 5000
 agent = kind(models=models, memory=RandomMemory(memory_size=size, num_envs=4, device="cpu"), cfg=settings, **spaces)
 trainer = SequentialTrainer(
     cfg=SequentialTrainerCfg(timesteps=timesteps, headless=True, disable_progressbar=True), env=env, agents=agent
 )
 watch("simulation", GymnasiumWrapper, "step", "reset")
 watch("inference", kind, "act", "record_transition")
-watch("backpropagation", kind, "update")
+watch("backpropagation", kind, "update", "enable_models_training_mode")
 trainer.train()
 print_learnt(*models.values())

@@ -15,6 +15,7 @@ from watch import print_learnt, watch
 torch.set_num_threads(1)
 watch("simulation", DummyVectorEnv, "step", "reset")
 watch("inference", Collector, "collect")
+watch("inference", VectorReplayBuffer, "hasnull")
 watch("backpropagation", DQN, "update")
 np.random.seed(7)
 torch.manual_seed(7)

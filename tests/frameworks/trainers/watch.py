@@ -14,8 +14,6 @@ _now = time.perf_counter_ns
 _open: list[str] = []
 _nanoseconds: Counter[str] = Counter()
 _since = 0
-#: When the first update began, and what the stages had had until then.
-_first_update: list[tuple[int, int]] = []
 
 
 def _change() -> None:
@@ -39,8 +37,6 @@ def _timed(stage: str, function: Callable[..., Any]) -> Callable[..., Any]:
         _change()
         _open.append(stage)
         try:
-            if stage == "backpropagation" and not _first_update:
-                _first_update.append((_since, _nanoseconds.total()))
             return function(*args, **kwargs)
         finally:
             _change()
@@ -50,12 +46,10 @@ def _timed(stage: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def print_learnt(*networks: torch.nn.Module) -> None:
-    """Print a digest of parameters, the seconds of each stage, and their part of the time since the first update."""
-    began, before = _first_update[0]
-    covered = (_nanoseconds.total() - before) / (_now() - began)
+    """Print a digest of parameters and the seconds of each stage."""
     digest = hashlib.sha256()
     for network in networks:
         for _, value in sorted(network.state_dict().items()):
             digest.update(value.detach().cpu().numpy().tobytes())
     seconds = {stage: nanoseconds / 1e9 for stage, nanoseconds in _nanoseconds.items()}
-    print(json.dumps({"learnt": digest.hexdigest(), "seconds": seconds, "covered": covered}))
+    print(json.dumps({"learnt": digest.hexdigest(), "seconds": seconds}))
