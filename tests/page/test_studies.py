@@ -135,7 +135,8 @@ def test_everything_is_read_on_a_phone_and_without_a_script(
     if has_script:
         assert page.evaluate("document.documentElement.scrollWidth") <= 400
         wide = "(parts) => parts.filter((part) => part.scrollWidth > part.clientWidth).length"
-        assert page.locator(".scroll:has(.thumbnail)").evaluate_all(wide) == 0, "a table of verdicts has to be scrolled sideways"
+        of_verdicts = page.locator(".scroll:has(.thumbnail)")
+        assert of_verdicts.evaluate_all(wide) == 0, "a table of verdicts has to be scrolled sideways"
     if kind == "index":
         for fold in page.locator("summary").all():
             fold.click()
