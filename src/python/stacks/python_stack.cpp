@@ -86,10 +86,12 @@ void PythonStackReader::copy_around(const PythonFrame* innermost, const void* ch
 
 bool PythonStackReader::read_frame(const PythonFrame* address, PythonFrame& frame) const {
   auto place = reinterpret_cast<uintptr_t>(address);
-  if (place < copied_from_ || place + sizeof frame > copied_from_ + copy_.size()) {
+  // A torn address may be any number, so nothing is added to it.
+  uintptr_t offset = place - copied_from_;
+  if (place < copied_from_ || copy_.size() < sizeof frame || offset > copy_.size() - sizeof frame) {
     return read_memory(address, &frame, sizeof frame);
   }
-  std::memcpy(static_cast<void*>(&frame), &copy_[place - copied_from_], sizeof frame);
+  std::memcpy(static_cast<void*>(&frame), &copy_[offset], sizeof frame);
   return true;
 }
 
