@@ -1,1 +1,1 @@
-"""What exported files cost."""
+"""This package measures what exported files cost."""

@@ -16,7 +16,7 @@ from rlscope.analysis.tables.breakdown import CORRECTED
 from rlscope.model import NO_OPERATION
 from rlscope.report.bars import Part, bar_lines, tree_parts
 from rlscope.report.counter_lines import counter_lines, counters_shown
-from rlscope.report.device_tables import idle_shown, shares_shown
+from rlscope.report.device_tables import gpus_shown, idle_shown, operations_on_gpus, shares_shown
 from rlscope.report.joined import joined
 from rlscope.report.process_tables import (
     TOTALS,
@@ -224,8 +224,8 @@ class _Text:
         analysis = self._analysis
         found = []
         if analysis.gpu:
-            found.append(table_lines("GPUs", _gpus(analysis), self._screen))
-            operations = _operations_on_gpus(analysis)
+            found.append(table_lines("GPUs", gpus_shown(analysis), self._screen))
+            operations = _operations_ongpus_shown(analysis)
             found.append(self._most("GPU time by launching operation", operations, "busy_s"))
         if shares := shares_shown(analysis):
             found.append(table_lines("Who had the GPU", shares, self._screen))
@@ -363,32 +363,6 @@ def _with_interval(row: Record, whole_s: float) -> Record:
         seconds, low, high = (seconds_text(number(value)) for value in corrected)
         shown["corrected"] = seconds if low == seconds == high else f"{seconds} ({low}-{high})"
     return shown | {"percent": 100 * number(row["seconds"]) / whole_s if whole_s else 0.0}
-
-
-def _gpus(analysis: Analysis) -> list[Record]:
-    """Return how long each device worked, in seconds and percent of the run, and what the machine reported of it."""
-    run_s = max(row.end_s for row in analysis.processes)
-    communicates = any(row.communication_s for row in analysis.gpu)
-    return [
-        {
-            "device": row.device,
-            "name": row.name,
-            "busy_s": row.busy_s,
-            **({"only_communicating_s": row.exposed_s} if communicates else {}),
-            "kernel_s": row.kernel_s,
-            "busy_percent": 100 * row.busy_s / run_s if run_s else None,
-            "reported_percent": None if row.reported_utilization is None else 100 * row.reported_utilization,
-        }
-        for row in analysis.gpu
-    ]
-
-
-def _operations_on_gpus(analysis: Analysis) -> list[Record]:
-    """Return `gpu_operations`, without a column on communication where there is none."""
-    left_out = "" if any(row.communication_s for row in analysis.gpu) else "exposed_s"
-    return [
-        {name: value for name, value in row.items() if name != left_out} for row in analysis.gpu_operations.records()
-    ]
 
 
 def _without_trivial(rows: Sequence[Record]) -> Sequence[Record]:

@@ -1,4 +1,4 @@
-"""This file makes the tables that say who had a device, and why it did nothing in the training loop."""
+"""This file makes the tables of devices: how long they worked, who had them, and why they did nothing in the training loop."""
 
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.rows import Record, sums
@@ -28,4 +28,30 @@ def idle_shown(analysis: Analysis) -> list[Record]:
             "mostly in": mostly[device, cause],
         }
         for (device, cause), found in sorted(seconds.items(), key=lambda item: (item[0][0], -item[1], item[0][1]))
+    ]
+
+
+def gpus_shown(analysis: Analysis) -> list[Record]:
+    """Return how long each device worked, in seconds and percent of the run, and what the machine reported of it."""
+    run_s = max(row.end_s for row in analysis.processes)
+    communicates = any(row.communication_s for row in analysis.gpu)
+    return [
+        {
+            "device": row.device,
+            "name": row.name,
+            "busy_s": row.busy_s,
+            **({"only_communicating_s": row.exposed_s} if communicates else {}),
+            "kernel_s": row.kernel_s,
+            "busy_percent": 100 * row.busy_s / run_s if run_s else None,
+            "reported_percent": None if row.reported_utilization is None else 100 * row.reported_utilization,
+        }
+        for row in analysis.gpu
+    ]
+
+
+def operations_on_gpus(analysis: Analysis) -> list[Record]:
+    """Return `gpu_operations`, without a column on communication where there is none."""
+    left_out = "" if any(row.communication_s for row in analysis.gpu) else "exposed_s"
+    return [
+        {name: value for name, value in row.items() if name != left_out} for row in analysis.gpu_operations.records()
     ]
