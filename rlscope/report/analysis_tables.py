@@ -225,7 +225,7 @@ class _Text:
         found = []
         if analysis.gpu:
             found.append(table_lines("GPUs", gpus_shown(analysis), self._screen))
-            operations = _operations_ongpus_shown(analysis)
+            operations = operations_on_gpus(analysis)
             found.append(self._most("GPU time by launching operation", operations, "busy_s"))
         if shares := shares_shown(analysis):
             found.append(table_lines("Who had the GPU", shares, self._screen))

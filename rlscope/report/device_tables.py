@@ -1,4 +1,4 @@
-"""This file makes the tables of devices: how long they worked, who had them, and why they did nothing in the training loop."""
+"""This file makes the tables of devices: how long they worked, who had them, and why they did nothing in the loop."""
 
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.rows import Record, sums
