@@ -102,7 +102,7 @@ Seen PythonStackReader::read(const PyThreadState* thread, std::vector<SeenFrame>
   if (!read_memory(thread, head.bytes, kThreadHead) || !current_frame_of(head, innermost)) return Seen::kTorn;
   const auto* next = static_cast<const PythonFrame*>(innermost);
   if (next) copy_around(next, chunk_of(head));
-  while (next && frames.size() < kMostFrames) {
+  for (size_t looked_at = 0; next && looked_at < kMostFrames; looked_at++) {
     PythonFrame frame{};
     if (!read_frame(next, frame)) return Seen::kTorn;
     if (is_of_python(frame)) frames.push_back(seen(frame));
