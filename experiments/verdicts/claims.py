@@ -21,6 +21,8 @@ KINDS = (HOLDS, DIFFERS, UNDECIDED, NOT_TESTABLE)
 IN_CUDA = "time inside CUDA calls is judged only without what recording adds to it"
 UNCORRECTED = "times include what recording added"
 ACROSS = "the interval reaches across the limit"
+#: The version of claims.json.
+SCHEMA = 1
 BY_CALCULATION = (
     "By calculation, from published numbers alone: nothing was measured for these, so they are the same on every "
     "machine, and they are not among the verdicts above."
@@ -254,8 +256,12 @@ def write_claims(verdicts: Sequence[Verdict], provenance: Provenance, directory:
     parts = ["# Claims", counts_text(judged), markdown(claims_table(judged))]
     parts += [BY_CALCULATION, markdown(claims_table(calculated))] if calculated else []
     (directory / "claims.md").write_text("\n\n".join([*parts, markdown(provenance_table(provenance))]))
-    contents = asdict(provenance) | {
-        "claims": [asdict(verdict) for verdict in judged],
-        "calculated": [asdict(verdict) for verdict in calculated],
-    }
+    contents = (
+        {"schema": SCHEMA}
+        | asdict(provenance)
+        | {
+            "claims": [asdict(verdict) for verdict in judged],
+            "calculated": [asdict(verdict) for verdict in calculated],
+        }
+    )
     (directory / "claims.json").write_text(json.dumps(contents, indent=2) + "\n")

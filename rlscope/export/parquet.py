@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -15,6 +14,7 @@ import pyarrow.parquet as pq
 from rlscope.analysis.rows import Rows
 from rlscope.analysis.sweep import ProcessSweep
 from rlscope.export.columns import SliceColumns, each_part
+from rlscope.export.json_schema import meanings_of
 from rlscope.export.run import ExportRun
 
 #: As many rows are in memory at once, and are one group of the file.
@@ -84,9 +84,9 @@ def _schema(run: ExportRun) -> Iterator[str]:
     yield "# The files of this folder\n\nTables are of the whole run, and as recorded. Empty cells are not known.\n"
     yield f"\n## events.parquet\n\nOne row per slice.\n{_column_list(_MEANINGS)}"
     for name, rows in _tables(run):
-        about, _, attributes = (inspect.getdoc(rows.row_class) or "").partition("Attributes:")
-        meanings = dict(re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", attributes, flags=re.MULTILINE))
-        known = {column: " ".join(meanings.get(column, "").split()) for column in rows.row_class.columns()}
+        about = (inspect.getdoc(rows.row_class) or "").partition("Attributes:")[0]
+        meanings = meanings_of(rows.row_class)
+        known = {column: meanings.get(column, "") for column in rows.row_class.columns()}
         yield f"\n## {name}.parquet\n\n{about.strip()}\n{_column_list(known)}"
 
 
