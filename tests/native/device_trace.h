@@ -136,6 +136,9 @@ class DeviceTrace {
           launch_sites[launch_site.id] = launch_site;
           break;
         }
+        case EntryType::kCode:
+        case EntryType::kStack:
+          break;  // no test here records Python
       }
     }
   }
