@@ -184,6 +184,7 @@ def test_verdicts_are_written_for_people_and_for_programs(tmp_path: Path) -> Non
 
     contents = json.loads((tmp_path / "claims.json").read_text())
     assert list(contents) == [
+        "schema",
         "command",
         "date",
         "budget",
