@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -150,49 +150,10 @@ class ThreadWriter:
         self._ticks = ticks
 
 
-class QueueWriter:
-    """The work of one CUDA stream, or of the host. A record that starts before the last one begins a new chunk."""
+class _WriterBeside:
+    """Records beside those of a thread, in chunks of one kind; each counts from the time of the one before it."""
 
-    def __init__(self, process: "ProcessWriter", stream: int) -> None:
-        self._process = process
-        self._stream = stream
-        self._sequence = 0
-        self._chunk: Chunk | None = None
-        self._start = 0
-
-    def record(
-        self, work: DeviceWork, start: int, end: int, name: str, launch_site: int | None = None, work_bytes: int = 0
-    ) -> None:
-        """Add work from `start` to `end`; without a launch site nobody knows who wanted it."""
-        name_id = self._process.name_id(NameKind.DEVICE_WORK, Category.PYTHON, name)
-        site = self._process.launch_site() if launch_site is None else launch_site
-        if self._chunk is None or start < self._start or self._chunk.entries >= self._process.entries_per_chunk:
-            self.new_chunk()
-            self._start = start
-        if self._chunk is None:
-            self._chunk = Chunk(fmt.ChunkKind.DEVICE, self._stream, self._sequence, start)
-            self._process.chunks.append(self._chunk)
-            self._sequence += 1
-        numbers = [start - self._start << 3 | work, end - start + 1, name_id, site]
-        if work in (DeviceWork.COPY, DeviceWork.MEMSET):
-            numbers.append(work_bytes + 1)
-        self._chunk.payload += b"".join(map(fmt.encode_varint, numbers))
-        self._chunk.entries += 1
-        self._start = start
-
-    def new_chunk(self) -> None:
-        """Close the chunk; the next record begins another one."""
-        self.close()
-        self._chunk = None
-
-    def close(self) -> None:
-        """End the queue in an orderly way: its last chunk is closed."""
-        if self._chunk is not None:
-            self._chunk.is_closed = True
-
-
-class StackWriter:
-    """The Python stacks that threads were seen with, in order of time."""
+    kind: fmt.ChunkKind
 
     def __init__(self, process: "ProcessWriter", stream: int) -> None:
         self._process = process
@@ -201,20 +162,19 @@ class StackWriter:
         self._chunk: Chunk | None = None
         self._ticks = 0
 
-    def seen(self, ticks: int, thread_id: int, frames: Sequence[tuple[str, str, int]] = ()) -> None:
-        """Say that a thread had these frames, outermost first: function, file and line. Without any it was torn."""
-        stack = fmt.TORN_STACK
-        for frame in frames:
-            stack = self._process.stack_id(stack, *frame)
-        if self._chunk is None or self._chunk.entries >= self._process.entries_per_chunk:
+    def _append(self, ticks: int, numbers: Callable[[int], Iterable[int]]) -> None:
+        """Add a record of a time; `numbers` makes it of how much later than the one before it, or the chunk, it is.
+
+        One that is earlier than the one before it begins a new chunk.
+        """
+        if self._chunk is None or ticks < self._ticks or self._chunk.entries >= self._process.entries_per_chunk:
             self.new_chunk()
             self._ticks = ticks
         if self._chunk is None:
-            self._chunk = Chunk(fmt.ChunkKind.STACKS, self._stream, self._sequence, ticks)
+            self._chunk = Chunk(self.kind, self._stream, self._sequence, ticks)
             self._process.chunks.append(self._chunk)
             self._sequence += 1
-        numbers = (ticks - self._ticks, thread_id, stack)
-        self._chunk.payload += b"".join(fmt.encode_varint(number + 1) for number in numbers)
+        self._chunk.payload += b"".join(map(fmt.encode_varint, numbers(ticks - self._ticks)))
         self._chunk.entries += 1
         self._ticks = ticks
 
@@ -227,6 +187,34 @@ class StackWriter:
         """End the stream in an orderly way: its last chunk is closed."""
         if self._chunk is not None:
             self._chunk.is_closed = True
+
+
+class QueueWriter(_WriterBeside):
+    """The work of one CUDA stream, or of the host. A record that starts before the last one begins a new chunk."""
+
+    kind = fmt.ChunkKind.DEVICE
+
+    def record(
+        self, work: DeviceWork, start: int, end: int, name: str, launch_site: int | None = None, work_bytes: int = 0
+    ) -> None:
+        """Add work from `start` to `end`; without a launch site nobody knows who wanted it."""
+        name_id = self._process.name_id(NameKind.DEVICE_WORK, Category.PYTHON, name)
+        site = self._process.launch_site() if launch_site is None else launch_site
+        moved = [work_bytes + 1] if work in (DeviceWork.COPY, DeviceWork.MEMSET) else []
+        self._append(start, lambda later: [later << 3 | work, end - start + 1, name_id, site, *moved])
+
+
+class StackWriter(_WriterBeside):
+    """The Python stacks that threads were seen with, in order of time."""
+
+    kind = fmt.ChunkKind.STACKS
+
+    def seen(self, ticks: int, thread_id: int, frames: Sequence[tuple[str, str, int]] = ()) -> None:
+        """Say that a thread had these frames, outermost first: function, file and line. Without any it was torn."""
+        stack = fmt.TORN_STACK
+        for frame in frames:
+            stack = self._process.stack_id(stack, *frame)
+        self._append(ticks, lambda later: [later + 1, thread_id + 1, stack + 1])
 
 
 class ProcessWriter:

@@ -174,14 +174,20 @@ PyObject* between(PyObject* path, PyObject* start, PyObject* end, bool recovers,
   });
 }
 
-PyObject* py_device_intervals(PyObject*, PyObject* args, PyObject* kwargs) {
+// The same of a function that takes nothing else; the format says its name, too.
+template <typename Find, typename Convert>
+PyObject* intervals(PyObject* args, PyObject* kwargs, const char* format, Find find, Convert convert) {
   static const char* keywords[] = {"path", "start_ticks", "end_ticks", "recover", nullptr};
   PyObject *path, *start, *end;
   int recovers = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&OO|p:device_intervals", const_cast<char**>(keywords),
-                                   PyUnicode_FSConverter, &path, &start, &end, &recovers)) {
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, format, const_cast<char**>(keywords), PyUnicode_FSConverter, &path, &start,
+                                   &end, &recovers)) {
     return nullptr;
   }
+  return between(path, start, end, recovers != 0, find, convert);
+}
+
+PyObject* py_device_intervals(PyObject*, PyObject* args, PyObject* kwargs) {
   auto convert = [](const TraceFile& file, const DeviceIntervals& found) {
     Owned dict = checked(PyDict_New());
     put(dict.get(), "starts", raw(found.starts));
@@ -192,7 +198,7 @@ PyObject* py_device_intervals(PyObject*, PyObject* args, PyObject* kwargs) {
     put(dict.get(), "labels", launch_site_labels(file));
     return dict;
   };
-  return between(path, start, end, recovers != 0, device_intervals, convert);
+  return intervals(args, kwargs, "O&OO|p:device_intervals", device_intervals, convert);
 }
 
 // As they stand in the source, by id.
@@ -205,13 +211,6 @@ Owned work_names(const TraceFile& file, const std::vector<uint32_t>& ids) {
 }
 
 PyObject* py_communication_intervals(PyObject*, PyObject* args, PyObject* kwargs) {
-  static const char* keywords[] = {"path", "start_ticks", "end_ticks", "recover", nullptr};
-  PyObject *path, *start, *end;
-  int recovers = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&OO|p:communication_intervals", const_cast<char**>(keywords),
-                                   PyUnicode_FSConverter, &path, &start, &end, &recovers)) {
-    return nullptr;
-  }
   auto convert = [](const TraceFile& file, const CommunicationIntervals& found) {
     Owned dict = checked(PyDict_New());
     put(dict.get(), "starts", raw(found.starts));
@@ -225,7 +224,7 @@ PyObject* py_communication_intervals(PyObject*, PyObject* args, PyObject* kwargs
     put(dict.get(), "names", work_names(file, found.names));
     return dict;
   };
-  return between(path, start, end, recovers != 0, communication_intervals, convert);
+  return intervals(args, kwargs, "O&OO|p:communication_intervals", communication_intervals, convert);
 }
 
 template <typename Function>
