@@ -10,6 +10,7 @@ LIBRARIES = {
         "torch": ("torch",),
         "torch_compile": ("torch",),
         "torch_distributed": ("torch",),
+        "torch_functional_collectives": ("torch",),
         "ranges": ("torch", "nvtx"),
         "jax": ("jax", "jaxlib"),
         "flax": ("flax",),

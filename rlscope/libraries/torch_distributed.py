@@ -45,8 +45,6 @@ COLLECTIVES = {
     "alltoall": ("all_to_all", 1),
     "barrier": ("barrier", None),
 }
-#: How functional collectives wait, as Python and as compiled code call it.
-FUNCTIONAL_WAITS = tuple(f"torch.ops._c10d_functional.wait_tensor{overload}._op" for overload in ("", ".default"))
 #: Functions that are given a process group and return when it has done its work, as above.
 BLOCKING = {"_broadcast_coalesced": ("broadcast", 1), "_verify_params_across_processes": ("all_gather", 1)}
 #: By method: the place of the sender among the two ranks that are the caller's and the argument's.
@@ -157,7 +155,8 @@ def _ranks(group: Any) -> list[int]:
     return list(sys.modules[C10D]._world.pg_group_ranks.get(group, range(group.size())))
 
 
-def _communicator(group: Any) -> Communicator:
+def communicator_of(group: Any) -> Communicator:
+    """Return the communicator that a process group is."""
     known = _communicators.get(group)
     if known is None:
         known = _communicators[group] = Communicator(f"group:{group.group_name}", _ranks(group))
@@ -165,15 +164,21 @@ def _communicator(group: Any) -> Communicator:
 
 
 def _pair(group: Any, sender: int, receiver: int) -> Communicator:
-    label = f"{_communicator(group).label}:{sender}>{receiver}"
+    label = f"{communicator_of(group).label}:{sender}>{receiver}"
     if label not in _pairs:
         ranks = _ranks(group)
         _pairs[label] = Communicator(label, [ranks[sender], ranks[receiver]])
     return _pairs[label]
 
 
-def _watched(work: Any, call: Call) -> Any:
-    """Remember what is to be waited for, and record it unwaited if it is thrown away."""
+def watched(work: Any, call: Call) -> Any:
+    """Remember what is to be waited for, and record it unwaited if it is thrown away.
+
+    NCCL returns None for a call that is not asynchronous, or that is one of a batch: nobody can wait for that.
+    """
+    if work is None:
+        call.is_over(None)
+        return None
     key = id(work)
     _awaited[key] = weakref.ref(work, lambda _: _awaited.pop(key)[1].is_over(None)), call
     return work
@@ -184,8 +189,9 @@ def _following_collective(function: str, own: int | None) -> Callable[[Function]
 
     def wrap(method: Function) -> Function:
         def calling(group: Any, *args: Any, **kwargs: Any) -> Any:
-            call = Call(_communicator(group), function, () if own is None else [*args, *kwargs.values()][own : own + 1])
-            return _watched(method(group, *args, **kwargs), call)
+            tensors = () if own is None else [*args, *kwargs.values()][own : own + 1]
+            call = Call(communicator_of(group), function, tensors)
+            return watched(method(group, *args, **kwargs), call)
 
         return calling
 
@@ -199,7 +205,7 @@ def _following_message(function: str, sender: int) -> Callable[[Function], Funct
         def calling(group: Any, tensors: Any, other: int, *args: Any, **kwargs: Any) -> Any:
             ends = (group.rank(), other)
             call = Call(_pair(group, ends[sender], ends[1 - sender]), function, tensors)
-            return _watched(method(group, tensors, other, *args, **kwargs), call)
+            return watched(method(group, tensors, other, *args, **kwargs), call)
 
         return calling
 
@@ -211,7 +217,7 @@ def _following_blocking(function: str, own: int | None) -> Callable[[Function], 
 
     def wrap(blocking: Function) -> Function:
         def calling(group: Any, *args: Any, **kwargs: Any) -> Any:
-            call = Call(_communicator(group), function, () if own is None else args[own - 1])
+            call = Call(communicator_of(group), function, () if own is None else args[own - 1])
             return call.wait(blocking, group, *args, **kwargs)
 
         return calling
@@ -219,7 +225,7 @@ def _following_blocking(function: str, own: int | None) -> Callable[[Function], 
     return wrap
 
 
-def _following_wait(wait: Function) -> Function:
+def following_wait(wait: Function) -> Function:
     """Wrap the method that waits for a call."""
     of_nobody = _native.wait_call("torch.distributed.wait")
 
@@ -314,7 +320,7 @@ def _wrappers() -> Iterator[WrapperHook]:
     yield WrapperHook(C10D, ("ProcessGroup", "monitored_barrier"), _following_blocking("barrier", None))
     for function, declared in BLOCKING.items():
         yield WrapperHook("torch.distributed", (function,), _following_blocking(*declared))
-    yield WrapperHook(C10D, ("Work", "wait"), _following_wait)
+    yield WrapperHook(C10D, ("Work", "wait"), following_wait)
     yield WrapperHook(
         "torch.nn.parallel.distributed", ("DistributedDataParallel", "_ddp_init_helper"), _following_reducer
     )
@@ -326,11 +332,6 @@ BOUNDARIES = (
         category=Category.WAIT,
         functions=(f"{NATIVE}.Store.wait", f"{NATIVE}.Store.get", "torch._C.Future.wait"),
         wrappers=tuple(_wrappers()),
-    ),
-    Boundary(
-        library="torch.distributed._functional_collectives",
-        category=Category.WAIT,
-        functions=FUNCTIONAL_WAITS,
     ),
     Boundary(
         library=C10D,

@@ -62,6 +62,8 @@ for late_s in (0.0, FUNCTIONAL_LATE_S):  # the first call makes itself ready
     dist.barrier()
     time.sleep(late_s if rank == 1 else 0.0)
     functional.all_reduce(values, "sum", dist.group.WORLD).wait()
+operators = torch.ops._c10d_functional  # as code does that torch.compile makes
+operators.wait_tensor.default(operators.all_reduce_.default(values, "sum", dist.group.WORLD.group_name))
 torch.manual_seed(rank)
 model = DistributedDataParallel(make_model(), bucket_cap_mb=0)
 for _ in range(BACKWARDS):

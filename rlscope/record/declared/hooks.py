@@ -69,9 +69,11 @@ class Hooks(Replacements):
             self.follow_method(owner, hook)
 
     def wrap(self, module: types.ModuleType, path: tuple[str, ...], wrap: Callable[[Any], Callable[..., Any]]) -> None:
-        """Put `wrap(function)`, which then looks like it, in the place of a function, or method of a class."""
-        *owner, name = path
-        target = vars(module).get(owner[0]) if owner else module
+        """Put `wrap(function)`, which then looks like it, in the place of a function, or of what an object holds."""
+        *owners, name = path
+        target = vars(module).get(owners[0]) if owners else module
+        for owner in owners[1:]:
+            target = getattr(target, owner, None)
         function = vars(target).get(name) if target is not None else None
         if callable(function):
             self.put(target, name, function, functools.update_wrapper(wrap(function), function))

@@ -15,7 +15,7 @@ class WrapperHook:
 
     Attributes:
         module: The module in which it is replaced, after its import.
-        path: The function's name, or the class's and the method's.
+        path: The function's name, or the class's and the method's, or those of several objects, each inside the last.
         wrap: Makes the one from the other.
     """
 
