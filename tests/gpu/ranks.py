@@ -3,6 +3,9 @@
     python -m tests.gpu.ranks OUTPUT [OPTION OF THE PROGRAM ...]
 
 Leaves ranks.json in OUTPUT, in about six minutes. Without GPUs it runs with Gloo, and judges calls in place of kernels.
+What is late is judged by PyTorch's flight recorder, which notes when each call is made: the first kernel of each step,
+before which its device has nothing to do, and all calls. The stopwatch at the begin of a step is there too: it knows
+nothing of how long a rank then took to come to its first call.
 """
 
 import json
@@ -11,6 +14,7 @@ import re
 import subprocess
 import sys
 import time
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable
 from itertools import pairwise
@@ -63,6 +67,17 @@ def known_late_ns(watched: Stopwatches) -> list[int]:
     return [b - a for a, b in zip(first, second, strict=True)]
 
 
+def first_calls_late_ns(watched: Stopwatches) -> list[int]:
+    """By how much rank 1 made the first call of each step later than rank 0, by their flight recorders."""
+    first, second = (_first_calls_ns(watched[rank]) for rank in (0, 1))
+    return [b - a for a, b in zip(first, second, strict=True)]
+
+
+def _first_calls_ns(rank: dict[str, Any]) -> list[int]:
+    made_ns = sorted(at_ns for _, at_ns in rank["calls"])
+    return [made_ns[bisect_left(made_ns, began_ns)] for began_ns in rank["began_ns"][WARM_UP:]]
+
+
 def found_late_ns(swept: TraceSweep, collectives: Iterable[Collective], watched: Stopwatches) -> list[int]:
     """The same by the trace: how late rank 1 was in the first thing that both did in the step."""
     offset_ns = next(each for each in swept.processes if each.name == "rank 0").file.clock.realtime_offset_ns
@@ -87,9 +102,11 @@ def lateness(trace: Path, watched: Stopwatches) -> dict[str, Any]:
     """What the trace says of the late rank, beside the stopwatch."""
     swept = sweep_trace(open_trace(trace))
     kernels = kernels_of(swept, recover=False)
-    collectives = where_waited(collectives_of(swept), kernels)
-    known_ns, found_ns = known_late_ns(watched), found_late_ns(swept, collectives, watched)
+    calls = collectives_of(swept)
+    by_stopwatch_ns, known_ns = known_late_ns(watched), first_calls_late_ns(watched)
+    found_ns = found_late_ns(swept, where_waited(calls, kernels), watched)
     off_ns = [abs(found - known) for found, known in zip(found_ns, known_ns, strict=False)]
+    off_stopwatch_ns = [abs(found - known) for found, known in zip(found_ns, by_stopwatch_ns, strict=False)]
     analysis = make_analysis(swept)
     return {
         "steps_found": len(found_ns),
@@ -97,7 +114,10 @@ def lateness(trace: Path, watched: Stopwatches) -> dict[str, Any]:
         "known_late_ms": median(known_ns) / NS_PER_MS,
         "found_late_ms": median(found_ns) / NS_PER_MS,
         "off_us": median(off_ns) / 1000,
+        "by_stopwatch_ms": median(by_stopwatch_ns) / NS_PER_MS,
+        "off_stopwatch_us": median(off_stopwatch_ns) / 1000,
         "holds": median(off_ns) <= max(0.03 * median(known_ns), 50_000),
+        "calls": beside_flight_recorder(calls, watched),
         **matching(kernels),
         "sum_to_wall": sums_to_wall(analysis),
         "stands_out": {row.process: row.stands_out for row in analysis.stragglers},
@@ -106,6 +126,32 @@ def lateness(trace: Path, watched: Stopwatches) -> dict[str, Any]:
         "overlap_percent": overlap_percent(analysis),
         "gpu": analysis.gpu.records(),
     }
+
+
+def beside_flight_recorder(collectives: Iterable[Collective], watched: Stopwatches) -> dict[str, Any]:
+    """How late rank 1 was in each call, as the trace has it beside PyTorch's flight recorder, by kind of call.
+
+    Broadcasts are left out: one call of a model's buffers is several of the flight recorder's. So is what Gloo does by
+    another call.
+    """
+    beside: dict[str, Any] = {}
+    for kind in ("all_reduce", "all_gather", "reduce_scatter"):
+        known = [
+            [made_ns for name, made_ns in watched[rank]["calls"] if name.partition(":")[2].lstrip("_").startswith(kind)]
+            for rank in (0, 1)
+        ]
+        of_kind = [each for each in collectives if each.is_matched and each.parts[0].function.endswith(kind)]
+        found_ns = [second - first for first, second in (_starts(each, 0) for each in of_kind)]
+        known_ns = [second - first for first, second in zip(*known, strict=True)]
+        beside[kind] = {"calls": len(found_ns), "flight_recorder_calls": len(known_ns)}
+        if found_ns and len(found_ns) == len(known_ns):
+            off_us = sorted(abs(a - b) / 1000 for a, b in zip(found_ns, known_ns, strict=True))
+            beside[kind] |= {
+                "known_late_ms": median(known_ns) / NS_PER_MS,
+                "off_us": median(off_us),
+                "off_us_of_95_percent": off_us[len(off_us) * 95 // 100],
+            }
+    return beside
 
 
 def matching(kernels: Iterable[Collective]) -> dict[str, dict[str, int]]:

@@ -2,12 +2,15 @@
 
     torchrun --standalone --nproc-per-node 2 tests/gpu/programs/ranks.py --kind ddp --late-ms 2
 
-Each rank prints when its steps began and how long they took, by its stopwatch. With --profile, torch.profiler is on for
-the steps, and rank 0 adds how it saw NCCL's kernels.
+Each rank prints when its steps began and how long they took, by its stopwatch, and when it made each call by PyTorch's
+flight recorder. A step begins with communication: of DistributedDataParallel's buffers, or of FSDP2's parameters. With
+--profile, torch.profiler is on for the steps, and rank 0 adds how it saw NCCL's kernels.
 """
 
 import argparse
 import json
+import os
+import pickle
 import time
 from contextlib import nullcontext
 from typing import Any
@@ -25,12 +28,14 @@ WARM_UP = 10
 def model_of(kind: str, width: int, layers: int, device: torch.device) -> torch.nn.Module:
     """A stack of linear layers, the same on all ranks."""
     torch.manual_seed(0)
-    model = torch.nn.Sequential(*(torch.nn.Linear(width, width, device=device) for _ in range(layers)))
+    linear = [torch.nn.Linear(width, width, device=device) for _ in range(layers)]
     if kind == "ddp":
+        model = torch.nn.Sequential(torch.nn.BatchNorm1d(width, affine=False, device=device), *linear)
         return DistributedDataParallel(model, bucket_cap_mb=max(1, 4 * width * width * layers // 4 >> 20))
     from torch.distributed.fsdp import fully_shard
 
-    for layer in model:
+    model = torch.nn.Sequential(*linear)
+    for layer in linear:
         fully_shard(layer)
     fully_shard(model)
     return model
@@ -75,6 +80,17 @@ def communication(profiler: Any) -> dict[str, float]:
     return {"kernels": count, "overlap_percent": 100 * both_us / communicating_us if communicating_us else 0.0}
 
 
+def calls_of_flight_recorder() -> list[tuple[str, int]]:
+    """What each call of the whole group was, such as "nccl:all_reduce", and when it was made; ns of CLOCK_MONOTONIC."""
+    recorder: Any = torch._C._distributed_c10d
+    dump = recorder._dump_nccl_trace if dist.get_backend() == "nccl" else recorder._dump_fr_trace
+    entries = pickle.loads(dump(True, False, False))["entries"]
+    calls = [each for each in entries if each["process_group"][0] == "0" and not each["is_p2p"]]
+    calls.sort(key=lambda each: each["record_id"])
+    offset_ns = time.time_ns() - time.monotonic_ns()
+    return [(each["profiling_name"], each["time_created_ns"] - offset_ns) for each in calls]
+
+
 def main() -> None:
     """Train and print, on GPUs with NCCL if there are any, else with Gloo."""
     parser = argparse.ArgumentParser()
@@ -86,6 +102,7 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=512)
     parser.add_argument("--profile", action="store_true")
     args = parser.parse_args()
+    os.environ.setdefault("TORCH_FR_BUFFER_SIZE", "100000")
     has_gpus = torch.cuda.is_available()
     dist.init_process_group("nccl" if has_gpus else "gloo")
     device = torch.device("cuda", dist.get_rank()) if has_gpus else torch.device("cpu")
@@ -98,6 +115,7 @@ def main() -> None:
         found: dict[str, Any] = dict(steps(model, args, device))
     if profiler is not None and dist.get_rank() == 0:
         found["profiler"] = communication(profiler)
+    found["calls"] = calls_of_flight_recorder()
     print("\n" + json.dumps({"rank": dist.get_rank(), **found}), flush=True)
     dist.destroy_process_group()
 
