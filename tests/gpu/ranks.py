@@ -10,7 +10,6 @@ nothing of how long a rank then took to come to its first call.
 
 import json
 import os
-import re
 import subprocess
 import sys
 import time
@@ -20,6 +19,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from rlscope.analysis.analysis import Analysis
@@ -43,16 +43,16 @@ Stopwatches = dict[int, dict[str, Any]]
 
 
 def run(words: Iterable[str], trace: Path | None) -> Stopwatches:
-    """Run the program on two ranks, recorded into `trace` if there is one. Returns what each rank printed."""
+    """Run the program on two ranks, recorded into `trace` if there is one. Returns what each rank has written."""
     recording = [] if trace is None else ["-m", "rlscope", "record", "--force", "-o", str(trace), "--", sys.executable]
-    launch = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(PROGRAM), *words]
-    command = [sys.executable, *recording, *launch]
+    launch = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(PROGRAM)]
     variables = {"OMP_NUM_THREADS": "1", "NCCL_NVLS_ENABLE": "0", **os.environ}
-    found = subprocess.run(command, capture_output=True, text=True, env=variables)
-    if found.returncode != 0:
-        raise SystemExit(f"{' '.join(command)} ended with {found.returncode}:\n{found.stderr[-3000:]}")
-    printed = [json.loads(line) for line in re.findall(r'{"rank".*}', found.stdout)]
-    return {each["rank"]: each for each in printed}
+    with TemporaryDirectory() as folder:
+        command = [sys.executable, *recording, *launch, folder, *words]
+        found = subprocess.run(command, capture_output=True, text=True, env=variables)
+        if found.returncode != 0:
+            raise SystemExit(f"{' '.join(command)} ended with {found.returncode}:\n{found.stderr[-3000:]}")
+        return {rank: json.loads((Path(folder) / f"{rank}.json").read_text()) for rank in (0, 1)}
 
 
 def step_ms(watched: Stopwatches) -> float:

@@ -1,10 +1,11 @@
 """Trains on several ranks, with DistributedDataParallel or FSDP2; the last one sleeps for a known time in each step.
 
-    torchrun --standalone --nproc-per-node 2 tests/gpu/programs/ranks.py --kind ddp --late-ms 2
+    torchrun --standalone --nproc-per-node 2 tests/gpu/programs/ranks.py FOLDER --kind ddp --late-ms 2
 
-Each rank prints when its steps began and how long they took, by its stopwatch, and when it made each call by PyTorch's
-flight recorder. A step begins with communication: of DistributedDataParallel's buffers, or of FSDP2's parameters. With
---profile, torch.profiler is on for the steps, and rank 0 adds how it saw NCCL's kernels.
+Each rank writes into FOLDER, as its number and `.json`, when its steps began and how long they took, by its stopwatch,
+and when it made each call by PyTorch's flight recorder. A step begins with communication: of DistributedDataParallel's
+buffers, or of FSDP2's parameters. With --profile, torch.profiler is on for the steps, and rank 0 adds how it saw NCCL's
+kernels.
 """
 
 import argparse
@@ -13,6 +14,7 @@ import os
 import pickle
 import time
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -92,8 +94,9 @@ def calls_of_flight_recorder() -> list[tuple[str, int]]:
 
 
 def main() -> None:
-    """Train and print, on GPUs with NCCL if there are any, else with Gloo."""
+    """Train and write, on GPUs with NCCL if there are any, else with Gloo."""
     parser = argparse.ArgumentParser()
+    parser.add_argument("folder", type=Path)
     parser.add_argument("--kind", choices=("ddp", "fsdp"), default="ddp")
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--late-ms", type=float, default=0.0)
@@ -116,7 +119,7 @@ def main() -> None:
     if profiler is not None and dist.get_rank() == 0:
         found["profiler"] = communication(profiler)
     found["calls"] = calls_of_flight_recorder()
-    print("\n" + json.dumps({"rank": dist.get_rank(), **found}), flush=True)
+    (args.folder / f"{dist.get_rank()}.json").write_text(json.dumps(found))
     dist.destroy_process_group()
 
 
