@@ -39,10 +39,10 @@ LEAST_SHARE = 0.95
 LEAST_SHARES = {
     "sb3_contrib MaskablePPO": 0.93,
     "sb3_contrib TRPO": 0.85,
-    "rl_zoo": 0.91,
-    "skrl PPO": 0.92,
-    "skrl DQN": 0.93,
-    "tianshou": 0.92,
+    "rl_zoo": 0.94,
+    "skrl PPO": 0.94,
+    "skrl DQN": 0.94,
+    "tianshou": 0.94,
 }
 
 
