@@ -65,3 +65,28 @@ def test_groups_of_iterations_say_what_they_stand_for(
     assert "is in a group, 40 to 43, which took 307 ms together: from 66 ms to 109 ms each" in said
     page.locator("#iterations button:text('Show it in the timeline')").click()
     assert "2.625 to 2.962 s" in page.locator("#timeline .tools").first.inner_text()
+
+
+def test_a_move_reads_no_text_of_the_whole_page(tmp_path: Path, show: Callable[..., Any]) -> None:
+    """With the focus on nothing, the text of all parts was read for each control that was drawn anew."""
+    page = show(page_of(write_scripts(workers(2), tmp_path / "trace")))
+    page.evaluate(
+        """() => {
+          const text = Object.getOwnPropertyDescriptor(Node.prototype, 'textContent');
+          window.readOf = [];
+          Object.defineProperty(Node.prototype, 'textContent', {
+            ...text,
+            get() {
+              window.readOf.push(this.nodeName);
+              return text.get.call(this);
+            },
+          });
+        }"""
+    )
+    before = page.locator("#timeline .tools").first.inner_text()
+    canvas = page.locator("canvas.timeline")
+    canvas.evaluate(
+        "(canvas) => canvas.dispatchEvent(new WheelEvent('wheel', { ctrlKey: true, deltaY: -1, cancelable: true }))"
+    )
+    page.wait_for_function("(before) => document.querySelector('#timeline .tools').innerText !== before", arg=before)
+    assert "BODY" not in page.evaluate("window.readOf")

@@ -77,7 +77,12 @@ export function bar(parts, width = 1) {
  */
 export function replace(element, ...children) {
   const before = document.activeElement;
-  const alike = () => /** @type {HTMLElement[]} */ ([...element.querySelectorAll("button, select")]).filter((control) => before && nameOf(control) === nameOf(before));
+  if (!before || !element.contains(before)) {
+    element.replaceChildren(...children);
+    return;
+  }
+  const name = nameOf(before);
+  const alike = () => /** @type {HTMLElement[]} */ ([...element.querySelectorAll("button, select")]).filter((control) => nameOf(control) === name);
   const place = alike().indexOf(/** @type {HTMLElement} */ (before));
   element.replaceChildren(...children);
   alike()[place]?.focus();
