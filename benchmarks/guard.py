@@ -15,11 +15,14 @@ from pathlib import Path
 
 from benchmarks import CHECKOUT
 from benchmarks.synthetic import Shape, write_trace
+from rlscope.trace.windows import NUMBER_BYTES
 
 KEPT = Path(__file__).with_name("guard.json")
 BUILD = CHECKOUT / "build" / "guard"
 DRIVER = BUILD / "guard"
 EVENTS = 300_000
+#: As guard.cpp makes.
+CALLS_BETWEEN = 100_000
 
 # What the same compiler makes of the same source is the same; code that is not ours (libc) may differ a little.
 SAME_COMPILER_PERCENT = 3
@@ -40,6 +43,7 @@ class Guarded:
         idle_device: of sweeping that process a second time, as is done where processes share a device.
         detail_1_thread: the same of one thread with the detail that a page shows, in 2,000 bins.
         record: instructions per event (a begin and an end) of recording.
+        between: instructions per call between two windows of a running job, where nothing is recorded.
         bytes: of the recorded file per event.
     """
 
@@ -50,6 +54,7 @@ class Guarded:
     idle_device: float
     detail_1_thread: float
     record: float
+    between: float
     bytes: float
 
 
@@ -67,6 +72,8 @@ def measure() -> Guarded:
     with tempfile.TemporaryDirectory() as directory:
         one, four, device, recorded = (Path(directory) / name for name in ("one", "four", "device", "recorded"))
         recorded.mkdir()
+        requests = Path(directory) / "requests"
+        requests.write_bytes(bytes(NUMBER_BYTES))
         events_of_one = write_trace(one, EVENTS).events
         events_of_four = write_trace(four, EVENTS, Shape(threads=4, turn=None)).events
         events_of_device = write_trace(device, EVENTS, Shape(kernels=1)).events
@@ -80,6 +87,7 @@ def measure() -> Guarded:
             idle_device=instructions("measured_idle", "idle", device / "1-0.rlscope") / events_of_device,
             detail_1_thread=instructions("measured_detail", "detail", one / "1-0.rlscope") / events_of_one,
             record=record / events_of_one,
+            between=instructions("measured_between", "between", requests) / CALLS_BETWEEN,
             bytes=recorded_file.stat().st_size / events_of_one,
         )
 

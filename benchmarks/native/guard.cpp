@@ -1,12 +1,13 @@
 // What `make guard` counts the instructions of: `guard sweep FILE` analyzes a process file, `guard detail FILE` does so
 // with bins, `guard idle FILE` sweeps it as one that shares its device, `guard record FILE DIRECTORY` records the calls in
-// it anew, `guard compiler` prints what compiled this program.
+// it anew, `guard between REQUESTS` meets them between two windows, `guard compiler` prints what compiled this program.
 #include <cstdio>
 #include <cstring>
 #include <string>
 #include <vector>
 
 #include "device_idle.h"
+#include "requests.h"
 #include "session.h"
 #include "sweep.h"
 #include "trace_reader.h"
@@ -16,6 +17,7 @@ using namespace rlscope;
 namespace {
 
 constexpr size_t kWindowBytes = 256 << 10;
+constexpr int kCallsBetween = 100'000;  // as guard.py knows
 constexpr uint64_t kBins = 2000;  // with 300,000 events each holds as many as on the page of a run of 1e7 events
 
 struct Record {
@@ -72,6 +74,13 @@ extern "C" __attribute__((noinline)) void measured_record(const std::vector<Reco
   }
 }
 
+// Returns how many of the calls would be recorded, so that asking is not left out.
+extern "C" __attribute__((noinline)) int measured_between(int calls) {
+  int recorded = 0;
+  for (int call = 0; call < calls; call++) recorded += Session::recording_writer() != nullptr;
+  return recorded;
+}
+
 int main(int count, char** arguments) {
   std::string what = count > 1 ? arguments[1] : "";
   if (what == "compiler") {
@@ -98,10 +107,15 @@ int main(int count, char** arguments) {
     }
     measured_record(records, ids);
     Session::stop(EndReason::kStopped, 0);
+  } else if (what == "between" && count == 3) {
+    if (Requests::map(arguments[2], [] {}) != 0) return 1;
+    Session::arm();
+    Session::writer();
+    return measured_between(kCallsBetween);
   } else {
     std::fprintf(stderr,
-                 "expected: guard sweep FILE, guard detail FILE, guard idle FILE, guard record FILE DIRECTORY or guard "
-                 "compiler\n");
+                 "expected: guard sweep FILE, guard detail FILE, guard idle FILE, guard record FILE DIRECTORY, guard "
+                 "between REQUESTS or guard compiler\n");
     return 2;
   }
   return 0;

@@ -15,8 +15,12 @@ from rlscope.version import __version__
 
 #: As a shell says it of a program that wrote on after `| head` had enough.
 READER_IS_GONE = 128 + signal.SIGPIPE
-#: In the order of use. Each verb is a command of that name in rlscope/cli/NAME.py.
-VERBS = ("calibrate", "record", "top", "inspect", "analyze", "report", "plot", "export", "compare", "bench", "doctor")
+#: Verbs for a job that is running. Each is a command of that name in rlscope/cli/running/NAME.py.
+RUNNING = ("top", "start", "stop", "window")
+#: All of them in the order of use. Each of the others is in rlscope/cli/NAME.py.
+VERBS = (
+    "calibrate", "record", *RUNNING, "inspect", "analyze", "report", "plot", "export", "compare", "bench", "doctor",
+)  # fmt: skip
 
 
 FIRST_STEPS = """\
@@ -35,7 +39,8 @@ class _Verbs(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in VERBS:
             return None
-        command: click.Command = getattr(import_module(f"rlscope.cli.{cmd_name}"), cmd_name)
+        room = "rlscope.cli.running" if cmd_name in RUNNING else "rlscope.cli"
+        command: click.Command = getattr(import_module(f"{room}.{cmd_name}"), cmd_name)
         return command
 
 

@@ -16,12 +16,14 @@ import click
 
 from rlscope.calibration.calibration import to_record_with
 from rlscope.cli.given.operations import named_operations
+from rlscope.cli.given.windows import check_windows, keeping, summary_of_windows
 from rlscope.cli.options import NamedPath, complete_files
 from rlscope.cli.progress import reading_bar
 from rlscope.errors import RLScopeError, UsageError
 from rlscope.monitor.clock_server import ClockServer
 from rlscope.monitor.counter_process import counted, list_counters
 from rlscope.monitor.utilization_sampler import sampled
+from rlscope.monitor.windows import Windows, make_requests
 from rlscope.record.config import HOW_TO_REPORT, LAYERS, TRACE_VARIABLE, RecordConfig
 from rlscope.record.run.trace_directory import (
     begin_trace,
@@ -112,6 +114,16 @@ DEVICE_EVENTS = ("kernel", "copy", "memset")
     is_flag=True,
     help="Look at Python's stacks a thousand times a second; `analyze --by line` then says which lines took its time.",
 )
+@click.option(
+    "--idle",
+    is_flag=True,
+    help="Record nothing but windows that `rlscope window`, or `start` and `stop`, ask for while the command runs.",
+)
+@click.option(
+    "--keep",
+    metavar="TIME|SIZE",
+    help="Keep the last minutes, such as 5m, or bytes, such as 1GB, of a run of any length, as a flight recorder does.",
+)
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, shell_complete=complete_files)
 def record(
     output: Path,
@@ -125,6 +137,8 @@ def record(
     clock_port: int | None,
     counters: str | None,
     lines: bool,
+    idle: bool,
+    keep: str | None,
     command: tuple[str, ...],
 ) -> None:
     """Run COMMAND recorded. Its output, signals and exit status stay its own."""
@@ -153,10 +167,15 @@ def record(
         counters=_parse_counters(counters, layers),
         operations=named,
         lines=lines,
+        idle=idle or keep is not None,
+        keep=keep,
     )
+    check_windows(config)
     if force and output.is_symlink():
         raise UsageError(f"{output} is a link, and --force follows none; give the directory that it leads to")
     begin_trace(directory, config, list(command), force, to_record_with())  # locked as long as this process lives
+    if config.idle:
+        make_requests(directory)
     other = other_cuda_profiler(config, dict(os.environ))
     if other is not None:
         click.echo(
@@ -171,13 +190,16 @@ def record(
             counting.close()
     with _saying(f"the trace in {output} cannot be completed"):
         _await_services(directory)
+        if config.idle and (windows := Windows(directory)).open_window is not None:
+            deadline_s = time.monotonic() + PATIENCE_S
+            windows.end(status, lambda _: time.monotonic() > deadline_s)
         end_trace(directory, status, found.facts if config.counters else None)
     if found.facts["error"] is not None:
         _say(f"counters were not all read: {found.facts['error']}")
     if unsampled is not None:
         _say(f"utilisation was not sampled to the end: {unsampled}")
     with _saying("what was recorded cannot be counted"), _interruptible():
-        _say(_summary(directory, output, config))
+        _say(summary_of_windows(directory, output) if config.idle else _summary(directory, output, config))
     _end_as(status)
 
 
@@ -248,11 +270,14 @@ def _run_recorded(
     with contextlib.ExitStack() as threads:
         with _saying("utilisation is not sampled"):
             sampler = threads.enter_context(sampled(directory, pid, "cuda" in config.layers))
+        windows = threads.enter_context(keeping(directory, config))
         with _saying("questions about the time are not answered"):
             threads.enter_context(clock or contextlib.nullcontext())
         status = _wait_forwarding(pid, signals)
         with _saying("sampling did not end in order"):
             threads.close()
+    if windows is not None and windows.error is not None:
+        _say(f"the last windows were not kept to the end: {windows.error}")
     if failure:
         raise UsageError(_cannot_run(command[0], failure))
     with _saying("the trace does not say why nothing was recorded"):

@@ -61,6 +61,8 @@ class RecordConfig(_Values):
             comparison with those of other runs.
         operations: What the user names, as `STAGE=module:function`.
         lines: Whether Python's stacks are looked at, so that its time is known by line.
+        idle: Whether nothing is recorded but windows that are asked for while the program runs.
+        keep: How much is kept of windows that `rlscope record` itself asks for, as the user gave it; None without that.
     """
 
     def __init__(
@@ -74,6 +76,8 @@ class RecordConfig(_Values):
         counters: tuple[str, ...] = (),
         operations: tuple[str, ...] = (),
         lines: bool = False,
+        idle: bool = False,
+        keep: str | None = None,
     ) -> None:
         self.layers = layers
         self.auto = auto
@@ -84,6 +88,8 @@ class RecordConfig(_Values):
         self.counters = counters
         self.operations = operations
         self.lines = lines
+        self.idle = idle
+        self.keep = keep
 
     @property
     def iteration_options(self) -> str:

@@ -8,15 +8,15 @@ import sys
 import time
 
 from rlscope import _native
-from rlscope.errors import RecordingError, RLScopeError, UsageError
+from rlscope.errors import RecordingError, UsageError
 from rlscope.record import progress, small_json
 from rlscope.record.blocking import WAITS
-from rlscope.record.config import HOW_TO_REPORT, ClockSource, RecordConfig
+from rlscope.record.config import ClockSource, RecordConfig
 from rlscope.record.cupti import NSIGHT_COMPUTE_VARIABLE, cupti_directories
 from rlscope.record.import_hooks import ImportHooks
 from rlscope.record.native_names import intercept_named
 from rlscope.record.replacements import Replacements
-from rlscope.record.started_as import is_worker, known_properties
+from rlscope.record.started_as import is_worker, known_properties, properties_at_end
 from rlscope.record.unrecordable import UnrecordableChildren
 
 TYPE_CHECKING = False  # as `typing` has it, whose import takes longer than all of this
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from rlscope.model import Category
     from rlscope.record.libraries import Libraries
     from rlscope.record.run.clock_exchange import RemoteClock
+    from rlscope.record.run.followed_windows import FollowedWindows
     from rlscope.record.undeclared.iteration_watch import IterationWatch
 
     Files = Mapping[str, tuple[str, ...]]  # what declares libraries, with the packages for which it is read
@@ -52,6 +53,8 @@ class Recorder:
         self._iterations_recorded = 0
         self._started_ns = 0
         self._is_writing = False
+        self._is_intercepting = False
+        self._windows: FollowedWindows | None = None
         self._wrapped: list[tuple[ModuleType | type, Category]] = []
         self._is_worker = is_worker()
         self._remote_clock: RemoteClock | None = None
@@ -78,7 +81,9 @@ class Recorder:
             self._watch = IterationWatch(options)
             if self.config.auto:
                 self._imports.after_import("torch", self._watch.follow_optimizers)
-        if self._is_delayed():
+        if self.config.idle:
+            self._wait_for_windows()
+        elif self._is_delayed():
             _native.arm()
         else:
             self._start_writing()
@@ -87,8 +92,14 @@ class Recorder:
         """Completes the trace of this process and puts everything back."""
         progress.listener = progress.sample_listener = None
         self._end_watch()
-        self._note_delay()
+        if self._is_delayed() and self._started_ns == 0:
+            from rlscope.record.undeclared.iteration_watch import note_delay
+
+            note_delay(self.directory, self.config.delay_iterations, self._iterations_seen)
         self._stop_writing(_native.END_STOPPED)
+        if self._windows is not None:
+            self._windows = None
+            self._put_back(_native.END_STOPPED)
         self._imports.remove()
         if self._libraries is not None:
             self._libraries.remove()
@@ -100,6 +111,8 @@ class Recorder:
         if is_of_library and self._libraries is not None:  # its operations are known: nothing needs to be guessed
             self._libraries.guess_nothing()
         self._iterations_seen += not is_baseline
+        if self._windows is not None:
+            is_baseline = self._windows.at_iteration() or is_baseline
         if not _native.is_recording():
             if self._is_delayed() and not self._is_writing and self._iterations_seen == self.config.delay_iterations:
                 self._start_late(timesteps, total_timesteps)
@@ -108,7 +121,17 @@ class Recorder:
         self._iterations_recorded += not is_baseline
         if self._is_limit_reached():
             self._stop_writing(_native.END_LIMIT)
-            _native.disable_cuda()
+            if self._windows is None:
+                _native.disable_cuda()
+
+    def _wait_for_windows(self) -> None:
+        """Have everything in place from the start, and record what is asked for."""
+        from rlscope.record.run.followed_windows import FollowedWindows  # which other runs need not spend time on
+
+        self._intercept()
+        _native.arm()
+        self._windows = FollowedWindows(self.directory, self._is_worker, self._write_file, self._stop_writing, give_up)
+        self._windows.install()
 
     def _start_late(self, timesteps: int, total_timesteps: int) -> None:
         """Start recording from inside the program's loop, which goes on where that cannot be done."""
@@ -122,13 +145,13 @@ class Recorder:
     @property
     def is_over(self) -> bool:
         """Tell whether a recording of this process has ended, by a limit."""
-        return self._started_ns > 0 and not self._is_writing
+        return self._started_ns > 0 and not self._is_writing and self._windows is None
 
     def wrap(self, module: ModuleType | type, category: Category) -> int:
         """Intercept the native functions of a module or type, once something records; return how many were found."""
         from rlscope.record.declared.containers import intercept_container, native_functions
 
-        if self._is_writing:
+        if self._is_intercepting:
             return intercept_container(_name_of(module), module, category, frozenset())
         self._wrapped.append((module, category))
         return sum(1 for _ in native_functions(module))
@@ -141,6 +164,8 @@ class Recorder:
         self._remote_clock = None  # the parent has asked for this machine
         if self._is_writing:
             self._write_file()
+        if self._windows is not None:
+            self._windows.after_fork_in_child()
 
     def rename(self, process_name: str) -> None:
         """Give this process another name in tables and figures."""
@@ -153,30 +178,12 @@ class Recorder:
             self._watch.end()
             self._watch = None
 
-    def _note_delay(self) -> None:
-        """Says in the trace why the command itself is not part of it, if it reported too few iterations."""
-        if not self._is_delayed() or self._started_ns > 0:
-            return
-        wanted, seen = self.config.delay_iterations, self._iterations_seen
-        from rlscope.trace.manifest import note_unrecorded, read_manifest
-
-        try:
-            if read_manifest(self.directory).get("main_pid") != os.getpid():
-                return
-            note_unrecorded(
-                self.directory,
-                f"recording was to start after {wanted} iteration{'s' * (wanted > 1)}, but {seen} "
-                f"{'was' if seen == 1 else 'were'} reported; {HOW_TO_REPORT}",
-            )
-        except (OSError, RLScopeError):
-            return
-
     def _is_delayed(self) -> bool:
         """Only a process that reports iterations can count them: workers record from their start."""
         return self.config.delay_iterations > 0 and not self._is_worker
 
     def _is_limit_reached(self) -> bool:
-        config = self.config
+        config = self.config if self._windows is None else self._windows.config
         if config.max_iterations is not None and self._iterations_recorded >= config.max_iterations:
             return True
         return config.max_seconds is not None and time.monotonic_ns() - self._started_ns >= config.max_seconds * 1e9
@@ -191,7 +198,7 @@ class Recorder:
 
             self._libraries = Libraries(self.config, self._imports, self._files)
             self._libraries.install()
-            if self._is_writing:
+            if self._is_intercepting:
                 self._libraries.intercept()
         return self._libraries
 
@@ -199,6 +206,12 @@ class Recorder:
         self._remote_clock = _clock_elsewhere(self.config.clock)
         if self._remote_clock is not None:
             self._remote_clock.ask()  # before anything is recorded, so that the trace holds nothing of it
+        self._intercept()
+        self._write_file()
+
+    def _intercept(self) -> None:
+        """Put in place what records calls."""
+        self._is_intercepting = True
         if "wait" in self.config.layers:
             for library, functions in WAITS.items():
                 self._imports.after_import(library, _intercepting(functions))
@@ -207,7 +220,6 @@ class Recorder:
         # Ends a process without ending the interpreter: what was recorded must be completed before.
         _native.intercept(os._exit, "posix._exit", _native.WAIT)
         _native.note_ended_processes(os.kill, os.killpg)
-        self._write_file()
         for module, category in self._wrapped:
             self.wrap(module, category)
 
@@ -215,13 +227,15 @@ class Recorder:
         _native.measure_waits("wait" in self.config.layers)
         if self.config.lines:
             _look_at_stacks(self.directory)
+        directory = self.directory if self._windows is None else self._windows.directory
         try:
-            _native.start(self.directory)
+            _native.start(directory)
         except OSError as error:
-            raise RecordingError(f"cannot write a trace into {self.directory}: {error.strerror}") from error
+            raise RecordingError(f"cannot write a trace into {directory}: {error.strerror}") from error
         if "cuda" in self.config.layers and NSIGHT_COMPUTE_VARIABLE not in os.environ:
             _native.enable_cuda(cupti_directories())
         self._started_ns = time.monotonic_ns()
+        self._iterations_recorded = 0
         self._is_writing = True
         properties: dict[str, Any] = {"python": sys.version.split()[0], "command": sys.orig_argv}
         properties["hostname"] = os.uname().nodename
@@ -240,12 +254,18 @@ class Recorder:
                 _native.restore_all()  # the trace holds nothing of asking
                 self._remote_clock.ask()
                 _native.write_properties(small_json.written({"clock": self._remote_clock.as_property()}))
-            known = (*self._packages, "numpy")  # which all of them use
-            versions = {name: sys.modules[name].__version__ for name in known if _has_version(name)}
-            _native.write_properties(small_json.written({"versions": versions, "threads": _thread_names()}))
+            found = properties_at_end((*self._packages, "numpy"))  # which all of them use
+            _native.write_properties(small_json.written(found))
         self._is_writing = False
+        if self._windows is not None:
+            _native.pause(reason)
+        else:
+            self._put_back(reason)
+
+    def _put_back(self, reason: int) -> None:
         _native.stop(reason)  # with the records that CUPTI still has
         _native.restore_all()
+        self._is_intercepting = False
 
     def _follow_multiprocessing(self, module: ModuleType) -> None:
         """Name a child of multiprocessing when it begins to run: it knows its name then, however it was started."""
@@ -303,12 +323,6 @@ def _intercepting(functions: tuple[str, ...]) -> Callable[[ModuleType], None]:
 
 def _name_of(container: ModuleType | type) -> str:
     return f"{container.__module__}.{container.__qualname__}" if isinstance(container, type) else container.__name__
-
-
-def _thread_names() -> dict[str, str]:
-    """Return the names of the threads that run, by the system's id; none in a program that knows no threads."""
-    threading = sys.modules.get("threading")
-    return {str(thread.native_id): thread.name for thread in threading.enumerate()} if threading is not None else {}
 
 
 #: The recording of this process, None where there is none.
@@ -384,7 +398,3 @@ def give_up(directory: str | Path, error: Exception) -> None:
         note_unrecorded(directory, str(error))
     except (OSError, ImportError):  # no file can be opened, that of the module neither
         return
-
-
-def _has_version(name: str) -> bool:
-    return isinstance(getattr(sys.modules.get(name), "__version__", None), str)

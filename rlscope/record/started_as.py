@@ -1,6 +1,12 @@
 """The command of a process tells what it is: a service of a library, a worker, or the program's own."""
 
+from __future__ import annotations
+
 import sys
+
+TYPE_CHECKING = False  # as `typing` has it, whose import takes longer than all of this
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 #: By a part of the command: services of libraries, which do none of the program's work.
 SERVICES = {
@@ -29,3 +35,14 @@ def known_properties() -> dict[str, str]:
 def is_worker() -> bool:
     """Tell whether this process is not the program's own, but works for it."""
     return bool(known_properties()) or "--multiprocessing-fork" in sys.orig_argv
+
+
+def properties_at_end(packages: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Return what is known when a recording ends: versions of packages, and names of threads by the system's id."""
+    loaded = {name: getattr(sys.modules.get(name), "__version__", None) for name in packages}
+    threading = sys.modules.get("threading")
+    threads = threading.enumerate() if threading is not None else []
+    return {
+        "versions": {name: version for name, version in loaded.items() if isinstance(version, str)},
+        "threads": {str(thread.native_id): thread.name for thread in threads},
+    }

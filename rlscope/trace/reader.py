@@ -13,6 +13,7 @@ from rlscope.trace.clock import Clock, clock_id, make_clocks
 from rlscope.trace.files import open_regular
 from rlscope.trace.format import FILE_HEADER, PROCESS_FILE_SUFFIX, ClockKind, EndReason, FileHeader
 from rlscope.trace.manifest import read_manifest, read_unrecorded
+from rlscope.trace.windows import REQUESTS_NAME, WINDOW
 
 #: More than file systems hold; the file is read in parts.
 MOST_PROCESS_FILE_BYTES = 1 << 62
@@ -80,6 +81,8 @@ def open_trace(directory: str | PathLike[str], recover: bool = False) -> Trace:
         if not recover:
             raise
         why = [str(error)]
+    if not paths and (root / REQUESTS_NAME).exists():
+        raise TraceError(f"{root} is a run that is recorded in windows, each of them a trace: {_windows_of(root)}")
     if not paths and why:
         raise TraceError(f"no process of {root} was recorded: {'; '.join(why)}")
     if not paths:
@@ -88,7 +91,7 @@ def open_trace(directory: str | PathLike[str], recover: bool = False) -> Trace:
     headers: list[tuple[Path, FileHeader]] = []
     for path in paths:
         try:
-            header = _read_header(path)
+            header = read_header(path)
         except TraceFormatError as error:
             if not recover:
                 raise
@@ -114,8 +117,24 @@ def open_trace(directory: str | PathLike[str], recover: bool = False) -> Trace:
     return Trace(root, manifest, _processes(headers, manifest), tuple(why))
 
 
-def _read_header(path: Path) -> FileHeader | None:
-    """Return a file's header; None if its process was killed before it wrote one."""
+def _windows_of(run: Path) -> str:
+    windows = sorted(
+        (path.name for path in run.iterdir() if WINDOW.fullmatch(path.name)), key=lambda name: int(name[7:])
+    )
+    if not windows:
+        return f"none has been asked for; while the program runs, do that with `rlscope window {run} --iterations 20`"
+    overwritten = read_manifest(run).get("overwritten")
+    before = f" and {overwritten['windows']} before them were overwritten" if isinstance(overwritten, dict) else ""
+    return f"it has {len(windows)}{before}; give one, such as {run / windows[-1]}"
+
+
+def read_header(path: Path) -> FileHeader | None:
+    """Return a process file's header; None if its process was killed before it wrote one.
+
+    Raises:
+        TraceError: the file may not be read.
+        TraceFormatError: it is damaged or of another format version.
+    """
     try:
         with open_regular(path, MOST_PROCESS_FILE_BYTES) as file:
             if not any(file.read(FILE_HEADER.size)):

@@ -123,6 +123,9 @@ void CUPTIAPI on_buffer_completed(CUcontext, uint32_t, uint8_t* buffer, size_t, 
 
 constexpr CuptiCallbacks kCallbacks = {on_callback, on_buffer_requested, on_buffer_completed};
 
+// Only Python follows windows, and the directory of a run that has them is no trace.
+bool is_in_windows(const std::string& directory) { return access((directory + "/requests").c_str(), F_OK) == 0; }
+
 void stop_at_exit() { Session::stop(EndReason::kStopped, 0); }
 
 void Collector::enable(const std::string& directories) {
@@ -205,7 +208,7 @@ void Collector::on_stop() {
 
 void Collector::attach_from_driver(const char* directory) {
   // Where Python records, or is going to, this thread has a writer.
-  bool is_ours = !g_is_managed && directory && !Session::writer();
+  bool is_ours = !g_is_managed && directory && !Session::writer() && !is_in_windows(directory);
   if (is_ours) {
     if (int error = Session::start(directory)) {
       fail(std::string("no trace can be written into ") + directory + ": " + std::strerror(error));

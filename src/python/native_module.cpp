@@ -12,6 +12,7 @@
 #include "hooked.h"
 #include "interception.h"
 #include "network_calls.h"
+#include "noticed_requests.h"
 #include "scope.h"
 #include "session.h"
 #include "stack_sampler.h"
@@ -55,6 +56,13 @@ PyObject* stop(PyObject*, PyObject* args) {
   if (!PyArg_ParseTuple(args, "|i", &reason)) return nullptr;
   stop_tasks();
   Session::stop(static_cast<EndReason>(reason), 0);
+  Py_RETURN_NONE;
+}
+
+PyObject* pause(PyObject*, PyObject* reason) {
+  long value = PyLong_AsLong(reason);
+  if (PyErr_Occurred()) return nullptr;
+  Session::pause(static_cast<EndReason>(value));
   Py_RETURN_NONE;
 }
 
@@ -143,6 +151,8 @@ PyMethodDef functions[] = {
      "measure_waits(is_wanted)\n--\n\nWhether threads that begin to record ask for how long they were blocked."},
     {"start", start, METH_O, "start(directory)\n--\n\nStart this process's file in the directory of a trace."},
     {"stop", stop, METH_VARARGS, "stop(reason=1)\n--\n\nComplete the file; `reason` as in trace_format.h."},
+    {"pause", pause, METH_O,
+     "pause(reason)\n--\n\nComplete the file as stop() does, and follow open operations as arm() does."},
     {"amplify", amplify, METH_O,
      "amplify(times)\n--\n\nMake each record cost as much as so many, to measure what one costs; 1 is the usual."},
     {"is_main_interpreter", is_main_interpreter, METH_NOARGS,
@@ -178,7 +188,7 @@ PyMODINIT_FUNC PyInit__native() {
                  PyModule_AddIntConstant(module, "END_STOPPED", static_cast<long>(rlscope::EndReason::kStopped)) != 0 ||
                  PyModule_AddIntConstant(module, "END_LIMIT", static_cast<long>(rlscope::EndReason::kLimit)) != 0 ||
                  !rlscope::add_built_classes(module) || !rlscope::add_hooked(module) ||
-                 !rlscope::add_ended_processes(module) || !rlscope::add_stack_sampler(module))) {
+                 !rlscope::add_ended_processes(module) || !rlscope::add_noticed_requests(module) || !rlscope::add_stack_sampler(module))) {
     Py_CLEAR(module);
   }
   return module;

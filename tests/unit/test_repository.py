@@ -22,7 +22,7 @@ SHARED = {"rlscope.boot", "rlscope.build", "rlscope.errors", "rlscope.model", "r
 IN_PROCESS = (
     SHARED
     | {"rlscope._native"}
-    | {f"rlscope.trace.{module}" for module in ("files", "format", "manifest", "utilization_file")}
+    | {f"rlscope.trace.{module}" for module in ("files", "format", "manifest", "utilization_file", "windows")}
 )
 OF_RECORD = {f"rlscope.record.{module}" for module in ("import_hooks", "native_names", "replacements")}
 MAY_IMPORT = {
@@ -67,6 +67,7 @@ STANDARD_LIBRARY_ONLY = (
     "trace/format.py",
     "trace/manifest.py",
     "trace/utilization_file.py",
+    "trace/windows.py",
     "analysis/correction.py",
     "calibration/calibration.py",
     "boot.py",

@@ -14,11 +14,12 @@ from rlscope.trace.files import MOST_JSON_BYTES
 from rlscope.trace.format import FILE_MAGIC, PROCESS_FILE_SUFFIX
 from rlscope.trace.manifest import MANIFEST_NAME, UNRECORDED_NAME
 from rlscope.trace.utilization_file import UTILIZATION_NAME
+from rlscope.trace.windows import REQUESTS_NAME, WINDOW
 
 #: What `write_in_one_step` leaves of a file where it was killed, the samples of counters, and files of one name.
 _OTHERS = re.compile(
     rf"\.({MANIFEST_NAME}|{CONFIG_NAME})\.\d+|counters-[\w.-]+\.arrows"
-    rf"|{CONFIG_NAME}|{UNRECORDED_NAME}|{UTILIZATION_NAME}"
+    rf"|{CONFIG_NAME}|{UNRECORDED_NAME}|{UTILIZATION_NAME}|{REQUESTS_NAME}"
 )
 _PROCESS_FILE = re.compile(rf"\d+-\d+\{PROCESS_FILE_SUFFIX}")
 _NAMED = 5
@@ -33,10 +34,11 @@ def running_processes(directory: Path) -> set[int]:
     if not directory.is_dir():
         return set()
     names = [name for name in os.listdir(directory) if _PROCESS_FILE.fullmatch(name)]
-    return {process for process in (int(name.split("-")[0]) for name in names) if _is_running(process)}
+    return {process for process in (int(name.split("-")[0]) for name in names) if is_running(process)}
 
 
-def _is_running(process: int) -> bool:
+def is_running(process: int) -> bool:
+    """Tell whether a process of this machine runs, which one that has ended and nobody waited for does not."""
     try:
         status = Path(f"/proc/{process}/stat").read_bytes()
     except OSError:
@@ -61,14 +63,16 @@ def lock_trace(directory: Path) -> int:
 
 
 def files_of_trace(directory: Path) -> list[Path]:
-    """Return all that lies in `directory`, if all of it was written by rlscope.
+    """Return all that lies in `directory`, and in the windows of a run in it, if all of it was written by rlscope.
 
     Raises:
         UsageError: something else lies there.
         OSError: the directory cannot be read.
     """
-    paths = sorted(directory.iterdir())
-    foreign = [path.name for path in paths if not _is_of_a_trace(path)]
+    windows = [path for path in directory.iterdir() if WINDOW.fullmatch(path.name) and _is_directory(path)]
+    inside = [path for window in sorted(windows) for path in files_of_trace(window)]
+    paths = inside + sorted(directory.iterdir())
+    foreign = [path.name for path in paths if path not in windows and not _is_of_a_trace(path)]
     if not foreign:
         return paths
     more = f" and {len(foreign) - _NAMED} more" if len(foreign) > _NAMED else ""
@@ -87,13 +91,19 @@ def remove_trace(directory: Path) -> None:
     """
     paths = files_of_trace(directory)
     for path in paths:
-        if _PROCESS_FILE.fullmatch(path.name) and _is_held(path):
+        if _PROCESS_FILE.fullmatch(path.name) and is_held(path):
             raise _is_being_written(directory)
     for path in paths:
-        if path.name == UNRECORDED_NAME:
+        if path == directory / UNRECORDED_NAME:
             os.truncate(path, 0)
+        elif _is_directory(path):
+            path.rmdir()
         else:
             path.unlink()
+
+
+def _is_directory(path: Path) -> bool:
+    return stat.S_ISDIR(path.lstat().st_mode)
 
 
 def _is_of_a_trace(path: Path) -> bool:
@@ -121,8 +131,8 @@ def _start_of(path: Path, size: int) -> bytes:
         return file.read(size)
 
 
-def _is_held(path: Path) -> bool:
-    """Tell whether the process that records into the file still does: its recorder has a lock on it."""
+def is_held(path: Path) -> bool:
+    """Tell whether who writes the file, a recorder or `rlscope record`, still does: it has a lock on it."""
     descriptor = os.open(path, _READ)
     try:
         return _is_locked(descriptor)

@@ -1,11 +1,13 @@
 """Says early that a limit counts iterations which nothing reports: a job may take hours before it ends."""
 
 import contextlib
+import os
 import sys
 from types import ModuleType
 from typing import Any
 
 from rlscope import _native
+from rlscope.errors import RLScopeError
 from rlscope.record.config import HOW_TO_REPORT
 
 #: After so many steps of the environment, or of optimizers, most loops have completed an iteration.
@@ -52,3 +54,19 @@ class IterationWatch:
                 file=sys.stderr,
                 flush=True,
             )
+
+
+def note_delay(directory: str, wanted: int, seen: int) -> None:
+    """Say in the trace why the command itself is not part of it, if this is it: it has reported too few iterations."""
+    from rlscope.trace.manifest import note_unrecorded, read_manifest
+
+    try:
+        if read_manifest(directory).get("main_pid") != os.getpid():
+            return
+        note_unrecorded(
+            directory,
+            f"recording was to start after {wanted} iteration{'s' * (wanted > 1)}, but {seen} "
+            f"{'was' if seen == 1 else 'were'} reported; {HOW_TO_REPORT}",
+        )
+    except (OSError, RLScopeError):
+        return

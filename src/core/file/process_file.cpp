@@ -92,34 +92,53 @@ void store_free_space(ChunkHeader* header, uint32_t bytes) {
 
 }  // namespace
 
-ProcessFile* ProcessFile::create(const std::string& directory, OnFailure on_failure, int& error) {
-  auto* file = new ProcessFile;  // leaked on purpose: threads may still use it while the process ends
-  file->on_failure_ = on_failure;
-  for (int n = 0; n < kMaxFilesPerPid && file->fd_ < 0; n++) {
-    file->path_ = directory + "/" + std::to_string(getpid()) + "-" + std::to_string(n) + ".rlscope";
-    file->fd_ = open_out_of_the_way(file->path_, O_RDWR | O_CREAT | O_EXCL);
-    if (file->fd_ < 0 && errno != EEXIST) break;
+int ProcessFile::create(const std::string& directory) {
+  close_descriptor();
+  for (int n = 0; n < kMaxFilesPerPid && fd_ < 0; n++) {
+    path_ = directory + "/" + std::to_string(getpid()) + "-" + std::to_string(n) + ".rlscope";
+    fd_ = open_out_of_the_way(path_, O_RDWR | O_CREAT | O_EXCL);
+    if (fd_ < 0 && errno != EEXIST) break;
   }
   struct stat status{};
-  error = file->fd_ < 0 || fstat(file->fd_, &status) != 0 ? errno : allocate_pages(file->fd_, 0, kFileHeaderBytes);
-  if (error) {
-    if (file->fd_ >= 0) {
-      close(file->fd_);
-      unlink(file->path_.c_str());  // an empty one would be of a process that was killed
-    }
-    delete file;
-    return nullptr;
+  int error = fd_ < 0 || fstat(fd_, &status) != 0 ? errno : allocate_pages(fd_, 0, kFileHeaderBytes);
+  if (!error) {
+    device_ = status.st_dev;
+    inode_ = status.st_ino;
+    return 0;
   }
-  file->device_ = status.st_dev;
-  file->inode_ = status.st_ino;
-  show_that_it_is_written(file->fd_);
-  void* page = mmap(nullptr, kFileHeaderBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file->fd_, 0);
+  if (fd_ >= 0) {
+    close(fd_);
+    fd_ = -1;
+    unlink(path_.c_str());  // an empty one would be of a process that was killed
+  }
+  return error;
+}
+
+int ProcessFile::open_in(const std::string& directory) {
+  if (int error = create(directory)) return error;
+  show_that_it_is_written(fd_);
+  // In the place of the header before it: a thread that is late to count something does so there, wherever that is.
+  int flags = MAP_SHARED | (header_ ? MAP_FIXED : 0);
+  void* page = mmap(header_, kFileHeaderBytes, PROT_READ | PROT_WRITE, flags, fd_, 0);
   if (page == MAP_FAILED) {
-    error = errno;
-    close(file->fd_);
-    delete file;
-    return nullptr;
+    int error = errno;
+    close_descriptor();
+    return error;
   }
+  has_failed_ = false;
+  end_ = kFileHeaderBytes;
+  free_.clear();
+  closed_.clear();
+  if (catalog_.header) munmap(catalog_.header, catalog_.bytes);  // of a file that could not be begun
+  catalog_ = {};
+  catalog_used_ = catalog_sequence_ = 0;
+  header_ = static_cast<FileHeader*>(page);
+  *header_ = new_header();
+  losses_.count_in(header_);
+  return 0;
+}
+
+FileHeader ProcessFile::new_header() const {
   FileHeader header{};
   std::memcpy(header.magic, kFileMagic, sizeof kFileMagic);
   header.format_version = kFormatVersion;
@@ -131,11 +150,7 @@ ProcessFile* ProcessFile::create(const std::string& directory, OnFailure on_fail
   read_boot_id(header.boot_id);
   header.first_pair = header.last_pair = read_clock_pair();
   header.start_ticks = header.first_pair.ticks;
-  file->header_ = static_cast<FileHeader*>(page);
-  *file->header_ = header;
-  file->losses_.count_in(file->header_);
-  error = 0;
-  return file;
+  return header;
 }
 
 void ProcessFile::mark_failed(int error) {

@@ -28,8 +28,11 @@ class ProcessFile {
   // Called when the file cannot be written further; `error` is an errno. May be called again, by any thread.
   using OnFailure = void (*)(int error);
 
-  // Creates `directory`/PID-N.rlscope. Returns nullptr and sets `error` (an errno) where that cannot be done.
-  static ProcessFile* create(const std::string& directory, OnFailure on_failure, int& error);
+  // To be leaked: threads may still use it while the process ends.
+  explicit ProcessFile(OnFailure on_failure) : on_failure_(on_failure) {}
+
+  // Creates `directory`/PID-N.rlscope; again after finish(), for the next file. Returns an errno, 0 for success.
+  int open_in(const std::string& directory);
 
   FileHeader& header() { return *header_; }
   const std::string& path() const { return path_; }
@@ -70,6 +73,8 @@ class ProcessFile {
     bool has_content;
   };
 
+  int create(const std::string& directory);
+  FileHeader new_header() const;
   int find_descriptor();
   bool is_ours(int fd) const;
   void close_descriptor();
@@ -84,7 +89,7 @@ class ProcessFile {
   int fd_ = -1;  // the program may have closed it, or have a file of its own by this number: see find_descriptor()
   dev_t device_ = 0;
   ino_t inode_ = 0;
-  OnFailure on_failure_ = nullptr;
+  OnFailure on_failure_;
   std::atomic<bool> has_failed_{false};
   Losses losses_;
   FileHeader* header_ = nullptr;

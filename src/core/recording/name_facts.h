@@ -11,7 +11,8 @@ namespace rlscope {
 struct NameFacts {
   uint8_t is_operation : 1;
   uint8_t is_wait : 1;  // calls of this name are waits
-  uint8_t stage : 6;    // of an operation
+  uint8_t is_cuda : 1;  // they are of CUDA
+  uint8_t stage : 5;    // of an operation
 };
 static_assert(sizeof(NameFacts) == 1);
 

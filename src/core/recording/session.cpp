@@ -67,6 +67,7 @@ struct State {
   // Of earlier recordings: never freed, because a call that began then compares its writer's address when it returns.
   std::vector<StreamWriter*> retired_writers;
   std::vector<ProcessFile*> retired_files;
+  ProcessFile* resting_file = nullptr;  // of the recording that has paused; the next one takes it over
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, DeviceWriter*> device_writers;  // by device, context, CUDA stream
   std::map<std::tuple<uint32_t, uint32_t, Stage>, uint32_t> launch_sites;                // by thread, operation, stage
   std::atomic<uint64_t> recording{0};             // counts recordings
@@ -121,6 +122,19 @@ void Session::install_handlers() {
 void Session::arm() {
   install_handlers();
   is_armed_ = true;
+  if (!state().inherited.empty()) open_inherited(writer());
+}
+
+// Opens again what was open where this process was forked off.
+void Session::open_inherited(StreamWriter* writer) {
+  std::vector<StreamWriter::Frame> inherited;
+  {
+    std::lock_guard<std::mutex> lock(state().mutex);
+    inherited.swap(state().inherited);
+  }
+  for (const StreamWriter::Frame& frame : inherited) {
+    if (writer && writer->begin(encode_id(frame.id))) writer->frame(writer->depth() - 1).is_stage = frame.is_stage;
+  }
 }
 
 void Session::amplify(uint32_t times) {
@@ -131,22 +145,20 @@ void Session::amplify(uint32_t times) {
 int Session::start(const std::string& directory) try {
   install_handlers();
   State& s = state();
-  std::vector<StreamWriter::Frame> inherited;
   {
     std::lock_guard<std::mutex> lock(s.mutex);
     if (is_recording_) return EALREADY;
-    int error = 0;
-    ProcessFile* file = ProcessFile::create(directory, fail, error);
-    if (!file) return error;
+    if (!s.resting_file) s.resting_file = new ProcessFile(fail);
+    ProcessFile* file = s.resting_file;
+    int error = file->open_in(directory);
     for (size_t i = 0; i < s.names.size() && !error; i++) {
       error = file->write_name(static_cast<uint32_t>(i + 1), s.names[i].kind, s.names[i].category, s.names[i].text);
     }
     if (error) return error;
-    s.file = file;
+    s.file = std::exchange(s.resting_file, nullptr);
     s.next_stream = 0;
     s.launch_sites.clear();
     s.recording++;
-    inherited.swap(s.inherited);
     is_recording_ = true;
     is_armed_ = false;
     for (StreamWriter* armed : s.writers) armed->use_up_room();
@@ -156,9 +168,7 @@ int Session::start(const std::string& directory) try {
   // Making the file took time that is not the program's.
   s.file->header().start_ticks = writer->last_ticks();
   s.main_writer = writer;
-  for (const StreamWriter::Frame& frame : inherited) {
-    if (writer->begin(encode_id(frame.id))) writer->frame(writer->depth() - 1).is_stage = frame.is_stage;
-  }
+  open_inherited(writer);
   s.tell([](const SessionListener& listener) { listener.on_start(); });
   return 0;
 } catch (const std::bad_alloc&) {
@@ -182,7 +192,10 @@ ProcessFile* Session::file_of_this_process() {
   return nullptr;
 }
 
-void Session::stop(EndReason reason, int32_t exit_status) {
+void Session::stop(EndReason reason, int32_t exit_status) { end(reason, exit_status, false); }
+void Session::pause(EndReason reason) { end(reason, 0, true); }
+
+void Session::end(EndReason reason, int32_t exit_status, bool stays_armed) {
   State& s = state();
   {
     std::lock_guard<std::mutex> lock(s.mutex);
@@ -190,10 +203,10 @@ void Session::stop(EndReason reason, int32_t exit_status) {
   }
   if (is_recording_) s.tell([](const SessionListener& listener) { listener.on_stop(); });
   std::lock_guard<std::mutex> lock(s.mutex);
-  is_armed_ = false;
+  is_armed_ = stays_armed;
   s.main_writer = nullptr;
-  for (StreamWriter* writer : s.writers) writer->close(true);
-  s.writers.clear();
+  for (StreamWriter* writer : s.writers) stays_armed ? writer->pause() : writer->close(true);
+  if (!stays_armed) s.writers.clear();
   if (!is_recording_) return;
   for (auto& [queue, writer] : s.device_writers) {
     writer->close();
@@ -203,8 +216,8 @@ void Session::stop(EndReason reason, int32_t exit_status) {
   if (s.stack_writer) s.stack_writer->close();
   delete std::exchange(s.stack_writer, nullptr);
   is_recording_ = false;
-  s.retired_files.push_back(std::exchange(s.file, nullptr));  // nothing is counted in a header that has its checksum
-  s.retired_files.back()->finish(reason, exit_status);
+  s.resting_file = std::exchange(s.file, nullptr);  // nothing is counted in a header that has its checksum
+  s.resting_file->finish(reason, exit_status);
 }
 
 // Makes a writer part of the recording; false while there is none.
@@ -247,6 +260,15 @@ StreamWriter* Session::attach() try {
   fail(ENOMEM);
   losses().count_dropped_records(1);
   return nullptr;
+}
+
+// What a call does that finds no writer which records.
+StreamWriter* Session::begin_to_record() {
+  if (Requests::are_news()) Requests::notice();
+  if (!is_recording()) return nullptr;
+  StreamWriter* writer = t_writer;
+  if (!writer || writer->is_closed()) return attach();
+  return writer->next_chunk() && writer->is_recording() ? writer : nullptr;
 }
 
 void Session::on_thread_exit(void* pointer) {

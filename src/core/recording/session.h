@@ -10,6 +10,7 @@
 #include "device_writer.h"
 #include "losses.h"
 #include "process_file.h"
+#include "requests.h"
 #include "stack_writer.h"
 #include "stream_writer.h"
 #include "trace_format.h"
@@ -43,6 +44,9 @@ class RLSCOPE_API Session {
   static int start(const std::string& directory);
   // Completes the file. The caller must make sure that no other thread writes a record meanwhile (holds the GIL).
   static void stop(EndReason reason, int32_t exit_status);
+  // As stop, but is armed from then on, so that the next recording begins inside what is open. Leaves nothing behind: a
+  // process may pause any number of times.
+  static void pause(EndReason reason);
 
   // Makes each record cost as much as so many: for measuring what one costs. The calling thread's from now on, another
   // thread's from its next chunk.
@@ -58,6 +62,12 @@ class RLSCOPE_API Session {
     StreamWriter* writer = t_writer;
     if (__builtin_expect(writer != nullptr && !writer->is_closed(), 1)) return writer;
     return is_recording() || is_armed_.load(std::memory_order_relaxed) ? attach() : nullptr;
+  }
+  // The same for what is of no interest to a later recording: null while this one is only armed. Sees requests.
+  static StreamWriter* recording_writer() {
+    StreamWriter* writer = t_writer;
+    if (__builtin_expect(writer != nullptr && writer->is_recording(), 1)) return writer;
+    return is_recording() || Requests::are_news() ? begin_to_record() : nullptr;
   }
 
   // Gives `name` an id, good until the process ends, and makes it known to this and later recordings. Where there is no
@@ -94,6 +104,9 @@ class RLSCOPE_API Session {
   template <typename Write>
   static bool write_entry(Write write);
   static StreamWriter* attach();
+  static StreamWriter* begin_to_record();
+  static void end(EndReason reason, int32_t exit_status, bool stays_armed);
+  static void open_inherited(StreamWriter* writer);
   static ProcessFile* file_of_this_process();
   static bool join(ProcessFile*& file, uint32_t& stream);
   static bool has_failed();

@@ -10,6 +10,7 @@
 
 #include "coded_record.h"
 #include "name_facts.h"
+#include "requests.h"
 
 namespace rlscope {
 namespace {
@@ -20,6 +21,11 @@ constexpr uint32_t kLargestChunkBytes = 1 << 20;
 constexpr uint32_t kChunkGrowth = 4;
 constexpr uint32_t kScratchBytes = 4096;
 constexpr size_t kPageBytes = 4096;
+
+// A thread that asks for nothing else looks as often for requests as one that runs without a break.
+uint64_t next_look(uint64_t now) {
+  return Requests::are_mapped() ? now + BlockedMeter::kLongestTicks : ~uint64_t{0};
+}
 
 }  // namespace
 
@@ -94,7 +100,8 @@ void StreamWriter::make_scratch() {
   if (!scratch_) scratch_ = new uint8_t[kScratchBytes];
   cursor_ = scratch_;
   set_end(scratch_ + kScratchBytes);
-  measure_at_ = ~uint64_t{0};
+  is_measuring_ = false;
+  measure_at_ = next_look(last_ticks_);
 }
 
 bool StreamWriter::next_chunk() {
@@ -116,8 +123,9 @@ bool StreamWriter::next_chunk() {
   }
   if (sequence_ == 0) {
     meter_.start();
-    measure_at_ = measures_waits.load(std::memory_order_relaxed) ? meter_.due_ticks() : ~uint64_t{0};
     last_ticks_ = started = now_ticks();
+    is_measuring_ = measures_waits.load(std::memory_order_relaxed);
+    measure_at_ = is_measuring_ ? meter_.due_ticks() : next_look(started);
   }
   int error = change_chunk(started);
   if (!error) return true;
@@ -162,8 +170,11 @@ int StreamWriter::change_chunk(uint64_t started) {
   return 0;
 }
 
-// Of the time since the last record, that is in the innermost frame.
+// Of the time since the last record, that is in the innermost frame. Looks for requests too, so that no record need.
 __attribute__((noinline, cold)) void StreamWriter::measure_gap(uint64_t now) {
+  if (Requests::are_news()) Requests::notice();
+  measure_at_ = next_look(now);
+  if (!is_measuring_) return;
   bool is_known_wait = depth_ > 0 && name_facts(frames_[depth_ - 1].id).is_wait;
   BlockedTime time = meter_.measure(last_ticks_, now, is_known_wait);
   measure_at_ = meter_.due_ticks();
@@ -251,7 +262,7 @@ void StreamWriter::collective(const Collective& collective) {
   cursor_ += record.store(cursor_);
 }
 
-void StreamWriter::close(bool gives_rest_back) {
+void StreamWriter::seal_chunk(bool gives_rest_back) {
   if (chunk_.header) {
     // Another thread may close this one, which is still blocked.
     if (cursor_ + kRoom <= end_) advance();
@@ -259,8 +270,23 @@ void StreamWriter::close(bool gives_rest_back) {
     file_->close_chunk(chunk_, static_cast<uint32_t>(cursor_ - payload), gives_rest_back);
   }
   meter_.stop();
+}
+
+void StreamWriter::close(bool gives_rest_back) {
+  seal_chunk(gives_rest_back);
   use_up_room();
   state_ = WriterState::kClosed;
+}
+
+void StreamWriter::pause() {
+  seal_chunk(true);
+  while (depth_ > 0 && name_facts(frames_[depth_ - 1].id).is_cuda) depth_--;
+  file_ = nullptr;
+  stream_ = kNoStream;
+  sequence_ = 0;
+  chunk_bytes_ = kFirstChunkBytes;
+  state_ = WriterState::kArmed;
+  make_scratch();
 }
 
 __attribute__((no_sanitize("thread"))) uint32_t StreamWriter::depth_seen_from_outside() const {

@@ -126,8 +126,11 @@ class RLSCOPE_API StreamWriter {
   void count_simulation() { simulations_++; }
   uint64_t simulations() const { return simulations_; }
   bool is_closed() const { return state_ == WriterState::kClosed; }
+  bool is_recording() const { return state_ == WriterState::kRecording; }
   // Completes the chunk; later records are ignored. `gives_rest_back` as `is_last` of ProcessFile::close_chunk.
   void close(bool gives_rest_back);
+  // Completes the chunk, and is armed from then on. CUDA calls that are open end: nobody tells of their end any more.
+  void pause();
   // The thread ends, and its frames with it; those that were not guessed are counted as misnested. Tells nobody of a
   // failure, so that the session's lock may be held. An errno, 0 for success.
   int end_with_thread();
@@ -178,6 +181,7 @@ class RLSCOPE_API StreamWriter {
   bool make_room();
   bool make_room_for_begin();
   bool next_chunk();
+  void seal_chunk(bool gives_rest_back);
   void let_go();
   bool is_failed() const { return file_ && file_->has_failed(); }
   bool drop();
@@ -203,13 +207,14 @@ class RLSCOPE_API StreamWriter {
   uint8_t* limit_ = nullptr;  // up to here records go the short way; null sends each the long one
   uint8_t* end_ = nullptr;    // of the chunk, or of the scratch
   uint64_t last_ticks_ = 0;   // the first member that is not wiped
-  uint64_t measure_at_ = 0;  // the first record from then on asks whether the thread was blocked
+  uint64_t measure_at_ = 0;  // the first record from then on asks whether the thread was blocked, and for requests
   Frame* frames_ = nullptr;
   uint32_t depth_ = 0;
   WriterState state_ = WriterState::kArmed;
   uint32_t stream_ = kNoStream;
   uint32_t sequence_ = 0;
   uint32_t chunk_bytes_;
+  bool is_measuring_ = false;  // asks whether the thread was blocked
   uint64_t thread_id_;
   BlockedMeter meter_;
   uint64_t simulations_ = 0;  // how often this thread has begun to simulate

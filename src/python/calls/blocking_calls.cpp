@@ -42,7 +42,7 @@ PyObject* record(StreamWriter* writer, const CodedId& id, Arguments... arguments
 template <int index, class... Arguments>
 PyObject* wait(Arguments... arguments) {
   BlockingCall& call = calls[index];
-  StreamWriter* writer = Session::writer();
+  StreamWriter* writer = Session::recording_writer();
   if (!writer) return pass<index>(arguments...);
   if (call.id.id == 0) call.id = Session::intern(NameKind::kBoundary, Category::kWait, call.name);
   return record<index>(writer, call.id, arguments...);
@@ -51,7 +51,7 @@ PyObject* wait(Arguments... arguments) {
 // As wait, and the trace names the channel. A channel without a name leaves the bare function.
 template <int index, class... Arguments>
 PyObject* wait_at(Channel* channel, Arguments... arguments) {
-  StreamWriter* writer = Session::writer();
+  StreamWriter* writer = Session::recording_writer();
   if (!channel || !writer) return wait<index>(arguments...);
   static_assert(index >= kFirstChannelCall && index < kFirstChannelCall + kMostChannelCalls);
   CodedId& id = channel->ids[index - kFirstChannelCall];
@@ -130,7 +130,7 @@ PyObject* wait_if_blocking(const Descriptor& descriptor, Arguments... arguments)
 
 template <int index, Use use>
 PyObject* use_descriptor(PyObject* module, PyObject* const* args, Py_ssize_t given) {
-  if (given == 0 || !Session::writer()) return pass<index>(module, args, given);
+  if (given == 0 || !Session::recording_writer()) return pass<index>(module, args, given);
   return wait_if_blocking<index, use>(look_up(descriptor_of(args[0])), module, args, given);
 }
 
@@ -177,14 +177,14 @@ Descriptor look_up_object(PyObject* object, PyCFunction fileno) {
 
 template <int index, class... Rest>
 PyObject* use_socket(PyObject* self, Rest... rest) {
-  if (!Session::writer()) return pass<index>(self, rest...);
+  if (!Session::recording_writer()) return pass<index>(self, rest...);
   return wait_at<index>(look_up_object(self, socket_fileno).channel, self, rest...);
 }
 
 // All buffered files and text files read and write through these methods of the raw file.
 template <int index, Use use, class... Rest>
 PyObject* use_file(PyObject* self, Rest... rest) {
-  if (!Session::writer()) return pass<index>(self, rest...);
+  if (!Session::recording_writer()) return pass<index>(self, rest...);
   return wait_if_blocking<index, use>(look_up_object(self, file_fileno), self, rest...);
 }
 template <int index, Use use>
@@ -194,7 +194,7 @@ constexpr auto use_file_since_312 = use_file<index, use, PyTypeObject*, PyObject
 template <int index>
 PyObject* make_socketpair(PyObject* module, PyObject* args) {
   PyObject* pair = pass<index>(module, args);
-  if (pair && Session::writer() && PyTuple_CheckExact(pair)) {
+  if (pair && Session::recording_writer() && PyTuple_CheckExact(pair)) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(pair); i++) look_up_object(PyTuple_GET_ITEM(pair, i), socket_fileno);
   }
   return pair;

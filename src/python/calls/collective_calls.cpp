@@ -15,7 +15,7 @@ PyObject* record_collective(PyObject*, PyObject* args) {
   unsigned long long sequence, bytes, called_at;
   if (!PyArg_ParseTuple(args, "OKKKO", &scope, &sequence, &bytes, &called_at, &waited_since)) return nullptr;
   if (!is_scope(scope)) return PyErr_Format(PyExc_TypeError, "a scope was expected, not %R", scope);
-  StreamWriter* writer = Session::writer();
+  StreamWriter* writer = Session::recording_writer();
   if (!writer) Py_RETURN_NONE;
   Collective collective = {id_of_scope(scope), kCollectiveUnwaited, sequence, bytes, called_at, 0};
   if (waited_since != Py_None) {

@@ -37,7 +37,7 @@ vectorcallfunc* entry_of(PyObject* object) {
 PyObject* call(PyObject* object, PyObject* const* arguments, size_t count, PyObject* names) {
   CompiledFunction& function = functions_by_object().find(object)->second;
   vectorcallfunc original = function.original;
-  StreamWriter* writer = Session::is_recording() ? Session::writer() : nullptr;
+  StreamWriter* writer = Session::recording_writer();
   if (!writer) return original(object, arguments, count, names);
   if (function.id.id == 0) function.id = Session::intern(NameKind::kBoundary, function.category, function.name);
   PyObject* label = function.label;

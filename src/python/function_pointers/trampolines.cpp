@@ -77,7 +77,7 @@ template <int family, class... Arguments>
 inline PyObject* cross(uint32_t index, Arguments... arguments) {
   const Slot& slot = slots[family][index];
   auto original = reinterpret_cast<PyObject* (*)(Arguments...)>(slot.original);
-  StreamWriter* writer = Session::writer();
+  StreamWriter* writer = Session::recording_writer();
   if (__builtin_expect(!writer, 0)) return original(arguments...);
   if (__builtin_expect(slot.coded_id == 0, 0)) intern(family, index);
   uint32_t depth = writer->depth();

@@ -1,0 +1,196 @@
+"""Windows of a running job: asks its processes to record and to stop, and completes the traces."""
+
+import fcntl
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from rlscope.errors import RLScopeError, UsageError
+from rlscope.record.config import RecordConfig
+from rlscope.record.run.trace_directory import begin_trace, end_trace, name_main_process
+from rlscope.record.run.trace_files import is_held, is_running
+from rlscope.trace.files import open_regular
+from rlscope.trace.format import PROCESS_FILE_SUFFIX, EndReason, FileHeader
+from rlscope.trace.manifest import UNRECORDED_NAME, note_unrecorded, read_manifest
+from rlscope.trace.reader import read_header
+from rlscope.trace.utilization_file import HEADER, UTILIZATION_NAME
+from rlscope.trace.windows import NUMBER_BYTES, REQUESTS_NAME, window_of
+
+LOOK_AGAIN_S = 0.02
+
+
+class Windows:
+    """The windows of a run that `rlscope record --idle` has started.
+
+    Args:
+        run: Its directory.
+
+    Raises:
+        UsageError: no such run is there.
+    """
+
+    def __init__(self, run: Path) -> None:
+        self._run = run
+        self._requests = run / REQUESTS_NAME
+        if not self._requests.is_file():
+            raise UsageError(
+                f"{run} is no run that waits for windows; start the program with "
+                f"`rlscope record --idle -o {run} -- COMMAND`"
+            )
+
+    @property
+    def open_window(self) -> Path | None:
+        """Return the trace of the window that is being recorded, None between windows."""
+        directory = window_of(os.fspath(self._run), self._number())
+        return Path(directory) if directory is not None else None
+
+    def begin(self, max_iterations: int | None = None) -> Path:
+        """Ask all processes of the run to record, and return where.
+
+        Raises:
+            UsageError: a window is recorded already, or the program has ended.
+            RecordingError: the trace cannot be written.
+        """
+        with self._alone():
+            main_pid = self._main_pid()
+            if self.open_window is not None:
+                raise UsageError(f"{self.open_window} is being recorded; end it with `rlscope stop {self._run}`")
+            return self._begin(self._number() + 1, main_pid, max_iterations)
+
+    def begin_next(self) -> Path:
+        """Ask all processes to record a new window from where they end the one that is open, if there is one.
+
+        Raises:
+            UsageError: the program has ended.
+            RecordingError: the trace cannot be written.
+        """
+        with self._alone():
+            main_pid, number = self._main_pid(), self._number()
+            return self._begin(number + 1 + number % 2, main_pid, None)
+
+    def _begin(self, number: int, main_pid: int, max_iterations: int | None) -> Path:
+        window = Path(str(window_of(os.fspath(self._run), number)))
+        manifest = read_manifest(self._run)
+        config = RecordConfig.load(self._run)
+        config.idle, config.keep, config.max_iterations = False, None, max_iterations
+        os.close(begin_trace(window, config, manifest.get("command"), False, manifest.get("calibration")))
+        name_main_process(window, main_pid)
+        self._ask(number)
+        return window
+
+    def end(self, exit_status: int | None = None, on_waiting: Callable[[list[int]], bool] | None = None) -> Path:
+        """Ask all processes to stop, wait until they have, and complete the trace of the window.
+
+        Args:
+            exit_status: Of the program, if it has ended.
+            on_waiting: Told, at each look, of the processes that are waited for; true ends the waiting.
+
+        Raises:
+            UsageError: no window is recorded.
+        """
+        with self._alone():
+            window = self.open_window
+            if window is None:
+                raise UsageError(
+                    f"no window of {self._run} is being recorded; begin one with `rlscope start {self._run}`"
+                )
+            self._ask(self._number() + 1)
+        while recording := recording_processes(window):
+            if on_waiting is not None and on_waiting(recording):
+                break
+            time.sleep(LOOK_AGAIN_S)
+        self.complete(window, exit_status)
+        return window
+
+    def complete(self, window: Path, exit_status: int | None = None) -> None:
+        """Complete the trace of a window that no process records any more."""
+        self._copy_utilization(window)
+        end_trace(window, exit_status)
+
+    def give_up(self, window: Path, reason: str) -> None:
+        """Take back what was asked for, because nobody followed."""
+        note_unrecorded(window, reason, read_manifest(self._run)["main_pid"])
+        self.end()
+
+    def main_is_running(self) -> bool:
+        """Tell whether the program's first process runs."""
+        return is_running(read_manifest(self._run)["main_pid"])
+
+    def _main_pid(self) -> int:
+        """Return the program's first process, which may be about to be started.
+
+        Raises:
+            UsageError: the program has ended.
+        """
+        while is_held(self._run / UNRECORDED_NAME):
+            if (pid := read_manifest(self._run)["main_pid"]) is not None:
+                return int(pid)
+            time.sleep(LOOK_AGAIN_S)
+        raise UsageError(f"the program that was recorded into {self._run} has ended; start it again")
+
+    def traces(self) -> list[Path]:
+        """Return the traces of the windows that are there and that a process has begun, the first one first."""
+        number = self._number()
+        found = [Path(str(window_of(os.fspath(self._run), each))) for each in range(1, number + 1, 2)]
+        return [window for window in found if is_begun(window)]
+
+    def _number(self) -> int:
+        with open_regular(self._requests, NUMBER_BYTES) as file:
+            return int.from_bytes(file.read(NUMBER_BYTES), "little")
+
+    def _ask(self, number: int) -> None:
+        descriptor = os.open(self._requests, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            os.pwrite(descriptor, number.to_bytes(NUMBER_BYTES, "little"), 0)
+        finally:
+            os.close(descriptor)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Let no other command ask meanwhile."""
+        descriptor = os.open(self._requests, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
+    def _copy_utilization(self, window: Path) -> None:
+        """Give the window's trace what the machine reported meanwhile, which is sampled once for the whole run."""
+        start_ns = read_manifest(window)["start"]["monotonic_ns"]
+        with suppress(OSError), (self._run / UTILIZATION_NAME).open() as samples:
+            kept = [
+                line for line in samples if line.partition(",")[0].isdigit() and int(line.partition(",")[0]) >= start_ns
+            ]
+            (window / UTILIZATION_NAME).write_text("".join([HEADER + "\n", *kept]))
+
+
+def make_requests(run: Path) -> None:
+    """Make the file of requests of a run that has not started."""
+    (run / REQUESTS_NAME).write_bytes(bytes(NUMBER_BYTES))
+
+
+def is_begun(window: Path) -> bool:
+    """Tell whether a process has begun to record the window."""
+    return bool(_headers(window))
+
+
+def has_reached_limit(window: Path) -> bool:
+    """Tell whether a process has recorded as many iterations as the window is to have."""
+    return any(header.end_reason == EndReason.LIMIT for header in _headers(window))
+
+
+def recording_processes(window: Path) -> list[int]:
+    """Return the processes that still record a window."""
+    return [header.pid for header in _headers(window) if not header.stop_ticks and is_running(header.pid)]
+
+
+def _headers(window: Path) -> list[FileHeader]:
+    headers = []
+    for path in window.glob(f"*{PROCESS_FILE_SUFFIX}"):
+        with suppress(RLScopeError):  # it is being written
+            if (header := read_header(path)) is not None:
+                headers.append(header)
+    return headers

@@ -1,0 +1,110 @@
+"""A process of a run that waits for windows: which one it is asked to record, and where that begins and ends."""
+
+from __future__ import annotations
+
+from rlscope import _native
+from rlscope.errors import RecordingError, RLScopeError
+from rlscope.record.config import RecordConfig
+from rlscope.trace.windows import REQUESTS_NAME, window_of
+
+TYPE_CHECKING = False  # as `typing` has it, whose import takes longer than all of this
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class FollowedWindows:
+    """Follows the requests of a run. The program goes on where a window cannot be recorded.
+
+    Args:
+        run: The directory of the run.
+        is_worker: Whether this process reports no iterations, so that it need not wait for one.
+        begin: Records into `directory` from now on.
+        end: Ends the recording, if there is one; given why, as in trace_format.h.
+        complain: Says that a window is not recorded, given its directory and why.
+
+    Attributes:
+        directory: The trace of the window that is asked for, or was last.
+        config: The window's own limits.
+    """
+
+    def __init__(
+        self,
+        run: str,
+        is_worker: bool,
+        begin: Callable[[], object],
+        end: Callable[[int], object],
+        complain: Callable[[str, Exception], object],
+    ) -> None:
+        self._run = run
+        self._is_worker = is_worker
+        self._begin_recording = begin
+        self._end_recording = end
+        self._complain = complain
+        self._number = 0
+        self._waits_for_iteration = False
+        self._has_iteration = False  # one has begun since the recording did, so the next one reported is a whole one
+        self.directory = run
+        self.config = RecordConfig()
+
+    def install(self) -> None:
+        """Follow requests from now on, that of before too.
+
+        Raises:
+            RecordingError: the file of requests cannot be read.
+        """
+        path = f"{self._run}/{REQUESTS_NAME}"
+        try:
+            _native.follow_requests(path, self.follow)
+        except OSError as error:
+            raise RecordingError(f"what to record cannot be read from {path}: {error.strerror}") from error
+        self.follow()
+
+    def follow(self) -> None:
+        """Begin or end a window, as is asked for."""
+        number = _native.requested()
+        if number == self._number:
+            return
+        self._number = number
+        _native.followed(number)
+        self._waits_for_iteration = self._has_iteration = False
+        if _native.is_recording():
+            self._end_recording(_native.END_STOPPED)
+        directory = window_of(self._run, number)
+        if directory is None:
+            return
+        self.directory = directory
+        try:
+            self.config = RecordConfig.load(directory)
+        except (OSError, ValueError, RLScopeError) as error:
+            self._complain(directory, error)
+            return
+        if self.config.max_iterations is not None and not self._is_worker:
+            self._waits_for_iteration = True
+        else:
+            self._begin()
+
+    def at_iteration(self) -> bool:
+        """Follow requests where an iteration ends and the next begins.
+
+        Returns:
+            Whether the next one is the first whole one of the recording.
+        """
+        self.follow()
+        if self._waits_for_iteration:
+            self._waits_for_iteration = False
+            self._begin()
+        is_first = _native.is_recording() and not self._has_iteration
+        self._has_iteration |= is_first
+        return is_first
+
+    def after_fork_in_child(self) -> None:
+        """Follow what is open; a window that the parent has begun has been begun here too."""
+        self._is_worker = True
+        if not _native.is_recording():
+            _native.arm()
+
+    def _begin(self) -> None:
+        try:
+            self._begin_recording()
+        except RecordingError as error:
+            self._complain(self.directory, error)

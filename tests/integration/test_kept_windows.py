@@ -1,0 +1,134 @@
+"""A flight recorder: of a run of any length the last windows are there, whole, also after a kill at any moment."""
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rlscope import _analysis
+from rlscope.analysis.analyze import analyze
+from rlscope.errors import UsageError
+from rlscope.monitor.kept_windows import PARTS, bytes_of
+from rlscope.monitor.windows import Windows
+from rlscope.trace.reader import open_trace
+from tests.recording import RLSCOPE, SCRIPTS, call_here, environment
+
+#: `--keep` of these tests, and when a window of it ends.
+KEEP_S = 4.0
+
+
+def start(directory: Path, keep: str, *words: str) -> "subprocess.Popen[str]":
+    command: list[str | Path] = [sys.executable, SCRIPTS / "windowed.py", directory / "stop", *words]
+    return subprocess.Popen(
+        [*RLSCOPE, "record", "--keep", keep, "-o", directory / "run", "--", *command],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(), cwd=directory,
+    )  # fmt: skip
+
+
+def overwritten(run: Path) -> int:
+    return int(json.loads((run / "manifest.json").read_text()).get("overwritten", {"windows": 0})["windows"])
+
+
+def await_overwritten(run: Path, windows: int) -> None:
+    while not (run / "manifest.json").exists() or overwritten(run) < windows:
+        time.sleep(0.05)
+
+
+def main_pid(run: Path) -> int:
+    return int(json.loads((run / "manifest.json").read_text())["main_pid"])
+
+
+def intervals(run: Path, pid: int) -> Iterator[tuple[float, float]]:
+    """When the process was recorded, in seconds since 1970, by window."""
+    for window in Windows(run).traces():
+        for process in open_trace(window, recover=True).processes:
+            if process.header.pid == pid:
+                last_ticks = max(_analysis.sweep(process.path).end_ticks, process.header.last_pair.ticks)
+                yield (
+                    process.clock.realtime_ns(process.header.start_ticks) / 1e9,
+                    process.clock.realtime_ns(last_ticks) / 1e9,
+                )
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_last_windows_are_whole_after_a_kill_at_any_moment(tmp_path: Path, seed: int) -> None:
+    job = start(tmp_path, f"{KEEP_S:g}s")
+    run = tmp_path / "run"
+    await_overwritten(run, 2)
+    time.sleep(random.Random(seed).random() * KEEP_S / PARTS * 2)
+    pid, killed_s = main_pid(run), time.time()
+    subprocess.run(["kill", "-KILL", str(pid)], check=True)
+    job.communicate(timeout=100)
+    assert job.returncode == -signal.SIGKILL
+    found = list(intervals(run, pid))
+    assert found[0][0] < killed_s - KEEP_S / 2, "as much as was to be kept, but for what a busy machine takes"
+    numbers = [int(window.name.removeprefix("window-")) for window in Windows(run).traces()]
+    assert numbers == list(range(overwritten(run) + 1, numbers[-1] + 1)), "no other was removed"
+    for window in Windows(run).traces():
+        analysis = analyze(open_trace(window))
+        killed = [row["process"] for row in analysis.processes.records() if row["exit_status"] is not None]
+        assert analysis.complete or killed, analysis.why  # nothing but the process that was killed is without an end
+        assert {row["operation"] for row in analysis.breakdown.records()} >= {"inference", "backpropagation"}
+
+
+def test_bytes_of_all_processes_stay_within_the_limit(tmp_path: Path) -> None:
+    job = start(tmp_path, "10MB", "child")
+    run = tmp_path / "run"
+    most = 0
+    while not (run / "manifest.json").exists() or overwritten(run) < 3:
+        if (run / "requests").exists():
+            most = max(most, sum(bytes_of(window) for window in Windows(run).traces()))
+        time.sleep(0.05)
+    (tmp_path / "stop").touch()
+    _, said = job.communicate(timeout=100)
+    assert job.returncode == 0
+    assert most <= 10.5e6, "within 5 % of the limit"
+    assert f"{overwritten(run)} before them" in said
+    shown = call_here("analyze", run)
+    assert shown.returncode == 2
+    assert f"{overwritten(run)} before them were overwritten" in shown.stderr
+    windows = Windows(run).traces()
+    assert all(open_trace(window).why == () for window in windows)
+    assert {row["role"] for row in analyze(open_trace(windows[-2])).processes.records()} == {"main", "worker"}
+    with pytest.raises(UsageError, match="has ended"):
+        Windows(run).begin_next()
+
+
+def test_who_keeps_the_last_windows_begins_and_ends_none_by_hand(tmp_path: Path) -> None:
+    job = start(tmp_path, "60s")
+    run = tmp_path / "run"
+    while not (run / "window-1").exists():
+        time.sleep(0.02)
+    for verb in (("start",), ("stop",), ("window", "--iterations", 1)):
+        assert "is recorded all the time" in call_here(verb[0], run, *verb[1:]).stderr
+    (tmp_path / "stop").touch()
+    job.communicate(timeout=100)
+    assert Windows(run).traces() == [run / "window-1"]
+    assert analyze(open_trace(run / "window-1")).complete
+
+
+@pytest.mark.parametrize("keep", ["", "5", "5 m", "m", "1KB", "0.5s", "9MB", "1e9s", "-5m"])
+def test_what_is_kept_must_be_a_time_or_a_size(tmp_path: Path, keep: str) -> None:
+    refused = call_here("record", f"--keep={keep}", "-o", tmp_path / "run", "--", "true")
+    assert refused.returncode == 2
+    assert "--keep was given" in refused.stderr or "expected after --keep" in refused.stderr
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_that_cannot_be_continued_says_so_once(tmp_path: Path) -> None:
+    """The directory is taken away while it is recorded, as a clean-up of a cluster may do."""
+    job = start(tmp_path, "1s")
+    run = tmp_path / "run"
+    await_overwritten(run, 1)
+    run.rename(tmp_path / "moved")
+    time.sleep(1)
+    (tmp_path / "stop").touch()
+    _, said = job.communicate(timeout=100)
+    assert job.returncode == 0
+    assert said.count("the last windows were not kept to the end") == 1

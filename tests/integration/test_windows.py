@@ -1,0 +1,218 @@
+"""Windows of a job that is running: they begin and end while it trains, and it learns the same."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+from rlscope.analysis.analyze import analyze
+from rlscope.errors import TraceError, UsageError
+from rlscope.monitor.windows import Windows
+from rlscope.trace.reader import open_trace
+from tests.recording import RLSCOPE, SCRIPTS, call_here, environment, run_plain
+
+TRAINING = SCRIPTS / "windowed.py"
+
+
+class Job:
+    """`windowed.py`, which trains until it is told to stop, under `rlscope record --idle`."""
+
+    def __init__(self, directory: Path, *words: str) -> None:
+        self.run = directory / "run"
+        self._stop = directory / "stop"
+        command: list[str | Path] = [
+            *RLSCOPE,
+            "record",
+            "--idle",
+            "-o",
+            self.run,
+            "--",
+            sys.executable,
+            TRAINING,
+            self._stop,
+            *words,
+        ]
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(), cwd=directory
+        )
+        assert self._output().readline() == "ready\n"
+
+    def _output(self) -> IO[str]:
+        assert self.process.stdout is not None
+        return self.process.stdout
+
+    @property
+    def windows(self) -> Windows:
+        return Windows(self.run)
+
+    @property
+    def pid(self) -> int:
+        return int(json.loads((self.run / "manifest.json").read_text())["main_pid"])
+
+    def finish(self) -> tuple[str, str]:
+        """How many iterations there were with a hash of the parameters, and what `rlscope` said."""
+        self._stop.touch()
+        output, said = self.process.communicate(timeout=200)
+        return output, said
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Iterator[Job]:
+    started = Job(tmp_path)
+    yield started
+    started.finish()
+
+
+def await_file(window: Path, pid: int) -> Path:
+    """The file of a process in a window, once it is there."""
+    path = window / f"{pid}-0.rlscope"
+    while not path.exists():
+        time.sleep(0.01)
+    return path
+
+
+def memory_of(pid: int) -> tuple[int, int]:
+    """Mappings, and anonymous memory in kB, of a process."""
+    maps = Path(f"/proc/{pid}/maps").read_text().splitlines()
+    found = re.search(r"RssAnon:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
+    assert found is not None
+    return len(maps), int(found[1])
+
+
+def test_a_window_holds_whole_iterations_and_what_was_open_before(job: Job) -> None:
+    finished = call_here("window", job.run, "--iterations", 20)
+    assert finished.returncode == 0, finished.stderr
+    window = job.run / "window-1"
+    assert finished.stdout == f"{window} is complete; look at it: rlscope analyze {window}\n"
+    found = analyze(open_trace(window))
+    assert found.complete, found.why
+    assert found.iterations == 20
+    assert found.timesteps == 160
+    assert {row["operation"] for row in found.breakdown.records()} == {"training_loop", "inference", "backpropagation"}
+    transitions = {row["operation"]: row["count"] for row in found.transitions.records() if row["to"] == "backend"}
+    per_iteration = {operation: count / 20 for operation, count in transitions.items()}
+    assert all(count.is_integer() for count in per_iteration.values()), per_iteration  # no part of an iteration
+    assert "backpropagation" in per_iteration
+
+
+def test_a_thousand_windows_change_nothing_and_leave_nothing_behind(tmp_path: Path) -> None:
+    """Fewer here; `TIMES=1000` in the environment makes it as many."""
+    times = int(os.environ.get("TIMES", "40"))
+    job = Job(tmp_path)
+    grown: list[tuple[int, int]] = []
+    for number in range(1, times + 1):
+        window = job.windows.begin()
+        await_file(window, job.pid)
+        job.windows.end()
+        assert open_trace(window).why == ()
+        if number in (times // 4, times):
+            grown.append(memory_of(job.pid))
+    output, _ = job.finish()
+    iterations, parameters = output.split()
+    assert run_plain("windowed.py", iterations).stdout.split() == ["ready", iterations, parameters]
+    (mappings, kb), (mappings_after, kb_after) = grown
+    print(f"{times} windows in {iterations} iterations: {mappings} to {mappings_after} mappings, {kb} to {kb_after} kB")
+    assert mappings_after <= mappings + 3  # the allocators may take some of their own
+    assert kb_after - kb < 1024
+
+
+def test_processes_that_the_job_forks_record_the_same_windows(tmp_path: Path) -> None:
+    job = Job(tmp_path, "child")
+    for _ in range(2):
+        window = job.windows.begin()
+        await_file(window, job.pid)
+        while len(list(window.glob("*.rlscope"))) < 2:
+            time.sleep(0.01)
+        job.windows.end()
+        found = analyze(open_trace(window))
+        assert found.complete, found.why
+        assert {row["role"] for row in found.processes.records()} == {"main", "worker"}
+        for row in found.processes.records():
+            stages = {each["stage"] for each in found.breakdown.records() if each["process"] == row["process"]}
+            assert "training_loop" in stages | {"training_loop"} and "(none)" not in stages
+    job.finish()
+
+
+def test_a_program_that_reports_nothing_can_be_recorded_between_start_and_stop(tmp_path: Path) -> None:
+    job = Job(tmp_path, "silent")
+    started = call_here("start", job.run)
+    assert started.stdout == f"{job.run}/window-1 is being recorded; end it with: rlscope stop {job.run}\n"
+    again = call_here("start", job.run)
+    assert (again.returncode, again.stderr) == (
+        2, f"rlscope: error: {job.run}/window-1 is being recorded; end it with `rlscope stop {job.run}`\n",
+    )  # fmt: skip
+    assert call_here("stop", job.run).returncode == 0
+    found = analyze(open_trace(job.run / "window-1"))
+    assert found.complete and found.iterations is None
+    _, said = job.finish()
+    assert said.endswith(f"rlscope: 1 window. Look at the last one: rlscope report {job.run}/window-1 -o report\n")
+
+
+def test_who_asks_wrongly_is_told_what_to_do(job: Job, tmp_path: Path) -> None:
+    wrong = {
+        ("stop", job.run): f"begin one with `rlscope start {job.run}`",
+        ("window", job.run): "expected either --iterations N or --seconds S",
+        ("window", job.run, "--iterations", 1, "--seconds", 1): "expected either",
+        ("start", tmp_path / "nowhere"): "rlscope record --idle",
+        ("analyze", job.run): f"do that with `rlscope window {job.run} --iterations 20`",
+        ("record", "--idle", "--max-seconds", 1, "-o", tmp_path / "other", "--", "true"): "leave out --max-seconds",
+    }
+    for words, said in wrong.items():
+        finished = call_here(*words)
+        assert (finished.returncode, said in finished.stderr) == (2, True), (words, finished.stderr)
+    job.finish()
+    assert "has ended" in call_here("start", job.run).stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_job_that_is_killed_leaves_the_window_it_was_in(tmp_path: Path, number: signal.Signals) -> None:
+    job = Job(tmp_path)
+    window = job.windows.begin()
+    await_file(window, job.pid)
+    time.sleep(0.1)
+    os.kill(job.pid, number)
+    job.process.communicate(timeout=100)
+    assert job.process.returncode == -number
+    found = analyze(open_trace(window))
+    assert not any("manifest" in why for why in found.why)
+    assert found.processes.records()[0]["exit_status"] == -number
+    assert found.iterations is not None and found.iterations > 0
+    with pytest.raises(UsageError, match="has ended"):
+        job.windows.begin()
+
+
+def test_a_request_that_nobody_follows_is_taken_back(tmp_path: Path) -> None:
+    job = Job(tmp_path, "silent")
+    asking = subprocess.Popen(
+        [*RLSCOPE, "window", job.run, "--iterations", "3"], stderr=subprocess.PIPE, text=True, env=environment()
+    )
+    assert asking.stderr is not None
+    assert "call rlscope.report_progress" in asking.stderr.readline()
+    asking.send_signal(signal.SIGINT)
+    assert asking.wait(100) == 128 + signal.SIGINT
+    assert job.windows.open_window is None
+    with pytest.raises(TraceError, match="taken back"):
+        open_trace(job.run / "window-1")
+    assert call_here("window", job.run, "--seconds", 0.2).returncode == 0
+    job.finish()
+
+
+def test_force_removes_the_windows_of_a_run_and_nothing_else(job: Job, tmp_path: Path) -> None:
+    assert call_here("window", job.run, "--iterations", 1).returncode == 0
+    job.finish()
+    (job.run / "window-1" / "mine").touch()
+    again: list[str | Path] = [*RLSCOPE, "record", "--force", "-o", job.run, "--", "true"]
+    refused = subprocess.run(again, capture_output=True, text=True, env=environment(), check=False)
+    assert refused.returncode == 2
+    assert (job.run / "window-1" / "manifest.json").exists()
+    (job.run / "window-1" / "mine").unlink()
+    assert subprocess.run(again, env=environment(), check=False).returncode == 0
+    assert not (job.run / "window-1").exists()
