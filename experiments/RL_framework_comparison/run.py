@@ -25,7 +25,8 @@ from experiments.verdicts.results import (
 )
 from experiments.verdicts.run_pages import add_runs
 from experiments.verdicts.study_page import ShownFigure, StudyPage
-from rlscope.plots.breakdown import RECORDED_TIME, breakdown_figure
+from rlscope.plots.breakdown import breakdown_figure
+from rlscope.plots.tables import RECORDED_TIME
 from rlscope.plots.transitions import transitions_figure
 
 HERE = Path(__file__).parent

@@ -18,7 +18,8 @@ from experiments.verdicts.results import executed_of
 from experiments.verdicts.run_pages import add_runs
 from experiments.verdicts.statistics import Estimate
 from experiments.verdicts.study_page import ShownFigure, StudyPage
-from rlscope.plots.breakdown import RECORDED_TIME, breakdown_figure
+from rlscope.plots.breakdown import breakdown_figure
+from rlscope.plots.tables import RECORDED_TIME
 
 HERE = Path(__file__).parent
 METHOD = (

@@ -12,6 +12,7 @@ from rlscope.cli.given.traces import names
 from rlscope.cli.options import NamedPath, Times, correct_option
 from rlscope.cli.progress import reading_bar
 from rlscope.errors import UsageError
+from rlscope.plots.drawing import second_process
 from rlscope.text import printable
 from rlscope.trace.manifest import write_in_one_step
 from rlscope.trace.reader import open_trace
@@ -44,26 +45,33 @@ def report(
         raise UsageError(
             f"{output}: expected a directory or nothing, found a file. Give another -o, or one that ends in .html"
         )
+    if is_page:
+        page = output
+        write_page(detailed_runs(traces, focus, correct, recover), page, {})
+    else:
+        page = output / PAGE
+        with second_process() as draw:
+            runs = detailed_runs(traces, focus, correct, recover)
+            # With pandas, for which the page alone need not wait.
+            from rlscope.report.report_page import FIGURES, write_report
+
+            write_page(runs, page, {"Published figures": FIGURES})
+            lines = write_report({run.name: run.analysis for run in runs}, output, draw)
+        for line in lines:
+            click.echo(printable(line))
+    click.echo(f"wrote {page}")
+
+
+def write_page(runs: list[Run], path: Path, links: dict[str, str]) -> None:
+    """Write the page that opens first."""
     # With numpy, for which `rlscope --help` need not wait.
     from rlscope.page.make_page import MOST_BYTES, make_page
 
-    links = {}
-    if not is_page:
-        # With matplotlib and pandas, which the page alone does without.
-        from rlscope.report.report_page import FIGURES, write_report
-
-        links = {"Published figures": FIGURES}
-    runs = detailed_runs(traces, focus, correct, recover)
-    path = output if is_page else output / PAGE
     path.parent.mkdir(parents=True, exist_ok=True)
     page = make_page(runs, links)
     if (size := len(page.encode())) > MOST_BYTES:
         click.echo(f"the page has {size:,} bytes, not at most {MOST_BYTES:,}: the tables of the run are long", err=True)
     write_in_one_step(path, page)
-    if not is_page:
-        for line in write_report({run.name: run.analysis for run in runs}, output):
-            click.echo(printable(line))
-    click.echo(f"wrote {path}")
 
 
 def detailed_runs(

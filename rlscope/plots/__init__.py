@@ -4,10 +4,9 @@ import contextlib
 import os
 
 # A notebook's backend may be none that this environment has; figures go into files here, and need none.
-_backend = os.environ.pop("MPLBACKEND", None)
-import matplotlib as mpl  # noqa: E402
+if (_backend := os.environ.pop("MPLBACKEND", None)) is not None:
+    import matplotlib as mpl
 
-if _backend is not None:
     os.environ["MPLBACKEND"] = _backend
     with contextlib.suppress(ValueError):
         mpl.rcParams["backend"] = _backend

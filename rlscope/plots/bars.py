@@ -113,7 +113,7 @@ def draw_keys(figure: Figure, top: Axes, bottom: Axes, looks: Iterable[Patch], s
         handletextpad=0,
     )
     with unknown_glyphs():
-        figure.canvas.draw()  # gives both their places
+        figure.draw_without_rendering()  # gives both their places
     end_of_legend = legend.get_window_extent().y0
     if box.get_window_extent().y1 > end_of_legend:
         box.set_loc("upper left")

@@ -19,13 +19,12 @@ from rlscope.plots.bars import (
     name_groups,
     resource_patch,
 )
+from rlscope.plots.tables import TRAINING_TIME
 
 PUBLISHED_BARS = tuple(sorted(PUBLISHED_STAGES, key=style.STAGE_ORDER.index))
 PUBLISHED_CATEGORIES = (Category.BACKEND.label, Category.CUDA.label, Category.PYTHON.label, Category.SIMULATOR.label)
 PUBLISHED_RESOURCES = (Resource.CPU.value, Resource.BOTH.value, Resource.GPU.value)
 PERCENT = "Percent (%)"
-TRAINING_TIME = "Training time (sec)"
-RECORDED_TIME = "Recorded time (sec)"
 
 
 def breakdown_figure(

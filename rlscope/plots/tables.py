@@ -8,6 +8,9 @@ import pandas as pd
 from rlscope.plots.folding import CORRECTED, SECONDS, drawn_times, summed
 from rlscope.plots.style import CATEGORY_ORDER, RESOURCE_ORDER, STAGE_ORDER
 
+#: What seconds are, written along the axes.
+TRAINING_TIME = "Training time (sec)"
+RECORDED_TIME = "Recorded time (sec)"
 #: What is drawn, and beside it the same of the times that were recorded.
 DRAWN = ["percent", "seconds", "training_s"]
 UNCORRECTED = [f"uncorrected_{name}" for name in DRAWN]

@@ -10,16 +10,9 @@ from rlscope.analysis.stage_names import stage_name_lines
 from rlscope.analysis.tables.processes import CORRECTED_WALL, UNCORRECTABLE
 from rlscope.analysis.utilization import binned_utilization
 from rlscope.page.plain_page import Page
-from rlscope.plots.breakdown import breakdown_figure
-from rlscope.plots.counters import counter_bars, counters_figure
-from rlscope.plots.device_timeline import device_timeline_figure
-from rlscope.plots.figure_files import write_figure
-from rlscope.plots.processes import process_view
-from rlscope.plots.ranks import ranks_figure
+from rlscope.plots.drawing import Draw, Drawing, draw_here
 from rlscope.plots.style import BETWEEN_STAGES
 from rlscope.plots.tables import write_csv
-from rlscope.plots.transitions import transitions_figure
-from rlscope.plots.utilization import utilization_figure
 from rlscope.report.counter_lines import counter_lines, counters_shown
 from rlscope.report.process_tables import TOTALS, phases_shown, process_lines, process_tree, waited_for, waits_shown
 from rlscope.report.remarks import device_lines, device_name, warnings
@@ -63,9 +56,28 @@ NO_CORES = pd.DataFrame(columns=["start_s", "end_s", "utilization"])
 RECORDED = "Figures over time, of processes, of devices and of counters are as recorded."
 
 
-def write_report(analyses: dict[str, Analysis], output: Path) -> list[str]:
+class ReportPage(Page):
+    """A page whose figures are drawn when it is written, all together."""
+
+    def __init__(self, title: str, draw: Draw = draw_here) -> None:
+        super().__init__(title)
+        self._draw = draw
+        self._drawings: list[Drawing] = []
+
+    def drawing(self, drawing: Drawing, caption: str) -> None:
+        """Show a figure that is still to be drawn."""
+        self._drawings.append(drawing)
+        self.figure(drawing.stem.name, caption)
+
+    def write(self, path: Path) -> None:
+        """Draw the figures, and write the page."""
+        self._draw(self._drawings)
+        super().write(path)
+
+
+def write_report(analyses: dict[str, Analysis], output: Path, draw: Draw = draw_here) -> list[str]:
     """Write the page and everything on it into `output`, and return what is to be said of it in a terminal."""
-    page = Page("RL-Scope report")
+    page = ReportPage("RL-Scope report", draw)
     advice = _named(analyses, advice_lines)
     caption = correction_caption(analyses.values())
     page.paragraph(f"Where the time went in {', '.join(analyses)}. {caption} {RECORDED}")
@@ -106,7 +118,7 @@ def _named(analyses: dict[str, Analysis], lines: Callable[[Analysis], list[str]]
     }
 
 
-def add_training(page: Page, shown: list[Workload], caption: str, output: Path) -> None:
+def add_training(page: ReportPage, shown: list[Workload], caption: str, output: Path) -> None:
     """Add the published view, in percent and in seconds; the caption says whether times are corrected."""
     view = published_view(shown)
     page.heading("Training")
@@ -114,10 +126,10 @@ def add_training(page: Page, shown: list[Workload], caption: str, output: Path) 
         page.paragraph("No process spent time in a stage or in a training loop.")
         return
     page.paragraph(training_text(view, len(shown)))
-    write_figure(breakdown_figure(view.table, "percent", time=view.time), view.table, output / "breakdown_percent")
-    page.figure("breakdown_percent", f"Share of training time per stage, category and resource. {caption}")
-    write_figure(breakdown_figure(view.table, "seconds", time=view.time), view.table, output / "breakdown_seconds")
-    page.figure("breakdown_seconds", f"{view.time} per stage, category and resource. {caption}")
+    for value, shown_value in (("percent", "Share of training time"), ("seconds", view.time)):
+        settings = {"value": value, "time": view.time}
+        drawing = Drawing("breakdown_figure", (view.table,), output / f"breakdown_{value}", settings)
+        page.drawing(drawing, f"{shown_value} per stage, category and resource. {caption}")
 
 
 def training_text(view: BreakdownView, processes: int) -> str:
@@ -134,26 +146,27 @@ def training_text(view: BreakdownView, processes: int) -> str:
     return f"{folded}. Left out: {view.left_out_s:.3g} s before and after training{view.evaluation_text}{whose}."
 
 
-def add_everything(page: Page, shown: list[Workload], caption: str, output: Path) -> None:
+def add_everything(page: ReportPage, shown: list[Workload], caption: str, output: Path) -> None:
     """Add every second; the caption says whether they are corrected."""
     view = complete_view(shown)
     page.heading("Everything recorded")
     if view.table.empty:
         page.paragraph("The traces hold no time.")
         return
-    write_figure(breakdown_figure(view.table, "seconds", time=view.time), view.table, output / "complete")
-    page.figure("complete", f"All seconds, with waiting, idle time and time in no operation. {caption}")
+    settings = {"value": "seconds", "time": view.time}
+    drawing = Drawing("breakdown_figure", (view.table,), output / "complete", settings)
+    page.drawing(drawing, f"All seconds, with waiting, idle time and time in no operation. {caption}")
 
 
-def add_transitions(page: Page, shown: list[Workload], output: Path) -> None:
+def add_transitions(page: ReportPage, shown: list[Workload], output: Path) -> None:
     """Add how often training crosses from one layer of the stack into another."""
     table, value = transitions_view(shown)
     page.heading("Transitions")
     if table.empty:
         page.paragraph("No transitions inside a stage.")
         return
-    write_figure(transitions_figure(table, value), table, output / "transitions")
-    page.figure("transitions", "Entries into the backend, CUDA and the simulator.")
+    drawing = Drawing("transitions_figure", (table,), output / "transitions", {"value": value})
+    page.drawing(drawing, "Entries into the backend, CUDA and the simulator.")
 
 
 def add_trace(page: Page, name: str, analysis: Analysis) -> None:
@@ -176,22 +189,18 @@ def add_trace(page: Page, name: str, analysis: Analysis) -> None:
         page.paragraph(f"{rest} with `rlscope analyze --csv`.")
 
 
-def add_processes(page: Page, analysis: Analysis, output: Path, ending: str) -> None:
+def add_processes(page: ReportPage, analysis: Analysis, output: Path, ending: str) -> None:
     """Add the phases of processes and who waited for whom, where there are any. Files get the `ending`."""
     for line in [*machine_lines(analysis.machines), *process_lines(analysis)]:
         page.paragraph(f"{line[0].upper()}{line[1:]}.")
     phases = pd.DataFrame(phases_shown(analysis))
     if len(phases) and phases["process"].nunique() <= MOST_DRAWN:
-        name = f"process_view{ending}"
-        view = process_view(
-            analysis.phases.table, analysis.dependencies.table, NO_CORES, analysis.device_timeline.table
-        )
-        write_figure(view, analysis.phases.table, output / name)
+        tables = (analysis.phases.table, analysis.dependencies.table, NO_CORES, analysis.device_timeline.table)
         caption = (
             "Processes side by side: how long each phase took, and who waited for whom. "
             "A phase in several pieces is as long as all of them together, from where the first begins."
         )
-        page.figure(name, caption)
+        page.drawing(Drawing("process_view", tables, output / f"process_view{ending}"), caption)
     if len(phases):
         page.paragraph("Phases of each process, with the time in no phase")
         page.table(phases)
@@ -208,20 +217,19 @@ def add_processes(page: Page, analysis: Analysis, output: Path, ending: str) -> 
         link(page, analysis.dependencies.table, output, f"dependencies{ending}")
 
 
-def add_ranks(page: Page, analysis: Analysis, output: Path, ending: str) -> None:
+def add_ranks(page: ReportPage, analysis: Analysis, output: Path, ending: str) -> None:
     """Add what ranks did with their time and who kept them waiting; nothing without ranks. Files get the `ending`."""
     if not analysis.ranks:
         return
-    write_figure(ranks_figure(analysis.ranks.table), analysis.ranks.table, output / f"fig_ranks{ending}")
-    page.figure(f"fig_ranks{ending}", f"{RANKS_TITLE}: computing, and waiting for others.")
+    drawing = Drawing("ranks_figure", (analysis.ranks.table,), output / f"fig_ranks{ending}")
+    page.drawing(drawing, f"{RANKS_TITLE}: computing, and waiting for others.")
     tables = [
         (STRAGGLERS_TITLE, "stragglers", analysis.stragglers.table),
         (COLLECTIVES_TITLE, "collectives", analysis.collectives.table),
     ]
     if analysis.device_ranks:
-        table = analysis.device_ranks.table
-        write_figure(ranks_figure(table), table, output / f"fig_device_ranks{ending}")
-        page.figure(f"fig_device_ranks{ending}", f"{DEVICE_RANKS_TITLE}: computing, and communication that is exposed.")
+        drawing = Drawing("ranks_figure", (analysis.device_ranks.table,), output / f"fig_device_ranks{ending}")
+        page.drawing(drawing, f"{DEVICE_RANKS_TITLE}: computing, and communication that is exposed.")
         tables.append((KERNELS_TITLE, "collective_kernels", analysis.collective_kernels.table))
     for caption, stem, table in tables:
         page.paragraph(caption)
@@ -269,33 +277,34 @@ def add_devices(page: Page, analysis: Analysis, output: Path, ending: str) -> No
         link(page, longest_first, output, f"{stem}{ending}")
 
 
-def add_counters(page: Page, analysis: Analysis, output: Path, ending: str) -> None:
+def add_counters(page: ReportPage, analysis: Analysis, output: Path, ending: str) -> None:
     """Add how well each operation used the devices; nothing in a run without counters. Files get the `ending`."""
     table = analysis.counters.table
     if (table["stage"] != "").any():
-        write_figure(counters_figure(table), table, output / f"counters{ending}")
+        from rlscope.plots.counters import counter_bars  # with what draws, for which a page need not wait
+
         _, rest = counter_bars(table)
         caption = "Hardware counters while work of a stage (dark) or an operation (light) ran; of amounts, the total."
         left_out = f" {rest} are left out, first the operations with least busy time; the table has them."
-        page.figure(f"counters{ending}", f"{caption}{left_out}" if rest else caption)
+        drawing = Drawing("counters_figure", (table,), output / f"counters{ending}")
+        page.drawing(drawing, f"{caption}{left_out}" if rest else caption)
     if len(table):
         page.table(pd.DataFrame(counters_shown(analysis.counters)))
 
 
-def add_device_timeline(page: Page, analysis: Analysis, output: Path, ending: str) -> None:
+def add_device_timeline(page: ReportPage, analysis: Analysis, output: Path, ending: str) -> None:
     """Add how busy each device was over time; nothing where none was used. Files get the `ending`."""
     table = analysis.device_timeline.table
     if table.empty:
         return
     labels = {row.device: f"GPU {row.device}" for row in analysis.gpu}
-    write_figure(device_timeline_figure(table, labels), table, output / f"device_timeline{ending}")
-    page.figure(
-        f"device_timeline{ending}",
+    page.drawing(
+        Drawing("device_timeline_figure", (table,), output / f"device_timeline{ending}", {"labels": labels}),
         "How busy each device was over time: the share in which it worked for any process, and what was reported.",
     )
 
 
-def add_utilization(page: Page, analysis: Analysis, output: Path, ending: str) -> None:
+def add_utilization(page: ReportPage, analysis: Analysis, output: Path, ending: str) -> None:
     """Add what the machine reported over time; nothing where it was not sampled for long enough. Files get the
     `ending`.
     """
@@ -306,8 +315,8 @@ def add_utilization(page: Page, analysis: Analysis, output: Path, ending: str) -
     if not (table.groupby("source").size() > 1).any():
         return
     labels = {row.uuid: device_name(row) for row in analysis.gpu if row.uuid is not None}
-    write_figure(utilization_figure(table, labels), table, output / f"utilization{ending}")
-    page.figure(f"utilization{ending}", "What the machine reported of devices and processes.")
+    drawing = Drawing("utilization_figure", (table,), output / f"utilization{ending}", {"labels": labels})
+    page.drawing(drawing, "What the machine reported of devices and processes.")
 
 
 def link(page: Page, table: pd.DataFrame, output: Path, stem: str) -> None:

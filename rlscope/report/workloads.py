@@ -8,9 +8,8 @@ import pandas as pd
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.rows import sums
 from rlscope.model import NO_OPERATION, STAGES
-from rlscope.plots.breakdown import RECORDED_TIME, TRAINING_TIME
 from rlscope.plots.folding import SECONDS, drawn_times, fold_breakdown, fold_transitions
-from rlscope.plots.tables import breakdown_table, transitions_table
+from rlscope.plots.tables import RECORDED_TIME, TRAINING_TIME, breakdown_table, transitions_table
 from rlscope.report.sentences import added_text
 
 #: In a figure; more could not be read.

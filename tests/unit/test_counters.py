@@ -23,11 +23,10 @@ from rlscope.cli.analyze import analyze as analyze_verb
 from rlscope.cli.inspect import inspect as inspect_verb
 from rlscope.errors import TraceFormatError
 from rlscope.model import NO_OPERATION, DeviceWork
-from rlscope.page.plain_page import Page
 from rlscope.plots.counters import counter_bars, counters_figure
 from rlscope.record.config import RecordConfig
 from rlscope.report.remarks import warnings
-from rlscope.report.report_page import add_counters
+from rlscope.report.report_page import ReportPage, add_counters
 from rlscope.trace.counter_metrics import ACTIVE_CYCLES, FRIENDLY, parse_counters, sampled_metrics
 from rlscope.trace.counter_paths import counters_path
 from rlscope.trace.counters_file import CounterWriter
@@ -387,7 +386,7 @@ def test_counters_are_shown_with_a_warning(tmp_path: Path) -> None:
     assert f"counters: sm_efficiency, dram_bytes; GPU-a 3 samples, 2 lost; {not_comparable}" in shown
     analysis = analyze(open_trace(trace))
     assert f"run: {not_comparable}." in warnings("run", analysis)
-    page = Page("")
+    page = ReportPage("")
     add_counters(page, analysis, tmp_path, "_1")
     page.write(tmp_path / "index.html")
     shown, _, _ = (tmp_path / "index.html").read_text().partition("<script>")
@@ -405,7 +404,7 @@ def test_of_many_operations_the_figure_says_how_many_it_leaves_out(tmp_path: Pat
     stages = set(drawn.loc[drawn["operation"] == "", "stage"])
     assert stages == {"inference", "simulation"} >= set(drawn["stage"])
     assert len(drawn) + left_out == 2 + 31 and left_out == 9
-    page = Page("")
+    page = ReportPage("")
     add_counters(page, analysis, tmp_path, "")
     page.write(tmp_path / "index.html")
     assert " 9 are left out, first the operations with least busy time" in (tmp_path / "index.html").read_text()
@@ -417,7 +416,7 @@ def test_nothing_is_shown_of_a_run_without_counters(tmp_path: Path) -> None:
     record(trace, {"main": in_each_sample(Work(10, 90))}, {"main_pid": 10, "complete": True})
     for verb in (analyze_verb, inspect_verb):
         assert "ounters" not in shown_by(verb, str(trace))
-    analysis, page = analyze(open_trace(trace)), Page("")
+    analysis, page = analyze(open_trace(trace)), ReportPage("")
     add_counters(page, analysis, tmp_path, "")
     page.write(tmp_path / "index.html")
     assert "ounters" not in (tmp_path / "index.html").read_text() and not list(tmp_path.glob("counters*"))

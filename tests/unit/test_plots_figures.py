@@ -12,9 +12,9 @@ from matplotlib.patches import Rectangle
 from experiments.overhead_correction.figures import overhead_figure
 from rlscope.model import Category, Resource
 from rlscope.plots import style
-from rlscope.plots.breakdown import RECORDED_TIME, breakdown_figure
+from rlscope.plots.breakdown import breakdown_figure
 from rlscope.plots.style import save_figure
-from rlscope.plots.tables import breakdown_table, transitions_table
+from rlscope.plots.tables import RECORDED_TIME, breakdown_table, transitions_table
 from rlscope.plots.transitions import transitions_figure
 
 ROWS = pd.DataFrame(

@@ -47,7 +47,7 @@ from rlscope.cli.plot import plot
 from rlscope.cli.report import report
 from rlscope.errors import UsageError
 from rlscope.page.plain_page import Page
-from rlscope.plots.breakdown import RECORDED_TIME, TRAINING_TIME
+from rlscope.plots.tables import RECORDED_TIME, TRAINING_TIME
 from rlscope.report.report_page import write_report
 from rlscope.report.workloads import complete_view, not_drawn_text, published_view, transitions_view, workloads
 

@@ -20,11 +20,10 @@ from rlscope.analysis.utilization import binned_utilization, read_utilization
 from rlscope.cli.record import _summary
 from rlscope.cli.report import report
 from rlscope.model import Category, DeviceWork
-from rlscope.page.plain_page import Page
 from rlscope.plots.utilization import utilization_figure
 from rlscope.record.config import RecordConfig
 from rlscope.report.remarks import device_lines
-from rlscope.report.report_page import add_devices, add_utilization, write_report
+from rlscope.report.report_page import ReportPage, add_devices, add_utilization, write_report
 from rlscope.trace.reader import open_trace
 from rlscope.trace.utilization_file import HEADER, PROCESSES, UTILIZATION_NAME
 
@@ -52,7 +51,7 @@ def sample(directory: Path, *extra: str) -> None:
     (directory / UTILIZATION_NAME).write_text("\n".join([HEADER, *lines, *extra]) + "\n")
 
 
-def written(page: Page, directory: Path) -> str:
+def written(page: ReportPage, directory: Path) -> str:
     page.write(directory / "index.html")
     return (directory / "index.html").read_text()
 
@@ -70,7 +69,7 @@ def test_a_device_without_a_name() -> None:
 
 
 def test_device_work_is_shown_and_written(tmp_path: Path) -> None:
-    page = Page("report")
+    page = ReportPage("report")
     add_devices(page, analysis(tmp_path), tmp_path, "_2")
     text = written(page, tmp_path)
     assert "reported 100 %, busy 6.1 %" in text
@@ -83,7 +82,7 @@ def test_device_work_is_shown_and_written(tmp_path: Path) -> None:
 
 
 def test_nothing_is_said_of_devices_that_were_not_used(tmp_path: Path) -> None:
-    page = Page("report")
+    page = ReportPage("report")
     add_devices(page, analysis(tmp_path, has_gpu=False), tmp_path, "")
     assert "Device" not in written(page, tmp_path)
     assert not list(tmp_path.glob("*.csv"))
@@ -91,7 +90,7 @@ def test_nothing_is_said_of_devices_that_were_not_used(tmp_path: Path) -> None:
 
 def test_what_was_reported_is_drawn(tmp_path: Path) -> None:
     sample(tmp_path, "damage")
-    page = Page("report")
+    page = ReportPage("report")
     add_utilization(page, analysis(tmp_path), tmp_path, "")
     text = written(page, tmp_path)
     assert 'src="utilization.png"' in text
@@ -101,7 +100,7 @@ def test_what_was_reported_is_drawn(tmp_path: Path) -> None:
 
 
 def test_nothing_is_drawn_where_nothing_was_sampled(tmp_path: Path) -> None:
-    page = Page("report")
+    page = ReportPage("report")
     add_utilization(page, analysis(tmp_path), tmp_path, "")
     assert "utilization" not in written(page, tmp_path)
 

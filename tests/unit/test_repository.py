@@ -53,7 +53,8 @@ MAY_IMPORT = {
     | {"rlscope.record.config"},
     "cli": SHARED
     | {f"rlscope.{part}" for part in ("record", "trace", "analysis", "calibration", "monitor", "checks")}
-    | {"rlscope.compare", "rlscope.export", "rlscope.page", "rlscope.report", "rlscope._analysis.bytes_read"},
+    | {"rlscope.compare", "rlscope.export", "rlscope.page", "rlscope.report", "rlscope._analysis.bytes_read"}
+    | {"rlscope.plots.drawing"},
     "notebook.py": SHARED
     | {f"rlscope.{part}" for part in ("record", "trace", "analysis", "calibration", "page", "report")},
     "cli/plot.py": SHARED | {"rlscope.cli", "rlscope.report", "rlscope.plots"},
