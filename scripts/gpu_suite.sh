@@ -14,6 +14,8 @@
 # ranks                            DDP and FSDP2 on two GPUs: who was late, what is matched, what it costs; needs two
 # colocated                        a rollout process and a trainer on one GPU: who had it, and why it did nothing
 # cartpole                         tests of the ways to collect data on CartPole, and PPO on the fused kernel
+# robots                           tests of the robots' kernels, and the robots' throughput: rows, as data_collection has
+# robots_xla                       the half-cheetah again, beside XLA by the same equations, MJX and Brax
 # data_collection, scale_up, gpu_utilization, llm_rl, algorithm_choice, simulator_choice, RL_framework_comparison,
 # overhead_correction              the studies; scale_up and gpu_utilization three times, llm_rl five times, for intervals
 # whole_runs                       the published calibration, with which overhead_correction would else begin
@@ -57,10 +59,21 @@ study() {
     tar -C "$folder" -czf "$output/$part/logs.tar.gz" --exclude=trace --exclude=rows runs || status=1
 }
 
+# Throughputs of a robot: robot IMPLEMENTATION SIMULATOR N,... K,...; a line that takes too long is ended, and said.
+robot() {
+    local folder="$output/$part/$1 $2"
+    XLA_PYTHON_CLIENT_PREALLOCATE=false timeout "${LINE_SECONDS:-130}" "$python" experiments/workloads/collect.py \
+        --implementation "$1" --quantity simulate --simulator "$2" --environments ${3//,/ } --steps-per-call ${4//,/ } \
+        --device cuda --seconds 0.1 --repetitions 5 --most-seconds 5 --output "$folder" || {
+        echo "$1 $2: ended with status $? (124: after ${LINE_SECONDS:-130} s); its rows so far count" >&2
+        status=1
+    }
+}
+
 scripts/build_for_gpu "$output/build.log"
 make --silent simulators PYTHON="$python"
 
-parts="calibrate tests measure slowdown residue counters grpo language_model frameworks processes ranks colocated cartpole"
+parts="calibrate tests measure slowdown residue counters grpo language_model frameworks processes ranks colocated cartpole robots robots_xla"
 parts="$parts data_collection scale_up gpu_utilization llm_rl algorithm_choice simulator_choice RL_framework_comparison whole_runs"
 parts="$parts overhead_correction"
 for part in ${@:-$parts}; do
@@ -79,6 +92,23 @@ for part in ${@:-$parts}; do
         "$python" -m pytest tests/gpu/test_cartpole_cuda.py tests/frameworks/test_cartpole.py -q -p no:cacheprovider \
             --junitxml="$output/$part/tests.xml" || status=1
         "$python" experiments/workloads/cartpole_ppo.py --device cuda | tee "$output/$part/training.json" || status=1
+        ;;
+    robots)
+        "$python" -m pytest tests/gpu/test_robots_cuda.py -q -p no:cacheprovider --junitxml="$output/$part/tests.xml" ||
+            status=1
+        "$python" -m tests.gpu.origin "scripts/gpu_suite.sh OUTPUT $part" >"$output/$part/machine.json"
+        for robot in HalfCheetah Hopper Walker2d; do
+            robot CUDA "Planar $robot" 1,64,1024,4096,16384,65536,262144,1048576 1,10,100
+        done
+        cat "$output/$part"/*/rows.jsonl >"$output/$part/rows.jsonl"
+        ;;
+    robots_xla)
+        "$python" -m tests.gpu.origin "scripts/gpu_suite.sh OUTPUT $part" >"$output/$part/machine.json"
+        robot CUDA "Planar HalfCheetah" 4096,65536,262144 1,10
+        robot XLA "Planar HalfCheetah" 4096,65536,262144 10
+        robot XLA "MuJoCo HalfCheetah" 4096,65536 10
+        robot XLA "Brax halfcheetah" 4096,65536 10
+        cat "$output/$part"/*/rows.jsonl >"$output/$part/rows.jsonl"
         ;;
     scale_up | gpu_utilization) study --repetitions 3 ;;
     llm_rl) study --repetitions "${REPETITIONS:-5}" ${EARLIER:+--earlier "$EARLIER"} ;;

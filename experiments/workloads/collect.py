@@ -32,8 +32,11 @@ from throughput import Effort, Loop, repetitions_of, seconds_of, warm_up
 #: What both quantities are called as operations.
 OPERATIONS = {"collect": "collection", "simulate": "simulation"}
 SEED = 0
-#: The task that all implementations share; other simulators run on XLA alone.
+#: The task that all implementations share; other simulators run on XLA alone, but for the robots of robots/.
 OWN = "CartPole"
+#: What a robot's name begins with, and where its implementations are.
+ROBOT = "Planar "
+ROBOTS = {"CUDA": ("robots.cuda", "Cuda"), "XLA": ("robots.xla", "Xla")}
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,9 @@ def make_loop(cell: Cell) -> Loop:
         ValueError: there is no such thing.
     """
     given = (cell.environments, cell.steps_per_call, cell.device, SEED)
+    if cell.simulator.startswith(ROBOT):
+        robots = load(cell.implementation, ROBOTS)(cell.simulator.removeprefix(ROBOT), *given)
+        return Loop(robots.simulate, robots.synchronize)
     if cell.simulator != OWN:
         from simulators import Simulation  # needs JAX, which not every implementation does
 
@@ -206,7 +212,12 @@ def make_parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--implementation", choices=IMPLEMENTATIONS, required=True)
     add("--quantity", choices=OPERATIONS, required=True, help="collect: with the policy; simulate: random actions")
-    add("--simulator", default=OWN, help="for XLA also 'gymnax ID'; 'Brax', 'MJX' or 'Playground NAME' (CartPole)")
+    add(
+        "--simulator",
+        default=OWN,
+        help="for XLA also 'gymnax ID'; 'Brax', 'MJX', 'Playground' or 'MuJoCo NAME'; for CUDA, too, 'Planar NAME' "
+        "(CartPole)",
+    )
     add("--environments", type=whole, nargs="+", required=True, metavar="N")
     add("--steps-per-call", type=whole, nargs="+", required=True, metavar="K")
     add("--variants", nargs="+", metavar="VARIANT", help="for CUDA (default: accurate)")
@@ -227,11 +238,16 @@ def parse(parser: argparse.ArgumentParser) -> argparse.Namespace:
     given = [arguments.variants is not None, arguments.state_factor != [1], arguments.compute_factor != [1]]
     if any(given) and arguments.implementation != "CUDA":
         parser.error(f"expected --implementation CUDA for variants and factors, found {arguments.implementation}")
-    if arguments.simulator != OWN and (arguments.implementation, arguments.quantity) != ("XLA", "simulate"):
+    able = (
+        ROBOTS if arguments.simulator.startswith(ROBOT) else IMPLEMENTATIONS if arguments.simulator == OWN else ["XLA"]
+    )
+    if arguments.implementation not in able or (arguments.simulator != OWN and arguments.quantity != "simulate"):
         parser.error(
-            f"--simulator {arguments.simulator}: expected --implementation XLA --quantity simulate, found "
-            f"{arguments.implementation} and {arguments.quantity}; only XLA simulates others than {OWN}"
+            f"--simulator {arguments.simulator}: expected --implementation {' or '.join(able)} --quantity simulate, "
+            f"found {arguments.implementation} and {arguments.quantity}; only {OWN} has all"
         )
+    if arguments.simulator.startswith(ROBOT) and any(given[1:]):
+        parser.error(f"--simulator {arguments.simulator}: expected factors of 1, found others; only {OWN} has them")
     arguments.variants = arguments.variants or ["accurate" if arguments.implementation == "CUDA" else ""]
     return arguments
 

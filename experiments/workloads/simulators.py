@@ -93,9 +93,41 @@ def robot_simulator(make: Callable[[str, int], Robot], name: str, environments: 
     return reset, step
 
 
+def mjx_of_planar_robot(name: str, environments: int) -> Simulator:
+    """Return MJX on the model of robots/, which is what its kernel computes: MuJoCo's own equations on XLA.
+
+    The rewards are the distances that the robots go; episodes never end. MJX's solver may take as many iterations as
+    robots/planar.h, and stops where MuJoCo's would.
+    """
+    from mujoco import mjx
+    from robots.model import TASKS, mujoco_model
+
+    model, task = mujoco_model(name), TASKS[name]
+    model.opt.iterations, model.opt.tolerance, model.opt.ls_iterations = 20, 1e-8, 8
+    on_device = mjx.put_model(model)
+    blank = mjx.make_data(model)
+
+    def reset(key: jax.Array) -> Any:
+        noise = jax.random.uniform(key, (environments, model.nq), minval=-1, maxval=1)
+        return jax.vmap(lambda own: blank.replace(qpos=blank.qpos + task.position_noise * own))(noise)
+
+    def one(action: jax.Array, data: Any) -> Any:
+        before = data.qpos[0]
+        data = data.replace(ctrl=action)
+        data, _ = jax.lax.scan(lambda data, _: (mjx.step(on_device, data), None), data, length=task.physics_steps)
+        return data, data.qpos[0] - before
+
+    def step(key: jax.Array, states: Any) -> Any:
+        actions = jax.random.uniform(key, (environments, model.nu), minval=-1, maxval=1)
+        return jax.vmap(one)(actions, states)
+
+    return reset, step
+
+
 #: By the first word of a simulator's name.
 FAMILIES: dict[str, Callable[[str, int], Simulator]] = {
     "gymnax": gymnax_simulator,
+    "MuJoCo": mjx_of_planar_robot,
     **{family: functools.partial(robot_simulator, make) for family, make in ROBOTS.items()},
 }
 

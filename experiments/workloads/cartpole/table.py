@@ -1,8 +1,10 @@
 """This file finds an implementation by name and imports it only then, because each needs packages of its own."""
 
 import importlib
+from collections.abc import Mapping
+from typing import Any
 
-from cartpole.implementation import Implementation, UnavailableError
+from cartpole.implementation import UnavailableError
 
 #: The modules and classes.
 IMPLEMENTATIONS = {
@@ -16,15 +18,14 @@ IMPLEMENTATIONS = {
 }
 
 
-def load(name: str) -> type[Implementation]:
-    """Return the class of an implementation.
+def load(name: str, implementations: Mapping[str, tuple[str, str]] = IMPLEMENTATIONS) -> Any:
+    """Return the class of an implementation of CartPole, or of another table.
 
     Raises:
         UnavailableError: this Python lacks a package that it needs.
     """
-    module, symbol = IMPLEMENTATIONS[name]
+    module, symbol = implementations[name]
     try:
-        loaded: type[Implementation] = getattr(importlib.import_module(module), symbol)
+        return getattr(importlib.import_module(module), symbol)
     except ImportError as error:
         raise UnavailableError(f"{name}: not testable here: {error}; install what it needs") from error
-    return loaded

@@ -1,0 +1,1 @@
+"""Planar robots with contact: MuJoCo's models in one CUDA kernel, in C++ and in XLA, by the same equations."""
