@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from robots.model import TASKS, mujoco_model, planar_of
 from robots.source import HERE, source_of
 
+#: planar.h's lambdas have no `__device__` of their own, which C++ for the host would not know; NVRTC wants to be told.
+ROBOT_OPTIONS = (*OPTIONS, "-default-device")
+
 #: Of a block: robots.cu's kThreads.
 THREADS = 128
 
@@ -75,5 +78,5 @@ def compiled(name: str) -> dict[str, Any]:
         raise ValueError(f"expected a robot, found {name!r}; choose one of {', '.join(TASKS)}")
     expressions = {kernel: f"robots::{kernel}<robots::{name}>" for kernel in ("simulate", "take_steps")}
     code = source_of(name) + (HERE / "robots.cu").read_text()
-    module = cupy.RawModule(code=code, options=OPTIONS, name_expressions=list(expressions.values()))
+    module = cupy.RawModule(code=code, options=ROBOT_OPTIONS, name_expressions=list(expressions.values()))
     return {kernel: module.get_function(expression) for kernel, expression in expressions.items()}
