@@ -99,6 +99,7 @@ PYTORCH = ("--implementation", "PyTorch", "--quantity", "simulate")
         ((*PYTORCH, *CELL, "--variants", "accurate"), "expected --implementation CUDA"),
         ((*XLA, *CELL, "--state-factor", "2"), "expected --implementation CUDA"),
         ((*PYTORCH, *CELL, "--simulator", "Brax ant"), "expected --implementation XLA"),
+        ((*PYTORCH, *CELL, "--simulator", "Planar Hopper"), "expected --implementation CUDA or XLA"),
         (("--implementation", "Fortran", "--quantity", "collect", *CELL), "invalid choice"),
     ],
 )
