@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,14 @@ if TYPE_CHECKING:
 
 #: A browser holds about 2 GB, at two to four times the file's size.
 MOST_SLICES_OF_A_BROWSER = 20_000_000
-FORMATS = ("perfetto", "chrome", "parquet", "folded")
+FORMATS = ("perfetto", "chrome", "parquet", "folded", "tensorboard")
+#: Of the others each is a file.
+FOLDERS = ("parquet", "tensorboard")
+COUNTED = {"folded": "lines", "tensorboard": "points"}
+#: TensorBoard shows so many points of a series; of one that has more it picks some at random.
+MOST_POINTS = 1000
+#: These are of the whole run.
+WITHOUT_WINDOW = ("folded", "tensorboard")
 
 
 @click.command()
@@ -30,7 +38,7 @@ FORMATS = ("perfetto", "chrome", "parquet", "folded")
     required=True,
     type=NamedPath(),
     metavar="OUT",
-    help="The file, compressed if it is FILE.gz; a new directory for parquet.",
+    help="The file, compressed if it is FILE.gz; a new directory for parquet and tensorboard.",
 )
 @click.option(
     "--window",
@@ -48,19 +56,23 @@ def export(trace: Path, target: str, output: Path, window: tuple[float, float] |
       rlscope export trace --to chrome -o part.json.gz --window 10:12.5
       rlscope export trace --to parquet -o tables
       rlscope export trace --to folded -o trace.folded
+      rlscope export trace --to tensorboard -o logs/trace
     """
-    if target == "folded" and window is not None:
-        raise UsageError("--window was given, but folded has sums of the whole run; leave it out")
-    if output.is_dir() and (target != "parquet" or any(output.iterdir())):
-        wanted = "a directory that is empty" if target == "parquet" else "a file"
+    if target in WITHOUT_WINDOW and window is not None:
+        raise UsageError(f"--window was given, but {target} has sums of the whole run; leave it out")
+    if target == "tensorboard" and find_spec("tensorboard") is None:
+        raise UsageError("the package tensorboard, which writes its files, was expected; pip install tensorboard")
+    if output.is_dir() and (target not in FOLDERS or any(output.iterdir())):
+        wanted = "a directory that is empty" if target in FOLDERS else "a file"
         raise UsageError(f"{output}: expected {wanted} or nothing, found a directory with files. Give another -o")
     # With what reads and writes tables, for which `rlscope --help` need not wait.
     from rlscope.export.run import export_run
 
     opened = open_trace(trace, recover)
     with reading_bar("exporting", (opened, opened)):
-        count = write_target(export_run(opened, window, recover), target, output)
-    click.echo(f"wrote {count:,} {'lines' if target == 'folded' else 'slices'}: {output}")
+        bins = MOST_POINTS if target == "tensorboard" else 0
+        count = write_target(export_run(opened, window, recover, bins), target, output)
+    click.echo(f"wrote {count:,} {COUNTED.get(target, 'slices')}: {output}")
     if target in ("perfetto", "chrome") and count > MOST_SLICES_OF_A_BROWSER:
         click.echo(
             f"a browser holds about {MOST_SLICES_OF_A_BROWSER:,} slices; for a part of the run add --window, as in "
@@ -70,15 +82,17 @@ def export(trace: Path, target: str, output: Path, window: tuple[float, float] |
 
 
 def write_target(run: ExportRun, target: str, output: Path) -> int:
-    """Write the file and return how many slices or lines it has."""
+    """Write the file and return how many slices, lines or points it has."""
     from rlscope.export.files import replacing, written
 
-    if target == "parquet":
-        from rlscope.export.parquet import write_parquet
-
+    if target in FOLDERS:
+        if target == "parquet":
+            from rlscope.export.parquet import write_parquet as write_folder
+        else:
+            from rlscope.export.tensorboard import write_tensorboard as write_folder
         with replacing(output) as folder:
             folder.mkdir()
-            return write_parquet(run, folder)
+            return write_folder(run, folder)
     writer: Callable[[ExportRun, Callable[[bytes], object]], int]
     if target == "perfetto":
         from rlscope.export.perfetto import write_perfetto as writer

@@ -96,13 +96,13 @@ class ExportRun:
         return list(found.values())
 
 
-def export_run(trace: Trace, window_s: tuple[float, float] | None, recover: bool) -> ExportRun:
-    """Sweep a trace for an exported file.
+def export_run(trace: Trace, window_s: tuple[float, float] | None, recover: bool, bins: int = 0) -> ExportRun:
+    """Sweep a trace for an exported file; with `bins`, the detail of each process has so many.
 
     Raises:
         UsageError: the run ends before the window begins.
     """
-    swept, analysis = analyze_in_detail(trace, 0, recover)
+    swept, analysis = analyze_in_detail(trace, bins, recover)
     slices = run_slices(swept, window_s, recover)
     if slices.start_ns > slices.end_ns:
         raise UsageError(
