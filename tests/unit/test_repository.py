@@ -46,6 +46,7 @@ MAY_IMPORT = {
     | {"rlscope.record.config", "rlscope.record.run.trace_directory.machine"},
     "page": SHARED | {f"rlscope.{part}" for part in ("_analysis", "trace", "analysis", "compare", "plots")},
     "export": SHARED | {"rlscope.trace", "rlscope.analysis"},
+    "callbacks": SHARED | {"rlscope.record", "rlscope.analysis", "rlscope._native", "rlscope._analysis"},
     "monitor": SHARED | {"rlscope.record", "rlscope.trace", "rlscope.analysis.counters.clock", "rlscope._native"},
     "checks": SHARED | {f"rlscope.{part}" for part in ("trace", "analysis", "monitor", "_native")},
     "report": SHARED

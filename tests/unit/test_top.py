@@ -23,8 +23,8 @@ from trace_builder import parse_script, sweep_script, write_script
 from benchmarks.trace_writer import TraceWriter
 from rlscope._analysis import bytes_read
 from rlscope.analysis.analyze import analyze
-from rlscope.analysis.live.live_trace import BEHIND_NS, LiveTrace, LiveView
-from rlscope.analysis.live.window import joined_processes
+from rlscope.analysis.live.live_trace import LiveTrace, LiveView
+from rlscope.analysis.live.window import BEHIND_NS, joined_processes
 from rlscope.analysis.rows import Rows
 from rlscope.cli.main import verbs
 from rlscope.model import Category, DeviceWork

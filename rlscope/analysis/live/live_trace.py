@@ -14,7 +14,7 @@ from rlscope.analysis.devices.rows import GpuRow
 from rlscope.analysis.devices.timeline import busy_parts
 from rlscope.analysis.devices.work import gpu_rows
 from rlscope.analysis.live.live_rows import LiveProcess, Rates, live_processes, rates_of
-from rlscope.analysis.live.window import Window, joined_progress, joined_windows
+from rlscope.analysis.live.window import BEHIND_NS, Window, joined_progress, joined_windows
 from rlscope.analysis.reported import Utilization
 from rlscope.analysis.rows import Rows
 from rlscope.analysis.sweep import NS_PER_S, TraceSweep, sweep_trace
@@ -26,8 +26,6 @@ from rlscope.trace.reader import ProcessFile, Trace, open_trace
 
 #: So much of a run is looked at.
 WINDOW_NS = 5 * NS_PER_S
-#: What a device did is written each second, and the time of a thread that was blocked when it runs again.
-BEHIND_NS = 3 * NS_PER_S // 2
 #: So much of the samples of utilisation holds them for the window and longer, of any machine.
 SAMPLES_BYTES = 1 << 17
 SCHEMA = 1

@@ -12,6 +12,9 @@ from rlscope.trace.reader import ProcessFile
 if TYPE_CHECKING:
     from rlscope.analysis.sweep import TraceSweep
 
+#: What a device did is written each second, and the time of a thread that was blocked when it runs again.
+BEHIND_NS = 1_500_000_000
+
 
 @dataclass(frozen=True)
 class Window:
