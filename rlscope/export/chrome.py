@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rlscope.analysis.detail.slices import SliceTrack
 from rlscope.analysis.sweep import ProcessSweep
 from rlscope.export.columns import Array, SliceColumns, each_part
 from rlscope.export.run import Counter, ExportRun, Span, timesteps, track_name
@@ -52,7 +53,8 @@ def _slice_lines(slices: SliceColumns, pid: int) -> bytes:
         f'{{"ph":"X","pid":{pid},"tid":', pc.cast(pa.array(slices.tracks + FIRST_TRACK), pa.string()),
         ',"cat":', slices.kinds(json.dumps), ',"name":', slices.names(json.dumps),
         ',"ts":', *_microseconds(slices.starts_ns), ',"dur":', *_microseconds(slices.lengths_ns),
-        ',"args":{"stage":', slices.stages(json.dumps), ',"operation":', slices.operations(json.dumps), "}},\n",
+        ',"args":{"stage":', slices.stages(json.dumps), ',"operation":', slices.operations(json.dumps),
+        slices.track_texts(_queue), "}},\n",
     ]  # fmt: skip
     columns = [part.cast(pa.string()) if isinstance(part, pa.DictionaryArray) else part for part in parts]
     lines = pc.binary_join_element_wise(*columns, "")
@@ -61,6 +63,11 @@ def _slice_lines(slices: SliceColumns, pid: int) -> bytes:
         np.frombuffer(buffer, kind) for buffer, kind in zip(lines.buffers()[1:], ("<i4", "u1"), strict=True)
     )
     return bytes(texts[offsets[0] : offsets[len(lines)]])
+
+
+def _queue(track: SliceTrack) -> str:
+    """Return arguments by which HTA knows work of a device."""
+    return f',"device":{track.device},"stream":{track.cuda_stream}' if track.kind == "queue" else ""
 
 
 def _microseconds(times_ns: Array) -> Iterator[Any]:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from rlscope.analysis.detail.slices import SLICE_KINDS, SLICE_STAGES, SliceBatch, SliceTracks
+from rlscope.analysis.detail.slices import SLICE_KINDS, SLICE_STAGES, SliceBatch, SliceTrack, SliceTracks
 from rlscope.analysis.sweep import ProcessSweep
-from rlscope.export.run import ExportRun, track_name
+from rlscope.export.run import ExportRun
 
 Array = npt.NDArray[Any]
+Known = TypeVar("Known")
 #: Writes a text as the file has it.
 Write = Callable[[str], str]
 
@@ -29,19 +30,19 @@ class SliceColumns:
         flows: As in `SliceBatch`.
     """
 
-    def __init__(self, batch: SliceBatch, names: Sequence[str], track_names: Sequence[str]) -> None:
+    def __init__(self, batch: SliceBatch, names: Sequence[str], tracks: Sequence[SliceTrack]) -> None:
         self._batch = batch
         self._names = names
-        self._track_names = track_names
+        self._tracks = tracks
         self.tracks: Array = np.frombuffer(batch.tracks, "<u4")
         self.starts_ns: Array = np.frombuffer(batch.starts, "<i8")
         self.lengths_ns: Array = np.frombuffer(batch.ends, "<i8") - self.starts_ns
         self.depths: Array = np.frombuffer(batch.depths, "<i4")
         self.flows: Array = np.frombuffer(batch.flows, "<u8")
 
-    def track_names(self, write: Write = str) -> pa.DictionaryArray:
-        """Return the names of tracks."""
-        return _texts(self.tracks, self._track_names, write)
+    def track_texts(self, write: Callable[[SliceTrack], str]) -> pa.DictionaryArray:
+        """Return what is written of the track of each."""
+        return _texts(self.tracks, self._tracks, write)
 
     def kinds(self, write: Write = str) -> pa.DictionaryArray:
         """Return the layers of calls, or what else slices are."""
@@ -62,20 +63,20 @@ class SliceColumns:
 
 def each_part(run: ExportRun, process: ProcessSweep, most: int, use: Callable[[SliceColumns], object]) -> SliceTracks:
     """Give the slices of a process to a function, so many at a time, and return their tracks."""
-    names, track_names = [""], list[str]()
+    names, tracks = [""], list[SliceTrack]()
 
     def take(batch: SliceBatch) -> None:
         if batch.new_names:
             names.extend([""] * (max(batch.new_names) + 1 - len(names)))
         for place, name in batch.new_names.items():
             names[place] = name
-        track_names.extend(track_name(process, track) for track in batch.new_tracks)
-        use(SliceColumns(batch, names, track_names))
+        tracks.extend(batch.new_tracks)
+        use(SliceColumns(batch, names, tracks))
 
     return run.slices.batches(process, most, take)
 
 
-def _texts(places: Array, known: Sequence[str], write: Write) -> pa.DictionaryArray:
+def _texts(places: Array, known: Sequence[Known], write: Callable[[Known], str]) -> pa.DictionaryArray:
     is_used = np.zeros(len(known), dtype=bool)
     is_used[places] = True
     (used,) = np.nonzero(is_used)

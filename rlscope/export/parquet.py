@@ -15,7 +15,7 @@ from rlscope.analysis.rows import Rows
 from rlscope.analysis.sweep import ProcessSweep
 from rlscope.export.columns import SliceColumns, each_part
 from rlscope.export.json_schema import meanings_of
-from rlscope.export.run import ExportRun
+from rlscope.export.run import ExportRun, track_name
 
 #: As many rows are in memory at once, and are one group of the file.
 GROUP_ROWS = 1 << 20
@@ -58,15 +58,16 @@ def write_parquet(run: ExportRun, folder: Path) -> int:
 
 
 def _write_process(run: ExportRun, process: ProcessSweep, file: pq.ParquetWriter) -> int:
-    found = each_part(run, process, GROUP_ROWS, lambda slices: file.write(_rows(slices, process.name)))
+    found = each_part(run, process, GROUP_ROWS, lambda slices: file.write(_rows(slices, process)))
     return sum(track.slices for track in found.tracks)
 
 
-def _rows(slices: SliceColumns, process: str) -> pa.RecordBatch:
-    count = len(slices.tracks)
-    of_process = pa.DictionaryArray.from_arrays(pa.array([0] * count, pa.int32()), pa.array([process], pa.string()))
+def _rows(slices: SliceColumns, process: ProcessSweep) -> pa.RecordBatch:
+    zeros = pa.array([0] * len(slices.tracks), pa.int32())
+    of_process = pa.DictionaryArray.from_arrays(zeros, pa.array([process.name], pa.string()))
+    tracks = slices.track_texts(lambda track: track_name(process, track))
     columns = [
-        of_process, slices.track_names(), slices.kinds(), slices.names(), slices.stages(), slices.operations(),
+        of_process, tracks, slices.kinds(), slices.names(), slices.stages(), slices.operations(),
         slices.depths, slices.starts_ns, slices.lengths_ns, slices.flows,
     ]  # fmt: skip
     return pa.record_batch([pa.array(column) for column in columns], schema=EVENTS)

@@ -68,6 +68,14 @@ def test_chrome_has_the_slices_of_the_script(
     assert found == expected
 
 
+def test_chrome_has_the_stream_of_device_work(tmp_path: Path) -> None:
+    """HTA takes what has a stream for work of a device."""
+    trace = write_scripts([training(3, device=True)], tmp_path / "t")
+    events = complete_events(export(trace, "chrome", tmp_path / "out.json"))
+    found = Counter((event["cat"], event["args"].get("device"), event["args"].get("stream")) for event in events)
+    assert {row: count for row, count in found.items() if row[1:] != (None, None)} == {("kernel", 0, 1): 3}
+
+
 def test_chrome_names_tracks_and_has_counters(tmp_path: Path) -> None:
     trace = write_scripts([training(3, device=True)], tmp_path / "t")
     packed = export(trace, "chrome", tmp_path / "out.json.gz")
