@@ -25,7 +25,7 @@ ENDED = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ContentsProcess(Row):
     """A process: how recording it ended, what its file holds and what is missing, and what changing chunks took."""
 
@@ -58,7 +58,7 @@ class ContentsProcess(Row):
     parent: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Thread(Row):
     """A thread: its number in the process, the system's id and name, and how many events it began."""
 
@@ -69,7 +69,7 @@ class Thread(Row):
     events: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Crossing(Row):
     """This says how often a process entered a boundary."""
 
@@ -78,7 +78,7 @@ class Crossing(Row):
     count: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CudaCall(Row):
     """This says how often a process called a function of CUDA, and whether that waits for the device."""
 
@@ -88,7 +88,7 @@ class CudaCall(Row):
     count: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ContentsDevice(Row):
     """A device that worked for a process, by CUDA's number in the process."""
 
@@ -103,7 +103,7 @@ class ContentsDevice(Row):
     memsets: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CudaProcess(Row):
     """A process that initialised CUDA: how its device work was recorded, and for how long it was not."""
 

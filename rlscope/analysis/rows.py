@@ -26,9 +26,28 @@ _DTYPES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Row:
-    """A row of an analysis. Each field is a column; `from_` is called `from` there, which is a word of Python."""
+    """A row of an analysis. Each field is a column; `from_` is called `from` there, which is a word of Python.
+
+    Rows of one class are equal when their fields are. That stands here once, for a dataclass with methods of its own
+    takes a third longer to make; each command makes all of them.
+    """
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Row) or type(other) is not type(self):
+            return NotImplemented
+        return self.values() == other.values()
+
+    def __hash__(self) -> int:
+        return hash(self.values())
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.record().items())})"
+
+    def values(self) -> tuple[Value, ...]:
+        """Return the cells in the order of the columns."""
+        return tuple(getattr(self, field.name) for field in fields(self))
 
     @classmethod
     def columns(cls) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from rlscope.analysis.rows import Row
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ProcessRow(Row):
     """A process.
 
@@ -55,7 +55,7 @@ class ProcessRow(Row):
     beside_s: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class BreakdownRow(Row):
     """Time of one kind. Of a process the seconds sum to its `wall_s`, the corrected ones to its `corrected_wall_s`.
 
@@ -84,7 +84,7 @@ class BreakdownRow(Row):
     corrected_high_s: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class OutsideRow(Row):
     """Time in no operation and no phase: `before` the training loop, `in` it or `after` it."""
 
@@ -95,7 +95,7 @@ class OutsideRow(Row):
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ThreadRow(Row):
     """A thread's own view: its number in the process, and as in `BreakdownRow`. The seconds sum to its part in it."""
 
@@ -109,7 +109,7 @@ class ThreadRow(Row):
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class PhaseRow(Row):
     """A phase of a process, `(none)` included.
 
@@ -134,7 +134,7 @@ class PhaseRow(Row):
     wait_s: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class WaitRow(Row):
     """This is what a process waited in.
 
@@ -159,7 +159,7 @@ class WaitRow(Row):
     in_loop_s: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TaskRow(Row):
     """An operation of coroutines or generators that were suspended inside it.
 
@@ -184,7 +184,7 @@ class TaskRow(Row):
     elapsed_max_s: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DependencyRow(Row):
     """A wait of a process for another one, `on`, by the channel between them, its `stream`.
 
@@ -199,7 +199,7 @@ class DependencyRow(Row):
     wait_s: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TransitionRow(Row):
     """This says how often a stage's operation went from one category into another, also per iteration and timestep
     of the run.
@@ -217,7 +217,7 @@ class TransitionRow(Row):
     per_timestep: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CallRow(Row):
     """A function that an operation called in a layer. Of a process the seconds, as recorded, sum to its `wall_s`.
 
@@ -240,7 +240,7 @@ class CallRow(Row):
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LineRow(Row):
     """A line of Python that had time of a process, from stacks that were looked at a thousand times a second.
 
@@ -268,7 +268,7 @@ class LineRow(Row):
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class IterationRow(Row):
     """An iteration lasts from one report of progress of a process to the next.
 
@@ -285,7 +285,7 @@ class IterationRow(Row):
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class MachineRow(Row):
     """A machine, from one start of it to the next.
 
@@ -311,7 +311,7 @@ class MachineRow(Row):
     unanswered: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CounterRow(Row):
     """A hardware counter while work ran that an operation launched.
 

@@ -11,6 +11,7 @@ import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,7 +21,6 @@ from rlscope.cli.given.windows import check_windows, keeping, summary_of_windows
 from rlscope.cli.options import NamedPath, complete_files
 from rlscope.cli.progress import reading_bar
 from rlscope.errors import RLScopeError, UsageError
-from rlscope.monitor.clock_server import ClockServer
 from rlscope.monitor.counter_process import counted, list_counters
 from rlscope.monitor.utilization_sampler import sampled
 from rlscope.monitor.windows import Windows, make_requests
@@ -38,6 +38,9 @@ from rlscope.text import printable
 from rlscope.trace.counter_metrics import parse_counters
 from rlscope.trace.format import PROCESS_FILE_SUFFIX
 from rlscope.trace.manifest import note_unrecorded, read_unrecorded
+
+if TYPE_CHECKING:
+    from rlscope.monitor.clock_server import ClockServer
 
 #: All that others send to end a program, or to tell it something.
 FORWARDED = (
@@ -156,7 +159,11 @@ def record(
     _check_can_be_run(command[0])
     directory = Path(os.path.realpath(output))
     named = named_operations(operations)
-    clock = ClockServer(clock_port) if clock_port is not None else None
+    clock = None
+    if clock_port is not None:
+        from rlscope.monitor.clock_server import ClockServer  # with sockets, which no other recording needs
+
+        clock = ClockServer(clock_port)
     config = RecordConfig(
         layers=_parse_layers(layers),
         auto=not no_auto,
@@ -235,7 +242,7 @@ def _parse_counters(text: str | None, layers: str) -> tuple[str, ...]:
 
 
 def _run_recorded(
-    directory: Path, config: RecordConfig, command: tuple[str, ...], clock: ClockServer | None
+    directory: Path, config: RecordConfig, command: tuple[str, ...], clock: "ClockServer | None"
 ) -> tuple[int, str | None]:
     """Run the command, and answer who asks for the time meanwhile. Leave the signals blocked that it forwards.
 

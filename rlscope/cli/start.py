@@ -1,14 +1,19 @@
 """This file starts the command: until all is loaded, Ctrl-C ends it as it ends any program, without a traceback."""
 
+import gc
 import signal
 import sys
 
 if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where it is to be ignored
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
+#: Classes, tables and rows stay until a verb ends; looking for garbage among them takes 7 to 17 % of an analysis.
+OBJECTS_PER_COLLECTION = 100_000
+
 
 def main(*verb: str) -> None:
     """Run the command line, behind `verb` if there is one."""
+    gc.set_threshold(OBJECTS_PER_COLLECTION)
     from rlscope.cli.main import main as run
 
     run([*verb, *sys.argv[1:]])

@@ -19,7 +19,7 @@ LEAST_WAIT = 0.01
 LEAST_SPAN_S = 2.5
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LiveProcess(Row):
     """This is what a process did in the window.
 
@@ -56,7 +56,7 @@ class LiveProcess(Row):
     silent_s: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Rates(Row):
     """This says how fast the training goes on, by the process that reported most iterations; None is not known.
 

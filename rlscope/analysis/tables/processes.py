@@ -144,7 +144,7 @@ def _phase_bounds(swept: TraceSweep, with_time: set[tuple[str, str]]) -> list[tu
     return rows
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class PhaseGroup(Row):
     """This says how long processes take for the same phase, and which of them all others may have to wait for.
 

@@ -12,7 +12,7 @@ from rlscope.analysis.table_rows import ProcessRow
 INFERENCE = "inference"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SampleRow(Row):
     """The samples that a process reported under one name.
 
@@ -56,7 +56,7 @@ class SampleRow(Row):
     discarded_device_s: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SampleTailRow(Row):
     """The time from when 90 % of the samples of an iteration were complete until all were.
 
