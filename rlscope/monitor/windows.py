@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from rlscope.errors import RLScopeError, UsageError
+from rlscope.errors import RecordingError, RLScopeError, UsageError
 from rlscope.record.config import RecordConfig
 from rlscope.record.run.trace_directory import begin_trace, end_trace, name_main_process
 from rlscope.record.run.trace_files import is_held, is_running
@@ -159,7 +159,10 @@ class Windows:
 
     def _copy_utilization(self, window: Path) -> None:
         """Give the window's trace what the machine reported meanwhile, which is sampled once for the whole run."""
-        start_ns = read_manifest(window)["start"]["monotonic_ns"]
+        manifest = read_manifest(window)
+        if not manifest:
+            raise RecordingError(f"{window} was removed while it was recorded; record into a directory that stays")
+        start_ns = manifest["start"]["monotonic_ns"]
         with suppress(OSError), (self._run / UTILIZATION_NAME).open() as samples:
             kept = [
                 line for line in samples if line.partition(",")[0].isdigit() and int(line.partition(",")[0]) >= start_ns

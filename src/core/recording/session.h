@@ -67,8 +67,10 @@ class RLSCOPE_API Session {
   static StreamWriter* recording_writer() {
     StreamWriter* writer = t_writer;
     if (__builtin_expect(writer != nullptr && writer->is_recording(), 1)) return writer;
-    return is_recording() || Requests::are_news() ? begin_to_record() : nullptr;
+    return may_record() ? begin_to_record() : nullptr;
   }
+  // Whether a call that finds no writer which records is to ask for one.
+  static bool may_record() { return is_recording() || Requests::are_news(); }
 
   // Gives `name` an id, good until the process ends, and makes it known to this and later recordings. Where there is no
   // memory left, recording stops and the id is 0, which stands for none.

@@ -74,17 +74,32 @@ __attribute__((noinline, cold)) void intern(int family, uint32_t index) {
 // Not noexcept and without destructors: a daemon thread that sits in the original while the interpreter ends unwinds
 // through here.
 template <int family, class... Arguments>
-inline PyObject* cross(uint32_t index, Arguments... arguments) {
+__attribute__((noinline, flatten)) PyObject* record(Arguments... arguments, uint32_t index) {
   const Slot& slot = slots[family][index];
   auto original = reinterpret_cast<PyObject* (*)(Arguments...)>(slot.original);
-  StreamWriter* writer = Session::recording_writer();
-  if (__builtin_expect(!writer, 0)) return original(arguments...);
+  StreamWriter* writer = t_writer;
   if (__builtin_expect(slot.coded_id == 0, 0)) intern(family, index);
   uint32_t depth = writer->depth();
   if (!writer->begin(slot.coded_id >> slot.id_bytes, slot.coded_id, slot.id_bytes)) return original(arguments...);
   PyObject* result = original(arguments...);
   if (__builtin_expect(t_writer == writer, 1)) writer->end_to(depth);  // differs in a child forked off inside
   return result;
+}
+
+// There may be something to do before it is known whether the call is recorded.
+template <int family, class... Arguments>
+__attribute__((noinline, cold)) PyObject* ask(Arguments... arguments, uint32_t index) {
+  if (Session::recording_writer()) return record<family, Arguments...>(arguments..., index);
+  return reinterpret_cast<PyObject* (*)(Arguments...)>(slots[family][index].original)(arguments...);
+}
+
+// Jumps, with the arguments where they are: between windows it is all that RL-Scope adds to a call.
+template <int family, class... Arguments>
+inline PyObject* cross(uint32_t index, Arguments... arguments) {
+  StreamWriter* writer = t_writer;
+  if (__builtin_expect(writer && writer->is_recording(), 1)) return record<family, Arguments...>(arguments..., index);
+  if (__builtin_expect(Session::may_record(), 0)) return ask<family, Arguments...>(arguments..., index);
+  return reinterpret_cast<PyObject* (*)(Arguments...)>(slots[family][index].original)(arguments...);
 }
 
 // The trampolines that pointers had, which they get again in a later recording.
