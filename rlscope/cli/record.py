@@ -11,7 +11,7 @@ import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -196,11 +196,7 @@ def record(
         with _saying("counters were not all read"):
             counting.close()
     with _saying(f"the trace in {output} cannot be completed"):
-        _await_services(directory)
-        if config.idle and (windows := Windows(directory)).open_window is not None:
-            deadline_s = time.monotonic() + PATIENCE_S
-            windows.end(status, lambda _: time.monotonic() > deadline_s)
-        end_trace(directory, status, found.facts if config.counters else None)
+        _complete(directory, config, status, found.facts)
     if found.facts["error"] is not None:
         _say(f"counters were not all read: {found.facts['error']}")
     if unsampled is not None:
@@ -208,6 +204,15 @@ def record(
     with _saying("what was recorded cannot be counted"), _interruptible():
         _say(summary_of_windows(directory, output) if config.idle else _summary(directory, output, config))
     _end_as(status)
+
+
+def _complete(directory: Path, config: RecordConfig, status: int, counter_facts: dict[str, Any]) -> None:
+    """Complete the trace, and the window that is open in it."""
+    _await_services(directory)
+    if config.idle and (windows := Windows(directory)).open_window is not None:
+        deadline_s = time.monotonic() + PATIENCE_S
+        windows.end(status, lambda _: time.monotonic() > deadline_s)
+    end_trace(directory, status, counter_facts if config.counters else None)
 
 
 def _check_can_be_run(program: str) -> None:

@@ -43,7 +43,7 @@ def _tensors(values: Any) -> list[Any]:
 
 
 def _are_real(tensors: list[Any]) -> bool:
-    """Whether they have values: with those of other classes the operator is traced, or is called again from inside."""
+    """Tell whether they have values; with other classes the operator is traced, or is called again from inside."""
     torch: Any = sys.modules["torch"]
     return all(type(tensor) in (torch.Tensor, torch.nn.Parameter) for tensor in tensors)
 

@@ -79,7 +79,7 @@ def limits(robot: Planar, q: Numbers) -> Iterator[Limit]:
 
 
 class Problem:
-    """What the accelerations are to cost least of."""
+    """The accelerations make what this costs least."""
 
     def __init__(self, robot: Planar, pose: Pose, q: Numbers, v: Numbers, mass: Matrix) -> None:
         self.robot, self.pose, self.v, self.mass = robot, pose, v, mass

@@ -31,7 +31,7 @@ def ancestors(robot: Planar, dof: int) -> list[int]:
 
 
 class Pose:
-    """Where the bodies are."""
+    """This says where the bodies are."""
 
     def __init__(self, robot: Planar, q: Numbers) -> None:
         self.robot = robot

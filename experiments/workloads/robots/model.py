@@ -17,7 +17,7 @@ ASSETS = Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets"
 
 
 class Task(NamedTuple):
-    """What Gymnasium's environment adds to a robot.
+    """This is what Gymnasium's environment adds to a robot.
 
     Attributes:
         file: of ASSETS.
