@@ -94,28 +94,13 @@ def unknown_glyphs() -> Iterator[None]:
         yield
 
 
-@contextmanager
-def fonts_without_layout() -> Iterator[None]:
-    """Embed fonts without their tables of ligatures, kerning and marks: glyphs have their places in a PDF, nobody reads
-    these there, and choosing from them takes nearly half of the time of writing one.
-    """
-    from fontTools.subset import Options  # as matplotlib uses it, which offers no choice of tables
-
-    dropped = Options._drop_tables_default
-    Options._drop_tables_default = [*dropped, "GDEF", "GPOS", "GSUB"]
-    try:
-        yield
-    finally:
-        Options._drop_tables_default = dropped
-
-
 def save_figure(figure: "Figure", *paths: Path) -> None:
     """Write the figure in the formats that the files' names end in, cut to what is drawn, without the date of writing.
 
     What is drawn is found once for all formats, in the resolution of pixels.
     """
     dateless = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
-    with paper(), unknown_glyphs(), fonts_without_layout():
+    with paper(), unknown_glyphs():
         if figure.get_layout_engine() is not None:  # as in `Figure(layout="constrained")`: places axes when it draws
             figure.draw_without_rendering()
         area = figure.get_tightbbox().padded(MARGIN_INCHES)

@@ -1,16 +1,12 @@
 """How the figures of a report are drawn in two processes, and written in several formats at once."""
 
-import io
 import os
-import re
 import signal
-import zlib
 from pathlib import Path
 
 import pandas as pd
 import psutil
 import pytest
-from fontTools.ttLib import TTFont
 
 from rlscope.errors import RLScopeError
 from rlscope.plots.drawing import Drawing, draw_here, second_process
@@ -96,13 +92,3 @@ def test_what_is_drawn_is_known_before_it_is_drawn() -> None:
         area = figure.get_tightbbox()
         figure.canvas.draw()
         assert figure.get_tightbbox().extents == pytest.approx(area.extents)
-
-
-def test_fonts_in_a_pdf_are_whole_but_for_their_layout(tmp_path: Path) -> None:
-    draw_here(drawings(tmp_path, 1))
-    streams = re.findall(rb"stream\n(.*?)\nendstream", (tmp_path / "0.pdf").read_bytes(), re.DOTALL)
-    found = [zlib.decompress(stream) for stream in streams if stream[:1] == b"x"]
-    (font,) = [TTFont(io.BytesIO(stream)) for stream in found if stream.startswith(b"\0\1\0\0")]
-    assert "GSUB" not in font
-    assert {"T", "r", "a", "n", "s", "zero"} <= set(font.getGlyphOrder())
-    assert all(font["glyf"][name].numberOfContours > 0 for name in ("T", "r", "a", "n", "s", "zero"))
