@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from recording import RLSCOPE, call_here, environment
 
 from rlscope.analysis.analyze import analyze
 from rlscope.trace.reader import open_trace
-from tests.recording import RLSCOPE, call_here, environment
 
 TIMES, ITERATIONS, KERNELS = 100, 2, 5
 TRAINING = f"""

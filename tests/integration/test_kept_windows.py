@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from recording import RLSCOPE, SCRIPTS, call_here, environment
 
 from rlscope import _analysis
 from rlscope.analysis.analyze import analyze
@@ -17,7 +18,6 @@ from rlscope.errors import UsageError
 from rlscope.monitor.kept_windows import PARTS, bytes_of
 from rlscope.monitor.windows import Windows
 from rlscope.trace.reader import open_trace
-from tests.recording import RLSCOPE, SCRIPTS, call_here, environment
 
 #: `--keep` of these tests, and when a window of it ends.
 KEEP_S = 4.0

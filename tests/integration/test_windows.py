@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import IO
 
 import pytest
+from recording import RLSCOPE, SCRIPTS, call_here, environment, run_plain
 
 from rlscope.analysis.analyze import analyze
 from rlscope.errors import TraceError, UsageError
 from rlscope.monitor.windows import Windows
 from rlscope.trace.reader import open_trace
-from tests.recording import RLSCOPE, SCRIPTS, call_here, environment, run_plain
 
 TRAINING = SCRIPTS / "windowed.py"
 
