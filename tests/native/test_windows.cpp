@@ -205,6 +205,7 @@ class RequestsFile : public Windows {
     Windows::SetUp();
     file_ = directory_ + "/requests";
     ask(0);
+    Requests::follow(0);
     noticed = 0;
   }
   void TearDown() override {
