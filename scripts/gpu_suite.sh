@@ -8,6 +8,7 @@
 # measure, slowdown, residue       what recording costs
 # counters                         counters of known kernels beside ncu's; needs ncu
 # grpo                             the stages of a GRPO loop; needs transformers
+# syncs                            waits for the device in known lines of a loop, counted and found; in a minute
 # language_model                   what recording TRL's GRPO costs; needs TRL
 # frameworks                       TD3 in four stacks, three times, corrected; needs SBX
 # processes                        what is reported of several processes at once
@@ -73,7 +74,8 @@ robot() {
 scripts/build_for_gpu "$output/build.log"
 make --silent simulators PYTHON="$python"
 
-parts="calibrate tests measure slowdown residue counters grpo language_model frameworks processes ranks colocated cartpole robots robots_xla"
+parts="calibrate tests measure slowdown residue counters grpo syncs language_model frameworks processes ranks colocated cartpole"
+parts="$parts robots robots_xla"
 parts="$parts data_collection scale_up gpu_utilization llm_rl algorithm_choice simulator_choice RL_framework_comparison whole_runs"
 parts="$parts overhead_correction"
 for part in ${@:-$parts}; do
@@ -87,7 +89,7 @@ for part in ${@:-$parts}; do
     measure) costs measure busy_time trace_size added_to_a_call ;;
     slowdown | residue) costs measure "$part" ;;
     language_model) costs language_model ;;
-    counters | grpo | processes | colocated | ranks) measured "$part" "$output/$part" ;;
+    counters | grpo | syncs | processes | colocated | ranks) measured "$part" "$output/$part" ;;
     cartpole)
         "$python" -m pytest tests/gpu/test_cartpole_cuda.py tests/frameworks/test_cartpole.py -q -p no:cacheprovider \
             --junitxml="$output/$part/tests.xml" || status=1

@@ -11,6 +11,8 @@ from trace_builder import (
     Progress,
     QueueScript,
     Sample,
+    Seen,
+    StacksScript,
     Task,
     ThreadScript,
     Work,
@@ -105,6 +107,15 @@ def costs(draw: st.DrawFn) -> dict[str, Cost]:
     values = st.sampled_from((0.0, 0.25, 1.0, 3.5, 30.0, 700.0))
     bounds = st.tuples(values, values, values).map(lambda found: Bounds(*sorted(found)))
     return draw(st.dictionaries(st.sampled_from(COST_KEYS), st.builds(Cost, bounds, bounds, bounds, st.just(1))))
+
+
+@st.composite
+def stacks(draw: st.DrawFn, start: int) -> StacksScript:
+    """Stacks of threads that there are, and of some that there are not."""
+    times = sorted(draw(st.lists(st.integers(start, start + 300), min_size=1, max_size=12)))
+    frames = (("main", "a.py", 3), ("f", "b.py", 7), ("g", "/x/site-packages/fbackend/c.py", 9))
+    drawn = st.lists(st.sampled_from(frames), max_size=3)
+    return StacksScript(20, [Seen(ticks, draw(st.sampled_from((0, 1, 2, 11))), tuple(draw(drawn))) for ticks in times])
 
 
 @st.composite

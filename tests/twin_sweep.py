@@ -24,6 +24,8 @@ BOUNDS = range(3)
 BLOCKED = (Category.WAIT, Category.CUDA_WAIT)
 CUDA = (Category.CUDA, Category.CUDA_WAIT)
 BLOCKED_IN_NO_BOUNDARY = "(blocked)"
+#: In which stacks of native calls are looked at once.
+STACK_PERIOD = 8_000_000
 
 
 def is_on_device(work: DeviceWork) -> bool:
@@ -60,6 +62,21 @@ def boundaries_of(stack: Stack) -> Stack:
 def category_of(stack: Stack) -> Category:
     boundaries = boundaries_of(stack)
     return boundaries[-1].category if boundaries else Category.PYTHON
+
+
+def function_label(frame: Begin) -> str:
+    """Without the channel of a wait."""
+    return frame.name.split(" ")[0] if frame.category is Category.WAIT else frame.name
+
+
+def calling_frame(function: str, frames: tuple[tuple[str, str, int], ...]) -> tuple[str, str, int]:
+    """Where the library was called of which the function is; of a CUDA call that of its innermost frame."""
+    package = re.search(r".*-packages(/[^/]+/)", frames[-1][1])
+    library = f"/{function.split('.')[0]}/" if "." in function else package[1] if package else None
+    outside = len(frames)
+    while library and outside and library in frames[outside - 1][1]:
+        outside -= 1
+    return frames[outside - 1]
 
 
 def operations_of(stack: Stack) -> list[str]:
@@ -177,6 +194,14 @@ class Twin:
         self.lines: dict[tuple[str, str, str, str, int], list[int]] = {}  # stacks and ticks
         self.unseen: Counter[tuple[str, str, str]] = Counter()  # in Python since the last stack, by phase and scope
         self.torn = 0
+        self.began: dict[tuple[int, int], int] = {}  # when the boundary at a thread's depth did
+        # By thread and depth: where, and since when.
+        self.open_syncs: dict[tuple[int, int], tuple[tuple[str, ...], int]] = {}
+        self.seen_calls: dict[tuple[int, int], tuple[tuple[Any, ...], int]] = {}
+        self.last_sync: dict[int, tuple[tuple[str, ...], int, int]] = {}  # where, begin, depth of the call
+        self.syncs: dict[tuple[str, ...], list[int]] = {}  # count and ticks
+        self.sync_lines: dict[tuple[str, ...], Counter[tuple[str, str, int]]] = {}
+        self.sites: dict[tuple[Any, ...], list[float]] = {}  # stacks, stacks of calls that waited, calls, ticks
         self.start = script.start
         self.counted_from = -1  # pieces of device work that start before are none
         records = self._records(script)
@@ -218,6 +243,8 @@ class Twin:
                 self.mark(self.end, name)
         for frame in self.open_phases:
             self.phases[frame.name] = (self.phases[frame.name][0], self.end)
+        for at in sorted(self.open_syncs.keys() | self.seen_calls.keys(), key=lambda at: -at[1]):
+            self.end_call(*at, self.end)
         for debt in self.debts.values():
             self.uncorrectable = [self.uncorrectable[i] + debt[i] for i in BOUNDS]
 
@@ -229,10 +256,12 @@ class Twin:
             self.breakdown, self.threads, self.entered_waits, self.waited, self.waited_in_operations, self.transitions,
             self.evaluation_transitions, self.events, self.crossings, self.cuda_calls, self.tasks, self.busy,
             self.busy_of, self.exposed_of, self.communicating, self.marks, self.outside, self.waited_outside,
-            self.progress, self.lines, self.unseen,
+            self.progress, self.lines, self.unseen, self.last_sync, self.syncs, self.sync_lines, self.sites,
         ):  # fmt: skip
             counter.clear()  # type: ignore[attr-defined]
         self.beside = self.torn = 0
+        self.open_syncs = {at: (place, now) for at, (place, _) in self.open_syncs.items()}
+        self.seen_calls = {at: (place, now) for at, (place, _) in self.seen_calls.items()}
         self.phases = {frame.name: (now, now) for frame in self.open_phases}
         self.have_operated = {stream for stream, stack in self.stacks.items() if operations_of(stack)}
         for stream in self.have_operated:
@@ -504,13 +533,14 @@ class Twin:
                 self.collectives.append((*name, statement.sequence, statement.size, statement.called_at, *ends))
             case End():
                 frame = stack.pop()
+                self.end_call(stream, len(stack), now)
                 if frame.kind is NameKind.OPERATION and not operations_of(stack):
                     self.mark(now, frame.name)
                 self.open_phases = [other for other in self.open_phases if other is not frame]
                 if frame.kind is NameKind.PHASE:
                     self.phases[frame.name] = (self.phases[frame.name][0], now)
             case Begin(kind=NameKind.BOUNDARY):
-                self.enter(stream, stack, statement)
+                self.enter(stream, stack, statement, now)
             case Begin():
                 self.events["operation" if statement.kind is NameKind.OPERATION else "phase"] += 1
                 self.have_operated |= {stream} if statement.kind is NameKind.OPERATION else set()
@@ -533,7 +563,11 @@ class Twin:
         self.torn += not seen.frames
         thread = self.stacks.get(seen.thread, [])
         owners = {self.owner(), *(stream for stream, gap in self.gaps.items() if gap.waiting < gap.end - gap.start)}
-        if not seen.frames or seen.thread not in owners or category_of(thread) is not Category.PYTHON:
+        if not seen.frames:
+            return
+        if category_of(thread) is not Category.PYTHON:
+            return self.see_call(seen, thread)
+        if seen.thread not in owners:
             return
         ticks = self.unseen.pop((self.phase(), *self.scope(seen.thread)), 0)
         sums = self.lines.setdefault((*self.scope(seen.thread), *seen.frames[-1]), [0, 0])
@@ -548,10 +582,65 @@ class Twin:
                 rows[key] = (0, rows.get(key, (0, 0))[1] + ticks)
         return rows
 
-    def enter(self, stream: int, stack: Stack, frame: Begin) -> None:
+    @staticmethod
+    def function_of(stack: Stack) -> int:
+        """The depth of the innermost native call, without those of CUDA; -1 outside of all."""
+        depths = [
+            depth for depth, frame in enumerate(stack) if frame.kind is NameKind.BOUNDARY and frame.category not in CUDA
+        ]
+        return max(depths, default=-1)
+
+    def see_call(self, seen: Seen, stack: Stack) -> None:
+        """Rule 14: the first stack that is seen in a native call says who made it."""
+        depth = self.function_of(stack)
+        if depth < 0:  # a CUDA call that Python makes itself
+            depth = next((depth for depth, frame in enumerate(stack) if frame.kind is NameKind.BOUNDARY), -1)
+        if depth < 0 or stack[depth].category is Category.PYTHON or (seen.thread, depth) in self.seen_calls:
+            return
+        function = function_label(stack[depth])
+        place = (*self.scope(seen.thread), function, *calling_frame(function, seen.frames))
+        self.seen_calls[seen.thread, depth] = (place, max(self.began[seen.thread, depth], self.start))
+
+    def end_call(self, stream: int, depth: int, now: int) -> None:
+        if (stream, depth) in self.open_syncs:
+            place, since = self.open_syncs.pop((stream, depth))
+            self.syncs.setdefault(place, [0, 0])[1] += now - since
+            called = self.function_of(self.stacks[stream][:depth])
+            self.last_sync[stream] = place, since, called if called >= 0 else depth
+        if (stream, depth) not in self.seen_calls:
+            return
+        site, since = self.seen_calls.pop((stream, depth))
+        synced, synced_since, called = self.last_sync.get(stream, ((), 0, -1))
+        waited = bool(synced) and called == depth and synced_since >= since
+        if waited:
+            self.sync_lines.setdefault(synced, Counter())[site[3:]] += 1
+        length = max(now - since, 1)
+        stands_for = max(length, STACK_PERIOD)
+        sums = self.sites.get(site, [0, 0, 0, 0])
+        added = (1, waited, stands_for / length, stands_for)
+        self.sites[site] = [a + b for a, b in zip(sums, added, strict=True)]
+
+    def sync_rows(self) -> dict[tuple[str, ...], tuple[Any, ...]]:
+        rows = {}
+        for place, (count, ticks) in self.syncs.items():
+            lines = self.sync_lines.get(place, Counter())
+            line, stacks = min(lines.items(), key=lambda each: (-each[1], each[0]), default=(("", "", 0), 0))
+            if count or ticks:
+                rows[place] = (count, ticks, *line, stacks, lines.total())
+        return rows
+
+    def site_rows(self) -> dict[tuple[Any, ...], tuple[float, ...]]:
+        rows = {}
+        for site, (stacks, waiting, calls, ticks) in self.sites.items():
+            own = [sums for other, sums in self.sites.items() if other[:3] == site[:3]]
+            shares = (calls / sum(sums[2] for sums in own), ticks / sum(sums[3] for sums in own))
+            rows[site] = (stacks, waiting, *(round(share, 9) for share in shares))
+        return rows
+
+    def enter(self, stream: int, stack: Stack, frame: Begin, now: int) -> None:
         """A boundary entry; counts as a transition if the category changes."""
         self.events[frame.category.label] += 1
-        self.crossings[frame.name.split(" ")[0] if frame.category is Category.WAIT else frame.name] += 1
+        self.crossings[function_label(frame)] += 1
         if frame.category is Category.WAIT:
             self.entered_waits[self.phase(), frame.name] += 1
         if frame.category in CUDA:
@@ -566,6 +655,13 @@ class Twin:
         if before.label != frame.category.label:
             transitions = self.evaluation_transitions if self.evaluates() else self.transitions
             transitions[(*self.scope(stream), before.label, frame.category.label)] += 1
+        if frame.category is Category.CUDA_WAIT and category_of(stack) is not Category.CUDA_WAIT:
+            depth = self.function_of(stack)
+            function = function_label(stack[depth]) if depth >= 0 else ""
+            place = (*self.scope(stream), function, frame.name)
+            self.syncs.setdefault(place, [0, 0])[0] += 1
+            self.open_syncs[stream, len(stack)] = place, now
+        self.began[stream, len(stack)] = now
         stack.append(frame)
 
 
@@ -638,6 +734,8 @@ def sweep_twin(script: ProcessScript, since: int | None = None) -> dict[str, Any
         "collectives": twin.collectives,
         "lines": twin.line_rows() if script.stacks is not None else {},
         "torn_stacks": twin.torn,
+        "sync_points": twin.sync_rows(),
+        "call_sites": twin.site_rows(),
         "transitions": dict(twin.transitions),
         "evaluation_transitions": dict(twin.evaluation_transitions),
         "events": {kind: twin.events[kind] for kind in kinds} | counts,
@@ -746,6 +844,10 @@ def as_dicts(found: Swept) -> dict[str, Any]:
     tables["samples"] = {row[0]: row[1:] for row in found.samples}
     tables["sample_tails"] = [tuple(row) for row in found.sample_tails]
     tables["collectives"] = [tuple(row) for row in found.collectives.rows()]
+    tables["sync_points"] = {row[:4]: tuple(row[4:]) for row in found.sync_points}
+    tables["call_sites"] = {
+        row[:6]: (*row[6:8], round(row.share_of_calls, 9), round(row.share_of_ticks, 9)) for row in found.call_sites
+    }
     tables["lines"] = {row[:5]: row[5:] for row in found.lines}
     devices = [row._asdict() for row in found.devices]
     tables["devices"] = {row.pop("device"): row for row in devices}

@@ -13,7 +13,9 @@ from rlscope.analysis.devices.rows import (
     DeviceWorkRow,
     GpuOperationRow,
     GpuRow,
+    LaunchRow,
 )
+from rlscope.analysis.lines.rows import CallSiteRow, LineRow, SyncPointRow
 from rlscope.analysis.ranks.rows import CollectiveRow, DeviceRankRow, RankRow, StragglerRow
 from rlscope.analysis.reported import Utilization
 from rlscope.analysis.rows import Rows
@@ -23,7 +25,6 @@ from rlscope.analysis.table_rows import (
     CounterRow,
     DependencyRow,
     IterationRow,
-    LineRow,
     MachineRow,
     OutsideRow,
     PhaseRow,
@@ -49,6 +50,8 @@ class Analysis:
         threads: each thread's own view. Empty unless asked for.
         calls: by function, of each process those with most time first. Empty unless asked for.
         lines: time in Python by line. Empty unless stacks were looked at (`record --lines`).
+        sync_points: where processes waited for devices, by the function that made them wait.
+        call_sites: which lines made native calls. Empty unless stacks were looked at.
         torn_stacks: how many stacks changed while they were read, and so are in no line.
         iteration_times: how long each iteration took. Empty unless calls are asked for.
         phases: by process and start.
@@ -71,6 +74,7 @@ class Analysis:
         device_shares: who had a device that several processes used.
         device_switches: how such a device passed from one process to another.
         device_idle: why devices did nothing in the training loop.
+        launches: operations whose launches devices waited for, which a CUDA graph would shorten.
         counters: hardware counters by operation. Empty without counters.
         counter_runs: how counters were sampled; None in a run without. With counters, times are not for comparison.
         complete: nothing is known to be missing.
@@ -93,6 +97,8 @@ class Analysis:
     threads: Rows[ThreadRow]
     calls: Rows[CallRow]
     lines: Rows[LineRow]
+    sync_points: Rows[SyncPointRow]
+    call_sites: Rows[CallSiteRow]
     torn_stacks: int
     iteration_times: Rows[IterationRow]
     phases: Rows[PhaseRow]
@@ -115,6 +121,7 @@ class Analysis:
     device_shares: Rows[DeviceShareRow]
     device_switches: Rows[DeviceSwitchRow]
     device_idle: Rows[DeviceIdleRow]
+    launches: Rows[LaunchRow]
     counters: Rows[CounterRow]
     counter_runs: CounterRuns | None
     complete: bool

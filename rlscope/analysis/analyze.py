@@ -10,9 +10,11 @@ from rlscope.analysis.counters.runs import Counters, is_sampled
 from rlscope.analysis.devices.clock import shared_clocks
 from rlscope.analysis.devices.devices import Device, devices_of
 from rlscope.analysis.devices.idle import device_idle_rows
+from rlscope.analysis.devices.launches import launch_rows
 from rlscope.analysis.devices.sharing import shared_devices
 from rlscope.analysis.devices.timeline import busy_parts, device_timeline_rows
 from rlscope.analysis.devices.work import device_work_rows, gpu_operation_rows, gpu_rows
+from rlscope.analysis.lines.tables import call_site_rows, line_rows, sync_point_rows
 from rlscope.analysis.ranks.matching import Collective, collectives_of
 from rlscope.analysis.ranks.rank_tables import rank_tables
 from rlscope.analysis.ranks.tables import is_communication, rank_dependencies
@@ -23,7 +25,6 @@ from rlscope.analysis.table_rows import BreakdownRow, CallRow, CounterRow, Depen
 from rlscope.analysis.tables.breakdown import breakdown_rows, thread_rows, transition_rows
 from rlscope.analysis.tables.calls import call_rows, iteration_rows
 from rlscope.analysis.tables.dependencies import dependency_rows, wait_rows
-from rlscope.analysis.tables.lines import line_rows
 from rlscope.analysis.tables.loop import evaluation_seconds, outside_rows
 from rlscope.analysis.tables.machines import machine_rows
 from rlscope.analysis.tables.processes import phase_rows, process_rows
@@ -92,6 +93,7 @@ def make_analysis(swept: TraceSweep, recover: bool = False, uncorrected: str = N
     processes = process_rows(swept, corrected)
     evaluating = {*evaluation_seconds(breakdown, outside)}
     counters = _counters(swept, devices, breakdown, recover)
+    idle = device_idle_rows(clocks, dependencies, evaluating, recover)
     why = (*swept.why, *counters.why)
     analysis = Analysis(
         directory=swept.trace.directory,
@@ -101,6 +103,8 @@ def make_analysis(swept: TraceSweep, recover: bool = False, uncorrected: str = N
         threads=thread_rows(swept),
         calls=Rows(CallRow),
         lines=line_rows(swept),
+        sync_points=sync_point_rows(swept, progress.iterations),
+        call_sites=call_site_rows(swept),
         torn_stacks=sum(process.found.torn_stacks for process in swept.processes),
         iteration_times=Rows(IterationRow),
         phases=phase_rows(swept, breakdown),
@@ -118,7 +122,8 @@ def make_analysis(swept: TraceSweep, recover: bool = False, uncorrected: str = N
         device_work=device_work_rows(devices),
         device_shares=shared.shares,
         device_switches=shared.switches,
-        device_idle=device_idle_rows(clocks, dependencies, evaluating, recover),
+        device_idle=idle,
+        launches=launch_rows(devices, idle),
         counters=counters.rows,
         counter_runs=counters.runs,
         complete=not why,

@@ -25,7 +25,11 @@ def tables_of(analysis: Analysis) -> dict[str, object]:
         "calls": analysis.calls.records(),
         "iteration_times": analysis.iteration_times.records(),
     }
-    by_line: dict[str, object] = {"lines": analysis.lines.records(), "torn_stacks": analysis.torn_stacks}
+    by_line: dict[str, object] = {
+        "lines": analysis.lines.records(),
+        "call_sites": analysis.call_sites.records(),
+        "torn_stacks": analysis.torn_stacks,
+    }
     return {
         "schema": SCHEMA,
         "complete": analysis.complete,
@@ -35,6 +39,7 @@ def tables_of(analysis: Analysis) -> dict[str, object]:
         "processes": analysis.processes.records(),
         "breakdown": analysis.breakdown.records(),
         "outside": analysis.outside.records(),
+        "sync_points": analysis.sync_points.records(),
         "transitions": analysis.transitions.records(),
         "machines": analysis.machines.records(),
         "gpu": [{name: value for name, value in row.items() if name != "name"} for row in analysis.gpu.records()],
@@ -42,6 +47,7 @@ def tables_of(analysis: Analysis) -> dict[str, object]:
         "device_shares": analysis.device_shares.records(),
         "device_switches": analysis.device_switches.records(),
         "device_idle": analysis.device_idle.records(),
+        "launches": analysis.launches.records(),
         "phases": analysis.phases.records(),
         "waits": analysis.waits.records(),
         "tasks": analysis.tasks.records(),

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from rlscope.analysis.detail.swept import SweptDetail
 from rlscope.analysis.devices.swept import SweptProcessIdle
+from rlscope.analysis.lines.swept import SweptCallSite, SweptLine, SweptSyncPoint
 from rlscope.analysis.ranks.swept import SweptCollectives
 
 
@@ -49,21 +50,6 @@ class SweptThreadTime(NamedTuple):
     operation: str
     category: str
     resource: str
-    ticks: int
-
-
-class SweptLine(NamedTuple):
-    """Ticks of the process in Python, by the line of its innermost frame.
-
-    A row with function "" has what is left after the last stack of the operation that was seen.
-    """
-
-    stage: str
-    operation: str
-    function: str
-    file: str
-    line: int
-    stacks: int
     ticks: int
 
 
@@ -325,6 +311,8 @@ class Swept:
         collectives: The calls of communicators.
         lines: The time in Python by line, those with most first; their ticks sum to those of category python in
             `breakdown`. Empty where stacks were not looked at.
+        sync_points: The calls of CUDA that waited for a device, those that took longest first.
+        call_sites: The lines that made native calls; empty where stacks were not looked at.
         torn_stacks: How many stacks changed while they were read, and so are none of these.
         outside: The time in no operation and no phase.
         loop: The ticks at which the training loop begins and ends; None if nothing shows where it is.
@@ -368,6 +356,8 @@ class Swept:
     sample_tails: list[SweptSampleTail]
     collectives: SweptCollectives
     lines: list[SweptLine]
+    sync_points: list[SweptSyncPoint]
+    call_sites: list[SweptCallSite]
     torn_stacks: int
     outside: list[SweptOutside]
     loop: tuple[int, int] | None

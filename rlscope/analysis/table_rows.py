@@ -241,34 +241,6 @@ class CallRow(Row):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class LineRow(Row):
-    """A line of Python that had time of a process, from stacks that were looked at a thousand times a second.
-
-    Of a process and operation the seconds, as recorded, sum to those of category python in the breakdown. A row with
-    function "" has what is left after the last stack that was seen there.
-
-    Attributes:
-        process: The process.
-        stage: The stage of the operation.
-        operation: The operation that was innermost.
-        function: The qualified name.
-        file: Where it is, from the package on.
-        line: The line, 0 if it is not known.
-        stacks: How many stacks were seen there.
-        seconds: The process's time there.
-    """
-
-    process: str
-    stage: str
-    operation: str
-    function: str
-    file: str
-    line: int
-    stacks: int
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class IterationRow(Row):
     """An iteration lasts from one report of progress of a process to the next.
 

@@ -20,7 +20,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 #: Fields of an analysis that its document leaves out, and those that it has only if they were asked for.
 _LEFT_OUT = {"directory", "threads", "device_work", "utilization"}
-_IF_ASKED = {"calls", "iteration_times", "lines", "torn_stacks"}
+_IF_ASKED = {"calls", "iteration_times", "lines", "call_sites", "torn_stacks"}
 
 
 def meanings_of(described: type) -> dict[str, str]:

@@ -9,17 +9,25 @@ from rlscope.analysis.advice.advice import Advice, advise
 from rlscope.analysis.advice.causes import cause_text
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.outline.tree import LEAST_SHARE, tree_lines
-from rlscope.analysis.rows import Record, Value, sums
+from rlscope.analysis.rows import Record, sums
 from rlscope.analysis.stage_names import stage_name_lines
 from rlscope.analysis.table_rows import TransitionRow
 from rlscope.analysis.tables.breakdown import CORRECTED
 from rlscope.model import NO_OPERATION
 from rlscope.report.bars import Part, bar_lines, tree_parts
 from rlscope.report.counter_lines import counter_lines, counters_shown
-from rlscope.report.device_tables import gpus_shown, idle_shown, operations_on_gpus, shares_shown
+from rlscope.report.device_tables import (
+    gpus_shown,
+    idle_shown,
+    launches_shown,
+    operations_on_gpus,
+    shares_shown,
+    sync_points_shown,
+)
 from rlscope.report.joined import joined
 from rlscope.report.process_tables import (
     TOTALS,
+    call_sites_shown,
     collectives_shown,
     phases_shown,
     process_lines,
@@ -44,12 +52,13 @@ from rlscope.report.sentences import (
     machine_lines,
     misnested_lines,
 )
-from rlscope.report.tables import most, number, seconds_text, table_lines
+from rlscope.report.tables import most, number, seconds_text, table_lines, where_text
 
 #: As many changes are worth trying at once.
 CHANGES_SHOWN = 2
 EDGES_SHOWN = 20
 TRANSITIONS_SHOWN = 10
+SITES_TITLE = "Lines that made native calls"
 #: The function of time outside any recorded call.
 PYTHON = "(Python)"
 #: The function of time after the last stack of an operation that was seen.
@@ -87,6 +96,9 @@ def print_breakdown(analyses: Sequence[Analysis], breakdowns: Sequence[Sequence[
         named = [row | {"function": row["function"] or UNSEEN} for row in shown]
         named.sort(key=lambda row: -number(row["seconds"]))
         lines += ["", *_most("Python by line", named, "seconds", screen, is_whole)]
+        for analysis in analyses:
+            if sites := call_sites_shown(analysis):
+                lines += ["", *_most(SITES_TITLE, _without_trivial(sites), "stacks", screen, is_whole)]
     else:
         lines += ["", *_most("Breakdown", shown, "seconds", screen, is_whole)]
     notes = [
@@ -231,6 +243,10 @@ class _Text:
             found.append(table_lines("Who had the GPU", shares, self._screen))
         if switches := analysis.device_switches.records():
             found.append(self._most("How the GPU passed from one process to another", switches, "seconds"))
+        if points := sync_points_shown(analysis):
+            found.append(self._most("Where the CPU waited for the GPU", points, "seconds"))
+        if launches := launches_shown(analysis):
+            found.append(self._most("Whose launches the GPU waited for", launches, "graph_saves_s"))
         if idle := idle_shown(analysis):
             shares_of_idle = [number(row["percent"]) / 100 for row in idle]
             title = "Why GPUs did nothing in the training loop"
@@ -320,7 +336,7 @@ def _call(row: Record) -> Record:
     shown: Record = {}
     for name, cell in row.items():
         if name == "stage" and "operation" in row:
-            shown["where"] = _where(cell, row["operation"])
+            shown["where"] = where_text(cell, row["operation"])
         elif name == "function":
             shown[name] = cell or PYTHON
         elif name != "operation" or "stage" not in row:
@@ -346,13 +362,8 @@ def _processes_shown(analysis: Analysis) -> list[str]:
 def _transition(row: TransitionRow, with_process: bool) -> Record:
     """Return a row with the stage and the operation as one name."""
     shown: Record = {"process": row.process} if with_process else {}
-    shown |= {"where": _where(row.stage, row.operation), "from": row.from_, "to": row.to, "count": row.count}
+    shown |= {"where": where_text(row.stage, row.operation), "from": row.from_, "to": row.to, "count": row.count}
     return shown | {"per_iteration": row.per_iteration, "per_timestep": row.per_timestep}
-
-
-def _where(stage: Value, operation: Value) -> str:
-    """Return a stage and an operation in it as one name, which is short where they are the same."""
-    return " / ".join(str(name) for name in dict.fromkeys((stage, operation)) if name != NO_OPERATION) or NO_OPERATION
 
 
 def _with_interval(row: Record, whole_s: float) -> Record:

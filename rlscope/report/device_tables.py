@@ -1,7 +1,9 @@
-"""This file makes the tables of devices: how long they worked, who had them, and why they did nothing in the loop."""
+"""This file makes the tables of devices: how long they worked, who had and awaited them, why they did nothing."""
 
 from rlscope.analysis.analysis import Analysis
+from rlscope.analysis.lines.rows import SyncPointRow
 from rlscope.analysis.rows import Record, sums
+from rlscope.report.tables import line_text, where_text
 
 ALL_PROCESSES = "(all)"
 
@@ -9,6 +11,46 @@ ALL_PROCESSES = "(all)"
 def shares_shown(analysis: Analysis) -> list[Record]:
     """Return the rows of devices that several processes used."""
     return [row.record() | {"process": row.process or ALL_PROCESSES} for row in analysis.device_shares]
+
+
+def sync_points_shown(analysis: Analysis) -> list[Record]:
+    """Return the rows of `Analysis.sync_points`, the longest first, with their lines where any is known."""
+    rows = sorted(analysis.sync_points, key=lambda row: -row.seconds)
+    has_lines = any(row.stacks for row in rows)
+    return [
+        {
+            "process": row.process,
+            "where": where_text(row.stage, row.operation),
+            "function": row.function or row.wait,
+            "count": row.count,
+            "per_iteration": row.per_iteration,
+            "seconds": row.seconds,
+            **(_line_of(row) if has_lines else {}),
+        }
+        for row in rows
+    ]
+
+
+def launches_shown(analysis: Analysis) -> list[Record]:
+    """Return the rows of `Analysis.launches` with their means in microseconds."""
+    return [
+        {
+            "process": row.process,
+            "where": where_text(row.stage, row.operation),
+            "launches": row.launches,
+            "kernel_us": 1e6 * row.kernel_s,
+            "gap_us": 1e6 * row.gap_s,
+            "graph_saves_s": row.graph_saves_s,
+        }
+        for row in analysis.launches
+    ]
+
+
+def _line_of(row: SyncPointRow) -> Record:
+    """Return the line, and `9 of 10` if 9 of 10 stacks were of it."""
+    if not row.stacks:
+        return {"line": "", "stacks": ""}
+    return {"line": line_text(row.file, row.line), "stacks": f"{row.line_stacks} of {row.stacks}"}
 
 
 def idle_shown(analysis: Analysis) -> list[Record]:

@@ -1,4 +1,4 @@
-"""This module says what `analyze` and `report` show of processes: their tree, their phases, and who waited for whom."""
+"""This module says what is shown of processes: their tree, phases and native calls, and who waited for whom."""
 
 from collections.abc import Iterable
 
@@ -7,6 +7,7 @@ from rlscope.analysis.ranks.rows import CollectiveRow
 from rlscope.analysis.rows import Record, sums
 from rlscope.analysis.tables.processes import as_tree, phase_groups
 from rlscope.model import NO_PHASE
+from rlscope.report.tables import line_text, where_text
 
 #: Smaller shares of a process's life are only in the JSON document and the CSV files.
 LEAST_SHOWN = 0.001
@@ -148,3 +149,19 @@ def process_lines(analysis: Analysis) -> list[str]:
     if len({row.process for row in analysis.gpu_operations}) > 1:
         lines.append(SHARED_GPUS)
     return lines
+
+
+def call_sites_shown(analysis: Analysis) -> list[Record]:
+    """Return the lines that made native calls, those with most stacks first."""
+    return [
+        {
+            "process": row.process,
+            "where": where_text(row.stage, row.operation),
+            "function": row.function,
+            "line": line_text(row.file, row.line),
+            "stacks": row.stacks,
+            "calls_percent": row.calls_percent,
+            "time_percent": row.time_percent,
+        }
+        for row in sorted(analysis.call_sites, key=lambda row: -row.stacks)
+    ]

@@ -14,6 +14,7 @@ namespace rlscope {
 namespace {
 
 constexpr size_t kPropertyNotesKept = 20;
+constexpr const char* kLines = "rlscope.analysis.lines.swept";
 
 Owned breakdown(const std::vector<BreakdownRow>& rows) {
   LabelTexts label;
@@ -70,9 +71,27 @@ Owned tasks(const SweepResult& result) {
 
 Owned lines(const SweepResult& result) {
   LabelTexts label;
-  return RowClass("SweptLine").list(result.lines, [&](const LineRow& row) {
+  return RowClass("SweptLine", kLines).list(result.lines, [&](const LineRow& row) {
     return tuple(label(row.stage), label(row.operation), label(row.function), label(row.file), number(row.line),
                  number(row.stacks), number(row.ticks));
+  });
+}
+
+Owned sync_points(const SweepResult& result) {
+  LabelTexts label;
+  return RowClass("SweptSyncPoint", kLines).list(result.sync_points, [&](const SyncPointRow& row) {
+    return tuple(label(row.stage), label(row.operation), label(row.function), label(row.wait), number(row.count),
+                 number(row.ticks), label(row.caller), label(row.file), number(row.line), number(row.line_stacks),
+                 number(row.stacks));
+  });
+}
+
+Owned call_sites(const SweepResult& result) {
+  LabelTexts label;
+  return RowClass("SweptCallSite", kLines).list(result.call_sites, [&](const CallSiteRow& row) {
+    return tuple(label(row.stage), label(row.operation), label(row.function), label(row.caller), label(row.file),
+                 number(row.line), number(row.stacks), number(row.waiting_stacks),
+                 checked(PyFloat_FromDouble(row.share_of_calls)), checked(PyFloat_FromDouble(row.share_of_ticks)));
   });
 }
 
@@ -257,6 +276,8 @@ Owned to_swept(const TraceFile& file, const SweepResult& result, PyObject* borde
   put(dict.get(), "sample_tails", sample_tails(result));
   put(dict.get(), "collectives", collectives(file, result.collectives));
   put(dict.get(), "lines", lines(result));
+  put(dict.get(), "sync_points", sync_points(result));
+  put(dict.get(), "call_sites", call_sites(result));
   put(dict.get(), "torn_stacks", number(result.torn_stacks));
   put(dict.get(), "outside", outside(result));
   put(dict.get(), "loop", loop(result));

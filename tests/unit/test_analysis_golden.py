@@ -15,7 +15,8 @@ from twin_sweep import as_dicts, sweep_twin
 
 TABLES = (
     "breakdown", "threads", "transitions", "evaluation_transitions", "waits", "tasks", "samples", "cuda_calls",
-    "devices", "device_operations", "device_work", "corrected", "outside", "idle", "lines",
+    "devices", "device_operations", "device_work", "corrected", "outside", "idle", "lines", "sync_points",
+    "call_sites",
 )  # fmt: skip
 GOLDEN = Path(__file__).parent.parent / "golden"
 CASES = sorted(path.name.removesuffix(".trace.txt") for path in GOLDEN.glob("*.trace.txt"))

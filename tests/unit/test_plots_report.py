@@ -21,7 +21,9 @@ from rlscope.analysis.devices.rows import (
     DeviceWorkRow,
     GpuOperationRow,
     GpuRow,
+    LaunchRow,
 )
+from rlscope.analysis.lines.rows import CallSiteRow, LineRow, SyncPointRow
 from rlscope.analysis.ranks.rows import CollectiveRow, DeviceRankRow, RankRow, StragglerRow
 from rlscope.analysis.reported import Utilization
 from rlscope.analysis.rows import Rows
@@ -31,7 +33,6 @@ from rlscope.analysis.table_rows import (
     CounterRow,
     DependencyRow,
     IterationRow,
-    LineRow,
     MachineRow,
     OutsideRow,
     PhaseRow,
@@ -83,6 +84,8 @@ def analysis(
         threads=Rows(ThreadRow),
         calls=Rows(CallRow),
         lines=Rows(LineRow),
+        sync_points=Rows(SyncPointRow),
+        call_sites=Rows(CallSiteRow),
         torn_stacks=0,
         iteration_times=Rows(IterationRow),
         phases=Rows(PhaseRow),
@@ -104,6 +107,7 @@ def analysis(
         device_work=Rows(DeviceWorkRow),
         device_shares=Rows(DeviceShareRow),
         device_switches=Rows(DeviceSwitchRow),
+        launches=Rows(LaunchRow),
         device_idle=Rows(DeviceIdleRow),
         counters=Rows(CounterRow),
         counter_runs=None,

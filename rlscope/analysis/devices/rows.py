@@ -116,6 +116,31 @@ class DeviceSwitchRow(Row):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
+class LaunchRow(Row):
+    """An operation of the training loop whose launches a device waited for.
+
+    Attributes:
+        process: The process.
+        device: The device's number in the trace.
+        stage: The stage.
+        operation: The operation that launched kernels.
+        launches: How many kernels.
+        kernel_s: How long one took, on average.
+        gap_s: How long the device did nothing for each, while the process was in Python, the backend or CUDA there.
+        graph_saves_s: The most that launching them as one CUDA graph saves: all of these gaps.
+    """
+
+    process: str
+    device: int
+    stage: str
+    operation: str
+    launches: int
+    kernel_s: float
+    gap_s: float
+    graph_saves_s: float
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DeviceIdleRow(Row):
     """This is time in the training loop in which a device worked for no process, by what one of them did meanwhile.
 

@@ -83,6 +83,8 @@ def joined_processes(parts: Sequence[Swept]) -> Swept:
         idle=[],
         collectives=NO_COLLECTIVES,
         lines=[],
+        sync_points=[],
+        call_sites=[],
         torn_stacks=0,
         outside=[],
         loop=None,

@@ -4,9 +4,10 @@ from collections import Counter
 from collections.abc import Sequence, Set
 
 from rlscope.analysis.correction import CorrectedProcess, times_of
+from rlscope.analysis.lines.rows import LineRow
 from rlscope.analysis.rows import Record, Rows, Value, sums
 from rlscope.analysis.sweep import NS_PER_S, TraceSweep
-from rlscope.analysis.table_rows import BreakdownRow, CallRow, LineRow, ThreadRow, TransitionRow
+from rlscope.analysis.table_rows import BreakdownRow, CallRow, ThreadRow, TransitionRow
 from rlscope.analysis.tables.progress import RunProgress
 from rlscope.errors import UsageError
 

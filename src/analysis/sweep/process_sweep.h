@@ -16,6 +16,7 @@
 #include "detail.h"
 #include "device_timeline.h"
 #include "line_table.h"
+#include "native_call_table.h"
 #include "sample_table.h"
 #include "stack_reader.h"
 #include "sweep_options.h"
@@ -107,6 +108,12 @@ class Sweep {
   void close(Thread& thread);
   static size_t frames_in_common(const Thread& thread);
   void match_open_frames(Thread& thread);
+  size_t innermost_function(const Thread& thread);
+  void begin_sync(Thread& thread, uint32_t id, bool is_recorded);
+  void see_call(Thread& thread, uint32_t stack);
+  void watch(Thread& thread, const WatchedCall& call);
+  void end_watched(Thread& thread);
+  void end_all_watched();
   void note_progress(const Progress& record);
   void note_task(StreamReader& reader);
   void note_sample(Thread& thread, StreamReader& reader);
@@ -241,6 +248,7 @@ class Sweep {
   StackReader stacks_;
   uint64_t stack_ticks_ = kNever;  // of the next one that was seen
   LineTable lines_;
+  NativeCallTable native_calls_;
 
   std::optional<DeviceTimeline> devices_;
   uint64_t device_ticks_ = kNever;  // when something starts or ends on a device

@@ -32,7 +32,8 @@ Sweep::Sweep(TraceFile& file, const SweepOptions& options)
       has_devices_(!file.device_chunks().empty()),
       has_several_devices_(has_several_devices(file)),
       tables_(options.borders != nullptr, has_devices_),
-      stacks_(file) {
+      stacks_(file),
+      native_calls_(file.header()) {
   if (options.costs) correction_.emplace(*options.costs);
   if (options.borders) {
     detail_.emplace(*options.borders, file.header().start_ticks);
@@ -185,21 +186,22 @@ void Sweep::step_devices() {
   set_cell();
 }
 
-// Time that the process does not spend in Python on the stack's thread is not the stack's.
+// Time that the process does not spend in Python on the stack's thread is not the stack's. In a native call it says who made it.
 void Sweep::step_stacks() {
   SeenStack seen = stacks_.seen();
   stack_ticks_ = stacks_.next() ? stacks_.seen().ticks : kNever;
   if (seen.ticks > end_) return;
   advance_slowly(seen.ticks);
   if (seen.stack == kTornStack) return lines_.count_torn();
-  auto see = [&](const Thread& thread) {
-    bool is_in_python = (thread.gap ? thread.gap->category() : thread.category()) == kPython;
-    if (!is_in_python || streams_[thread.stream].thread_id != seen.thread_id) return false;
-    Scope scope = scope_of(thread);
-    lines_.see(phase_, scope, python_ticks(tables_.row(scope)), seen.stack);
-    return true;
-  };
-  if (!see(*owner_)) std::any_of(sharing_.begin(), sharing_.end(), [&](const Thread* thread) { return see(*thread); });
+  auto is_its = [&](const auto& thread) { return streams_[thread->stream].thread_id == seen.thread_id; };
+  auto found = std::find_if(threads_.begin(), threads_.end(), is_its);
+  if (found == threads_.end()) return;
+  Thread& thread = **found;
+  if ((thread.gap ? thread.gap->category() : thread.category()) != kPython) return see_call(thread, seen.stack);
+  bool is_owner = &thread == owner_ || std::find(sharing_.begin(), sharing_.end(), &thread) != sharing_.end();
+  if (!is_owner) return;
+  Scope scope = scope_of(thread);
+  lines_.see(phase_, scope, python_ticks(tables_.row(scope)), seen.stack);
 }
 
 void Sweep::insert(size_t slot, uint32_t stream) {
@@ -320,9 +322,10 @@ template <bool kWithDetail>
     if (kWithDetail || __builtin_expect(boundary >= first_numbered_, 0)) {
       boundary |= uint64_t{name.number} << kWaitShift;
       if (name.category == kWait && is_recorded) wait_sum(name.number).count++;
+      if (name.category == kCudaWait) begin_sync(thread, id, is_recorded);
     }
     open_boundary(thread, name, is_recorded);
-    thread.frames.push(thread.boundary, id);
+    thread.frames.push(thread.boundary, id, now_);
     thread.boundary = boundary;
     thread.boundaries++;
     thread_changed<kWithDetail>(thread);
@@ -332,11 +335,11 @@ template <bool kWithDetail>
   if (thread.boundaries == 0) thread.runs_python = true;
   if (name.kind == NameKind::kOperation) {
     Scope before = thread.scope;
-    thread.frames.push(before, id);
+    thread.frames.push(before, id, now_);
     if (detail_) thread.operation_starts.push_back(now_);
     set_scope(thread, SweepTables::inner_scope(before, name));
   } else {
-    thread.frames.push(phases_opened_, id);
+    thread.frames.push(phases_opened_, id, now_);
     open_phases_[phases_opened_++] = {name.number, thread.stream, is_recorded};
     tables_.begin_phase(name.number, now_);
     phases_changed();
@@ -374,6 +377,7 @@ template <bool kWithDetail>
   if (__builtin_expect(name.kind == NameKind::kBoundary, 1)) {
     thread.boundary = frame.saved;
     thread.boundaries--;
+    if (__builtin_expect(thread.frames.depth() == thread.watched_frame, 0)) end_watched(thread);
     thread_changed<kWithDetail>(thread);
   } else if (name.kind == NameKind::kOperation) {
     if (detail_) {
@@ -474,6 +478,9 @@ SweepResult Sweep::result() {
   }
   result.lines = lines_.rows(file_, tables_);
   result.torn_stacks = lines_.torn();
+  end_all_watched();
+  result.sync_points = native_calls_.sync_points(file_, tables_);
+  result.call_sites = native_calls_.call_sites(file_, tables_);
   tables_.write(file_.names(), result);
   result.tasks = tasks_.rows(file_.names());
   tables_.write_devices(file_, *devices_, result);

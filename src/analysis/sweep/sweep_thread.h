@@ -7,6 +7,7 @@
 
 #include "breakdown_cells.h"
 #include "correction.h"
+#include "native_call_table.h"
 #include "sweep_tables.h"
 #include "trace_reader.h"
 
@@ -15,15 +16,35 @@ namespace rlscope {
 struct Frame {
   uint64_t saved;  // what the end restores: the boundary, the scope, or the key of the open phase
   uint32_t id;
+  uint32_t began;  // the lower half of the tick
+};
+
+// An open boundary whose end matters: a CUDA call that waits for a device, or a native call in which a stack was seen.
+constexpr size_t kNoFrame = ~size_t{0};
+struct WatchedCall {
+  size_t frame;  // its place among the thread's
+  uint64_t since;
+  Scope scope;
+  uint32_t function;  // of the call in which a stack was seen
+  uint32_t stack;
+  SyncSum* sync;  // of the CUDA call; null: the other
+};
+
+// The CUDA call that ended last of those that wait.
+struct LastSync {
+  SyncSum* sum = nullptr;  // null: none did
+  uint64_t since = 0;
+  size_t function = kNoFrame;  // the place of the native call around it, its own where there is none
 };
 
 // A std::vector's push_back builds the frame elsewhere and copies it, which costs a quarter of the sweep's time.
 class FrameStack {
  public:
-  void push(uint64_t saved, uint32_t id) {
+  void push(uint64_t saved, uint32_t id, uint64_t now) {
     if (__builtin_expect(depth_ == frames_.size(), 0)) frames_.resize(2 * depth_ + kFirstFrames);
     frames_[depth_].saved = saved;
     frames_[depth_].id = id;
+    frames_[depth_].began = static_cast<uint32_t>(now);
     depth_++;
   }
   const Frame& pop() { return frames_[--depth_]; }
@@ -82,6 +103,9 @@ struct Thread {
   size_t slot = 0;                            // its place in threads_, next_ticks_ and owner_keys_
   uint64_t events = 0;
   FrameStack frames;
+  std::vector<WatchedCall> watched;  // outermost first
+  size_t watched_frame = kNoFrame;   // of the last of these
+  LastSync last_sync;
   std::vector<uint64_t> operation_starts;  // of the open operations; with detail only
   std::optional<StreamReader> reader;
   std::optional<PartlyBlocked> gap;

@@ -87,6 +87,7 @@ void Sweep::start_window() {
   tables_.start_at(now_, open_phases_);
   tasks_ = {};
   lines_ = {};
+  native_calls_.clear();
   progress_.reset();
   evaluated_ = 0;
   evaluated_until_ = now_;
@@ -96,6 +97,8 @@ void Sweep::start_window() {
   for (auto& [number, stream] : streams_) stream.events = 0;
   for (const auto& thread : threads_) {
     thread->events = 0;
+    thread->last_sync = {};
+    for (WatchedCall& call : thread->watched) call.since = std::max(call.since, now_);
     thread->was_in_operation = thread->scope != 0;
     threads_in_operations_ += thread->was_in_operation;
     if (thread->was_in_operation) mark_loop(thread->outermost);

@@ -210,6 +210,35 @@ struct LineRow {
   uint64_t ticks;   // sum to those in Python of the breakdown
 };
 
+// A CUDA call that waits for a device, by the function in which it was made and the line that most often called that.
+struct SyncPointRow {
+  std::string_view stage;
+  std::string_view operation;
+  std::string_view function;  // empty: in none
+  std::string_view wait;      // the CUDA call
+  uint64_t count;
+  uint64_t ticks;           // between its begin and its end, on its thread
+  std::string_view caller;  // empty: no stack was seen
+  std::string_view file;
+  uint32_t line;
+  uint64_t line_stacks;  // of `stacks`, those from this line
+  uint64_t stacks;       // that were seen in such calls of the function
+};
+
+// A line of Python that called a native function.
+struct CallSiteRow {
+  std::string_view stage;
+  std::string_view operation;
+  std::string_view function;
+  std::string_view caller;
+  std::string_view file;
+  uint32_t line;
+  uint64_t stacks;          // that were seen in its calls, one in each
+  uint64_t waiting_stacks;  // of these, in calls that waited for a device
+  double share_of_calls;    // of the operation's calls of the function, estimated, as is
+  double share_of_ticks;    // their time's
+};
+
 struct SweepResult {
   uint64_t start_ticks = 0;
   uint64_t end_ticks = 0;
@@ -229,6 +258,8 @@ struct SweepResult {
   std::vector<SampleTail> sample_tails;
   CollectiveTable collectives;
   std::vector<LineRow> lines;  // those with most time first; none where stacks were not looked at
+  std::vector<SyncPointRow> sync_points;
+  std::vector<CallSiteRow> call_sites;
   uint64_t torn_stacks = 0;    // that were looked at, but changed meanwhile
   std::vector<OutsideRow> outside;  // sums to what the breakdown has in no operation and no phase
   uint64_t beside_ticks = 0;        // two or more threads were busy, each in an operation of its own

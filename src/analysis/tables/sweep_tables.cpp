@@ -21,12 +21,6 @@ constexpr std::string_view kEvaluation = "evaluation";
 
 constexpr auto kWait = static_cast<uint8_t>(Category::kWait);
 
-// The function's name, without the stream that it waits for.
-std::string_view function_of(const Name& name) {
-  std::string_view text = name.text;
-  return name.category == Category::kWait ? text.substr(0, text.find(' ')) : text;
-}
-
 // Locks, conditions and queues between threads, and their end.
 bool waits_for_thread(const std::string& wait) {
   return wait.rfind("_thread.", 0) == 0 || wait.rfind("_queue.", 0) == 0;
@@ -40,6 +34,11 @@ Resource resource_of(size_t cell) {
 }
 
 }  // namespace
+
+std::string_view function_of(const Name& name) {
+  std::string_view text = name.text;
+  return name.category == Category::kWait ? text.substr(0, text.find(' ')) : text;
+}
 
 uint32_t SweepTables::number_of(NameKind kind, const std::string& name) {
   std::vector<std::string>& labels = kind == NameKind::kPhase ? labels_->phases : labels_->operations;

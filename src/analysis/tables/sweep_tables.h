@@ -63,6 +63,9 @@ struct OpenPhase {
 };
 using OpenPhases = std::map<uint64_t, OpenPhase>;
 
+// The name of a boundary, without the stream that it waits for.
+std::string_view function_of(const Name& name);
+
 class Correction;
 class Detail;
 

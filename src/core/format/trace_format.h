@@ -53,6 +53,10 @@ enum DeviceWork : uint32_t {
 // + 1, and the id of the stack that the thread had then + 1. Where the thread changed its stack while it was read, and so
 // none is known, the id is kTornStack.
 constexpr uint32_t kTornStack = 0;
+// Stacks are looked at once a period, anywhere within it.
+constexpr int64_t kStackPeriod_ns = 1'000'000;
+// Those of threads in native calls, which say who made the call, once in so many of these.
+constexpr int64_t kPeriodsOfCalls = 8;
 
 enum class EntryType : uint32_t { kName = 1, kProperties = 2, kQueue = 3, kLaunchSite = 4, kCode = 5, kStack = 6 };
 enum class NameKind : uint8_t { kOperation = 1, kPhase = 2, kBoundary = 3, kDeviceWork = 4 };

@@ -1,0 +1,64 @@
+"""This file computes which lines of Python had the time of processes, and which made their native calls."""
+
+import re
+
+from rlscope.analysis.lines.rows import CallSiteRow, LineRow, SyncPointRow
+from rlscope.analysis.rows import Rows
+from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep
+
+#: Where packages and the standard library lie, and what of a path follows it.
+_PACKAGE = re.compile(r"(?:^|.*/)(?:(?:site|dist)-packages|lib/python3\.\d+)/(.+)")
+
+
+def line_rows(swept: TraceSweep) -> Rows[LineRow]:
+    """Make the rows of `Analysis.lines`: of each process those with most time first."""
+    return Rows(LineRow, (row for process in swept.processes for row in _lines_of(process)))
+
+
+def _lines_of(process: ProcessSweep) -> list[LineRow]:
+    found = process.found.lines
+    lengths = process.file.clock.partition_ns(process.found.start_ticks, (row.ticks for row in found))
+    return [
+        LineRow(process.name, *row[:3], short_path(row.file), row.line, row.stacks, ns / NS_PER_S)
+        for row, ns in zip(found, lengths, strict=True)
+    ]
+
+
+def sync_point_rows(swept: TraceSweep, iterations: int | None) -> Rows[SyncPointRow]:
+    """Make the rows of `Analysis.sync_points`: of each process those that took longest first."""
+    return Rows(
+        SyncPointRow,
+        (
+            SyncPointRow(
+                process.name, row.stage, row.operation, row.function, row.wait, row.calls,
+                row.calls / iterations if iterations else None, process.length_ns(row.ticks) / NS_PER_S,
+                row.caller, short_path(row.file), row.line, row.line_stacks, row.stacks,
+            )
+            for process in swept.processes
+            for row in process.found.sync_points
+        ),
+    )  # fmt: skip
+
+
+def call_site_rows(swept: TraceSweep) -> Rows[CallSiteRow]:
+    """Make the rows of `Analysis.call_sites`: of each function in an operation the lines with most calls first."""
+    return Rows(
+        CallSiteRow,
+        (
+            CallSiteRow(
+                process.name, row.stage, row.operation, row.function, row.caller, short_path(row.file), row.line,
+                row.stacks, row.waiting_stacks, 100 * row.share_of_calls, 100 * row.share_of_ticks,
+            )
+            for process in swept.processes
+            for row in process.found.call_sites
+        ),
+    )  # fmt: skip
+
+
+def short_path(path: str) -> str:
+    """Return a file's path from its package on; of one that is in none the whole path.
+
+    `/usr/lib/python3.11/site-packages/torch/optim/adam.py` is `torch/optim/adam.py`.
+    """
+    found = _PACKAGE.fullmatch(path)
+    return found[1] if found else path
