@@ -118,3 +118,31 @@ def test_children(way: str, tmp_path: Path) -> None:
     assert (recording.returncode, recording.stdout, recording.stderr.count("\n")) == (0, plain.stdout, 1)
     assert recording.analysis["complete"]
     assert sum(row["operation"] == "child" for row in recording.analysis["breakdown"]) >= 8
+
+
+#: Three short calls of a function in one line for each long one in another.
+CALLS = """
+import time, rlscope
+def calls():
+    for _ in range(100):
+        with rlscope.operation("inference"):
+            for _ in range(3):
+                time.sleep(0.002)
+            time.sleep(0.02)
+calls()
+"""
+
+
+def test_who_made_native_calls(tmp_path: Path) -> None:
+    """Long calls are seen more often than short ones, and yet do not count for more calls."""
+    recording = record(tmp_path / "trace", sys.executable, "-c", CALLS, options=("--lines",))
+    assert (recording.returncode, recording.stderr.count("\n")) == (0, 1), recording.stderr
+    short, long = (
+        {row["line"]: row for row in recording.analysis["call_sites"] if row["function"] == "time.sleep"}[line]
+        for line in (7, 8)
+    )
+    assert {row["caller"] for row in (short, long)} == {"calls"}
+    assert short["stacks"] < 300
+    assert long["stacks"] <= 100
+    assert short["calls_percent"] == pytest.approx(75, abs=15)
+    assert short["time_percent"] < short["calls_percent"]

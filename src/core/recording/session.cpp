@@ -413,10 +413,12 @@ void Session::look_at_threads(std::vector<SeenThread>& threads) {
   std::lock_guard<std::mutex> lock(s.mutex);
   for (const StreamWriter* writer : s.writers) {
     uint32_t depth = writer->depth_seen_from_outside();
+    bool is_main = writer->stream() == 0;
+    if (depth == 0 && !is_main) continue;
     uint32_t innermost = depth > 0 ? writer->name_seen_from_outside(depth - 1) : 0;
-    bool is_in_boundary = innermost != 0 && s.names[innermost - 1].kind == NameKind::kBoundary;
-    bool may_run_python = !is_in_boundary && (depth > 0 || writer->stream() == 0);
-    threads.push_back({writer->thread_id_, writer->stream() == 0, may_run_python});
+    const Name* name = innermost ? &s.names[innermost - 1] : nullptr;
+    bool is_in_call = name && name->kind == NameKind::kBoundary && name->category != Category::kPython;
+    threads.push_back({writer->thread_id_, is_main, is_in_call, writer->last_ticks_seen_from_outside()});
   }
 }
 

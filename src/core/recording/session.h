@@ -29,7 +29,8 @@ struct SessionListener {
 struct SeenThread {
   uint64_t thread_id;  // the operating system's
   bool is_main;        // it started the recording
-  bool may_run_python;  // it is in no boundary, and in an operation unless it is the main thread
+  bool is_in_call;      // and not in Python again that was called from there
+  uint64_t last_ticks;  // of its last record
 };
 
 // This thread's writer. Initial-exec: one load instead of a call on every crossing (11-13 ns a crossing against 17-18).

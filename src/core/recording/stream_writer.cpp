@@ -297,6 +297,10 @@ __attribute__((no_sanitize("thread"))) uint32_t StreamWriter::name_seen_from_out
   return __atomic_load_n(&frames_[index].id, __ATOMIC_RELAXED);
 }
 
+__attribute__((no_sanitize("thread"))) uint64_t StreamWriter::last_ticks_seen_from_outside() const {
+  return __atomic_load_n(&last_ticks_, __ATOMIC_RELAXED);
+}
+
 void StreamWriter::abandon() {
   munmap(frames_, kMaxDepth * sizeof(Frame));
   let_go();

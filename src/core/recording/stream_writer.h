@@ -139,9 +139,11 @@ class RLSCOPE_API StreamWriter {
   // In a forked child: lets go of what was mapped for the parent's thread, of which the address alone stays.
   void abandon();
   uint32_t stream() const { return stream_; }
-  // How many frames are open, and the name of one, as another thread sees them: it may be a frame late.
+  // How many frames are open, the name of one, and when the last record was written, as another thread sees them: it may be
+  // a record late.
   uint32_t depth_seen_from_outside() const;
   uint32_t name_seen_from_outside(uint32_t index) const;
+  uint64_t last_ticks_seen_from_outside() const;
 
   static constexpr uint32_t kMaxDepth = 1 << 18;
 

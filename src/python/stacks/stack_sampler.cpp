@@ -23,7 +23,6 @@
 namespace rlscope {
 namespace {
 
-constexpr int64_t kPeriod_ns = 1'000'000;
 constexpr int64_t kQuietAfterFork_ns = 10'000'000;  // handlers of fork make calls, too
 
 struct StackKey {
@@ -65,6 +64,7 @@ class StackSampler {
     codes_.clear();
     stacks_.clear();
     ran_ns_.clear();
+    call_ticks_.clear();
     start();
   }
   void start();
@@ -75,10 +75,12 @@ class StackSampler {
 
  private:
   static void* run(void* sampler);
-  void look();
+  void look(uint64_t random);
   void look_at(StackWriter& writer, const SeenThread& thread);
   uint32_t intern();
   bool has_run(uint64_t thread_id);
+  bool is_new_call(const SeenThread& seen);
+  bool is_still_there(const SeenThread& seen);
 
   PyThreadState* main_ = nullptr;
   PyInterpreterState* interpreter_ = nullptr;
@@ -89,7 +91,10 @@ class StackSampler {
   CodeTable codes_{write_code};
   std::unordered_map<StackKey, uint32_t, StackHash> stacks_;
   std::unordered_map<uint64_t, int64_t> ran_ns_;  // of threads, up to when they were last looked at
-  std::vector<SeenThread> threads_;
+  std::unordered_map<uint64_t, uint64_t> call_ticks_;  // of threads, their last record when they were last seen in a call
+  int64_t looks_ = 0;
+  int64_t look_at_calls_ = 0;  // the one at which calls are next looked at
+  std::vector<SeenThread> threads_, seen_again_;
   std::vector<SeenFrame> frames_;
   std::vector<const void*> addresses_;
   std::vector<const KnownCode*> found_;
@@ -117,21 +122,27 @@ void StackSampler::stop() {
 void* StackSampler::run(void* pointer) {
   auto* sampler = static_cast<StackSampler*>(pointer);
   uint64_t random = static_cast<uint64_t>(now_ns()) | 1;
-  for (int64_t period = now_ns(); !sampler->is_stopping_; period = std::max(period + kPeriod_ns, now_ns() - kPeriod_ns)) {
+  for (int64_t period = now_ns(); !sampler->is_stopping_; period = std::max(period + kStackPeriod_ns, now_ns() - kStackPeriod_ns)) {
     random ^= random << 13, random ^= random >> 7, random ^= random << 17;
-    int64_t time = period + static_cast<int64_t>(random % kPeriod_ns);
+    int64_t time = period + static_cast<int64_t>(random % kStackPeriod_ns);
     timespec wanted{time / 1'000'000'000, time % 1'000'000'000};
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &wanted, nullptr);
-    if (!sampler->is_stopping_) sampler->look();
+    if (!sampler->is_stopping_) sampler->look(random);
   }
   return nullptr;
 }
 
-void StackSampler::look() {
+// Calls are looked at once in so many times, and at any of these.
+void StackSampler::look(uint64_t random) {
   StackWriter* writer = Session::stack_writer();
   if (!writer) return;
   Session::look_at_threads(threads_);
-  for (const SeenThread& thread : threads_) look_at(*writer, thread);
+  bool looks_at_calls = looks_ == look_at_calls_;
+  for (const SeenThread& thread : threads_) {
+    if (thread.is_in_call ? looks_at_calls && is_new_call(thread) : has_run(thread.thread_id)) look_at(*writer, thread);
+  }
+  looks_++;
+  if (looks_ % kPeriodsOfCalls == 0) look_at_calls_ = looks_ + static_cast<int64_t>((random >> 32) % kPeriodsOfCalls);
 }
 
 // Since it was last looked at. One that was blocked all the time is where it waits, not where Python computes.
@@ -144,13 +155,25 @@ bool StackSampler::has_run(uint64_t thread_id) {
   return now_ns > before_ns;
 }
 
+// A thread that has written nothing since is in the call that it was seen in before: nothing more is to be learned of it.
+bool StackSampler::is_new_call(const SeenThread& seen) {
+  return std::exchange(call_ticks_[seen.thread_id], seen.last_ticks) != seen.last_ticks;
+}
+
+// Else the stack may be one of Python behind the call, and lines there would be seen more often than others.
+bool StackSampler::is_still_there(const SeenThread& seen) {
+  Session::look_at_threads(seen_again_);
+  return std::any_of(seen_again_.begin(), seen_again_.end(), [&](const SeenThread& thread) {
+    return thread.thread_id == seen.thread_id && thread.last_ticks == seen.last_ticks;
+  });
+}
+
 void StackSampler::look_at(StackWriter& writer, const SeenThread& seen) {
-  if (!seen.may_run_python || !has_run(seen.thread_id)) return;
   const PyThreadState* thread = seen.is_main ? main_ : find_thread(interpreter_, seen.thread_id);
   if (!thread) return;
   uint64_t ticks = now_ticks();
   Seen result = reader_.read(thread, frames_);
-  if (result == Seen::kNothing) return;
+  if (result == Seen::kNothing || (seen.is_in_call && !is_still_there(seen))) return;
   writer.write(ticks, seen.thread_id, result == Seen::kStack ? intern() : kTornStack);
 }
 
