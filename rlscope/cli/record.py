@@ -207,11 +207,11 @@ def record(
 
 
 def _complete(directory: Path, config: RecordConfig, status: int, counter_facts: dict[str, Any]) -> None:
-    """Complete the trace, and the window that is open in it."""
+    """Complete the trace, and its windows that are not complete."""
     _await_services(directory)
-    if config.idle and (windows := Windows(directory)).open_window is not None:
+    if config.idle:
         deadline_s = time.monotonic() + PATIENCE_S
-        windows.end(status, lambda _: time.monotonic() > deadline_s)
+        Windows(directory).end_all(status, lambda _: time.monotonic() > deadline_s)
     end_trace(directory, status, counter_facts if config.counters else None)
 
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rlscope.errors import RLScopeError
-from rlscope.monitor.windows import Windows, is_begun, recording_processes
+from rlscope.monitor.windows import Windows, is_begun
 from rlscope.record.run.trace_files import remove_trace
 from rlscope.trace.manifest import UNRECORDED_NAME, read_manifest, write_manifest
 
@@ -47,9 +47,7 @@ class KeptWindows:
             while True:
                 self._look()
                 if self._stopping.wait(LOOK_AGAIN_S):
-                    break
-            for window in self._ending:
-                self._windows.complete(window)
+                    return
         except (OSError, RLScopeError) as error:
             self.error = str(error)
 
@@ -63,7 +61,7 @@ class KeptWindows:
             if self._current is not None:
                 self._ending.append(self._current)
             self._current, self._begun_s = self._windows.begin_next(), now_s
-        for window in [window for window in self._ending if not recording_processes(window)]:
+        for window in [window for window in self._ending if self._windows.is_left(window)]:
             self._ending.remove(window)
             self._windows.complete(window)
             self._kept.append((now_s, window))

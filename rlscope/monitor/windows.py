@@ -104,6 +104,20 @@ class Windows:
         self.complete(window, exit_status)
         return window
 
+    def end_all(self, exit_status: int, on_waiting: Callable[[list[int]], bool]) -> None:
+        """End what is open and complete what is not, once the program has ended. The arguments are those of `end`."""
+        if self.open_window is not None:
+            self.end(exit_status, on_waiting)
+        for window in self.traces():
+            if not read_manifest(window).get("complete"):
+                self.complete(window, exit_status)
+
+    def is_left(self, window: Path) -> bool:
+        """Tell whether no process records the window any more, and the first one was not killed in it."""
+        main_pid = read_manifest(self._run).get("main_pid")
+        was_killed = any(header.pid == main_pid and not header.stop_ticks for header in _headers(window))
+        return not was_killed and not recording_processes(window)
+
     def complete(self, window: Path, exit_status: int | None = None) -> None:
         """Complete the trace of a window that no process records any more."""
         self._copy_utilization(window)

@@ -1,6 +1,7 @@
 """A flight recorder: of a run of any length the last windows are there, whole, also after a kill at any moment."""
 
 import json
+import os
 import random
 import signal
 import subprocess
@@ -56,7 +57,7 @@ def intervals(run: Path, pid: int) -> Iterator[tuple[float, float]]:
                 )
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", range(int(os.environ.get("KILLS", "3"))))
 def test_the_last_windows_are_whole_after_a_kill_at_any_moment(tmp_path: Path, seed: int) -> None:
     job = start(tmp_path, f"{KEEP_S:g}s")
     run = tmp_path / "run"
@@ -74,7 +75,8 @@ def test_the_last_windows_are_whole_after_a_kill_at_any_moment(tmp_path: Path, s
         analysis = analyze(open_trace(window))
         killed = [row["process"] for row in analysis.processes.records() if row["exit_status"] is not None]
         assert analysis.complete or killed, analysis.why  # nothing but the process that was killed is without an end
-        assert {row["operation"] for row in analysis.breakdown.records()} >= {"inference", "backpropagation"}
+        operations = {row["operation"] for row in analysis.breakdown.records()}
+        assert killed or operations >= {"inference", "backpropagation"}  # it may have begun just before the kill
 
 
 def test_bytes_of_all_processes_stay_within_the_limit(tmp_path: Path) -> None:

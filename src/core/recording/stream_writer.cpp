@@ -100,8 +100,6 @@ void StreamWriter::make_scratch() {
   if (!scratch_) scratch_ = new uint8_t[kScratchBytes];
   cursor_ = scratch_;
   set_end(scratch_ + kScratchBytes);
-  is_measuring_ = false;
-  measure_at_ = next_look(last_ticks_);
 }
 
 bool StreamWriter::next_chunk() {
@@ -286,6 +284,8 @@ void StreamWriter::pause() {
   sequence_ = 0;
   chunk_bytes_ = kFirstChunkBytes;
   state_ = WriterState::kArmed;
+  is_measuring_ = false;
+  measure_at_ = 0;
   make_scratch();
 }
 
