@@ -85,10 +85,10 @@ class DetailTwin(Twin):
         instances = self.instances.setdefault((stage_of(operations), operations[-1]), [])
         instances.append((self.starts.pop(id(stack[-1])), now))
 
-    def enter(self, stream: int, stack: Stack, frame: Begin) -> None:
+    def enter(self, stream: int, stack: Stack, frame: Begin, now: int) -> None:
         resource = resource_of(frame.category, self.running(self.now, self.now + 1))
         self.calls[(*self.scope(stream), frame.category.label, resource, without_stream(frame))] += 1
-        super().enter(stream, stack, frame)
+        super().enter(stream, stack, frame, now)
 
 
 def sample_spans(twin: DetailTwin) -> list[tuple[str, int, int, int, int, int, int, bool]]:
