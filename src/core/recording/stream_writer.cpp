@@ -20,6 +20,8 @@ constexpr uint32_t kFirstChunkBytes = 16 << 10;
 constexpr uint32_t kLargestChunkBytes = 1 << 20;
 constexpr uint32_t kChunkGrowth = 4;
 constexpr uint32_t kScratchBytes = 4096;
+// The frames, and behind them the room for the records of an armed writer.
+constexpr size_t kStackBytes = StreamWriter::kMaxDepth * sizeof(StreamWriter::Frame) + kScratchBytes;
 constexpr size_t kPageBytes = 4096;
 
 // A thread that asks for nothing else looks as often for requests as one that runs without a break.
@@ -49,8 +51,8 @@ void StreamWriter::operator delete(void* writer) {
 
 StreamWriter::StreamWriter(uint64_t thread_id, JoinRecording join)
     : chunk_bytes_(kFirstChunkBytes), thread_id_(thread_id), meter_(thread_id), join_(join) {
-  void* frames = mmap(nullptr, kMaxDepth * sizeof(Frame), PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* frames =
+      mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (frames == MAP_FAILED) {
     state_ = WriterState::kClosed;
     return;
@@ -96,10 +98,9 @@ void StreamWriter::rehearse(uint32_t times) {
 }
 
 // Room for the records of an armed writer, over and over the same.
-void StreamWriter::make_scratch() {
-  if (!scratch_) scratch_ = new uint8_t[kScratchBytes];
-  cursor_ = scratch_;
-  set_end(scratch_ + kScratchBytes);
+void StreamWriter::use_scratch() {
+  cursor_ = reinterpret_cast<uint8_t*>(frames_ + kMaxDepth);
+  set_end(cursor_ + kScratchBytes);
 }
 
 bool StreamWriter::next_chunk() {
@@ -110,7 +111,7 @@ bool StreamWriter::next_chunk() {
   uint64_t started = now_ticks();
   if (state_ == WriterState::kArmed) {
     if (!join_(file_, stream_)) {
-      make_scratch();
+      use_scratch();
       return true;
     }
     state_ = WriterState::kRecording;
@@ -286,7 +287,7 @@ void StreamWriter::pause() {
   state_ = WriterState::kArmed;
   is_measuring_ = false;
   measure_at_ = 0;
-  make_scratch();
+  use_scratch();
 }
 
 __attribute__((no_sanitize("thread"))) uint32_t StreamWriter::depth_seen_from_outside() const {
@@ -302,7 +303,7 @@ __attribute__((no_sanitize("thread"))) uint64_t StreamWriter::last_ticks_seen_fr
 }
 
 void StreamWriter::abandon() {
-  munmap(frames_, kMaxDepth * sizeof(Frame));
+  munmap(frames_, kStackBytes);
   let_go();
 }
 
@@ -316,12 +317,10 @@ void StreamWriter::let_go() {
 
 void StreamWriter::release_frames() {
   if (stream_ == 0) {
-    madvise(frames_, kMaxDepth * sizeof(Frame), MADV_DONTNEED);  // other threads may be looking at it
+    madvise(frames_, kStackBytes, MADV_DONTNEED);  // other threads may be looking at it
   } else {
-    munmap(frames_, kMaxDepth * sizeof(Frame));
+    munmap(frames_, kStackBytes);
   }
-  delete[] scratch_;
-  scratch_ = nullptr;
 }
 
 }  // namespace rlscope

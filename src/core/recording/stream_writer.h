@@ -187,7 +187,7 @@ class RLSCOPE_API StreamWriter {
   void let_go();
   bool is_failed() const { return file_ && file_->has_failed(); }
   bool drop();
-  void make_scratch();
+  void use_scratch();
   int change_chunk(uint64_t started);
   void measure_gap(uint64_t now);
   // The next record finds no room, so it asks anew: an armed writer joins a recording that has begun meanwhile, and one
@@ -223,7 +223,6 @@ class RLSCOPE_API StreamWriter {
   MappedChunk chunk_;
   JoinRecording join_;
   ProcessFile* file_ = nullptr;  // of the recording that it has joined
-  uint8_t* scratch_ = nullptr;   // where the records of an armed writer go
   volatile uint64_t rehearsed_ = 0;
 };
 
