@@ -16,7 +16,7 @@ from trace_builder import Begin, Blocked, Collective, End, ProcessScript, Progre
 from rlscope.analysis.correction import Cost, corrected_parts
 from rlscope.analysis.swept import Swept
 from rlscope.model import EVALUATION, NO_OPERATION, NO_PHASE, STAGES, TRAINING_LOOP, Category, DeviceWork, NameKind
-from rlscope.trace.format import HOST
+from rlscope.trace.format import HOST, PERIODS_OF_CALLS, STACK_PERIOD_NS
 
 Stack = list[Begin]
 MAIN = 0
@@ -25,7 +25,7 @@ BLOCKED = (Category.WAIT, Category.CUDA_WAIT)
 CUDA = (Category.CUDA, Category.CUDA_WAIT)
 BLOCKED_IN_NO_BOUNDARY = "(blocked)"
 #: In which stacks of native calls are looked at once.
-STACK_PERIOD = 8_000_000
+STACK_PERIOD = PERIODS_OF_CALLS * STACK_PERIOD_NS
 
 
 def is_on_device(work: DeviceWork) -> bool:

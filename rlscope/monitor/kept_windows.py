@@ -38,6 +38,8 @@ class KeptWindows:
         self._current: Path | None = None
         self._ending: list[Path] = []
         self._kept: list[tuple[float, Path]] = []  # when each ended, the first one first
+        self._bytes = 0  # of all windows, at the last look
+        self._grown = 0  # by so much at most between two looks
         self._stopping = threading.Event()
         self.error: str | None = None
 
@@ -65,6 +67,8 @@ class KeptWindows:
             self._ending.remove(window)
             self._windows.complete(window)
             self._kept.append((now_s, window))
+        total = sum(map(bytes_of, self._windows.traces()))
+        self._grown, self._bytes = max(self._grown, total - self._bytes), total
         while self._kept and self._is_too_much(now_s):
             self._overwrite(self._kept.pop(0)[1])
 
@@ -75,15 +79,18 @@ class KeptWindows:
         return is_old or (self._most_bytes is not None and bytes_of(window) >= self._most_bytes / PARTS)
 
     def _is_too_much(self, now_s: float) -> bool:
+        """Tell whether the first window has to go, also for what is written until the next look."""
         if self._seconds is not None and now_s - self._kept[0][0] > self._seconds:
             return True
-        return self._most_bytes is not None and sum(map(bytes_of, self._windows.traces())) > self._most_bytes
+        return self._most_bytes is not None and self._bytes + self._grown > self._most_bytes
 
     def _overwrite(self, window: Path) -> None:
         """Remove a window, and count it."""
         manifest = read_manifest(self._run)
         before = manifest.get("overwritten", {"windows": 0, "bytes": 0})
-        counted = {"windows": before["windows"] + 1, "bytes": before["bytes"] + bytes_of(window)}
+        removed = bytes_of(window)
+        self._bytes -= removed
+        counted = {"windows": before["windows"] + 1, "bytes": before["bytes"] + removed}
         write_manifest(self._run, {**manifest, "overwritten": counted})
         remove_trace(window)
         (window / UNRECORDED_NAME).unlink()

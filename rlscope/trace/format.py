@@ -21,6 +21,9 @@ SAMPLE_OF_TASK = 2
 COLLECTIVE_UNWAITED = 1
 #: The id of a stack that changed while it was read.
 TORN_STACK = 0
+#: Stacks are looked at once a period, those of native calls once in so many periods.
+STACK_PERIOD_NS = 1_000_000
+PERIODS_OF_CALLS = 8
 NO_STREAM = 0xFFFFFFFF
 HOST = 0xFFFFFFFF  # the device of the queue with what happens beside the devices
 MAX_VARINT_BYTES = 8

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -22,10 +23,12 @@ from rlscope.trace.reader import open_trace
 
 #: `--keep` of these tests, and when a window of it ends.
 KEEP_S = 4.0
+#: By so much at most a file grows at once.
+CHUNK_BYTES = 1 << 20
 
 
-def start(directory: Path, keep: str, *words: str) -> "subprocess.Popen[str]":
-    command: list[str | Path] = [sys.executable, SCRIPTS / "windowed.py", directory / "stop", *words]
+def start(directory: Path, keep: str, script: str = "windowed.py") -> "subprocess.Popen[str]":
+    command: list[str | Path] = [sys.executable, SCRIPTS / script, directory / "stop"]
     return subprocess.Popen(
         [*RLSCOPE, "record", "--keep", keep, "-o", directory / "run", "--", *command],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(), cwd=directory,
@@ -80,17 +83,17 @@ def test_the_last_windows_are_whole_after_a_kill_at_any_moment(tmp_path: Path, s
 
 
 def test_bytes_of_all_processes_stay_within_the_limit(tmp_path: Path) -> None:
-    job = start(tmp_path, "10MB", "child")
+    job = start(tmp_path, "10MB", "busy.py")
     run = tmp_path / "run"
     most = 0
-    while not (run / "manifest.json").exists() or overwritten(run) < 3:
-        if (run / "requests").exists():
+    while not (run / "manifest.json").exists() or overwritten(run) < 1:
+        with suppress(FileNotFoundError, UsageError):  # there is no window yet, or one was removed between two looks
             most = max(most, sum(bytes_of(window) for window in Windows(run).traces()))
         time.sleep(0.05)
     (tmp_path / "stop").touch()
     _, said = job.communicate(timeout=100)
     assert job.returncode == 0
-    assert most <= 10.5e6, "within 5 % of the limit"
+    assert most <= 10e6 + 2 * CHUNK_BYTES, "files of two processes grow by chunks"
     assert f"{overwritten(run)} before them" in said
     shown = call_here("analyze", run)
     assert shown.returncode == 2
@@ -103,7 +106,7 @@ def test_bytes_of_all_processes_stay_within_the_limit(tmp_path: Path) -> None:
 
 
 def test_who_keeps_the_last_windows_begins_and_ends_none_by_hand(tmp_path: Path) -> None:
-    job = start(tmp_path, "60s")
+    job = start(tmp_path, "2h")
     run = tmp_path / "run"
     while not (run / "window-1").exists():
         time.sleep(0.02)

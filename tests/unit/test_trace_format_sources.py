@@ -46,7 +46,7 @@ def constants() -> dict[str, Any]:
         if text.startswith("{"):
             values[snake(name)] = "".join(re.findall(r"'(\\?.)'", text)).replace("\\0", "\0").encode()
         else:
-            values[snake(name)] = eval(text.replace("ull", ""))
+            values[snake(name)] = eval(text.replace("ull", "").replace("'", ""))
     return values
 
 

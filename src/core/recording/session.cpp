@@ -491,8 +491,7 @@ void Session::after_fork_in_child() {
     s.retired_files.push_back(s.file);
     s.file = nullptr;
   }
-  is_recording_ = false;
-  is_armed_ = false;
+  is_recording_ = is_armed_ = false;
   BlockedMeter::after_fork(/*is_child=*/true);
   s.mutex.unlock();
   s.tell([](const SessionListener& listener) { listener.on_fork_in_child(); });
