@@ -215,8 +215,8 @@ def what_is_seen(name: str, q: Array, v: Array) -> tuple[float, float, float]:
     return float(q[1]), float(product @ data.qvel / 2), float(data.ncon > 0)
 
 
-# XLA compiles the half-cheetah for minutes where the machine does other work, too.
-@pytest.mark.parametrize("name", [pytest.param("HalfCheetah", marks=pytest.mark.slow), "Hopper"])
+# XLA compiles the half-cheetah for minutes.
+@pytest.mark.parametrize("name", ["Hopper"])
 def test_xla_steps_as_the_kernel_does(name: str, tmp_path: Path) -> None:
     """The same equations on arrays: each step is MuJoCo's, and environments come to what they do in C++."""
     steps, states, seen = reference(name), tmp_path / "states.npz", tmp_path / "seen.npz"
