@@ -2,11 +2,11 @@
 
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from rlscope.errors import RLScopeError
+from rlscope.monitor.beside import beside
 from rlscope.monitor.windows import Windows, is_begun
 from rlscope.record.run.trace_files import remove_trace
 from rlscope.trace.manifest import UNRECORDED_NAME, read_manifest, write_manifest
@@ -14,7 +14,6 @@ from rlscope.trace.manifest import UNRECORDED_NAME, read_manifest, write_manifes
 #: What is kept is so many windows: one is removed at a time.
 PARTS = 8
 LOOK_AGAIN_S = 0.1
-PATIENCE_S = 1.0
 
 
 class KeptWindows:
@@ -67,8 +66,9 @@ class KeptWindows:
             self._ending.remove(window)
             self._windows.complete(window)
             self._kept.append((now_s, window))
-        total = sum(map(bytes_of, self._windows.traces()))
-        self._grown, self._bytes = max(self._grown, total - self._bytes), total
+        if self._most_bytes is not None:
+            total = sum(map(bytes_of, self._windows.traces()))
+            self._grown, self._bytes = max(self._grown, total - self._bytes), total
         while self._kept and self._is_too_much(now_s):
             self._overwrite(self._kept.pop(0)[1])
 
@@ -102,14 +102,6 @@ def bytes_of(window: Path) -> int:
     return sum(path.stat().st_size for path in window.iterdir())
 
 
-@contextmanager
-def kept(run: Path, seconds: float | None, most_bytes: int | None) -> Iterator[KeptWindows]:
-    """Keep the last windows of a run while the block runs."""
-    windows = KeptWindows(run, seconds, most_bytes)
-    thread = threading.Thread(target=windows.run, daemon=True)
-    thread.start()
-    try:
-        yield windows
-    finally:
-        windows.stop()
-        thread.join(PATIENCE_S)
+def kept(run: Path, seconds: float | None, most_bytes: int | None) -> AbstractContextManager[KeptWindows]:
+    """Return what keeps the last windows of a run while it is entered."""
+    return beside(KeptWindows(run, seconds, most_bytes))

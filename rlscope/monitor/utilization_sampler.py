@@ -4,11 +4,11 @@ import ctypes
 import os
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rlscope.monitor.beside import beside
 from rlscope.trace.utilization_file import HEADER, PROCESSES, UTILIZATION_NAME
 
 if TYPE_CHECKING:
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 DEVICE_PERIOD_S = 0.1
 PROCESS_PERIOD_S = 0.25
-#: A driver that hangs must not keep the command's status from its caller.
-PATIENCE_S = 1.0
 
 Row = tuple[str, float, int | None]
 
@@ -178,14 +176,6 @@ def _line(time_ns: int, source: str, utilization: float, memory_bytes: int | Non
     return f"{time_ns},{source},{utilization:.4g},{'' if memory_bytes is None else memory_bytes}\n"
 
 
-@contextmanager
-def sampled(directory: Path, pid: int, has_devices: bool) -> Iterator[UtilizationSampler]:
-    """Sample a command while the block runs."""
-    sampler = UtilizationSampler(directory, pid, has_devices)
-    thread = threading.Thread(target=sampler.run, daemon=True)
-    thread.start()
-    try:
-        yield sampler
-    finally:
-        sampler.stop()
-        thread.join(PATIENCE_S)
+def sampled(directory: Path, pid: int, has_devices: bool) -> AbstractContextManager[UtilizationSampler]:
+    """Return what samples a command while it is entered."""
+    return beside(UtilizationSampler(directory, pid, has_devices))

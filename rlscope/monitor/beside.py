@@ -1,0 +1,34 @@
+"""A worker runs in a thread of its own beside the recorded command."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol, TypeVar
+
+#: What hangs, as a driver may, must not keep the command's status from its caller.
+PATIENCE_S = 1.0
+
+
+class Worker(Protocol):
+    """Works until it is told to stop."""
+
+    def run(self) -> None:
+        """Work."""
+
+    def stop(self) -> None:
+        """End the work soon."""
+
+
+W = TypeVar("W", bound=Worker)
+
+
+@contextmanager
+def beside(worker: W) -> Iterator[W]:
+    """Let a worker work while the block runs."""
+    thread = threading.Thread(target=worker.run, daemon=True)
+    thread.start()
+    try:
+        yield worker
+    finally:
+        worker.stop()
+        thread.join(PATIENCE_S)
