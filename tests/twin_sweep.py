@@ -260,8 +260,9 @@ class Twin:
         ):  # fmt: skip
             counter.clear()  # type: ignore[attr-defined]
         self.beside = self.torn = 0
-        self.open_syncs = {at: (place, now) for at, (place, _) in self.open_syncs.items()}
-        self.seen_calls = {at: (place, now) for at, (place, _) in self.seen_calls.items()}
+        for calls in (self.open_syncs, self.seen_calls):
+            for at, (place, _) in calls.items():
+                calls[at] = (*self.scope(at[0]), *place[2:]), now
         self.phases = {frame.name: (now, now) for frame in self.open_phases}
         self.have_operated = {stream for stream, stack in self.stacks.items() if operations_of(stack)}
         for stream in self.have_operated:

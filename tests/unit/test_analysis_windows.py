@@ -159,6 +159,26 @@ def test_order_of_phases_of_several_threads(tmp_path: Path) -> None:
     assert [row.phase for row in found.phases] == ["collect", "evaluation"]
 
 
+OPEN_SYNC = """
+process stop=100
+thread 0
+5 + train
+chunk
+20 + backend:f
+30 -
+thread 1
+5 + cuda_wait:cudaStreamSynchronize
+90 -
+"""
+
+
+def test_open_calls_are_in_the_operation_in_which_the_window_finds_them(tmp_path: Path) -> None:
+    """The operation is the main thread's, and the chunk in which it began is not read."""
+    script = parse_script(OPEN_SYNC)
+    found = sweep_script(script, write_script(script, tmp_path), since_ticks=40)
+    assert [(row.operation, row.ticks) for row in found.sync_points] == [("train", 50)]
+
+
 NATIVE_THREAD = """
 process stop=100
 thread 0

@@ -93,6 +93,7 @@ class Sweep {
   void meet(const StreamIndex& stream);
   bool knows_order_of_phases();
   void start_window();
+  void watch_from_here(Thread& thread);
   uint64_t window_end() const;
   void skip_chunk(size_t slot);
   void step_devices();

@@ -98,12 +98,21 @@ void Sweep::start_window() {
   for (const auto& thread : threads_) {
     thread->events = 0;
     thread->last_sync = {};
-    for (WatchedCall& call : thread->watched) call.since = std::max(call.since, now_);
+    watch_from_here(*thread);
     thread->was_in_operation = thread->scope != 0;
     threads_in_operations_ += thread->was_in_operation;
     if (thread->was_in_operation) mark_loop(thread->outermost);
   }
   set_cell();
+}
+
+// Open calls belong to the operation in which they are found: where they began, the main thread's may not have been read.
+void Sweep::watch_from_here(Thread& thread) {
+  for (WatchedCall& call : thread.watched) {
+    call.since = std::max(call.since, now_);
+    call.scope = scope_of(thread);
+    if (call.sync) call.sync = &native_calls_.sync({call.scope, call.function, thread.frames[call.frame].id});
+  }
 }
 
 }  // namespace rlscope
