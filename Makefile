@@ -24,7 +24,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 AT_ONCE := $(BIN)/pytest --numprocesses $(JOBS) --dist loadfile
 # Tests that hold recorded times against stopwatches, so that nothing runs beside them.
-TIMED := tests/integration/test_oracles.py
+TIMED := $(foreach test,oracles ranks,tests/integration/test_$(test).py)
 TIMED_FRAMEWORKS := $(foreach test,jax tensorflow trl verl trainers,tests/frameworks/test_$(test).py)
 ENVIRONMENT := $(VENV)/.environment
 PACKAGE := $(VENV)/.package
@@ -105,7 +105,7 @@ test-cpp: setup ## run the C++ tests under the address, undefined-behaviour and 
 		ctest --test-dir "$$build" --output-on-failure --parallel $(JOBS)
 	done
 
-environments: $(ENVIRONMENT) $(STACKS:%=.venvs/%/.environment) $(OTHERS)/.environment $(D3RLPY)/.environment $(PAGE)/.environment $(DOCS)/.environment $(COVERAGE)/.environment $(NOTEBOOK)/.environment ## make all environments of tests; with --jobs 2 two at a time
+environments: $(ENVIRONMENT) $(STACKS:%=.venvs/%/.environment) $(OTHERS)/.environment $(D3RLPY)/.environment $(PAGE)/.environment $(DOCS)/.environment $(NOTEBOOK)/.environment ## make all environments of tests; with --jobs 2 two at a time
 
 test-frameworks: build $(STACKS:%=.venvs/%/.package) $(OTHERS)/.environment $(D3RLPY)/.environment ## run the tests that need TensorFlow, JAX, compilers, dm_control and libraries that people train with (about 12 minutes)
 	$(BIN)/pytest $(TIMED_FRAMEWORKS)

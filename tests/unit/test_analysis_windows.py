@@ -70,7 +70,7 @@ def comparable(tables: dict[str, Any], twin: Twin) -> dict[str, Any]:
 
 
 @given(windows())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_window_equals_its_twin(window: tuple[ProcessScript, int, int]) -> None:
     script, since, entries_per_chunk = window
     with tempfile.TemporaryDirectory() as directory:
@@ -106,7 +106,7 @@ def rounded_ticks(script: ProcessScript, since: int) -> int:
 
 
 @given(windows())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_before_and_behind_sum_to_the_whole(window: tuple[ProcessScript, int, int]) -> None:
     script, since, entries_per_chunk = window
     script = replace(script, stop=None)
