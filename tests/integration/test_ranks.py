@@ -21,7 +21,7 @@ from rlscope.analysis.ranks.swept import SweptCollective
 from rlscope.analysis.sweep import ProcessSweep, TraceSweep, sweep_trace
 from rlscope.trace.reader import open_trace
 
-STEPS, LATE_S, BACKWARDS = 30, 0.004, 3
+STEPS, LATE_S, BACKWARDS = 30, 0.02, 3
 
 
 @dataclass(frozen=True)
