@@ -125,6 +125,7 @@ def scripts(draw: st.DrawFn) -> ProcessScript:
     script = ProcessScript(start=start, threads=[draw(threads(stream, max(start - 10, 0))) for stream in streams])
     streams = draw(st.lists(st.sampled_from((4, 5, 6, 12)), unique=True))
     script.queues = [draw(queues(stream, max(start - 10, 0))) for stream in streams]
+    script.stacks = draw(st.none() | stacks(max(start - 10, 0)))
     script.coincident = draw(st.booleans())
     script.costs = draw(st.none() | costs())
     script.amplification = draw(st.sampled_from((1, 1, 3)))

@@ -192,8 +192,9 @@ class Twin:
         self.sample_since: dict[int, int] = {}  # of the thread
         self.collectives: list[tuple[Any, ...]] = []
         self.lines: dict[tuple[str, str, str, str, int], list[int]] = {}  # stacks and ticks
-        self.unseen: Counter[tuple[str, str, str]] = Counter()  # in Python since the last stack, by phase and scope
+        self.unseen: Counter[tuple[Any, ...]] = Counter()  # in Python since the last stack, by phase and scope
         self.torn = 0
+        self.recorded = {thread.stream for thread in script.threads}
         self.began: dict[tuple[int, int], int] = {}  # when the boundary at a thread's depth did
         # By thread and depth: where, and since when.
         self.open_syncs: dict[tuple[int, int], tuple[tuple[str, ...], int]] = {}
@@ -257,12 +258,11 @@ class Twin:
             self.evaluation_transitions, self.events, self.crossings, self.cuda_calls, self.tasks, self.busy,
             self.busy_of, self.exposed_of, self.communicating, self.marks, self.outside, self.waited_outside,
             self.progress, self.lines, self.unseen, self.last_sync, self.syncs, self.sync_lines, self.sites,
+            self.seen_calls,
         ):  # fmt: skip
             counter.clear()  # type: ignore[attr-defined]
         self.beside = self.torn = 0
-        for calls in (self.open_syncs, self.seen_calls):
-            for at, (place, _) in calls.items():
-                calls[at] = (*self.scope(at[0]), *place[2:]), now
+        self.open_syncs = {at: ((*self.scope(at[0]), *place[2:]), now) for at, (place, _) in self.open_syncs.items()}
         self.phases = {frame.name: (now, now) for frame in self.open_phases}
         self.have_operated = {stream for stream, stack in self.stacks.items() if operations_of(stack)}
         for stream in self.have_operated:
@@ -303,13 +303,21 @@ class Twin:
     def threads_in_part(self) -> list[int]:
         return [stream for stream, stack in self.stacks.items() if takes_part(stream, stack)]
 
+    def rest_key(self, stream: int) -> tuple[bool, bool, int, int]:
+        """Of what threads leave that run for a part of the time: to this a gap is a wait."""
+        return self.owner_key(stream, Category.WAIT if stream in self.gaps else category_of(self.stacks[stream]))
+
     def owner(self) -> int:
         """Of what threads leave that run for a part of the time."""
+        return min(self.threads_in_part(), key=self.rest_key)
 
-        def key(stream: int) -> tuple[bool, bool, int, int]:
-            return self.owner_key(stream, Category.WAIT if stream in self.gaps else category_of(self.stacks[stream]))
-
-        return min(self.threads_in_part(), key=key)
+    def has_part(self, stream: int) -> bool:
+        """Whether the instant is the thread's for what it runs: as the owner, or for a part of its gap."""
+        if stream not in self.gaps:
+            return stream == self.owner()
+        gap = self.gaps[stream]
+        runs = gap.waiting < gap.end - gap.start
+        return runs and self.owner_key(stream, category_of(self.stacks[stream])) < self.rest_key(self.owner())
 
     def view(self, stream: int, start: int, end: int) -> list[tuple[Category, int]]:
         """What the thread did from start to end: rule 10."""
@@ -397,8 +405,8 @@ class Twin:
             row = self.row(category, running, scope)
             self.breakdown[row] += ticks
             if category is Category.PYTHON:
-                self.unseen[(self.phase(), *scope)] += ticks
-            # The label is not enough: an operation may be called "(none)".
+                self.unseen[(self.phase(), bool(self.operations(stream)), *scope)] += ticks
+            # The label is not enough, as above: an operation may be called "(none)".
             is_launchs = bool(running) and category in BLOCKED and not self.coincident
             is_outside = scope == (NO_OPERATION, NO_OPERATION) and (is_launchs or not self.operations(stream))
             if is_outside and not self.open_phases:
@@ -563,21 +571,20 @@ class Twin:
             return
         self.torn += not seen.frames
         thread = self.stacks.get(seen.thread, [])
-        owners = {self.owner(), *(stream for stream, gap in self.gaps.items() if gap.waiting < gap.end - gap.start)}
-        if not seen.frames:
+        if not seen.frames or seen.thread not in self.recorded:
             return
         if category_of(thread) is not Category.PYTHON:
             return self.see_call(seen, thread)
-        if seen.thread not in owners:
+        if not self.has_part(seen.thread):
             return
-        ticks = self.unseen.pop((self.phase(), *self.scope(seen.thread)), 0)
+        ticks = self.unseen.pop((self.phase(), bool(self.operations(seen.thread)), *self.scope(seen.thread)), 0)
         sums = self.lines.setdefault((*self.scope(seen.thread), *seen.frames[-1]), [0, 0])
         sums[0] += 1
         sums[1] += ticks
 
     def line_rows(self) -> dict[tuple[str, str, str, str, int], tuple[int, ...]]:
         rows = {key: tuple(sums) for key, sums in self.lines.items()}
-        for (_, stage, operation), ticks in self.unseen.items():
+        for (*_, stage, operation), ticks in self.unseen.items():
             key = (stage, operation, "", "", 0)
             if ticks:
                 rows[key] = (0, rows.get(key, (0, 0))[1] + ticks)

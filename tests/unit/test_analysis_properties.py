@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_scripts import COST_KEYS, scripts, stacks, threads
+from random_scripts import COST_KEYS, scripts, threads
 from trace_builder import (
     Begin,
     Blocked,
@@ -46,18 +46,6 @@ def test_sweep_equals_its_twin(script: ProcessScript, entries_per_chunk: int) ->
     for device in found.devices:
         by_launch = sum(row[3] for row in found.device_operations if row[0] == device.device)
         assert by_launch == device.busy_ticks <= wall
-
-
-@given(scripts(), st.data(), st.sampled_from((1, 5, 1000)))
-@settings(max_examples=100, deadline=None)
-def test_native_calls_equal_their_twin(script: ProcessScript, data: st.DataObject, entries_per_chunk: int) -> None:
-    """Waits for devices, and the lines that made native calls."""
-    script = replace(script, costs=None, stacks=data.draw(stacks(script.start)))
-    with tempfile.TemporaryDirectory() as directory:
-        found = as_dicts(sweep_script(script, write_script(script, Path(directory), entries_per_chunk)))
-    expected = sweep_twin(script)
-    assert found["sync_points"] == expected["sync_points"]
-    assert found["call_sites"] == expected["call_sites"]
 
 
 @given(scripts().filter(lambda script: script.costs is not None))

@@ -92,6 +92,7 @@ class Sweep {
   void renumber();
   void meet(const StreamIndex& stream);
   bool knows_order_of_phases();
+  static void forget_stacks(Thread& thread);
   void start_window();
   void watch_from_here(Thread& thread);
   uint64_t window_end() const;
@@ -154,6 +155,9 @@ class Sweep {
     return thread.takes_part() ? key : kNever;
   }
   void sort_sharing();
+  // Of a thread that runs for a part of a gap.
+  bool comes_before_owner(const Thread& thread) const { return key_of(thread, thread.gap->category()) <= owner_key(*owner_); }
+  bool has_part(const Thread& thread) const;
   BreakdownPlace place_of(const Thread& thread, uint8_t category) const;
   template <bool kWithDetail = false>
   [[gnu::always_inline]] void set_cell() {

@@ -97,7 +97,7 @@ void Sweep::merge(uint64_t until) {
       activate(stream);
       continue;
     }
-    if (device_ticks_ <= first_ticks && device_ticks_ < until) {
+    if (device_ticks_ <= std::min(first_ticks, stack_ticks_) && device_ticks_ < until) {
       step_devices();
       continue;
     }
@@ -198,8 +198,7 @@ void Sweep::step_stacks() {
   if (found == threads_.end()) return;
   Thread& thread = **found;
   if ((thread.gap ? thread.gap->category() : thread.category()) != kPython) return see_call(thread, seen.stack);
-  bool is_owner = &thread == owner_ || std::find(sharing_.begin(), sharing_.end(), &thread) != sharing_.end();
-  if (!is_owner) return;
+  if (!has_part(thread)) return;
   Scope scope = scope_of(thread);
   lines_.see(phase_, scope, python_ticks(tables_.row(scope)), seen.stack);
 }

@@ -126,12 +126,18 @@ template <typename OnShare>
 void Sweep::share_time(uint64_t until, OnShare on_share) {
   uint64_t left = until - now_;
   for (Thread* thread : sharing_) {
-    if (left == 0 || key_of(*thread, thread->gap->category()) > owner_key(*owner_)) break;
+    if (left == 0 || !comes_before_owner(*thread)) break;
     uint64_t taken = std::min(left, thread->gap->ran_between(now_, until));
     on_share(*thread, thread->gap->category(), taken);
     left -= taken;
   }
   on_share(*owner_, owner_->category(), left);
+}
+
+// Whether the time now is the thread's for what it runs: as the owner, or in a gap for the part that it ran.
+bool Sweep::has_part(const Thread& thread) const {
+  if (!thread.gap) return &thread == owner_;
+  return thread.gap->runs() && comes_before_owner(thread);
 }
 
 void Sweep::advance_slowly(uint64_t ticks) {

@@ -79,6 +79,13 @@ uint64_t Sweep::window_end() const {
   return ends_early ? end_ : kNever;
 }
 
+// Of a call that is open where the window begins, a stack that was seen before may lie in chunks that are not read.
+void Sweep::forget_stacks(Thread& thread) {
+  std::vector<WatchedCall>& calls = thread.watched;
+  calls.erase(std::remove_if(calls.begin(), calls.end(), [](const WatchedCall& call) { return !call.sync; }), calls.end());
+  thread.watched_frame = calls.empty() ? kNoFrame : calls.back().frame;
+}
+
 // Forgets what was added up, but not what is open.
 void Sweep::start_window() {
   advance_slowly(since_);
@@ -98,6 +105,7 @@ void Sweep::start_window() {
   for (const auto& thread : threads_) {
     thread->events = 0;
     thread->last_sync = {};
+    forget_stacks(*thread);
     watch_from_here(*thread);
     thread->was_in_operation = thread->scope != 0;
     threads_in_operations_ += thread->was_in_operation;

@@ -107,9 +107,10 @@ def with_collectives() -> ProcessWriter:
 
 
 def with_stacks() -> ProcessWriter:
-    """Stacks of a thread in two chunks, a torn one, and one that is seen at the tick of another record."""
+    """Stacks of a thread in two chunks, a torn one, one at the tick of another record; a device works."""
     process = new_process()
     main = process.thread()
+    process.queue(0, stream=1).record(DeviceWork.KERNEL, 15, 60, "gemm", process.launch_site("inference", "inference"))
     stacks = process.stacks(stream=5)
     main.begin_operation(12, "inference")
     main.begin_boundary(30, Category.BACKEND, "linear")
