@@ -111,6 +111,29 @@ def test_stacks_are_looked_at_again_after_a_fork(tmp_path: Path) -> None:
     assert seen[child, "behind"] == 0
 
 
+#: Functions that are made, run for a while, and freed, so that the next one may lie where they lay.
+FREED = """
+import time
+def runs(name):
+    scope = {"time": time}
+    exec(f"def {name}():\\n    end_s = time.thread_time() + 0.01\\n    while time.thread_time() < end_s: 0\\n", scope)
+    scope[name]()
+for number in range(100):
+    runs(f"f{number}")
+"""
+
+
+def test_code_that_lies_where_freed_code_lay_is_told_apart(tmp_path: Path) -> None:
+    recording = record(tmp_path / "trace", sys.executable, "-c", FREED, options=("--lines",))
+    assert recording.returncode == 0, recording.stderr
+    seen: Counter[str] = Counter()
+    for row in recording.analysis["lines"]:
+        if row["file"] == "<string>" and row["function"].startswith("f"):
+            seen[row["function"]] += row["stacks"]
+    assert len(seen) > 50
+    assert max(seen.values()) < seen.total() / 10
+
+
 @pytest.mark.parametrize("way", ["fork", "process-fork", "process-spawn"])
 def test_children(way: str, tmp_path: Path) -> None:
     plain = run_plain("children.py", way, 8)

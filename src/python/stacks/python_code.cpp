@@ -2,6 +2,7 @@
 #include "python_code.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <utility>
 
@@ -131,7 +132,19 @@ bool is_same(const KnownCode& known, const CodeHead& code) {
          known.line_table == code->co_linetable && known.first_line == static_cast<uint32_t>(code->co_firstlineno);
 }
 
+std::atomic<uint64_t> codes_freed{1};  // and one, so that 0 is before all
+destructor free_code = nullptr;
+
+void count_and_free(PyObject* code) {
+  codes_freed.fetch_add(1);
+  free_code(code);
+}
+
 }  // namespace
+
+void CodeTable::count_freed() {
+  if (!free_code) free_code = std::exchange(PyCode_Type.tp_dealloc, count_and_free);
+}
 
 void CodeTable::clear() {
   known_.clear();
@@ -177,36 +190,45 @@ uint32_t CodeTable::id_of(uint32_t first_line, const std::string& name, const st
 }
 
 bool CodeTable::find(const std::vector<const void*>& addresses, std::vector<const KnownCode*>& found) {
+  uint64_t freed = codes_freed;  // before anything is read
   if (known_.size() > kMostKnown) known_.clear();
-  checks_++;
   found.clear();
-  std::vector<std::pair<const void*, KnownCode*>> to_check;
+  to_check_.clear();
   for (const void* address : addresses) {
     auto place = known_.find(address);
     KnownCode* known = place == known_.end() ? learn(address) : &place->second;
     if (!known) return false;
-    if (known->checked_in != checks_) to_check.emplace_back(address, known);
-    known->checked_in = checks_;
+    if (known->checked_at != freed) to_check_[address] = known;
     found.push_back(known);
   }
-  std::vector<CodeHead> heads(to_check.size());
-  buffer_.resize(to_check.size() * kNameChecked);
+  return to_check_.empty() || check(freed);
+}
+
+bool CodeTable::check(uint64_t freed) {
+  std::vector<CodeHead> heads(to_check_.size());
+  buffer_.resize(to_check_.size() * kNameChecked);
   reads_.clear();
-  for (size_t i = 0; i < to_check.size(); i++) {
-    const KnownCode& known = *to_check[i].second;
-    reads_.add(to_check[i].first, heads[i].bytes, kCodeHead);
-    reads_.add(known.characters, &buffer_[i * kNameChecked], known.checked_bytes.size());
+  size_t count = 0;
+  for (const auto& [address, known] : to_check_) {
+    reads_.add(address, heads[count].bytes, kCodeHead);
+    reads_.add(known->characters, &buffer_[count++ * kNameChecked], known->checked_bytes.size());
   }
   bool is_read = reads_.read();
-  for (size_t i = 0; i < to_check.size(); i++) {
-    const auto& [address, known] = to_check[i];
+  bool are_same = is_read;
+  count = 0;
+  for (const auto& [address, known] : to_check_) {
     const std::string& bytes = known->checked_bytes;
-    bool is_named = std::memcmp(&buffer_[i * kNameChecked], bytes.data(), bytes.size()) == 0;
-    if (is_read && is_named && is_same(*known, heads[i])) continue;
+    bool is_named = std::memcmp(&buffer_[count * kNameChecked], bytes.data(), bytes.size()) == 0;
+    bool is_it = is_read && is_named && is_same(*known, heads[count]);
+    count++;
+    if (is_it) {
+      known->checked_at = freed;
+      continue;
+    }
     known_.erase(address);  // to be learnt anew when it is seen again
-    is_read = false;
+    are_same = false;
   }
-  return is_read;
+  return are_same;
 }
 
 }  // namespace rlscope

@@ -26,7 +26,7 @@ struct KnownCode {
   const void *type, *name, *file, *line_table;
   const void* characters;      // of the name
   std::string checked_bytes;  // of these, the first
-  uint64_t checked_in = 0;  // the number of a check
+  uint64_t checked_at = 0;  // how many code objects the program had freed when it was last checked
 
   // The line of an instruction, counted in code units; before the first one it is the first line.
   uint32_t line_at(ptrdiff_t instruction) const { return instruction < 0 ? first_line : lines[static_cast<size_t>(instruction)]; }
@@ -40,17 +40,21 @@ class CodeTable {
   explicit CodeTable(OnNew on_new) : on_new_(on_new) {}
 
   void clear();
-  // Finds the code objects at these addresses, in the same order. False where one is none, or changed meanwhile.
+  // From now on the program counts the code objects that it frees. Needs the GIL; to be called before `find`.
+  static void count_freed();
+  // Finds the code objects at these addresses, in the same order. False where one is none, or changed meanwhile. What was
+  // seen is read again only once the program has freed a code object since: before that no other one can lie there.
   bool find(const std::vector<const void*>& addresses, std::vector<const KnownCode*>& found);
 
  private:
   KnownCode* learn(const void* address);
+  bool check(uint64_t freed);
   uint32_t id_of(uint32_t first_line, const std::string& name, const std::string& file);
 
   OnNew on_new_;
   std::unordered_map<const void*, KnownCode> known_;
   std::map<std::tuple<std::string, std::string, uint32_t>, uint32_t> ids_;  // by file, name and first line
-  uint64_t checks_ = 0;
+  std::unordered_map<const void*, KnownCode*> to_check_;
   MemoryReads reads_;
   std::vector<uint8_t> buffer_;
 };

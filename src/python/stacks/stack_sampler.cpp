@@ -59,6 +59,7 @@ class StackSampler {
 
   void begin_recording() {
     follow_forks();
+    CodeTable::count_freed();
     main_ = PyThreadState_Get();
     interpreter_ = PyThreadState_GetInterpreter(main_);
     codes_.clear();
