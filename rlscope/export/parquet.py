@@ -8,69 +8,32 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rlscope.analysis.rows import Rows
-from rlscope.analysis.sweep import ProcessSweep
-from rlscope.export.columns import SliceColumns, each_part
+from rlscope.export import bins, events
+from rlscope.export.bins import BINS, bins_of
+from rlscope.export.events import EVENTS, TEXTS, each_group
 from rlscope.export.json_schema import meanings_of
-from rlscope.export.run import ExportRun, track_name
+from rlscope.export.run import ExportRun
 
-#: As many rows are in memory at once, and are one group of the file.
-GROUP_ROWS = 1 << 20
 SCHEMA = "schema.md"
-_TEXT = pa.dictionary(pa.int32(), pa.string())
-EVENTS = pa.schema(
-    [
-        ("process", _TEXT), ("track", _TEXT), ("category", _TEXT), ("name", _TEXT), ("stage", _TEXT),
-        ("operation", _TEXT), ("depth", pa.int32()), ("start_ns", pa.int64()), ("duration_ns", pa.int64()),
-        ("flow", pa.uint64()),
-    ]
-)  # fmt: skip
-_MEANINGS = {
-    "process": "the process",
-    "track": "its thread by name, its queue of device work, or tasks or collectives of a thread",
-    "category": "the layer of a call, or operation, phase, kernel, copy, memset, task, collective",
-    "name": "the function, operation or kernel",
-    "stage": "the stage, `(none)` outside all",
-    "operation": "the innermost operation, of device work that which launched it; empty outside all",
-    "depth": "how many slices of the track enclose it",
-    "start_ns": "nanoseconds from the start of the run",
-    "duration_ns": "nanoseconds",
-    "flow": "the same number for all ranks in a call of a communicator, else 0",
-}
 
 
 def write_parquet(run: ExportRun, folder: Path) -> int:
     """Write the files into a folder that is there, and return how many slices they have."""
-    numbers = ("depth", "start_ns", "duration_ns", "flow")
-    encoding = dict.fromkeys(numbers, "DELTA_BINARY_PACKED")
-    texts = [name for name in EVENTS.names if name not in numbers]
+    encoding = {name: "DELTA_BINARY_PACKED" for name in EVENTS.names if name not in TEXTS}
     with pq.ParquetWriter(
-        folder / "events.parquet", EVENTS, compression="zstd", use_dictionary=texts, column_encoding=encoding
+        folder / "events.parquet", EVENTS, compression="zstd", use_dictionary=list(TEXTS), column_encoding=encoding
     ) as file:
-        slices = sum(_write_process(run, process, file) for process in run.processes)
+        slices = each_group(run, file.write)
+    with pq.ParquetWriter(folder / "bins.parquet", BINS, compression="zstd") as file:
+        for process in run.processes:
+            file.write_table(bins_of(run, process))
     for name, rows in _tables(run):
         rows.table.to_parquet(folder / f"{name}.parquet", index=False)
     (folder / SCHEMA).write_text("".join(_schema(run)), encoding="utf-8", errors="replace")
     return slices
-
-
-def _write_process(run: ExportRun, process: ProcessSweep, file: pq.ParquetWriter) -> int:
-    found = each_part(run, process, GROUP_ROWS, lambda slices: file.write(_rows(slices, process)))
-    return sum(track.slices for track in found.tracks)
-
-
-def _rows(slices: SliceColumns, process: ProcessSweep) -> pa.RecordBatch:
-    zeros = pa.array([0] * len(slices.tracks), pa.int32())
-    of_process = pa.DictionaryArray.from_arrays(zeros, pa.array([process.name], pa.string()))
-    tracks = slices.track_texts(lambda track: track_name(process, track))
-    columns = [
-        of_process, tracks, slices.kinds(), slices.names(), slices.stages(), slices.operations(),
-        slices.depths, slices.starts_ns, slices.lengths_ns, slices.flows,
-    ]  # fmt: skip
-    return pa.record_batch([pa.array(column) for column in columns], schema=EVENTS)
 
 
 def _tables(run: ExportRun) -> Iterator[tuple[str, Rows[Any]]]:
@@ -83,7 +46,8 @@ def _tables(run: ExportRun) -> Iterator[tuple[str, Rows[Any]]]:
 def _schema(run: ExportRun) -> Iterator[str]:
     """Yield what each file holds: of tables as the classes of their rows say it."""
     yield "# The files of this folder\n\nTables are of the whole run, and as recorded. Empty cells are not known.\n"
-    yield f"\n## events.parquet\n\nOne row per slice.\n{_column_list(_MEANINGS)}"
+    yield f"\n## events.parquet\n\nOne row per slice.\n{_column_list(events.MEANINGS)}"
+    yield f"\n## bins.parquet\n\nWhat processes did in equal parts of their lives.\n{_column_list(bins.MEANINGS)}"
     for name, rows in _tables(run):
         about = (inspect.getdoc(rows.row_class) or "").partition("Attributes:")[0]
         meanings = meanings_of(rows.row_class)

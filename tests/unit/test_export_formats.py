@@ -17,7 +17,7 @@ from trace_builder import ProcessScript, parse_script, write_scripts
 
 from rlscope.analysis.analyze import analyze
 from rlscope.cli.main import verbs
-from rlscope.export import chrome, parquet
+from rlscope.export import chrome, events, parquet
 from rlscope.trace.reader import open_trace
 
 HOSTILE = """
@@ -91,13 +91,13 @@ def test_chrome_names_tracks_and_has_counters(tmp_path: Path) -> None:
 def test_parquet_has_the_slices_of_the_script_and_all_tables(
     script: ProcessScript, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parquet, "GROUP_ROWS", 7)
+    monkeypatch.setattr(events, "GROUP_ROWS", 7)
     trace = write_scripts([script], tmp_path / "t")
     folder = export(trace, "parquet", tmp_path / "out")
-    events = pd.read_parquet(folder / "events.parquet")
+    found = pd.read_parquet(folder / "events.parquet")
     columns = ["category", "name", "operation", "stage", "depth", "start_ns", "duration_ns"]
     assert script.stop is not None
-    assert Counter(events[columns].itertuples(index=False, name=None)) == Counter(
+    assert Counter(found[columns].itertuples(index=False, name=None)) == Counter(
         {
             (row.kind, row.name, row.operation, row.stage, row.depth, row.start, row.end - row.start): count
             for row, count in expected_slices(script, 0, script.stop).items()
@@ -115,12 +115,42 @@ def test_parquet_has_the_slices_of_the_script_and_all_tables(
         )
 
 
+def test_bins_sum_to_their_parts_and_to_the_breakdown(tmp_path: Path) -> None:
+    trace = write_scripts([training(5, 2, device=True), parse_script(HOSTILE)], tmp_path / "t")
+    bins = pd.read_parquet(export(trace, "parquet", tmp_path / "out") / "bins.parquet")
+    of_bins = bins.groupby(["process", "bin", "start_s", "end_s"])["seconds"].sum().reset_index()
+    assert of_bins["seconds"].to_numpy() == pytest.approx((of_bins["end_s"] - of_bins["start_s"]).to_numpy(), abs=1e-8)
+    analysis = analyze(open_trace(trace))
+    for process in analysis.processes:
+        parts = of_bins[of_bins["process"] == process.process]
+        assert len(parts) == 1000 and list(parts["bin"]) == list(range(1000))
+        assert (parts["start_s"].iloc[0], parts["end_s"].iloc[-1]) == (process.start_s, process.end_s)
+        assert list(parts["start_s"].iloc[1:]) == list(parts["end_s"].iloc[:-1])
+    columns = ["process", "stage", "operation", "category", "resource"]
+    expected = analysis.breakdown.table.groupby(columns)["seconds"].sum()
+    pd.testing.assert_series_equal(bins.groupby(columns)["seconds"].sum(), expected[expected > 0], check_dtype=False)
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_arrow_has_the_rows_of_parquet(script: ProcessScript, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In groups that each have other names, and of two processes."""
+    monkeypatch.setattr(events, "GROUP_ROWS", 7)
+    trace = write_scripts([script, training(2)], tmp_path / "t")
+    tables = (
+        pd.read_feather(export(trace, "parquet", tmp_path / "out.arrow")),
+        pd.read_parquet(export(trace, "parquet", tmp_path / "out") / "events.parquet"),
+    )
+    assert list(tables[0]) == list(tables[1])
+    found, expected = (list(table.itertuples(index=False, name=None)) for table in tables)
+    assert found == expected and len(found) > 2 * 7
+
+
 def test_parquet_joins_the_ranks_of_a_call(tmp_path: Path) -> None:
     trained(tmp_path / "t", late_ms=5, steps=12).write()
-    events = pd.read_parquet(export(tmp_path / "t", "parquet", tmp_path / "out") / "events.parquet")
-    calls = events[events["category"] == "collective"]
+    found = pd.read_parquet(export(tmp_path / "t", "parquet", tmp_path / "out") / "events.parquet")
+    calls = found[found["category"] == "collective"]
     assert set(calls.groupby("flow")["process"].agg(lambda names: tuple(sorted(names)))) == {("rank 0", "rank 1")}
-    assert len(calls) == 24 and set(events[events["category"] != "collective"]["flow"]) == {0}
+    assert len(calls) == 24 and set(found[found["category"] != "collective"]["flow"]) == {0}
 
 
 def test_folded_lines_sum_to_the_life_of_the_process(tmp_path: Path) -> None:
@@ -140,9 +170,12 @@ def test_names_are_no_frames_of_their_own(tmp_path: Path) -> None:
 
 def test_a_window_of_sums_and_a_folder_with_files_are_refused(tmp_path: Path) -> None:
     trace = write_scripts([training(3)], tmp_path / "t")
+    directory = tmp_path / "x.arrow"
+    directory.mkdir()
     for arguments, said in (
         (["--to", "folded", "-o", str(tmp_path / "x"), "--window", "0:1"], "leave it out"),
         (["--to", "parquet", "-o", str(tmp_path)], "a directory that is empty"),
+        (["--to", "parquet", "-o", str(directory)], "expected a file or nothing"),
     ):
         found = CliRunner().invoke(verbs, ["export", str(trace), *arguments])
         assert said in str(found.exception)
