@@ -49,13 +49,17 @@ def _write_process(run: ExportRun, process: ProcessSweep, write: Write) -> int:
 
 
 def _slice_lines(slices: SliceColumns, pid: int) -> bytes:
+    # What stands between two columns is part of the texts of one: there are few of these, and many slices.
     parts = [
-        f'{{"ph":"X","pid":{pid},"tid":', pc.cast(pa.array(slices.tracks + FIRST_TRACK), pa.string()),
-        ',"cat":', slices.kinds(json.dumps), ',"name":', slices.names(json.dumps),
-        ',"ts":', *_microseconds(slices.starts_ns), ',"dur":', *_microseconds(slices.lengths_ns),
-        ',"args":{"stage":', slices.stages(json.dumps), ',"operation":', slices.operations(json.dumps),
-        slices.track_texts(_queue), "}},\n",
-    ]  # fmt: skip
+        _track_ids(slices.tracks, pid),
+        slices.kinds(lambda kind: f',"cat":{json.dumps(kind)}'),
+        slices.names(lambda name: f',"name":{json.dumps(name)},"ts":'),
+        *_microseconds(slices.starts_ns, ',"dur":'),
+        *_microseconds(slices.lengths_ns, ',"args":{"stage":'),
+        slices.stages(json.dumps),
+        slices.operations(lambda name: f',"operation":{json.dumps(name)}'),
+        slices.track_texts(lambda track: f"{_queue(track)}}}}},\n"),
+    ]
     columns = [part.cast(pa.string()) if isinstance(part, pa.DictionaryArray) else part for part in parts]
     lines = pc.binary_join_element_wise(*columns, "")
     # The texts of an array lie one behind the other.
@@ -65,16 +69,21 @@ def _slice_lines(slices: SliceColumns, pid: int) -> bytes:
     return bytes(texts[offsets[0] : offsets[len(lines)]])
 
 
+def _track_ids(tracks: Array, pid: int) -> pa.Array:
+    count = int(tracks.max(initial=0)) + 1
+    known = pa.array([f'{{"ph":"X","pid":{pid},"tid":{FIRST_TRACK + place}' for place in range(count)])
+    return known.take(pa.array(tracks))
+
+
 def _queue(track: SliceTrack) -> str:
     """Return arguments by which HTA knows work of a device."""
     return f',"device":{track.device},"stream":{track.cuda_stream}' if track.kind == "queue" else ""
 
 
-def _microseconds(times_ns: Array) -> Iterator[Any]:
-    """Yield the parts of a decimal number."""
-    yield pc.cast(pa.array(times_ns // NS_PER_US), pa.string())
-    yield "."
-    yield pc.utf8_lpad(pc.cast(pa.array(times_ns % NS_PER_US), pa.string()), 3, "0")
+def _microseconds(times_ns: Array, behind: str) -> tuple[pa.Array, pa.Array]:
+    """Return the parts of a decimal number, and what stands behind it."""
+    fractions = pa.array([f".{nanoseconds:03}{behind}" for nanoseconds in range(NS_PER_US)])
+    return pc.cast(pa.array(times_ns // NS_PER_US), pa.string()), fractions.take(pa.array(times_ns % NS_PER_US))
 
 
 def _event(kind: str, name: str, pid: int, track: int, span: Span | None = None, **more: Any) -> dict[str, Any]:
