@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from benchmarks.analyzing.analyze_once import print_cost
-from rlscope.cli.export import write_target
+from rlscope.cli.export import PARTS, write_target
 from rlscope.export.run import export_run
 from rlscope.trace.reader import open_trace
 
@@ -12,7 +12,7 @@ from rlscope.trace.reader import open_trace
 def main() -> None:
     """Write the file; the sweep before it, which is measured as the analysis, is not part of the cost."""
     trace, target, output = sys.argv[1:]
-    run = export_run(open_trace(Path(trace)), None, recover=False)
+    run = export_run(open_trace(Path(trace)), None, recover=False, bins=PARTS)
     print_cost(lambda: write_target(run, target, Path(output)))
 
 
