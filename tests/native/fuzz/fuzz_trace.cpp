@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <map>
 #include <optional>
 #include <string>
@@ -15,6 +13,7 @@
 #include <tuple>
 #include <vector>
 
+#include "check_slices.h"
 #include "device_idle.h"
 #include "device_union.h"
 #include "event_window.h"
@@ -53,12 +52,6 @@ void on_malloc(const volatile void*, size_t size) {
 }
 void on_free(const volatile void* pointer) {
   if (pointer) g_live -= __sanitizer_get_allocated_size(pointer);
-}
-
-void check(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "broken: %s\n", what);
-  std::abort();
 }
 
 // The input as a file. One for all inputs, so that each costs a write and nothing else.
@@ -319,6 +312,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       uint64_t start = plain->result.start_ticks;
       uint64_t length = plain->result.end_ticks - start;
       check_window(input.path(), recovers, start + length / 3, start + length / 2);
+      check_slices(input.path(), recovers, start + length / 3, start + length / 2);
+      before = g_live;
+      g_peak = before;
+      check_slices(input.path(), recovers, start, plain->result.end_ticks);
+      check(g_peak - before <= kFixedBytes + kBytesPerByte * size, "slices allocate no more than that");
       SweepOptions options{limit_ticks, true, attribution};
       options.since_ticks = start + length / 2;
       Outcome window = run(input.path(), recovers, options);
