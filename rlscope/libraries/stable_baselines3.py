@@ -29,11 +29,15 @@ HOOKS: tuple[Hook, ...] = (
     MethodHook(f"{COMMON}.base_class", "BaseAlgorithm", "learn", ("training_loop",), after=_after_training),
     MethodHook(f"{COMMON}.base_class", "BaseAlgorithm", "train", ("backpropagation",)),
     MethodHook(f"{COMMON}.base_class", "BaseAlgorithm", "predict", ("inference",)),
-    MethodHook(
-        f"{COMMON}.on_policy_algorithm", "OnPolicyAlgorithm", "collect_rollouts", (), before=_at_iteration_start
-    ),
-    MethodHook(
-        f"{COMMON}.off_policy_algorithm", "OffPolicyAlgorithm", "collect_rollouts", (), before=_at_iteration_start
+    # What collecting does besides acting and stepping is little, and part of acting, as in TF-Agents.
+    *(
+        MethodHook(
+            f"{COMMON}.{module}", owner, "collect_rollouts", ("inference", "collect_data"), before=_at_iteration_start
+        )
+        for module, owner in (
+            ("on_policy_algorithm", "OnPolicyAlgorithm"),
+            ("off_policy_algorithm", "OffPolicyAlgorithm"),
+        )
     ),
     MethodHook(
         f"{COMMON}.off_policy_algorithm", "OffPolicyAlgorithm", "_sample_action", ("inference", "sample_action")
@@ -41,7 +45,7 @@ HOOKS: tuple[Hook, ...] = (
     MethodHook(f"{COMMON}.off_policy_algorithm", "OffPolicyAlgorithm", "_store_transition", ("replay_buffer_add",)),
     # Not the callback's `_on_step`, which runs at every step.
     *(
-        FunctionHook(f"{package}.{name}", "evaluate_policy", (), phase=EVALUATION)
+        FunctionHook(f"{package}.{name}", "evaluate_policy", ("evaluate",), phase=EVALUATION)
         for package in (COMMON, MASKABLE)
         for name in ("evaluation", "callbacks")
     ),

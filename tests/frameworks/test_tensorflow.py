@@ -115,10 +115,8 @@ def test_hooks_find_what_a_user_would_annotate(tmp_path: Path) -> None:
         recording = record_in("tensorflow", tmp_path / way, "annotated_tf_agents.py", way, options=options)
         # Two executions are never equally long: each is held against the stopwatch of its own.
         stopwatch = json.loads(recording.stdout.splitlines()[-1])
-        simulation, inference, backpropagation = (recording.seconds(stage=stage) for stage in PUBLISHED_STAGES)
-        assert simulation == pytest.approx(stopwatch["simulation"], rel=TOLERANCE), way
-        assert backpropagation == pytest.approx(stopwatch["backpropagation"], rel=TOLERANCE), way
-        assert inference + simulation == pytest.approx(stopwatch["inference"], rel=TOLERANCE), way
+        for stage in PUBLISHED_STAGES:
+            assert recording.seconds(stage=stage) == pytest.approx(stopwatch[stage], rel=TOLERANCE), (way, stage)
         into_backend[way] = by_stage(recording, "python", "backend")
     by_hand, by_hooks = into_backend["by_hand"], into_backend["by_hooks"]
     assert by_hand.total() == by_hooks.total()

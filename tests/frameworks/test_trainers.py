@@ -18,12 +18,13 @@ TRAINERS = ROOT / "tests" / "frameworks" / "trainers"
 CLOCKS: dict[str, Any] = {"rel": 0.1, "abs": 0.02}
 NO_JIT = {"NUMBA_DISABLE_JIT": "1"}  # numba would compile for 7 s
 ON_POLICY = {("inference", "sample_action"), ("backpropagation", "compute_advantage_estimates")}
+COLLECTING = {*ON_POLICY, ("inference", "collect_data")}
 #: By script and its argument: operations, and the iterations and timesteps that are made.
 TRAININGS: dict[str, tuple[set[tuple[str, str]], int | None, int | None]] = {
-    "sb3_contrib MaskablePPO": ({*ON_POLICY, ("simulation", "action_masks")}, 4, 2048),
-    "sb3_contrib TQC": ({("inference", "sample_action"), ("backpropagation", "sample_batch")}, 250, 250),
-    "sb3_contrib TRPO": ({*ON_POLICY, ("backpropagation", "predict_values")}, 4, 2048),
-    "rl_zoo": (ON_POLICY, 40, 10240),
+    "sb3_contrib MaskablePPO": ({*COLLECTING, ("simulation", "action_masks")}, 4, 2048),
+    "sb3_contrib TQC": ({("inference", "replay_buffer_add"), ("backpropagation", "sample_batch")}, 250, 250),
+    "sb3_contrib TRPO": ({*COLLECTING, ("backpropagation", "predict_values")}, 4, 2048),
+    "rl_zoo": (COLLECTING, 40, 10240),
     "rsl_rl": ({*ON_POLICY, ("inference", "replay_buffer_add")}, 15, 15 * 24 * 256),
     "skrl PPO": ({("inference", "sample_action"), ("inference", "replay_buffer_add")}, 512, 512),
     "skrl DQN": ({("inference", "sample_action"), ("inference", "replay_buffer_add")}, 900, 900),
@@ -37,9 +38,6 @@ EVALUATING = {"tianshou", "d3rlpy", "rl_zoo", "envpool"}
 #: and where a loop does more between (see docs/others.md).
 LEAST_SHARE = 0.95
 LEAST_SHARES = {
-    "sb3_contrib MaskablePPO": 0.93,
-    "sb3_contrib TRPO": 0.85,
-    "rl_zoo": 0.94,
     "skrl PPO": 0.94,
     "skrl DQN": 0.94,
     "tianshou": 0.94,

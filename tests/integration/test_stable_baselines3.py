@@ -37,7 +37,9 @@ def test_stages_operations_and_progress(algorithm: str, tmp_path: Path) -> None:
     stages = {row["stage"] for row in rows}
     assert stages == {"(none)", "training_loop", "simulation", "inference", "backpropagation"}
     found = {row["operation"] for row in rows}
-    assert operations | {"reset"} <= found
+    assert operations | {"reset", "collect_data"} <= found
+    collecting = {"collect_data", "replay_buffer_add", "sample_action"}
+    assert {row["stage"] for row in rows if row["operation"] in collecting} == {"inference"}
     categories = {(row["stage"], row["category"]) for row in rows}
     assert {("backpropagation", "backend"), ("inference", "backend"), ("backpropagation", "python")} <= categories
     if env.startswith("Walker"):

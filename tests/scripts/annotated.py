@@ -13,9 +13,7 @@ from pathlib import Path
 import gymnasium
 import torch
 from stable_baselines3 import PPO
-from stable_baselines3.common import on_policy_algorithm
 from stable_baselines3.common.buffers import RolloutBuffer
-from stable_baselines3.common.policies import ActorCriticPolicy
 from stable_baselines3.common.vec_env import DummyVecEnv
 from stopwatch import Stopwatch
 
@@ -34,24 +32,19 @@ class AnnotatedEnv(DummyVecEnv):
     reset = stage("simulation")(DummyVecEnv.reset)
 
 
-class AnnotatedPolicy(ActorCriticPolicy):
-    __call__ = stage("inference")(ActorCriticPolicy.__call__)
-    predict_values = stage("inference")(ActorCriticPolicy.predict_values)
-
-
 class AnnotatedBuffer(RolloutBuffer):
     compute_returns_and_advantage = stage("backpropagation")(RolloutBuffer.compute_returns_and_advantage)
 
 
 class AnnotatedPPO(PPO):
+    collect_rollouts = stage("inference")(PPO.collect_rollouts)
     train = stage("backpropagation")(PPO.train)
     learn = stage("training_loop")(PPO.learn)
 
 
 torch.set_num_threads(1)
-on_policy_algorithm.obs_as_tensor = stage("inference")(on_policy_algorithm.obs_as_tensor)
 model = AnnotatedPPO(
-    AnnotatedPolicy,
+    "MlpPolicy",
     AnnotatedEnv([lambda: gymnasium.make("Walker2d-v5")]),
     n_steps=512,
     n_epochs=4,

@@ -16,6 +16,7 @@ from watch import print_learnt, watch
 watch("simulation", DummyVecEnv, "step", "reset")
 watch("inference", on_policy_algorithm, "obs_as_tensor")
 watch("inference", ActorCriticPolicy, "forward", "predict")
+watch("inference", PPO, "collect_rollouts")
 watch("backpropagation", PPO, "train")
 watch("backpropagation", RolloutBuffer, "compute_returns_and_advantage")
 torch.set_num_threads(1)

@@ -31,6 +31,7 @@ else:
     watch("inference", on_policy_algorithm, "obs_as_tensor")
     watch("inference", ActorCriticPolicy, "forward")
 watch("simulation", DummyVecEnv, "step", "reset")
+watch("inference", type(model), "collect_rollouts")
 watch("backpropagation", type(model), "train")
 watch("backpropagation", RolloutBuffer, "compute_returns_and_advantage")
 model.learn(timesteps)
