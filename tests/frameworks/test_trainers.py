@@ -34,14 +34,9 @@ TRAININGS: dict[str, tuple[set[tuple[str, str]], int | None, int | None]] = {
     "envpool": ({("simulation", "reset"), ("inference", "collect_data")}, 4, 2000),
 }
 EVALUATING = {"tianshou", "d3rlpy", "rl_zoo", "envpool"}
-#: Of the time since backpropagation began, the share that is in a stage; less where it is measured to be little more,
-#: and where a loop does more between (see docs/others.md).
+#: Of the time since backpropagation began, the share that is in a stage; less where it is measured to be little more.
 LEAST_SHARE = 0.95
-LEAST_SHARES = {
-    "skrl PPO": 0.94,
-    "skrl DQN": 0.94,
-    "tianshou": 0.94,
-}
+LEAST_SHARES = {"skrl PPO": 0.94, "skrl DQN": 0.94, "tianshou": 0.94}
 
 
 @pytest.mark.parametrize("training", TRAININGS)
