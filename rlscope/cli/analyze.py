@@ -12,8 +12,9 @@ from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.document import document_of
 from rlscope.analysis.rows import Record
 from rlscope.analysis.tables.breakdown import group_seconds
-from rlscope.cli.given.traces import analyze_traces, warn_of_counters
+from rlscope.cli.given.traces import analyze_traces, is_sampled, warn_of_counters
 from rlscope.cli.options import NamedPath, correct_option
+from rlscope.cli.progress import reading_bar
 from rlscope.errors import UsageError
 from rlscope.model import GpuAttribution
 from rlscope.report.analysis_tables import print_analyses, print_breakdown
@@ -67,6 +68,14 @@ def analyze(
     """
     if sum((as_json, csv_file is not None, parquet_file is not None)) > 1:
         raise UsageError("one of --json, --csv and --parquet was expected, but several were given; run once for each")
+    if len(directories) == 1 and is_sampled(directories[0]):
+        if by is not None or csv_file is not None or parquet_file is not None:
+            raise UsageError(
+                f"of {directories[0]} only a sample was recorded, which --json and the table of `analyze` estimate the "
+                f"run from; give one of its windows instead, such as {directories[0] / 'window-1'}"
+            )
+        _analyze_sample(directories[0], as_json, is_whole, recover)
+        return
     columns = [name.strip() for name in by.split(",")] if by is not None else []
     by_name = analyze_traces(
         directories,
@@ -94,6 +103,21 @@ def analyze(
         print_breakdown(analyses, breakdowns, is_whole)
     else:
         print_analyses(analyses, is_whole)
+
+
+def _analyze_sample(run: Path, as_json: bool, is_whole: bool, recover: bool) -> None:
+    """Show what the recorded iterations of a run say of all of it."""
+    from rlscope.compare.sampled.windows import estimated_run, sampled_traces  # with numpy and scipy
+    from rlscope.report.comparison_shown import print_whole_run
+
+    traces = sampled_traces(run, recover)
+    with reading_bar("analyzing", traces):
+        found = estimated_run(run, traces, recover)
+    if as_json:
+        json.dump(found.to_json_dict(), sys.stdout, indent=2)
+        sys.stdout.write("\n")
+    else:
+        print_whole_run(found, is_whole)
 
 
 def _check_lines(analyses: Sequence[Analysis]) -> None:

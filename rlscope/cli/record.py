@@ -5,7 +5,6 @@ import errno
 import math
 import os
 import resource
-import shlex
 import shutil
 import signal
 import time
@@ -17,14 +16,14 @@ import click
 
 from rlscope.calibration.calibration import to_record_with
 from rlscope.cli.given.operations import named_operations
-from rlscope.cli.given.windows import check_windows, keeping, summary_of_windows
+from rlscope.cli.given.windows import check_windows, keeping, parse_on_slow
 from rlscope.cli.options import NamedPath, complete_files
-from rlscope.cli.progress import reading_bar
-from rlscope.errors import RLScopeError, UsageError
+from rlscope.cli.summary import summary_of
+from rlscope.errors import UsageError
 from rlscope.monitor.counter_process import counted, list_counters
 from rlscope.monitor.utilization_sampler import sampled
 from rlscope.monitor.windows import Windows, make_requests
-from rlscope.record.config import HOW_TO_REPORT, LAYERS, TRACE_VARIABLE, RecordConfig
+from rlscope.record.config import LAYERS, TRACE_VARIABLE, RecordConfig
 from rlscope.record.run.trace_directory import (
     begin_trace,
     end_trace,
@@ -36,8 +35,7 @@ from rlscope.record.run.trace_files import running_processes
 from rlscope.record.unrecordable import why_unrecordable
 from rlscope.text import printable
 from rlscope.trace.counter_metrics import parse_counters
-from rlscope.trace.format import PROCESS_FILE_SUFFIX
-from rlscope.trace.manifest import note_unrecorded, read_unrecorded
+from rlscope.trace.manifest import note_unrecorded
 
 if TYPE_CHECKING:
     from rlscope.monitor.clock_server import ClockServer
@@ -50,8 +48,6 @@ FORWARDED = (
 #: si_code of a signal that the terminal sent: the command got it as well.
 FROM_KERNEL = 0x80
 PATIENCE_S = 1.0
-#: Kinds of events that a device worked for.
-DEVICE_EVENTS = ("kernel", "copy", "memset")
 
 
 @click.command(
@@ -127,6 +123,17 @@ DEVICE_EVENTS = ("kernel", "copy", "memset")
     metavar="TIME|SIZE",
     help="Keep the last minutes, such as 5m, or bytes, such as 1GB, of a run of any length, as a flight recorder does.",
 )
+@click.option(
+    "--on-slow",
+    metavar="FACTOR",
+    help="With --keep: the windows of an iteration that takes so many times the median of those before, as 3x, stay.",
+)
+@click.option(
+    "--every",
+    metavar="N",
+    type=click.IntRange(min=2),
+    help="Record one iteration of every N, each in a window of its own; `analyze` then estimates the whole run.",
+)
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, shell_complete=complete_files)
 def record(
     output: Path,
@@ -142,6 +149,8 @@ def record(
     lines: bool,
     idle: bool,
     keep: str | None,
+    on_slow: str | None,
+    every: int | None,
     command: tuple[str, ...],
 ) -> None:
     """Run COMMAND recorded. Its output, signals and exit status stay its own."""
@@ -174,8 +183,10 @@ def record(
         counters=_parse_counters(counters, layers),
         operations=named,
         lines=lines,
-        idle=idle or keep is not None,
+        idle=idle or keep is not None or every is not None,
         keep=keep,
+        on_slow=parse_on_slow(on_slow),
+        every=every,
     )
     check_windows(config)
     if force and output.is_symlink():
@@ -185,10 +196,7 @@ def record(
         make_requests(directory)
     other = other_cuda_profiler(config, dict(os.environ))
     if other is not None:
-        click.echo(
-            f"rlscope: work of GPUs is not recorded: {printable(other)} to record the GPU. Everything else is recorded",
-            err=True,
-        )
+        _say(f"work of GPUs is not recorded: {other} to record the GPU. Everything else is recorded")
     with contextlib.ExitStack() as counting:
         found = counting.enter_context(counted(directory, config.counters))
         status, unsampled = _run_recorded(directory, config, command, clock)
@@ -202,7 +210,7 @@ def record(
     if unsampled is not None:
         _say(f"utilisation was not sampled to the end: {unsampled}")
     with _saying("what was recorded cannot be counted"), _interruptible():
-        _say(summary_of_windows(directory, output) if config.idle else _summary(directory, output, config))
+        _say(*summary_of(directory, output, config))
     _end_as(status)
 
 
@@ -289,7 +297,7 @@ def _run_recorded(
         with _saying("sampling did not end in order"):
             threads.close()
     if windows is not None and windows.error is not None:
-        _say(f"the last windows were not kept to the end: {windows.error}")
+        _say(f"windows were not looked after to the end: {windows.error}")
     if failure:
         raise UsageError(_cannot_run(command[0], failure))
     with _saying("the trace does not say why nothing was recorded"):
@@ -312,10 +320,11 @@ def _wait_forwarding(pid: int, signals: set[signal.Signals]) -> int:
             return os.waitstatus_to_exitcode(status)
 
 
-def _say(line: str) -> None:
-    """Print one line on stderr; where nobody can read it, that must not keep the command's status from the caller."""
+def _say(*lines: str) -> None:
+    """Print lines on stderr; where nobody can read them, that must not keep the command's status from the caller."""
     with contextlib.suppress(OSError, ValueError):
-        click.echo(f"rlscope: {printable(line)}", err=True)
+        for line in lines:
+            click.echo(f"rlscope: {printable(line)}", err=True)
 
 
 @contextlib.contextmanager
@@ -352,41 +361,6 @@ def _await_services(directory: Path) -> None:
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline and running_processes(directory):
         time.sleep(0.02)
-
-
-def _summary(directory: Path, shown: Path, config: RecordConfig) -> str:
-    """Return the line that recording ends with; before it, say which named operations were never met."""
-    from rlscope.analysis.named_operations import unmet_operations
-    from rlscope.analysis.sweep import sweep_trace
-    from rlscope.trace.reader import open_trace
-
-    if directory.is_dir() and not any(directory.glob(f"*{PROCESS_FILE_SUFFIX}")) and not read_unrecorded(directory):
-        return (
-            "nothing was recorded: the command started no Python that reads PYTHONPATH and imports sitecustomize, by "
-            "which recording starts (with -E, -I or -S it does not)"
-        )
-    try:
-        trace = open_trace(directory, recover=True)
-        with reading_bar("counting what was recorded", [trace]):
-            swept = sweep_trace(trace, recover=True)
-    except RLScopeError as error:
-        return f"nothing was recorded: {'; '.join(read_unrecorded(directory)) or error}"
-    found = [process.found for process in swept.processes]
-    events = sum(sum(process.events.values()) for process in found)
-    on_gpus = sum(process.events[kind] for process in found for kind in DEVICE_EVENTS)
-    dropped = sum(process.dropped_records + process.dropped_device_records for process in found)
-    size = sum(process.file.file_bytes for process in swept.processes)
-    gpu = f", {on_gpus:,} of them on GPUs" if on_gpus else ""
-    where = f" in {len(swept.processes)} processes" if len(swept.processes) > 1 else ""
-    incomplete = f" Incomplete: {swept.why[0]}." if swept.why else ""
-    for line in unmet_operations(swept.processes):
-        _say(line)
-    if config.max_iterations is not None and all(process.progress is None for process in found):
-        incomplete += f" No iteration was reported, so --max-iterations ended nothing: {HOW_TO_REPORT}."
-    return (
-        f"{events:,} events{gpu}{where}, {size / 1e6:.1f} MB, {dropped:,} dropped.{incomplete} "
-        f"Look at it: rlscope report {shlex.quote(str(shown))} -o report"
-    )
 
 
 def _end_as(status: int) -> None:

@@ -21,7 +21,7 @@ from rlscope.trace.reader import Trace
 
 
 @dataclass(frozen=True)
-class _Entries:
+class Entries:
     """Entries say how long each iteration took, and in which places, in ticks; as in `RunTimes`."""
 
     lengths: npt.NDArray[np.uint64]
@@ -44,10 +44,10 @@ def times_of(swept: TraceSweep, analysis: Analysis) -> RunTimes:
     Without any, they are those of the main process. Devices and crossings are those of the whole run.
     """
     trace = swept.trace
-    process = max(swept.processes, key=lambda process: (len(detail_of(process).iteration_starts), process.file.is_main))
+    process = iterating(swept)
     detail = detail_of(process)
     is_iterated = bool(detail.iteration_starts)
-    entries = _of_iterations(detail) if is_iterated else _of_run(process)
+    entries = iterations_in(detail) if is_iterated else _of_run(process)
     second = process.seconds_per_tick
     row = next(row for row in analysis.processes if row.process == process.name)
     count = (analysis.iterations or 1) if is_iterated else 1
@@ -73,7 +73,12 @@ def times_of(swept: TraceSweep, analysis: Analysis) -> RunTimes:
     )
 
 
-def _of_iterations(detail: SweptDetail) -> _Entries:
+def iterating(swept: TraceSweep) -> ProcessSweep:
+    """Return the process that reported most iterations; without any, the main one."""
+    return max(swept.processes, key=lambda process: (len(detail_of(process).iteration_starts), process.file.is_main))
+
+
+def iterations_in(detail: SweptDetail) -> Entries:
     """Return the iterations of a process without the first one, in which it warms up, and without evaluation.
 
     What would leave none is left in.
@@ -91,7 +96,7 @@ def _of_iterations(detail: SweptDetail) -> _Entries:
     kept = used & _evenly_spaced(iteration, ends > starts)
     number = np.cumsum(kept) - 1
     inside = kept[iteration]
-    return _Entries(
+    return Entries(
         lengths=(ends - starts)[used],
         kept=int(kept.sum()),
         iteration=number[iteration[inside]],
@@ -132,10 +137,10 @@ def _evenly_spaced(iteration: Indices, is_long: npt.NDArray[np.bool_]) -> npt.ND
     return spaced
 
 
-def _of_run(process: ProcessSweep) -> _Entries:
+def _of_run(process: ProcessSweep) -> Entries:
     """Return the whole life of a process as one iteration."""
     functions = detail_of(process).functions
-    return _Entries(
+    return Entries(
         lengths=np.array([process.found.end_ticks - process.found.start_ticks], np.uint64),
         kept=1,
         iteration=np.zeros(len(functions), np.intp),

@@ -1,60 +1,37 @@
 """A flight recorder: a job is recorded in windows, one behind the other, and of these the last ones are kept."""
 
-import threading
 import time
-from contextlib import AbstractContextManager
 from pathlib import Path
 
-from rlscope.errors import RLScopeError
-from rlscope.monitor.beside import beside
-from rlscope.monitor.windows import Windows, is_begun
-from rlscope.record.run.trace_files import remove_trace
-from rlscope.trace.manifest import UNRECORDED_NAME, read_manifest, write_manifest
+from rlscope.monitor.window_keeper import WindowKeeper
+from rlscope.monitor.windows import is_begun
+from rlscope.trace.manifest import read_manifest, write_manifest
+from rlscope.trace.windows import SLOW_NAME
 
-#: What is kept is so many windows: one is removed at a time.
+#: What is kept is so many windows: one is removed at a time. Of those with slow iterations so many stay besides.
 PARTS = 8
-LOOK_AGAIN_S = 0.1
 
 
-class KeptWindows:
-    """Begins windows and removes old ones until told to stop, or until that fails.
+class KeptWindows(WindowKeeper):
+    """Begins windows and removes old ones.
 
     Args:
         run: The directory of the run.
         seconds: So much is kept of each process; None for no limit.
         most_bytes: So much is kept of all processes together; None for no limit.
-
-    Attributes:
-        error: Why that ended early, None where it did not.
     """
 
     def __init__(self, run: Path, seconds: float | None, most_bytes: int | None) -> None:
-        self._run = run
-        self._windows = Windows(run)
+        super().__init__(run)
         self._seconds = seconds
         self._most_bytes = most_bytes
         self._begun_s = 0.0
         self._current: Path | None = None
         self._ending: list[Path] = []
         self._kept: list[tuple[float, Path]] = []  # when each ended, the first one first
+        self._slow: list[Path] = []  # these stay besides, the first one first
         self._bytes = 0  # of all windows, at the last look
         self._grown = 0  # by so much at most between two looks
-        self._stopping = threading.Event()
-        self.error: str | None = None
-
-    def run(self) -> None:
-        """Go on until told to stop. Made for a thread."""
-        try:
-            while True:
-                self._look()
-                if self._stopping.wait(LOOK_AGAIN_S):
-                    return
-        except (OSError, RLScopeError) as error:
-            self.error = str(error)
-
-    def stop(self) -> None:
-        """End this; the window that is open stays so."""
-        self._stopping.set()
 
     def _look(self) -> None:
         now_s = time.monotonic()
@@ -67,10 +44,10 @@ class KeptWindows:
             self._windows.complete(window)
             self._kept.append((now_s, window))
         if self._most_bytes is not None:
-            total = sum(map(bytes_of, self._windows.traces()))
+            total = sum(bytes_of(window) for window in self._windows.traces() if window not in self._slow)
             self._grown, self._bytes = max(self._grown, total - self._bytes), total
         while self._kept and self._is_too_much(now_s):
-            self._overwrite(self._kept.pop(0)[1])
+            self._let_go(self._kept.pop(0)[1])
 
     def _is_full(self, window: Path, now_s: float) -> bool:
         if not is_begun(window):  # by a process that is inside one long call, or starts
@@ -84,17 +61,24 @@ class KeptWindows:
             return True
         return self._most_bytes is not None and self._bytes + self._grown > self._most_bytes
 
+    def _let_go(self, window: Path) -> None:
+        """Remove a window, or have it stay because it is a slow iteration's: then the first such one goes at last."""
+        self._bytes -= bytes_of(window)
+        if window.name not in slow_windows(self._run):
+            self._overwrite(window)
+            return
+        self._slow.append(window)
+        if len(self._slow) > PARTS:
+            self._overwrite(self._slow.pop(0))
+
     def _overwrite(self, window: Path) -> None:
         """Remove a window, and count it."""
         manifest = read_manifest(self._run)
         before = manifest.get("overwritten", {"windows": 0, "bytes": 0})
         removed = bytes_of(window)
-        self._bytes -= removed
         counted = {"windows": before["windows"] + 1, "bytes": before["bytes"] + removed}
         write_manifest(self._run, {**manifest, "overwritten": counted})
-        remove_trace(window)
-        (window / UNRECORDED_NAME).unlink()
-        window.rmdir()
+        self._windows.remove(window)
 
 
 def bytes_of(window: Path) -> int:
@@ -102,6 +86,8 @@ def bytes_of(window: Path) -> int:
     return sum(path.stat().st_size for path in window.iterdir())
 
 
-def kept(run: Path, seconds: float | None, most_bytes: int | None) -> AbstractContextManager[KeptWindows]:
-    """Return what keeps the last windows of a run while it is entered."""
-    return beside(KeptWindows(run, seconds, most_bytes))
+def slow_windows(run: Path) -> list[str]:
+    """Return the names of the windows in which a slow iteration was, the first one first."""
+    file = run / SLOW_NAME
+    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+    return list(dict.fromkeys(line.partition(" ")[0] for line in lines))

@@ -10,13 +10,13 @@ from pathlib import Path
 from rlscope.errors import RecordingError, RLScopeError, UsageError
 from rlscope.record.config import RecordConfig
 from rlscope.record.run.trace_directory import begin_trace, end_trace, name_main_process
-from rlscope.record.run.trace_files import is_held, is_running
+from rlscope.record.run.trace_files import is_held, is_running, remove_trace
 from rlscope.trace.files import open_regular
 from rlscope.trace.format import PROCESS_FILE_SUFFIX, EndReason, FileHeader
-from rlscope.trace.manifest import UNRECORDED_NAME, note_unrecorded, read_manifest
+from rlscope.trace.manifest import MANIFEST_NAME, UNRECORDED_NAME, note_unrecorded, read_manifest
 from rlscope.trace.reader import read_header
 from rlscope.trace.utilization_file import HEADER, UTILIZATION_NAME
-from rlscope.trace.windows import NUMBER_BYTES, REQUESTS_NAME, window_of
+from rlscope.trace.windows import NUMBER_BYTES, REQUESTS_NAME, ask, window_of
 
 LOOK_AGAIN_S = 0.02
 
@@ -70,14 +70,37 @@ class Windows:
             main_pid, number = self._main_pid(), self._number()
             return self._begin(number + 1 + number % 2, main_pid, None)
 
+    def make_ready(self) -> Path | None:
+        """Make the trace of the next window, of one iteration, which a process asks for at its own time.
+
+        Returns:
+            The trace; None if it is there already, or a window is being recorded.
+
+        Raises:
+            UsageError: the program has ended.
+            RecordingError: the trace cannot be written.
+        """
+        main_pid, number = self._main_pid(), self._number() + 1
+        if number % 2 == 0 or (self._window(number) / MANIFEST_NAME).exists():
+            return None
+        return self._make(number, main_pid, max_iterations=1)
+
+    def _window(self, number: int) -> Path:
+        return Path(str(window_of(os.fspath(self._run), number)))
+
     def _begin(self, number: int, main_pid: int, max_iterations: int | None) -> Path:
-        window = Path(str(window_of(os.fspath(self._run), number)))
+        window = self._make(number, main_pid, max_iterations)
+        ask(self._run, number)
+        return window
+
+    def _make(self, number: int, main_pid: int, max_iterations: int | None) -> Path:
+        window = self._window(number)
         manifest = read_manifest(self._run)
         config = RecordConfig.load(self._run)
-        config.idle, config.keep, config.max_iterations = False, None, max_iterations
+        config.idle, config.keep, config.on_slow, config.every = False, None, None, None
+        config.max_iterations = max_iterations
         os.close(begin_trace(window, config, manifest.get("command"), False, manifest.get("calibration")))
         name_main_process(window, main_pid)
-        self._ask(number)
         return window
 
     def end(self, exit_status: int | None = None, on_waiting: Callable[[list[int]], bool] | None = None) -> Path:
@@ -96,7 +119,7 @@ class Windows:
                 raise UsageError(
                     f"no window of {self._run} is being recorded; begin one with `rlscope start {self._run}`"
                 )
-            self._ask(self._number() + 1)
+            ask(self._run, self._number() + 1)
         while recording := recording_processes(window):
             if on_waiting is not None and on_waiting(recording):
                 break
@@ -111,6 +134,8 @@ class Windows:
         for window in self.traces():
             if not read_manifest(window).get("complete"):
                 self.complete(window, exit_status)
+        if (made_ready := self._window(self._number() + 1)).is_dir():
+            self.remove(made_ready)
 
     def is_left(self, window: Path) -> bool:
         """Tell whether no process records the window any more, and the first one was not killed in it."""
@@ -122,6 +147,12 @@ class Windows:
         """Complete the trace of a window that no process records any more."""
         self._copy_utilization(window)
         end_trace(window, exit_status)
+
+    def remove(self, window: Path) -> None:
+        """Remove the trace of a window."""
+        remove_trace(window)
+        (window / UNRECORDED_NAME).unlink()
+        window.rmdir()
 
     def give_up(self, window: Path, reason: str) -> None:
         """Take back what was asked for, because nobody followed."""
@@ -147,19 +178,12 @@ class Windows:
     def traces(self) -> list[Path]:
         """Return the traces of the windows that are there and that a process has begun, the first one first."""
         number = self._number()
-        found = [Path(str(window_of(os.fspath(self._run), each))) for each in range(1, number + 1, 2)]
+        found = [self._window(each) for each in range(1, number + 1, 2)]
         return [window for window in found if is_begun(window)]
 
     def _number(self) -> int:
         with open_regular(self._requests, NUMBER_BYTES) as file:
             return int.from_bytes(file.read(NUMBER_BYTES), "little")
-
-    def _ask(self, number: int) -> None:
-        descriptor = os.open(self._requests, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        try:
-            os.pwrite(descriptor, number.to_bytes(NUMBER_BYTES, "little"), 0)
-        finally:
-            os.close(descriptor)
 
     @contextmanager
     def _alone(self) -> Iterator[None]:

@@ -63,6 +63,8 @@ class RecordConfig(_Values):
         lines: Whether Python's stacks are looked at, so that its time is known by line.
         idle: Whether nothing is recorded but windows that are asked for while the program runs.
         keep: How much is kept of windows that `rlscope record` itself asks for, as the user gave it; None without that.
+        on_slow: An iteration that takes so many times the median is slow, and its windows stay; None without that.
+        every: Of so many iterations one is recorded, each in a window of its own; None without that.
     """
 
     def __init__(
@@ -78,6 +80,8 @@ class RecordConfig(_Values):
         lines: bool = False,
         idle: bool = False,
         keep: str | None = None,
+        on_slow: float | None = None,
+        every: int | None = None,
     ) -> None:
         self.layers = layers
         self.auto = auto
@@ -90,6 +94,8 @@ class RecordConfig(_Values):
         self.lines = lines
         self.idle = idle
         self.keep = keep
+        self.on_slow = on_slow
+        self.every = every
 
     @property
     def iteration_options(self) -> str:

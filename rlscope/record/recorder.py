@@ -112,7 +112,7 @@ class Recorder:
             self._libraries.guess_nothing()
         self._iterations_seen += not is_baseline
         if self._windows is not None:
-            is_baseline = self._windows.at_iteration() or is_baseline
+            is_baseline = self._windows.at_iteration(self._iterations_seen, is_baseline) or is_baseline
         if not _native.is_recording():
             if self._is_delayed() and not self._is_writing and self._iterations_seen == self.config.delay_iterations:
                 self._start_late(timesteps, total_timesteps)
@@ -121,8 +121,7 @@ class Recorder:
         self._iterations_recorded += not is_baseline
         if self._is_limit_reached():
             self._stop_writing(_native.END_LIMIT)
-            if self._windows is None:
-                _native.disable_cuda()
+            _native.disable_cuda() if self._windows is None else self._windows.at_limit()
 
     def _wait_for_windows(self) -> None:
         """Have everything in place from the start, and record what is asked for."""
@@ -130,7 +129,8 @@ class Recorder:
 
         self._intercept()
         _native.arm()
-        self._windows = FollowedWindows(self.directory, self._is_worker, self._write_file, self._stop_writing, give_up)
+        calls = self._write_file, self._stop_writing, give_up
+        self._windows = FollowedWindows(self.directory, self.config, self._is_worker, *calls)
         self._windows.install()
 
     def _start_late(self, timesteps: int, total_timesteps: int) -> None:
@@ -238,8 +238,7 @@ class Recorder:
         self._iterations_recorded = 0
         self._is_writing = True
         properties: dict[str, Any] = {"python": sys.version.split()[0], "command": sys.orig_argv}
-        properties["hostname"] = os.uname().nodename
-        properties.update(known_properties())
+        properties |= {"hostname": os.uname().nodename, **known_properties()}
         if self._remote_clock is not None:
             properties["clock"] = self._remote_clock.as_property()
         if self._process_name is not None:

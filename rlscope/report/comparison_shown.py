@@ -1,15 +1,20 @@
-"""Print what `rlscope compare` found: the verdict, the parts, and what a reader must know before believing it."""
+"""Print what is known with an interval: what `rlscope compare` found, and what a sample says of a whole run."""
 
 import click
 
 from rlscope.analysis.rows import Record
 from rlscope.compare.comparable import cautions
 from rlscope.compare.comparison import Comparison, Row
+from rlscope.compare.estimate import CONFIDENCE_PERCENT, Estimate
+from rlscope.compare.sampled.whole_run import WholeRun
 from rlscope.compare.sides import Side
 from rlscope.compare.summary import stage_records, summary
 from rlscope.compare.verdict import first_iterations, gate_sentence, part_name, tables, verdict
 from rlscope.report.screen import Screen
 from rlscope.report.tables import table_lines
+
+#: A part of a run with less is shown only if all is.
+LEAST_SHARE = 0.001
 
 
 def print_comparison(comparison: Comparison, fail_above: float | None) -> None:
@@ -55,3 +60,30 @@ def print_side(side: Side) -> None:
     if records:
         lines += ["", *table_lines(f"Stages per {side.unit.value}", records, screen)]
     click.echo("\n".join(lines))
+
+
+def print_whole_run(found: WholeRun, is_whole: bool) -> None:
+    """Print an estimate of a run, and that it is one; parts of less than a thousandth only if it is to be whole."""
+    screen = Screen.of_stdout()
+    lines = screen.filled(
+        f"Estimated from {found.recorded:,} of {found.iterations:,} iterations, which took "
+        f"{_with_ends(found.seconds, 1, '.4g')} s. What is in parentheses is a {CONFIDENCE_PERCENT} % interval."
+    )
+    records: list[Record] = [
+        {
+            "stage": part.stage or "(all)",
+            "category": part.category or "(all)",
+            "seconds": _with_ends(part.seconds, 1, ".4g"),
+            "percent": _with_ends(part.share, 100, ".1f"),
+        }
+        for part in found.parts
+        if is_whole or part.share.value >= LEAST_SHARE
+    ]
+    click.echo("\n".join([*lines, "", *table_lines("Where the time of the whole run went", records, screen)]))
+
+
+def _with_ends(found: Estimate, factor: float, form: str) -> str:
+    text = format(found.value * factor, form)
+    if found.low is None or found.high is None:
+        return f"{text} (no interval)"
+    return f"{text} ({format(found.low * factor, form)} to {format(found.high * factor, form)})"

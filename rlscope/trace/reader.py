@@ -13,7 +13,7 @@ from rlscope.trace.clock import Clock, clock_id, make_clocks
 from rlscope.trace.files import open_regular
 from rlscope.trace.format import FILE_HEADER, PROCESS_FILE_SUFFIX, ClockKind, EndReason, FileHeader
 from rlscope.trace.manifest import read_manifest, read_unrecorded
-from rlscope.trace.windows import REQUESTS_NAME, WINDOW
+from rlscope.trace.windows import REQUESTS_NAME, windows_in
 
 #: More than file systems hold; the file is read in parts.
 MOST_PROCESS_FILE_BYTES = 1 << 62
@@ -118,9 +118,7 @@ def open_trace(directory: str | PathLike[str], recover: bool = False) -> Trace:
 
 
 def _windows_of(run: Path) -> str:
-    windows = sorted(
-        (path.name for path in run.iterdir() if WINDOW.fullmatch(path.name)), key=lambda name: int(name[7:])
-    )
+    windows = windows_in(run)
     if not windows:
         return f"none has been asked for; while the program runs, do that with `rlscope window {run} --iterations 20`"
     overwritten = read_manifest(run).get("overwritten")

@@ -17,20 +17,21 @@ from recording import RLSCOPE, SCRIPTS, call_here, environment
 from rlscope import _analysis
 from rlscope.analysis.analyze import analyze
 from rlscope.errors import UsageError
-from rlscope.monitor.kept_windows import PARTS, bytes_of
+from rlscope.monitor.kept_windows import PARTS, bytes_of, slow_windows
 from rlscope.monitor.windows import Windows
 from rlscope.trace.reader import open_trace
+from rlscope.trace.windows import SLOW_NAME
 
 #: `--keep` of these tests, and when a window of it ends.
-KEEP_S = 4.0
+KEEP_S = 2.0
 #: By so much at most a file grows at once.
 CHUNK_BYTES = 1 << 20
 
 
-def start(directory: Path, keep: str, script: str = "windowed.py") -> "subprocess.Popen[str]":
+def start(directory: Path, keep: str, script: str = "looping.py", *options: str) -> "subprocess.Popen[str]":
     command: list[str | Path] = [sys.executable, SCRIPTS / script, directory / "stop"]
     return subprocess.Popen(
-        [*RLSCOPE, "record", "--keep", keep, "-o", directory / "run", "--", *command],
+        [*RLSCOPE, "record", "--keep", keep, *options, "-o", directory / "run", "--", *command, "slow"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(), cwd=directory,
     )  # fmt: skip
 
@@ -105,6 +106,26 @@ def test_bytes_of_all_processes_stay_within_the_limit(tmp_path: Path) -> None:
         Windows(run).begin_next()
 
 
+def test_windows_of_a_slow_iteration_stay(tmp_path: Path) -> None:
+    """The loop's iterations take 5 ms, one of them 1 s. Another may seem slow on a busy machine."""
+    job = start(tmp_path, "1s", "looping.py", "--on-slow", "20x")
+    run = tmp_path / "run"
+    while not (run / SLOW_NAME).exists():
+        time.sleep(0.05)
+    slow = slow_windows(run)
+    assert len(slow) >= 1
+    last = int(slow[-1].removeprefix("window-"))
+    while (run / f"window-{last + 1}").exists() or not (run / f"window-{last + PARTS}").exists():
+        time.sleep(0.05)
+    (tmp_path / "stop").touch()
+    _, said = job.communicate(timeout=100)
+    assert job.returncode == 0
+    assert f"Slow iterations are in {slow[0]}" in said
+    assert all(open_trace(run / window).why == () for window in slow)
+    lengths = [float(line.split()[1]) for line in (run / SLOW_NAME).read_text().splitlines()]
+    assert max(lengths) >= 1
+
+
 def test_who_keeps_the_last_windows_begins_and_ends_none_by_hand(tmp_path: Path) -> None:
     job = start(tmp_path, "2h")
     run = tmp_path / "run"
@@ -116,6 +137,15 @@ def test_who_keeps_the_last_windows_begins_and_ends_none_by_hand(tmp_path: Path)
     job.communicate(timeout=100)
     assert Windows(run).traces() == [run / "window-1"]
     assert analyze(open_trace(run / "window-1")).complete
+
+
+@pytest.mark.parametrize("factor", ["3", "x", "1x", "0.5x", "-3x"])
+def test_what_is_slow_must_be_a_factor_above_one(tmp_path: Path, factor: str) -> None:
+    refused = call_here("record", "--keep=5m", f"--on-slow={factor}", "-o", tmp_path / "run", "--", "true")
+    assert (refused.returncode, "--on-slow" in refused.stderr) == (2, True)
+    alone = call_here("record", "--on-slow=3x", "-o", tmp_path / "run", "--", "true")
+    assert (alone.returncode, "give --keep 5m" in alone.stderr) == (2, True)
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize("keep", ["", "5", "5 m", "m", "1KB", "0.5s", "9MB", "1e9s", "-5m"])
@@ -136,4 +166,4 @@ def test_a_run_that_cannot_be_continued_says_so_once(tmp_path: Path) -> None:
     (tmp_path / "stop").touch()
     _, said = job.communicate(timeout=100)
     assert job.returncode == 0
-    assert said.count("the last windows were not kept to the end") == 1
+    assert said.count("windows were not looked after to the end") == 1

@@ -20,12 +20,14 @@ from rlscope.monitor.windows import Windows
 from rlscope.trace.reader import open_trace
 
 TRAINING = SCRIPTS / "windowed.py"
+#: Likewise, without a library that takes seconds to be imported.
+LOOP = SCRIPTS / "looping.py"
 
 
 class Job:
-    """`windowed.py`, which trains until it is told to stop, under `rlscope record --idle`."""
+    """A script that goes on until it is told to stop, under `rlscope record --idle`."""
 
-    def __init__(self, directory: Path, *words: str) -> None:
+    def __init__(self, directory: Path, *words: str, script: Path = TRAINING) -> None:
         self.run = directory / "run"
         self._stop = directory / "stop"
         command: list[str | Path] = [
@@ -36,7 +38,7 @@ class Job:
             self.run,
             "--",
             sys.executable,
-            TRAINING,
+            script,
             self._stop,
             *words,
         ]
@@ -101,6 +103,22 @@ def test_a_window_holds_whole_iterations_and_what_was_open_before(job: Job) -> N
     per_iteration = {operation: count / 20 for operation, count in transitions.items()}
     assert all(count.is_integer() for count in per_iteration.values()), per_iteration  # no part of an iteration
     assert "backpropagation" in per_iteration
+
+
+def test_top_shows_of_a_window_what_analyze_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rlscope.analysis.live.live_trace.WINDOW_NS", 10**12)  # the machine may be busy
+    job = Job(tmp_path, script=LOOP)
+    assert call_here("window", job.run, "--iterations", 3).returncode == 0
+    job.finish()
+    shown = json.loads(call_here("top", job.run / "window-1", "--once", "--json").stdout)
+    found = json.loads(call_here("analyze", job.run / "window-1", "--correct", "none", "--json").stdout)
+    keys = ("process", "phase", "stage", "operation", "category", "resource")
+    seconds, expected = (
+        {tuple(row[key] for key in keys): row["seconds"] for row in rows["breakdown"]} for rows in (shown, found)
+    )
+    assert seconds == pytest.approx(expected)
+    assert shown["processes"][0]["seconds"] == pytest.approx(found["processes"][0]["wall_s"])
+    assert shown["timesteps"] is not None and shown["why"] == found["why"]
 
 
 def test_a_thousand_windows_change_nothing_and_leave_nothing_behind(tmp_path: Path) -> None:
@@ -174,7 +192,7 @@ def test_who_asks_wrongly_is_told_what_to_do(job: Job, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_a_job_that_is_killed_leaves_the_window_it_was_in(tmp_path: Path, number: signal.Signals) -> None:
-    job = Job(tmp_path)
+    job = Job(tmp_path, script=LOOP)
     window = job.windows.begin()
     await_file(window, job.pid)
     time.sleep(0.1)

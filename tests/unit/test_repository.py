@@ -29,7 +29,7 @@ MAY_IMPORT = {
     "libraries": SHARED | {"rlscope._native"} | {f"rlscope.record.{part}" for part in ("declared", "progress", "run")},
     "record": IN_PROCESS,
     # Its rooms import its root, but nothing that imports them.
-    "record/run": IN_PROCESS | {f"rlscope.record.{module}" for module in ("config", "cupti")},
+    "record/run": IN_PROCESS | {f"rlscope.record.{module}" for module in ("config", "cupti", "small_json")},
     "record/declared": IN_PROCESS | OF_RECORD,
     "record/undeclared": IN_PROCESS | OF_RECORD | {"rlscope.record.config", "rlscope.record.declared"},
     # Who starts the recording of a process hands it the list of libraries.

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -10,7 +11,9 @@ from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.analyze import analyze
 from rlscope.calibration.choice import chosen
 from rlscope.cli.progress import reading_bar
+from rlscope.errors import RLScopeError
 from rlscope.model import GpuAttribution
+from rlscope.record.config import RecordConfig
 from rlscope.report.counter_lines import NOT_COMPARABLE
 from rlscope.text import encodable, printable
 from rlscope.trace.reader import open_trace
@@ -31,6 +34,13 @@ def analyze_traces(
             name: analyze(trace, recover, by_thread, gpu_attribution, chosen(trace, correct), by_function)
             for name, trace in traces.items()
         }
+
+
+def is_sampled(run: Path) -> bool:
+    """Tell whether `rlscope record --every` has recorded a run, not a window of it."""
+    with suppress(OSError, ValueError, RLScopeError):  # `open_trace` says what is wrong
+        return RecordConfig.load(run).every is not None
+    return False
 
 
 def names(directories: Sequence[Path]) -> list[str]:

@@ -1,15 +1,15 @@
-"""This file reads what `record` is given of windows: whether it waits for them, or keeps the last ones."""
+"""This file reads what `record` is given of windows: whether it waits for them, keeps the last ones, or samples."""
 
 import re
-import shlex
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from rlscope.errors import UsageError
-from rlscope.monitor.kept_windows import KeptWindows, kept
-from rlscope.monitor.windows import Windows
+from rlscope.monitor.beside import beside
+from rlscope.monitor.kept_windows import KeptWindows
+from rlscope.monitor.sampled_windows import SampledWindows
+from rlscope.monitor.window_keeper import WindowKeeper
 from rlscope.record.config import RecordConfig
-from rlscope.trace.manifest import read_manifest
 
 SECONDS = {"s": 1, "m": 60, "h": 3600}
 BYTES = {"MB": 10**6, "GB": 10**9}
@@ -19,7 +19,7 @@ LEAST_SECONDS = 1
 
 
 def check_windows(config: RecordConfig) -> None:
-    """Refuse what says when to record beside --idle and --keep, and what is recorded of the whole run.
+    """Refuse what says when to record beside --idle, --keep and --every, and what is recorded of the whole run.
 
     Raises:
         UsageError: there is such an option, or what to keep is neither a time nor a size.
@@ -27,11 +27,14 @@ def check_windows(config: RecordConfig) -> None:
     given = config.iteration_options.split(" and ") if config.iteration_options else []
     given += ["--max-seconds"] * (config.max_seconds is not None) + ["--clock-port"] * (config.clock is not None)
     given += ["--counters"] * bool(config.counters)
+    option = "--keep" if config.keep is not None else "--every" if config.every is not None else "--idle"
+    given += ["--every"] * (option == "--keep" and config.every is not None)
     if config.idle and given:
-        option = "--idle" if config.keep is None else "--keep"
         raise UsageError(f"{option} records in windows; leave out {' and '.join(given)}")
     if config.keep is not None:
         parse_keep(config.keep)
+    elif config.on_slow is not None:
+        raise UsageError("--on-slow says which windows stay of those that --keep keeps; give --keep 5m, say, too")
 
 
 def parse_keep(text: str) -> tuple[float | None, int | None]:
@@ -53,21 +56,22 @@ def parse_keep(text: str) -> tuple[float | None, int | None]:
     return None, int(number * BYTES[unit])
 
 
-def keeping(directory: Path, config: RecordConfig) -> AbstractContextManager[KeptWindows | None]:
-    """Return what keeps the last windows while it is entered, if that is wanted."""
-    return nullcontext() if config.keep is None else kept(directory, *parse_keep(config.keep))
+def parse_on_slow(text: str | None) -> float | None:
+    """Return how many times the median is slow.
+
+    Raises:
+        UsageError: it is no such number.
+    """
+    if text is None:
+        return None
+    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)x", text)
+    if found is None or float(found[1]) <= 1:
+        raise UsageError(f"a factor above 1 such as 3x was expected after --on-slow, but {text!r} was given")
+    return float(found[1])
 
 
-def summary_of_windows(directory: Path, shown: Path) -> str:
-    """Return the line that a run which is recorded in windows ends with."""
-    found = Windows(directory).traces()
-    if not found:
-        return f"no window was asked for; while the command runs, do that with rlscope window {shlex.quote(str(shown))}"
-    last = shlex.quote(str(shown / found[-1].name))
-    overwritten = read_manifest(directory).get("overwritten")
-    before = (
-        f" are kept; {overwritten['windows']:,} before them, of {overwritten['bytes'] / 1e6:.1f} MB, were overwritten"
-        if overwritten is not None
-        else ""
-    )
-    return f"{len(found)} window{'s' * (len(found) > 1)}{before}. Look at the last one: rlscope report {last} -o report"
+def keeping(directory: Path, config: RecordConfig) -> AbstractContextManager[WindowKeeper | None]:
+    """Return what looks after the windows while it is entered, where they are not asked for by hand."""
+    if config.keep is not None:
+        return beside(KeptWindows(directory, *parse_keep(config.keep)))
+    return nullcontext() if config.every is None else beside(SampledWindows(directory))

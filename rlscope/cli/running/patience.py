@@ -17,10 +17,15 @@ def asked_windows(run: Path) -> Windows:
     """Return the windows of a run that are asked for by its user.
 
     Raises:
-        UsageError: there are none, or `rlscope record --keep` asks for them.
+        UsageError: there are none, or `rlscope record --keep` or `--every` asks for them.
     """
     windows = Windows(run)
-    if RecordConfig.load(run).keep is not None:
+    config = RecordConfig.load(run)
+    if config.every is not None:
+        raise UsageError(
+            f"of {run} one iteration of every {config.every} is recorded; look at it: rlscope analyze {run}"
+        )
+    if config.keep is not None:
         raise UsageError(
             f"{run} is recorded all the time; look at the last of its windows: rlscope analyze {run}/window-N"
         )

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
+
 from rlscope import _native
 from rlscope.errors import RecordingError, RLScopeError
+from rlscope.record import small_json
 from rlscope.record.config import RecordConfig
-from rlscope.trace.windows import REQUESTS_NAME, window_of
+from rlscope.trace.windows import REQUESTS_NAME, ask, window_of
 
 TYPE_CHECKING = False  # as `typing` has it, whose import takes longer than all of this
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from rlscope.record.run.slow_iterations import SlowIterations
 
 
 class FollowedWindows:
@@ -17,6 +22,7 @@ class FollowedWindows:
 
     Args:
         run: The directory of the run.
+        config: How the run is recorded.
         is_worker: Whether this process reports no iterations, so that it need not wait for one.
         begin: Records into `directory` from now on.
         end: Ends the recording, if there is one; given why, as in trace_format.h.
@@ -30,17 +36,25 @@ class FollowedWindows:
     def __init__(
         self,
         run: str,
+        config: RecordConfig,
         is_worker: bool,
         begin: Callable[[], object],
         end: Callable[[int], object],
         complain: Callable[[str, Exception], object],
     ) -> None:
         self._run = run
+        self._every = config.every
+        self._slow: SlowIterations | None = None
+        if config.on_slow is not None:
+            from rlscope.record.run.slow_iterations import SlowIterations
+
+            self._slow = SlowIterations(run, config.on_slow)
         self._is_worker = is_worker
         self._begin_recording = begin
         self._end_recording = end
         self._complain = complain
         self._number = 0
+        self._iterations = 0
         self._waits_for_iteration = False
         self._has_iteration = False  # one has begun since the recording did, so the next one reported is a whole one
         self.directory = run
@@ -83,19 +97,54 @@ class FollowedWindows:
         else:
             self._begin()
 
-    def at_iteration(self) -> bool:
+    def at_iteration(self, iterations: int, is_baseline: bool) -> bool:
         """Follow requests where an iteration ends and the next begins.
+
+        Args:
+            iterations: How many have ended.
+            is_baseline: Whether none has ended now.
 
         Returns:
             Whether the next one is the first whole one of the recording.
         """
+        self._iterations = iterations
+        if self._every is not None and not self._is_worker and iterations % self._every == self._every // 2:
+            self._ask_if_ready()
         self.follow()
+        if self._slow is not None and not self._is_worker:
+            try:
+                self._slow.at_iteration(self._number, is_baseline)
+            except OSError as error:
+                self._slow = None
+                self._complain(self._run, error)
         if self._waits_for_iteration:
             self._waits_for_iteration = False
             self._begin()
         is_first = _native.is_recording() and not self._has_iteration
         self._has_iteration |= is_first
         return is_first
+
+    def at_limit(self) -> None:
+        """End the window for all processes of the run where this one asked for it."""
+        if self._every is not None:
+            self._ask(self._number + 1)
+            self.follow()
+
+    def _ask_if_ready(self) -> None:
+        """Ask all processes for the window that `rlscope record` has made ready, unless one is being recorded."""
+        from rlscope.trace.manifest import MANIFEST_NAME  # and json, which other runs need not spend time on
+
+        number = _native.requested() + 1
+        directory = window_of(self._run, number)
+        if directory is not None and os.path.exists(f"{directory}/{MANIFEST_NAME}"):
+            self._ask(number)
+
+    def _ask(self, number: int) -> None:
+        try:
+            ask(self._run, number)
+        except OSError as error:
+            self._every = None
+            self._complain(self._run, error)
 
     def after_fork_in_child(self) -> None:
         """Follow what is open; a window that the parent has begun has been begun here too."""
@@ -108,3 +157,5 @@ class FollowedWindows:
             self._begin_recording()
         except RecordingError as error:
             self._complain(self.directory, error)
+            return
+        _native.write_properties(small_json.written({"iterations_before": self._iterations}))

@@ -14,12 +14,12 @@ from rlscope.trace.files import MOST_JSON_BYTES
 from rlscope.trace.format import FILE_MAGIC, PROCESS_FILE_SUFFIX
 from rlscope.trace.manifest import MANIFEST_NAME, UNRECORDED_NAME
 from rlscope.trace.utilization_file import UTILIZATION_NAME
-from rlscope.trace.windows import REQUESTS_NAME, WINDOW
+from rlscope.trace.windows import REQUESTS_NAME, SLOW_NAME, WINDOW
 
 #: What `write_in_one_step` leaves of a file where it was killed, the samples of counters, and files of one name.
 _OTHERS = re.compile(
     rf"\.({MANIFEST_NAME}|{CONFIG_NAME})\.\d+|counters-[\w.-]+\.arrows"
-    rf"|{CONFIG_NAME}|{UNRECORDED_NAME}|{UTILIZATION_NAME}|{REQUESTS_NAME}"
+    rf"|{CONFIG_NAME}|{UNRECORDED_NAME}|{UTILIZATION_NAME}|{REQUESTS_NAME}|{SLOW_NAME}"
 )
 _PROCESS_FILE = re.compile(rf"\d+-\d+\{PROCESS_FILE_SUFFIX}")
 _NAMED = 5

@@ -1,0 +1,1 @@
+"""This package estimates a whole run from those iterations of it that were recorded."""
