@@ -1,6 +1,6 @@
 """This file estimates how long a whole run was in each stage and category from a sample of its iterations."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -57,9 +57,12 @@ class WholeRun:
             "confidence_percent": CONFIDENCE_PERCENT,
             **_ends("seconds", self.seconds),
             "parts": [
-                {"stage": part.stage or None, "category": part.category or None}
-                | _ends("seconds", part.seconds)
-                | _ends("share", part.share)
+                {
+                    "stage": part.stage or None,
+                    "category": part.category or None,
+                    **_ends("seconds", part.seconds),
+                    **_ends("share", part.share),
+                }
                 for part in self.parts
             ],
         }
@@ -117,7 +120,7 @@ def _interval(value: float, half: float | None, most: float, count: int) -> Esti
     return Estimate(value, max(value - half, 0.0), min(value + half, most), count, ITERATIONS)
 
 
-def as_series(iterations: list[dict[Part, float]]) -> dict[Part, Values]:
+def as_series(iterations: Sequence[Mapping[Part, float]]) -> dict[Part, Values]:
     """Return what `whole_run` takes, from how long each recorded iteration was in which stage and category."""
     found: dict[Part, Values] = {WHOLE: np.zeros(len(iterations))}
     for number, iteration in enumerate(iterations):
