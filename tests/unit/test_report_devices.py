@@ -17,8 +17,8 @@ from rlscope.analysis.reported import Utilization
 from rlscope.analysis.rows import Rows
 from rlscope.analysis.table_rows import ProcessRow
 from rlscope.analysis.utilization import binned_utilization, read_utilization
-from rlscope.cli.record import _summary
 from rlscope.cli.report import report
+from rlscope.cli.summary import summary_of
 from rlscope.model import Category, DeviceWork
 from rlscope.plots.utilization import utilization_figure
 from rlscope.record.config import RecordConfig
@@ -157,7 +157,7 @@ def test_lines_of_several_traces_are_told_apart(trace: Path, tmp_path: Path) -> 
 
 
 def test_the_line_that_recording_ends_with_counts_device_work(trace: Path) -> None:
-    said = _summary(trace, Path("trace"), RecordConfig())
+    *_, said = summary_of(trace, Path("trace"), RecordConfig())
     assert said.startswith("3 events, 1 of them on GPUs, 0.0 MB, 0 dropped.")
 
 

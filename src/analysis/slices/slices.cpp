@@ -43,7 +43,7 @@ class Walk {
     // Of a whole life work counts too that began long before, in another chunk.
     if (window_.start_ticks > file_.header().start_ticks) file_.start_at(window_.start_ticks);
     for (const auto& [number, stream] : file_.streams()) {
-      if (stream.first_ticks < window_.end_ticks) walk(stream);
+      if (stream.first_ticks <= window_.end_ticks) walk(stream);
     }
     walk_devices();
     return std::move(found_);
