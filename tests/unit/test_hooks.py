@@ -80,6 +80,20 @@ def test_a_function_is_hooked_where_it_is_named(hooks: Hooks, in_process: Callab
     assert vars(_analysis.sweep(str(in_process())))["events"]["operation"] == 1
 
 
+def test_a_function_that_comes_hooked_from_another_module_is_not_hooked_again(
+    hooks: Hooks, in_process: Callable[[], Path]
+) -> None:
+    module = types.ModuleType("helpers")
+    module.__dict__.update(helper=helper)
+    hooks.apply(FunctionHook("helpers", "helper", ("evaluate",), phase="evaluation"), module)
+    vars(module)["imported"] = module.helper
+    hooks.apply(FunctionHook("helpers", "imported", ("evaluate",), phase="evaluation"), module)
+    assert module.imported() == 7
+    assert vars(_analysis.sweep(str(in_process())))["events"]["operation"] == 1
+    hooks.restore()
+    assert module.helper is helper
+
+
 def test_a_function_in_a_phase_leaves_the_phase_that_was_open_as_it_was(
     hooks: Hooks, in_process: Callable[[], Path]
 ) -> None:

@@ -54,6 +54,7 @@ class Hooks(Replacements):
         super().__init__()
         self._running: dict[MethodHook, set[int]] = {}
         self._made: dict[Callable[..., Any], MethodHook] = {}
+        self._of_functions: dict[Callable[..., Any], FunctionHook] = {}
 
     def apply(self, hook: FunctionHook | MethodHook | WrapperHook | TimerHook, module: types.ModuleType) -> None:
         """Put `hook` in place in an imported module. A name that the library no longer has is left out."""
@@ -62,9 +63,7 @@ class Hooks(Replacements):
         elif isinstance(hook, TimerHook):
             self._follow_timer(hook, module)
         elif isinstance(hook, FunctionHook):
-            function = vars(module).get(hook.name)
-            if callable(function):
-                self.put(module, hook.name, function, in_operations(function, hook))
+            self._hook_function(module, hook)
         elif isinstance(owner := vars(module).get(hook.owner), type):
             self.follow_method(owner, hook)
 
@@ -90,6 +89,19 @@ class Hooks(Replacements):
         """Put everything back, unless somebody else has replaced it since."""
         super().restore()
         self._made.clear()
+        self._of_functions.clear()
+
+    def _hook_function(self, module: types.ModuleType, hook: FunctionHook) -> None:
+        function = vars(module).get(hook.name)
+        if not callable(function):
+            return
+        # A module that imports it from another one may have got what opens the same operations already.
+        made = self._of_functions.get(function) if type(function) is Hooked else None
+        if made is not None and (made.operations, made.phase) == (hook.operations, hook.phase):
+            return
+        wrapper = in_operations(function, hook)
+        self._of_functions[wrapper] = hook
+        self.put(module, hook.name, function, wrapper)
 
     def _follow_timer(self, hook: TimerHook, module: types.ModuleType) -> None:
         found = vars(module).get(hook.path[0])
