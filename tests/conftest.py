@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from asked_for import leave_out_slow
 
 from rlscope import _native
 from rlscope.record import recorder
@@ -16,6 +17,10 @@ from rlscope.record.config import RecordConfig
 # import each other as modules of one folder.
 ROOT = Path(__file__).resolve().parents[1]
 sys.path += [str(ROOT), str(ROOT / "experiments" / "workloads")]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    leave_out_slow(config, items)
 
 
 @pytest.fixture(autouse=True)

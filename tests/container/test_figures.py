@@ -1,7 +1,11 @@
 """The image itself: a figure, made by a caller without rights, and rlscope's own tests in it."""
 
 import pytest
-from container_runs import CALLER, Checkout
+from container_runs import BUILD_S, CALLER, Checkout
+
+RUN_S = 600
+# The first test waits until the image is built.
+pytestmark = pytest.mark.timeout(BUILD_S + RUN_S)
 
 FIGURE = (
     "fig_algorithm_choice.png",
@@ -13,10 +17,9 @@ FIGURE = (
 IDENTITY = "id -u; grep -E '^(CapEff|CapBnd|NoNewPrivs):' /proc/self/status"
 
 
-@pytest.mark.timeout(600)
 def test_a_figure_is_left_to_the_caller(checkout: Checkout) -> None:
     finished = checkout.call(
-        "--flavour", "cpu", "--run", "experiment_algorithm_choice.sh", "--budget", "smoke", timeout=600
+        "--flavour", "cpu", "--run", "experiment_algorithm_choice.sh", "--budget", "smoke", timeout=RUN_S
     )
     assert finished.returncode == 0, finished.stderr
     folder = checkout.output / "artifacts" / "experiment_algorithm_choice"
@@ -43,12 +46,11 @@ def test_a_change_in_the_checkout_arrives(checkout: Checkout) -> None:
     assert not list(checkout.folder.glob("rlscope/*.so"))
 
 
-@pytest.mark.timeout(600)
 def test_tests_pass_inside(checkout: Checkout) -> None:
     """Some of each kind: of the reader and the sweep, and one that trains, recorded."""
     files = [f"tests/unit/test_{name}.py" for name in ("trace_reader", "trace_damage", "analysis_golden")]
     finished = checkout.call(
-        "--flavour", "cpu", "--run", "pytest", *files, "tests/integration/test_stable_baselines3.py", timeout=600
+        "--flavour", "cpu", "--run", "pytest", *files, "tests/integration/test_stable_baselines3.py", timeout=RUN_S
     )
     print(finished.stdout)
     assert finished.returncode == 0, finished.stderr

@@ -215,7 +215,8 @@ def what_is_seen(name: str, q: Array, v: Array) -> tuple[float, float, float]:
     return float(q[1]), float(product @ data.qvel / 2), float(data.ncon > 0)
 
 
-# XLA compiles the half-cheetah for minutes.
+# XLA compiles this one for half a minute, and the half-cheetah for minutes.
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["Hopper"])
 def test_xla_steps_as_the_kernel_does(name: str, tmp_path: Path) -> None:
     """The same equations on arrays: each step is MuJoCo's, and environments come to what they do in C++."""

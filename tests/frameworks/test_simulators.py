@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from asked_for import with_slow
 from framework_runs import ROOT, WORKLOADS
 from recording import Recording
 
@@ -94,12 +95,14 @@ TRAINING = {
     "HalfCheetah-v5": (1, "mujoco._functions.mj_step", 1),
 }
 
+SLOW = {"camera_drone:CameraDrone-v0", "PongNoFrameskip-v4"}
+
 
 @pytest.mark.usefixtures("slow_simulator")
-@pytest.mark.parametrize(("env_id", "expected"), TRAINING.items(), ids=list(TRAINING))
-def test_training_of_the_survey(env_id: str, expected: tuple[int, str, int], record_pytorch: Record) -> None:
+@pytest.mark.parametrize("env_id", with_slow(TRAINING, SLOW))
+def test_training_of_the_survey(env_id: str, record_pytorch: Record) -> None:
     """What is native in a simulator is the simulator's, in simulation alone; the wrappers around it are Python's."""
-    environments, function, calls_per_timestep = expected
+    environments, function, calls_per_timestep = TRAINING[env_id]
     timesteps = 16 * environments
     arguments = ("--algo", "ppo", "--env", env_id, "--rollout-steps", 16, "--stop-after", timesteps)
     recording = record_pytorch(

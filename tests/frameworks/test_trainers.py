@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from asked_for import with_slow
 from framework_runs import ROOT, record_in, run_in
 from recording import Recording
 
@@ -33,13 +34,14 @@ TRAININGS: dict[str, tuple[set[tuple[str, str]], int | None, int | None]] = {
     "d3rlpy": ({("inference", "sample_action"), ("backpropagation", "sample_batch")}, 1000, 1000),
     "envpool": ({("simulation", "reset"), ("inference", "collect_data")}, 4, 2000),
 }
+SLOW = {"sb3_contrib TQC", "rl_zoo", "skrl DQN", "torchrl"}
 EVALUATING = {"tianshou", "d3rlpy", "rl_zoo", "envpool"}
 #: Of the time since backpropagation began, the share that is in a stage; less where it is measured to be little more.
 LEAST_SHARE = 0.95
 LEAST_SHARES = {"skrl PPO": 0.94, "skrl DQN": 0.94, "tianshou": 0.94}
 
 
-@pytest.mark.parametrize("training", TRAININGS)
+@pytest.mark.parametrize("training", with_slow(TRAININGS, SLOW))
 def test_stages_are_as_long_as_by_a_stopwatch(training: str, tmp_path: Path) -> None:
     operations, iterations, timesteps = TRAININGS[training]
     name, *arguments = training.split()

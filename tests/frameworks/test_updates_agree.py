@@ -5,8 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from asked_for import with_slow
 from framework_runs import PROGRAMS, WORKLOADS, run_in
 
+#: Of what is like another one, those that take long.
+SLOW = {"jax_loop", "stable_baselines3_compiled"}
 SIZES = {"td3": (400, 300), "ddpg": (64, 64)}
 OBSERVATION, ACTION, BATCH = 17, 6, 100
 SCALE = 1000
@@ -73,7 +76,7 @@ def after_two_updates(framework: str, algo: str, path: Path) -> dict[str, np.nda
     return dict(np.load(output))
 
 
-@pytest.mark.parametrize("framework", [name for name in FRAMEWORKS if name != "stable_baselines3"])
+@pytest.mark.parametrize("framework", with_slow([name for name in FRAMEWORKS if name != "stable_baselines3"], SLOW))
 def test_updates_agree(framework: str, solved: tuple[str, Path, dict]) -> None:
     algo, path, expected = solved
     found, before = after_two_updates(framework, algo, path), np.load(path)

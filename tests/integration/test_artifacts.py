@@ -61,6 +61,7 @@ def test_pages_are_there_from_the_beginning_and_a_second_call_goes_on(tmp_path: 
     assert studies[0].counts().keys() == {"one/0", "two/0", "one/1", "two/1"}
 
 
+@pytest.mark.slow
 def test_a_study_that_lost_a_workload_is_drawn_with_the_rest_and_said_to_be_incomplete(tmp_path: Path) -> None:
     fails = {"good": "loop.run('good', SECONDS / 10)", "fails": "raise SystemExit('no such environment')"}
     studies = [Matrix(tmp_path, fails, 1, "first"), Matrix(tmp_path, {"all": fails["fails"]}, 1, "second")]
@@ -72,6 +73,7 @@ def test_a_study_that_lost_a_workload_is_drawn_with_the_rest_and_said_to_be_inco
     assert "no such environment" in (tmp_path / "output" / "first" / "index.html").read_text()
 
 
+@pytest.mark.slow
 def test_the_first_study_is_drawn_before_anything_is_calibrated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,7 +15,6 @@ from rlscope.calibration.twins import Tick, Twin, run_twins
 from rlscope.calibration.workload import ANNOTATIONS, LOOPS, wrap_standard_library
 from rlscope.record.run.trace_directory import machine
 
-pytestmark = pytest.mark.slow
 TIMES = 16
 #: Of this long a calibration the loops below measure a second each.
 SECONDS = 15.0

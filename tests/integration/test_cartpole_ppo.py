@@ -14,6 +14,7 @@ from framework_runs import ROOT, WORKLOADS
 SCRIPT = WORKLOADS / "cartpole_ppo.py"
 
 
+@pytest.mark.slow
 def test_it_reaches_the_threshold_in_gymnasium() -> None:
     subprocess.run(["make", "--silent", "-C", ROOT, "simulators", f"PYTHON={sys.executable}"], check=True)
     command: list[Any] = [sys.executable, SCRIPT, "--device", "cpu", "--seed", "2", "--total-timesteps", "1000000"]

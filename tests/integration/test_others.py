@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 DRIVER = Path(__file__).resolve().parents[1] / "others"
 
 TESTS = """
@@ -44,6 +46,7 @@ def test_what_recording_changes_is_named(tmp_path: Path) -> None:
     assert "tests: expected the same with recording, found 1 that differ" in finished.stdout
 
 
+@pytest.mark.slow
 def test_what_differs_between_plain_runs_is_flaky(tmp_path: Path) -> None:
     finished = run_driver(tmp_path, "True", "1.0")
     assert finished.returncode == 0, finished.stdout + finished.stderr
@@ -52,6 +55,7 @@ def test_what_differs_between_plain_runs_is_flaky(tmp_path: Path) -> None:
     assert finished.stdout.endswith("recording changed nothing in 2 suites\n")
 
 
+@pytest.mark.slow
 def test_a_suite_that_cannot_run_is_no_evidence(tmp_path: Path) -> None:
     finished = run_driver(tmp_path, "True", "no_such_name")
     assert finished.returncode == 1

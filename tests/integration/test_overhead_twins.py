@@ -20,7 +20,6 @@ from rlscope.analysis.sweep import sweep_trace
 from rlscope.calibration.calibration import Calibration, conditions_of_trace, now, save
 from rlscope.trace.reader import open_trace
 
-pytestmark = pytest.mark.slow
 BURSTS = 2
 WORKLOAD = Workload("A2C", "A2C", "Pendulum", "on-policy")
 TRAINING = ("--algo", "a2c", "--env", "Pendulum-v1", "--burst-steps", "16", "--swaps", "1", "--settling", "2")

@@ -147,6 +147,7 @@ def test_a_killed_sweep_leaves_nothing_running_and_goes_on(tmp_path: Path) -> No
         shutil.rmtree(left)
 
 
+@pytest.mark.slow
 def test_runs_that_hang_or_crash_are_told_and_a_second_sweep_has_to_wait(tmp_path: Path) -> None:
     workloads = {
         "good": "loop.run('good', SECONDS)",
@@ -219,6 +220,7 @@ ls -A {matrix.output}/runs/E/one
     assert matrix.counts() == {"one/0": 1, "one/1": 1, "one/2": 2}
 
 
+@pytest.mark.slow
 def test_a_dry_run_prints_commands_that_can_be_pasted(tmp_path: Path) -> None:
     study = [sys.executable, "-m", "experiments.algorithm_choice.run", "--budget", "smoke", "--output", str(tmp_path)]
     finished = subprocess.run([*study, "--dry-run"], cwd=ROOT, capture_output=True, text=True, check=True)

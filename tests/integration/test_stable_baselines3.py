@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from asked_for import with_slow
 from recording import environment, record, run_plain
 
 ON_POLICY = {"sample_action", "predict_values", "compute_advantage_estimates"}
@@ -19,7 +20,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("algorithm", CASES)
+@pytest.mark.parametrize("algorithm", with_slow(CASES, {"DQN", "DDPG", "SAC"}))
 def test_stages_operations_and_progress(algorithm: str, tmp_path: Path) -> None:
     env, operations, timesteps, iterations = CASES[algorithm]
     recording = record(tmp_path / "trace", "train.py", algorithm, "--env", env, "--timesteps", timesteps)

@@ -28,11 +28,11 @@ IN_A_BURST = 10
 @pytest.mark.parametrize(
     ("calls", "spread", "trainings", "amplification"),
     [
-        (100, 0.1, 0, 1),
+        pytest.param(100, 0.1, 0, 1, marks=pytest.mark.slow),
         (400, 0.1, 0, 1),
-        (4000, 0.1, 0, 1),
-        (400, 0.1, 2, 1),
-        (400, BETWEEN_PROGRAMS, 0, 1),
+        pytest.param(4000, 0.1, 0, 1, marks=pytest.mark.slow),
+        pytest.param(400, 0.1, 2, 1, marks=pytest.mark.slow),
+        pytest.param(400, BETWEEN_PROGRAMS, 0, 1, marks=pytest.mark.slow),
         (400, BETWEEN_PROGRAMS, 2, 1),
         (100, BETWEEN_PROGRAMS, 0, 4),
     ],
