@@ -7,7 +7,6 @@ go to by_hand/N and by_hooks/N in it; prints the stopwatch's nanoseconds as JSON
 
 import json
 import sys
-from collections import Counter
 from pathlib import Path
 
 import gymnasium
@@ -15,14 +14,14 @@ import torch
 from stable_baselines3 import PPO
 from stable_baselines3.common.buffers import RolloutBuffer
 from stable_baselines3.common.vec_env import DummyVecEnv
-from stopwatch import Stopwatch
+from stopwatch import Stopwatch, nanoseconds
 
 from rlscope.libraries import LIBRARIES
 from rlscope.record import recorder
 from rlscope.record.config import RecordConfig
 
 ROUNDS = 6
-NANOSECONDS = {"by_hand": Counter(), "by_hooks": Counter()}
+MARKS: dict[str, list[tuple[int, str]]] = {"by_hand": [], "by_hooks": []}
 STOPWATCH = Stopwatch()
 stage = STOPWATCH.stage
 
@@ -54,14 +53,14 @@ model = AnnotatedPPO(
 )
 model.learn(1024)
 for number in range(ROUNDS):
-    for way in NANOSECONDS:
+    for way in MARKS:
         directory = Path(sys.argv[1], way, str(number))
         directory.mkdir(parents=True)
         config = RecordConfig(auto=way == "by_hooks")
         config.save(directory)
         # What was timed until the first of these was to warm up.
-        STOPWATCH.is_by_hand, STOPWATCH.nanoseconds = way == "by_hand", NANOSECONDS[way]
+        STOPWATCH.is_by_hand, STOPWATCH.marks = way == "by_hand", MARKS[way]
         recorder.activate(directory, config, LIBRARIES)
         model.learn(1024, reset_num_timesteps=False)
         recorder.deactivate()
-print(json.dumps(NANOSECONDS))
+print(json.dumps({way: nanoseconds(marks) for way, marks in MARKS.items()}))

@@ -5,48 +5,56 @@ As in a recording, time in a stage inside another one is the inner one's.
 
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import rlscope
 
 
 class Stopwatch:
-    """Times functions by stage.
+    """Notes when functions of a stage begin and end.
 
     Attributes:
         is_by_hand: whether calls are annotated too.
-        nanoseconds: spent in each stage.
+        marks: the time of each begin, with the stage, and of each end, with an empty name. In ns.
     """
 
     def __init__(self) -> None:
         self.is_by_hand = False
-        self.nanoseconds: Counter[str] = Counter()
-        self._open, self._since = "", 0
+        self.marks: list[tuple[int, str]] = []
 
     def stage(self, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        """Annotates and times a function; cheap, because what it costs lies between the stages."""
+        """Annotates and times a function. What that costs is in a recorded stage or not, so as little as can be is done."""
         operation = rlscope.operation(name)
+        now = time.perf_counter_ns
 
         def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
             def annotated(*args: Any, **kwargs: Any) -> Any:
-                outer = self._enter(name)
+                self.marks.append((now(), name))
                 if self.is_by_hand:
                     with operation:
                         result = function(*args, **kwargs)
                 else:
                     result = function(*args, **kwargs)
-                self._enter(outer)
+                self.marks.append((now(), ""))
                 return result
 
             return annotated
 
         return decorate
 
-    def _enter(self, name: str) -> str:
-        """Gives the stage that was open what has passed; returns its name, empty where none was."""
-        now, outer = time.perf_counter_ns(), self._open
-        if outer:
-            self.nanoseconds[outer] += now - self._since
-        self._open, self._since = name, now
-        return outer
+
+def nanoseconds(marks: Iterable[tuple[int, str]]) -> Counter[str]:
+    """How long each stage was the innermost one."""
+    spent: Counter[str] = Counter()
+    open_stages: list[str] = []
+    since = 0
+    for now, name in marks:
+        if open_stages:
+            spent[open_stages[-1]] += now - since
+        since = now
+        if name:
+            open_stages.append(name)
+        else:
+            open_stages.pop()
+    return spent

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parents[3] / "tests" / "scripts"))
 import environment
 import tf_agents_train as workload
 from hyperparameters import DDPG
-from stopwatch import Stopwatch
+from stopwatch import Stopwatch, nanoseconds
 from tf_agents.environments.batched_py_environment import BatchedPyEnvironment
 from tf_agents.policies.gaussian_policy import GaussianPolicy
 from tf_agents.specs import tensor_spec
@@ -48,8 +48,8 @@ batches = workload.batches(buffer, DDPG.batch_size)
 update = stage("backpropagation")(workload.make_update(agent, batches, DDPG.updates, "eager"))
 for iteration in range(ITERATIONS):
     if iteration == 1:
-        STOPWATCH.nanoseconds.clear()
+        STOPWATCH.marks.clear()
     collect()
     update()
     rlscope.report_progress(timesteps=(iteration + 1) * DDPG.steps)
-print(json.dumps({name: nanoseconds / 1e9 for name, nanoseconds in STOPWATCH.nanoseconds.items()}))
+print(json.dumps({name: spent / 1e9 for name, spent in nanoseconds(STOPWATCH.marks).items()}))
