@@ -257,11 +257,22 @@ $(OTHERS)/.environment $(D3RLPY)/.environment $(COVERAGE)/.environment $(PAGE)/.
 	$(@D)/$(PIP_INSTALL) --no-deps --requirement "$$lock"
 	touch $@
 
-# All are compiled in one build folder: with --jobs 2, too, one after the other.
+# For each version of Python it is compiled once, whichever of its environments asks first.
+build/wheels/%/.made: $(SOURCES)
+	@echo "compiling rlscope with $(BUILDER)"
+	rm -rf $(@D)
+	$(BUILDER)/bin/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir $(@D) .
+	touch $@
+
+define INSTALL_PACKAGE
+	@mkdir -p build
+	wheel="build/wheels/$$($(@D)/bin/python -c 'import sys; print(sys.implementation.cache_tag)')"
+	env --unset=MAKEFLAGS flock build/.compiling make --silent "$$wheel/.made" BUILDER=$(@D)
+	$(@D)/bin/pip install --quiet --no-deps --force-reinstall "$$wheel"/rlscope-*.whl
+endef
+
 $(BENCH_PACKAGE) $(patsubst %,.venvs/%/.package,$(STACKS) $(PYTHONS:%=python%)): %/.package: %/.environment $(SOURCES)
-	@echo "compiling rlscope into $(@D)"
-	mkdir -p build
-	flock build/.compiling $(@D)/bin/pip install --quiet --no-deps --no-build-isolation .
+	$(INSTALL_PACKAGE)
 	touch $@
 
 $(SLOW_SIMULATOR): experiments/workloads/slow_simulator.cpp
@@ -272,8 +283,7 @@ $(CARTPOLE): experiments/workloads/cartpole/cpp_threads.cpp experiments/workload
 	$(CXX) -std=c++17 -O3 -Wall -Wextra -Werror -shared -fPIC -pthread -o $@ $<
 
 $(PACKAGE): $(ENVIRONMENT) $(SOURCES)
-	mkdir -p build
-	flock build/.compiling $(BIN)/pip install --quiet --no-deps --no-build-isolation .
+	$(INSTALL_PACKAGE)
 	# `python -m` in the checkout finds the rlscope/ here first, so it gets the compiled parts too.
 	install $(VENV)/lib/python*/site-packages/rlscope/{*.so,built_from.json} rlscope/
 	touch $@

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from asked_for import with_slow
 from framework_runs import PROGRAMS, WORKLOADS, assert_callbacks, record_in, run_in
 from recording import Recording
 
@@ -108,6 +109,7 @@ def test_tracing_is_an_operation_of_its_own(record_tensorflow: Record) -> None:
     )
 
 
+@pytest.mark.slow
 def test_hooks_find_what_a_user_would_annotate(tmp_path: Path) -> None:
     into_backend = {}
     for way, options in (("by_hand", ("--no-auto",)), ("by_hooks", ())):
@@ -124,7 +126,7 @@ def test_hooks_find_what_a_user_would_annotate(tmp_path: Path) -> None:
         assert by_hooks[stage] == pytest.approx(by_hand[stage], rel=0.01), stage
 
 
-@pytest.mark.parametrize("mode", ["graph", "autograph", "eager"])
+@pytest.mark.parametrize("mode", with_slow(["graph", "autograph", "eager"], {"autograph", "eager"}))
 def test_workload(mode: str, record_tensorflow: Record) -> None:
     algorithm = ("--algo", "ddpg", "--env", "Walker2d-v5", "--warm-up", "100", "--stop-after", "300")
     arguments = (WORKLOADS / "tf_agents_train.py", "--mode", mode, *algorithm)

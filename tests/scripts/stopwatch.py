@@ -24,7 +24,7 @@ class Stopwatch:
         self.marks: list[tuple[int, str]] = []
 
     def stage(self, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        """Annotates and times a function. What that costs is in a recorded stage or not, so as little as can be is done."""
+        """Annotates and times a function, and does little else: what it does is in the recorded stage, or is not."""
         operation = rlscope.operation(name)
         now = time.perf_counter_ns
 
