@@ -243,13 +243,14 @@ def test_a_file_that_is_shortened_ends_the_program_as_documented(tmp_path: Path)
 KILLED = """
 import os, runpy, signal, sys
 from rlscope.cli import record
+assert callable(getattr(record, {step!r}))
 setattr(record, {step!r}, lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL))
 sys.argv[:] = ["rlscope", "record", "-o", "disk/trace", "--", sys.executable, "program.py"]
 runpy.run_module("rlscope", run_name="__main__")
 """
 STEPS = {
     "begin_trace": False, "_run_recorded": False, "name_main_process": True, "sampled": True, "_wait_forwarding": True,
-    "_await_services": True, "end_trace": True, "_summary": True, "_end_as": True,
+    "_await_services": True, "end_trace": True, "summary_of": True, "_end_as": True,
 }  # fmt: skip
 
 

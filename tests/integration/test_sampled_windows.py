@@ -4,19 +4,22 @@ import json
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from recording import RLSCOPE, SCRIPTS, call_here, environment
+from recording import RLSCOPE, SCRIPTS, call_here, environment, record
 
 from rlscope.analysis.sweep import sweep_trace
 from rlscope.analysis.tables.calls import detail_of
-from rlscope.compare.recorded import iterating
+from rlscope.compare.recorded import iterating, recorded
+from rlscope.compare.sampled.whole_run import WHOLE, Part, whole_run
 from rlscope.monitor.windows import Windows
 from rlscope.trace.reader import open_trace
 
-EVERY = 4
+EVERY, SAMPLES = 4, 40
 
 
 @pytest.fixture(scope="module")
@@ -72,3 +75,29 @@ def test_the_whole_run_is_estimated_and_says_from_what(run: Path) -> None:
     assert f"Estimated from {found['recorded_iterations']} of {found['iterations']:,} iterations" in text
     refused = call_here("analyze", run, "--by", "stage")
     assert (refused.returncode, "give one of its windows instead" in refused.stderr) == (2, True)
+
+
+@pytest.mark.slow
+def test_intervals_of_a_sample_hold_what_the_full_recording_shows(tmp_path: Path) -> None:
+    """Of one recorded training there are 40 samples: each 40th iteration from the first on, the second and so on."""
+    recording = record(tmp_path / "trace", "ppo_of_short_iterations.py", SAMPLES * 50)
+    assert recording.returncode == 0, recording.stderr
+    times = recorded(open_trace(recording.trace))
+    whole = {(place.stage, place.category) for place in times.places}
+    parts = {part for stage, category in whole for part in ((stage, category), (stage, ""), ("", category), WHOLE)}
+    series = {
+        (stage, category): times.series_s(
+            np.array([stage in ("", place.stage) and category in ("", place.category) for place in times.places])
+        )
+        for stage, category in parts
+    }
+    seconds = series[WHOLE].sum()
+    shares = {part: values.sum() / seconds for part, values in series.items() if 0.001 <= values.sum() / seconds < 1}
+    assert len(shares) >= 6
+    held = Counter[Part]()
+    for first in range(SAMPLES):
+        for found in whole_run({part: values[first::SAMPLES] for part, values in series.items()}, times.kept).parts:
+            part, share = (found.stage, found.category), found.share
+            assert share.low is not None and share.high is not None
+            held[part] += part in shares and share.low <= shares[part] <= share.high
+    assert all(held[part] >= 0.9 * SAMPLES for part in shares), held
