@@ -131,7 +131,7 @@ test-pythons: ## test recorder and hooks on those of PYTHONS that are here (abou
 			-p no:cacheprovider --numprocesses $(JOBS) --dist loadfile $(RECORDER_TESTS:%=$(CURDIR)/%))
 	done
 
-test-container: build $(DEPLOY)/.environment ## build the container's image, and test it with run_docker.py (about 15 minutes)
+test-container: build $(DEPLOY)/.environment ## test run_docker.py with small images; .venv/bin/pytest tests/container -m slow tests the whole one
 	$(BIN)/pytest tests/container
 
 test-scale: build ## run the tests that record hundreds of processes at once (about 15 minutes; 12 GiB of memory)

@@ -4,8 +4,8 @@ import pytest
 from container_runs import BUILD_S, CALLER, Checkout
 
 RUN_S = 600
-# The first test waits until the image is built.
-pytestmark = pytest.mark.timeout(BUILD_S + RUN_S)
+# The first test waits until the image is built, which takes most of a quarter of an hour.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(BUILD_S + RUN_S)]
 
 FIGURE = (
     "fig_algorithm_choice.png",
@@ -56,7 +56,6 @@ def test_tests_pass_inside(checkout: Checkout) -> None:
     assert finished.returncode == 0, finished.stderr
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_all_tests_pass_inside(checkout: Checkout) -> None:
     finished = checkout.call("--flavour", "cpu", "--run", "rls-unit-tests", timeout=3600)

@@ -35,7 +35,7 @@ def entries(recording: Recording) -> dict[str, int]:
     ("calls", "expected"),
     [
         ("parts", {"inference": STEPS, "simulation": STEPS, "backpropagation": 1, "training_loop": 1}),
-        ("whole", {"simulation+inference+backpropagation": 1, "training_loop": 1}),
+        pytest.param("whole", {"simulation+inference+backpropagation": 1, "training_loop": 1}, marks=pytest.mark.slow),
     ],
 )
 def test_brax_in_parts_and_in_one_call(

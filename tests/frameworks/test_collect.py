@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from asked_for import with_slow
 from framework_runs import WORKLOADS, run_in
 from recording import Recording
 
@@ -48,7 +49,10 @@ SIZES = ("--environments", 2, 10**12, "--steps-per-call", 3, "--seconds", 0.001,
 
 @pytest.mark.parametrize(
     "simulator",
-    ["gymnax Acrobot-v1", "gymnax Pendulum-v1", "Brax inverted_pendulum", "MJX inverted_pendulum"],
+    with_slow(
+        ["gymnax Acrobot-v1", "gymnax Pendulum-v1", "Brax inverted_pendulum", "MJX inverted_pendulum"],
+        {"MJX inverted_pendulum"},
+    ),
 )
 def test_other_simulators_are_measured(simulator: str, tmp_path: Path) -> None:
     finished = run_in("pytorch", *SIMULATE, *SIZES, "--simulator", simulator, "--output", tmp_path)

@@ -34,6 +34,7 @@ def test_the_reward_rises() -> None:
     assert fmean(rewards[-3:]) > 0.4
 
 
+@pytest.mark.slow
 def test_lengths_of_answers_stay_what_they_are_in_the_study() -> None:
     """A rate of 0.00001 changes by a third how often such a model ends its answer, in two updates."""
     with (STUDY / "runs.toml").open("rb") as file:

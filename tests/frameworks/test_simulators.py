@@ -60,7 +60,7 @@ def test_brax_call_by_call(record_pytorch: Record) -> None:
     assert set(entries(recording)) == {("simulation", "simulation"), ("simulation", "reset")}
 
 
-@pytest.mark.parametrize("way", ["brax_compiled", "mjx_compiled"])
+@pytest.mark.parametrize("way", with_slow(["brax_compiled", "mjx_compiled"], {"brax_compiled"}))
 def test_compiled_steps_are_calls_of_the_backend_in_the_stage_simulation(way: str, record_pytorch: Record) -> None:
     recording = record_pytorch("jax_environments.py", way)
     known = printed(recording)

@@ -34,7 +34,7 @@ TRAININGS: dict[str, tuple[set[tuple[str, str]], int | None, int | None]] = {
     "d3rlpy": ({("inference", "sample_action"), ("backpropagation", "sample_batch")}, 1000, 1000),
     "envpool": ({("simulation", "reset"), ("inference", "collect_data")}, 4, 2000),
 }
-SLOW = {"sb3_contrib TQC", "rl_zoo", "skrl DQN", "torchrl"}
+SLOW = {"sb3_contrib TQC", "sb3_contrib TRPO", "rl_zoo", "skrl DQN", "torchrl", "d3rlpy", "envpool"}
 EVALUATING = {"tianshou", "d3rlpy", "rl_zoo", "envpool"}
 #: Of the time since backpropagation began, the share that is in a stage; less where it is measured to be little more.
 LEAST_SHARE = 0.95
@@ -129,7 +129,7 @@ def test_what_numba_compiles(tmp_path: Path) -> None:
     ("name", "operation", "function", "calls"),
     [
         ("brax", ("(none)", "simulation+inference+backpropagation"), "iterate", 10),
-        ("playground", ("simulation", "simulation"), "step", 20),
+        pytest.param("playground", ("simulation", "simulation"), "step", 20, marks=pytest.mark.slow),
     ],
 )
 def test_what_is_compiled_into_one_function_is_one_operation(

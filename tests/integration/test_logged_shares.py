@@ -34,6 +34,7 @@ def test_each_line_has_what_analyze_finds_in_its_window(tmp_path: Path) -> None:
     assert recording.analysis["complete"] and recording.analysis["misnested_operations"] == 0
 
 
+@pytest.mark.slow
 def test_a_line_has_all_rollouts_since_the_one_before_it(tmp_path: Path) -> None:
     """Rollouts of TD3 are single steps, here 450 of them; a line is written as an episode of 200 steps ends."""
     recording, windows, lines = trained("td3", tmp_path)

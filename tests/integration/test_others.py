@@ -37,6 +37,7 @@ def run_driver(folder: Path, condition: str, value: str) -> "subprocess.Complete
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=250)
 
 
+@pytest.mark.slow
 def test_what_recording_changes_is_named(tmp_path: Path) -> None:
     finished = run_driver(tmp_path, f"not {IS_RECORDED}", f"float({IS_RECORDED})")
     assert finished.returncode == 1

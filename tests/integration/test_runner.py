@@ -72,6 +72,7 @@ def kill_node(node: psutil.Process) -> None:
             process.kill()
 
 
+@pytest.mark.slow
 def test_two_nodes_share_a_sweep_and_a_lost_one_costs_only_what_ran_there(tmp_path: Path) -> None:
     workloads = {name: f"loop.run('{name}', 2 * SECONDS)" for name in ("one", "two")}
     matrix = Matrix(tmp_path, workloads, repetitions=3)

@@ -4,13 +4,14 @@ import json
 from pathlib import Path
 
 import pytest
+from asked_for import with_slow
 from recording import record
 
 #: An update's stopwatch begins a little earlier than its first call of a network: tensors are made for it.
 TOLERANCE = 0.1
 
 
-@pytest.mark.parametrize("algorithm", ["ppo", "dqn", "sac"])
+@pytest.mark.parametrize("algorithm", with_slow(["ppo", "dqn", "sac"], {"sac"}))
 def test_stages_are_as_long_as_by_a_stopwatch(algorithm: str, tmp_path: Path) -> None:
     recording = record(tmp_path / "trace", "single_file.py", algorithm)
     assert recording.returncode == 0, recording.stderr

@@ -54,7 +54,7 @@ def test_stages_operations_and_progress(algorithm: str, tmp_path: Path) -> None:
         assert crossings["mujoco._functions.mj_step"] == timesteps
 
 
-@pytest.mark.parametrize("algorithm", ["PPO", "TD3"])
+@pytest.mark.parametrize("algorithm", with_slow(["PPO", "TD3"], {"TD3"}))
 def test_recording_does_not_change_what_is_learnt(algorithm: str, tmp_path: Path) -> None:
     arguments = ("train.py", algorithm, "--timesteps", "300" if algorithm == "TD3" else "512")
     plain = run_plain(*arguments)
