@@ -6,6 +6,7 @@
 # calibrate                        what recording costs here, into the user's cache: parts after it are corrected by it
 # tests                            tests/gpu; needs nvcc and ncu
 # measure, slowdown, residue       what recording costs
+# sampled                          what it costs that one iteration of fifty is recorded
 # counters                         counters of known kernels beside ncu's; needs ncu
 # grpo                             the stages of a GRPO loop; needs transformers
 # syncs                            waits for the device in known lines of a loop, counted and found; in a minute
@@ -74,7 +75,7 @@ robot() {
 scripts/build_for_gpu "$output/build.log"
 make --silent simulators PYTHON="$python"
 
-parts="calibrate tests measure slowdown residue counters grpo syncs language_model frameworks processes ranks colocated cartpole"
+parts="calibrate tests measure slowdown residue sampled counters grpo syncs language_model frameworks processes ranks colocated cartpole"
 parts="$parts robots robots_xla"
 parts="$parts data_collection scale_up gpu_utilization llm_rl algorithm_choice simulator_choice RL_framework_comparison whole_runs"
 parts="$parts overhead_correction"
@@ -88,7 +89,7 @@ for part in ${@:-$parts}; do
         ;;
     measure) costs measure busy_time trace_size added_to_a_call ;;
     slowdown | residue) costs measure "$part" ;;
-    language_model) costs language_model ;;
+    language_model | sampled) costs "$part" ;;
     counters | grpo | syncs | processes | colocated | ranks) measured "$part" "$output/$part" ;;
     cartpole)
         "$python" -m pytest tests/gpu/test_cartpole_cuda.py tests/frameworks/test_cartpole.py -q -p no:cacheprovider \

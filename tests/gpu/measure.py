@@ -263,17 +263,10 @@ def residue(directory: Path) -> Iterator[Result]:
         tools = {"not recorded": "nothing", "rlscope": "rlscope"}
         if number < RESIDUE_PROFILERS:
             tools["torch.profiler"] = "torch.profiler"
-        loopers = {"nothing": steady, **{name: Looper(directory, tool) for name, tool in tools.items()}}
-        for looper in loopers.values():
-            looper.told("block")
-        before = phase_of(loopers, RESIDUE_ROUNDS)
-        for word in ("start", *["block"] * PHASE_ROUNDS, "stop"):
-            for name in tools:
-                loopers[name].told(word)
-        after = phase_of(loopers, RESIDUE_ROUNDS)
-        left.append({name: after[name] - before[name] for name in tools})
-        for name in tools:
-            loopers[name].end()
+        new = {name: Looper(directory, tool) for name, tool in tools.items()}
+        left.append(changes_by(("start", *["block"] * PHASE_ROUNDS, "stop"), steady, new, RESIDUE_ROUNDS))
+        for looper in new.values():
+            looper.end()
     steady.end()
     note = f"{RESIDUE_PROCESSES} processes, {RESIDUE_ROUNDS} rounds of {BLOCK_ITERATIONS} iterations before and after"
     found = {
@@ -282,6 +275,19 @@ def residue(directory: Path) -> Iterator[Result]:
     }
     peers = {"torch.profiler": found["torch.profiler"]}
     yield from results("residue after stop", "%", found["rlscope"], peers, None, note)
+
+
+def changes_by(words: Sequence[str], steady: Looper, new: dict[str, Looper], rounds: int) -> dict[str, float]:
+    """How new processes change when they are told these words, against one that goes on: changes of logarithms."""
+    loopers = {"nothing": steady, **new}
+    for looper in loopers.values():
+        looper.told("block")
+    before = phase_of(loopers, rounds)
+    for word in words:
+        for looper in new.values():
+            looper.told(word)
+    after = phase_of(loopers, rounds)
+    return {name: after[name] - before[name] for name in new}
 
 
 def pin() -> None:

@@ -9,11 +9,7 @@ all layers. Next windows are made ready between blocks of fifty: `rlscope record
 import os
 import sys
 import tempfile
-import time
 from pathlib import Path
-
-import numpy as np
-import torch
 
 import rlscope
 from benchmarks.result import Target, Value, print_results, results
@@ -24,7 +20,7 @@ from rlscope.record import recorder
 from rlscope.record.config import RecordConfig
 from rlscope.record.run.trace_directory import begin_trace, name_main_process
 from rlscope.trace.reader import open_trace
-from tests.gpu.measure import Looper, percent, phase_of, pin
+from tests.gpu.measure import Looper, block_ms, changes_by, percent, pin
 from tests.gpu.programs.td3_like import make_iteration
 
 EVERY = 50
@@ -55,14 +51,12 @@ class Loop:
         """Return milliseconds per iteration of one block, the device's work included."""
         if self._windows is not None:
             self._windows.make_ready()
-        torch.cuda.synchronize()
-        started_ns = time.perf_counter_ns()
-        for _ in range(iterations):
-            self._iteration()
-            self._count += 1
-            rlscope.report_progress(timesteps=self._count)
-        torch.cuda.synchronize()
-        return (time.perf_counter_ns() - started_ns) / iterations / 1e6
+        return block_ms(self._reported_iteration, iterations)
+
+    def _reported_iteration(self) -> None:
+        self._iteration()
+        self._count += 1
+        rlscope.report_progress(timesteps=self._count)
 
     def end(self) -> int:
         """Return how many windows have kernels."""
@@ -93,17 +87,12 @@ def always_on(directory: Path) -> tuple[Value, int, int]:
     changes, recorded = [], 0
     for _ in range(PROCESSES):
         new = {name: Looper(directory, name, "tests.gpu.sampled") for name in ("plain", "sampled")}
-        loopers = {"nothing": steady, **new}
-        before = phase_of(loopers, ROUNDS)
-        for looper in new.values():
-            looper.told("start")
-        during = phase_of(loopers, ROUNDS)
-        changes.append(during["sampled"] - before["sampled"] - (during["plain"] - before["plain"]))
+        change = changes_by(("start",), steady, new, ROUNDS)
+        changes.append(change["sampled"] - change["plain"])
         recorded += int(new["sampled"].told("stop"))
         for looper in new.values():
             looper.end()
     steady.end()
-    print([round(100 * float(np.expm1(change)), 2) for change in changes], file=sys.stderr)
     return percent(changes), PROCESSES * (ROUNDS + 1), recorded
 
 

@@ -78,6 +78,7 @@ def test_the_whole_run_is_estimated_and_says_from_what(run: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_intervals_of_a_sample_hold_what_the_full_recording_shows(tmp_path: Path) -> None:
     """Of one recorded training there are 40 samples: each 40th iteration from the first on, the second and so on."""
     recording = record(tmp_path / "trace", "ppo_of_short_iterations.py", SAMPLES * 50)
