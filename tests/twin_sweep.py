@@ -606,7 +606,8 @@ class Twin:
         if depth < 0 or stack[depth].category is Category.PYTHON or (seen.thread, depth) in self.seen_calls:
             return
         function = function_label(stack[depth])
-        place = (*self.scope(seen.thread), function, *calling_frame(function, seen.frames))
+        category = stack[depth].category.label
+        place = (*self.scope(seen.thread), category, function, *calling_frame(function, seen.frames))
         self.seen_calls[seen.thread, depth] = (place, max(self.began[seen.thread, depth], self.start))
 
     def end_call(self, stream: int, depth: int, now: int) -> None:
@@ -621,7 +622,7 @@ class Twin:
         synced, synced_since, called = self.last_sync.get(stream, ((), 0, -1))
         waited = bool(synced) and called == depth and synced_since >= since
         if waited:
-            self.sync_lines.setdefault(synced, Counter())[site[3:]] += 1
+            self.sync_lines.setdefault(synced, Counter())[site[4:]] += 1
         length = max(now - since, 1)
         stands_for = max(length, STACK_PERIOD)
         sums = self.sites.get(site, [0, 0, 0, 0])
@@ -640,9 +641,9 @@ class Twin:
     def site_rows(self) -> dict[tuple[Any, ...], tuple[float, ...]]:
         rows = {}
         for site, (stacks, waiting, calls, ticks) in self.sites.items():
-            own = [sums for other, sums in self.sites.items() if other[:3] == site[:3]]
+            own = [sums for other, sums in self.sites.items() if other[:4] == site[:4]]
             shares = (calls / sum(sums[2] for sums in own), ticks / sum(sums[3] for sums in own))
-            rows[site] = (stacks, waiting, *(round(share, 9) for share in shares))
+            rows[site] = (stacks, waiting, *(round(share, 9) for share in shares), ticks)
         return rows
 
     def enter(self, stream: int, stack: Stack, frame: Begin, now: int) -> None:
@@ -854,7 +855,8 @@ def as_dicts(found: Swept) -> dict[str, Any]:
     tables["collectives"] = [tuple(row) for row in found.collectives.rows()]
     tables["sync_points"] = {row[:4]: tuple(row[4:]) for row in found.sync_points}
     tables["call_sites"] = {
-        row[:6]: (*row[6:8], round(row.share_of_calls, 9), round(row.share_of_ticks, 9)) for row in found.call_sites
+        row[:7]: (*row[7:9], round(row.share_of_calls, 9), round(row.share_of_ticks, 9), row.ticks)
+        for row in found.call_sites
     }
     tables["lines"] = {row[:5]: row[5:] for row in found.lines}
     devices = [row._asdict() for row in found.devices]

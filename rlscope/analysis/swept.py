@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from rlscope.analysis.detail.swept import SweptDetail
 from rlscope.analysis.devices.swept import SweptProcessIdle
-from rlscope.analysis.lines.swept import SweptCallSite, SweptLine, SweptSyncPoint
+from rlscope.analysis.lines.swept import SweptCallSite, SweptFrame, SweptLine, SweptSyncPoint
 from rlscope.analysis.ranks.swept import SweptCollectives
 
 
@@ -311,6 +311,7 @@ class Swept:
         collectives: The calls of communicators.
         lines: The time in Python by line, those with most first; their ticks sum to those of category python in
             `breakdown`. Empty where stacks were not looked at.
+        frames: The same time by the functions that were open, without what is of no stack.
         sync_points: The calls of CUDA that waited for a device, those that took longest first.
         call_sites: The lines that made native calls; empty where stacks were not looked at.
         torn_stacks: How many stacks changed while they were read, and so are none of these.
@@ -356,6 +357,7 @@ class Swept:
     sample_tails: list[SweptSampleTail]
     collectives: SweptCollectives
     lines: list[SweptLine]
+    frames: list[SweptFrame]
     sync_points: list[SweptSyncPoint]
     call_sites: list[SweptCallSite]
     torn_stacks: int

@@ -11,10 +11,10 @@ from rlscope.text import as_html
 #: Of the page of a trace, in the order in which they are joined: each imports only from those before it.
 MODULES = (
     "container", "format", "elements", "table", "sums", "colours", "state", "columns", "exact", "part", "phases",
-    "samples", "breakdown", "lengths", "iterations", "timeline", "keys", "panels", "search", "main",
+    "samples", "breakdown", "lengths", "iterations", "timeline", "keys", "flames", "lines", "panels", "search", "main",
 )  # fmt: skip
 #: Of a page of figures and tables, likewise.
-PLAIN_MODULES = ("elements", "filters", "keys", "table", "plain")
+PLAIN_MODULES = ("format", "elements", "filters", "keys", "table", "plain")
 #: The forms of import and export that are taken out; no others are used.
 IMPORT = re.compile(r'^import \{[^}]+\} from "\./([a-z]+)\.js";\n', re.MULTILINE)
 EXPORT = re.compile(r"^export (?=(async )?(function|const|class) )", re.MULTILINE)

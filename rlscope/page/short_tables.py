@@ -26,6 +26,9 @@ LONG_TABLES = {
     "gpu_operations": ("busy_s", "Device time by operation"),
     "device_work": ("seconds", "Kernels and copies"),
     "device_idle": ("seconds", "Why devices did nothing"),
+    "lines": ("seconds", "Lines of Python"),
+    "call_sites": ("seconds", "Lines that made native calls"),
+    "sync_points": ("seconds", "Where the CPU waited for the GPU"),
     "counters": ("busy_s", "Counters"),
 }
 

@@ -12,6 +12,7 @@ from rlscope._analysis import event_window
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.detail.swept import SweptInstances, SweptLength, ThreadEvents
 from rlscope.analysis.document import advice_of, tables_of
+from rlscope.analysis.lines.frames import frames_of
 from rlscope.analysis.rows import sums
 from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep
 from rlscope.analysis.tables.calls import call_rows, detail_of
@@ -25,6 +26,8 @@ from rlscope.page.short_tables import MOST_ROWS, short_analysis
 #: Events of all windows of a page together.
 MOST_EVENTS = 260_000
 LONGEST_WINDOW_TICKS = 2**32 - 1
+#: A function with a smaller share of a process's time in Python is in no flame graph.
+LEAST_OF_PYTHON = 1 / 2000
 #: Of a run without iterations, so much of its middle is shown event by event.
 MIDDLE = 0.02
 
@@ -106,6 +109,7 @@ class TraceData:
             else None,
             "windows": self.windows(prefix, process),
             "samples": self.samples(f"{prefix}samples.", process),
+            "frames": frames_of(process, LEAST_OF_PYTHON * 2**self.shrink),
         }
 
     def bins(

@@ -52,7 +52,7 @@ from rlscope.report.sentences import (
     machine_lines,
     misnested_lines,
 )
-from rlscope.report.tables import most, number, seconds_text, table_lines, where_text
+from rlscope.report.tables import line_text, most, number, seconds_text, table_lines, where_text
 
 #: As many changes are worth trying at once.
 CHANGES_SHOWN = 2
@@ -93,8 +93,7 @@ def print_breakdown(analyses: Sequence[Analysis], breakdowns: Sequence[Sequence[
     if any(analysis.calls for analysis in analyses):
         lines += ["", *_calls(shown, screen, is_whole)]
     elif any("line" in row for row in shown):
-        named = [row | {"function": row["function"] or UNSEEN} for row in shown]
-        named.sort(key=lambda row: -number(row["seconds"]))
+        named = sorted(map(_with_line, shown), key=lambda row: -number(row["seconds"]))
         lines += ["", *_most("Python by line", named, "seconds", screen, is_whole)]
         for analysis in analyses:
             if sites := call_sites_shown(analysis):
@@ -111,6 +110,15 @@ def print_breakdown(analyses: Sequence[Analysis], breakdowns: Sequence[Sequence[
     if notes:
         lines += ["", *_listed("Notes", notes, screen)]
     _print(lines)
+
+
+def _with_line(row: Record) -> Record:
+    """Return a row of a line with file and line as one text."""
+    place = line_text(str(row["file"]), round(number(row["line"]))) if row["line"] else ""
+    return {name: value for name, value in row.items() if name != "file"} | {
+        "function": row["function"] or UNSEEN,
+        "line": place,
+    }
 
 
 def _print(lines: Sequence[str]) -> None:
@@ -154,7 +162,7 @@ class _Text:
         said = advice.sentences
         lines = self._screen.filled(said.causes[0], following="  ")
         lines += bar_lines(_causes(advice, self._is_whole), self._screen)
-        for sentence in said.waits:
+        for sentence in (*said.lines, *said.waits):
             lines += self._screen.filled(sentence, "- ", "  ")
         if changes := advice.worth_trying:
             lines.append("Worth trying, at most:")

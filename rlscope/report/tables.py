@@ -60,7 +60,7 @@ def table_lines(title: str, rows: Sequence[Record], screen: Screen) -> list[str]
         least = max(LEAST_CELLS, *map(cell_len, widest_column.head))
         if widest_column.width <= least:
             break
-        to_next = widest_column.width - max([least, *(width for width in others if width < widest_column.width)])
+        to_next = widest_column.width - max([least, *others])
         widest_column.width -= max(1, min(over, to_next))
     if _width(columns) > screen.width:
         return [screen.cut(screen.shown(title), screen.width), *_row_by_row(rows, screen)]

@@ -77,6 +77,14 @@ Owned lines(const SweepResult& result) {
   });
 }
 
+Owned frames(const SweepResult& result) {
+  LabelTexts label;
+  return RowClass("SweptFrame", kLines).list(result.frames, [&](const FrameRow& row) {
+    return tuple(label(row.stage), row.caller ? number(*row.caller) : Owned(Py_NewRef(Py_None)), label(row.function),
+                 label(row.file), number(row.ticks));
+  });
+}
+
 Owned sync_points(const SweepResult& result) {
   LabelTexts label;
   return RowClass("SweptSyncPoint", kLines).list(result.sync_points, [&](const SyncPointRow& row) {
@@ -89,9 +97,10 @@ Owned sync_points(const SweepResult& result) {
 Owned call_sites(const SweepResult& result) {
   LabelTexts label;
   return RowClass("SweptCallSite", kLines).list(result.call_sites, [&](const CallSiteRow& row) {
-    return tuple(label(row.stage), label(row.operation), label(row.function), label(row.caller), label(row.file),
-                 number(row.line), number(row.stacks), number(row.waiting_stacks),
-                 checked(PyFloat_FromDouble(row.share_of_calls)), checked(PyFloat_FromDouble(row.share_of_ticks)));
+    return tuple(label(row.stage), label(row.operation), text(category_label(row.category)), label(row.function),
+                 label(row.caller), label(row.file), number(row.line), number(row.stacks), number(row.waiting_stacks),
+                 checked(PyFloat_FromDouble(row.share_of_calls)), checked(PyFloat_FromDouble(row.share_of_ticks)),
+                 checked(PyFloat_FromDouble(row.ticks)));
   });
 }
 
@@ -276,6 +285,7 @@ Owned to_swept(const TraceFile& file, const SweepResult& result, PyObject* borde
   put(dict.get(), "sample_tails", sample_tails(result));
   put(dict.get(), "collectives", collectives(file, result.collectives));
   put(dict.get(), "lines", lines(result));
+  put(dict.get(), "frames", frames(result));
   put(dict.get(), "sync_points", sync_points(result));
   put(dict.get(), "call_sites", call_sites(result));
   put(dict.get(), "torn_stacks", number(result.torn_stacks));

@@ -21,6 +21,7 @@ from rlscope.analysis.advice.causes import Cause
 from rlscope.analysis.analyze import analyze
 from rlscope.analysis.devices.rows import DeviceIdleRow, GpuOperationRow
 from rlscope.analysis.document import document_of
+from rlscope.analysis.lines.rows import CallSiteRow, LineRow, SyncPointRow
 from rlscope.analysis.ranks.rows import CollectiveRow, DeviceRankRow, StragglerRow
 from rlscope.analysis.rows import Rows
 from rlscope.analysis.table_rows import (
@@ -609,6 +610,9 @@ def kept(name: str) -> Advice:
         gpu_operations=rows_of(GpuOperationRow, document["gpu_operations"]),
         sample_tails=Rows(SampleTailRow),
         device_idle=Rows(DeviceIdleRow),
+        lines=Rows(LineRow),
+        sync_points=Rows(SyncPointRow),
+        call_sites=Rows(CallSiteRow),
         stragglers=Rows(StragglerRow),
         collective_kernels=Rows(CollectiveRow),
         device_ranks=Rows(DeviceRankRow),

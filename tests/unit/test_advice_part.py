@@ -9,7 +9,13 @@ CHANGE = {"name": "batch <inference>", "assumption": "inference took no time", "
 
 
 def advice(**changed: Any) -> dict[str, Any]:
-    sentences = {"causes": ["Bound by Python: 4 s of 5 s (80 %)."], "waits": [], "changes": [], "limits": []}
+    sentences = {
+        "causes": ["Bound by Python: 4 s of 5 s (80 %)."],
+        "lines": [],
+        "waits": [],
+        "changes": [],
+        "limits": [],
+    }
     causes = [
         {"cause": "python", "seconds": 4.0, "share": 0.8},
         {"cause": "launches", "seconds": 0.96, "share": 0.192},

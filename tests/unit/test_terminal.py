@@ -180,6 +180,13 @@ def test_a_table_that_is_too_wide_for_the_terminal_is_a_line_for_each_cell() -> 
     assert table_lines("Wide", rows, Screen(40))[:3] == ["Wide", "  column0  1000.500", "  column1  1001.500"]
 
 
+def test_two_names_that_are_too_long_give_way_alike() -> None:
+    """Of two columns of 40 characters neither is cut to its least while the other one stays whole."""
+    rows: list[Record] = [{"function": "f" * 40, "line": "l" * 40, "seconds": 1.5}]
+    row = table_lines("Lines", rows, Screen(60))[-1]
+    assert abs(row.count("f") - row.count("l")) <= 1
+
+
 def test_the_command_alone_says_what_to_type_next() -> None:
     found = CliRunner().invoke(verbs, [], prog_name="rlscope")
     assert (found.exit_code, found.output) == (0, FIRST_STEPS + "\n")

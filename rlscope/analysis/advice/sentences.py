@@ -7,6 +7,7 @@ from itertools import chain, groupby
 from rlscope.analysis.advice.causes import NOTHING, STANDS_OUT, Cause, CauseTime, cause_text, cause_times
 from rlscope.analysis.advice.changes import ELSEWHERE, Change
 from rlscope.analysis.advice.counted_waits import Wait
+from rlscope.analysis.advice.named_lines import line_sentences
 from rlscope.analysis.advice.owner_path import SAID, Followed, OwnerPath
 from rlscope.analysis.advice.stragglers import straggler_sentences
 from rlscope.analysis.advice.words import as_percent, as_s, as_times
@@ -45,19 +46,21 @@ class Sentences:
     Attributes:
         waits: The sentences on what the process waited in and for whom, and whether threads worked beside each other.
         causes: The sentences on where its time went.
+        lines: The sentence on the line that had most of the largest cause, if lines are known.
         changes: The sentences on what each change could save at most.
         limits: The sentences on what the numbers do not know.
     """
 
     waits: tuple[str, ...]
     causes: tuple[str, ...]
+    lines: tuple[str, ...]
     changes: tuple[str, ...]
     limits: tuple[str, ...]
 
     @property
     def text(self) -> str:
         """Return the paragraph."""
-        return " ".join(chain(self.waits, self.causes, self.changes, self.limits))
+        return " ".join(chain(self.waits, self.causes, self.lines, self.changes, self.limits))
 
 
 def sentences(analysis: Analysis, path: OwnerPath, causes: Sequence[CauseTime], changes: Sequence[Change]) -> Sentences:
@@ -78,6 +81,7 @@ def sentences(analysis: Analysis, path: OwnerPath, causes: Sequence[CauseTime], 
     return Sentences(
         tuple(map(printable, waits)),
         tuple(map(printable, _cause_sentences(analysis, path, causes))),
+        tuple(map(printable, line_sentences(analysis, path.process, causes[0]))),
         tuple(map(printable, _change_sentences(path, changes))),
         tuple(map(printable, _limit_sentences(analysis, path, changes))),
     )

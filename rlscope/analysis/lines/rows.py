@@ -78,6 +78,7 @@ class CallSiteRow(Row):
         process: The process.
         stage: The stage of the operation.
         operation: The operation that was innermost.
+        category: The layer of the native function.
         function: The native function.
         caller: The qualified name of the Python function.
         file: Where it is, from the package on.
@@ -86,11 +87,13 @@ class CallSiteRow(Row):
         waiting_stacks: How many of these calls waited for a device.
         calls_percent: Its part of the operation's calls of the function, estimated from these.
         time_percent: Its part of their time, the same.
+        seconds: How long its calls took, estimated: where stacks changed while they were read, less than they did.
     """
 
     process: str
     stage: str
     operation: str
+    category: str
     function: str
     caller: str
     file: str
@@ -99,3 +102,4 @@ class CallSiteRow(Row):
     waiting_stacks: int
     calls_percent: float
     time_percent: float
+    seconds: float

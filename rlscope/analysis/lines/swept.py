@@ -21,6 +21,24 @@ class SweptLine(NamedTuple):
     ticks: int
 
 
+class SweptFrame(NamedTuple):
+    """A function in the tree that the stacks of a stage are, whatever its line; a place in the list is what names it.
+
+    Attributes:
+        stage: The stage.
+        caller: The place of the function that called it, which is before its own; None of an outermost one.
+        function: The function.
+        file: Where it is.
+        ticks: The process's ticks in Python in which it was the innermost one.
+    """
+
+    stage: str
+    caller: int | None
+    function: str
+    file: str
+    ticks: int
+
+
 class SweptSyncPoint(NamedTuple):
     """A CUDA call that waits for a device, in the native function that made it.
 
@@ -57,6 +75,7 @@ class SweptCallSite(NamedTuple):
     Attributes:
         stage: The stage.
         operation: The operation.
+        category: The layer of the native function.
         function: The native function.
         caller: The Python function.
         file: Where it is.
@@ -65,10 +84,12 @@ class SweptCallSite(NamedTuple):
         waiting_stacks: How many of these calls waited for a device.
         share_of_calls: Its part of the operation's calls of the function, an estimate from 0 to 1.
         share_of_ticks: Its part of their time, the same.
+        ticks: How long its calls took, estimated.
     """
 
     stage: str
     operation: str
+    category: str
     function: str
     caller: str
     file: str
@@ -77,3 +98,4 @@ class SweptCallSite(NamedTuple):
     waiting_stacks: int
     share_of_calls: float
     share_of_ticks: float
+    ticks: float

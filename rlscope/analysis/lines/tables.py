@@ -46,8 +46,9 @@ def call_site_rows(swept: TraceSweep) -> Rows[CallSiteRow]:
         CallSiteRow,
         (
             CallSiteRow(
-                process.name, row.stage, row.operation, row.function, row.caller, short_path(row.file), row.line,
-                row.stacks, row.waiting_stacks, 100 * row.share_of_calls, 100 * row.share_of_ticks,
+                process.name, row.stage, row.operation, row.category, row.function, row.caller, short_path(row.file),
+                row.line, row.stacks, row.waiting_stacks, 100 * row.share_of_calls, 100 * row.share_of_ticks,
+                row.ticks * process.seconds_per_tick,
             )
             for process in swept.processes
             for row in process.found.call_sites

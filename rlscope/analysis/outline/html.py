@@ -19,7 +19,8 @@ def html_of(analysis: Analysis) -> str:
     if (rest := len(analysis.why) - MOST_REASONS) > 0:
         parts.append(f"<p>{rest:,} more reasons why it is incomplete are in <code>analysis.why</code>.</p>")
     if (advice := advise(analysis)) is not None:
-        sentences = (*advice.sentences.causes, *advice.sentences.waits, *advice.sentences.changes)
+        said = advice.sentences
+        sentences = (*said.causes, *said.lines, *said.waits, *said.changes)
         parts.append(f"<p>{_text(' '.join(sentences))}</p>")
     lines = tree_lines(analysis)
     corrected = ", without what recording added" if analysis.correction is not None else ""

@@ -1,22 +1,10 @@
-// The tables below the timeline: processes, waits, transitions, calls, devices, ranks, tasks, samples, counters.
+// The tables below the timeline: processes, waits, transitions, calls, lines, devices, ranks, tasks, samples, counters.
 import { callTable } from "./breakdown.js";
 import { button, make, replace } from "./elements.js";
 import { count, digits, duration, percent } from "./format.js";
+import { linesPanel } from "./lines.js";
 import { sampleTable } from "./samples.js";
-import { table } from "./table.js";
-
-/** @typedef {import("./table.js").Column} Column */
-
-/** @param {string} title @param {string} [key] @returns {Column} */
-const words = (title, key = title) => ({ title, value: (row) => row[key] });
-/** @param {string} title @param {string} [key] @returns {Column} */
-const seconds = (title, key = title) => ({ title, value: (row) => row[key], shown: (row) => (row[key] === null ? "" : duration(row[key])), isNumber: true });
-/** @param {string} title @param {string} [key] @returns {Column} */
-const number = (title, key = title) => ({ title, value: (row) => row[key], shown: (row) => (row[key] === null ? "" : digits(row[key])), isNumber: true });
-/** @param {string} title @param {string} [key] @returns {Column} */
-const counted = (title, key = title) => ({ title, value: (row) => row[key], shown: (row) => (row[key] === null ? "" : count(row[key])), isNumber: true });
-/** @param {string} title @param {string} [key] @returns {Column} */
-const share = (title, key = title) => ({ title, value: (row) => row[key], shown: (row) => (row[key] === null ? "" : percent(row[key])), isNumber: true });
+import { counted, number, seconds, share, table, words } from "./table.js";
 
 /** @param {any[]} rows @param {string} key */
 const longest = (rows, key) => [...rows].sort((a, b) => b[key] - a[key]);
@@ -40,6 +28,7 @@ function panels(trace, samples, state) {
     ["Transitions", () => table([words("process"), words("stage"), words("operation"), words("from"), words("to"), counted("count"), number("per iteration", "per_iteration"), number("per timestep", "per_timestep")],
       longest(found.transitions, "count"), { caption: "How often the program crossed from one layer into another", file: "transitions", onRow: pick }), found.transitions.length > 0, "Nothing crossed from one layer into another."],
     ["Calls", () => callTable(trace.calls, "Functions of all operations, as recorded"), trace.calls.length > 0, "No calls were recorded."],
+    ["Lines", () => linesPanel(trace, state), found.lines?.length > 0 || found.sync_points?.length > 0, "The run was not recorded with `--lines`."],
     ["Devices", () => make("div", {},
       table([counted("device"), words("uuid"), seconds("busy", "busy_s"), seconds("communicating", "communication_s"), seconds("doing nothing else", "exposed_s"), seconds("kernels, summed", "kernel_s"), share("reported", "reported_utilization")], found.gpu, { caption: "Devices: how long each worked for any process, beside the utilisation that was reported", file: "devices" }),
       ...(found.device_shares.length ? [table([counted("device"), { title: "process", value: (row) => row.process || "(all)" }, seconds("alone", "alone_s"), seconds("shared", "shared_s")], found.device_shares, { caption: "Who had a device that several processes used; an overlap is shared", file: "device_shares" })] : []),

@@ -1,5 +1,6 @@
 // Tables that can be sorted, cut short, and saved as CSV.
 import { button, make } from "./elements.js";
+import { count, digits, duration, percent } from "./format.js";
 
 const ROWS_SHOWN = 20;
 const FORMULA_STARTS = "=+-@\t\r";
@@ -11,6 +12,18 @@ const FORMULA_STARTS = "=+-@\t\r";
  * @property {(row: any) => (string | Node)} [shown] else the value as text
  * @property {boolean} [isNumber]
  */
+
+// Columns of the values that rows have by a key.
+/** @param {string} title @param {string} [key] @returns {Column} */
+export const words = (title, key = title) => ({ title, value: (row) => row[key] });
+/** @param {string} title @param {string} [key] @returns {Column} */
+export const seconds = (title, key = title) => ({ title, value: (row) => row[key], shown: (row) => (row[key] === null ? "" : duration(row[key])), isNumber: true });
+/** @param {string} title @param {string} [key] @returns {Column} */
+export const number = (title, key = title) => ({ title, value: (row) => row[key], shown: (row) => (row[key] === null ? "" : digits(row[key])), isNumber: true });
+/** @param {string} title @param {string} [key] @returns {Column} */
+export const counted = (title, key = title) => ({ title, value: (row) => row[key], shown: (row) => (row[key] === null ? "" : count(row[key])), isNumber: true });
+/** @param {string} title @param {string} [key] @returns {Column} */
+export const share = (title, key = title) => ({ title, value: (row) => row[key], shown: (row) => (row[key] === null ? "" : percent(row[key])), isNumber: true });
 
 /** @typedef {{caption: string, label?: string, file: string, onRow?: (row: any) => void, rowsShown?: number}} Options */
 

@@ -1,7 +1,8 @@
-// Adds up what stacks got, by the line of their innermost frame.
+// Adds up what stacks got, by the line of their innermost frame and as a tree of functions.
 #include "line_table.h"
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 #include <tuple>
 
@@ -37,6 +38,31 @@ std::vector<LineRow> LineTable::rows(const TraceFile& file, const SweepTables& t
     rows.push_back({stage, operation, function, path, line, sum.stacks, sum.ticks});
   }
   std::stable_sort(rows.begin(), rows.end(), [](const LineRow& a, const LineRow& b) { return a.ticks > b.ticks; });
+  return rows;
+}
+
+std::vector<FrameRow> LineTable::frames(const TraceFile& file, const SweepTables& tables) const {
+  using Key = std::tuple<std::string_view, std::optional<size_t>, std::string_view, std::string_view>;
+  std::map<Key, size_t> places;  // of functions that have the same open functions around them, whatever their lines
+  std::map<std::pair<std::string_view, uint32_t>, size_t> known;  // the frame of each stack
+  std::vector<FrameRow> rows;
+  std::vector<uint32_t> inner;
+  for (const auto& [place, sum] : sums_) {
+    std::string_view stage = tables.stage_of(place.first);
+    inner.clear();
+    uint32_t stack = place.second;
+    for (; stack && !known.count({stage, stack}); stack = file.stacks()[stack].caller) inner.push_back(stack);
+    std::optional<size_t> frame;
+    if (stack) frame = known.at({stage, stack});
+    for (; !inner.empty(); inner.pop_back()) {
+      const Code& code = file.codes()[file.stacks()[inner.back()].code];
+      auto [found, is_new] = places.try_emplace(Key{stage, frame, code.name, code.file}, rows.size());
+      if (is_new) rows.push_back({stage, frame, code.name, code.file, 0});
+      frame = found->second;
+      known[{stage, inner.back()}] = *frame;
+    }
+    rows[*frame].ticks += sum.ticks;
+  }
   return rows;
 }
 

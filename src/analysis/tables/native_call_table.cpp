@@ -103,11 +103,12 @@ std::vector<SyncPointRow> NativeCallTable::sync_points(const TraceFile& file, co
 }
 
 std::vector<CallSiteRow> NativeCallTable::call_sites(const TraceFile& file, const SweepTables& tables) const {
-  using Function = std::tuple<std::string_view, std::string_view, std::string_view>;  // stage, operation, function
+  using Function = std::tuple<std::string_view, std::string_view, Category, std::string_view>;  // stage, operation, its own
   std::map<Function, std::map<Line, SiteSum>> merged;
   for (const auto& [site, found] : sites_) {
-    Function function{tables.stage_of(site.scope), tables.operation_of(site.scope), function_text(file, site.function)};
-    SiteSum& sum = merged[function][line_of(file, site.stack, std::get<2>(function))];
+    std::string_view name = function_text(file, site.function);
+    Function function{tables.stage_of(site.scope), tables.operation_of(site.scope), file.names()[site.function].category, name};
+    SiteSum& sum = merged[function][line_of(file, site.stack, name)];
     sum.stacks += found.stacks;
     sum.waiting_stacks += found.waiting_stacks;
     sum.calls += found.calls;
@@ -119,10 +120,10 @@ std::vector<CallSiteRow> NativeCallTable::call_sites(const TraceFile& file, cons
     for (const auto& [line, sum] : lines) calls += sum.calls, ticks += sum.ticks;
     size_t first = rows.size();
     for (const auto& [line, sum] : lines) {
-      const auto& [stage, operation, function] = called;
+      const auto& [stage, operation, category, function] = called;
       const auto& [caller, path, number] = line;
-      rows.push_back({stage, operation, function, caller, path, number, sum.stacks, sum.waiting_stacks, sum.calls / calls,
-                      sum.ticks / ticks});
+      rows.push_back({stage, operation, category, function, caller, path, number, sum.stacks, sum.waiting_stacks,
+                      sum.calls / calls, sum.ticks / ticks, sum.ticks});
     }
     std::stable_sort(rows.begin() + static_cast<std::ptrdiff_t>(first), rows.end(),
                      [](const CallSiteRow& a, const CallSiteRow& b) { return a.share_of_calls > b.share_of_calls; });

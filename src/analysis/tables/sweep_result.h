@@ -210,6 +210,15 @@ struct LineRow {
   uint64_t ticks;   // sum to those in Python of the breakdown
 };
 
+// The same time by the functions that were open: one frame of the tree that the stacks of a stage are.
+struct FrameRow {
+  std::string_view stage;
+  std::optional<size_t> caller;  // the place of the frame that called it, which is before its own; none: the outermost
+  std::string_view function;     // qualified
+  std::string_view file;
+  uint64_t ticks;  // in which it was the innermost one
+};
+
 // A CUDA call that waits for a device, by the function in which it was made and the line that most often called that.
 struct SyncPointRow {
   std::string_view stage;
@@ -229,14 +238,16 @@ struct SyncPointRow {
 struct CallSiteRow {
   std::string_view stage;
   std::string_view operation;
+  Category category;
   std::string_view function;
   std::string_view caller;
   std::string_view file;
   uint32_t line;
   uint64_t stacks;          // that were seen in its calls, one in each
   uint64_t waiting_stacks;  // of these, in calls that waited for a device
-  double share_of_calls;    // of the operation's calls of the function, estimated, as is
-  double share_of_ticks;    // their time's
+  double share_of_calls;    // of the operation's calls of the function, estimated, as are
+  double share_of_ticks;    // their time's, and
+  double ticks;             // how long its calls took
 };
 
 struct SweepResult {
@@ -258,6 +269,7 @@ struct SweepResult {
   std::vector<SampleTail> sample_tails;
   CollectiveTable collectives;
   std::vector<LineRow> lines;  // those with most time first; none where stacks were not looked at
+  std::vector<FrameRow> frames;  // of those lines
   std::vector<SyncPointRow> sync_points;
   std::vector<CallSiteRow> call_sites;
   uint64_t torn_stacks = 0;    // that were looked at, but changed meanwhile

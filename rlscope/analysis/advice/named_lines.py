@@ -1,0 +1,60 @@
+"""The sentence of advice that names the line of Python in which most of the largest cause's time is."""
+
+from collections.abc import Iterable, Iterator
+
+from rlscope.analysis.advice.causes import CATEGORY_TEXTS, Cause, CauseTime, cause_text
+from rlscope.analysis.advice.words import as_percent, as_s
+from rlscope.analysis.analysis import Analysis
+from rlscope.analysis.rows import sums
+
+#: A line with a smaller share is not worth naming.
+LEAST_SHARE = 0.05
+
+#: A function, its file and a line in it.
+Line = tuple[str, str, int]
+
+
+def line_sentences(analysis: Analysis, process: str, cause: CauseTime) -> Iterator[str]:
+    """Name the line of a process that had most of a cause in the stage in which most of it was.
+
+    It says nothing if stacks were not looked at, or where no line has a share that is worth naming.
+    """
+    where = (process, cause.stage)
+    if cause.cause is Cause.PYTHON:
+        lines = (row for row in analysis.lines if (row.process, row.stage) == where)
+        yield from _sentence(_largest(((row.function, row.file, row.line), row.seconds) for row in lines), cause)
+    elif cause.cause is Cause.GPU:
+        points = (row for row in analysis.sync_points if (row.process, row.stage) == where)
+        yield from _sentence(_largest(((row.caller, row.file, row.line), row.seconds) for row in points), cause)
+    else:
+        sites = (
+            row
+            for row in analysis.call_sites
+            if (row.process, row.stage) == where and CATEGORY_TEXTS.get(row.category) == cause_text(cause.cause)
+        )
+        yield from _sentence(_largest(((row.caller, row.file, row.line), row.seconds) for row in sites), cause)
+
+
+def _sentence(found: tuple[Line, float, float] | None, cause: CauseTime) -> Iterator[str]:
+    if found is None:
+        return
+    (function, file, line), seconds, share = found
+    place = f"{file}:{line} ({function})"
+    if cause.cause is Cause.PYTHON:
+        yield f"{as_percent(share)} of Python's time in {cause.stage} ({as_s(seconds)}) is in {place}."
+    elif cause.cause is Cause.GPU:
+        yield f"{as_percent(share)} of the waits for the GPU in {cause.stage} ({as_s(seconds)}) are in {place}."
+    else:
+        of_cause = f"the time of {cause_text(cause.cause)} in {cause.stage}"
+        yield f"About {as_percent(share)} of {of_cause} is of calls in {place}."
+
+
+def _largest(seconds: Iterable[tuple[Line, float]]) -> tuple[Line, float, float] | None:
+    """Return the line with most seconds, these, and their share of all; None if that is not worth naming."""
+    found = sums(seconds)
+    known = {line: taken for line, taken in found.items() if line[2]}
+    if not known:
+        return None
+    line = max(known, key=lambda each: known[each])
+    share = known[line] / sum(found.values()) if known[line] else 0.0
+    return (line, known[line], share) if share >= LEAST_SHARE else None

@@ -1,0 +1,113 @@
+"""Python's time as a tree of functions, and the line of it that advice names."""
+
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from random_scripts import scripts
+from trace_builder import ProcessScript, parse_script, sweep_script, write_script, write_scripts
+
+from rlscope.analysis.advice.advice import advise
+from rlscope.analysis.analyze import analyze
+from rlscope.analysis.lines.frames import frames_of
+from rlscope.analysis.sweep import sweep_trace
+from rlscope.trace.reader import open_trace
+
+#: 100 ticks of simulation: 60 in `step`, of which its callee `clip` has 20 and another line 40; 40 in `reset`.
+SIMULATES = """process start=0 stop=100
+thread 0
+0 + simulation
+100 -
+stacks 9
+20 sees 0 main:/me/a.py:1 step:/me/env.py:7 clip:/me/env.py:20
+50 sees 0 main:/me/a.py:2 step:/me/env.py:8
+60 sees 0 main:/me/a.py:2 step:/me/env.py:9
+100 sees 0 main:/me/a.py:3 reset:/me/env.py:30
+"""
+#: An update in the backend for 90 of 100 ticks, which a stack sees in line 71.
+UPDATES = """process start=0 stop=100
+thread 0
+0 + backpropagation
+5 + backend:torch.addmm
+95 -
+100 -
+stacks 9
+50 sees 0 update:/me/train.py:71
+"""
+#: The same, while it waits for the GPU, which works.
+WAITS = """process start=0 stop=100
+thread 0
+0 + backpropagation
+5 + backend:torch.item
+6 + cuda_wait:cudaStreamSynchronize
+94 -
+95 -
+100 -
+queue 9 device=0
+1-94 kernel gemm launch=backpropagation/backpropagation
+stacks 10
+50 sees 0 update:/me/train.py:71
+"""
+
+
+def written(script: str, tmp_path: Path) -> Path:
+    write_scripts([parse_script(script)], tmp_path)
+    return tmp_path
+
+
+def test_functions_are_a_tree_whatever_their_lines(tmp_path: Path) -> None:
+    found = frames_of(sweep_trace(open_trace(written(SIMULATES, tmp_path))).main, least_share=0)
+    named = [(row["function"], row["caller"], round(row["seconds"] * 1e9)) for row in found]
+    assert sorted(named) == sorted([("main", None, 0), ("step", 0, 40), ("clip", 1, 20), ("reset", 0, 40)])
+
+
+@given(scripts().filter(lambda script: script.stacks is not None))
+@settings(max_examples=100, deadline=None)
+def test_frames_of_a_stage_have_the_time_of_its_lines(script: ProcessScript) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        found = sweep_script(script, write_script(script, Path(directory)))
+    of_frames: Counter[str] = Counter()
+    for place, frame in enumerate(found.frames):
+        of_frames[frame.stage] += frame.ticks
+        assert frame.caller is None or frame.caller < place
+    of_lines: Counter[str] = Counter()
+    for line in found.lines:
+        of_lines[line.stage] += line.ticks if line.function else 0
+    assert +of_frames == +of_lines
+
+
+def test_small_functions_are_their_callers(tmp_path: Path) -> None:
+    found = frames_of(sweep_trace(open_trace(written(SIMULATES, tmp_path))).main, least_share=0.3)
+    assert [(row["function"], round(row["seconds"] * 1e9)) for row in found] == [
+        ("main", 0),
+        ("step", 60),
+        ("reset", 40),
+    ]
+
+
+ADVICE = {
+    "Python": (SIMULATES, "40 % of Python's time in simulation (0.04 us) is in /me/env.py:30 (reset)."),
+    "backend": (
+        UPDATES,
+        "About 100 % of the time of the backend's CPU code in backpropagation is of calls in /me/train.py:71 (update).",
+    ),
+    "GPU": (WAITS, "100 % of the waits for the GPU in backpropagation (0.088 us) are in /me/train.py:71 (update)."),
+}
+
+
+@pytest.mark.parametrize("kind", ADVICE)
+def test_advice_names_the_line(kind: str, tmp_path: Path) -> None:
+    script, sentence = ADVICE[kind]
+    advice = advise(analyze(open_trace(written(script, tmp_path))))
+    assert advice is not None
+    assert advice.sentences.lines == (sentence,)
+    assert sentence in advice.text
+
+
+def test_advice_names_no_line_that_nobody_saw(tmp_path: Path) -> None:
+    script = SIMULATES.partition("stacks")[0]
+    advice = advise(analyze(open_trace(written(script, tmp_path))))
+    assert advice is not None
+    assert advice.sentences.lines == ()
