@@ -54,8 +54,6 @@ class _Ranges(threading.local):
 
     def end(self, key: object) -> bool:
         """End the innermost range of `key`, and tell whether there was one."""
-        if not self.open:  # PyTorch's optimizers have a block of their own in every step
-            return False
         ended = next((opened for opened in reversed(self.open) if opened.key == key and not opened.is_over), None)
         if ended is None:
             return False
@@ -115,9 +113,10 @@ def _entering(enter: Function) -> Function:
 def _exiting(leave: Function) -> Function:
     """Wrap __exit__ of record_function, and of annotate of the package nvtx."""
 
-    def exiting(self: Any, *error: Any) -> Any:
-        _ranges.end(self)
-        return leave(self, *error)
+    def exiting(self: Any, kind: Any = None, error: Any = None, traceback: Any = None) -> Any:
+        if _ranges.open:  # PyTorch's optimizers have a block of their own in every step
+            _ranges.end(self)
+        return leave(self, kind, error, traceback)
 
     return exiting
 
