@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from recording import RLSCOPE, SCRIPTS, call_here, environment, record
 
+from rlscope.analysis.analyze import analyze
 from rlscope.analysis.sweep import sweep_trace
 from rlscope.analysis.tables.calls import detail_of
 from rlscope.compare.recorded import iterating, recorded
@@ -75,6 +76,30 @@ def test_the_whole_run_is_estimated_and_says_from_what(run: Path) -> None:
     assert f"Estimated from {found['recorded_iterations']} of {found['iterations']:,} iterations" in text
     refused = call_here("analyze", run, "--by", "stage")
     assert (refused.returncode, "give one of its windows instead" in refused.stderr) == (2, True)
+
+
+def test_each_window_of_a_script_knows_which_calls_learn(tmp_path: Path) -> None:
+    """The first one comes while the process still learns that from all iterations, the others when it does not."""
+    script = tmp_path / "train.py"
+    script.write_text(
+        "import time, rlscope, torch\n"
+        "network = torch.nn.Linear(4, 2)\n"
+        "optimizer = torch.optim.SGD(network.parameters(), lr=0.1)\n"
+        "for iteration in range(1, 701):\n"
+        "    losses = network(torch.zeros(4))\n"
+        "    with rlscope.operation('loss'):\n"
+        "        time.sleep(0.003)\n"
+        "    losses.sum().backward()\n"
+        "    optimizer.step()\n"
+        "    rlscope.report_progress(timesteps=iteration)\n"
+    )
+    recording = record(tmp_path / "run", script, options=("--every", "100"))
+    assert recording.returncode == 0, recording.stderr
+    windows = Windows(tmp_path / "run").traces()
+    assert len(windows) >= 3
+    for window in windows:
+        rows = analyze(open_trace(window)).breakdown.records()
+        assert {row["stage"] for row in rows if row["operation"] == "loss"} == {"backpropagation"}, window
 
 
 @pytest.mark.slow

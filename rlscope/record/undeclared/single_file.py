@@ -25,6 +25,9 @@ anything else, such as an environment's noise, belongs to no stage.
 
 A place that is called several times for one backward, such as a recurrent network's cell, opens nothing, since
 a rollout that keeps its gradients looks the same: within an open backpropagation it belongs to it.
+
+Between windows nothing of this is done, so that calls cost little. What places are is learnt in windows, and in a
+process's first 100 steps of optimizers, or 100,000 calls of networks, so that its first window knows.
 """
 
 import functools
@@ -99,11 +102,11 @@ def _followed_distribution(name: str, method: Callable[..., Any]) -> _native.Hoo
 
 
 def _within_backpropagation(original: Callable[..., Any]) -> Callable[..., Any]:
-    is_open = _native.is_open
+    is_followed, is_open = _native.is_followed, _native.is_open
 
     @functools.wraps(original)
     def zero_grad(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if is_open(BACKPROPAGATION):
+        if not is_followed() or is_open(BACKPROPAGATION):
             return original(self, *args, **kwargs)
         with BACKPROPAGATION:
             return original(self, *args, **kwargs)
@@ -112,9 +115,11 @@ def _within_backpropagation(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _followed_backward(torch: ModuleType, original: Callable[..., Any]) -> Callable[..., Any]:
-    reached = torch._disable_dynamo(_reached)
+    reached, is_followed = torch._disable_dynamo(_reached), _native.is_followed
 
     def backward(*args: Any, **kwargs: Any) -> Any:
+        if not is_followed():
+            return original(*args, **kwargs)
         calls = _native.calls_to_examine()
         _native.begin_backward(reached(args[0] if args else kwargs.get("tensors"), calls) if calls else ())
         try:

@@ -17,6 +17,10 @@ namespace {
 // How many callers tell a place from others: a method of the agent serves both purposes, its callers do not.
 constexpr int kCallers = 4;
 
+// A process learns what its places are from what it does first, so that the first window knows: from so many calls of
+// networks. A step of an optimizer teaches as much as a thousand.
+constexpr uint32_t kLessons = 100'000, kLessonsOfStep = 1000;
+
 // What a place turned out to be the last time: of a network's call, or of a backward.
 enum class Role : uint8_t {
   kActs,    // no backward followed: inference for the length of the call; of a backward: no step of an optimizer did
@@ -45,6 +49,8 @@ vectorcallfunc original;
 PyObject *inference, *backpropagation;
 PyObject *is_grad_enabled, *graph_task, *next_node;  // functions of PyTorch
 std::unordered_map<uint64_t, Place> places;
+uint32_t lessons_left;
+uint64_t passed;  // counts what was not followed
 
 struct Thread {
   bool is_inside = false;    // in a network's call
@@ -52,6 +58,7 @@ struct Thread {
   uint32_t backwards = 0;    // that are under way
   uint64_t backward = 0;     // the place of one that no step and no call of a network has followed yet
   uint64_t simulations = 0;
+  uint64_t passed = 0;       // as counted when the rest was true
   std::unordered_map<uint64_t, Calls> calls;  // by place
   // Weak references; a thread that ends leaves its last ones behind.
   std::array<PyObject*, kOutputs> outputs{};
@@ -159,6 +166,30 @@ void forget_outputs(Thread& thread) {
   for (PyObject*& output : thread.outputs) Py_CLEAR(output);
 }
 
+// Between windows, once places are known, all that a call pays for. A stage that was left open ends here.
+void pass() {
+  passed++;
+  StreamWriter* writer = t_writer;
+  if (writer && writer->is_guessing()) writer->end();
+}
+
+// What this thread has done since something is followed; null while nothing is.
+Thread* follow() {
+  if (__builtin_expect(!Session::is_recording() && lessons_left == 0, 1)) {
+    pass();
+    return nullptr;
+  }
+  Thread& thread = t_thread;
+  if (thread.passed != passed) {
+    forget_outputs(thread);
+    thread = Thread();
+    thread.passed = passed;
+  }
+  return &thread;
+}
+
+void learn(uint32_t lessons) { lessons_left -= std::min(lessons, lessons_left); }
+
 // If the environment has stepped since, what was called before it was inference.
 void settle(Thread& thread) {
   StreamWriter* writer = Session::writer();
@@ -216,18 +247,19 @@ PyObject* call_with_gradients(Thread& thread, const Call& call) {
 }
 
 PyObject* call_network(PyObject* function, PyObject* const* values, size_t count, PyObject* names) {
-  Thread& thread = t_thread;
+  Thread* thread = follow();
   Call call{original, function, values, count, names};
-  if (thread.is_busy()) return call();
-  settle(thread);
+  if (!thread || thread->is_busy()) return call();
+  settle(*thread);
+  learn(1);
   bool has_gradients = ask(is_grad_enabled) == 1;
   // A thread of the autograd engine calls networks to compute again what was not kept.
   if (has_gradients && ask(graph_task) != -1) return call();
-  forget_backward(thread);
-  thread.is_inside = true;
-  PyObject* result = has_gradients ? call_with_gradients(thread, call) : call_within(inference, false, call);
-  thread.is_inside = false;
-  if (result) remember_outputs(thread, result);
+  forget_backward(*thread);
+  thread->is_inside = true;
+  PyObject* result = has_gradients ? call_with_gradients(*thread, call) : call_within(inference, false, call);
+  thread->is_inside = false;
+  if (result) remember_outputs(*thread, result);
   return result;
 }
 
@@ -244,15 +276,15 @@ bool is_of_network(Thread& thread, PyObject* const* values, size_t count, PyObje
 // What a distribution of a network's output does is what the network was called for.
 template <bool is_made>
 PyObject* call_distribution(PyObject* hooked, PyObject* const* values, size_t count, PyObject* names) {
-  Thread& thread = t_thread;
+  Thread* thread = followed ? follow() : nullptr;
   Call call{PyObject_Vectorcall, function_of(hooked), values, count, names};
-  if (!followed || thread.is_busy()) return call();
-  settle(thread);
-  if (!is_of_network<is_made>(thread, values, count, names)) return call();
-  thread.is_inside = true;
+  if (!thread || thread->is_busy()) return call();
+  settle(*thread);
+  if (!is_of_network<is_made>(*thread, values, count, names)) return call();
+  thread->is_inside = true;
   PyObject* result = is_open_guess(backpropagation) ? call() : call_within(inference, false, call);
-  thread.is_inside = false;
-  if (is_made && result) remember(thread, values[0]);
+  thread->is_inside = false;
+  if (is_made && result) remember(*thread, values[0]);
   return result;
 }
 
@@ -269,6 +301,7 @@ PyObject* follow_networks(PyObject*, PyObject* args) {
     return nullptr;
   }
   if (followed) Py_RETURN_NONE;
+  lessons_left = kLessons;
   followed = reinterpret_cast<PyFunctionObject*>(Py_NewRef(function));
   original = followed->vectorcall;
   Py_XSETREF(inference, Py_NewRef(acts));
@@ -293,12 +326,14 @@ PyObject* unfollow_networks(PyObject*, PyObject*) {
   Py_RETURN_NONE;
 }
 
+PyObject* is_followed(PyObject*, PyObject*) { return PyBool_FromLong(follow() != nullptr); }
+
 PyObject* calls_to_examine(PyObject*, PyObject*) {
-  Thread& thread = t_thread;
+  Thread* thread = follow();
   PyObject* found = PyDict_New();
-  if (!found || thread.backwards > 0) return found;
-  settle(thread);
-  for (auto& [place, calls] : thread.calls) {
+  if (!found || !thread || thread->backwards > 0) return found;
+  settle(*thread);
+  for (auto& [place, calls] : thread->calls) {
     if (!is_examined(places[place].backwards + 1)) continue;
     PyObject* key = PyLong_FromUnsignedLongLong(place);
     PyObject* nodes = Py_BuildValue("(KK)", calls.first_node, calls.end_node);
@@ -329,42 +364,47 @@ bool decide(Thread& thread, PyObject* reached) {
 }
 
 PyObject* begin_backward(PyObject*, PyObject* reached) {
-  Thread& thread = t_thread;
-  if (thread.backwards > 0) {
-    thread.backwards++;
+  Thread* thread = follow();
+  if (!thread) Py_RETURN_NONE;
+  if (thread->backwards > 0) {
+    thread->backwards++;
     Py_RETURN_NONE;
   }
-  settle(thread);
-  if (!decide(thread, reached)) return nullptr;
-  forget_backward(thread);
-  forget_outputs(thread);
+  settle(*thread);
+  if (!decide(*thread, reached)) return nullptr;
+  forget_backward(*thread);
+  forget_outputs(*thread);
   PyFrameObject* frame = PyEval_GetFrame();
   PyFrameObject* caller = frame ? PyFrame_GetBack(frame) : nullptr;
-  thread.backward = place_of(caller, nullptr);
+  thread->backward = place_of(caller, nullptr);
   Py_XDECREF(caller);
   if (!enter_scope(backpropagation)) return nullptr;
-  thread.backwards++;
+  thread->backwards++;
   Py_RETURN_NONE;
 }
 
 PyObject* end_backward(PyObject*, PyObject*) {
-  Thread& thread = t_thread;
-  if (thread.backwards == 0 || --thread.backwards > 0) Py_RETURN_NONE;
-  if (!thread.is_stepping && places[thread.backward].role != Role::kLearns) leave_scope(backpropagation);
+  Thread* thread = follow();
+  if (!thread || thread->backwards == 0 || --thread->backwards > 0) Py_RETURN_NONE;
+  if (!thread->is_stepping && places[thread->backward].role != Role::kLearns) leave_scope(backpropagation);
   Py_RETURN_NONE;
 }
 
 PyObject* begin_step(PyObject*, PyObject*) {
-  t_thread.is_stepping = true;
+  Thread* thread = follow();
+  if (!thread) Py_RETURN_NONE;
+  thread->is_stepping = true;
   if (!enter_scope(backpropagation)) return nullptr;
   Py_RETURN_NONE;
 }
 
 PyObject* end_step(PyObject*, PyObject*) {
-  Thread& thread = t_thread;
-  thread.is_stepping = false;
-  if (thread.backward) places[thread.backward].role = Role::kLearns;
-  thread.backward = 0;
+  Thread* thread = follow();
+  if (!thread) Py_RETURN_NONE;
+  learn(kLessonsOfStep);
+  thread->is_stepping = false;
+  if (thread->backward) places[thread->backward].role = Role::kLearns;
+  thread->backward = 0;
   leave_scope(backpropagation);
   Py_RETURN_NONE;
 }
@@ -378,6 +418,9 @@ PyMethodDef functions[] = {
      "follow_distribution(hooked, is_made)\n--\n\nCalls of a `Hooked`, a method of a distribution or the one that makes "
      "it, are inference where it is of what a network has computed. Returns it."},
     {"unfollow_networks", unfollow_networks, METH_NOARGS, "unfollow_networks()\n--\n\nPut the function back."},
+    {"is_followed", is_followed, METH_NOARGS,
+     "is_followed()\n--\n\nWhether stages are opened now: while something records, and while the process still learns which "
+     "places do what."},
     {"calls_to_examine", calls_to_examine, METH_NOARGS,
      "calls_to_examine()\n--\n\nOf calls since this thread's last backward, those of which begin_backward wants to know "
      "whether it reaches them: for each place the number of its first node and the one after its last."},

@@ -1,0 +1,118 @@
+"""Scripts without a library between windows: nothing is asked once places are known, and a window knows them."""
+
+import functools
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import rlscope
+from rlscope import _native
+from rlscope.record.config import RecordConfig
+
+INFERENCE, BACKPROPAGATION = _native.guessed_stage("inference"), _native.guessed_stage("backpropagation")
+#: More steps than a process learns from at its start.
+MANY = 150
+#: Of a place, by which it is told apart from others: so it does not matter where a test takes a step.
+CALLERS = 4
+#: The steps of a turn: what a program does from one call of its network to the next.
+TURN = ("call", "backward", "step")
+
+
+class Script:
+    """A program that calls a network in one place, at which PyTorch is asked as often as `asked` says."""
+
+    def __init__(self, window: Path) -> None:
+        self.asked = 0
+        self._window = window
+        nodes = itertools.count()
+
+        @functools.partial  # called as PyTorch's are, by native code
+        def network() -> None: ...
+
+        self._network = network
+        _native.follow_networks(
+            network.func, INFERENCE, BACKPROPAGATION, self._has_gradients, lambda: -1, lambda: next(nodes)
+        )
+
+    def _has_gradients(self) -> bool:
+        self.asked += 1
+        return True
+
+    def take(self, *steps: str) -> list[bool]:
+        """Take steps, and return whether backpropagation was open behind each of them."""
+        return [self._take(step) for step in steps]
+
+    def _take(self, step: str, callers: int = CALLERS) -> bool:
+        if callers > 0:
+            return self._take(step, callers - 1)
+        match step:
+            case "begin":
+                _native.start(self._window)
+            case "pause":
+                _native.pause(_native.END_STOPPED)
+            case "call":
+                self._network()
+            case "backward" if _native.is_followed():
+                _native.begin_backward(_native.calls_to_examine())
+                _native.end_backward()
+            case "step":
+                _native.begin_step()
+                _native.end_step()
+        return _native.is_open(BACKPROPAGATION)
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Iterator[Script]:
+    """A program that waits for windows."""
+    RecordConfig().save(tmp_path)
+    _native.arm()
+    yield Script(tmp_path)
+    _native.unfollow_networks()
+    _native.stop()
+
+
+def test_nothing_is_asked_between_windows_once_places_are_known(script: Script) -> None:
+    script.take(*TURN)
+    assert script.asked == 1, "the first window may come soon"
+    script.take(*MANY * TURN)
+    learnt_from = script.asked
+    assert learnt_from < MANY
+    script.take(*MANY * TURN)
+    assert script.asked == learnt_from
+    assert script.take("begin", *TURN, *TURN) == [False, *2 * [True, True, False]], "the place is known in both turns"
+    assert script.asked == learnt_from + 2
+    script.take("pause", *MANY * TURN)
+    assert script.asked == learnt_from + 2
+
+
+def test_calls_without_steps_teach_too(script: Script) -> None:
+    script.take(*200_000 * ("call",))
+    assert 0 < script.asked < 200_000
+
+
+@pytest.mark.parametrize("at", range(len(TURN)))
+def test_a_window_may_begin_and_end_inside_a_turn(script: Script, at: int) -> None:
+    script.take(*MANY * TURN)
+    before, after = TURN[:at], TURN[at:]
+    in_turn = [True, True, False]
+    for _ in range(3):
+        script.take("begin", *after, *TURN, *before, "pause")
+        assert not any(script.take(*after, *TURN, *before)), "nothing is open where nothing is followed"
+        assert script.take("begin", *after, *TURN)[-3:] == in_turn
+        script.take("pause", *after)
+
+
+def test_windows_that_follow_each_other_are_as_one(script: Script) -> None:
+    script.take(*MANY * TURN)
+    assert script.take("begin", "call", "pause", "begin", "backward", "pause", "begin", "step") == [
+        False, True, True, True, True, True, True, False,
+    ]  # fmt: skip
+
+
+def test_a_certain_stage_stays_open_where_nothing_is_followed(script: Script) -> None:
+    script.take(*MANY * TURN)
+    with rlscope.operation("simulation"):
+        assert not any(script.take(*TURN))
+        assert script.take("begin", *TURN, "pause") == 5 * [False]
