@@ -33,6 +33,8 @@ from rlscope.record.run.trace_directory import begin_trace, end_trace, name_main
 SETTLING, MEASURED = "settling", "measured"
 
 Tick = Callable[[], None]
+#: Tells nanoseconds.
+Clock = Callable[[], int]
 #: Runs for ever and calls its argument between bursts: all twins at the same places. Random numbers are its own affair.
 Program = Callable[[Tick], object]
 
@@ -61,6 +63,7 @@ def run_twins(
     settling: int,
     cycle: int = 1,
     has_device: bool = False,
+    clock: Clock | None = None,
 ) -> dict[str, NDArray[np.int64]]:
     """Run as many processes as there are roles, all on one processor; on two, if a device works for them.
 
@@ -77,6 +80,7 @@ def run_twins(
         cycle: of the program's bursts; roles are swapped after whole cycles. Divides `settling`.
         has_device: whether a device works for the program. Bursts are then measured by the clock on the wall, else by
             the thread's processor time, of which a device's work is no part.
+        clock: what bursts are measured by, where it is neither of these.
 
     Returns:
         The lengths in ns of the bursts of each role: those of one place in the program at one index, whole cycles.
@@ -85,7 +89,8 @@ def run_twins(
         RecordingError: one of them ended; what it said is on stderr.
     """
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-2 if has_device else -1 :])
-    clock = time.perf_counter_ns if has_device else time.thread_time_ns
+    if clock is None:
+        clock = time.perf_counter_ns if has_device else time.thread_time_ns
     running: list[_Running] = []
     try:
         for name, twin in twins.items():
@@ -132,7 +137,7 @@ def _swap_roles(
 class _Running:
     """A process as the one that controls it sees it."""
 
-    def __init__(self, twins: Mapping[str, Twin], program: Program, directory: Path, clock: Callable[[], int]) -> None:
+    def __init__(self, twins: Mapping[str, Twin], program: Program, directory: Path, clock: Clock) -> None:
         go, self._go = os.pipe()
         self._done, done = os.pipe()
         self._role = ""
@@ -211,7 +216,7 @@ class _Over(BaseException):
 class _Turns:
     """A process's own view: waits for its turns and times them."""
 
-    def __init__(self, go: int, done: int, clock: Callable[[], int], role: _Role) -> None:
+    def __init__(self, go: int, done: int, clock: Clock, role: _Role) -> None:
         self._go = go
         self._done = done
         self._clock = clock

@@ -225,8 +225,7 @@ class Recorder:
 
     def _write_file(self) -> None:
         _native.measure_waits("wait" in self.config.layers)
-        if self.config.lines:
-            _look_at_stacks(self.directory)
+        _look_at_stacks(self.config.lines, self.directory)
         directory = self.directory if self._windows is None else self._windows.directory
         try:
             _native.start(directory)
@@ -289,10 +288,10 @@ class Recorder:
         return naming
 
 
-def _look_at_stacks(directory: str) -> None:
-    """Let stacks be looked at; where the system forbids that, the trace says so."""
+def _look_at_stacks(is_wanted: bool, directory: str) -> None:
+    """Let stacks be looked at, or no longer; where the system forbids it, the trace says so."""
     try:
-        _native.sample_stacks()
+        _native.sample_stacks(is_wanted)
     except OSError as error:
         from rlscope.trace.manifest import note_unrecorded
 

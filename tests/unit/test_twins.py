@@ -8,6 +8,7 @@ import psutil
 import pytest
 
 from rlscope import _native
+from rlscope.analysis.analyze import analyze
 from rlscope.analysis.sweep import sweep_trace
 from rlscope.calibration.twins import MEASURED, SETTLING, Tick, Twin, run_twins
 from rlscope.errors import RecordingError
@@ -99,6 +100,31 @@ def test_a_twin_is_measured_while_the_others_wait(tmp_path: Path) -> None:
     assert all((found >= 20_000_000).all() for found in lengths.values())
     lengths = run_twins({"a": Twin()}, program, tmp_path, 0.2, 1, 0)
     assert (lengths["a"] < 20_000_000).all()
+
+
+def test_a_clock_of_the_caller_measures_bursts(tmp_path: Path) -> None:
+    def program(tick: Tick) -> None:
+        while True:
+            tick()
+            time.sleep(0.02)
+
+    lengths = run_twins({"a": Twin()}, program, tmp_path, 0.2, 1, 0, has_device=True, clock=time.process_time_ns)
+    assert (lengths["a"] < 20_000_000).all()
+
+
+def test_lines_are_looked_at_in_their_role_alone(tmp_path: Path) -> None:
+    """Each process has both roles, and the one with lines first or last."""
+
+    def program(tick: Tick) -> None:
+        while True:
+            tick()
+            with _native.operation("evaluate"):
+                sum(number * number for number in range(20_000))
+
+    lines = RecordConfig(layers=(), auto=False, lines=True)
+    run_twins({"lines": Twin(lines), "none": Twin(ANNOTATIONS)}, program, tmp_path, seconds=0.5, swaps=1, settling=1)
+    assert sum(analyze(open_trace(tmp_path / "lines")).lines.table["stacks"]) > 0
+    assert analyze(open_trace(tmp_path / "none")).lines.table.empty
 
 
 def test_a_twin_that_ends_is_said_and_nothing_is_left(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -230,27 +230,33 @@ void follow_forks() {
   (void)is_installed;
 }
 
+bool is_wanted = false;
+
 constexpr SessionListener kListener = {
-    [] { StackSampler::instance().begin_recording(); },
+    [] {
+      if (is_wanted) StackSampler::instance().begin_recording();
+    },
     [] { StackSampler::instance().stop(); },
     [] {},
 };
 
 // ---- Python
 
-PyObject* sample_stacks(PyObject*, PyObject*) {
+PyObject* sample_stacks(PyObject*, PyObject* wanted) {
   int probe = 0, copy = 1;
-  if (!read_memory(&probe, &copy, sizeof copy)) {
+  is_wanted = wanted == Py_True && read_memory(&probe, &copy, sizeof copy);
+  if (wanted == Py_True && !is_wanted) {
     errno = EPERM;
     return PyErr_SetFromErrno(PyExc_OSError);
   }
-  Session::listen(kListener);
+  if (is_wanted) Session::listen(kListener);
   Py_RETURN_NONE;
 }
 
 PyMethodDef functions[] = {
-    {"sample_stacks", sample_stacks, METH_NOARGS,
-     "sample_stacks()\n--\n\nLook at Python stacks in recordings that begin from now on; OSError where the system forbids it."},
+    {"sample_stacks", sample_stacks, METH_O,
+     "sample_stacks(is_wanted, /)\n--\n\nSay whether Python stacks are looked at in recordings that begin from now on; OSError where "
+     "the system forbids it."},
     {nullptr, nullptr, 0, nullptr},
 };
 
