@@ -149,7 +149,7 @@ fuzz: setup ## give the trace reader RUNS damaged files; needs clang
 artifacts: build simulators install-experiments ## record every case study, draw its figures, judge its claims
 	$(BIN)/python scripts/artifacts.py --budget $(BUDGET) --output "$(OUTPUT)"
 
-bench: $(BENCH_PACKAGE) ## compare costs with other profilers' (12 to 22 minutes); ONLY=name,… for some
+bench: $(BENCH_PACKAGE) ## compare costs with other profilers' (12 to 28 minutes); ONLY=name,… for some
 	$(BENCH_VENV)/bin/python -m benchmarks.run $(if $(ONLY),--only $(ONLY))
 
 guard: build ## compare instructions and bytes per event with benchmarks/guard.json; UPDATE=1 writes it

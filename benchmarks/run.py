@@ -25,7 +25,7 @@ from rlscope.report.tables import table_lines
 
 PACKAGES = (
     "rlscope", "torch", "stable-baselines3", "gymnasium", "mujoco", "numpy", "pandas", "viztracer", "nvtx",
-    "pyinstrument", "holistictraceanalysis", "plotly", "playwright",
+    "pyinstrument", "py-spy", "scalene", "holistictraceanalysis", "plotly", "playwright",
 )  # fmt: skip
 ERROR_LINES = 20
 TABLE_COLUMNS = 150  # narrower, its cells break into syllables
@@ -48,6 +48,7 @@ BENCHMARKS = (
     Benchmark("trace_size_td3", 1, "bytes per event of a recorded TD3", ("recording.trace_size", "td3")),
     Benchmark("slowdown_ppo", 6, "how much longer PPO takes while it is recorded", ("recording.slowdown", "ppo")),
     Benchmark("slowdown_td3", 6, "how much longer TD3 takes while it is recorded", ("recording.slowdown", "td3")),
+    Benchmark("lines", 6, "what looking at Python's lines adds to PPO", ("recording.lines",)),
     Benchmark("analysis", 1, "speed and memory of the analysis, up to 1e8 events", ("analyzing.speed",)),
     Benchmark("report_time", 0.5, "time of rlscope report, analyze and inspect", ("analyzing.report_time",)),
     Benchmark("page", 4, "size of the page, time of making, opening and moving in it", ("showing.page",)),

@@ -2,7 +2,11 @@
 
 import cProfile
 import gc
+import os
 import shutil
+import signal
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -71,6 +75,42 @@ def pyinstrument_recording() -> Iterator[None]:
         yield
     finally:
         profiler.stop()
+
+
+@contextmanager
+def py_spy() -> Iterator[None]:
+    """Run py-spy: a process that stops this one a thousand times a second, and reads its stack."""
+    OUTPUT.mkdir(parents=True, exist_ok=True)
+    gc.collect()
+    with tempfile.TemporaryDirectory(dir=OUTPUT) as directory:
+        options = f"record --rate 1000 --format raw --output {directory}/stacks --pid {os.getpid()}"
+        command = [str(Path(sys.executable).with_name("py-spy")), *options.split()]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        assert process.stdout is not None
+        said = ""
+        while "Sampling process" not in said:
+            line = process.stdout.readline()
+            if not line:
+                raise RuntimeError(f"py-spy was expected to sample this process, but it ended: {said}")
+            said += line
+        try:
+            yield
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.communicate()
+
+
+@contextmanager
+def scalene_recording() -> Iterator[None]:
+    """Let Scalene, under which this process was started, sample it: by default a hundred times a second."""
+    from scalene import scalene_profiler  # replaces parts of the standard library
+
+    gc.collect()
+    scalene_profiler.start()
+    try:
+        yield
+    finally:
+        scalene_profiler.stop()
 
 
 @contextmanager

@@ -9,18 +9,21 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import numpy as np
+import psutil
+from numpy.typing import NDArray
 
 from benchmarks import OUTPUT
 from benchmarks.recording import peers
 from benchmarks.recording.workloads import BLOCK_BURSTS, blocks_of, train_in_bursts
 from benchmarks.result import Target, Value, print_results, results
 from benchmarks.timing import Recording, median
-from rlscope.calibration.twins import Twin, run_twins
+from rlscope.calibration.twins import Clock, Twin, run_twins
 from rlscope.record.config import RecordConfig
 
 TARGETS = {"ppo": Target(1.03), "td3": Target(1.01)}
@@ -38,25 +41,33 @@ PEERS: dict[str, Recording] = {
 }
 
 
-def slowdown_of_twins(algorithm: str) -> tuple[Value, int]:
-    """Return ratio of CPU time, recorded to not, and the number of pairs of blocks whose bursts alternated."""
+@dataclass(frozen=True)
+class Slowdown:
+    """Ratios of a training's time, recorded to not: by the clock on the wall, and of processors."""
+
+    wall: Value
+    cpu: Value
+
+
+def blocks_of_twins(
+    algorithm: str, twins: Mapping[str, Twin], seconds: float, has_device: bool = False, clock: Clock | None = None
+) -> dict[str, NDArray[np.int64]]:
+    """Return the lengths in ns of each twin's blocks; bursts of those at one index alternated. See `run_twins`."""
     processors = os.sched_getaffinity(0)
     OUTPUT.mkdir(parents=True, exist_ok=True)
     cycle = BLOCK_BURSTS[algorithm]
     with tempfile.TemporaryDirectory(dir=OUTPUT) as directory:
-        lengths_ns = run_twins(
-            TWINS, partial(train_in_bursts, algorithm), Path(directory), TWINS_S, SWAPS, settling=cycle, cycle=cycle
-        )
+        program = partial(train_in_bursts, algorithm)
+        lengths_ns = run_twins(twins, program, Path(directory), seconds, SWAPS, cycle, cycle, has_device, clock)
     os.sched_setaffinity(0, processors)
-    plain, recorded = (lengths_ns[name].reshape(-1, cycle).sum(axis=1) for name in TWINS)
-    return median((recorded / plain).tolist()), len(plain)
+    return {name: found.reshape(-1, cycle).sum(axis=1) for name, found in lengths_ns.items()}
 
 
-def slowdown_of_blocks(train: Callable[[], None], recording: Recording) -> Value:
-    """Return ratio of CPU time, recorded to not."""
+def slowdown_of_blocks(train: Callable[[], None], recording: Recording) -> Slowdown:
+    """Return what a recording does to blocks of a training in this process."""
     order = np.random.default_rng(0)
     deadline_ns = time.monotonic_ns() + int(PEER_LIMIT_S * 1e9)
-    ratios: list[float] = []
+    ratios: list[NDArray[np.float64]] = []
     while True:
         is_recorded_first = bool(order.integers(2))
         first = _time_block(train, recording if is_recorded_first else peers.nothing)
@@ -64,28 +75,35 @@ def slowdown_of_blocks(train: Callable[[], None], recording: Recording) -> Value
         ratios.append(first / second if is_recorded_first else second / first)
         if len(ratios) < FEWEST_PAIRS:
             continue
-        found = median(ratios)
-        is_narrow = found.high - found.low <= 2 * PEER_HALF_WIDTH  # type: ignore[operator]
-        if is_narrow or time.monotonic_ns() > deadline_ns:
+        found = Slowdown(*(median(each.tolist()) for each in np.transpose(ratios)))
+        widths = [each.high - each.low for each in (found.wall, found.cpu)]  # type: ignore[operator]
+        if max(widths) <= 2 * PEER_HALF_WIDTH or time.monotonic_ns() > deadline_ns:
             return found
 
 
-def _time_block(train: Callable[[], None], recording: Recording) -> int:
-    """Return CPU time of the process in one block, in ns. Starting and stopping is not in it."""
+def _time_block(train: Callable[[], None], recording: Recording) -> NDArray[np.int64]:
+    """Return wall and CPU time of one block, in ns. Starting and stopping is not in it."""
     with recording():
-        started_ns = time.process_time_ns()
+        started_ns = _times_ns()
         train()
-        return time.process_time_ns() - started_ns
+        return _times_ns() - started_ns
+
+
+def _times_ns() -> NDArray[np.int64]:
+    """Return the time on the wall, and of processors that this process and its children have used."""
+    children_s = sum(sum(child.cpu_times()[:2]) for child in psutil.Process().children())
+    return np.array([time.perf_counter_ns(), time.process_time_ns() + int(children_s * 1e9)])
 
 
 def main() -> None:
     """Measure rlscope, then each peer for a shorter time, on the algorithm of the command line."""
     algorithm = sys.argv[1]
-    recorded, pairs = slowdown_of_twins(algorithm)
+    lengths_ns = blocks_of_twins(algorithm, TWINS, TWINS_S)
+    ratios = lengths_ns["recorded"] / lengths_ns["plain"]
     train = blocks_of(algorithm)
-    others = {peer: slowdown_of_blocks(train, recording) for peer, recording in PEERS.items()}
-    metric = f"slowdown of {algorithm.upper()}, CPU time"
-    print_results(results(metric, "x", recorded, others, TARGETS[algorithm], f"{pairs} pairs of blocks"))
+    others = {peer: slowdown_of_blocks(train, recording).cpu for peer, recording in PEERS.items()}
+    metric, note = f"slowdown of {algorithm.upper()}, CPU time", f"{len(ratios)} pairs of blocks"
+    print_results(results(metric, "x", median(ratios.tolist()), others, TARGETS[algorithm], note))
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks.analyzing.chrome_trace import write_chrome_trace
 from benchmarks.guard import KEPT, Guarded, compare
+from benchmarks.recording.line_tracer import line_tracer
 from benchmarks.result import Result, Target, Value, as_table, number, print_results, results
 from benchmarks.run import BENCHMARKS, main, parse
 from benchmarks.timing import median
@@ -55,6 +56,22 @@ def test_an_unknown_benchmark_is_an_error_that_lists_the_known(capsys: pytest.Ca
         parse(["--only", "crosing"])
     assert ended.value.code == 2
     assert "crosing was found" in capsys.readouterr().err
+
+
+def test_a_line_tracer_counts_each_line() -> None:
+    def looping() -> int:
+        x = 0
+        for step in range(3):
+            x += step
+        return x
+
+    with line_tracer() as lines:
+        looping()
+    first = looping.__code__.co_firstlineno
+    seen = {line - first: count for (code, line), count in lines.items() if code is looping.__code__}
+    assert seen == {1: 1, 2: 4, 3: 3, 4: 1}
+    looping()
+    assert {line - first: count for (code, line), count in lines.items() if code is looping.__code__} == seen
 
 
 def test_a_result_has_a_line_per_peer() -> None:
