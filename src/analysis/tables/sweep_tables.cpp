@@ -19,7 +19,7 @@ constexpr std::string_view kBlockedInNoBoundary = "(blocked)";
 // The phase in which a policy is tested, which is no part of the training loop.
 constexpr std::string_view kEvaluation = "evaluation";
 
-constexpr auto kWait = static_cast<uint8_t>(Category::kWait);
+constexpr auto kWaiting = static_cast<uint8_t>(Category::kWait);
 
 // Locks, conditions and queues between threads, and their end.
 bool waits_for_thread(const std::string& wait) {
@@ -30,7 +30,7 @@ Resource resource_of(size_t cell) {
   auto category = static_cast<uint8_t>(cell % kCategories);
   if (cell >= kDeviceCommunicates) return is_blocked(category) ? Resource::kCommunication : Resource::kCpuAndCommunication;
   if (cell >= kDeviceComputes) return is_blocked(category) ? Resource::kGpu : Resource::kBoth;
-  return category == kWait ? Resource::kIdle : Resource::kCpu;
+  return category == kWaiting ? Resource::kIdle : Resource::kCpu;
 }
 
 }  // namespace
@@ -56,7 +56,7 @@ void SweepTables::learn_names(const std::vector<Name>& names) {
     state.kind = name.kind;
     state.category = static_cast<uint8_t>(name.category);
     if (name.kind == NameKind::kBoundary) {
-      if (state.category != kWait && !has_detail_) continue;
+      if (state.category != kWaiting && !has_detail_) continue;
       state.number = static_cast<uint32_t>(waits_.size());
       waits_.push_back({static_cast<uint32_t>(id), 0, nullptr, name.category == Category::kWait && waits_for_thread(name.text)});
       continue;
