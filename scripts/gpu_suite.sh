@@ -7,6 +7,7 @@
 # tests                            tests/gpu; needs nvcc and ncu
 # measure, slowdown, residue       what recording costs
 # sampled                          what it costs that one iteration of fifty is recorded
+# behind_window                    what it costs behind a window of a job that goes on
 # counters                         counters of known kernels beside ncu's; needs ncu
 # grpo                             the stages of a GRPO loop; needs transformers
 # syncs                            waits for the device in known lines of a loop, counted and found; in a minute
@@ -75,7 +76,7 @@ robot() {
 scripts/build_for_gpu "$output/build.log"
 make --silent simulators PYTHON="$python"
 
-parts="calibrate tests measure slowdown residue sampled counters grpo syncs language_model frameworks processes ranks colocated cartpole"
+parts="calibrate tests measure slowdown residue sampled behind_window counters grpo syncs language_model frameworks processes ranks colocated cartpole"
 parts="$parts robots robots_xla"
 parts="$parts data_collection scale_up gpu_utilization llm_rl algorithm_choice simulator_choice RL_framework_comparison whole_runs"
 parts="$parts overhead_correction"
@@ -89,7 +90,7 @@ for part in ${@:-$parts}; do
         ;;
     measure) costs measure busy_time trace_size added_to_a_call ;;
     slowdown | residue) costs measure "$part" ;;
-    language_model | sampled) costs "$part" ;;
+    language_model | sampled | behind_window) costs "$part" ;;
     counters | grpo | syncs | processes | colocated | ranks) measured "$part" "$output/$part" ;;
     cartpole)
         "$python" -m pytest tests/gpu/test_cartpole_cuda.py tests/frameworks/test_cartpole.py -q -p no:cacheprovider \

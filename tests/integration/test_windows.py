@@ -105,6 +105,40 @@ def test_a_window_holds_whole_iterations_and_what_was_open_before(job: Job) -> N
     assert "backpropagation" in per_iteration
 
 
+#: Says at its end which states the recorder of CUDA was in, and makes a file when it is off again.
+LEAVES = """
+import os, sys, time, rlscope
+from rlscope import _native
+from rlscope.record.run import followed_windows
+followed_windows.CUPTI_STAYS_NS = 300_000_000
+states = [_native.cuda_status()["state"]]
+print("ready", flush=True)
+while not os.path.exists(sys.argv[1]):
+    rlscope.report_progress(timesteps=1)
+    if (state := _native.cuda_status()["state"]) != states[-1]:
+        states.append(state)
+        if state == "off":
+            open("left", "w").close()
+    time.sleep(0.001)
+print(*states)
+"""
+
+
+def test_cupti_is_left_some_time_after_a_window_and_is_back_in_the_next_one(tmp_path: Path) -> None:
+    (tmp_path / "leaves.py").write_text(LEAVES)
+    job = Job(tmp_path, script=tmp_path / "leaves.py")
+    for _ in range(2):
+        (tmp_path / "left").unlink(missing_ok=True)
+        finished = call_here("window", job.run, "--iterations", 5)
+        assert finished.returncode == 0, finished.stderr
+        for _ in range(1000):
+            if (tmp_path / "left").exists():
+                break
+            time.sleep(0.02)
+    output, _ = job.finish()
+    assert output.split() == ["off", "waiting", "off", "waiting", "off"]
+
+
 def test_top_shows_of_a_window_what_analyze_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rlscope.analysis.live.live_trace.WINDOW_NS", 10**12)  # the machine may be busy
     job = Job(tmp_path, script=LOOP)
