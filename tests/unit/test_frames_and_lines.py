@@ -87,11 +87,22 @@ def test_small_functions_are_their_callers(tmp_path: Path) -> None:
     ]
 
 
+#: Of two waits of 44 ticks each in the same function, one stack is of line 71 and one of line 72.
+TWO_LINES = (
+    WAITS.replace("6 + cuda_wait:cudaStreamSynchronize\n94 -\n95 -", "6 + cuda_wait:cudaStreamSynchronize\n50 -\n50 -\n"
+    "50 + backend:torch.item\n50 + cuda_wait:cudaStreamSynchronize\n94 -\n95 -")
+    .replace("50 sees", "40 sees") + "80 sees 0 update:/me/train.py:72\n"
+)  # fmt: skip
+
 ADVICE = {
     "Python": (SIMULATES, "40 % of Python's time in simulation (0.04 us) is in /me/env.py:30 (reset)."),
     "backend": (
         UPDATES,
         "About 100 % of the time of the backend's CPU code in backpropagation is of calls in /me/train.py:71 (update).",
+    ),
+    "GPU, two lines": (
+        TWO_LINES,
+        "50 % of the waits for the GPU in backpropagation (0.044 us) are in /me/train.py:71 (update).",
     ),
     "GPU": (WAITS, "100 % of the waits for the GPU in backpropagation (0.088 us) are in /me/train.py:71 (update)."),
 }

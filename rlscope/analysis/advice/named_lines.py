@@ -19,23 +19,7 @@ def line_sentences(analysis: Analysis, process: str, cause: CauseTime) -> Iterat
 
     It says nothing if stacks were not looked at, or where no line has a share that is worth naming.
     """
-    where = (process, cause.stage)
-    if cause.cause is Cause.PYTHON:
-        lines = (row for row in analysis.lines if (row.process, row.stage) == where)
-        yield from _sentence(_largest(((row.function, row.file, row.line), row.seconds) for row in lines), cause)
-    elif cause.cause is Cause.GPU:
-        points = (row for row in analysis.sync_points if (row.process, row.stage) == where)
-        yield from _sentence(_largest(((row.caller, row.file, row.line), row.seconds) for row in points), cause)
-    else:
-        sites = (
-            row
-            for row in analysis.call_sites
-            if (row.process, row.stage) == where and CATEGORY_TEXTS.get(row.category) == cause_text(cause.cause)
-        )
-        yield from _sentence(_largest(((row.caller, row.file, row.line), row.seconds) for row in sites), cause)
-
-
-def _sentence(found: tuple[Line, float, float] | None, cause: CauseTime) -> Iterator[str]:
+    found = _largest(_times(analysis, (process, cause.stage), cause.cause))
     if found is None:
         return
     (function, file, line), seconds, share = found
@@ -47,6 +31,24 @@ def _sentence(found: tuple[Line, float, float] | None, cause: CauseTime) -> Iter
     else:
         of_cause = f"the time of {cause_text(cause.cause)} in {cause.stage}"
         yield f"About {as_percent(share)} of {of_cause} is of calls in {place}."
+
+
+def _times(analysis: Analysis, where: tuple[str, str], cause: Cause) -> Iterator[tuple[Line, float]]:
+    """Yield lines with their seconds; `where` is a process and a stage."""
+    if cause is Cause.PYTHON:
+        for line in analysis.lines:
+            if (line.process, line.stage) == where:
+                yield (line.function, line.file, line.line), line.seconds
+    elif cause is Cause.GPU:
+        for point in analysis.sync_points:
+            if (point.process, point.stage) == where:
+                of_line = point.line_stacks / point.stacks if point.stacks else 0.0
+                yield (point.caller, point.file, point.line), of_line * point.seconds
+                yield ("", "", 0), (1 - of_line) * point.seconds
+    else:
+        for site in analysis.call_sites:
+            if (site.process, site.stage) == where and CATEGORY_TEXTS.get(site.category) == cause_text(cause):
+                yield (site.caller, site.file, site.line), site.seconds
 
 
 def _largest(seconds: Iterable[tuple[Line, float]]) -> tuple[Line, float, float] | None:
