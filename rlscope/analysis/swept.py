@@ -311,7 +311,7 @@ class Swept:
         collectives: The calls of communicators.
         lines: The time in Python by line, those with most first; their ticks sum to those of category python in
             `breakdown`. Empty where stacks were not looked at.
-        frames: The same time by the functions that were open, without what is of no stack.
+        frames: The same time by the functions that were open, without what is of no stack. Only with `borders`.
         sync_points: The calls of CUDA that waited for a device, those that took longest first.
         call_sites: The lines that made native calls; empty where stacks were not looked at.
         torn_stacks: How many stacks changed while they were read, and so are none of these.

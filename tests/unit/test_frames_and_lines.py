@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from random_scripts import scripts
-from trace_builder import ProcessScript, parse_script, sweep_script, write_script, write_scripts
+from trace_builder import ProcessScript, parse_script, write_script, write_scripts
 
+from rlscope._analysis import sweep
 from rlscope.analysis.advice.advice import advise
 from rlscope.analysis.analyze import analyze
 from rlscope.analysis.lines.frames import frames_of
@@ -58,7 +59,7 @@ def written(script: str, tmp_path: Path) -> Path:
 
 
 def test_functions_are_a_tree_whatever_their_lines(tmp_path: Path) -> None:
-    found = frames_of(sweep_trace(open_trace(written(SIMULATES, tmp_path))).main, least_share=0)
+    found = frames_of(sweep_trace(open_trace(written(SIMULATES, tmp_path)), bins=0).main, least_share=0)
     named = [(row["function"], row["caller"], round(row["seconds"] * 1e9)) for row in found]
     assert sorted(named) == sorted([("main", None, 0), ("step", 0, 40), ("clip", 1, 20), ("reset", 0, 40)])
 
@@ -67,7 +68,7 @@ def test_functions_are_a_tree_whatever_their_lines(tmp_path: Path) -> None:
 @settings(max_examples=100, deadline=None)
 def test_frames_of_a_stage_have_the_time_of_its_lines(script: ProcessScript) -> None:
     with tempfile.TemporaryDirectory() as directory:
-        found = sweep_script(script, write_script(script, Path(directory)))
+        found = sweep(write_script(script, Path(directory)), limit_ticks=script.limit, borders=b"")
     of_frames: Counter[str] = Counter()
     for place, frame in enumerate(found.frames):
         of_frames[frame.stage] += frame.ticks
@@ -79,7 +80,7 @@ def test_frames_of_a_stage_have_the_time_of_its_lines(script: ProcessScript) -> 
 
 
 def test_small_functions_are_their_callers(tmp_path: Path) -> None:
-    found = frames_of(sweep_trace(open_trace(written(SIMULATES, tmp_path))).main, least_share=0.3)
+    found = frames_of(sweep_trace(open_trace(written(SIMULATES, tmp_path)), bins=0).main, least_share=0.3)
     assert [(row["function"], round(row["seconds"] * 1e9)) for row in found] == [
         ("main", 0),
         ("step", 60),

@@ -476,7 +476,7 @@ SweepResult Sweep::result() {
     result.collectives = std::move(collectives_);
   }
   result.lines = lines_.rows(file_, tables_);
-  result.frames = lines_.frames(file_, tables_);
+  if (options_.borders) result.frames = lines_.frames(file_, tables_);
   result.torn_stacks = lines_.torn();
   end_all_watched();
   result.sync_points = native_calls_.sync_points(file_, tables_);

@@ -269,7 +269,7 @@ struct SweepResult {
   std::vector<SampleTail> sample_tails;
   CollectiveTable collectives;
   std::vector<LineRow> lines;  // those with most time first; none where stacks were not looked at
-  std::vector<FrameRow> frames;  // of those lines
+  std::vector<FrameRow> frames;  // of those lines; only with borders
   std::vector<SyncPointRow> sync_points;
   std::vector<CallSiteRow> call_sites;
   uint64_t torn_stacks = 0;    // that were looked at, but changed meanwhile
