@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from rlscope.analysis.detail.swept import SweptDetail
 from rlscope.analysis.devices.swept import SweptProcessIdle
-from rlscope.analysis.lines.swept import SweptCallSite, SweptFrame, SweptLine, SweptSyncPoint
+from rlscope.analysis.lines.swept import SweptCallSite, SweptLine, SweptSyncPoint
 from rlscope.analysis.ranks.swept import SweptCollectives
 
 
@@ -357,7 +357,6 @@ class Swept:
     sample_tails: list[SweptSampleTail]
     collectives: SweptCollectives
     lines: list[SweptLine]
-    frames: list[SweptFrame]
     sync_points: list[SweptSyncPoint]
     call_sites: list[SweptCallSite]
     torn_stacks: int

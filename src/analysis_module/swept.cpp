@@ -77,14 +77,6 @@ Owned lines(const SweepResult& result) {
   });
 }
 
-Owned frames(const SweepResult& result) {
-  LabelTexts label;
-  return RowClass("SweptFrame", kLines).list(result.frames, [&](const FrameRow& row) {
-    return tuple(label(row.stage), row.caller ? number(*row.caller) : Owned(Py_NewRef(Py_None)), label(row.function),
-                 label(row.file), number(row.ticks));
-  });
-}
-
 Owned sync_points(const SweepResult& result) {
   LabelTexts label;
   return RowClass("SweptSyncPoint", kLines).list(result.sync_points, [&](const SyncPointRow& row) {
@@ -285,7 +277,6 @@ Owned to_swept(const TraceFile& file, const SweepResult& result, PyObject* borde
   put(dict.get(), "sample_tails", sample_tails(result));
   put(dict.get(), "collectives", collectives(file, result.collectives));
   put(dict.get(), "lines", lines(result));
-  put(dict.get(), "frames", frames(result));
   put(dict.get(), "sync_points", sync_points(result));
   put(dict.get(), "call_sites", call_sites(result));
   put(dict.get(), "torn_stacks", number(result.torn_stacks));

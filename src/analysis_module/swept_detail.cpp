@@ -48,6 +48,14 @@ Owned samples(const std::vector<SampleSpan>& rows) {
   });
 }
 
+Owned frames(const std::vector<FrameRow>& rows) {
+  LabelTexts label;
+  return DetailClass("SweptFrame").list(rows, [&label](const FrameRow& row) {
+    return tuple(label(row.stage), row.caller ? number(*row.caller) : Owned(Py_NewRef(Py_None)), label(row.function),
+                 label(row.file), number(row.ticks));
+  });
+}
+
 Owned texts(const std::vector<std::string_view>& strings) {
   Owned list = checked(PyList_New(0));
   for (std::string_view each : strings) append(list.get(), text(each));
@@ -90,6 +98,7 @@ Owned to_swept(const DetailResult& detail, PyObject* borders) {
   put(dict.get(), "phases", column(detail.phases, &PhaseStart::phase));
   put(dict.get(), "phase_names", texts(detail.phase_names));
   put(dict.get(), "samples", samples(detail.samples));
+  put(dict.get(), "frames", frames(detail.frames));
   return DetailClass("SweptDetail").from(dict.get());
 }
 

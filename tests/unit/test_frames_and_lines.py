@@ -69,8 +69,9 @@ def test_functions_are_a_tree_whatever_their_lines(tmp_path: Path) -> None:
 def test_frames_of_a_stage_have_the_time_of_its_lines(script: ProcessScript) -> None:
     with tempfile.TemporaryDirectory() as directory:
         found = sweep(write_script(script, Path(directory)), limit_ticks=script.limit, borders=b"")
+    assert found.detail is not None
     of_frames: Counter[str] = Counter()
-    for place, frame in enumerate(found.frames):
+    for place, frame in enumerate(found.detail.frames):
         of_frames[frame.stage] += frame.ticks
         assert frame.caller is None or frame.caller < place
     of_lines: Counter[str] = Counter()

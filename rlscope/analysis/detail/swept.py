@@ -90,6 +90,24 @@ class SweptSampleSpan(NamedTuple):
     is_discarded: bool
 
 
+class SweptFrame(NamedTuple):
+    """A function in the tree that the stacks of a stage are, whatever its line; a place in the list is what names it.
+
+    Attributes:
+        stage: The stage.
+        caller: The place of the function that called it, which is before its own; None of an outermost one.
+        function: The function.
+        file: Where it is.
+        ticks: The process's ticks in Python in which it was the innermost one.
+    """
+
+    stage: str
+    caller: int | None
+    function: str
+    file: str
+    ticks: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class SweptDetail:
     """The detail of a sweep. Columns are little-endian integers of 4 bytes, those of ticks and times of 8.
@@ -111,6 +129,7 @@ class SweptDetail:
         phases: The place of each one's name.
         phase_names: What `phases` counts.
         samples: Those that were reported, in order of their begins; of more than 8192 those that took longest.
+        frames: The functions of the stacks that were seen; their ticks sum to those of lines.
     """
 
     borders: bytes
@@ -129,6 +148,7 @@ class SweptDetail:
     phases: bytes
     phase_names: list[str]
     samples: list[SweptSampleSpan]
+    frames: list[SweptFrame]
 
 
 class EventName(NamedTuple):

@@ -4,6 +4,7 @@ from typing import Any
 
 from rlscope.analysis.lines.tables import short_path
 from rlscope.analysis.sweep import ProcessSweep
+from rlscope.analysis.tables.calls import detail_of
 
 
 def frames_of(process: ProcessSweep, least_share: float) -> list[dict[str, Any]]:
@@ -17,7 +18,7 @@ def frames_of(process: ProcessSweep, least_share: float) -> list[dict[str, Any]]
         A row per function: `stage`; `caller`, the place of its caller in the list, None of an outermost function;
         `function` and `file`; `seconds`, its own. Callers stand before what they called.
     """
-    frames = process.found.frames
+    frames = detail_of(process).frames
     own = [frame.ticks for frame in frames]
     whole = list(own)
     for place in reversed(range(len(frames))):

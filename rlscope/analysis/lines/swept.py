@@ -21,24 +21,6 @@ class SweptLine(NamedTuple):
     ticks: int
 
 
-class SweptFrame(NamedTuple):
-    """A function in the tree that the stacks of a stage are, whatever its line; a place in the list is what names it.
-
-    Attributes:
-        stage: The stage.
-        caller: The place of the function that called it, which is before its own; None of an outermost one.
-        function: The function.
-        file: Where it is.
-        ticks: The process's ticks in Python in which it was the innermost one.
-    """
-
-    stage: str
-    caller: int | None
-    function: str
-    file: str
-    ticks: int
-
-
 class SweptSyncPoint(NamedTuple):
     """A CUDA call that waits for a device, in the native function that made it.
 

@@ -476,7 +476,6 @@ SweepResult Sweep::result() {
     result.collectives = std::move(collectives_);
   }
   result.lines = lines_.rows(file_, tables_);
-  if (options_.borders) result.frames = lines_.frames(file_, tables_);
   result.torn_stacks = lines_.torn();
   end_all_watched();
   result.sync_points = native_calls_.sync_points(file_, tables_);
@@ -492,6 +491,7 @@ SweepResult Sweep::result() {
     detail_->finish(now_);
     tables_.write_detail(file_.names(), *detail_, result);
     result.detail->samples = samples_.spans(file_.names());
+    result.detail->frames = lines_.frames(file_, tables_);
   }
   return result;
 }

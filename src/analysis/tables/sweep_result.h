@@ -180,6 +180,15 @@ struct InstanceRow {
   Instances instances;
 };
 
+// Time of lines by the functions that were open: one frame of the tree that the stacks of a stage are.
+struct FrameRow {
+  std::string_view stage;
+  std::optional<size_t> caller;  // the place of the frame that called it, which is before its own; none: the outermost
+  std::string_view function;     // qualified
+  std::string_view file;
+  uint64_t ticks;  // in which it was the innermost one
+};
+
 // What is added up where bins are asked for. Bins and iterations refer to series and functions by their places.
 struct DetailResult {
   std::vector<FunctionRow> functions;
@@ -191,6 +200,7 @@ struct DetailResult {
   std::vector<PhaseStart> phases;  // by the places of their names
   std::vector<std::string_view> phase_names;
   std::vector<SampleSpan> samples;  // in order of their begins; of more than kMostSamples the longest
+  std::vector<FrameRow> frames;
 };
 
 // From the first mark of the training loop to the last: see LoopPart.
@@ -208,15 +218,6 @@ struct LineRow {
   uint32_t line;
   uint64_t stacks;  // that were seen there
   uint64_t ticks;   // sum to those in Python of the breakdown
-};
-
-// The same time by the functions that were open: one frame of the tree that the stacks of a stage are.
-struct FrameRow {
-  std::string_view stage;
-  std::optional<size_t> caller;  // the place of the frame that called it, which is before its own; none: the outermost
-  std::string_view function;     // qualified
-  std::string_view file;
-  uint64_t ticks;  // in which it was the innermost one
 };
 
 // A CUDA call that waits for a device, by the function in which it was made and the line that most often called that.
@@ -269,7 +270,6 @@ struct SweepResult {
   std::vector<SampleTail> sample_tails;
   CollectiveTable collectives;
   std::vector<LineRow> lines;  // those with most time first; none where stacks were not looked at
-  std::vector<FrameRow> frames;  // of those lines; only with borders
   std::vector<SyncPointRow> sync_points;
   std::vector<CallSiteRow> call_sites;
   uint64_t torn_stacks = 0;    // that were looked at, but changed meanwhile
