@@ -1,27 +1,34 @@
 """Files for Perfetto, loaded by its own trace processor: it finds the slices, sums, depths and counters of the run."""
 
 import gzip
-import subprocess
-import sys
+import tempfile
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from page_traces import training
+from random_scripts import scripts
 from rank_traces import trained
 from slices_of import SliceRow, expected_slices
 from trace_builder import ProcessScript, parse_script, write_scripts
 from trace_processor import TraceProcessor, loaded
 
 from benchmarks.synthetic import TICKS_PER_13, Shape, write_trace
+from rlscope.cli.main import verbs
 
 WRONG = "select name, value from stats where severity in ('error', 'data_loss') and value > 0"
-SLICES = """select coalesce(thread.name, track.name) as track, process.name as process, slice.category as kind,
- slice.name, slice.ts, slice.dur, slice.depth from slice join track on track.id = slice.track_id
+SLICES = """select coalesce(thread.name, track.name) as track, process.name as process, process.pid,
+ slice.category as kind, slice.name, slice.ts, slice.dur, slice.depth from slice join track on track.id = slice.track_id
  left join thread_track on thread_track.id = track.id left join thread on thread.utid = thread_track.utid
  left join process_track on process_track.id = track.id
  join process on process.upid = coalesce(thread.upid, process_track.upid)"""
+#: Tracks of what is not on one of the trace's own tracks.
+BESIDE = ("phases", "iterations")
 TASKS = """
 process start=0 stop=100
 thread 0
@@ -41,10 +48,11 @@ thread 3
 """
 
 
-def exported(trace: Path, *options: str) -> bytes:
-    path = trace / "out.pftrace"
-    command = [sys.executable, "-m", "rlscope", "export", str(trace), "--to", "perfetto", "-o", str(path), *options]
-    subprocess.run(command, check=True, capture_output=True)
+def exported(trace: Path, *options: str, name: str = "out.pftrace") -> bytes:
+    path = trace / name
+    arguments = ["export", str(trace), "--to", "perfetto", "-o", str(path), *options]
+    found = CliRunner().invoke(verbs, arguments, catch_exceptions=False)
+    assert found.exit_code == 0, found.output
     return path.read_bytes()
 
 
@@ -55,9 +63,10 @@ def slices(processor: TraceProcessor) -> list[dict[str, Any]]:
 
 def as_found(rows: Counter[SliceRow]) -> Counter[tuple[Any, ...]]:
     """What the trace processor should say of slices: it tells no operation, and lanes have depths of their own."""
-    return Counter(
-        {(row.kind, row.name, row.start, row.end - row.start, row.depth): count for row, count in rows.items()}
-    )
+    found: Counter[tuple[Any, ...]] = Counter()
+    for row, count in rows.items():
+        found[row.kind, row.name, row.start, row.end - row.start, row.depth] += count
+    return found
 
 
 @pytest.mark.parametrize(
@@ -69,13 +78,33 @@ def test_slices_are_those_of_the_script(script: ProcessScript, browser: Any, tmp
     with loaded(browser, exported(tmp_path)) as processor:
         found = slices(processor)
         stages = processor.query("select distinct string_value as stage from args where key = 'debug.stage'")
-    beside = ("phases", "iterations")
     assert Counter(
-        (row["kind"], row["name"], row["ts"], row["dur"], row["depth"]) for row in found if row["track"] not in beside
+        (row["kind"], row["name"], row["ts"], row["dur"], row["depth"]) for row in found if row["track"] not in BESIDE
     ) == as_found(expected_slices(script, 0, script.stop))
     assert {row["stage"] for row in stages} >= {"inference", "simulation"}
     phases = [(row["name"], row["ts"], row["dur"]) for row in found if row["track"] == "phases"]
     assert len(phases) == 1 and phases[0][0] in ("collect", "data_collection")
+
+
+@given(st.lists(scripts(), min_size=1, max_size=6), st.sampled_from((1, 5, 1000)))
+@settings(max_examples=25, deadline=None)
+def test_slices_of_random_processes_are_those_of_their_scripts(
+    browser: Any, drawn: list[ProcessScript], entries_per_chunk: int
+) -> None:
+    processes = [replace(script, limit=0, stop=script.stop or script.start + 300) for script in drawn]
+    origin = min(script.start for script in processes)
+    with tempfile.TemporaryDirectory() as directory:
+        write_scripts(processes, Path(directory), entries_per_chunk)
+        trace = exported(Path(directory))
+    with loaded(browser, trace) as processor:
+        found = slices(processor)
+    of_pid: dict[int, Counter[tuple[Any, ...]]] = {pid: Counter() for pid, _ in enumerate(processes, 1)}
+    for row in found:
+        if row["track"] not in BESIDE:
+            of_pid[row["pid"]][row["kind"], row["name"], row["ts"] + origin, row["dur"], row["depth"]] += 1
+    assert list(of_pid.values()) == [
+        as_found(expected_slices(script, script.start, script.stop)) for script in processes
+    ]
 
 
 def test_calls_of_ranks_are_joined_and_timesteps_counted(browser: Any, tmp_path: Path) -> None:
@@ -118,10 +147,7 @@ def test_sums_are_those_of_ticks_within_half_a_nanosecond_a_border(browser: Any,
 def test_a_window_has_its_part_alone_and_a_file_may_be_compressed(browser: Any, tmp_path: Path) -> None:
     write_scripts([training(5)], tmp_path)
     whole = exported(tmp_path)
-    packed = tmp_path / "out.pftrace.gz"
-    command = [sys.executable, "-m", "rlscope", "export", str(tmp_path), "--to", "perfetto", "-o", str(packed)]
-    subprocess.run(command, check=True, capture_output=True)
-    assert gzip.decompress(packed.read_bytes()) == whole
+    assert gzip.decompress(exported(tmp_path, name="out.pftrace.gz")) == whole
     with loaded(browser, exported(tmp_path, "--window", "0.066:0.132")) as processor:
         found = slices(processor)
         counted = processor.query("select ts, value from counter order by ts")
