@@ -49,7 +49,7 @@ PerfettoWriter::PerfettoWriter(const TraceFile& file, uint64_t first_number, Nam
 void PerfettoWriter::begin(size_t track, const Slice& slice) {
   Sequence& of = sequence(track, slice.start_ns);
   if (slice.name >= of.named.size() || !of.named[slice.name]) name(of, slice.name);
-  char* event = open_packet(of, slice.start_ns);
+  char* event = open_packet(of, slice.start_ns, true);
   char* at = put_field(event, 9, kSliceBegin);
   at = put_field(at, 10, slice.name);
   at = put_field(at, 3, static_cast<uint64_t>(slice.kind) + 1);
@@ -68,7 +68,7 @@ void PerfettoWriter::begin(size_t track, const Slice& slice) {
 
 void PerfettoWriter::end(size_t track, uint64_t end_ns) {
   Sequence& of = sequence(track, end_ns);
-  char* event = open_packet(of, end_ns);
+  char* event = open_packet(of, end_ns, false);
   close_packet(event, put_field(event, 9, kSliceEnd));
 }
 
@@ -104,14 +104,15 @@ void PerfettoWriter::name(Sequence& sequence, uint32_t id) {
   append_packet(number(10, sequence.number) + number(13, kNeedsState) + message(12, names));
 }
 
-// Returns where the track event goes.
-char* PerfettoWriter::open_packet(Sequence& sequence, uint64_t now_ns) {
+// Returns where the track event goes. That a packet needs what came before it, so that it is left out where a recorder lost
+// that, is said of packets with names alone: of a file nothing is lost, and it is two bytes.
+char* PerfettoWriter::open_packet(Sequence& sequence, uint64_t now_ns, bool has_names) {
   if (used_ + kLongestPacket + 2 > buffer_.size()) flush();
   char* at = buffer_.data() + used_ + 2;
   at = put_field(at, 8, now_ns - sequence.now_ns);
   sequence.now_ns = now_ns;
   at = put_field(at, 10, sequence.number);
-  at = put_field(at, 13, kNeedsState);
+  if (has_names) at = put_field(at, 13, kNeedsState);
   *at++ = 11 << 3 | 2;
   return at + 1;
 }

@@ -33,7 +33,7 @@ class PerfettoWriter : public SliceSink {
   Sequence& sequence(size_t track, uint64_t now_ns);
   void start(const Sequence& sequence);
   void name(Sequence& sequence, uint32_t id);
-  char* open_packet(Sequence& sequence, uint64_t now_ns);
+  char* open_packet(Sequence& sequence, uint64_t now_ns, bool has_names);
   void close_packet(char* event, char* end);
   void append_packet(const std::string& message);
 
