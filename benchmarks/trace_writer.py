@@ -121,6 +121,11 @@ class ThreadWriter:
         numbers = (name_id, flags, sequence, size, ticks - called_at, waited)
         self._append(ticks, fmt.RecordKind.OTHER, fmt.OtherTag.COLLECTIVE, *(number + 1 for number in numbers))
 
+    def memory(self, ticks: int, owner: fmt.MemoryOwner, device: int, used_bytes: int, peak_bytes: int) -> None:
+        """Say how much memory is in use, and how much was at most so far."""
+        numbers = (owner, device, used_bytes, peak_bytes)
+        self._append(ticks, fmt.RecordKind.OTHER, fmt.OtherTag.MEMORY, *(number + 1 for number in numbers))
+
     def close(self) -> None:
         """End the stream in an orderly way: its last chunk is closed."""
         self._chunk.is_closed = True

@@ -6,6 +6,7 @@ from trace_builder import (
     Blocked,
     Collective,
     End,
+    Memory,
     NewChunk,
     ProcessScript,
     Progress,
@@ -28,7 +29,7 @@ from rlscope.trace import format as fmt
 OPERATIONS = ("training_loop", "simulation", "inference", "backpropagation", "synchronisation", "step", "(none)")
 CHOICES = (
     *("boundary",) * 3, *("end",) * 3, "operation", "phase", "chunk", "progress", "blocked", "task", "sample",
-    "collective",
+    "collective", "memory",
 )  # fmt: skip
 PHASES = ("collect", "evaluation")
 CALLS = {category: [f + category.label for f in "fg"] for category in Category}
@@ -75,6 +76,9 @@ def threads(draw: st.DrawFn, stream: int, start: int) -> ThreadScript:
             waited = draw(st.none() | st.integers(called, ticks))
             name, numbers = draw(st.sampled_from(CALLS[Category.WAIT])), (draw(st.integers(0, 1 << 40)), called)
             thread.statements.append(Collective(ticks, name, *numbers, waited, draw(st.integers(0, 1 << 40))))
+        elif choice == "memory":
+            owner, numbers = draw(st.sampled_from(fmt.MemoryOwner)), [draw(st.integers(0, 1 << 40)) for _ in range(2)]
+            thread.statements.append(Memory(ticks, owner, draw(st.integers(0, 1)), *numbers))
         elif choice == "chunk":
             thread.statements.append(NewChunk())
         elif depth > 0:

@@ -16,6 +16,7 @@ The text form, one statement per line, `#` starts a comment:
     60 sample act version 3 tokens 40              one of the thread
     60 collective all_reduce group:0 sequence 7 called 20 waited 30 bytes 400    a call of a communicator is over
     60 collective send group:0:0>1 sequence 7 called 20                          one that nobody waited for
+    60 memory pytorch 1 used 200 peak 300            bytes of device 1, as an allocator knows them; of the host `host 0`
     chunk                           the thread or queue goes on in a new chunk
     queue 9 device=0                work of a device, or `queue 9 host` beside it; statements with start and end follow
     10-20 kernel gemm               also copy, memset, cupti_work, gap
@@ -98,11 +99,20 @@ class Collective:
 
 
 @dataclass(frozen=True)
+class Memory:
+    ticks: int
+    owner: fmt.MemoryOwner
+    device: int
+    used: int
+    peak: int
+
+
+@dataclass(frozen=True)
 class NewChunk:
     pass
 
 
-Statement = Begin | End | Progress | Blocked | Task | Sample | Collective | NewChunk
+Statement = Begin | End | Progress | Blocked | Task | Sample | Collective | Memory | NewChunk
 
 
 @dataclass(frozen=True)
@@ -244,6 +254,9 @@ def _parse_statement(line: str) -> Statement:
             int(ticks), f"{function} {communicator}", given["sequence"], given["called"], given.get("waited"),
             given.get("bytes", 0),
         )  # fmt: skip
+    if verb == "memory":
+        owner, device, _, used, _, peak = rest.split()
+        return Memory(int(ticks), fmt.MemoryOwner[owner.upper()], int(device), int(used), int(peak))
     if verb != "+":
         raise ValueError(f"no statement: {line}")
     prefix, colon, name = rest.partition(":")
@@ -292,6 +305,8 @@ def _add(script: ProcessScript, process: ProcessWriter) -> None:
                     stream.sample(*vars(statement).values())
                 case Collective():
                     stream.collective(*vars(statement).values())
+                case Memory():
+                    stream.memory(*vars(statement).values())
                 case NewChunk():
                     stream.new_chunk()
     for script_queue in script.queues:

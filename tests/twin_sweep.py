@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-from trace_builder import Begin, Blocked, Collective, End, ProcessScript, Progress, Sample, Seen, Task, Work
+from trace_builder import Begin, Blocked, Collective, End, Memory, ProcessScript, Progress, Sample, Seen, Task, Work
 
 from rlscope.analysis.correction import Cost, corrected_parts
 from rlscope.analysis.swept import Swept
@@ -52,7 +52,7 @@ class Gap:
 
 #: Stage, operation, layer, whether in an evaluation, and the wait.
 Doing = tuple[str, str, str, bool, str]
-Record = Begin | End | Progress | Task | Sample | Collective | Blocked | Gap | Seen
+Record = Begin | End | Progress | Task | Sample | Collective | Memory | Blocked | Gap | Seen
 
 
 def boundaries_of(stack: Stack) -> Stack:
@@ -191,6 +191,7 @@ class Twin:
         ] = []  # reports of progress and time before, how long it was made
         self.sample_since: dict[int, int] = {}  # of the thread
         self.collectives: list[tuple[Any, ...]] = []
+        self.memory: list[tuple[Memory, str, str, int, int]] = []  # scope, time, and reports of progress before
         self.lines: dict[tuple[str, str, str, str, int], list[int]] = {}  # stacks and ticks
         self.unseen: Counter[tuple[Any, ...]] = Counter()  # in Python since the last stack, by phase and scope
         self.torn = 0
@@ -257,7 +258,7 @@ class Twin:
             self.breakdown, self.threads, self.entered_waits, self.waited, self.waited_in_operations, self.transitions,
             self.evaluation_transitions, self.events, self.crossings, self.cuda_calls, self.tasks, self.busy,
             self.busy_of, self.exposed_of, self.communicating, self.marks, self.outside, self.waited_outside,
-            self.progress, self.lines, self.unseen, self.last_sync, self.syncs, self.sync_lines, self.sites,
+            self.progress, self.memory, self.lines, self.unseen, self.last_sync, self.syncs, self.sync_lines, self.sites,
             self.seen_calls,
         ):  # fmt: skip
             counter.clear()  # type: ignore[attr-defined]
@@ -275,7 +276,7 @@ class Twin:
         for thread in script.threads:
             before = thread.start
             for index, statement in enumerate(thread.statements):
-                if not isinstance(statement, Begin | End | Progress | Task | Sample | Collective | Blocked):
+                if not isinstance(statement, Begin | End | Progress | Task | Sample | Collective | Memory | Blocked):
                     continue
                 if isinstance(statement, Blocked):
                     gap = Gap(before, statement.ticks, statement.blocked, statement.helped)
@@ -540,6 +541,8 @@ class Twin:
                 )
                 name = statement.name.partition(" ")[::2]
                 self.collectives.append((*name, statement.sequence, statement.size, statement.called_at, *ends))
+            case Memory():
+                self.memory.append((statement, *self.scope(stream), now, len(self.progress)))
             case End():
                 frame = stack.pop()
                 self.end_call(stream, len(stack), now)
@@ -741,6 +744,8 @@ def sweep_twin(script: ProcessScript, since: int | None = None) -> dict[str, Any
         "samples": sample_rows(twin),
         "sample_tails": sample_tails(twin),
         "collectives": twin.collectives,
+        "memory": memory_rows(twin),
+        "memory_series": memory_series(twin),
         "lines": twin.line_rows() if script.stacks is not None else {},
         "torn_stacks": twin.torn,
         "sync_points": twin.sync_rows(),
@@ -794,6 +799,22 @@ def sample_rows(twin: Twin) -> dict[str, tuple[int, ...]]:
             sum(sample.times[0] - sample.times[1] for _, _, sample in own if sample.times),
         )  # fmt: skip
     return rows
+
+
+def memory_rows(twin: Twin) -> dict[tuple[Any, ...], tuple[int, int]]:
+    used: dict[tuple[Any, ...], list[int]] = {}
+    for memory, stage, operation, _, _ in twin.memory:
+        used.setdefault((memory.owner, memory.device, stage, operation), []).append(memory.used)
+    return {key: (len(found), max(found)) for key, found in used.items()}
+
+
+def memory_series(twin: Twin) -> dict[tuple[int, int], tuple[int, list[tuple[int, int, int]]]]:
+    series: dict[tuple[int, int], tuple[int, list[tuple[int, int, int]]]] = {}
+    for memory, _, _, now, reports in twin.memory:
+        place = memory.owner, memory.device
+        points = [*series.get(place, (0, []))[1], (now, memory.used, reports)]
+        series[place] = memory.peak, points
+    return series
 
 
 def sample_tails(twin: Twin) -> list[tuple[int, ...]]:
@@ -859,6 +880,8 @@ def as_dicts(found: Swept) -> dict[str, Any]:
         for row in found.call_sites
     }
     tables["lines"] = {row[:5]: row[5:] for row in found.lines}
+    tables["memory"] = {row[:4]: row[4:] for row in found.memory}
+    tables["memory_series"] = {row[:2]: (row.peak_bytes, list(row.points())) for row in found.memory_series}
     devices = [row._asdict() for row in found.devices]
     tables["devices"] = {row.pop("device"): row for row in devices}
     tables["device_operations"] = {row[:3]: row[3:] for row in found.device_operations}

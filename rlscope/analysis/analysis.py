@@ -16,6 +16,7 @@ from rlscope.analysis.devices.rows import (
     LaunchRow,
 )
 from rlscope.analysis.lines.rows import CallSiteRow, LineRow, SyncPointRow
+from rlscope.analysis.memory.rows import MemoryGrowthRow, MemoryRow
 from rlscope.analysis.ranks.rows import CollectiveRow, DeviceRankRow, RankRow, StragglerRow
 from rlscope.analysis.reported import Utilization
 from rlscope.analysis.rows import Rows
@@ -50,6 +51,8 @@ class Analysis:
         threads: each thread's own view. Empty unless asked for.
         calls: by function, of each process those with most time first. Empty unless asked for.
         lines: time in Python by line. Empty unless stacks were looked at (`record --lines`).
+        memory: the most memory that was seen in use, by operation.
+        memory_growth: how memory went over time.
         sync_points: where processes waited for devices, by the function that made them wait.
         call_sites: which lines made native calls. Empty unless stacks were looked at.
         torn_stacks: how many stacks changed while they were read, and so are in no line.
@@ -97,6 +100,8 @@ class Analysis:
     threads: Rows[ThreadRow]
     calls: Rows[CallRow]
     lines: Rows[LineRow]
+    memory: Rows[MemoryRow]
+    memory_growth: Rows[MemoryGrowthRow]
     sync_points: Rows[SyncPointRow]
     call_sites: Rows[CallSiteRow]
     torn_stacks: int

@@ -39,6 +39,8 @@ def tables_of(analysis: Analysis) -> dict[str, object]:
         "processes": analysis.processes.records(),
         "breakdown": analysis.breakdown.records(),
         "outside": analysis.outside.records(),
+        "memory": analysis.memory.records(),
+        "memory_growth": analysis.memory_growth.records(),
         "sync_points": analysis.sync_points.records(),
         "transitions": analysis.transitions.records(),
         "machines": analysis.machines.records(),

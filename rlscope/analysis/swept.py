@@ -12,6 +12,7 @@ from typing import NamedTuple
 from rlscope.analysis.detail.swept import SweptDetail
 from rlscope.analysis.devices.swept import SweptProcessIdle
 from rlscope.analysis.lines.swept import SweptCallSite, SweptLine, SweptSyncPoint
+from rlscope.analysis.memory.swept import SweptMemory, SweptMemorySeries
 from rlscope.analysis.ranks.swept import SweptCollectives
 
 
@@ -312,6 +313,8 @@ class Swept:
         lines: The time in Python by line, those with most first; their ticks sum to those of category python in
             `breakdown`. Empty where stacks were not looked at.
         frames: The same time by the functions that were open, without what is of no stack. Only with `borders`.
+        memory: The most memory that was in use, by operation.
+        memory_series: Memory over time.
         sync_points: The calls of CUDA that waited for a device, those that took longest first.
         call_sites: The lines that made native calls; empty where stacks were not looked at.
         torn_stacks: How many stacks changed while they were read, and so are none of these.
@@ -357,6 +360,8 @@ class Swept:
     sample_tails: list[SweptSampleTail]
     collectives: SweptCollectives
     lines: list[SweptLine]
+    memory: list[SweptMemory]
+    memory_series: list[SweptMemorySeries]
     sync_points: list[SweptSyncPoint]
     call_sites: list[SweptCallSite]
     torn_stacks: int

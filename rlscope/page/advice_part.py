@@ -28,7 +28,7 @@ def advice_part(advice: Mapping[str, Any]) -> str:
     """Show the advice of the JSON document."""
     said = advice["sentences"]
     parts = [f"<p><strong>{as_html(said['causes'][0])}</strong></p>", causes(advice)]
-    parts.append(listed([*said["lines"], *said["waits"]]))
+    parts.append(listed([*said["lines"], *said["waits"], *said["memory"]]))
     worth_trying = [change for change in advice["changes"] if change["saving_s"] >= SAID * advice["total_s"]]
     parts.append(changes(worth_trying) if worth_trying else listed(said["changes"]))
     if said["limits"]:

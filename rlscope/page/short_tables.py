@@ -28,6 +28,7 @@ LONG_TABLES = {
     "device_idle": ("seconds", "Why devices did nothing"),
     "lines": ("seconds", "Lines of Python"),
     "call_sites": ("seconds", "Lines that made native calls"),
+    "memory": ("highest_bytes", "Memory"),
     "sync_points": ("seconds", "Where the CPU waited for the GPU"),
     "counters": ("busy_s", "Counters"),
 }

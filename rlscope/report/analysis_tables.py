@@ -25,6 +25,7 @@ from rlscope.report.device_tables import (
     sync_points_shown,
 )
 from rlscope.report.joined import joined
+from rlscope.report.memory_tables import MEMORY_TITLE, memory_shown
 from rlscope.report.process_tables import (
     TOTALS,
     call_sites_shown,
@@ -147,6 +148,7 @@ class _Text:
             self._tasks(),
             *self._samples(),
             *self._devices(),
+            self._memory(),
         )
         sections = [self._bound(), *tables, self._notes()]
         lines = _head(self._analysis, self._screen)
@@ -162,7 +164,7 @@ class _Text:
         said = advice.sentences
         lines = self._screen.filled(said.causes[0], following="  ")
         lines += bar_lines(_causes(advice, self._is_whole), self._screen)
-        for sentence in (*said.lines, *said.waits):
+        for sentence in (*said.lines, *said.waits, *said.memory):
             lines += self._screen.filled(sentence, "- ", "  ")
         if changes := advice.worth_trying:
             lines.append("Worth trying, at most:")
@@ -262,6 +264,10 @@ class _Text:
         if counters := counters_shown(analysis.counters):
             found.append(self._most("Hardware counters by launching operation", counters, "busy_s"))
         return found
+
+    def _memory(self) -> list[str]:
+        memory = memory_shown(self._analysis)
+        return table_lines(MEMORY_TITLE, _without_trivial(memory), self._screen) if memory else []
 
     def _notes(self) -> list[str]:
         notes = [*(self._advice.sentences.limits if self._advice else ()), *process_lines(self._analysis)]

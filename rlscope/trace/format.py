@@ -76,6 +76,15 @@ class OtherTag(IntEnum):
     TASK = 3
     SAMPLE = 4
     COLLECTIVE = 5
+    MEMORY = 6
+
+
+class MemoryOwner(IntEnum):
+    """Whose memory: the process's in the host, or what a library's allocator has given out of a device's."""
+
+    HOST = 0
+    PYTORCH = 1
+    JAX = 2
 
 
 class EntryType(IntEnum):

@@ -77,6 +77,23 @@ Owned lines(const SweepResult& result) {
   });
 }
 
+constexpr const char* kMemory = "rlscope.analysis.memory.swept";
+
+Owned memory(const SweepResult& result) {
+  LabelTexts label;
+  return RowClass("SweptMemory", kMemory).list(result.memory, [&](const MemoryRow& row) {
+    return tuple(number(static_cast<uint32_t>(row.owner)), number(row.device), label(row.stage), label(row.operation),
+                 number(row.samples), number(row.highest_bytes));
+  });
+}
+
+Owned memory_series(const SweepResult& result) {
+  return RowClass("SweptMemorySeries", kMemory).list(result.memory_series, [](const MemorySeries& row) {
+    return tuple(number(static_cast<uint32_t>(row.owner)), number(row.device), number(row.peak_bytes), raw(row.ticks),
+                 raw(row.used_bytes), raw(row.reports));
+  });
+}
+
 Owned sync_points(const SweepResult& result) {
   LabelTexts label;
   return RowClass("SweptSyncPoint", kLines).list(result.sync_points, [&](const SyncPointRow& row) {
@@ -277,6 +294,8 @@ Owned to_swept(const TraceFile& file, const SweepResult& result, PyObject* borde
   put(dict.get(), "sample_tails", sample_tails(result));
   put(dict.get(), "collectives", collectives(file, result.collectives));
   put(dict.get(), "lines", lines(result));
+  put(dict.get(), "memory", memory(result));
+  put(dict.get(), "memory_series", memory_series(result));
   put(dict.get(), "sync_points", sync_points(result));
   put(dict.get(), "call_sites", call_sites(result));
   put(dict.get(), "torn_stacks", number(result.torn_stacks));

@@ -11,6 +11,7 @@
 #include "ended_processes.h"
 #include "hooked.h"
 #include "interception.h"
+#include "memory_samples.h"
 #include "network_calls.h"
 #include "noticed_requests.h"
 #include "scope.h"
@@ -182,6 +183,7 @@ PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_native", "The recorder inside
 
 PyMODINIT_FUNC PyInit__native() {
   PyObject* module = PyModule_Create(&rlscope::definition);
+  rlscope::sample_memory();
   if (module && (!rlscope::add_scopes(module) || !rlscope::add_interception(module) ||
                  !rlscope::add_compiled_calls(module) || !rlscope::add_network_calls(module) || !rlscope::add_collective_calls(module) ||
                  PyModule_AddIntConstant(module, "WAIT", static_cast<long>(rlscope::Category::kWait)) != 0 ||

@@ -16,7 +16,7 @@ from twin_sweep import as_dicts, sweep_twin
 TABLES = (
     "breakdown", "threads", "transitions", "evaluation_transitions", "waits", "tasks", "samples", "cuda_calls",
     "devices", "device_operations", "device_work", "corrected", "outside", "idle", "lines", "sync_points",
-    "call_sites",
+    "call_sites", "memory",
 )  # fmt: skip
 GOLDEN = Path(__file__).parent.parent / "golden"
 CASES = sorted(path.name.removesuffix(".trace.txt") for path in GOLDEN.glob("*.trace.txt"))
@@ -28,6 +28,10 @@ def joined(tables: dict[str, Any]) -> dict[str, Any]:
     phases = [list(row) for row in tables["phases"]]
     tables = tables | {"corrected": expected, "uncorrectable": tables["uncorrectable"][1], "phases": phases}
     tables |= {name: [list(row) for row in tables[name]] for name in ("sample_tails", "collectives")}
+    tables["memory_series"] = {
+        " / ".join(map(str, place)): [peak, [list(point) for point in points]]
+        for place, (peak, points) in tables["memory_series"].items()
+    }
     return {
         name: {
             " / ".join(map(str, key)) if isinstance(key, tuple) else str(key): list(v) if isinstance(v, tuple) else v

@@ -7,6 +7,7 @@ from itertools import chain, groupby
 from rlscope.analysis.advice.causes import NOTHING, STANDS_OUT, Cause, CauseTime, cause_text, cause_times
 from rlscope.analysis.advice.changes import ELSEWHERE, Change
 from rlscope.analysis.advice.counted_waits import Wait
+from rlscope.analysis.advice.growing_memory import growth_sentences
 from rlscope.analysis.advice.named_lines import line_sentences
 from rlscope.analysis.advice.owner_path import SAID, Followed, OwnerPath
 from rlscope.analysis.advice.stragglers import straggler_sentences
@@ -47,6 +48,7 @@ class Sentences:
         waits: The sentences on what the process waited in and for whom, and whether threads worked beside each other.
         causes: The sentences on where its time went.
         lines: The sentence on the line that had most of the largest cause, if lines are known.
+        memory: The sentences on memory that grew to the end.
         changes: The sentences on what each change could save at most.
         limits: The sentences on what the numbers do not know.
     """
@@ -54,13 +56,14 @@ class Sentences:
     waits: tuple[str, ...]
     causes: tuple[str, ...]
     lines: tuple[str, ...]
+    memory: tuple[str, ...]
     changes: tuple[str, ...]
     limits: tuple[str, ...]
 
     @property
     def text(self) -> str:
         """Return the paragraph."""
-        return " ".join(chain(self.waits, self.causes, self.lines, self.changes, self.limits))
+        return " ".join(chain(self.waits, self.causes, self.lines, self.memory, self.changes, self.limits))
 
 
 def sentences(analysis: Analysis, path: OwnerPath, causes: Sequence[CauseTime], changes: Sequence[Change]) -> Sentences:
@@ -82,6 +85,7 @@ def sentences(analysis: Analysis, path: OwnerPath, causes: Sequence[CauseTime], 
         tuple(map(printable, waits)),
         tuple(map(printable, _cause_sentences(analysis, path, causes))),
         tuple(map(printable, line_sentences(analysis, path.process, causes[0]))),
+        tuple(map(printable, growth_sentences(analysis.memory_growth))),
         tuple(map(printable, _change_sentences(path, changes))),
         tuple(map(printable, _limit_sentences(analysis, path, changes))),
     )

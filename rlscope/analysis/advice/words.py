@@ -14,6 +14,15 @@ def as_s(seconds: float) -> str:
     return f"{seconds * unit:.3g} {name}"
 
 
+def as_bytes(size: float) -> str:
+    """Return 1,572,864 bytes as "1.5 MiB"."""
+    units = ("bytes", "KiB", "MiB", "GiB", "TiB")
+    power = 0
+    while abs(size) >= 1000 and power + 1 < len(units):
+        size, power = size / 1024, power + 1
+    return f"{size:.3g} {units[power]}"
+
+
 def as_times(factor: float) -> str:
     """Return a factor of 1.666 as "1.7"."""
     return f"{factor:,.0f}" if factor >= 100 else f"{factor:.2g}"

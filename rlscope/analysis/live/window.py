@@ -83,6 +83,8 @@ def joined_processes(parts: Sequence[Swept]) -> Swept:
         idle=[],
         collectives=NO_COLLECTIVES,
         lines=[],
+        memory=[],
+        memory_series=[],
         sync_points=[],
         call_sites=[],
         torn_stacks=0,

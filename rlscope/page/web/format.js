@@ -33,6 +33,14 @@ export function count(count) {
   return WHOLE.format(Math.round(count));
 }
 
+/** @param {number} bytes */
+export function size(bytes) {
+  const units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
+  let power = 0;
+  for (; Math.abs(bytes) >= 1000 && power + 1 < units.length; power++) bytes /= 1024;
+  return `${digits(bytes)} ${units[power]}`;
+}
+
 /** @param {number} share from 0 to 1 */
 export function percent(share) {
   if (!Number.isFinite(share)) return "";

@@ -1,10 +1,10 @@
-// The tables below the timeline: processes, waits, transitions, calls, lines, devices, ranks, tasks, samples, counters.
+// The tables below the timeline: processes, waits, transitions, calls, lines, devices, ranks, tasks, samples, memory, counters.
 import { callTable } from "./breakdown.js";
 import { button, make, replace } from "./elements.js";
 import { count, digits, duration, percent } from "./format.js";
 import { linesPanel } from "./lines.js";
 import { sampleTable } from "./samples.js";
-import { counted, number, seconds, share, table, words } from "./table.js";
+import { bytes, counted, number, seconds, share, table, words } from "./table.js";
 
 /** @param {any[]} rows @param {string} key */
 const longest = (rows, key) => [...rows].sort((a, b) => b[key] - a[key]);
@@ -54,6 +54,10 @@ function panels(trace, samples, state) {
         longest(found.sample_tails, "tail_s"), { caption: "Tails: from when 90 % of an iteration's samples were complete to the last", file: "sample_tails", onRow: (row) => zoom(row.start_s, row.start_s + row.tail_s) }),
       sampleTable([...samples].sort((a, b) => (b.end_s - b.start_s) - (a.end_s - a.start_s)), "Each sample", (sample) => zoom(sample.start_s, sample.end_s))),
       found.samples.length > 0, "No sample was reported. This line reports one when it is complete: rlscope.report_sample(name, version=…, tokens=…)"],
+    ["Memory", () => make("div", {},
+      table([words("process"), words("owner"), counted("device"), bytes("peak", "peak_bytes"), bytes("at the end", "last_bytes"), bytes("growth per second", "bytes_per_s"), bytes("at least", "low_bytes_per_s"), bytes("at most", "high_bytes_per_s"), bytes("per iteration", "bytes_per_iteration"), words("grew to the end", "grows"), counted("samples")], longest(found.memory_growth, "peak_bytes"), { caption: "Memory of processes, and how it went in the last two thirds of the run", file: "memory_growth", onRow: pick }),
+      table([words("process"), words("owner"), counted("device"), words("stage"), words("operation"), bytes("most in use", "highest_bytes"), counted("samples")], longest(found.memory, "highest_bytes"), { caption: "The most memory that was seen in use", file: "memory", onRow: pick })),
+      found.memory.length > 0, "No memory was looked at; recordings of earlier versions have none."],
     ["Counters", () => table([words("process"), counted("device"), words("stage"), words("operation"), words("metric"), words("unit"), number("while working", "while_working"), number("while open", "while_open"), number("total")],
       found.counters, { caption: "Hardware counters", file: "counters", onRow: pick }), found.counters.length > 0, "The run was not recorded with `--counters`."],
   ];

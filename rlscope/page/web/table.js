@@ -1,6 +1,6 @@
 // Tables that can be sorted, cut short, and saved as CSV.
 import { button, make } from "./elements.js";
-import { count, digits, duration, percent } from "./format.js";
+import { count, digits, duration, percent, size } from "./format.js";
 
 const ROWS_SHOWN = 20;
 const FORMULA_STARTS = "=+-@\t\r";
@@ -22,6 +22,8 @@ export const seconds = (title, key = title) => ({ title, value: (row) => row[key
 export const number = (title, key = title) => ({ title, value: (row) => row[key], shown: (row) => (row[key] === null ? "" : digits(row[key])), isNumber: true });
 /** @param {string} title @param {string} [key] @returns {Column} */
 export const counted = (title, key = title) => ({ title, value: (row) => row[key], shown: (row) => (row[key] === null ? "" : count(row[key])), isNumber: true });
+/** @param {string} title @param {string} [key] @returns {Column} */
+export const bytes = (title, key = title) => ({ title, value: (row) => row[key], shown: (row) => (row[key] === null ? "" : size(row[key])), isNumber: true });
 /** @param {string} title @param {string} [key] @returns {Column} */
 export const share = (title, key = title) => ({ title, value: (row) => row[key], shown: (row) => (row[key] === null ? "" : percent(row[key])), isNumber: true });
 

@@ -16,6 +16,7 @@
 #include "detail.h"
 #include "device_timeline.h"
 #include "line_table.h"
+#include "memory_table.h"
 #include "native_call_table.h"
 #include "sample_table.h"
 #include "stack_reader.h"
@@ -116,6 +117,8 @@ class Sweep {
   void watch(Thread& thread, const WatchedCall& call);
   void end_watched(Thread& thread);
   void end_all_watched();
+  // What a record says that opens and closes nothing.
+  void note(Thread& thread, StreamReader& reader);
   void note_progress(const Progress& record);
   void note_task(StreamReader& reader);
   void note_sample(Thread& thread, StreamReader& reader);
@@ -253,6 +256,7 @@ class Sweep {
   StackReader stacks_;
   uint64_t stack_ticks_ = kNever;  // of the next one that was seen
   LineTable lines_;
+  MemoryTable memory_;
   NativeCallTable native_calls_;
 
   std::optional<DeviceTimeline> devices_;

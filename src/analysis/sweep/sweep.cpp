@@ -288,21 +288,12 @@ template <bool kWithDetail>
     }
     advance(thread, reader.ticks(), true, 0);
     close<kWithDetail>(thread);
-  } else if (reader.type() == RecordType::kProgress) {
-    advance(thread, reader.ticks(), false, 0);
-    note_progress(reader.progress());
-  } else if (reader.type() == RecordType::kTask) {
-    advance(thread, reader.ticks(), false, 0);
-    note_task(reader);
-  } else if (reader.type() == RecordType::kSample) {
-    advance(thread, reader.ticks(), false, 0);
-    note_sample(thread, reader);
-  } else if (reader.type() == RecordType::kCollective) {
-    advance(thread, reader.ticks(), false, 0);
-    note_collective(reader);
   } else if (reader.type() == RecordType::kBlocked) {
     advance(thread, reader.ticks(), false, 0);
     if (thread.gap) end_gap(thread);
+  } else if (reader.type() != RecordType::kChunkStart) {
+    advance(thread, reader.ticks(), false, 0);
+    note(thread, reader);
   } else if (accepts_chunk(thread)) {
     advance(thread, reader.ticks(), false, 0);
     if (correction_ && now_ == reader.ticks()) correction_->charge_ticks(thread.debt, reader.switch_ticks(), now_);
@@ -477,6 +468,8 @@ SweepResult Sweep::result() {
   }
   result.lines = lines_.rows(file_, tables_);
   result.torn_stacks = lines_.torn();
+  result.memory = memory_.rows(tables_);
+  result.memory_series = memory_.series();
   end_all_watched();
   result.sync_points = native_calls_.sync_points(file_, tables_);
   result.call_sites = native_calls_.call_sites(file_, tables_);

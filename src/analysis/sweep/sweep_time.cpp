@@ -205,11 +205,23 @@ void Sweep::end() {
   if (options_.by_thread) charge_all();
 }
 
-// ---- what records report: progress, tasks, samples, collectives
+// ---- what records report: progress, tasks, samples, collectives, memory
+
+void Sweep::note(Thread& thread, StreamReader& reader) {
+  switch (reader.type()) {
+    case RecordType::kProgress: return note_progress(reader.progress());
+    case RecordType::kTask: return note_task(reader);
+    case RecordType::kSample: return note_sample(thread, reader);
+    case RecordType::kCollective: return note_collective(reader);
+    case RecordType::kMemory: return memory_.add(reader.memory(), scope_of(thread), now_);
+    default: return;
+  }
+}
 
 void Sweep::note_progress(const Progress& record) {
   mark_loop(LoopMark::kProgress);
   samples_.report_progress();
+  memory_.report_progress();
   if (detail_) {
     detail_->settle(now_);
     detail_->report_progress(now_);

@@ -94,6 +94,7 @@ void Sweep::start_window() {
   tables_.start_at(now_, open_phases_);
   tasks_ = {};
   lines_ = {};
+  memory_ = {};
   native_calls_.clear();
   progress_.reset();
   evaluated_ = 0;

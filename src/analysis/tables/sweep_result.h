@@ -220,6 +220,26 @@ struct LineRow {
   uint64_t ticks;   // sum to those in Python of the breakdown
 };
 
+// Memory in one scope.
+struct MemoryRow {
+  MemoryOwner owner;
+  uint32_t device;
+  std::string_view stage;
+  std::string_view operation;
+  uint64_t samples;
+  uint64_t highest_bytes;  // of these samples
+};
+
+// Memory over time, one entry of each column per sample. Of more than MemoryTable::kMostOfSeries every second one is left out, time and again.
+struct MemorySeries {
+  MemoryOwner owner;
+  uint32_t device;
+  uint64_t peak_bytes = 0;  // as the last sample has it
+  std::vector<uint64_t> ticks;
+  std::vector<uint64_t> used_bytes;
+  std::vector<uint64_t> reports;  // of progress, before it
+};
+
 // A CUDA call that waits for a device, by the function in which it was made and the line that most often called that.
 struct SyncPointRow {
   std::string_view stage;
@@ -270,6 +290,8 @@ struct SweepResult {
   std::vector<SampleTail> sample_tails;
   CollectiveTable collectives;
   std::vector<LineRow> lines;  // those with most time first; none where stacks were not looked at
+  std::vector<MemoryRow> memory;
+  std::vector<MemorySeries> memory_series;
   std::vector<SyncPointRow> sync_points;
   std::vector<CallSiteRow> call_sites;
   uint64_t torn_stacks = 0;    // that were looked at, but changed meanwhile

@@ -29,6 +29,7 @@ size_t numbers_in_record(const uint64_t* numbers, size_t known) {
     case kProgress:
     case kTask: return 5;
     case kBlocked: return 4;
+    case kMemory: return 6;
     case kSample:
     case kCollective: return 8;
     default: return 0;
@@ -184,6 +185,14 @@ std::string StreamReader::read_other(const uint64_t* numbers) {
     if (collective_.waited_ticks <= collective_.elapsed_ticks) return {};
     return formatted("a collective of %" PRIu64 " ticks cannot be waited for for %" PRIu64, collective_.elapsed_ticks,
                      collective_.waited_ticks);
+  }
+  if (numbers[1] == kMemory) {
+    uint64_t owner = numbers[2] - 1;
+    type_ = RecordType::kMemory;
+    memory_ = {static_cast<MemoryOwner>(std::min(owner, uint64_t{UINT32_MAX})),
+               static_cast<uint32_t>(std::min(numbers[3] - 1, uint64_t{UINT32_MAX})), numbers[4] - 1, numbers[5] - 1};
+    if (owner <= static_cast<uint64_t>(MemoryOwner::kJax)) return {};
+    return formatted("memory has the owner %" PRIu64, owner);
   }
   type_ = RecordType::kBlocked;
   blocked_gap_ = {ticks_, delta, numbers[2] - 1, numbers[3] - 1};

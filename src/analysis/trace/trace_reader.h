@@ -17,6 +17,7 @@ enum class RecordType : uint32_t {
   kTask,
   kSample,
   kCollective,
+  kMemory,
   kChunkStart,  // a chunk begins: open_frames() are the frames that are open at ticks()
   kFinished,
 };
@@ -61,6 +62,14 @@ struct CollectiveEnd {
   uint64_t bytes;
   uint64_t elapsed_ticks;  // since it was called
   uint64_t waited_ticks;   // of these, while its thread waited for it
+};
+
+// Memory in use.
+struct MemorySample {
+  MemoryOwner owner;
+  uint32_t device;      // CUDA's number in the process; 0 of the host
+  uint64_t used_bytes;
+  uint64_t peak_bytes;  // the most that were in use so far
 };
 
 // How many bytes the chunks have that this program has begun to read, of all files and by all threads.
@@ -132,6 +141,7 @@ class StreamReader : public ChunkReader {
   const TaskEnd& task() const { return task_; }
   const SampleEnd& sample() const { return sample_; }
   const CollectiveEnd& collective() const { return collective_; }
+  const MemorySample& memory() const { return memory_; }
   // Of a chunk start: the frames open there, and the time of the record before it.
   const std::vector<uint32_t>& open_frames() const { return open_frames_; }
   uint64_t ticks_before_chunk() const { return ticks_before_chunk_; }
@@ -154,6 +164,7 @@ class StreamReader : public ChunkReader {
   TaskEnd task_{};
   SampleEnd sample_{};
   CollectiveEnd collective_{};
+  MemorySample memory_{};
   std::vector<uint32_t> open_frames_;
 };
 

@@ -6,7 +6,7 @@
 namespace rlscope {
 
 constexpr char kFileMagic[8] = {'R', 'L', 'S', 'C', 'O', 'P', 'E', '\0'};
-constexpr uint32_t kFormatVersion = 6;
+constexpr uint32_t kFormatVersion = 7;
 constexpr uint32_t kOldestReadableVersion = 2;  // without header_crc32c, file_bytes and chunks, which are 0 there
 constexpr uint32_t kFileHeaderBytes = 4096;
 constexpr uint32_t kChunkMagic = 0x4B4E4843;  // "CHNK"
@@ -33,10 +33,13 @@ enum RecordKind : uint32_t { kBegin = 1, kEnd = 2, kOther = 3 };
 // long of that its task was in an operation that encloses no other; 0 where that is not known.
 // kCollective: the name id of a call of a communicator that is over, flags, its number among the communicator's, bytes, how
 // long ago it was called, and for how long of that its thread waited for it.
-enum OtherTag : uint32_t { kProgress = 1, kBlocked = 2, kTask = 3, kSample = 4, kCollective = 5 };
+// kMemory: whose memory, the device's number in the process, bytes in use, and the most that were so far.
+enum OtherTag : uint32_t { kProgress = 1, kBlocked = 2, kTask = 3, kSample = 4, kCollective = 5, kMemory = 6 };
 constexpr uint64_t kSampleDiscarded = 1;  // bits of a sample's flags
 constexpr uint64_t kSampleOfTask = 2;     // of a coroutine or generator, else of the thread
 constexpr uint64_t kCollectiveUnwaited = 1;  // the bit of a collective's flags: nobody waited, so its end is not known
+// Whose memory: the process's in the host, or what a library's allocator has given out of a device's.
+enum class MemoryOwner : uint32_t { kHost = 0, kPyTorch = 1, kJax = 2 };
 
 // A record of a device chunk: prefix varints (start_delta << 3 | DeviceWork), duration + 1, name id, launch site id, and for
 // copies and memsets bytes + 1. start_delta is in ticks since the start of the record before, so starts never decrease

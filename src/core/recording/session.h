@@ -102,7 +102,7 @@ class RLSCOPE_API Session {
   static Losses& losses();
 
  private:
-  static constexpr size_t kMostListeners = 2;
+  static constexpr size_t kMostListeners = 3;
 
   template <typename Write>
   static bool write_entry(Write write);

@@ -34,6 +34,7 @@ uint64_t next_look(uint64_t now) {
 std::atomic<uint32_t> StreamWriter::amplification{1};
 std::atomic<bool> StreamWriter::measures_waits{true};
 std::atomic<void (*)()> StreamWriter::at_next_crossing{nullptr};
+std::atomic<void (*)()> StreamWriter::at_each_look{nullptr};
 
 void* StreamWriter::operator new(size_t) {
   constexpr size_t kWipedBytes = offsetof(StreamWriter, last_ticks_);
@@ -172,6 +173,7 @@ int StreamWriter::change_chunk(uint64_t started) {
 // Of the time since the last record, that is in the innermost frame. Looks for requests too, so that no record need.
 __attribute__((noinline, cold)) void StreamWriter::measure_gap(uint64_t now) {
   if (Requests::are_news()) Requests::notice();
+  if (auto* function = at_each_look.load(std::memory_order_relaxed)) function();
   measure_at_ = next_look(now);
   if (!is_measuring_) return;
   bool is_known_wait = depth_ > 0 && name_facts(frames_[depth_ - 1].id).is_wait;
@@ -258,6 +260,18 @@ void StreamWriter::collective(const Collective& collective) {
   record.append(collective.bytes + 1);
   record.append(elapsed + 1);
   record.append((collective.flags & kCollectiveUnwaited ? 0 : std::min(waited, elapsed)) + 1);
+  cursor_ += record.store(cursor_);
+}
+
+void StreamWriter::memory(const MemoryUse& memory) {
+  if (cursor_ + kRoom > limit_ && !make_room()) return;
+  CodedRecord record;
+  record.append(advance() << 2 | kOther);
+  record.append(kMemory);
+  record.append(uint64_t{static_cast<uint32_t>(memory.owner)} + 1);
+  record.append(memory.device + 1);
+  record.append(memory.used_bytes + 1);
+  record.append(memory.peak_bytes + 1);
   cursor_ += record.store(cursor_);
 }
 

@@ -48,6 +48,14 @@ struct Collective {
   uint64_t waited_since;    // ticks; with kCollectiveUnwaited of no meaning
 };
 
+// Memory in use, as in trace_format.h.
+struct MemoryUse {
+  MemoryOwner owner;
+  uint64_t device;
+  uint64_t used_bytes;
+  uint64_t peak_bytes;
+};
+
 // What becomes of a thread's records.
 enum class WriterState : uint8_t {
   kArmed,      // nothing records yet: the writer follows which frames are open, and its records go nowhere
@@ -66,6 +74,8 @@ class RLSCOPE_API StreamWriter {
   static std::atomic<bool> measures_waits;
   // Called, once, by a record that finds no room.
   static std::atomic<void (*)()> at_next_crossing;
+  // Called, on any thread, by records that ask whether the thread was blocked: every 0.4 to 16 ms where it runs.
+  static std::atomic<void (*)()> at_each_look;
 
   struct Frame {
     uint32_t id;
@@ -118,6 +128,7 @@ class RLSCOPE_API StreamWriter {
   void task(uint32_t name_id, uint64_t elapsed_ticks, uint64_t running_ticks);
   void sample(const Sample& sample);
   void collective(const Collective& collective);
+  void memory(const MemoryUse& memory);
 
   uint32_t depth() const { return depth_; }
   uint64_t last_ticks() const { return last_ticks_; }

@@ -1,0 +1,1 @@
+"""How much memory processes had, in the host and on devices, and whether it grew."""

@@ -1,0 +1,55 @@
+"""This file tells memory that keeps growing from memory that goes up and down."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import fmean, stdev
+
+PARTS = 10
+#: Samples in each part, so that its lowest one is not at the top of an iteration by chance.
+LEAST_IN_PART = 3
+LEAST_SAMPLES = PARTS * LEAST_IN_PART * 3 // 2
+#: Of nine steps of a use that goes up and down by chance, so many or more go up in 2 % of runs.
+LEAST_STEPS_UP = 8
+LEAST_GROWTH_BYTES = 1 << 20
+#: Student's t, two-sided 95 %, with eight degrees of freedom.
+_T95 = 2.306
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How memory grew over the last two thirds of a run: the mean and the 95 % interval of steps between its parts."""
+
+    bytes_per_s: float
+    low_bytes_per_s: float
+    high_bytes_per_s: float
+    bytes_per_iteration: float | None
+    grows: bool
+
+
+def growth_of(points: Sequence[tuple[float, int, int]]) -> Growth | None:
+    """Find the growth of memory; None if there are too few samples.
+
+    Args:
+        points: Of each sample the time in seconds, the bytes in use, and the number of iterations that had ended.
+    """
+    kept = points[len(points) // 3 :]
+    if len(kept) < PARTS * LEAST_IN_PART:
+        return None
+    borders = [len(kept) * part // PARTS for part in range(PARTS + 1)]
+    lowest = [min(kept[start:end], key=lambda point: point[1]) for start, end in pairwise(borders)]
+    steps = [after[1] - before[1] for before, after in pairwise(lowest)]
+    (first_s, first_bytes, first_reports), (last_s, last_bytes, last_reports) = lowest[0], lowest[-1]
+    if last_s <= first_s:
+        return None
+    step_s = (last_s - first_s) / len(steps)
+    error = _T95 * stdev(steps) / len(steps) ** 0.5
+    iterations = last_reports - first_reports
+    grown = last_bytes - first_bytes
+    return Growth(
+        fmean(steps) / step_s,
+        (fmean(steps) - error) / step_s,
+        (fmean(steps) + error) / step_s,
+        grown / iterations if iterations else None,
+        sum(step > 0 for step in steps) >= LEAST_STEPS_UP and grown >= LEAST_GROWTH_BYTES,
+    )

@@ -1,0 +1,66 @@
+"""This file defines the rows of tables of memory: the most by operation, and how it grew."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rlscope.analysis.rows import Row
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class MemoryRow(Row):
+    """The most memory that a process was seen to use in an operation; it is looked at ten times a second.
+
+    Attributes:
+        process: The process.
+        owner: What has it: `host` (the process, resident), or the library whose allocator gave it out of a device's.
+        device: CUDA's number of the device in the process; None of the host.
+        stage: The stage of the operation.
+        operation: The operation that was innermost.
+        samples: How often it was looked at there.
+        highest_bytes: The most that was in use then.
+    """
+
+    process: str
+    owner: str
+    device: int | None
+    stage: str
+    operation: str
+    samples: int
+    highest_bytes: int
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class MemoryGrowthRow(Row):
+    """How the memory of a process went over time.
+
+    The first third of its samples is left out, as warming up. The others are ten parts of a run, and each one's lowest
+    use is what it kept. The growth and its interval of 95 % are from the nine steps between these.
+
+    Attributes:
+        process: The process.
+        owner: As in `memory`.
+        device: As in `memory`.
+        samples: How many there are.
+        first_bytes: What was in use at the first one.
+        last_bytes: And at the last one.
+        peak_bytes: The most that ever were, also between samples, as the system or the allocator knows.
+        bytes_per_s: The growth; None with fewer than 45 samples.
+        low_bytes_per_s: The lower end of its interval.
+        high_bytes_per_s: The upper one.
+        bytes_per_iteration: The growth in an iteration; None if the parts have none.
+        grows: Whether at least eight of the nine steps went up, and by at least a MiB altogether.
+    """
+
+    process: str
+    owner: str
+    device: int | None
+    samples: int
+    first_bytes: int
+    last_bytes: int
+    peak_bytes: int
+    bytes_per_s: float | None
+    low_bytes_per_s: float | None
+    high_bytes_per_s: float | None
+    bytes_per_iteration: float | None
+    grows: bool

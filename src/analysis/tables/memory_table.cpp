@@ -1,0 +1,61 @@
+// Keeps the most by scope, and a series that grows thinner as it grows longer.
+#include "memory_table.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace rlscope {
+namespace {
+
+template <typename Value>
+void drop_every_second(std::vector<Value>& values) {
+  for (size_t i = 0; 2 * i < values.size(); i++) values[i] = values[2 * i];
+  values.resize((values.size() + 1) / 2);
+}
+
+}  // namespace
+
+void MemoryTable::add(const MemorySample& sample, Scope scope, uint64_t now) {
+  Place place{sample.owner, sample.device};
+  Highest& highest = highest_[{place, scope}];
+  highest.samples++;
+  highest.bytes = std::max(highest.bytes, sample.used_bytes);
+
+  Use& use = uses_[place];
+  MemorySeries& series = use.series;
+  series.peak_bytes = sample.peak_bytes;
+  if (use.samples++ % use.stride) return;
+  series.ticks.push_back(now);
+  series.used_bytes.push_back(sample.used_bytes);
+  series.reports.push_back(reports_);
+  if (series.ticks.size() <= kMostOfSeries) return;
+  for (std::vector<uint64_t>* column : {&series.ticks, &series.used_bytes, &series.reports}) drop_every_second(*column);
+  use.stride *= 2;
+}
+
+std::vector<MemoryRow> MemoryTable::rows(const SweepTables& tables) const {
+  using Key = std::tuple<Place, std::string_view, std::string_view>;
+  std::map<Key, Highest> merged;  // scopes that differ in ids alone are one row
+  for (const auto& [key, found] : highest_) {
+    Highest& highest = merged[{key.first, tables.stage_of(key.second), tables.operation_of(key.second)}];
+    highest.samples += found.samples;
+    highest.bytes = std::max(highest.bytes, found.bytes);
+  }
+  std::vector<MemoryRow> rows;
+  for (const auto& [key, highest] : merged) {
+    const auto& [place, stage, operation] = key;
+    rows.push_back({place.first, place.second, stage, operation, highest.samples, highest.bytes});
+  }
+  return rows;
+}
+
+std::vector<MemorySeries> MemoryTable::series() const {
+  std::vector<MemorySeries> found;
+  for (const auto& [place, use] : uses_) {
+    found.push_back(use.series);
+    std::tie(found.back().owner, found.back().device) = place;
+  }
+  return found;
+}
+
+}  // namespace rlscope

@@ -1,0 +1,43 @@
+// How much memory was in use: the most by scope, and how it went over time.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "breakdown_cells.h"
+#include "sweep_result.h"
+#include "sweep_tables.h"
+#include "trace_reader.h"
+
+namespace rlscope {
+
+class MemoryTable {
+ public:
+  static constexpr size_t kMostOfSeries = 1 << 12;
+
+  void add(const MemorySample& sample, Scope scope, uint64_t now);
+  // What follows belongs to another iteration.
+  void report_progress() { reports_++; }
+  // To be asked for while the tables have their rows.
+  std::vector<MemoryRow> rows(const SweepTables& tables) const;
+  std::vector<MemorySeries> series() const;
+
+ private:
+  struct Use {
+    MemorySeries series;
+    uint64_t samples = 0;
+    uint64_t stride = 1;  // of samples that are in the series
+  };
+  struct Highest {
+    uint64_t samples = 0;
+    uint64_t bytes = 0;
+  };
+  using Place = std::pair<MemoryOwner, uint32_t>;
+
+  std::map<Place, Use> uses_;
+  std::map<std::pair<Place, Scope>, Highest> highest_;
+  uint64_t reports_ = 0;
+};
+
+}  // namespace rlscope

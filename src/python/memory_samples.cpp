@@ -1,0 +1,150 @@
+// A record that finds a look due may lie inside a CUDA call or without the GIL, so the main thread looks, between two of its
+// instructions. No Python code runs for it: torch.compile would take it for the program's.
+#include "memory_samples.h"
+
+#include <Python.h>
+#include <fcntl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+#include "session.h"
+
+namespace rlscope {
+namespace {
+
+constexpr int64_t kPeriod_ns = 100'000'000;
+constexpr int64_t kNever = INT64_MAX;
+
+std::atomic<int64_t> g_due_ns{0};
+
+int64_t now_ns() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+// ---- the host
+
+uint64_t bytes_of(const char* status, const char* key) {
+  const char* line = std::strstr(status, key);
+  return line ? std::strtoull(line + std::strlen(key), nullptr, 10) * 1024 : 0;
+}
+
+void record_host(StreamWriter& writer) {
+  char status[4096];
+  int file = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return;
+  ssize_t bytes = read(file, status, sizeof status - 1);
+  close(file);
+  if (bytes <= 0) return;
+  status[bytes] = 0;
+  writer.memory({MemoryOwner::kHost, 0, bytes_of(status, "\nVmRSS:"), bytes_of(status, "\nVmHWM:")});
+}
+
+// ---- devices. All that follows returns a new reference, or null; what an allocator does not tell is not recorded.
+
+PyObject* module_if_imported(const char* name) {
+  PyObject* modules = PyImport_GetModuleDict();
+  return Py_XNewRef(PyDict_GetItemString(modules, name));
+}
+
+PyObject* attribute(PyObject* object, const char* name) { return object ? PyObject_GetAttrString(object, name) : nullptr; }
+
+uint64_t number_at(PyObject* dict, const char* key) {
+  PyObject* value = dict && PyDict_Check(dict) ? PyDict_GetItemString(dict, key) : nullptr;
+  return value && PyLong_Check(value) ? PyLong_AsUnsignedLongLong(value) : 0;
+}
+
+PyObject* dict_at(PyObject* dict, const char* key) {
+  return dict && PyDict_Check(dict) ? PyDict_GetItemString(dict, key) : nullptr;  // borrowed
+}
+
+void record(StreamWriter& writer, MemoryOwner owner, uint64_t device, uint64_t used_bytes, uint64_t peak_bytes) {
+  if (peak_bytes) writer.memory({owner, device, used_bytes, peak_bytes});
+}
+
+void record_pytorch(StreamWriter& writer) {
+  PyObject* cuda = module_if_imported("torch.cuda");
+  PyObject* is_initialized = attribute(cuda, "_initialized");
+  PyObject* functions = is_initialized == Py_True ? module_if_imported("torch._C") : nullptr;
+  PyObject* count = functions ? PyObject_CallMethod(functions, "_cuda_getDeviceCount", nullptr) : nullptr;
+  long devices = count ? PyLong_AsLong(count) : 0;
+  for (long device = 0; device < devices; device++) {
+    PyObject* stats = PyObject_CallMethod(functions, "_cuda_memoryStats", "l", device);
+    if (!stats) break;
+    PyObject* all = dict_at(dict_at(stats, "allocated_bytes"), "all");
+    record(writer, MemoryOwner::kPyTorch, static_cast<uint64_t>(device), number_at(all, "current"), number_at(all, "peak"));
+    Py_DECREF(stats);
+  }
+  Py_XDECREF(count);
+  Py_XDECREF(functions);
+  Py_XDECREF(is_initialized);
+  Py_XDECREF(cuda);
+}
+
+void record_jax_device(StreamWriter& writer, PyObject* device) {
+  PyObject* number = attribute(device, "local_hardware_id");
+  PyObject* stats = PyObject_CallMethod(device, "memory_stats", nullptr);
+  if (number && PyLong_Check(number) && stats) {  // None of the host
+    record(writer, MemoryOwner::kJax, PyLong_AsUnsignedLongLong(number), number_at(stats, "bytes_in_use"),
+           number_at(stats, "peak_bytes_in_use"));
+  }
+  Py_XDECREF(stats);
+  Py_XDECREF(number);
+}
+
+void record_jax(StreamWriter& writer) {
+  PyObject* bridge = module_if_imported("jax._src.xla_bridge");
+  PyObject* backends = attribute(bridge, "_backends");
+  PyObject* jax = backends && PyObject_IsTrue(backends) == 1 ? module_if_imported("jax") : nullptr;  // asking would make them
+  PyObject* devices = jax ? PyObject_CallMethod(jax, "local_devices", nullptr) : nullptr;
+  for (Py_ssize_t i = 0; devices && PyList_Check(devices) && i < PyList_GET_SIZE(devices); i++) {
+    record_jax_device(writer, PyList_GET_ITEM(devices, i));
+    PyErr_Clear();
+  }
+  Py_XDECREF(devices);
+  Py_XDECREF(jax);
+  Py_XDECREF(backends);
+  Py_XDECREF(bridge);
+}
+
+// ---- when
+
+int look(void*) {
+  StreamWriter* writer = Session::writer();
+  if (writer && writer->is_recording()) {
+    record_host(*writer);
+    record_pytorch(*writer);
+    PyErr_Clear();
+    record_jax(*writer);
+    PyErr_Clear();
+  }
+  g_due_ns = now_ns() + kPeriod_ns;
+  return 0;
+}
+
+void look_if_due() {
+  int64_t now = now_ns(), due = g_due_ns.load(std::memory_order_relaxed);
+  if (now < due || !g_due_ns.compare_exchange_strong(due, kNever)) return;
+  if (Py_AddPendingCall(look, nullptr) != 0) g_due_ns = now;
+}
+
+constexpr SessionListener kListener = {
+    [] {
+      g_due_ns = 0;
+      StreamWriter::at_each_look = look_if_due;
+    },
+    [] { StreamWriter::at_each_look = nullptr; },
+    [] { g_due_ns = 0; },
+};
+
+}  // namespace
+
+void sample_memory() { Session::listen(kListener); }
+
+}  // namespace rlscope

@@ -1,0 +1,116 @@
+"""Memory by stage, and what is told of it: memory that grows to the end, and memory that goes up and down."""
+
+from pathlib import Path
+
+import pytest
+from recording import call_here
+from trace_builder import parse_script, write_scripts
+
+from rlscope.analysis.advice.growing_memory import growth_sentences
+from rlscope.analysis.advice.words import as_bytes
+from rlscope.analysis.analyze import analyze
+from rlscope.analysis.memory.growth import growth_of
+from rlscope.trace.reader import open_trace
+
+MIB = 1 << 20
+
+
+def points(used: list[int]) -> list[tuple[float, int, int]]:
+    """Samples ten times a second, with an iteration each half second."""
+    return [(place / 10, each, place // 5) for place, each in enumerate(used)]
+
+
+def test_memory_that_leaks() -> None:
+    """A hundredth of a MiB in each tenth of a second."""
+    found = growth_of(points([50 * MIB + MIB * place // 100 for place in range(900)]))
+    assert found is not None
+    assert found.grows
+    assert found.bytes_per_s == pytest.approx(MIB / 10, rel=1e-3)
+    assert found.low_bytes_per_s == pytest.approx(MIB / 10, rel=1e-3)
+    assert found.high_bytes_per_s == pytest.approx(MIB / 10, rel=1e-3)
+    assert found.bytes_per_iteration == pytest.approx(MIB / 20, rel=1e-2)
+
+
+@pytest.mark.parametrize(
+    "used",
+    [
+        [MIB * (100 + place % 50) for place in range(900)],  # up and down in each iteration
+        [MIB * min(place, 200) for place in range(900)],  # a buffer that was full in the first third
+        [MIB * (900 - place) for place in range(900)],
+        [50 * MIB + place for place in range(900)],  # 600 bytes in all
+        [50 * MIB] * 900,
+    ],
+    ids=["sawtooth", "full", "shrinks", "little", "constant"],
+)
+def test_memory_that_does_not_grow_to_the_end(used: list[int]) -> None:
+    found = growth_of(points(used))
+    assert found is not None
+    assert not found.grows
+
+
+def test_one_step_is_an_uncertain_rate() -> None:
+    """A second buffer was made half way: what that says of the next hour is nothing."""
+    found = growth_of(points([MIB * (100 if place < 600 else 200) for place in range(900)]))
+    assert found is not None
+    assert not found.grows
+    assert found.low_bytes_per_s < 0 < found.bytes_per_s < found.high_bytes_per_s
+
+
+def test_growth_needs_enough_samples_that_differ_in_time() -> None:
+    assert growth_of(points([MIB * place for place in range(44)])) is None
+    assert growth_of(points([MIB * place for place in range(45)])) is not None
+    assert growth_of([(1.0, MIB * place, 0) for place in range(45)]) is None
+
+
+def leaking(tmp_path: Path) -> Path:
+    """A process that uses 100 KiB more every 100 ms, half of the time in simulation."""
+    lines = ["stop 10_000_000_000", "thread 0"]
+    for place in range(90):
+        start = place * 100_000_000
+        host, given = MIB * 100 + place * 102_400, MIB * (300 if place % 2 else 200)
+        name = "simulation" if place % 2 else "inference"
+        lines += [
+            f"{start} + {name}", f"{start + 1} memory host 0 used {host} peak {host}",
+            f"{start + 2} memory pytorch 1 used {given} peak {400 * MIB}", f"{start + 90_000_000} -",
+        ]  # fmt: skip
+    write_scripts([parse_script("\n".join(lines).replace("_", ""))], tmp_path)
+    return tmp_path
+
+
+def test_memory_by_stage_and_growth(tmp_path: Path) -> None:
+    analysis = analyze(open_trace(leaking(tmp_path)))
+    (process,) = (row.process for row in analysis.processes)
+    most = {(row.owner, row.device, row.stage): (row.samples, row.highest_bytes) for row in analysis.memory}
+    assert most == {
+        ("host", None, "simulation"): (45, MIB * 100 + 89 * 102_400),
+        ("host", None, "inference"): (45, MIB * 100 + 88 * 102_400),
+        ("PyTorch", 1, "simulation"): (45, 300 * MIB),
+        ("PyTorch", 1, "inference"): (45, 200 * MIB),
+    }
+    host, device = analysis.memory_growth
+    assert (host.samples, host.first_bytes, host.last_bytes) == (90, 100 * MIB, 100 * MIB + 89 * 102_400)
+    assert host.grows
+    assert host.bytes_per_s == pytest.approx(1_024_000)
+    assert host.bytes_per_iteration is None
+    assert (device.peak_bytes, device.grows) == (400 * MIB, False)
+    assert list(growth_sentences(analysis.memory_growth)) == [
+        f"The memory of {process} grew to the end, by 3.43 GiB an hour (3.43 GiB to 3.43 GiB): a buffer that fills, or a leak."
+    ]
+
+
+def test_memory_in_a_terminal(tmp_path: Path) -> None:
+    shown = call_here("analyze", leaking(tmp_path)).stdout
+    table = [line.split() for line in shown.split("Memory: the most, by stage\n")[1].splitlines()[:3]]
+    assert table == [
+        ["memory", "peak", "simulation", "inference", "at_end"],
+        ["host", "109", "MiB", "109", "MiB", "109", "MiB", "109", "MiB"],
+        ["PyTorch,", "GPU", "1", "400", "MiB", "300", "MiB", "200", "MiB", "300", "MiB"],
+    ]
+    assert "grew to the end" in shown
+
+
+@pytest.mark.parametrize(
+    ("size", "text"), [(0, "0 bytes"), (999, "999 bytes"), (1000, "0.977 KiB"), (-3 * MIB, "-3 MiB"), (1 << 60, "1.05e+06 TiB")]
+)
+def test_sizes(size: int, text: str) -> None:
+    assert as_bytes(size) == text
