@@ -258,8 +258,8 @@ class Twin:
             self.breakdown, self.threads, self.entered_waits, self.waited, self.waited_in_operations, self.transitions,
             self.evaluation_transitions, self.events, self.crossings, self.cuda_calls, self.tasks, self.busy,
             self.busy_of, self.exposed_of, self.communicating, self.marks, self.outside, self.waited_outside,
-            self.progress, self.memory, self.lines, self.unseen, self.last_sync, self.syncs, self.sync_lines, self.sites,
-            self.seen_calls,
+            self.progress, self.memory, self.lines, self.unseen, self.last_sync, self.syncs, self.sync_lines,
+            self.sites, self.seen_calls,
         ):  # fmt: skip
             counter.clear()  # type: ignore[attr-defined]
         self.beside = self.torn = 0
@@ -812,8 +812,8 @@ def memory_series(twin: Twin) -> dict[tuple[int, int], tuple[int, list[tuple[int
     series: dict[tuple[int, int], tuple[int, list[tuple[int, int, int]]]] = {}
     for memory, _, _, now, reports in twin.memory:
         place = memory.owner, memory.device
-        points = [*series.get(place, (0, []))[1], (now, memory.used, reports)]
-        series[place] = memory.peak, points
+        peak, points = series.get(place, (0, []))
+        series[place] = max(peak, memory.peak, memory.used), [*points, (now, memory.used, reports)]
     return series
 
 

@@ -14,7 +14,7 @@ from rlscope.analysis.devices.launches import launch_rows
 from rlscope.analysis.devices.sharing import shared_devices
 from rlscope.analysis.devices.timeline import busy_parts, device_timeline_rows
 from rlscope.analysis.devices.work import device_work_rows, gpu_operation_rows, gpu_rows
-from rlscope.analysis.lines.tables import call_site_rows, line_rows, sync_point_rows
+from rlscope.analysis.lines.tables import line_tables
 from rlscope.analysis.memory.tables import memory_growth_rows, memory_rows
 from rlscope.analysis.ranks.matching import Collective, collectives_of
 from rlscope.analysis.ranks.rank_tables import rank_tables
@@ -103,12 +103,9 @@ def make_analysis(swept: TraceSweep, recover: bool = False, uncorrected: str = N
         outside=outside,
         threads=thread_rows(swept),
         calls=Rows(CallRow),
-        lines=line_rows(swept),
+        **line_tables(swept, progress.iterations)._asdict(),
         memory=memory_rows(swept),
         memory_growth=memory_growth_rows(swept),
-        sync_points=sync_point_rows(swept, progress.iterations),
-        call_sites=call_site_rows(swept),
-        torn_stacks=sum(process.found.torn_stacks for process in swept.processes),
         iteration_times=Rows(IterationRow),
         phases=phase_rows(swept, breakdown),
         waits=waits,

@@ -25,11 +25,11 @@ from rlscope.report.device_tables import (
     sync_points_shown,
 )
 from rlscope.report.joined import joined
-from rlscope.report.memory_tables import MEMORY_TITLE, memory_shown
 from rlscope.report.process_tables import (
     TOTALS,
     call_sites_shown,
     collectives_shown,
+    memory_shown,
     phases_shown,
     process_lines,
     process_tree,
@@ -148,7 +148,6 @@ class _Text:
             self._tasks(),
             *self._samples(),
             *self._devices(),
-            self._memory(),
         )
         sections = [self._bound(), *tables, self._notes()]
         lines = _head(self._analysis, self._screen)
@@ -184,7 +183,7 @@ class _Text:
         return [self._screen.cut(title, self._screen.width), *bar_lines(whole, self._screen)]
 
     def _processes(self) -> list[list[str]]:
-        """Return the tree, phases, waits and dependencies of processes, each only where there is something to show."""
+        """Return tree, phases, waits, dependencies and memory of processes, each only where there is any."""
         analysis = self._analysis
         found = []
         if len(analysis.processes) > 1:
@@ -198,6 +197,8 @@ class _Text:
         if edges := waited_for(analysis):
             named = [{"calls" if name == "count" else name: cell for name, cell in row.items()} for row in edges]
             found.append(self._large("Who waited for whom", named, [1.0] * len(edges), EDGES_SHOWN))
+        if memory := memory_shown(analysis):
+            found.append(self._large("Memory: the most, by stage", memory, [1.0] * len(memory), EDGES_SHOWN))
         return found
 
     def _ranks(self) -> list[list[str]]:
@@ -264,10 +265,6 @@ class _Text:
         if counters := counters_shown(analysis.counters):
             found.append(self._most("Hardware counters by launching operation", counters, "busy_s"))
         return found
-
-    def _memory(self) -> list[str]:
-        memory = memory_shown(self._analysis)
-        return table_lines(MEMORY_TITLE, _without_trivial(memory), self._screen) if memory else []
 
     def _notes(self) -> list[str]:
         notes = [*(self._advice.sentences.limits if self._advice else ()), *process_lines(self._analysis)]

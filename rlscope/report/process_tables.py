@@ -1,12 +1,13 @@
-"""This module says what is shown of processes: their tree, phases and native calls, and who waited for whom."""
+"""This module says what is shown of processes: their tree, phases, memory and native calls, and who waited for whom."""
 
 from collections.abc import Iterable
 
+from rlscope.analysis.advice.words import as_bytes
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.ranks.rows import CollectiveRow
 from rlscope.analysis.rows import Record, sums
 from rlscope.analysis.tables.processes import as_tree, phase_groups
-from rlscope.model import NO_PHASE
+from rlscope.model import NO_OPERATION, NO_PHASE, STAGES, TRAINING_LOOP
 from rlscope.report.tables import line_text, where_text
 
 #: Smaller shares of a process's life are only in the JSON document and the CSV files.
@@ -165,3 +166,27 @@ def call_sites_shown(analysis: Analysis) -> list[Record]:
         }
         for row in sorted(analysis.call_sites, key=lambda row: -row.stacks)
     ]
+
+
+def memory_shown(analysis: Analysis) -> list[Record]:
+    """Return a row per process and owner of memory, the largest peak first, with the most in each stage."""
+    most: dict[tuple[str, str, int | None], dict[str, int]] = {}
+    for row in analysis.memory:
+        stages = most.setdefault((row.process, row.owner, row.device), {})
+        stages[row.stage] = max(stages.get(row.stage, 0), row.highest_bytes)
+    known = {stage for stages in most.values() for stage in stages}
+    shown = [stage for stage in (*STAGES, TRAINING_LOOP, NO_OPERATION) if stage in known]
+    return [
+        {
+            "process": growth.process,
+            "memory": growth.owner if growth.device is None else f"{growth.owner}, GPU {growth.device}",
+            "peak": as_bytes(growth.peak_bytes),
+            **{stage: _text(most[growth.process, growth.owner, growth.device].get(stage)) for stage in shown},
+            "at_end": as_bytes(growth.last_bytes),
+        }
+        for growth in sorted(analysis.memory_growth, key=lambda row: -row.peak_bytes)
+    ]
+
+
+def _text(size: int | None) -> str:
+    return "" if size is None else as_bytes(size)

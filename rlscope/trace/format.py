@@ -80,7 +80,7 @@ class OtherTag(IntEnum):
 
 
 class MemoryOwner(IntEnum):
-    """Whose memory: the process's in the host, or what a library's allocator has given out of a device's."""
+    """This says whose memory it is: the process's, or what a library's allocator has given out of a device's."""
 
     HOST = 0
     PYTORCH = 1

@@ -78,7 +78,7 @@ void record_pytorch(StreamWriter& writer) {
     PyObject* stats = PyObject_CallMethod(functions, "_cuda_memoryStats", "l", device);
     if (!stats) break;
     PyObject* all = dict_at(dict_at(stats, "allocated_bytes"), "all");
-    record(writer, MemoryOwner::kPyTorch, static_cast<uint64_t>(device), number_at(all, "current"), number_at(all, "peak"));
+    record(writer, MemoryOwner::kPytorch, static_cast<uint64_t>(device), number_at(all, "current"), number_at(all, "peak"));
     Py_DECREF(stats);
   }
   Py_XDECREF(count);

@@ -22,6 +22,7 @@ from rlscope.analysis.analyze import analyze
 from rlscope.analysis.devices.rows import DeviceIdleRow, GpuOperationRow
 from rlscope.analysis.document import document_of
 from rlscope.analysis.lines.rows import CallSiteRow, LineRow, SyncPointRow
+from rlscope.analysis.memory.rows import MemoryGrowthRow
 from rlscope.analysis.ranks.rows import CollectiveRow, DeviceRankRow, StragglerRow
 from rlscope.analysis.rows import Rows
 from rlscope.analysis.table_rows import (
@@ -611,6 +612,7 @@ def kept(name: str) -> Advice:
         sample_tails=Rows(SampleTailRow),
         device_idle=Rows(DeviceIdleRow),
         lines=Rows(LineRow),
+        memory_growth=Rows(MemoryGrowthRow),
         sync_points=Rows(SyncPointRow),
         call_sites=Rows(CallSiteRow),
         stragglers=Rows(StragglerRow),

@@ -12,6 +12,7 @@ def advice(**changed: Any) -> dict[str, Any]:
     sentences = {
         "causes": ["Bound by Python: 4 s of 5 s (80 %)."],
         "lines": [],
+        "memory": [],
         "waits": [],
         "changes": [],
         "limits": [],

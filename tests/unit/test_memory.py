@@ -64,7 +64,7 @@ def test_growth_needs_enough_samples_that_differ_in_time() -> None:
 
 def leaking(tmp_path: Path) -> Path:
     """A process that uses 100 KiB more every 100 ms, half of the time in simulation."""
-    lines = ["stop 10_000_000_000", "thread 0"]
+    lines = ["process start=0 stop=10000000000", "thread 0"]
     for place in range(90):
         start = place * 100_000_000
         host, given = MIB * 100 + place * 102_400, MIB * (300 if place % 2 else 200)
@@ -73,7 +73,7 @@ def leaking(tmp_path: Path) -> Path:
             f"{start} + {name}", f"{start + 1} memory host 0 used {host} peak {host}",
             f"{start + 2} memory pytorch 1 used {given} peak {400 * MIB}", f"{start + 90_000_000} -",
         ]  # fmt: skip
-    write_scripts([parse_script("\n".join(lines).replace("_", ""))], tmp_path)
+    write_scripts([parse_script("\n".join(lines))], tmp_path)
     return tmp_path
 
 
@@ -93,9 +93,8 @@ def test_memory_by_stage_and_growth(tmp_path: Path) -> None:
     assert host.bytes_per_s == pytest.approx(1_024_000)
     assert host.bytes_per_iteration is None
     assert (device.peak_bytes, device.grows) == (400 * MIB, False)
-    assert list(growth_sentences(analysis.memory_growth)) == [
-        f"The memory of {process} grew to the end, by 3.43 GiB an hour (3.43 GiB to 3.43 GiB): a buffer that fills, or a leak."
-    ]
+    (said,) = growth_sentences(analysis.memory_growth)
+    assert said.startswith(f"The memory of {process} grew to the end, by 3.43 GiB an hour (3.43 GiB to 3.43 GiB): ")
 
 
 def test_memory_in_a_terminal(tmp_path: Path) -> None:
@@ -103,14 +102,15 @@ def test_memory_in_a_terminal(tmp_path: Path) -> None:
     table = [line.split() for line in shown.split("Memory: the most, by stage\n")[1].splitlines()[:3]]
     assert table == [
         ["memory", "peak", "simulation", "inference", "at_end"],
-        ["host", "109", "MiB", "109", "MiB", "109", "MiB", "109", "MiB"],
         ["PyTorch,", "GPU", "1", "400", "MiB", "300", "MiB", "200", "MiB", "300", "MiB"],
+        ["host", "109", "MiB", "109", "MiB", "109", "MiB", "109", "MiB"],
     ]
     assert "grew to the end" in shown
 
 
 @pytest.mark.parametrize(
-    ("size", "text"), [(0, "0 bytes"), (999, "999 bytes"), (1000, "0.977 KiB"), (-3 * MIB, "-3 MiB"), (1 << 60, "1.05e+06 TiB")]
+    ("size", "text"),
+    [(0, "0 bytes"), (999, "999 bytes"), (1000, "0.977 KiB"), (-3 * MIB, "-3 MiB"), (1 << 60, "1.05e+06 TiB")],
 )
 def test_sizes(size: int, text: str) -> None:
     assert as_bytes(size) == text

@@ -24,6 +24,7 @@ from rlscope.analysis.devices.rows import (
     LaunchRow,
 )
 from rlscope.analysis.lines.rows import CallSiteRow, LineRow, SyncPointRow
+from rlscope.analysis.memory.rows import MemoryGrowthRow, MemoryRow
 from rlscope.analysis.ranks.rows import CollectiveRow, DeviceRankRow, RankRow, StragglerRow
 from rlscope.analysis.reported import Utilization
 from rlscope.analysis.rows import Rows
@@ -84,6 +85,8 @@ def analysis(
         threads=Rows(ThreadRow),
         calls=Rows(CallRow),
         lines=Rows(LineRow),
+        memory=Rows(MemoryRow),
+        memory_growth=Rows(MemoryGrowthRow),
         sync_points=Rows(SyncPointRow),
         call_sites=Rows(CallSiteRow),
         torn_stacks=0,

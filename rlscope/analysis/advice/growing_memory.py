@@ -26,4 +26,6 @@ def _rate(row: MemoryGrowthRow) -> str:
     rates = (row.bytes_per_s, row.low_bytes_per_s, row.high_bytes_per_s)
     hour, low, high = (as_bytes(_S_PER_HOUR * (rate or 0.0)) for rate in rates)
     per_hour = f"{hour} an hour ({low} to {high})"
-    return per_hour if row.bytes_per_iteration is None else f"{as_bytes(row.bytes_per_iteration)} an iteration, {per_hour}"
+    return (
+        per_hour if row.bytes_per_iteration is None else f"{as_bytes(row.bytes_per_iteration)} an iteration, {per_hour}"
+    )

@@ -1,6 +1,7 @@
 """This file computes which lines of Python had the time of processes, and which made their native calls."""
 
 import re
+from typing import NamedTuple
 
 from rlscope.analysis.lines.rows import CallSiteRow, LineRow, SyncPointRow
 from rlscope.analysis.rows import Rows
@@ -8,6 +9,21 @@ from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep
 
 #: Where packages and the standard library lie, and what of a path follows it.
 _PACKAGE = re.compile(r"(?:^|.*/)(?:(?:site|dist)-packages|lib/python3\.\d+)/(.+)")
+
+
+class LineTables(NamedTuple):
+    """The tables of lines, as `Analysis` has them."""
+
+    lines: Rows[LineRow]
+    sync_points: Rows[SyncPointRow]
+    call_sites: Rows[CallSiteRow]
+    torn_stacks: int
+
+
+def line_tables(swept: TraceSweep, iterations: int | None) -> LineTables:
+    """Make all tables of lines of a run that reported so many iterations."""
+    torn_stacks = sum(process.found.torn_stacks for process in swept.processes)
+    return LineTables(line_rows(swept), sync_point_rows(swept, iterations), call_site_rows(swept), torn_stacks)
 
 
 def line_rows(swept: TraceSweep) -> Rows[LineRow]:

@@ -1,1 +1,1 @@
-"""How much memory processes had, in the host and on devices, and whether it grew."""
+"""This package tells how much memory processes used, in the host and on devices, and whether it grew."""

@@ -18,7 +18,7 @@ _T95 = 2.306
 
 @dataclass(frozen=True)
 class Growth:
-    """How memory grew over the last two thirds of a run: the mean and the 95 % interval of steps between its parts."""
+    """This says how memory grew over the last two thirds of a run: the mean of steps between its parts, and 95 %."""
 
     bytes_per_s: float
     low_bytes_per_s: float
@@ -33,9 +33,9 @@ def growth_of(points: Sequence[tuple[float, int, int]]) -> Growth | None:
     Args:
         points: Of each sample the time in seconds, the bytes in use, and the number of iterations that had ended.
     """
-    kept = points[len(points) // 3 :]
-    if len(kept) < PARTS * LEAST_IN_PART:
+    if len(points) < LEAST_SAMPLES:
         return None
+    kept = points[len(points) // 3 :]
     borders = [len(kept) * part // PARTS for part in range(PARTS + 1)]
     lowest = [min(kept[start:end], key=lambda point: point[1]) for start, end in pairwise(borders)]
     steps = [after[1] - before[1] for before, after in pairwise(lowest)]

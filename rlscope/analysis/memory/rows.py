@@ -32,7 +32,7 @@ class MemoryRow(Row):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class MemoryGrowthRow(Row):
-    """How the memory of a process went over time.
+    """This says how the memory of a process went over time.
 
     The first third of its samples is left out, as warming up. The others are ten parts of a run, and each one's lowest
     use is what it kept. The growth and its interval of 95 % are from the nine steps between these.

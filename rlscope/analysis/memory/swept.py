@@ -33,7 +33,7 @@ class SweptMemorySeries(NamedTuple):
     Attributes:
         owner: A `rlscope.trace.format.MemoryOwner`.
         device: CUDA's number of it in the process, 0 of the host.
-        peak_bytes: The most that were ever in use, as the last sample has it.
+        peak_bytes: The most that were ever in use, as any sample says.
         ticks: When it was looked at.
         used_bytes: What was in use.
         reports: How often progress had been reported before.

@@ -15,7 +15,9 @@ def memory_rows(swept: TraceSweep) -> Rows[MemoryRow]:
     return Rows(
         MemoryRow,
         (
-            MemoryRow(process.name, *_place(row.owner, row.device), *row[2:])
+            MemoryRow(
+                process.name, *_place(row.owner, row.device), row.stage, row.operation, row.samples, row.highest_bytes
+            )
             for process in swept.processes
             for row in process.found.memory
         ),

@@ -23,7 +23,8 @@ void MemoryTable::add(const MemorySample& sample, Scope scope, uint64_t now) {
 
   Use& use = uses_[place];
   MemorySeries& series = use.series;
-  series.peak_bytes = sample.peak_bytes;
+  // The system counts roughly, and a program may have an allocator's peak forgotten.
+  series.peak_bytes = std::max({series.peak_bytes, sample.peak_bytes, sample.used_bytes});
   if (use.samples++ % use.stride) return;
   series.ticks.push_back(now);
   series.used_bytes.push_back(sample.used_bytes);

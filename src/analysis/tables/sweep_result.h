@@ -234,7 +234,7 @@ struct MemoryRow {
 struct MemorySeries {
   MemoryOwner owner;
   uint32_t device;
-  uint64_t peak_bytes = 0;  // as the last sample has it
+  uint64_t peak_bytes = 0;
   std::vector<uint64_t> ticks;
   std::vector<uint64_t> used_bytes;
   std::vector<uint64_t> reports;  // of progress, before it

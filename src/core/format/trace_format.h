@@ -39,7 +39,7 @@ constexpr uint64_t kSampleDiscarded = 1;  // bits of a sample's flags
 constexpr uint64_t kSampleOfTask = 2;     // of a coroutine or generator, else of the thread
 constexpr uint64_t kCollectiveUnwaited = 1;  // the bit of a collective's flags: nobody waited, so its end is not known
 // Whose memory: the process's in the host, or what a library's allocator has given out of a device's.
-enum class MemoryOwner : uint32_t { kHost = 0, kPyTorch = 1, kJax = 2 };
+enum class MemoryOwner : uint32_t { kHost = 0, kPytorch = 1, kJax = 2 };
 
 // A record of a device chunk: prefix varints (start_delta << 3 | DeviceWork), duration + 1, name id, launch site id, and for
 // copies and memsets bytes + 1. start_delta is in ticks since the start of the record before, so starts never decrease
