@@ -175,13 +175,17 @@ def memory_shown(analysis: Analysis) -> list[Record]:
         stages = most.setdefault((row.process, row.owner, row.device), {})
         stages[row.stage] = max(stages.get(row.stage, 0), row.highest_bytes)
     known = {stage for stages in most.values() for stage in stages}
-    shown = [stage for stage in (*STAGES, TRAINING_LOOP, NO_OPERATION) if stage in known]
+    names = {stage: stage for stage in (*STAGES, TRAINING_LOOP)} | {NO_OPERATION: "no_stage"}
+    shown = {stage: name for stage, name in names.items() if stage in known}
     return [
         {
             "process": growth.process,
             "memory": growth.owner if growth.device is None else f"{growth.owner}, GPU {growth.device}",
             "peak": as_bytes(growth.peak_bytes),
-            **{stage: _text(most[growth.process, growth.owner, growth.device].get(stage)) for stage in shown},
+            **{
+                name: _text(most[growth.process, growth.owner, growth.device].get(stage))
+                for stage, name in shown.items()
+            },
             "at_end": as_bytes(growth.last_bytes),
         }
         for growth in sorted(analysis.memory_growth, key=lambda row: -row.peak_bytes)

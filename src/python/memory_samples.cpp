@@ -46,7 +46,7 @@ void record_host(StreamWriter& writer) {
   writer.memory({MemoryOwner::kHost, 0, bytes_of(status, "\nVmRSS:"), bytes_of(status, "\nVmHWM:")});
 }
 
-// ---- devices. All that follows returns a new reference, or null; what an allocator does not tell is not recorded.
+// ---- devices. Objects are new references, or null, unless it is said; what an allocator does not tell is not recorded.
 
 PyObject* module_if_imported(const char* name) {
   PyObject* modules = PyImport_GetModuleDict();
@@ -55,33 +55,38 @@ PyObject* module_if_imported(const char* name) {
 
 PyObject* attribute(PyObject* object, const char* name) { return object ? PyObject_GetAttrString(object, name) : nullptr; }
 
-uint64_t number_at(PyObject* dict, const char* key) {
-  PyObject* value = dict && PyDict_Check(dict) ? PyDict_GetItemString(dict, key) : nullptr;
-  return value && PyLong_Check(value) ? PyLong_AsUnsignedLongLong(value) : 0;
+PyObject* item_at(PyObject* dict, const char* key) {
+  return dict && PyDict_Check(dict) ? PyDict_GetItemString(dict, key) : nullptr;  // borrowed
 }
 
-PyObject* dict_at(PyObject* dict, const char* key) {
-  return dict && PyDict_Check(dict) ? PyDict_GetItemString(dict, key) : nullptr;  // borrowed
+// 0 where it is none.
+uint64_t number_of(PyObject* value) {
+  uint64_t number = value && PyLong_Check(value) ? PyLong_AsUnsignedLongLong(value) : 0;
+  return PyErr_Occurred() ? 0 : number;
 }
 
 void record(StreamWriter& writer, MemoryOwner owner, uint64_t device, uint64_t used_bytes, uint64_t peak_bytes) {
   if (peak_bytes) writer.memory({owner, device, used_bytes, peak_bytes});
 }
 
+// In a forked child another thread of the parent may hold an allocator's lock for good.
 void record_pytorch(StreamWriter& writer) {
   PyObject* cuda = module_if_imported("torch.cuda");
   PyObject* is_initialized = attribute(cuda, "_initialized");
   PyObject* functions = is_initialized == Py_True ? module_if_imported("torch._C") : nullptr;
-  PyObject* count = functions ? PyObject_CallMethod(functions, "_cuda_getDeviceCount", nullptr) : nullptr;
+  PyObject* is_of_parent = functions ? PyObject_CallMethod(functions, "_cuda_isInBadFork", nullptr) : nullptr;
+  PyObject* count = is_of_parent == Py_False ? PyObject_CallMethod(functions, "_cuda_getDeviceCount", nullptr) : nullptr;
   long devices = count ? PyLong_AsLong(count) : 0;
   for (long device = 0; device < devices; device++) {
     PyObject* stats = PyObject_CallMethod(functions, "_cuda_memoryStats", "l", device);
     if (!stats) break;
-    PyObject* all = dict_at(dict_at(stats, "allocated_bytes"), "all");
-    record(writer, MemoryOwner::kPytorch, static_cast<uint64_t>(device), number_at(all, "current"), number_at(all, "peak"));
+    PyObject* all = item_at(item_at(stats, "allocated_bytes"), "all");
+    record(writer, MemoryOwner::kPytorch, static_cast<uint64_t>(device), number_of(item_at(all, "current")),
+           number_of(item_at(all, "peak")));
     Py_DECREF(stats);
   }
   Py_XDECREF(count);
+  Py_XDECREF(is_of_parent);
   Py_XDECREF(functions);
   Py_XDECREF(is_initialized);
   Py_XDECREF(cuda);
@@ -89,20 +94,24 @@ void record_pytorch(StreamWriter& writer) {
 
 void record_jax_device(StreamWriter& writer, PyObject* device) {
   PyObject* number = attribute(device, "local_hardware_id");
-  PyObject* stats = PyObject_CallMethod(device, "memory_stats", nullptr);
-  if (number && PyLong_Check(number) && stats) {  // None of the host
-    record(writer, MemoryOwner::kJax, PyLong_AsUnsignedLongLong(number), number_at(stats, "bytes_in_use"),
-           number_at(stats, "peak_bytes_in_use"));
+  PyObject* stats = number ? PyObject_CallMethod(device, "memory_stats", nullptr) : nullptr;  // None of the host
+  if (stats) {
+    record(writer, MemoryOwner::kJax, number_of(number), number_of(item_at(stats, "bytes_in_use")),
+           number_of(item_at(stats, "peak_bytes_in_use")));
   }
   Py_XDECREF(stats);
   Py_XDECREF(number);
 }
 
+// Asking for devices would make them, and those of a parent are not asked.
 void record_jax(StreamWriter& writer) {
+  static pid_t process_of_backends = 0;
   PyObject* bridge = module_if_imported("jax._src.xla_bridge");
   PyObject* backends = attribute(bridge, "_backends");
-  PyObject* jax = backends && PyObject_IsTrue(backends) == 1 ? module_if_imported("jax") : nullptr;  // asking would make them
-  PyObject* devices = jax ? PyObject_CallMethod(jax, "local_devices", nullptr) : nullptr;
+  PyObject* jax = backends && PyObject_IsTrue(backends) == 1 ? module_if_imported("jax") : nullptr;
+  if (jax && process_of_backends == 0) process_of_backends = getpid();
+  bool are_own = process_of_backends == getpid();
+  PyObject* devices = jax && are_own ? PyObject_CallMethod(jax, "local_devices", nullptr) : nullptr;
   for (Py_ssize_t i = 0; devices && PyList_Check(devices) && i < PyList_GET_SIZE(devices); i++) {
     record_jax_device(writer, PyList_GET_ITEM(devices, i));
     PyErr_Clear();

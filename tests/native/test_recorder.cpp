@@ -232,6 +232,24 @@ TEST_F(Recorder, CollectivesAreKept) {
   EXPECT_EQ(found.waits[5001], found.ends[5001]);
 }
 
+TEST_F(Recorder, MemoryIsKeptAndOfMuchEverySecondSample) {
+  StreamWriter* writer = Session::writer();
+  for (uint64_t i = 0; i < 5000; i++) writer->memory({MemoryOwner::kPytorch, 3, i, 1ull << 40});
+  SweepResult result = stop_and_read();
+  ASSERT_EQ(result.memory.size(), 1u);
+  EXPECT_EQ(result.memory[0].device, 3u);
+  EXPECT_EQ(result.memory[0].samples, 5000u);
+  EXPECT_EQ(result.memory[0].highest_bytes, 4999u);
+  ASSERT_EQ(result.memory_series.size(), 1u);
+  const MemorySeries& series = result.memory_series[0];
+  EXPECT_EQ(series.owner, MemoryOwner::kPytorch);
+  EXPECT_EQ(series.peak_bytes, 1ull << 40);
+  ASSERT_EQ(series.used_bytes.size(), 2500u);
+  for (uint64_t i = 0; i < 2500; i++) EXPECT_EQ(series.used_bytes[i], 2 * i);
+  EXPECT_EQ(series.ticks.size(), 2500u);
+  EXPECT_EQ(series.reports.size(), 2500u);
+}
+
 TEST_F(Recorder, StartsAgainAfterStopping) {
   CodedId call = boundary("call");
   cross(call, 3);

@@ -168,6 +168,11 @@ TEST(Sweep, CollectivesThatCannotBeAreDamage) {
   }
 }
 
+TEST(Sweep, MemoryOfNobodyIsDamage) {
+  std::string numbers = varint(5 << 2 | kOther) + varint(kMemory) + varint(3 + 1) + varint(1) + varint(1) + varint(1);
+  EXPECT_NE(message_of(file_header(0, 100) + kNames + chunk({}, numbers)).find("memory has the owner 3"), std::string::npos);
+}
+
 TEST(Sweep, ATaskHasTheNameOfAnOperation) {
   std::string start = file_header(0, 100) + kNames;
   for (uint64_t id : {uint64_t{0}, uint64_t{2}, uint64_t{99}, kMaxVarintValue - 1}) {

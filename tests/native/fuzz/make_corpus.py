@@ -106,6 +106,20 @@ def with_collectives() -> ProcessWriter:
     return process
 
 
+def with_memory() -> ProcessWriter:
+    """Memory of the host and of two allocators, in and out of an operation, and as much as a number can say."""
+    process = new_process()
+    main = process.thread()
+    for step in range(4):
+        main.begin_operation(20 * step, "inference")
+        main.memory(20 * step + 3, fmt.MemoryOwner.HOST, 0, 1000 * step, 4000)
+        main.memory(20 * step + 5, fmt.MemoryOwner.PYTORCH, step, (1 << 55) + step, fmt.MAX_VARINT_VALUE - 1)
+        main.end(20 * step + 9)
+        main.memory(20 * step + 11, fmt.MemoryOwner.JAX, 0, 0, 0)
+    process.stop(100)
+    return process
+
+
 def with_stacks() -> ProcessWriter:
     """Stacks of a thread in two chunks, a torn one, one at the tick of another record; a device works."""
     process = new_process()
@@ -222,7 +236,7 @@ def blocked_gaps() -> ProcessWriter:
 
 SEEDS: tuple[Callable[[], ProcessWriter], ...] = (
     multi_chunk, killed, catalog_heavy, with_progress, with_tasks, with_collectives, deep_nesting, free_chunk,
-    many_threads, device_work, stopped_device_work, blocked_gaps, with_stacks,
+    many_threads, with_memory, device_work, stopped_device_work, blocked_gaps, with_stacks,
 )  # fmt: skip
 
 
