@@ -77,8 +77,9 @@ def threads(draw: st.DrawFn, stream: int, start: int) -> ThreadScript:
             name, numbers = draw(st.sampled_from(CALLS[Category.WAIT])), (draw(st.integers(0, 1 << 40)), called)
             thread.statements.append(Collective(ticks, name, *numbers, waited, draw(st.integers(0, 1 << 40))))
         elif choice == "memory":
-            owner, numbers = draw(st.sampled_from(fmt.MemoryOwner)), [draw(st.integers(0, 1 << 40)) for _ in range(2)]
-            thread.statements.append(Memory(ticks, owner, draw(st.integers(0, 1)), *numbers))
+            owner, device = draw(st.sampled_from(fmt.MemoryOwner)), draw(st.integers(0, 1))
+            used, peak = draw(st.integers(0, 1 << 40)), draw(st.integers(0, 1 << 40))
+            thread.statements.append(Memory(ticks, owner, device, used, peak))
         elif choice == "chunk":
             thread.statements.append(NewChunk())
         elif depth > 0:
