@@ -103,22 +103,30 @@ void record_jax_device(StreamWriter& writer, PyObject* device) {
   Py_XDECREF(number);
 }
 
-// Asking for devices would make them, and those of a parent are not asked.
-void record_jax(StreamWriter& writer) {
-  static pid_t process_of_backends = 0;
-  PyObject* bridge = module_if_imported("jax._src.xla_bridge");
-  PyObject* backends = attribute(bridge, "_backends");
-  PyObject* jax = backends && PyObject_IsTrue(backends) == 1 ? module_if_imported("jax") : nullptr;
-  if (jax && process_of_backends == 0) process_of_backends = getpid();
-  bool are_own = process_of_backends == getpid();
-  PyObject* devices = jax && are_own ? PyObject_CallMethod(jax, "local_devices", nullptr) : nullptr;
+void record_jax_client(StreamWriter& writer, PyObject* client) {
+  PyObject* devices = PyObject_CallMethod(client, "local_devices", nullptr);
   for (Py_ssize_t i = 0; devices && PyList_Check(devices) && i < PyList_GET_SIZE(devices); i++) {
     record_jax_device(writer, PyList_GET_ITEM(devices, i));
     PyErr_Clear();
   }
   Py_XDECREF(devices);
-  Py_XDECREF(jax);
-  Py_XDECREF(backends);
+}
+
+// JAX's own functions would make clients, and wait for a lock that the main thread itself may hold, as it makes some right
+// now. Those of a parent are not asked.
+void record_jax(StreamWriter& writer) {
+  static pid_t process_of_clients = 0;
+  PyObject* bridge = module_if_imported("jax._src.xla_bridge");
+  PyObject* by_platform = attribute(bridge, "_backends");
+  PyObject* clients = by_platform && PyDict_Check(by_platform) ? PyDict_Values(by_platform) : nullptr;
+  Py_ssize_t count = clients ? PyList_GET_SIZE(clients) : 0;
+  if (count > 0 && process_of_clients == 0) process_of_clients = getpid();
+  for (Py_ssize_t i = 0; i < count && process_of_clients == getpid(); i++) {
+    record_jax_client(writer, PyList_GET_ITEM(clients, i));
+    PyErr_Clear();
+  }
+  Py_XDECREF(clients);
+  Py_XDECREF(by_platform);
   Py_XDECREF(bridge);
 }
 

@@ -117,3 +117,25 @@ def test_what_was_compiled_before_a_recording_is_found_and_given_back(tmp_path: 
         crossings = Recording(trace, 0, "", "").sweeps()[0]["crossings"]
         assert crossings["jax.jit(early)"] == calls
         assert crossings["jax.jit(<lambda>)"] == calls
+
+
+#: The main thread holds JAX's lock of clients, as it does while it makes one of several.
+LOCKED = """
+import time
+import jax
+import rlscope
+jax.devices()
+with jax._src.xla_bridge._backend_lock:
+    for _ in range(200):
+        with rlscope.operation("inference"):
+            time.sleep(0.002)
+print("went on")
+"""
+
+
+def test_memory_is_looked_at_without_a_lock_of_jax(record_pytorch: Record, tmp_path: Path) -> None:
+    script = tmp_path / "locked.py"
+    script.write_text(LOCKED)
+    recording = record_pytorch(script)
+    assert recording.stdout == "went on\n"
+    assert sum(row["samples"] for row in recording.analysis["memory"]) >= 3
