@@ -58,9 +58,17 @@ class ThreadWalk {
       if (!open_.empty() && !is_at_end) end();
     } else if (reader_.type() == RecordType::kChunkStart) {
       if (!is_at_end) match_open_frames();
+    } else if (!names_what_is_known()) {
+      reader_.reject("a record names what is not in the catalog");
     } else if (reader_.ticks() >= start_ticks_) {
       sink_.note(reader_, now_);
     }
+  }
+
+  // A record that opens and closes nothing.
+  bool names_what_is_known() const {
+    if (reader_.type() == RecordType::kTask) return reader_.task().operation < file_.names().size();
+    return reader_.type() != RecordType::kCollective || reader_.collective().name < file_.names().size();
   }
 
   // Where the header of a chunk differs from what was read before it, the header holds.
