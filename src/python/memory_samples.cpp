@@ -4,7 +4,6 @@
 
 #include <Python.h>
 #include <fcntl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -12,21 +11,16 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "clock.h"
 #include "session.h"
 
 namespace rlscope {
 namespace {
 
-constexpr int64_t kPeriod_ns = 100'000'000;
-constexpr int64_t kNever = INT64_MAX;
+constexpr uint64_t kPeriod_ns = 100'000'000;
+constexpr uint64_t kNever = UINT64_MAX;
 
-std::atomic<int64_t> g_due_ns{0};
-
-int64_t now_ns() {
-  timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-}
+std::atomic<uint64_t> g_due_ns{0};
 
 // ---- the host
 
@@ -141,12 +135,12 @@ int look(void*) {
     record_jax(*writer);
     PyErr_Clear();
   }
-  g_due_ns = now_ns() + kPeriod_ns;
+  g_due_ns = monotonic_ns() + kPeriod_ns;
   return 0;
 }
 
 void look_if_due() {
-  int64_t now = now_ns(), due = g_due_ns.load(std::memory_order_relaxed);
+  uint64_t now = monotonic_ns(), due = g_due_ns.load(std::memory_order_relaxed);
   if (now < due || !g_due_ns.compare_exchange_strong(due, kNever)) return;
   if (Py_AddPendingCall(look, nullptr) != 0) g_due_ns = now;
 }

@@ -38,11 +38,7 @@ struct StackHash {
   }
 };
 
-int64_t now_ns() {
-  timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-}
+int64_t now_ns() { return static_cast<int64_t>(monotonic_ns()); }
 
 bool write_code(uint32_t id, uint32_t first_line, const std::string& name, const std::string& file) {
   return Session::write_code({id, first_line, 0, 0}, name, file);
