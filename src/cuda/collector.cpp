@@ -130,7 +130,7 @@ void stop_at_exit() { Session::stop(EndReason::kStopped, 0); }
 
 void Collector::enable(const std::string& directories) {
   g_is_managed = true;
-  Session::listen(kListener);
+  Session::listen(Follower::kCuda, kListener);
   std::lock_guard<std::mutex> lock(mutex_);
   is_wanted_ = true;
   directories_ = directories;
@@ -215,7 +215,7 @@ void Collector::attach_from_driver(const char* directory) {
       return;
     }
     Session::write_properties("{\"process_name\": " + json_text(program_invocation_short_name) + "}");
-    Session::listen(kListener);
+    Session::listen(Follower::kCuda, kListener);
   }
   // Another thread that holds the mutex may be waiting for the driver, which waits for us. It then attaches itself.
   std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);

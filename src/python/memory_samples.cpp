@@ -156,6 +156,6 @@ constexpr SessionListener kListener = {
 
 }  // namespace
 
-void sample_memory() { Session::listen(kListener); }
+void sample_memory() { Session::listen(Follower::kMemory, kListener); }
 
 }  // namespace rlscope

@@ -6,6 +6,7 @@ import enum
 import functools
 import inspect
 import itertools
+import os
 import pickle
 import threading
 import time
@@ -17,8 +18,12 @@ import pytest
 
 import rlscope
 from rlscope import _analysis, _native
+from rlscope.analysis.analyze import analyze
 from rlscope.errors import UsageError
 from rlscope.record import recorder
+from rlscope.record.config import RecordConfig
+from rlscope.record.run.trace_directory import begin_trace
+from rlscope.trace.reader import open_trace
 
 
 def operations_in(path: Path) -> dict[tuple[str, str], int]:
@@ -305,6 +310,22 @@ def test_profile_refuses_a_second_trace_in_one_directory(tmp_path: Path) -> None
         pass
     with pytest.raises(UsageError, match="holds a trace already"), rlscope.profile(tmp_path / "trace"):
         pass
+
+
+def test_lines_are_looked_at_in_a_process_whose_devices_were_followed_before(tmp_path: Path) -> None:
+    config = RecordConfig(layers=(), auto=False, lines=True)
+    with rlscope.profile(tmp_path / "before"):
+        pass
+    os.close(begin_trace(tmp_path / "lines", config, command=None, is_forced=False))
+    recorder.activate(tmp_path / "lines", config, {})
+    try:
+        with rlscope.operation("inference"):
+            end_s = time.monotonic() + 0.2
+            while time.monotonic() < end_s:
+                sum(range(1000))
+    finally:
+        recorder.deactivate()
+    assert any(row["stacks"] > 0 for row in analyze(open_trace(tmp_path / "lines")).lines.records())
 
 
 def test_a_process_is_recorded_once(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ struct State {
   std::atomic<uint64_t> recording{0};             // counts recordings
   std::atomic<StreamWriter*> main_writer{nullptr};
   StackWriter* stack_writer = nullptr;
-  std::array<std::atomic<const SessionListener*>, 2> listeners{};
+  std::array<std::atomic<const SessionListener*>, kFollowers> listeners{};
   pthread_key_t thread_exit;
 
   template <typename Call>
@@ -103,11 +103,8 @@ Place place_seen_from_outside(const StreamWriter& writer) {
 
 }  // namespace
 
-void Session::listen(const SessionListener& listener) {
-  for (auto& place : state().listeners) {
-    const SessionListener* none = nullptr;
-    if (place.compare_exchange_strong(none, &listener) || none == &listener) return;
-  }
+void Session::listen(Follower follower, const SessionListener& listener) {
+  state().listeners[static_cast<size_t>(follower)] = &listener;
 }
 
 void Session::install_handlers() {

@@ -1,6 +1,7 @@
 // The recording of this process: start, stop, fork, threads, names.
 #pragma once
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -17,8 +18,11 @@
 
 namespace rlscope {
 
-// A part of the recorder that follows the recording: the CUDA collector, the sampler of stacks. No lock is held during the
-// calls.
+// The parts of the recorder that follow the recording.
+enum class Follower : uint8_t { kMemory, kStacks, kCuda };
+constexpr size_t kFollowers = 3;
+
+// What such a part does. No lock is held during the calls.
 struct SessionListener {
   void (*on_start)();  // records can be written from now on
   void (*on_stop)();   // for the last time, records can be written
@@ -83,8 +87,8 @@ class RLSCOPE_API Session {
   static uint32_t unknown_launch_site();
   // The writer of a queue, made at first use; null while nothing records. Valid until the recording stops.
   static DeviceWriter* device_writer(uint32_t device, uint32_t context, uint32_t cuda_stream);
-  // Kept by reference. What listens already is not added again. At most kMostListeners.
-  static void listen(const SessionListener& listener);
+  // Tells `follower` of recordings from now on. The listener is kept by reference.
+  static void listen(Follower follower, const SessionListener& listener);
 
   // The writer of stacks, made at first use; null while nothing records. Valid until the recording stops.
   static StackWriter* stack_writer();

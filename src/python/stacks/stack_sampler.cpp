@@ -245,7 +245,7 @@ PyObject* sample_stacks(PyObject*, PyObject* wanted) {
     errno = EPERM;
     return PyErr_SetFromErrno(PyExc_OSError);
   }
-  if (is_wanted) Session::listen(kListener);
+  if (is_wanted) Session::listen(Follower::kStacks, kListener);
   Py_RETURN_NONE;
 }
 
