@@ -17,6 +17,7 @@ import numpy as np
 from benchmarks.trace_writer import ProcessWriter, TraceWriter
 from rlscope.model import Category, DeviceWork, NameKind
 from rlscope.trace import format as fmt
+from rlscope.trace.files import PROCESS_FILE_SUFFIX
 from rlscope.trace.manifest import write_manifest
 
 CROSSINGS = 40  # per operation
@@ -139,7 +140,7 @@ def _write_process(directory: Path, pid: int, events: int, shape: Shape, seed: i
     process.header = replace(
         process.header, clock=fmt.ClockKind.TSC, tick_shift=TICK_SHIFT, first_pair=pairs[0], last_pair=pairs[1]
     )
-    path = directory / f"{pid}-0{fmt.PROCESS_FILE_SUFFIX}"
+    path = directory / f"{pid}-0{PROCESS_FILE_SUFFIX}"
     with path.open("wb") as file:
         file.write(process.to_bytes())
         for part in _event_chunks(tile, repeats, main_operation, wall_ticks):

@@ -10,6 +10,7 @@ from typing import Any
 from benchmarks.trace_chunk import Chunk, padded
 from rlscope.model import NO_OPERATION, Category, DeviceWork, NameKind
 from rlscope.trace import format as fmt
+from rlscope.trace.files import PROCESS_FILE_SUFFIX
 from rlscope.trace.manifest import write_manifest
 
 DEFAULT_BOOT_ID = bytes(range(16))
@@ -368,7 +369,7 @@ class TraceWriter:
         seen: Counter[int] = Counter()
         for process in self.processes:
             pid = process.header.pid
-            path = self.directory / f"{pid}-{seen[pid]}{fmt.PROCESS_FILE_SUFFIX}"
+            path = self.directory / f"{pid}-{seen[pid]}{PROCESS_FILE_SUFFIX}"
             path.write_bytes(process.to_bytes())
             seen[pid] += 1
         if manifest is not None:

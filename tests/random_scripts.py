@@ -22,7 +22,7 @@ from trace_builder import (
     phase,
 )
 
-from rlscope.analysis.correction import Bounds, Cost
+from rlscope.analysis.correction.costs import Bounds, Cost
 from rlscope.model import Category, DeviceWork
 from rlscope.trace import format as fmt
 

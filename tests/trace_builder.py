@@ -34,7 +34,8 @@ from typing import Any
 
 from benchmarks.trace_writer import ProcessWriter, TraceWriter
 from rlscope._analysis import properties, sweep
-from rlscope.analysis.correction import Bounds, Correction, Cost
+from rlscope.analysis.correction.corrected import Correction
+from rlscope.analysis.correction.costs import Bounds, Cost
 from rlscope.analysis.sweep import own_correction
 from rlscope.analysis.swept import Swept
 from rlscope.model import NO_OPERATION, Category, DeviceWork, NameKind

@@ -13,7 +13,8 @@ from typing import Any
 
 from trace_builder import Begin, Blocked, Collective, End, Memory, ProcessScript, Progress, Sample, Seen, Task, Work
 
-from rlscope.analysis.correction import Cost, corrected_parts
+from rlscope.analysis.correction.corrected import corrected_parts
+from rlscope.analysis.correction.costs import Cost
 from rlscope.analysis.swept import Swept
 from rlscope.model import EVALUATION, NO_OPERATION, NO_PHASE, STAGES, TRAINING_LOOP, Category, DeviceWork, NameKind
 from rlscope.trace.format import HOST, PERIODS_OF_CALLS, STACK_PERIOD_NS

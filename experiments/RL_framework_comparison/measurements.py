@@ -16,7 +16,7 @@ from experiments.verdicts.corrected import uncorrected_of
 from experiments.verdicts.other_machines import Measured
 from experiments.verdicts.results import Result, by_workload, cuda_to_gpu, folded_result, gpu_percent, over_calibration
 from experiments.verdicts.statistics import Estimate, estimated_mean
-from rlscope.analysis.correction import AppliedCorrection
+from rlscope.analysis.correction.corrected import AppliedCorrection
 
 #: What of an analysis is kept: all that results and advice need, and whether the recording was whole.
 KEPT_FIELDS = (

@@ -43,7 +43,7 @@ from experiments.verdicts.results import executed_of
 from experiments.verdicts.run_pages import add_runs
 from experiments.verdicts.statistics import EVENTS, Estimate
 from experiments.verdicts.study_page import ShownFigure, StudyPage
-from rlscope.analysis.correction import Correction
+from rlscope.analysis.correction.corrected import Correction
 from rlscope.calibration.choice import AUTO, chosen
 from rlscope.errors import UsageError
 from rlscope.trace.reader import Trace, open_trace

@@ -11,7 +11,7 @@ from experiments.harness.execute import Execution
 from experiments.harness.progress import StudyRun, Workload
 from experiments.verdicts.corrected import analyzed, corrected_text
 from experiments.verdicts.statistics import Estimate, estimated_mean, widened
-from rlscope.analysis.correction import AppliedCorrection, Corrected
+from rlscope.analysis.correction.corrected import AppliedCorrection, Corrected
 from rlscope.analysis.tables.breakdown import CORRECTED as CORRECTED_TIMES
 from rlscope.errors import IncompleteTraceError, UsageError
 from rlscope.model import NO_OPERATION, Category, Resource

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from rlscope.analysis.correction import AppliedCorrection
+from rlscope.analysis.correction.corrected import AppliedCorrection
 from rlscope.analysis.counters.runs import CounterRuns
 from rlscope.analysis.devices.rows import (
     DeviceIdleRow,

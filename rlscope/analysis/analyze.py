@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 
 from rlscope.analysis.advice.owner_path import owner_path
 from rlscope.analysis.analysis import Analysis
-from rlscope.analysis.correction import AppliedCorrection, CorrectedProcess, Correction, removed_s
+from rlscope.analysis.correction.corrected import AppliedCorrection, CorrectedProcess, Correction, removed_s
 from rlscope.analysis.counters.runs import Counters, is_sampled
 from rlscope.analysis.devices.clock import shared_clocks
 from rlscope.analysis.devices.devices import Device, devices_of

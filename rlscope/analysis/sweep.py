@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rlscope._analysis import properties, sweep
-from rlscope.analysis.correction import Correction
+from rlscope.analysis.correction.corrected import Correction
 from rlscope.analysis.ends import NOT_COMPLETED, end_of, noted_ends
 from rlscope.analysis.live.window import Window
 from rlscope.analysis.machines import Machine, place_machines, why_misplaced

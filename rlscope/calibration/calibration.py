@@ -6,19 +6,21 @@ import errno
 import json
 import os
 import platform
-import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rlscope.analysis.correction import Bounds, Correction, Cost
+from rlscope.analysis.correction.costs import Bounds, Cost
 from rlscope.errors import TraceFormatError, UsageError
 from rlscope.record.run.trace_directory import machine
 from rlscope.trace.files import MOST_JSON_BYTES, read_regular
 from rlscope.trace.manifest import write_in_one_step
 from rlscope.version import __version__
+
+if TYPE_CHECKING:
+    from rlscope.analysis.correction.corrected import Correction
 
 #: From 3 on intervals hold how much programs differ. Those of an older file are too narrow.
 SCHEMA = 3
@@ -82,6 +84,8 @@ class Calibration:
 
     def correction(self, source: str) -> Correction:
         """Return the correction for the analysis; `source` says where the calibration is from."""
+        from rlscope.analysis.correction.corrected import Correction  # which a record does without
+
         return Correction(self.costs, f"{source}, calibrated {self.made_at}", self.versions)
 
 
@@ -130,6 +134,8 @@ def check_writable(path: Path) -> None:
     Raises:
         UsageError: `save` could not write the file.
     """
+    import tempfile  # which a record does without
+
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=path.parent).close()
@@ -320,7 +326,7 @@ def of_trace(manifest: Mapping[str, Any], clock: str, path: Path | None = None) 
             found = parse(of_trace, "the calibration in the trace")
         except OldCalibrationError as error:
             own = _users_own(recorded_on)
-            return own if isinstance(own, Correction) else str(error)
+            return str(error) if isinstance(own, str) else own
         source = "recorded with the trace"
     else:
         return _users_own(recorded_on)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rlscope.analysis.correction import Correction
 from rlscope.calibration.calibration import of_trace
 
 if TYPE_CHECKING:
+    from rlscope.analysis.correction.corrected import Correction
     from rlscope.trace.reader import Trace
 
 AUTO = "auto"

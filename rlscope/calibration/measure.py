@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rlscope.analysis.correction import ZERO, Bounds, Correction, Cost, versions_of
+from rlscope.analysis.correction.corrected import Correction, versions_of
+from rlscope.analysis.correction.costs import ZERO, Bounds, Cost
 from rlscope.analysis.sweep import sweep_trace
 from rlscope.calibration.calibration import Calibration, conditions_here, now
 from rlscope.calibration.run_to_end import run_to_end

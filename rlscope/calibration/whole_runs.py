@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rlscope.analysis.correction import ZERO, Bounds, Correction, Cost
+from rlscope.analysis.correction.corrected import Correction
+from rlscope.analysis.correction.costs import ZERO, Bounds, Cost
 from rlscope.analysis.sweep import sweep_trace
 from rlscope.calibration.calibration import Calibration, conditions_of_trace, now
 from rlscope.calibration.run_to_end import run_to_end

@@ -1,4 +1,7 @@
-"""The verb `record` runs a command recorded, and ends as the command ended."""
+"""The verb `record` runs a command recorded, and ends as the command ended.
+
+The command starts before this process has loaded what reads traces, which it does while the command runs.
+"""
 
 import contextlib
 import errno
@@ -18,11 +21,8 @@ from rlscope.calibration.calibration import to_record_with
 from rlscope.cli.given.operations import named_operations
 from rlscope.cli.given.windows import check_windows, keeping, parse_on_slow
 from rlscope.cli.options import NamedPath, complete_files
-from rlscope.cli.summary import summary_of
 from rlscope.errors import UsageError
 from rlscope.monitor.counter_process import counted, list_counters
-from rlscope.monitor.utilization_sampler import sampled
-from rlscope.monitor.windows import Windows, make_requests
 from rlscope.record.config import LAYERS, TRACE_VARIABLE, RecordConfig
 from rlscope.record.run.trace_directory import (
     begin_trace,
@@ -32,10 +32,10 @@ from rlscope.record.run.trace_directory import (
     other_cuda_profiler,
 )
 from rlscope.record.run.trace_files import running_processes
-from rlscope.record.unrecordable import why_unrecordable
 from rlscope.text import printable
 from rlscope.trace.counter_metrics import parse_counters
 from rlscope.trace.manifest import note_unrecorded
+from rlscope.trace.windows import make_requests
 
 if TYPE_CHECKING:
     from rlscope.monitor.clock_server import ClockServer
@@ -210,7 +210,7 @@ def record(
     if unsampled is not None:
         _say(f"utilisation was not sampled to the end: {unsampled}")
     with _saying("what was recorded cannot be counted"), _interruptible():
-        _say(*summary_of(directory, output, config))
+        _summarize(directory, output, config)
     _end_as(status)
 
 
@@ -218,6 +218,8 @@ def _complete(directory: Path, config: RecordConfig, status: int, counter_facts:
     """Complete the trace, and its windows that are not complete."""
     _await_services(directory)
     if config.idle:
+        from rlscope.monitor.windows import Windows
+
         deadline_s = time.monotonic() + PATIENCE_S
         Windows(directory).end_all(status, lambda _: time.monotonic() > deadline_s)
     end_trace(directory, status, counter_facts if config.counters else None)
@@ -289,10 +291,13 @@ def _run_recorded(
     # Threads begin after the fork, and where the signals that we forward are blocked.
     with contextlib.ExitStack() as threads:
         with _saying("utilisation is not sampled"):
+            from rlscope.monitor.utilization_sampler import sampled
+
             sampler = threads.enter_context(sampled(directory, pid, "cuda" in config.layers))
         windows = threads.enter_context(keeping(directory, config))
         with _saying("questions about the time are not answered"):
             threads.enter_context(clock or contextlib.nullcontext())
+        _load_what_counts()
         status = _wait_forwarding(pid, signals)
         with _saying("sampling did not end in order"):
             threads.close()
@@ -301,9 +306,24 @@ def _run_recorded(
     if failure:
         raise UsageError(_cannot_run(command[0], failure))
     with _saying("the trace does not say why nothing was recorded"):
+        from rlscope.record.unrecordable import why_unrecordable
+
         if reason := why_unrecordable(command):
             note_unrecorded(directory, reason, pid)
     return status, sampler.error if sampler else None
+
+
+def _summarize(directory: Path, shown: Path, config: RecordConfig) -> None:
+    from rlscope.cli.summary import summary_of
+
+    _say(*summary_of(directory, shown, config))
+
+
+def _load_what_counts() -> None:
+    """Load what says how much was recorded, for which nobody has to wait while the command runs."""
+    with _saying("what was recorded cannot be counted"):
+        import rlscope.analysis.sweep
+        import rlscope.cli.summary  # noqa: F401 -- loaded for later
 
 
 def _wait_forwarding(pid: int, signals: set[signal.Signals]) -> int:

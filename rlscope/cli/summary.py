@@ -8,7 +8,7 @@ from rlscope.errors import RLScopeError
 from rlscope.monitor.kept_windows import slow_windows
 from rlscope.monitor.windows import Windows
 from rlscope.record.config import HOW_TO_REPORT, RecordConfig
-from rlscope.trace.format import PROCESS_FILE_SUFFIX
+from rlscope.trace.files import PROCESS_FILE_SUFFIX
 from rlscope.trace.manifest import read_manifest, read_unrecorded
 
 #: Kinds of events that a device worked for.

@@ -7,7 +7,7 @@ from rlscope.compare.recorded import recorded
 from rlscope.compare.run_times import RunTimes
 from rlscope.compare.timings import TIMINGS_NAME, read_timings
 from rlscope.errors import TraceError
-from rlscope.trace.format import PROCESS_FILE_SUFFIX
+from rlscope.trace.files import PROCESS_FILE_SUFFIX
 from rlscope.trace.manifest import MANIFEST_NAME
 from rlscope.trace.reader import Trace, open_trace
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from rlscope.errors import RecordingError, RLScopeError, UsageError
 from rlscope.record.config import RecordConfig
 from rlscope.record.run.trace_directory import begin_trace, end_trace, name_main_process
-from rlscope.record.run.trace_files import is_held, is_running, remove_trace
-from rlscope.trace.files import open_regular
-from rlscope.trace.format import PROCESS_FILE_SUFFIX, EndReason, FileHeader
+from rlscope.record.run.trace_files import is_held, remove_trace
+from rlscope.trace.files import PROCESS_FILE_SUFFIX, open_regular
+from rlscope.trace.format import EndReason, FileHeader
 from rlscope.trace.manifest import MANIFEST_NAME, UNRECORDED_NAME, note_unrecorded, read_manifest
 from rlscope.trace.reader import read_header
 from rlscope.trace.utilization_file import HEADER, UTILIZATION_NAME
@@ -140,7 +140,7 @@ class Windows:
     def is_left(self, window: Path) -> bool:
         """Tell whether no process records the window any more, and the first one was not killed in it."""
         main_pid = read_manifest(self._run).get("main_pid")
-        was_killed = any(header.pid == main_pid and not header.stop_ticks for header in _headers(window))
+        was_killed = any(header.pid == main_pid and not header.stop_ticks for header in _headers(window).values())
         return not was_killed and not recording_processes(window)
 
     def complete(self, window: Path, exit_status: int | None = None) -> None:
@@ -159,9 +159,9 @@ class Windows:
         note_unrecorded(window, reason, read_manifest(self._run)["main_pid"])
         self.end()
 
-    def main_is_running(self) -> bool:
-        """Tell whether the program's first process runs."""
-        return is_running(read_manifest(self._run)["main_pid"])
+    def is_running(self) -> bool:
+        """Tell whether the program runs, for whose end `rlscope record` waits."""
+        return is_held(self._run / UNRECORDED_NAME, read_manifest(self._run)["main_pid"])
 
     def _main_pid(self) -> int:
         """Return the program's first process, which may be about to be started.
@@ -169,7 +169,7 @@ class Windows:
         Raises:
             UsageError: the program has ended.
         """
-        while is_held(self._run / UNRECORDED_NAME):
+        while self.is_running():
             if (pid := read_manifest(self._run)["main_pid"]) is not None:
                 return int(pid)
             time.sleep(LOOK_AGAIN_S)
@@ -208,11 +208,6 @@ class Windows:
             (window / UTILIZATION_NAME).write_text("".join([HEADER + "\n", *kept]))
 
 
-def make_requests(run: Path) -> None:
-    """Make the file of requests of a run that has not started."""
-    (run / REQUESTS_NAME).write_bytes(bytes(NUMBER_BYTES))
-
-
 def is_begun(window: Path) -> bool:
     """Tell whether a process has begun to record the window."""
     return bool(_headers(window))
@@ -220,18 +215,19 @@ def is_begun(window: Path) -> bool:
 
 def has_reached_limit(window: Path) -> bool:
     """Tell whether a process has recorded as many iterations as the window is to have."""
-    return any(header.end_reason == EndReason.LIMIT for header in _headers(window))
+    return any(header.end_reason == EndReason.LIMIT for header in _headers(window).values())
 
 
 def recording_processes(window: Path) -> list[int]:
     """Return the processes that still record a window."""
-    return [header.pid for header in _headers(window) if not header.stop_ticks and is_running(header.pid)]
+    headers = _headers(window).items()
+    return [header.pid for path, header in headers if not header.stop_ticks and is_held(path, header.pid)]
 
 
-def _headers(window: Path) -> list[FileHeader]:
-    headers = []
+def _headers(window: Path) -> dict[Path, FileHeader]:
+    headers = {}
     for path in window.glob(f"*{PROCESS_FILE_SUFFIX}"):
         with suppress(RLScopeError):  # it is being written
             if (header := read_header(path)) is not None:
-                headers.append(header)
+                headers[path] = header
     return headers

@@ -1,7 +1,7 @@
 """This file analyzes a trace for a page of it, with what a reader must know beside the numbers."""
 
 from rlscope.analysis.analyze import analyze_in_detail
-from rlscope.analysis.correction import Correction
+from rlscope.analysis.correction.corrected import Correction
 from rlscope.page.make_page import Run
 from rlscope.report.remarks import device_lines, warnings
 from rlscope.report.sentences import correction_lines, evaluation_lines

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from rlscope.analysis.advice.advice import advise
 from rlscope.analysis.analysis import Analysis
-from rlscope.analysis.correction import AppliedCorrection
+from rlscope.analysis.correction.corrected import AppliedCorrection
 from rlscope.analysis.machines import MEASURED
 from rlscope.analysis.table_rows import MachineRow
 from rlscope.report.tables import seconds_text

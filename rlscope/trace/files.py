@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 #: What opening a link, or a socket, ends with.
 _NO_FILE = (errno.ELOOP, errno.ENXIO)
+#: Each recorded process has a file PID-N with this suffix.
+PROCESS_FILE_SUFFIX = ".rlscope"
 #: A manifest has the words of a command, usually 2 MB at most, of which JSON may make six times as much.
 MOST_JSON_BYTES = 1 << 24
 

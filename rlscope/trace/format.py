@@ -28,7 +28,6 @@ NO_STREAM = 0xFFFFFFFF
 HOST = 0xFFFFFFFF  # the device of the queue with what happens beside the devices
 MAX_VARINT_BYTES = 8
 MAX_VARINT_VALUE = (1 << 7 * MAX_VARINT_BYTES) - 1
-PROCESS_FILE_SUFFIX = ".rlscope"
 #: A launch site's stage is a place in this list.
 LAUNCH_STAGES = (NO_OPERATION, TRAINING_LOOP, *STAGES)
 

@@ -10,8 +10,8 @@ from rlscope import _analysis
 from rlscope.boot import stored_boot_id
 from rlscope.errors import TraceError, TraceFormatError
 from rlscope.trace.clock import Clock, clock_id, make_clocks
-from rlscope.trace.files import open_regular
-from rlscope.trace.format import FILE_HEADER, PROCESS_FILE_SUFFIX, ClockKind, EndReason, FileHeader
+from rlscope.trace.files import PROCESS_FILE_SUFFIX, open_regular
+from rlscope.trace.format import FILE_HEADER, ClockKind, EndReason, FileHeader
 from rlscope.trace.manifest import read_manifest, read_unrecorded
 from rlscope.trace.windows import REQUESTS_NAME, windows_in
 

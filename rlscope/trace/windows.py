@@ -24,6 +24,16 @@ def windows_in(run: str | os.PathLike[str]) -> list[str]:
     return sorted((name for name in os.listdir(run) if WINDOW.fullmatch(name)), key=lambda name: int(name[7:]))
 
 
+def make_requests(run: str | os.PathLike[str]) -> None:
+    """Make the file of requests of a run that has not started.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    with open(os.path.join(run, REQUESTS_NAME), "wb") as file:
+        file.write(bytes(NUMBER_BYTES))
+
+
 def ask(run: str | os.PathLike[str], number: int) -> None:
     """Ask all processes of a run for what a number says.
 

@@ -239,12 +239,12 @@ def test_a_file_that_is_shortened_ends_the_program_as_documented(tmp_path: Path)
 
 # SIGKILL at each step.
 
-#: `record`, which is killed where it comes to the function of that name.
+#: `record`, which is killed where it comes to the function of that name in that module.
 KILLED = """
 import os, runpy, signal, sys
-from rlscope.cli import record
-assert callable(getattr(record, {step!r}))
-setattr(record, {step!r}, lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL))
+import {module} as module
+assert callable(module.{step})
+module.{step} = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
 sys.argv[:] = ["rlscope", "record", "-o", "disk/trace", "--", sys.executable, "program.py"]
 runpy.run_module("rlscope", run_name="__main__")
 """
@@ -252,6 +252,8 @@ STEPS = {
     "begin_trace": False, "_run_recorded": False, "name_main_process": True, "sampled": True, "_wait_forwarding": True,
     "_await_services": True, "end_trace": True, "summary_of": True, "_end_as": True,
 }  # fmt: skip
+#: Steps that are imported only when they come.
+ELSEWHERE = {"sampled": "rlscope.monitor.utilization_sampler", "summary_of": "rlscope.cli.summary"}
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -260,7 +262,7 @@ def test_record_is_killed(step: str, tmp_path: Path) -> None:
     ends = "import atexit; atexit.register(lambda: open('ended', 'w').close())"
     (tmp_path / "program.py").write_text(WORK.format(first=ends))
     with (tmp_path / "out").open("w") as out:
-        code = KILLED.format(step=step)
+        code = KILLED.format(step=step, module=ELSEWHERE.get(step, "rlscope.cli.record"))
         finished = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment(), stdout=out)
     assert finished.returncode == -signal.SIGKILL
     trace = tmp_path / "disk" / "trace"

@@ -15,11 +15,12 @@ import rlscope
 from benchmarks.result import Target, Value, print_results, results
 from rlscope.analysis.analyze import analyze
 from rlscope.libraries import LIBRARIES
-from rlscope.monitor.windows import Windows, make_requests
+from rlscope.monitor.windows import Windows
 from rlscope.record import recorder
 from rlscope.record.config import RecordConfig
 from rlscope.record.run.trace_directory import begin_trace, name_main_process
 from rlscope.trace.reader import open_trace
+from rlscope.trace.windows import make_requests
 from tests.gpu.measure import Looper, block_ms, changes_by, percent, pin
 from tests.gpu.programs.td3_like import make_iteration
 

@@ -8,7 +8,7 @@ import pytest
 
 from experiments.overhead_correction.measurements import removed_s
 from rlscope import _native
-from rlscope.analysis.correction import Correction
+from rlscope.analysis.correction.corrected import Correction
 from rlscope.calibration import measure
 from rlscope.calibration.calibration import Calibration
 from rlscope.calibration.twins import Tick, Twin, run_twins

@@ -15,7 +15,8 @@ from experiments.harness.execute import Run
 from experiments.harness.progress import Workload
 from experiments.overhead_correction import run as study
 from experiments.overhead_correction.measurements import AMPLIFIED, OFF, ON, RECORDED, SOURCES, overhead_of
-from rlscope.analysis.correction import Bounds, Correction, Cost
+from rlscope.analysis.correction.corrected import Correction
+from rlscope.analysis.correction.costs import Bounds, Cost
 from rlscope.analysis.sweep import sweep_trace
 from rlscope.calibration.calibration import Calibration, conditions_of_trace, now, save
 from rlscope.trace.reader import open_trace

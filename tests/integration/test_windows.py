@@ -27,10 +27,11 @@ LOOP = SCRIPTS / "looping.py"
 class Job:
     """A script that goes on until it is told to stop, under `rlscope record --idle`."""
 
-    def __init__(self, directory: Path, *words: str, script: Path = TRAINING) -> None:
+    def __init__(self, directory: Path, *words: str, script: Path = TRAINING, inside: tuple[str, ...] = ()) -> None:
         self.run = directory / "run"
         self._stop = directory / "stop"
         command: list[str | Path] = [
+            *inside,
             *RLSCOPE,
             "record",
             "--idle",
@@ -103,6 +104,25 @@ def test_a_window_holds_whole_iterations_and_what_was_open_before(job: Job) -> N
     per_iteration = {operation: count / 20 for operation, count in transitions.items()}
     assert all(count.is_integer() for count in per_iteration.values()), per_iteration  # no part of an iteration
     assert "backpropagation" in per_iteration
+
+
+#: Runs a command as a container does: its processes have numbers of their own, here such as are not in use outside.
+IN_CONTAINER = ("unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc", "sh", "-c",
+                'echo 30000 > /proc/sys/kernel/ns_last_pid; "$@"', "sh")  # fmt: skip
+
+
+def test_windows_are_asked_for_from_outside_of_the_container(tmp_path: Path) -> None:
+    if subprocess.run([*IN_CONTAINER, "true"], capture_output=True, check=False).returncode != 0:
+        pytest.skip("this system lets nobody make a namespace of processes")
+    job = Job(tmp_path, script=LOOP, inside=IN_CONTAINER)
+    assert job.pid > 30000
+    for words in (("window", job.run, "--iterations", 20), ("start", job.run), ("stop", job.run)):
+        finished = call_here(*words)
+        assert (finished.returncode, finished.stderr) == (0, "")
+    job.finish()
+    first, second = (analyze(open_trace(window)) for window in job.windows.traces())
+    assert (first.complete, first.iterations) == (True, 20)
+    assert second.complete, second.why
 
 
 #: Says at its end which states the recorder of CUDA was in, and makes a file when it is off again.

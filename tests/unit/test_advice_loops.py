@@ -15,7 +15,7 @@ from rlscope.analysis.advice.advice import Advice, advise
 from rlscope.analysis.advice.causes import Cause
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.analyze import analyze
-from rlscope.analysis.correction import AppliedCorrection
+from rlscope.analysis.correction.corrected import AppliedCorrection
 from rlscope.analysis.rows import Rows
 from rlscope.analysis.table_rows import ProcessRow
 from rlscope.cli.analyze import analyze as analyze_verb

@@ -22,7 +22,7 @@ from trace_builder import (
 )
 from twin_sweep import Twin, as_dicts, sweep_twin
 
-from rlscope.analysis.correction import PARTS_PER_TICK
+from rlscope.analysis.correction.corrected import PARTS_PER_TICK
 from rlscope.model import Category, NameKind
 
 

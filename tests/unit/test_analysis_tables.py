@@ -13,7 +13,8 @@ from benchmarks.trace_writer import DEFAULT_BOOT_ID, TraceWriter
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.analyze import analyze
 from rlscope.analysis.contents import read_contents
-from rlscope.analysis.correction import Bounds, Correction, Cost
+from rlscope.analysis.correction.corrected import Correction
+from rlscope.analysis.correction.costs import Bounds, Cost
 from rlscope.analysis.document import document_of
 from rlscope.analysis.tables.breakdown import group_seconds
 from rlscope.cli.analyze import analyze as analyze_verb

@@ -16,7 +16,8 @@ from benchmarks.trace_writer import TraceWriter
 from rlscope import _native
 from rlscope._analysis import sweep
 from rlscope.analysis.analyze import analyze
-from rlscope.analysis.correction import Bounds, Correction, Cost
+from rlscope.analysis.correction.corrected import Correction
+from rlscope.analysis.correction.costs import Bounds, Cost
 from rlscope.calibration import measure
 from rlscope.calibration.calibration import (
     Calibration,

@@ -9,7 +9,7 @@ import pytest
 from known_loops import Recorded, lengths_of, loop_found
 from trace_builder import End, ProcessScript, ThreadScript, boundary, write_script
 
-from rlscope.analysis.correction import NS_PER_S, CorrectedProcess, Correction
+from rlscope.analysis.correction.corrected import NS_PER_S, CorrectedProcess, Correction
 from rlscope.analysis.sweep import sweep_trace
 from rlscope.calibration import measure
 from rlscope.calibration.measure import BETWEEN_PROGRAMS, LoopFound, costs_of

@@ -20,7 +20,8 @@ from trace_builder import (
 
 import rlscope
 from rlscope.analysis.analyze import analyze
-from rlscope.analysis.correction import Bounds, Correction, Cost
+from rlscope.analysis.correction.corrected import Correction
+from rlscope.analysis.correction.costs import Bounds, Cost
 from rlscope.analysis.sweep import NS_PER_S
 from rlscope.analysis.tables.breakdown import group_seconds
 from rlscope.analysis.tables.calls import call_rows

@@ -20,7 +20,8 @@ from experiments.verdicts.claims import HOLDS, IN_CUDA, NOT_TESTABLE, UNCORRECTE
 from experiments.verdicts.corrected import CORRECTED, Uncorrected, add_correction, analyzed, uncorrected_of
 from experiments.verdicts.results import Result, cuda_to_gpu, folded_result, mean_table, over_calibration
 from experiments.verdicts.statistics import Estimate, estimated_mean, widened
-from rlscope.analysis.correction import AppliedCorrection, Bounds, Cost
+from rlscope.analysis.correction.corrected import AppliedCorrection
+from rlscope.analysis.correction.costs import Bounds, Cost
 from rlscope.calibration.calibration import Calibration, Conditions, cache_path, conditions_here, save
 from rlscope.model import Category
 from rlscope.page.plain_page import Page

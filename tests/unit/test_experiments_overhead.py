@@ -14,7 +14,8 @@ from experiments.overhead_correction import measurements
 from experiments.overhead_correction import run as study
 from experiments.overhead_correction.measurements import ON, RECORDED, Draws, Overhead, draws_of, sources_of
 from experiments.verdicts.claims import DIFFERS, HOLDS, NOT_TESTABLE, UNDECIDED, Verdict, load_claims
-from rlscope.analysis.correction import Bounds, Correction, Cost
+from rlscope.analysis.correction.corrected import Correction
+from rlscope.analysis.correction.costs import Bounds, Cost
 
 NO_COST = Bounds(0.0, 0.0, 0.0)
 ITERATIONS = 20

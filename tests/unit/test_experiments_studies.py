@@ -25,7 +25,7 @@ from experiments.verdicts.intervals import caption_of, readable
 from experiments.verdicts.results import Result, mean_table, mean_transitions
 from experiments.verdicts.run_pages import add_runs
 from experiments.verdicts.study_page import StudyPage
-from rlscope.analysis.correction import AppliedCorrection, Corrected
+from rlscope.analysis.correction.corrected import AppliedCorrection, Corrected
 from rlscope.errors import IncompleteTraceError
 from rlscope.model import Category
 from rlscope.plots.tables import breakdown_table

@@ -67,6 +67,26 @@ def test_parquet_needs_it(trace: Path, tmp_path: Path) -> None:
     assert "pandas" in loaded_by("analyze", "--parquet", tmp_path / "breakdown.parquet", trace)
 
 
+def test_a_recorded_command_starts_before_what_reads_traces_is_loaded(tmp_path: Path) -> None:
+    """What reading needs is there before the command's end is waited for."""
+    program = """
+import os, signal, sys
+from rlscope.cli.main import main
+def saying(call):
+    def said(*arguments):
+        print("rlscope.analysis.sweep" in sys.modules, "rlscope.trace.format" in sys.modules, file=sys.stderr)
+        return call(*arguments)
+    return said
+os.fork = saying(os.fork)
+signal.sigwaitinfo = saying(signal.sigwaitinfo)
+main(["record", "-o", sys.argv[1], "--", "true"])
+"""
+    words = [sys.executable, "-c", program, str(tmp_path / "trace")]
+    finished = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert finished.returncode == 0, finished.stderr
+    assert finished.stderr.splitlines()[:2] == ["False False", "True True"]
+
+
 @pytest.mark.parametrize(
     "words",
     [("--help",), ("analyze", "--help"), ("record", "--help"), ("compare", "--help"), ("bench", "--help")],

@@ -12,7 +12,7 @@ from rows_of import rows_of
 from trace_builder import parse_script, write_script
 
 from rlscope.analysis.analysis import Analysis
-from rlscope.analysis.correction import AppliedCorrection
+from rlscope.analysis.correction.corrected import AppliedCorrection
 from rlscope.analysis.devices.rows import (
     DeviceIdleRow,
     DeviceShareRow,

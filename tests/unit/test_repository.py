@@ -70,7 +70,7 @@ STANDARD_LIBRARY_ONLY = (
     "trace/manifest.py",
     "trace/utilization_file.py",
     "trace/windows.py",
-    "analysis/correction.py",
+    "analysis/correction",
     "calibration/calibration.py",
     "boot.py",
     "build.py",

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks.trace_writer import TraceWriter
-from rlscope.analysis.correction import Bounds, Cost
+from rlscope.analysis.correction.costs import Bounds, Cost
 from rlscope.calibration.calibration import load
 from rlscope.calibration.whole_runs import CONFIGURATIONS, WholeRun, cost_of, whole_run
 from rlscope.cli.calibrate import calibrate

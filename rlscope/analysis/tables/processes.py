@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Protocol, TypeVar
 
-from rlscope.analysis.correction import CorrectedProcess, times_of
+from rlscope.analysis.correction.corrected import CorrectedProcess, times_of
 from rlscope.analysis.rows import Row, Rows, sums
 from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep
 from rlscope.analysis.table_rows import BreakdownRow, PhaseRow, ProcessRow

@@ -6,12 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from rlscope.errors import UsageError
-from rlscope.record.undeclared.named_operations import nearest, parse, refusal
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 OWN_FILE = "rlscope.toml"
 PROJECT_FILE = "pyproject.toml"
@@ -29,6 +23,9 @@ def named_operations(given: Iterable[str]) -> tuple[str, ...]:
 
 
 def _checked(text: str, where: str) -> str:
+    # It takes longer to load than a command to start, and most records name nothing.
+    from rlscope.record.undeclared.named_operations import parse, refusal
+
     try:
         named = parse(text)
     except UsageError as error:
@@ -56,6 +53,11 @@ def _in_project_file(directory: Path) -> list[str]:
 
 
 def _read(path: Path) -> dict[str, Any]:
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+
     try:
         contents: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -70,6 +72,8 @@ def _operations(path: Path, table: Any, prefix: str) -> list[str]:
     _check_table(path, table, prefix.rstrip("."))
     for key in table:
         if key != TABLE:
+            from rlscope.record.undeclared.named_operations import nearest
+
             raise UsageError(f"{path}: {prefix}{key} is not known; {prefix}{TABLE} is{nearest(key, (TABLE,))}")
     named = table.get(TABLE, {})
     _check_table(path, named, f"{prefix}{TABLE}")

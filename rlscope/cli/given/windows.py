@@ -3,13 +3,13 @@
 import re
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rlscope.errors import UsageError
-from rlscope.monitor.beside import beside
-from rlscope.monitor.kept_windows import KeptWindows
-from rlscope.monitor.sampled_windows import SampledWindows
-from rlscope.monitor.window_keeper import WindowKeeper
 from rlscope.record.config import RecordConfig
+
+if TYPE_CHECKING:
+    from rlscope.monitor.window_keeper import WindowKeeper
 
 SECONDS = {"s": 1, "m": 60, "h": 3600}
 BYTES = {"MB": 10**6, "GB": 10**9}
@@ -70,8 +70,15 @@ def parse_on_slow(text: str | None) -> float | None:
     return float(found[1])
 
 
-def keeping(directory: Path, config: RecordConfig) -> AbstractContextManager[WindowKeeper | None]:
+def keeping(directory: Path, config: RecordConfig) -> "AbstractContextManager[WindowKeeper | None]":
     """Return what looks after the windows while it is entered, where they are not asked for by hand."""
+    if config.keep is None and config.every is None:
+        return nullcontext()
+    # What reads traces takes long to load, and most records have no windows.
+    from rlscope.monitor.beside import beside
+    from rlscope.monitor.kept_windows import KeptWindows
+    from rlscope.monitor.sampled_windows import SampledWindows
+
     if config.keep is not None:
         return beside(KeptWindows(directory, *parse_keep(config.keep)))
-    return nullcontext() if config.every is None else beside(SampledWindows(directory))
+    return beside(SampledWindows(directory))

@@ -42,7 +42,7 @@ def await_begin(windows: Windows, window: Path) -> None:
     is_said = False
     try:
         while not is_begun(window):
-            if not windows.main_is_running():
+            if not windows.is_running():
                 raise UsageError(f"the program ended before a process of it recorded anything into {window}")
             if not is_said and time.monotonic() - since_s > PATIENCE_S:
                 is_said = True

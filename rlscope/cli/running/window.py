@@ -31,7 +31,7 @@ def window(directory: Path, iterations: int | None, seconds: float | None) -> No
     try:
         await_begin(windows, trace)
         deadline_s = time.monotonic() + seconds if seconds is not None else float("inf")
-        while time.monotonic() < deadline_s and windows.main_is_running() and not has_reached_limit(trace):
+        while time.monotonic() < deadline_s and windows.is_running() and not has_reached_limit(trace):
             time.sleep(LOOK_AGAIN_S)
     finally:
         if windows.open_window == trace:  # else the program has ended, and `record` has completed the trace

@@ -8,7 +8,7 @@ from rlscope.analysis.tables.calls import detail_of
 from rlscope.compare.recorded import iterating, iterations_in
 from rlscope.compare.sampled.whole_run import Part, WholeRun, as_series, whole_run
 from rlscope.errors import TraceError
-from rlscope.trace.format import PROCESS_FILE_SUFFIX
+from rlscope.trace.files import PROCESS_FILE_SUFFIX
 from rlscope.trace.reader import Trace, open_trace
 from rlscope.trace.windows import windows_in
 

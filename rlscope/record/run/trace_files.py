@@ -1,6 +1,5 @@
 """The files that a trace consists of, and their removal: nothing that rlscope did not write is ever removed."""
 
-import contextlib
 import fcntl
 import json
 import os
@@ -10,8 +9,7 @@ from pathlib import Path
 
 from rlscope.errors import UsageError
 from rlscope.record.config import CONFIG_NAME
-from rlscope.trace.files import MOST_JSON_BYTES
-from rlscope.trace.format import FILE_MAGIC, PROCESS_FILE_SUFFIX
+from rlscope.trace.files import MOST_JSON_BYTES, PROCESS_FILE_SUFFIX
 from rlscope.trace.manifest import MANIFEST_NAME, UNRECORDED_NAME
 from rlscope.trace.utilization_file import UTILIZATION_NAME
 from rlscope.trace.windows import REQUESTS_NAME, SLOW_NAME, WINDOW
@@ -27,18 +25,17 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def running_processes(directory: Path) -> set[int]:
-    """Return the processes of this machine that have a file in the trace and still run.
-
-    A process that has ended does not run, whether or not somebody has waited for it. A directory that is gone has none.
-    """
-    if not directory.is_dir():
-        return set()
-    names = [name for name in os.listdir(directory) if _PROCESS_FILE.fullmatch(name)]
-    return {process for process in (int(name.split("-")[0]) for name in names) if is_running(process)}
+    """Return the processes that still record into a file of the trace. A directory that is gone has none."""
+    paths = [path for path in directory.glob(f"*{PROCESS_FILE_SUFFIX}") if _PROCESS_FILE.fullmatch(path.name)]
+    return {_process_of(path) for path in paths if is_held(path, _process_of(path))}
 
 
-def is_running(process: int) -> bool:
-    """Tell whether a process of this machine runs, which one that has ended and nobody waited for does not."""
+def _process_of(path: Path) -> int:
+    return int(path.name.split("-")[0])
+
+
+def _is_running(process: int) -> bool:
+    """Tell whether a process runs here, which one that has ended and nobody waited for does not."""
     try:
         status = Path(f"/proc/{process}/stat").read_bytes()
     except OSError:
@@ -91,7 +88,7 @@ def remove_trace(directory: Path) -> None:
     """
     paths = files_of_trace(directory)
     for path in paths:
-        if _PROCESS_FILE.fullmatch(path.name) and is_held(path):
+        if _PROCESS_FILE.fullmatch(path.name) and is_held(path, _process_of(path)):
             raise _is_being_written(directory)
     for path in paths:
         if path == directory / UNRECORDED_NAME:
@@ -113,6 +110,8 @@ def _is_of_a_trace(path: Path) -> bool:
     if path.name == MANIFEST_NAME:
         return _is_manifest(_start_of(path, MOST_JSON_BYTES))
     if _PROCESS_FILE.fullmatch(path.name):
+        from rlscope.trace.format import FILE_MAGIC  # which takes long to load, and only a removal needs
+
         start = _start_of(path, len(FILE_MAGIC))
         return start == FILE_MAGIC or not any(start)  # zeroes: its process was killed as recording began
     return _OTHERS.fullmatch(path.name) is not None
@@ -131,21 +130,35 @@ def _start_of(path: Path, size: int) -> bytes:
         return file.read(size)
 
 
-def is_held(path: Path) -> bool:
-    """Tell whether who writes the file, a recorder or `rlscope record`, still does: it has a lock on it."""
-    descriptor = os.open(path, _READ)
+def is_held(path: Path, process: int | None) -> bool:
+    """Tell whether who writes the file, a recorder or `rlscope record`, still does: it has a lock on it.
+
+    That is seen from every container, where processes have other numbers.
+
+    Args:
+        path: Of the file. One that is gone is not held.
+        process: Who writes the file. On a file system that knows no locks it is held while a process of this number
+            runs here.
+    """
     try:
-        return _is_locked(descriptor)
+        descriptor = os.open(path, _READ)
+    except FileNotFoundError:
+        return False
+    try:
+        is_locked = _is_locked(descriptor)
     finally:
         os.close(descriptor)
+    return process is not None and _is_running(process) if is_locked is None else is_locked
 
 
-def _is_locked(descriptor: int) -> bool:
-    with contextlib.suppress(OSError):
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
+def _is_locked(descriptor: int) -> bool | None:
+    """Tell whether somebody else has a lock on the file; None where the file system knows no locks."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return None
     return False
 
 

@@ -61,9 +61,11 @@ void read_boot_id(uint8_t (&boot_id)[16]) {
   std::memcpy(boot_id, known, sizeof known);
 }
 
-// Nobody may remove a file that is locked: `rlscope record --force` asks. Some file systems know no locks.
+// Nobody may remove a file that is locked: `rlscope record --force` asks, as others ask who still records. Who asks has a lock
+// itself for some microseconds. Some file systems know no locks.
 void show_that_it_is_written(int fd) {
-  if (flock(fd, LOCK_SH | LOCK_NB) != 0) errno = 0;
+  for (int tries = 0; tries < 100 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK; tries++) usleep(100);
+  errno = 0;
 }
 
 // Programs expect to get low numbers themselves: that of a standard stream which they closed, or the first one that is free.

@@ -1,0 +1,1 @@
+"""This package holds what recording one event costs, and takes that off the times of a sweep."""
