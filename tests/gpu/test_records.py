@@ -52,6 +52,23 @@ with rlscope.operation("simulation"):
     assert sum(analysis.gpu_operations.table["busy_s"]) == pytest.approx(gpu["busy_s"], rel=1e-6)
 
 
+def test_lines_and_memory_are_recorded_beside_the_device(run_recorded: Run) -> None:
+    _, analysis = run_recorded(
+        PREPARED
+        + """
+with rlscope.operation("inference"):
+    for _ in range(300):
+        torch.cuda._sleep(1000)
+        sum(range(20000))
+torch.cuda.synchronize()
+""",
+        "--lines",
+    )
+    assert count(analysis.device_work.table, "inference", "spin_kernel") == 300
+    assert analysis.lines.table.query("operation == 'inference'")["stacks"].sum() > 30
+    assert "PyTorch" in set(analysis.memory.table["owner"])
+
+
 def test_every_launch_is_resolved_and_nothing_is_dropped(run_recorded: Run) -> None:
     recording, _ = run_recorded(PREPARED + "for _ in range(30000):\n    x.add_(1)\ntorch.cuda.synchronize()\n")
     swept = recording.main_sweep()
