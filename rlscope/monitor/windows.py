@@ -16,7 +16,7 @@ from rlscope.trace.format import EndReason, FileHeader
 from rlscope.trace.manifest import MANIFEST_NAME, UNRECORDED_NAME, note_unrecorded, read_manifest
 from rlscope.trace.reader import read_header
 from rlscope.trace.utilization_file import HEADER, UTILIZATION_NAME
-from rlscope.trace.windows import NUMBER_BYTES, REQUESTS_NAME, ask, window_of
+from rlscope.trace.windows import NUMBER_BYTES, REQUESTS_NAME, ask, window_of, windows_in
 
 LOOK_AGAIN_S = 0.02
 
@@ -177,9 +177,7 @@ class Windows:
 
     def traces(self) -> list[Path]:
         """Return the traces of the windows that are there and that a process has begun, the first one first."""
-        number = self._number()
-        found = [self._window(each) for each in range(1, number + 1, 2)]
-        return [window for window in found if is_begun(window)]
+        return [window for window in (self._run / name for name in windows_in(self._run)) if is_begun(window)]
 
     def _number(self) -> int:
         with open_regular(self._requests, NUMBER_BYTES) as file:

@@ -20,7 +20,7 @@ from rlscope.errors import UsageError
 from rlscope.monitor.kept_windows import PARTS, bytes_of, slow_windows
 from rlscope.monitor.windows import Windows
 from rlscope.trace.reader import open_trace
-from rlscope.trace.windows import SLOW_NAME
+from rlscope.trace.windows import SLOW_NAME, ask, make_requests
 
 #: `--keep` of these tests, and when a window of it ends.
 KEEP_S = 2.0
@@ -129,6 +129,16 @@ def test_windows_of_a_slow_iteration_stay(tmp_path: Path) -> None:
     assert all(open_trace(run / window).why == () for window in slow)
     lengths = [float(line.split()[1]) for line in (run / SLOW_NAME).read_text().splitlines()]
     assert max(lengths) >= 1
+
+
+def test_windows_that_were_removed_are_not_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a look would take longer with every day of the run."""
+    make_requests(tmp_path)
+    ask(tmp_path, 2 * 1_000_000 - 1)
+    (tmp_path / "window-1000000").mkdir()
+    looked_at: list[Path] = []
+    monkeypatch.setattr("rlscope.monitor.windows.is_begun", lambda window: looked_at.append(window) or True)
+    assert Windows(tmp_path).traces() == looked_at == [tmp_path / "window-1000000"]
 
 
 def test_who_keeps_the_last_windows_begins_and_ends_none_by_hand(tmp_path: Path) -> None:
