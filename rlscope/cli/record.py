@@ -265,6 +265,7 @@ def _run_recorded(
         Its exit status, negative for the signal that ended it; and why utilisation was not sampled to the end, if so.
     """
     environment = environment_of_children(directory, config, dict(os.environ))
+    keeper = keeping(directory, config)  # loaded before the command begins, so that its start is in a window
     signals = {*FORWARDED, signal.SIGCHLD}
     previous_mask = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     try:
@@ -294,10 +295,11 @@ def _run_recorded(
             from rlscope.monitor.utilization_sampler import sampled
 
             sampler = threads.enter_context(sampled(directory, pid, "cuda" in config.layers))
-        windows = threads.enter_context(keeping(directory, config))
+        windows = threads.enter_context(keeper)
         with _saying("questions about the time are not answered"):
             threads.enter_context(clock or contextlib.nullcontext())
-        _load_what_counts()
+        if not config.idle:
+            _load_what_counts()
         status = _wait_forwarding(pid, signals)
         with _saying("sampling did not end in order"):
             threads.close()
