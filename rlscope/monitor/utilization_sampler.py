@@ -8,8 +8,10 @@ from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rlscope.errors import TraceFormatError
 from rlscope.monitor.beside import beside
 from rlscope.trace.utilization_file import HEADER, PROCESSES, UTILIZATION_NAME
+from rlscope.trace.windows import REQUESTS_NAME, asked, window_of
 
 if TYPE_CHECKING:
     import psutil
@@ -115,8 +117,48 @@ class ProcessTree:
         self._others.update(new)
 
 
+class SampleFile:
+    """The file that samples go to: the trace's, or that of the window which is recorded at the time.
+
+    Args:
+        directory: Of the trace, or of the run that is recorded in windows.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._has_windows = (directory / REQUESTS_NAME).exists()
+        self._open_in: str | None = None
+        self._file = -1
+
+    def write(self, text: str) -> None:
+        """Append lines; between windows nobody wants them.
+
+        Raises:
+            OSError: They cannot be written.
+        """
+        run = os.fspath(self._directory)
+        directory = window_of(run, asked(run)) if self._has_windows else run
+        if directory is None:
+            return
+        if directory != self._open_in:
+            self.close()
+            path = os.path.join(directory, UTILIZATION_NAME)
+            self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+            self._open_in = directory
+            text = f"{HEADER}\n{text}"
+        data = text.encode()
+        if os.write(self._file, data) != len(data):
+            raise OSError(None, "the disk is full")
+
+    def close(self) -> None:
+        """Close the file, if it is open."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+
 class UtilizationSampler:
-    """Writes the samples of a command into the directory of its trace, until told to stop or until that fails.
+    """Writes the samples of a command beside its trace, until told to stop or until that fails.
 
     Attributes:
         error: Why sampling ended early, None where it did not.
@@ -124,7 +166,7 @@ class UtilizationSampler:
 
     def __init__(self, directory: Path, pid: int, has_devices: bool) -> None:
         self.error: str | None = None
-        self._path = directory / UTILIZATION_NAME
+        self._file = SampleFile(directory)
         self._pid = pid
         self._has_devices = has_devices
         self._started_s = time.monotonic()
@@ -135,20 +177,20 @@ class UtilizationSampler:
         if self._stopping.wait(PROCESS_PERIOD_S):  # a command so short pays for nothing
             return
         try:
-            file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
-            try:
-                self._write(file, HEADER + "\n")
-                self._sample_until_stopped(file)
-            finally:
-                os.close(file)
+            self._file.write("")
+            self._sample_until_stopped()
         except OSError as error:
             self.error = error.strerror or str(error)
+        except TraceFormatError as error:
+            self.error = str(error)
+        finally:
+            self._file.close()
 
     def stop(self) -> None:
         """End the sampling; a sample that is being taken may still be written."""
         self._stopping.set()
 
-    def _sample_until_stopped(self, file: int) -> None:
+    def _sample_until_stopped(self) -> None:
         tree = ProcessTree(self._pid, self._started_s)
         devices = Devices() if self._has_devices else None
         tree_due_s = devices_due_s = time.monotonic()
@@ -164,12 +206,7 @@ class UtilizationSampler:
                 rows += devices.sample()
                 devices_due_s = now_s + DEVICE_PERIOD_S
             time_ns = time.monotonic_ns()
-            self._write(file, "".join(_line(time_ns, *row) for row in rows))
-
-    def _write(self, file: int, text: str) -> None:
-        data = text.encode()
-        if os.write(file, data) != len(data):
-            raise OSError(None, "the disk is full")
+            self._file.write("".join(_line(time_ns, *row) for row in rows))
 
 
 def _line(time_ns: int, source: str, utilization: float, memory_bytes: int | None) -> str:

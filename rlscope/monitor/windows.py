@@ -11,12 +11,11 @@ from rlscope.errors import RecordingError, RLScopeError, UsageError
 from rlscope.record.config import RecordConfig
 from rlscope.record.run.trace_directory import begin_trace, end_trace, name_main_process
 from rlscope.record.run.trace_files import is_held, remove_trace
-from rlscope.trace.files import PROCESS_FILE_SUFFIX, open_regular
+from rlscope.trace.files import PROCESS_FILE_SUFFIX
 from rlscope.trace.format import EndReason, FileHeader
 from rlscope.trace.manifest import MANIFEST_NAME, UNRECORDED_NAME, note_unrecorded, read_manifest
 from rlscope.trace.reader import read_header
-from rlscope.trace.utilization_file import HEADER, UTILIZATION_NAME
-from rlscope.trace.windows import NUMBER_BYTES, REQUESTS_NAME, ask, window_of, windows_in
+from rlscope.trace.windows import REQUESTS_NAME, ask, asked, window_of, windows_in
 
 LOOK_AGAIN_S = 0.02
 
@@ -144,8 +143,13 @@ class Windows:
         return not was_killed and not recording_processes(window)
 
     def complete(self, window: Path, exit_status: int | None = None) -> None:
-        """Complete the trace of a window that no process records any more."""
-        self._copy_utilization(window)
+        """Complete the trace of a window that no process records any more.
+
+        Raises:
+            RecordingError: it is gone.
+        """
+        if not read_manifest(window):
+            raise RecordingError(f"{window} was removed while it was recorded; record into a directory that stays")
         end_trace(window, exit_status)
 
     def remove(self, window: Path) -> None:
@@ -180,8 +184,7 @@ class Windows:
         return [window for window in (self._run / name for name in windows_in(self._run)) if is_begun(window)]
 
     def _number(self) -> int:
-        with open_regular(self._requests, NUMBER_BYTES) as file:
-            return int.from_bytes(file.read(NUMBER_BYTES), "little")
+        return asked(self._run)
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -192,18 +195,6 @@ class Windows:
             yield
         finally:
             os.close(descriptor)
-
-    def _copy_utilization(self, window: Path) -> None:
-        """Give the window's trace what the machine reported meanwhile, which is sampled once for the whole run."""
-        manifest = read_manifest(window)
-        if not manifest:
-            raise RecordingError(f"{window} was removed while it was recorded; record into a directory that stays")
-        start_ns = manifest["start"]["monotonic_ns"]
-        with suppress(OSError), (self._run / UTILIZATION_NAME).open() as samples:
-            kept = [
-                line for line in samples if line.partition(",")[0].isdigit() and int(line.partition(",")[0]) >= start_ns
-            ]
-            (window / UTILIZATION_NAME).write_text("".join([HEADER + "\n", *kept]))
 
 
 def is_begun(window: Path) -> bool:

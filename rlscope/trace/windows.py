@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 
+from rlscope.trace.files import open_regular
+
 #: Holds one number, little-endian as the C++ side reads it, which all processes of the run have mapped. Each request
 #: adds one; while it is odd, a window is recorded.
 REQUESTS_NAME = "requests"
@@ -12,6 +14,17 @@ NUMBER_BYTES = 4
 WINDOW = re.compile(r"window-\d+")
 #: One line per iteration that was slow and window that it lies in: the window, seconds, and the median before it.
 SLOW_NAME = "slow.txt"
+
+
+def asked(run: str | os.PathLike[str]) -> int:
+    """Return what all processes of a run are asked for.
+
+    Raises:
+        TraceFormatError: the file of requests is none.
+        OSError: it cannot be read.
+    """
+    with open_regular(os.path.join(run, REQUESTS_NAME), NUMBER_BYTES) as file:
+        return int.from_bytes(file.read(NUMBER_BYTES), "little")
 
 
 def window_of(run: str, number: int) -> str | None:

@@ -16,6 +16,7 @@ from rlscope.errors import TraceError
 from rlscope.monitor import utilization_sampler as sampling
 from rlscope.monitor.utilization_sampler import Devices, ProcessTree, UtilizationSampler, sampled
 from rlscope.trace.utilization_file import HEADER, PROCESSES, UTILIZATION_NAME
+from rlscope.trace.windows import ask, make_requests
 
 S = 1_000_000_000
 
@@ -247,6 +248,27 @@ def test_devices_are_sampled_only_if_their_layer_is_recorded(tmp_path: Path) -> 
         with sampled(directory, os.getpid(), has_devices):
             until(directory, 10)
         assert set(read_utilization(directory)["source"]) == expected
+
+
+@pytest.mark.usefixtures("quickly")
+def test_samples_of_a_run_in_windows_lie_in_the_one_that_is_recorded(tmp_path: Path) -> None:
+    """Of a run that goes on for days none lie elsewhere, where nobody would remove them."""
+    first, second = tmp_path / "window-1", tmp_path / "window-2"
+    first.mkdir()
+    second.mkdir()
+    make_requests(tmp_path)
+    with sampled(tmp_path, os.getpid(), has_devices=False) as sampler:
+        time.sleep(0.05)
+        ask(tmp_path, 1)
+        until(first, 3)
+        ask(tmp_path, 2)
+        time.sleep(0.05)
+        between_ns = time.monotonic_ns()
+        ask(tmp_path, 3)
+        until(second, 3)
+    assert sampler.error is None
+    assert read_utilization(first)["monotonic_ns"].max() < between_ns < read_utilization(second)["monotonic_ns"].min()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["requests", "window-1", "window-2"]
 
 
 @pytest.mark.usefixtures("quickly")
