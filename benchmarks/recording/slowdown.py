@@ -1,7 +1,8 @@
 """This file measures how much longer a real training takes while it is recorded.
 
-rlscope: two processes train in turns, burst by burst, one recorded and one not, and swap roles (`run_twins`). That is
-good to half a per cent on a machine that changes its speed. Other profilers: two adjacent blocks of one process make a
+rlscope: three processes train in turns, burst by burst, and swap roles (`run_twins`): one is recorded, one waits for
+windows as under `rlscope record --idle`, one is plain. That is good to half a per cent on a machine that changes its
+speed. Other profilers: two adjacent blocks of one process make a
 pair, one recorded and one not, in random order.
 """
 
@@ -27,8 +28,9 @@ from rlscope.calibration.twins import Clock, Twin, run_twins
 from rlscope.record.config import RecordConfig
 
 TARGETS = {"ppo": Target(1.03), "td3": Target(1.01)}
-TWINS = {"plain": Twin(), "recorded": Twin(RecordConfig())}
-TWINS_S = 150
+IDLE_TARGET = Target(1.001)
+TWINS = {"plain": Twin(), "recorded": Twin(RecordConfig()), "idle": Twin(RecordConfig(idle=True))}
+TWINS_S = 210
 SWAPS = 2
 # Where measuring a peer stops: half of the interval, or seconds.
 PEER_HALF_WIDTH, PEER_LIMIT_S = 0.01, 25
@@ -99,11 +101,13 @@ def main() -> None:
     """Measure rlscope, then each peer for a shorter time, on the algorithm of the command line."""
     algorithm = sys.argv[1]
     lengths_ns = blocks_of_twins(algorithm, TWINS, TWINS_S)
-    ratios = lengths_ns["recorded"] / lengths_ns["plain"]
+    ratios, idle_ratios = (lengths_ns[name] / lengths_ns["plain"] for name in ("recorded", "idle"))
     train = blocks_of(algorithm)
     others = {peer: slowdown_of_blocks(train, recording).cpu for peer, recording in PEERS.items()}
     metric, note = f"slowdown of {algorithm.upper()}, CPU time", f"{len(ratios)} pairs of blocks"
     print_results(results(metric, "x", median(ratios.tolist()), others, TARGETS[algorithm], note))
+    metric = f"slowdown of {algorithm.upper()} that waits for windows, CPU time"
+    print_results(results(metric, "x", median(idle_ratios.tolist()), target=IDLE_TARGET, note=note))
 
 
 if __name__ == "__main__":
