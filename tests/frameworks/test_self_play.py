@@ -13,7 +13,7 @@ from recording import Recording, environment
 
 WORKLOAD = WORKLOADS / "self_play.py"
 SMALL = ("--board-size", "5", "--channels", "8", "--blocks", "1", "--training-steps", "2", "--workers", "2")
-SHORT = (*SMALL, "--games-per-worker", "2", "--games-in-flight", "2", "--simulations", "4")
+SHORT = (*SMALL, "--games-per-worker", "8", "--games-in-flight", "2", "--simulations", "4")
 TRAINED = {"training", "evaluation"}
 
 
@@ -34,7 +34,7 @@ def test_games_come_from_their_seed_and_leave_samples() -> None:
 def test_a_generation_recorded(inference: str, record_pytorch: Callable[..., Recording]) -> None:
     recording = record_pytorch(WORKLOAD, *SHORT, "--inference", inference)
     result: dict[str, Any] = json.loads(recording.stdout.splitlines()[-1])
-    assert (result["games"], result["evaluation_games"]) == (4, 2)
+    assert (result["games"], result["evaluation_games"]) == (16, 2)
     assert result["evaluations"] >= 4 * result["moves"]
     assert 1 < result["mean_batch"] <= (4 if inference == "server" else 2)
 
