@@ -2,8 +2,7 @@
 
 rlscope: three processes train in turns, burst by burst, and swap roles (`run_twins`): one is recorded, one waits for
 windows as under `rlscope record --idle`, one is plain. That is good to half a per cent on a machine that changes its
-speed. Other profilers: two adjacent blocks of one process make a
-pair, one recorded and one not, in random order.
+speed. Other profilers: two adjacent blocks of one process make a pair, one recorded and one not, in random order.
 """
 
 import os

@@ -28,7 +28,6 @@ from rlscope.libraries import LIBRARIES
 from rlscope.record import recorder
 from rlscope.record.config import RecordConfig
 from rlscope.record.run.trace_directory import begin_trace, end_trace, name_main_process
-from rlscope.trace.windows import make_requests
 
 #: Phases of a recorded twin's trace: the bursts after a swap of roles, and those that count.
 SETTLING, MEASURED = "settling", "measured"
@@ -97,8 +96,6 @@ def run_twins(
         for name, twin in twins.items():
             if twin.config is not None:
                 os.close(begin_trace(directory / name, twin.config, command=None, is_forced=False))
-                if twin.config.idle:
-                    make_requests(directory / name)
         for _ in twins:
             running.append(_Running(twins, program, directory, clock))
         lengths = _swap_roles(list(twins), running, seconds, swaps, settling, cycle)

@@ -35,7 +35,6 @@ from rlscope.record.run.trace_files import running_processes
 from rlscope.text import printable
 from rlscope.trace.counter_metrics import parse_counters
 from rlscope.trace.manifest import note_unrecorded
-from rlscope.trace.windows import make_requests
 
 if TYPE_CHECKING:
     from rlscope.monitor.clock_server import ClockServer
@@ -192,8 +191,6 @@ def record(
     if force and output.is_symlink():
         raise UsageError(f"{output} is a link, and --force follows none; give the directory that it leads to")
     begin_trace(directory, config, list(command), force, to_record_with())  # locked as long as this process lives
-    if config.idle:
-        make_requests(directory)
     other = other_cuda_profiler(config, dict(os.environ))
     if other is not None:
         _say(f"work of GPUs is not recorded: {other} to record the GPU. Everything else is recorded")

@@ -20,7 +20,6 @@ from rlscope.record import recorder
 from rlscope.record.config import RecordConfig
 from rlscope.record.run.trace_directory import begin_trace, name_main_process
 from rlscope.trace.reader import open_trace
-from rlscope.trace.windows import make_requests
 from tests.gpu.measure import Looper, block_ms, changes_by, percent, pin
 from tests.gpu.programs.td3_like import make_iteration
 
@@ -44,7 +43,6 @@ class Loop:
         config = RecordConfig(idle=True, every=EVERY)
         self._held = begin_trace(self._run, config, command=None, is_forced=False)
         name_main_process(self._run, os.getpid())
-        make_requests(self._run)
         self._windows = Windows(self._run)
         recorder.activate(self._run, config, LIBRARIES)
 

@@ -14,6 +14,7 @@ from rlscope.record.config import CONFIG_NAME, TRACE_VARIABLE, RecordConfig
 from rlscope.record.cupti import NSIGHT_COMPUTE_VARIABLE
 from rlscope.record.run.trace_files import files_of_trace, lock_trace, remove_trace
 from rlscope.trace.manifest import MANIFEST_NAME, read_manifest, write_manifest
+from rlscope.trace.windows import make_requests
 from rlscope.version import FORMAT_VERSION, __version__
 
 STARTUP_DIRECTORY = Path(__file__).parents[1] / "startup"
@@ -59,6 +60,8 @@ def begin_trace(
             (directory / CONFIG_NAME).touch(exist_ok=False)  # of two recordings that start at once, one gets it
             config.save(directory)
             write_manifest(directory, {**_new_manifest(command), "calibration": calibration})
+            if config.idle:
+                make_requests(directory)
         except BaseException:
             os.close(lock)
             raise
