@@ -1,7 +1,9 @@
 """Scripts without a library between windows: nothing is asked once places are known, and a window knows them."""
 
 import functools
+import gc
 import itertools
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +22,10 @@ CALLERS = 4
 TURN = ("call", "backward", "step")
 
 
+class Output:
+    """What a network returns: like a tensor it may be referred to weakly."""
+
+
 class Script:
     """A program that calls a network in one place, at which PyTorch is asked as often as `asked` says."""
 
@@ -29,7 +35,8 @@ class Script:
         nodes = itertools.count()
 
         @functools.partial  # called as PyTorch's are, by native code
-        def network() -> None: ...
+        def network() -> Output:
+            return Output()
 
         self._network = network
         _native.follow_networks(
@@ -90,6 +97,16 @@ def test_nothing_is_asked_between_windows_once_places_are_known(script: Script) 
 def test_calls_without_steps_teach_too(script: Script) -> None:
     script.take(*200_000 * ("call",))
     assert 0 < script.asked < 200_000
+
+
+def test_outputs_of_networks_are_forgotten(script: Script) -> None:
+    def references() -> int:
+        return sum(isinstance(thing, weakref.ref) for thing in gc.get_objects())
+
+    script.take("begin", *100 * ("call",))
+    before = references()
+    script.take(*100 * ("call",))
+    assert references() == before
 
 
 @pytest.mark.parametrize("at", range(len(TURN)))

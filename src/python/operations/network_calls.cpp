@@ -124,7 +124,9 @@ PyObject* reference_to(PyObject* object) {
 
 void remember(Thread& thread, PyObject* output) {
   PyObject* reference = reference_to(output);
-  if (reference) Py_XSETREF(thread.outputs[thread.next_output++ % kOutputs], reference);
+  if (!reference) return;
+  PyObject*& oldest = thread.outputs[thread.next_output++ % kOutputs];  // Py_XSETREF of Python 3.11 evaluates it twice
+  Py_XSETREF(oldest, reference);
 }
 
 // The tensor of which this one is a view, or itself: new, as anything else is too.
