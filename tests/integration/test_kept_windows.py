@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from recording import RLSCOPE, SCRIPTS, call_here, environment
@@ -111,6 +112,24 @@ def test_bytes_of_all_processes_stay_within_the_limit(tmp_path: Path) -> None:
     assert {row["role"] for row in analyze(open_trace(windows[-2])).processes.records()} == {"main", "worker"}
     with pytest.raises(UsageError, match="has ended"):
         Windows(run).begin_next()
+
+
+def test_top_of_a_running_job_has_what_analyze_finds_in_its_newest_window(tmp_path: Path) -> None:
+    job = start(tmp_path, "10s")
+    run = tmp_path / "run"
+    while not (run / "window-3").exists():
+        time.sleep(0.05)
+    shown = json.loads(call_here("top", run, "--once", "--json").stdout)
+    assert not shown["recording"], "windows of 1.25 s end before they fill a look"
+    expected = analyze(open_trace(shown["trace"])).breakdown.records()
+    (tmp_path / "stop").touch()
+    job.communicate(timeout=100)
+    keys = ("process", "phase", "stage", "operation", "category", "resource")
+
+    def seconds(rows: list[dict[str, Any]]) -> dict[tuple[str, ...], float]:
+        return {tuple(row[key] for key in keys): row["seconds"] for row in rows}
+
+    assert seconds(shown["breakdown"]) == pytest.approx(seconds(expected))
 
 
 def test_windows_of_a_slow_iteration_stay(tmp_path: Path) -> None:

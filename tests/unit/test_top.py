@@ -23,16 +23,19 @@ from trace_builder import parse_script, sweep_script, write_script
 from benchmarks.trace_writer import TraceWriter
 from rlscope._analysis import bytes_read
 from rlscope.analysis.analyze import analyze
+from rlscope.analysis.live.live_run import LiveRun
 from rlscope.analysis.live.live_trace import LiveTrace, LiveView
 from rlscope.analysis.live.window import BEHIND_NS, joined_processes
 from rlscope.analysis.rows import Rows
 from rlscope.cli.main import verbs
+from rlscope.errors import TraceError
 from rlscope.model import Category, DeviceWork
 from rlscope.report.live.live_lines import Shown, letter_bar, live_lines
 from rlscope.report.live.live_screen import after_key
 from rlscope.report.screen import Screen
 from rlscope.trace.reader import open_trace
 from rlscope.trace.utilization_file import HEADER, UTILIZATION_NAME
+from rlscope.trace.windows import make_requests
 
 S = 1_000_000_000
 
@@ -171,6 +174,34 @@ def test_a_silent_process_is_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert [line.split()[-3:] for line in lines[-2:]] == [["silent", "12", "s"]] * 2
     monkeypatch.setattr("rlscope.analysis.live.live_trace.now_ns", lambda trace: 10 * S + S + BEHIND_NS)
     assert not any("silent" in line for line in live_lines(LiveTrace(directory).look(), Screen(80)))
+
+
+def test_of_a_run_in_windows_the_newest_is_shown_once_it_fills_a_look(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = LiveRun(tmp_path)
+    now = [0]
+    monkeypatch.setattr("rlscope.analysis.live.live_trace.now_ns", lambda trace: now[0] + S + BEHIND_NS)
+
+    def look(at: int) -> tuple[str, bool, float]:
+        now[0] = at
+        view = run.look()
+        return view.directory.name, view.is_recording, view.end_s
+
+    make_requests(tmp_path)
+    with pytest.raises(TraceError, match="none has been asked for"):
+        run.look()
+    write_run(tmp_path / "window-1", 10, stop=False, complete=False)
+    assert look(3 * S) == ("window-1", True, 3), "there is no other"
+    write_run(tmp_path / "window-1", 4)
+    write_run(tmp_path / "window-2", 10, stop=False, complete=False)
+    (tmp_path / "window-3").mkdir()
+    assert look(5 * S - 1) == ("window-1", False, 4)
+    assert look(5 * S) == ("window-2", True, 5)
+    expected = document(tmp_path / "window-1")
+    assert seconds_of(expected["breakdown"]) == pytest.approx(
+        seconds_of(analyze(open_trace(tmp_path / "window-1")).breakdown.records())
+    )
 
 
 def many_processes() -> LiveView:

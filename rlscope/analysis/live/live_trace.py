@@ -80,7 +80,7 @@ class LiveTrace:
     """A trace that is looked at again and again. Each look sweeps what was recorded since the one before."""
 
     def __init__(self, directory: Path) -> None:
-        self._directory = directory
+        self.directory = directory
         self._parts: deque[tuple[Window, TraceSweep]] = deque()
         self._progress: dict[Path, list[SweptProgress]] = {}
         self._ended: LiveView | None = None
@@ -92,7 +92,7 @@ class LiveTrace:
             TraceError: there is no trace, or it cannot be read.
             TraceFormatError: nothing of it can be used.
         """
-        trace = open_trace(self._directory, recover=True)
+        trace = open_trace(self.directory, recover=True)
         is_recording = not _has_ended(trace)
         if not is_recording and self._ended is not None:
             return self._ended
@@ -145,6 +145,12 @@ class LiveTrace:
             dropped_events=sum(each.dropped_records + each.dropped_device_records for each in found),
             why=swept.why,
         )
+
+
+def fills_window(trace: Trace) -> bool:
+    """Return whether a trace has ended, or was begun long enough ago for a look at all of `WINDOW_NS`."""
+    start_ns = min(file.clock.realtime_ns(file.header.start_ticks) for file in trace.processes)
+    return _has_ended(trace) or now_ns(trace) - BEHIND_NS - WINDOW_NS >= start_ns
 
 
 def _gpu_rows(swept: TraceSweep, window: Window) -> Rows[GpuRow]:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from rlscope.analysis.live.live_trace import LiveTrace, LiveView
+from rlscope.analysis.live.live_run import LiveRun
+from rlscope.analysis.live.live_trace import LiveView
 from rlscope.cli.options import NamedPath
 from rlscope.errors import UsageError
 
@@ -28,15 +29,17 @@ from rlscope.errors import UsageError
 def top(directory: Path, once: bool, as_json: bool, every_s: float) -> None:
     """Show the last five seconds of the recording in DIR (default: trace), again and again, while it goes on.
 
+    Of a run that is recorded in windows it shows the newest one.
+
     \b
     Examples:
       rlscope top
       rlscope top trace --once --json
     """
-    trace = LiveTrace(directory)
+    run = LiveRun(directory)
     if once or as_json:
         while True:
-            _print(trace.look(), as_json)
+            _print(run.look(), as_json)
             if once:
                 return
             time.sleep(every_s)
@@ -44,7 +47,7 @@ def top(directory: Path, once: bool, as_json: bool, every_s: float) -> None:
         raise UsageError("a terminal was expected, but there is none; take --once, or --json")
     from rlscope.report.live.live_screen import show_live  # and curses, which JSON does not need
 
-    show_live(trace.look, every_s)
+    show_live(run.look, every_s)
 
 
 def _print(view: LiveView, as_json: bool) -> None:

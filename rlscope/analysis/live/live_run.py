@@ -1,0 +1,45 @@
+"""This file looks at the last seconds of a run: at its trace, or of a run in windows at the newest of them."""
+
+from contextlib import suppress
+from pathlib import Path
+
+from rlscope.analysis.live.live_trace import LiveTrace, LiveView, fills_window
+from rlscope.errors import TraceError
+from rlscope.trace.reader import open_trace
+from rlscope.trace.windows import REQUESTS_NAME, windows_in
+
+#: The newest window may be made ready without a process in it yet, and the one before may have just begun.
+NEWEST = 3
+
+
+class LiveRun:
+    """A trace, or a run that is recorded in windows, that is looked at again and again."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._trace = LiveTrace(directory)
+
+    def look(self) -> LiveView:
+        """Return the last seconds.
+
+        Raises:
+            TraceError: there is no trace, or it cannot be read.
+            TraceFormatError: nothing of it can be used.
+        """
+        directory = self._newest()
+        if directory != self._trace.directory:
+            self._trace = LiveTrace(directory)
+        return self._trace.look()
+
+    def _newest(self) -> Path:
+        """Return the newest window that has ended or fills a look; else the newest of all, or the run itself."""
+        if not (self._directory / REQUESTS_NAME).exists():
+            return self._directory
+        found = []
+        for name in reversed(windows_in(self._directory)[-NEWEST:]):
+            with suppress(TraceError):
+                trace = open_trace(self._directory / name, recover=True)
+                if fills_window(trace):
+                    return trace.directory
+                found.append(trace.directory)
+        return found[0] if found else self._directory
