@@ -4,6 +4,7 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -13,7 +14,7 @@ from benchmarks.result import Value
 #: Opens a recording of a profiler; what happens inside is recorded.
 Recording = Callable[[], AbstractContextManager[object]]
 #: Runs the measured piece that many times.
-Loop = Callable[[int], object]
+Loop = Callable[[int], Any]
 
 
 def median(samples: Sequence[float]) -> Value:
@@ -25,8 +26,20 @@ def median(samples: Sequence[float]) -> Value:
     return Value(float(np.median(samples)), float(interval.low), float(interval.high))
 
 
-def added_ns(plain: Loop, variants: Mapping[str, tuple[Loop, Recording]], calls: int, repeats: int) -> dict[str, Value]:
-    """Return how much longer one pass takes in each variant than in `plain`, in ns.
+def _time_ns(loop: Loop, calls: int) -> float:
+    started_ns = time.perf_counter_ns()
+    loop(calls)
+    return time.perf_counter_ns() - started_ns
+
+
+def added_ns(
+    plain: Loop,
+    variants: Mapping[str, tuple[Loop, Recording]],
+    calls: int,
+    repeats: int,
+    time_ns: Callable[[Loop, int], float] = _time_ns,
+) -> dict[str, Value]:
+    """Return how much longer one pass takes in each variant than in `plain`, in ns, which `time_ns` measures.
 
     A repeat runs `plain` and every variant once, in random order; differences are taken within a repeat, so that a
     machine that changes its speed changes both. Starting and stopping a recording is not part of the time.
@@ -35,15 +48,15 @@ def added_ns(plain: Loop, variants: Mapping[str, tuple[Loop, Recording]], calls:
     names = list(variants)
     samples: dict[str, list[float]] = {name: [] for name in names}
     for _ in range(repeats):
-        times_ns: dict[str, int] = {}
+        times_ns: dict[str, float] = {}
         for index in order.permutation(len(names) + 1):
             if index == len(names):
-                times_ns["plain"] = _time_ns(plain, calls)
+                times_ns["plain"] = time_ns(plain, calls)
                 continue
             loop, recording = variants[names[index]]
             with recording():
                 loop(WARM_UP_CALLS)
-                times_ns[names[index]] = _time_ns(loop, calls)
+                times_ns[names[index]] = time_ns(loop, calls)
         for name in names:
             samples[name].append((times_ns[name] - times_ns["plain"]) / calls)
     return {name: median(found) for name, found in samples.items()}
@@ -51,12 +64,6 @@ def added_ns(plain: Loop, variants: Mapping[str, tuple[Loop, Recording]], calls:
 
 #: The first calls of a recording give names their numbers and fetch the first chunk.
 WARM_UP_CALLS = 1000
-
-
-def _time_ns(loop: Loop, calls: int) -> int:
-    started_ns = time.perf_counter_ns()
-    loop(calls)
-    return time.perf_counter_ns() - started_ns
 
 
 def command_ns(commands: Mapping[str, Callable[[], Sequence[str]]], repeats: int) -> dict[str, list[int]]:

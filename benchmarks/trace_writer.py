@@ -138,17 +138,28 @@ class ThreadWriter:
         )  # fmt: skip
         self._process.chunks.append(chunk)
         self._sequence += 1
+        self._begun = 0
+        self._expected: dict[int, int] = {}
         return chunk
 
     def _begin(self, ticks: int, name_id: int) -> None:
-        self._append(ticks, fmt.RecordKind.BEGIN, name_id)
+        self._make_room()
+        place, self._begun = self._begun % fmt.EXPECTED_NAMES, name_id
+        if self._expected.get(place) == name_id and ticks > self._ticks:
+            self._append(ticks, fmt.RecordKind.EXPECTED)
+        else:
+            self._append(ticks, fmt.RecordKind.BEGIN, name_id)
+        self._expected[place] = name_id
         self._frames.append(name_id)
+
+    def _make_room(self) -> None:
+        if self._chunk.entries >= self._process.entries_per_chunk:
+            self.new_chunk()
 
     def _append(self, ticks: int, kind: fmt.RecordKind, *numbers: int) -> None:
         if ticks < self._ticks:
             raise ValueError(f"ticks must not decrease, but {ticks} follows {self._ticks}")
-        if self._chunk.entries >= self._process.entries_per_chunk:
-            self.new_chunk()
+        self._make_room()
         self._chunk.payload += fmt.encode_varint(ticks - self._ticks << 2 | kind)
         for number in numbers:
             self._chunk.payload += fmt.encode_varint(number)

@@ -8,6 +8,7 @@ from pathlib import Path
 from rlscope.trace.format import (
     CHUNK_HEADER,
     CHUNK_MAGIC,
+    EXPECTED_NAMES,
     FILE_HEADER_BYTES,
     NAME_ENTRY,
     ChunkKind,
@@ -84,7 +85,12 @@ def _names(payload: bytes) -> Iterator[tuple[int, str]]:
 
 
 def _begun(payload: bytes) -> Iterator[int]:
-    return (numbers[0] for kind, _, numbers in _records(payload) if kind == RecordKind.BEGIN)
+    begun, expected = 0, dict[int, int]()
+    for kind, _, numbers in _records(payload):
+        if kind in (RecordKind.BEGIN, RecordKind.EXPECTED):
+            place = begun % EXPECTED_NAMES
+            begun = expected[place] = numbers[0] if numbers else expected[place]
+            yield begun
 
 
 def _records(payload: bytes) -> Iterator[tuple[int, int, list[int]]]:
@@ -93,7 +99,7 @@ def _records(payload: bytes) -> Iterator[tuple[int, int, list[int]]]:
     while at < len(payload) and payload[at]:
         word, at = decode_varint(payload, at)
         numbers = []
-        if word & 3 != RecordKind.END:
+        if word & 3 in (RecordKind.BEGIN, RecordKind.OTHER):
             number, at = decode_varint(payload, at)
             numbers.append(number)
         if word & 3 == RecordKind.OTHER:

@@ -22,11 +22,11 @@ FEW_REPEATS = 3
 SHAPES = {
     "1 thread": (Shape(), Target(40, is_ceiling=False)),
     "4 threads, turns of 5 ms": (Shape(4), Target(25, is_ceiling=False)),
-    "4 threads, call by call": (Shape(4, turn=None), Target(25, is_ceiling=False)),
+    "4 threads, call by call": (Shape(4, turn=None), Target(40, is_ceiling=False)),
     "16 threads, turns of 5 ms": (Shape(16), None),
     "16 threads, call by call": (Shape(16, turn=None), None),
 }
-MEMORY = Target(100)
+MEMORY = Target(60)
 NO_PERFETTO = "perfetto's trace_processor: not measured, no package holds its binary"
 
 

@@ -29,7 +29,7 @@ std::vector<Record> read_records(TraceFile& file) {
   std::vector<Record> records;
   StreamReader reader(file, file.streams().at(0), kWindowBytes);
   while (reader.next()) {
-    if (reader.type() == RecordType::kBegin) records.push_back({reader.ticks(), static_cast<uint32_t>(reader.take_id())});
+    if (reader.is_begin()) records.push_back({reader.ticks(), static_cast<uint32_t>(reader.take_id())});
     if (reader.type() == RecordType::kEnd) records.push_back({reader.ticks(), 0});
   }
   return records;

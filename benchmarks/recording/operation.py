@@ -16,7 +16,7 @@ from benchmarks.timing import Loop, Recording, added_ns
 
 CALLS = 50_000
 REPEATS = 25
-RECORDED = Target(80)
+RECORDED = Target(60)
 DISABLED = Target(60)
 
 

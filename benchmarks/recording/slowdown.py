@@ -26,7 +26,7 @@ from benchmarks.timing import Recording, median
 from rlscope.calibration.twins import Clock, Twin, run_twins
 from rlscope.record.config import RecordConfig
 
-TARGETS = {"ppo": Target(1.03), "td3": Target(1.01)}
+TARGETS = {"ppo": Target(1.01), "td3": Target(1.005)}
 IDLE_TARGET = Target(1.001)
 TWINS = {"plain": Twin(), "recorded": Twin(RecordConfig()), "idle": Twin(RecordConfig(idle=True))}
 TWINS_S = 210

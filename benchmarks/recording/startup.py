@@ -2,6 +2,7 @@
 
 import itertools
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
@@ -9,11 +10,14 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks import OUTPUT
-from benchmarks.result import Value, print_results, results
+from benchmarks.result import Target, Value, print_results, results
 from benchmarks.timing import command_ns, median
 
 REPEATS = 15
 TORCH_REPEATS = 5
+CHILDREN = 8
+#: In ms: of an empty script, and of one of its children.
+EMPTY, CHILD = Target(50), Target(10)
 IMPORTS = {
     "rlscope": "rlscope",
     "cProfile": "cProfile",
@@ -46,6 +50,36 @@ def added_ms(code: str, directory: Path, repeats: int) -> dict[str, Value]:
     return _differences(command_ns(commands, repeats))
 
 
+def child_ms(directory: Path) -> Value:
+    """Return milliseconds that recording adds to each Python that a script starts, one after the other."""
+    directory.mkdir()
+    found_ns: dict[str, list[float]] = {"plain": [], "recorded": []}
+    code = (
+        "import subprocess, sys, time\n"
+        "for _ in range(1 + int(sys.argv[1])):\n"
+        "    started = time.perf_counter_ns()\n"
+        "    subprocess.run([sys.executable, '-c', 'pass'], check=True)\n"
+        "    print(time.perf_counter_ns() - started)\n"
+    )
+    command = [sys.executable, "-c", code, str(CHILDREN)]
+    for number in range(TORCH_REPEATS):
+        record = [
+            str(Path(sys.executable).with_name("rlscope")),
+            "record",
+            "-o",
+            str(directory / f"trace_{number}"),
+            "--",
+        ]
+        for name, words in (("plain", command), ("recorded", record + command)):
+            said = subprocess.run(
+                words, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+            ).stdout
+            found_ns[name] += [int(line) for line in said.split()[1:]]  # the first one waits for the disk
+    return median(
+        [(after - before) / 1e6 for before, after in zip(found_ns["plain"], found_ns["recorded"], strict=True)]
+    )
+
+
 def _differences(times_ns: dict[str, list[int]]) -> dict[str, Value]:
     plain = times_ns.pop("plain")
     return {
@@ -60,7 +94,8 @@ def main() -> None:
     directory = Path(tempfile.mkdtemp(dir=OUTPUT))
     try:
         found = added_ms("pass", directory / "empty", REPEATS)
-        print_results(results("record, added to an empty script", "ms", found.pop("rlscope"), found))
+        print_results(results("record, added to an empty script", "ms", found.pop("rlscope"), found, EMPTY))
+        print_results(results("record, added to a Python child", "ms", child_ms(directory / "children"), target=CHILD))
         found = added_ms("import torch", directory / "torch", TORCH_REPEATS)
         print_results(results("record, added to import torch", "ms", found.pop("rlscope"), found))
     finally:

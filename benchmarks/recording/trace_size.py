@@ -16,7 +16,7 @@ from rlscope.trace.reader import open_trace
 
 BLOCKS = {"ppo": 5, "td3": 10}
 VIZTRACER_ENTRIES = 200_000
-TARGET = Target(5)
+TARGET = Target(4)
 #: A complete event of Chrome's format, as the peers write it.
 COMPLETE_EVENTS = (b'"ph": "X"', b'"ph":"X"')
 

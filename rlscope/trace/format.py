@@ -19,6 +19,8 @@ CHUNK_CLOSED = 1
 SAMPLE_DISCARDED = 1
 SAMPLE_OF_TASK = 2
 COLLECTIVE_UNWAITED = 1
+#: So many names are kept as what is expected behind others.
+EXPECTED_NAMES = 256
 #: The id of a stack that changed while it was read.
 TORN_STACK = 0
 #: Stacks are looked at once a period, those of native calls once in so many periods.
@@ -62,6 +64,7 @@ class ChunkKind(IntEnum):
 class RecordKind(IntEnum):
     """The low two bits of a record's first number."""
 
+    EXPECTED = 0
     BEGIN = 1
     END = 2
     OTHER = 3

@@ -164,15 +164,15 @@ class DeviceTrace {
   // As long as a thread's records fit its first chunk; tests of the collector need no more.
   void read_events(const uint8_t* cursor, const uint8_t* end, const ChunkHeader& chunk) {
     std::vector<size_t> open;
-    uint64_t ticks = chunk.base_ticks;
+    ChunkSoFar so_far{chunk.base_ticks};
     while (cursor < end && *cursor != 0) {
-      EventRecord record = read_event_record(cursor, chunk.stream, ticks);
+      EventRecord record = read_event_record(cursor, chunk.stream, so_far);
       if (record.kind == kBegin) {
         const ReadName& name = names.at(static_cast<uint32_t>(record.tag_or_name));
-        calls.push_back({chunk.stream, name.text, name.category, ticks, 0, open.size()});
+        calls.push_back({chunk.stream, name.text, name.category, record.ticks, 0, open.size()});
         open.push_back(calls.size() - 1);
       } else if (record.kind == kEnd && !open.empty()) {
-        calls[open.back()].end_ticks = ticks;
+        calls[open.back()].end_ticks = record.ticks;
         open.pop_back();
       }
     }

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,12 +24,24 @@ struct EventRecord {
   std::vector<uint64_t> values;
 };
 
-// Reads the record at `cursor`; `ticks` is the time of the one before it, and then its own.
-inline EventRecord read_event_record(const uint8_t*& cursor, uint32_t stream, uint64_t& ticks) {
+// What is known of a chunk where its next record begins.
+struct ChunkSoFar {
+  uint64_t ticks;  // of the record before
+  uint64_t begun = 0;
+  std::map<uint64_t, uint64_t> expected = {};
+};
+
+// Reads the record at `cursor`; one of an expected name is of kind kBegin as well.
+inline EventRecord read_event_record(const uint8_t*& cursor, uint32_t stream, ChunkSoFar& chunk) {
   uint64_t first = decode_varint(cursor);
-  ticks += first >> 2;
-  EventRecord record{stream, first >> 2, ticks, static_cast<uint32_t>(first & 3), 0, {}};
-  if (record.kind != kEnd) record.tag_or_name = decode_varint(cursor);
+  bool is_expected = (first & 3) == kExpected;
+  uint64_t delta = first >> 2;
+  EventRecord record{stream, delta, chunk.ticks += delta, is_expected ? kBegin : static_cast<uint32_t>(first & 3), 0, {}};
+  if (record.kind == kOther) record.tag_or_name = decode_varint(cursor);
+  if (record.kind == kBegin) {
+    uint64_t& expected = chunk.expected[chunk.begun % kExpectedNames];
+    chunk.begun = record.tag_or_name = expected = is_expected ? expected : decode_varint(cursor);
+  }
   int count = record.kind != kOther ? 0 : record.tag_or_name == kBlocked ? 2 : 3;
   for (int i = 0; i < count; i++) record.values.push_back(decode_varint(cursor));
   return record;
@@ -62,8 +75,8 @@ inline std::vector<EventRecord> read_event_records(const std::string& path) {
     if (chunk.kind != ChunkKind::kEvents) continue;
     auto* cursor = reinterpret_cast<const uint8_t*>(bytes.data()) + at + chunk.payload_offset;
     const uint8_t* end = cursor + chunk.payload_bytes;
-    uint64_t ticks = chunk.base_ticks;
-    while (cursor < end) records.push_back(read_event_record(cursor, chunk.stream, ticks));
+    ChunkSoFar so_far{chunk.base_ticks};
+    while (cursor < end) records.push_back(read_event_record(cursor, chunk.stream, so_far));
   }
   return records;
 }

@@ -342,7 +342,7 @@ def test_older_format_is_refused_in_one_line(tmp_path: Path) -> None:
     path = next(writer.write(MANIFEST).glob("*.rlscope"))
     data = path.read_bytes()
     path.write_bytes(data[:8] + b"\1\0\0\0" + data[12:])
-    message = r"7-0.rlscope has format version 1, this rlscope reads versions 2 to 7; record the run again, or analyze"
+    message = r"7-0.rlscope has format version 1, this rlscope reads versions 2 to 8; record the run again, or analyze"
     with pytest.raises(TraceFormatError, match=message):
         sweep(path)
     with pytest.raises(TraceFormatError, match=message):

@@ -149,7 +149,7 @@ def test_killed_process_loses_nothing_and_a_later_cut_is_clean(tmp_path: Path) -
     [
         (fmt.encode_varint(1 << 2 | fmt.RecordKind.END), "an end with nothing open"),
         (fmt.encode_varint(1 << 2 | fmt.RecordKind.BEGIN) + fmt.encode_varint(99), "the name with id 99 is not in the"),
-        (fmt.encode_varint(1 << 2), "no record starts with byte 0x08"),
+        (fmt.encode_varint(1 << 2 | fmt.RecordKind.EXPECTED), "the name with id 0 is not in the"),
         (b"\xff" * 9, "no record starts with byte 0xff"),
         (fmt.encode_varint(1 << 2 | fmt.RecordKind.OTHER) + fmt.encode_varint(7) * 4, "no record starts with"),
         (fmt.encode_varint(1 << 40 | fmt.RecordKind.BEGIN)[:-1], "no record starts with"),

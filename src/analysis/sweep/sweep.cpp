@@ -273,7 +273,7 @@ bool Sweep::accepts_chunk(Thread& thread) {
 
 template <bool kWithDetail>
 [[gnu::always_inline]] inline void Sweep::apply(Thread& thread, StreamReader& reader) {
-  if (__builtin_expect(reader.type() == RecordType::kBegin, 1)) {
+  if (__builtin_expect(reader.is_begin(), 1)) {
     uint64_t id = reader.take_id();
     if (__builtin_expect(!tables_.knows_name(id), 0) && !learn_name(id)) {
       reader.reject("the name with id " + std::to_string(id) + " is not in the catalog's names of events");

@@ -46,7 +46,7 @@ void Sweep::meet(const StreamIndex& stream) {
   StreamReader reader(file_, stream, kWindowBytes);
   while (reader.next() && reader.ticks() <= stream.first_ticks) {
     uint64_t id = 0;
-    if (reader.type() == RecordType::kBegin) id = reader.take_id();
+    if (reader.is_begin()) id = reader.take_id();
     if (reader.type() == RecordType::kChunkStart && !reader.open_frames().empty()) id = reader.open_frames()[0];
     if (id == 0) continue;
     if (!tables_.knows_name(id)) return;

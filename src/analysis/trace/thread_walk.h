@@ -47,7 +47,7 @@ class ThreadWalk {
   static constexpr size_t kWindowBytes = 64 << 10;
 
   void apply(bool is_at_end) {
-    if (reader_.type() == RecordType::kBegin) {
+    if (reader_.is_begin()) {
       uint64_t name = reader_.take_id();
       if (name < file_.names().size()) {
         if (!is_at_end) open(static_cast<uint32_t>(name));

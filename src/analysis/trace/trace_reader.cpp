@@ -23,7 +23,7 @@ std::atomic<uint64_t> read_so_far{0};
 // How many numbers a record has, by the first ones; 0: there is no such record.
 size_t numbers_in_record(const uint64_t* numbers, size_t known) {
   uint64_t kind = numbers[0] & 3;
-  if (kind != kOther) return kind == kBegin ? 2 : kind == kEnd ? 1 : 0;
+  if (kind != kOther) return kind == kBegin ? 2 : 1;
   if (known < 2) return 2;
   switch (numbers[1]) {
     case kProgress:
@@ -147,6 +147,8 @@ bool StreamReader::open_chunk() {
     ticks_before_chunk_ = ticks_;
     ticks_ = chunk.base_ticks;
     switch_ticks_ = chunk.switch_ticks;
+    last_begun_ = 0;
+    expected_names_.fill(0);
     return true;
   }
   return false;

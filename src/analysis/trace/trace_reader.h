@@ -1,5 +1,6 @@
 // Reads the records of one process's trace file, each stream's in order.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 namespace rlscope {
 
 enum class RecordType : uint32_t {
+  kExpectedBegin = 0,
   kBegin = 1,
   kEnd = 2,
   kProgress,
@@ -119,11 +121,10 @@ class StreamReader : public ChunkReader {
     if (__builtin_expect(cursor_ < safe_end_, 1)) {
       const uint8_t* cursor = cursor_;
       uint64_t value = decode_varint(cursor);
-      uint64_t kind = value & 3;
-      if (__builtin_expect(kind == kBegin || kind == kEnd, 1)) {
+      if (__builtin_expect((value & 3) != kOther && value != 0, 1)) {
         record_ = cursor_;
         cursor_ = cursor;
-        type_ = static_cast<RecordType>(kind);
+        type_ = static_cast<RecordType>(value & 3);
         ticks_ += value >> 2;
         return true;
       }
@@ -133,9 +134,14 @@ class StreamReader : public ChunkReader {
   bool next_slowly();
 
   RecordType type() const { return type_; }
+  bool is_begin() const { return type_ <= RecordType::kBegin; }
   uint64_t ticks() const { return ticks_; }
   // The name of a begin, to be called once; 0 is none.
-  uint64_t take_id() { return decode_varint(cursor_); }
+  uint64_t take_id() {
+    uint64_t& expected = expected_names_[last_begun_ % kExpectedNames];
+    if (type_ == RecordType::kBegin) expected = decode_varint(cursor_);
+    return last_begun_ = expected;
+  }
   const Progress& progress() const { return progress_; }
   const BlockedGap& blocked_gap() const { return blocked_gap_; }  // which this record ends
   const TaskEnd& task() const { return task_; }
@@ -159,6 +165,8 @@ class StreamReader : public ChunkReader {
   uint64_t ticks_ = 0;
   uint64_t ticks_before_chunk_ = 0;
   uint64_t switch_ticks_ = 0;
+  uint64_t last_begun_ = 0;  // in this chunk, of which the expected names are too
+  std::array<uint64_t, kExpectedNames> expected_names_{};
   Progress progress_{};
   BlockedGap blocked_gap_{};
   TaskEnd task_{};

@@ -6,7 +6,7 @@
 namespace rlscope {
 
 constexpr char kFileMagic[8] = {'R', 'L', 'S', 'C', 'O', 'P', 'E', '\0'};
-constexpr uint32_t kFormatVersion = 7;
+constexpr uint32_t kFormatVersion = 8;
 constexpr uint32_t kOldestReadableVersion = 2;  // without header_crc32c, file_bytes and chunks, which are 0 there
 constexpr uint32_t kFileHeaderBytes = 4096;
 constexpr uint32_t kChunkMagic = 0x4B4E4843;  // "CHNK"
@@ -25,7 +25,10 @@ enum class ChunkKind : uint16_t { kEvents = 1, kCatalog = 2, kFree = 3, kDevice 
 constexpr uint16_t kChunkClosed = 1;  // payload_bytes and payload_crc32c are valid
 
 // Every event record starts with a prefix varint (delta_ticks << 2 | RecordKind), so its first byte is never zero.
-enum RecordKind : uint32_t { kBegin = 1, kEnd = 2, kOther = 3 };
+// kExpected, whose delta is not 0: a begin without a name id. It begins the name that was begun behind the last begin in this
+// chunk of a name whose id has the same remainder by kExpectedNames as that of the begin before this one.
+enum RecordKind : uint32_t { kExpected = 0, kBegin = 1, kEnd = 2, kOther = 3 };
+constexpr uint32_t kExpectedNames = 256;
 // All numbers behind the tag are stored as value + 1. kBlocked: of the time since the record before it, how long the
 // thread was blocked, and how much of the CPU threads without a stream used meanwhile.
 // kTask: the name id of an operation of a coroutine or generator that has ended, how long it was open, and ran.

@@ -92,9 +92,10 @@ void StreamWriter::set_end(uint8_t* end) {
 // The work of a record, which leaves none.
 void StreamWriter::rehearse(uint32_t times) {
   for (uint32_t i = 0; i < times; i++) {
+    bool is_expected = expected_names_[last_begun_ % kExpectedNames] == i;
     unsigned bytes;
-    uint64_t word = encode_varint((now_ticks() - last_ticks_) << 2 | kBegin, bytes);
-    rehearsed_ = word | uint64_t{stream_} << (8 * bytes & 63);
+    uint64_t word = encode_varint((now_ticks() - last_ticks_) << 2 | (is_expected ? kExpected : kBegin), bytes);
+    rehearsed_ = word | (is_expected ? 0 : uint64_t{stream_}) << (8 * bytes & 63);
   }
 }
 
@@ -151,6 +152,8 @@ int StreamWriter::change_chunk(uint64_t started) {
     return error;
   }
   chunk_ = fresh;
+  last_begun_ = 0;
+  std::memset(expected_names_, 0, sizeof expected_names_);
   ChunkHeader* header = chunk_.header;
   header->payload_offset = static_cast<uint32_t>(sizeof(ChunkHeader)) + open_bytes;
   header->stream = stream_;

@@ -78,6 +78,29 @@ TEST(StreamReader, ReadsAcrossWindows) {
   }
 }
 
+TEST(StreamReader, ReadsExpectedNames) {
+  auto begun = [](const std::string& payload, const std::string& next_payload) {
+    TemporaryFile file(file_header(0, 1) + kNames + chunk({}, payload) + chunk({.sequence = 1}, next_payload));
+    TraceFile trace(file.path(), false);
+    StreamReader reader(trace, trace.streams().at(0), 4096);
+    std::vector<std::pair<uint64_t, uint64_t>> found;
+    while (reader.next()) {
+      if (!reader.is_begin()) continue;
+      uint64_t id = reader.take_id();
+      found.emplace_back(reader.ticks(), id);
+    }
+    return found;
+  };
+  using Begun = std::vector<std::pair<uint64_t, uint64_t>>;
+  std::string twice = begin_record(0, 1) + begin_record(5, 2) + end_record(0) + begin_record(0, 1);
+  EXPECT_EQ(begun(twice + expected_record(1), {}), (Begun{{0, 1}, {5, 2}, {5, 1}, {6, 2}}));
+  EXPECT_EQ(begun(twice + expected_record(300) + expected_record(7), {}), (Begun{{0, 1}, {5, 2}, {5, 1}, {305, 2}, {312, 1}}));
+  EXPECT_EQ(begun(twice + begin_record(0, 3) + begin_record(0, 1) + expected_record(1), {}).back().second, 3u) << "the last time";
+  uint32_t other = 1 + kExpectedNames;
+  EXPECT_EQ(begun(twice + begin_record(0, 3) + begin_record(0, other) + expected_record(1), {}).back().second, 3u) << "shares a place";
+  EXPECT_EQ(begun(twice, expected_record(9)).back(), std::pair(uint64_t{9}, uint64_t{0})) << "nothing is known of another chunk";
+}
+
 TEST(StreamReader, ReadsBlockedGaps) {
   std::string payload = begin_record(10, 2) + blocked_record(50, 50, 20) + end_record(0) + blocked_record(1 << 20, 0, 0);
   TemporaryFile file(file_header(0, 1) + kNames + chunk({ChunkKind::kEvents, 0, 0, 7, true, {}}, payload));
