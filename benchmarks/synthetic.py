@@ -257,22 +257,38 @@ def _take_turns(deltas: list[Any], turn: int) -> int:
 
 def _encode(stream: int, deltas: Any, ids: Any, outer: tuple[int, ...]) -> Iterator[_Chunk]:
     kinds = np.where(ids > 0, int(fmt.RecordKind.BEGIN), int(fmt.RecordKind.END))
-    heads, head_bytes = _varints(deltas << 2 | kinds)
     tails, tail_bytes = _varints(np.maximum(ids, 1))
-    sizes = head_bytes + np.where(ids > 0, tail_bytes, 0)
-    assert sizes.max() <= 8, "a begin record is one word here"
-    words = (heads | tails << (8 * head_bytes).astype(np.uint64)).astype("<u8")
-    byte_table = words.view(np.uint8).reshape(-1, 8)
-    ends = np.cumsum(sizes)
+    tail_bytes[ids == 0] = 0
+    ends = np.cumsum(_varints(deltas << 2 | kinds)[1] + tail_bytes)
     times = np.cumsum(deltas)
     first, sequence = 0, 0
-    while first < len(sizes):
+    while first < len(ids):
         done = int(ends[first - 1]) if first else 0
         last = int(np.searchsorted(ends, done + CHUNK_PAYLOAD_BYTES, side="right"))
-        payload = byte_table[first:last][np.arange(8) < sizes[first:last, None]].tobytes()
+        part = slice(first, last)
+        expected = _are_expected(ids[part]) & (deltas[part] > 0)
+        kinds[part][expected] = int(fmt.RecordKind.EXPECTED)
+        tail_bytes[part][expected] = 0
+        heads, head_bytes = _varints(deltas[part] << 2 | kinds[part])
+        sizes = head_bytes + tail_bytes[part]
+        assert sizes.max() <= 8, "a begin record is one word here"
+        words = (heads | tails[part] << (8 * head_bytes).astype(np.uint64)).astype("<u8")
+        payload = words.view(np.uint8).reshape(-1, 8)[np.arange(8) < sizes[:, None]].tobytes()
         base = int(times[first - 1]) if first else 0
         yield _Chunk(stream, sequence, base, outer + _open_frames(ids, first), payload, fmt.crc32c(payload))
         first, sequence = last, sequence + 1
+
+
+def _are_expected(ids: Any) -> Any:
+    """Return which records of a chunk begin the name that was begun last time behind the one before it."""
+    (begins,) = np.nonzero(ids)
+    begun = ids[begins]
+    places = np.concatenate(([0], begun[:-1])) % fmt.EXPECTED_NAMES
+    order = np.argsort(places, kind="stable")  # so that a place's begins are neighbours
+    same = (places[order][1:] == places[order][:-1]) & (begun[order][1:] == begun[order][:-1])
+    expected = np.zeros(len(ids), dtype=bool)
+    expected[begins[order[1:][same]]] = True
+    return expected
 
 
 def _open_frames(ids: Any, record: int) -> tuple[int, ...]:

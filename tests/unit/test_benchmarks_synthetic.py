@@ -57,15 +57,19 @@ def decode_names(payload: bytes) -> dict[int, tuple[NameKind, Category, str]]:
 
 def decode_records(payload: bytes, ticks: int, names: dict[int, tuple[NameKind, Category, str]]) -> list[Begin | End]:
     records: list[Begin | End] = []
-    at = 0
+    expected: dict[int, int] = {}  # by the name that was begun before
+    at = begun = 0
     while at < len(payload):
         head, at = fmt.decode_varint(payload, at)
         ticks += head >> 2
         if head & 3 == fmt.RecordKind.END:
             records.append(End(ticks))
             continue
-        name_id, at = fmt.decode_varint(payload, at)
-        kind, category, name = names[name_id]
+        place = begun % fmt.EXPECTED_NAMES
+        if head & 3 == fmt.RecordKind.BEGIN:
+            expected[place], at = fmt.decode_varint(payload, at)
+        begun = expected[place]
+        kind, category, name = names[begun]
         records.append(Begin(ticks, kind, name, category))
     return records
 
