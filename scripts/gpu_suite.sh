@@ -6,6 +6,7 @@
 # calibrate                        what recording costs here, into the user's cache: parts after it are corrected by it
 # tests                            tests/gpu; needs nvcc and ncu
 # measure, slowdown, residue       what recording costs
+# launches                         what recording adds to a launch and to the slowest of many, beside CUPTI's options
 # sampled                          what it costs that one iteration of fifty is recorded
 # behind_window                    what it costs behind a window of a job that goes on
 # counters                         counters of known kernels beside ncu's; needs ncu
@@ -77,7 +78,7 @@ scripts/build_for_gpu "$output/build.log"
 make --silent simulators PYTHON="$python"
 
 parts="calibrate tests measure slowdown residue sampled behind_window counters grpo syncs language_model frameworks processes ranks colocated cartpole"
-parts="$parts robots robots_xla"
+parts="$parts launches robots robots_xla"
 parts="$parts data_collection scale_up gpu_utilization llm_rl algorithm_choice simulator_choice RL_framework_comparison whole_runs"
 parts="$parts overhead_correction"
 for part in ${@:-$parts}; do
@@ -90,7 +91,7 @@ for part in ${@:-$parts}; do
         ;;
     measure) costs measure busy_time trace_size added_to_a_call ;;
     slowdown | residue) costs measure "$part" ;;
-    language_model | sampled | behind_window) costs "$part" ;;
+    launches | language_model | sampled | behind_window) costs "$part" ;;
     counters | grpo | syncs | processes | colocated | ranks) measured "$part" "$output/$part" ;;
     cartpole)
         "$python" -m pytest tests/gpu/test_cartpole_cuda.py tests/frameworks/test_cartpole.py -q -p no:cacheprovider \

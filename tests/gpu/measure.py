@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -33,6 +34,7 @@ from rlscope.trace.reader import open_trace
 from tests.gpu.programs.td3_like import make_iteration
 
 HERE = Path(__file__).parent
+CONCURRENT_KERNEL = 10  # of CUpti_ActivityKind
 PROGRAM = HERE / "programs" / "td3_like.py"
 BLOCK_ITERATIONS = 3
 PHASE_ROUNDS = 20
@@ -73,10 +75,33 @@ def block_ms(iteration: Callable[[], None], iterations: int = BLOCK_ITERATIONS) 
     return (time.perf_counter_ns() - started_ns) / iterations / 1e6
 
 
+class BareOptions(ctypes.Structure):
+    """What bare_cupti.cpp asks of CUPTI: `Options` there."""
+
+    _fields_: ClassVar = [
+        ("has_callbacks", ctypes.c_int),
+        ("attribute", ctypes.c_int),
+        ("value", ctypes.c_size_t),
+        ("buffer_bytes", ctypes.c_size_t),
+        ("kernels", ctypes.c_int),
+    ]
+
+    def __init__(
+        self,
+        has_callbacks: bool = True,
+        attribute: int = -1,
+        value: int = 0,
+        buffer_bytes: int = 1 << 20,
+        kernels: int = CONCURRENT_KERNEL,
+    ) -> None:
+        super().__init__(has_callbacks, attribute, value, buffer_bytes, kernels)
+
+
 @contextmanager
-def bare_cupti(library: ctypes.CDLL, has_callbacks: bool) -> Iterator[None]:
+def bare_cupti(library: ctypes.CDLL, options: BareOptions) -> Iterator[None]:
     """Traces with the least that a tracer needs."""
-    assert library.bare_start(has_callbacks) == 0, "CUPTI refused the bare tracer"
+    error = library.bare_start(ctypes.byref(options))
+    assert error == 0, f"CUPTI refused the bare tracer with error {error}"
     yield
     library.bare_stop()
 
@@ -100,8 +125,8 @@ def own_arms(directory: Path) -> dict[str, Arm]:
         "rlscope": lambda: recorded(LAYERS),
         "rlscope, CPU layers only": lambda: recorded(cpu_layers),
         "rlscope, CUDA layer only": lambda: recorded(("cuda",)),
-        "bare CUPTI": lambda: bare_cupti(bare, has_callbacks=True),
-        "bare CUPTI, records only": lambda: bare_cupti(bare, has_callbacks=False),
+        "bare CUPTI": lambda: bare_cupti(bare, BareOptions()),
+        "bare CUPTI, records only": lambda: bare_cupti(bare, BareOptions(has_callbacks=False)),
     }
 
 
