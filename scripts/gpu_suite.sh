@@ -19,7 +19,8 @@
 # colocated                        a rollout process and a trainer on one GPU: who had it, and why it did nothing
 # cartpole                         tests of the ways to collect data on CartPole, and PPO on the fused kernel
 # robots                           tests of the robots' kernels, and the robots' throughput: rows, as data_collection has
-# robots_xla                       the half-cheetah again, beside XLA by the same equations, MJX and Brax
+# robots_xla                       the half-cheetah on XLA by the same equations, by MJX and by Brax
+# robot_limits                     counters of the robots' kernels and of CartPole's, recorded by rlscope, five times
 # data_collection, scale_up, gpu_utilization, llm_rl, algorithm_choice, simulator_choice, RL_framework_comparison,
 # overhead_correction              the studies; scale_up and gpu_utilization three times, llm_rl five times, for intervals
 # whole_runs                       the published calibration, with which overhead_correction would else begin
@@ -65,10 +66,10 @@ study() {
 
 # Throughputs of a robot: robot IMPLEMENTATION SIMULATOR N,... K,...; a line that takes too long is ended, and said.
 robot() {
-    local folder="$output/$part/$1 $2"
+    local folder="$output/$part/${1}_${2// /_}"
     XLA_PYTHON_CLIENT_PREALLOCATE=false timeout "${LINE_SECONDS:-130}" "$python" experiments/workloads/collect.py \
         --implementation "$1" --quantity simulate --simulator "$2" --environments ${3//,/ } --steps-per-call ${4//,/ } \
-        --device cuda --seconds 0.1 --repetitions 5 --most-seconds 5 --output "$folder" || {
+        --device cuda --seconds 0.1 --repetitions 5 --most-seconds 10 --output "$folder" || {
         echo "$1 $2: ended with status $? (124: after ${LINE_SECONDS:-130} s); its rows so far count" >&2
         status=1
     }
@@ -78,7 +79,7 @@ scripts/build_for_gpu "$output/build.log"
 make --silent simulators PYTHON="$python"
 
 parts="calibrate tests measure slowdown residue sampled behind_window counters grpo syncs language_model frameworks processes ranks colocated cartpole"
-parts="$parts launches robots robots_xla"
+parts="$parts launches robots robots_xla robot_limits"
 parts="$parts data_collection scale_up gpu_utilization llm_rl algorithm_choice simulator_choice RL_framework_comparison whole_runs"
 parts="$parts overhead_correction"
 for part in ${@:-$parts}; do
@@ -109,11 +110,15 @@ for part in ${@:-$parts}; do
         ;;
     robots_xla)
         "$python" -m tests.gpu.origin "scripts/gpu_suite.sh OUTPUT $part" >"$output/$part/machine.json"
-        robot CUDA "Planar HalfCheetah" 4096,65536,262144 1,10
         robot XLA "Planar HalfCheetah" 4096,65536,262144 10
         robot XLA "MuJoCo HalfCheetah" 4096,65536 10
         robot XLA "Brax halfcheetah" 4096,65536 10
         cat "$output/$part"/*/rows.jsonl >"$output/$part/rows.jsonl"
+        ;;
+    robot_limits)
+        "$python" -m tests.gpu.origin "scripts/gpu_suite.sh OUTPUT $part" >"$output/$part/machine.json"
+        "$python" -m experiments.data_collection.robots.limits "$output/$part" || status=1
+        rm -rf "$output/$part/trace"
         ;;
     scale_up | gpu_utilization) study --repetitions 3 ;;
     llm_rl) study --repetitions "${REPETITIONS:-5}" ${EARLIER:+--earlier "$EARLIER"} ;;

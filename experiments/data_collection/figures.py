@@ -9,6 +9,8 @@ from experiments.data_collection.complexity_figure import complexity_figure
 from experiments.data_collection.layers import crossing_table, share_table
 from experiments.data_collection.layers_figures import crossings_figure, layers_figure
 from experiments.data_collection.measurements import Measurements
+from experiments.data_collection.robots.figure import limits_figure, limits_table
+from experiments.data_collection.robots.lines import fusion_table
 from experiments.data_collection.speedups import speedup_table
 from experiments.data_collection.tables import (
     collection_table,
@@ -66,6 +68,18 @@ def simulator_complexity(results: Measurements) -> Drawn | None:
     return (complexity_figure(table), table) if len(table) else None
 
 
+def robot_fusion(results: Measurements) -> Drawn | None:
+    """Return the half-cheetah in one kernel, and on XLA."""
+    table = fusion_table(results.measured)
+    return (throughput_figure(table, {}, SIMULATED), table) if len(table) else None
+
+
+def robot_limits(results: Measurements) -> Drawn | None:
+    """Return what fusion brings CartPole and robots, and how near their kernels are to the device's limits."""
+    table = limits_table(results.measured, results.robot_limits)
+    return (limits_figure(table), table) if len(table) else None
+
+
 #: Name, what draws it, and its caption.
 FIGURES: Sequence[tuple[str, Callable[[Measurements], Drawn | None], str]] = (
     ("fig_simulators", simulators, "Simulators on XLA, without a policy."),
@@ -87,6 +101,13 @@ FIGURES: Sequence[tuple[str, Callable[[Measurements], Drawn | None], str]] = (
         "fig_simulator_complexity",
         simulator_complexity,
         "What fusing K steps brings a hand-written kernel whose steps move S times the state and compute C times.",
+    ),
+    ("fig_robot_fusion", robot_fusion, "A robot with contact, the half-cheetah: one hand-written kernel, and XLA."),
+    (
+        "fig_robot_limits",
+        robot_limits,
+        "What fusing K steps brings CartPole and robots with contact, and how near their kernels are to the limits of "
+        "the device while they run; counted by RL-Scope.",
     ),
 )
 

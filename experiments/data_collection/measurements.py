@@ -8,12 +8,13 @@ from typing import Any
 
 import pandas as pd
 
+from experiments.data_collection.robots import limits as robot_limits
 from experiments.data_collection.throughput import Throughputs, read_rows, throughputs_of, write_rows
 from experiments.verdicts import other_machines
 from experiments.verdicts.other_machines import Measured
 from rlscope.plots.tables import write_csv
 
-ROWS, LAYERS, CROSSINGS = FILES = ("rows.jsonl", "layers.csv", "crossings.csv")
+ROWS, LAYERS, CROSSINGS, LIMITS = FILES = ("rows.jsonl", "layers.csv", "crossings.csv", robot_limits.FILE)
 
 
 @dataclass(frozen=True)
@@ -24,11 +25,13 @@ class Measurements(Measured):
         rows: as the measuring command writes them.
         layers: as from `experiments.data_collection.layers.layers_of`.
         crossings: likewise.
+        robot_limits: as `experiments.data_collection.robots.limits` writes them.
     """
 
     rows: Sequence[Mapping[str, Any]]
     layers: pd.DataFrame
     crossings: pd.DataFrame
+    robot_limits: pd.DataFrame
 
     @cached_property
     def measured(self) -> Throughputs:
@@ -41,6 +44,7 @@ class Measurements(Measured):
         write_rows(self.rows, directory / ROWS)
         write_csv(self.layers, directory / LAYERS)
         write_csv(self.crossings, directory / CROSSINGS)
+        write_csv(self.robot_limits, directory / LIMITS)
 
 
 def load(directory: Path) -> Measurements:
@@ -51,8 +55,8 @@ def load(directory: Path) -> Measurements:
     """
 
     def make(paths: Sequence[Path], origin: dict[str, Any]) -> Measurements:
-        rows, layers, crossings = paths
-        tables = [pd.read_csv(path) for path in (layers, crossings)]
-        return Measurements(**origin, rows=read_rows(rows), layers=tables[0], crossings=tables[1])
+        rows, *tables = paths
+        layers, crossings, limits = [pd.read_csv(path) for path in tables]
+        return Measurements(**origin, rows=read_rows(rows), layers=layers, crossings=crossings, robot_limits=limits)
 
     return other_machines.load(directory, FILES, make)

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from experiments.data_collection.layers import shares
+from experiments.data_collection.robots.lines import is_of_robots
 from experiments.data_collection.speedups import ACCURATE, FUSED_STEPS, complexity_metrics, spread
 from experiments.data_collection.throughput import CARTPOLE, COLLECT, COPY, SIMULATE, Line, Series, Throughputs, plateau
 from experiments.verdicts.statistics import TIMINGS, Estimate, estimated, estimated_mean
@@ -125,7 +126,9 @@ def simulator_metrics(measured: Throughputs) -> dict[str, Estimate | None]:
     robots = {
         series: line
         for series, line in measured.lines.items()
-        if series.quantity == SIMULATE and series.simulator.partition(" ")[0] in ROBOT_SIMULATORS
+        if series.quantity == SIMULATE
+        and series.simulator.partition(" ")[0] in ROBOT_SIMULATORS
+        and not is_of_robots(series)
     }
     cartpole = [
         line

@@ -8,11 +8,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from experiments.command_line import Outcome, command_line
 from experiments.data_collection.figures import FIGURES
 from experiments.data_collection.layers import layers_of
 from experiments.data_collection.measurements import Measurements, load
 from experiments.data_collection.metrics import metrics_of
+from experiments.data_collection.robots.limits import COLUMNS
+from experiments.data_collection.robots.metrics import robot_metrics
 from experiments.data_collection.tables import distance_table
 from experiments.data_collection.throughput import left_out_table, read_rows
 from experiments.harness.case_study import CaseStudy
@@ -64,7 +68,8 @@ def measured_here(study: CaseStudy, executed: Sequence[tuple[StudyRun, Execution
             rows += read_rows(execution.trace.parent / "rows" / "rows.jsonl")
     layers, crossings = layers_of(recorded_of(executed))
     origin = origin_here(study, [execution for _, execution in executed])
-    return Measurements(**origin, rows=rows, layers=layers, crossings=crossings)
+    limits = pd.DataFrame(columns=COLUMNS)  # counters are recorded by a command of their own
+    return Measurements(**origin, rows=rows, layers=layers, crossings=crossings, robot_limits=limits)
 
 
 def draw(study: CaseStudy, page: StudyPage, title: str, suffix: str, results: Measurements) -> None:
@@ -90,7 +95,11 @@ def draw(study: CaseStudy, page: StudyPage, title: str, suffix: str, results: Me
 
 def measured_metrics(results: Measurements) -> Mapping[str, Estimate]:
     """Return the metrics of claims.toml; those whose cells were left out are missing."""
-    return metrics_of(results.measured, results.layers, results.crossings)
+    robots = robot_metrics(results.measured, results.robot_limits)
+    return {
+        **metrics_of(results.measured, results.layers, results.crossings),
+        **{name: estimate for name, estimate in robots.items() if estimate is not None},
+    }
 
 
 if __name__ == "__main__":

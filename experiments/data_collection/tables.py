@@ -6,6 +6,7 @@ import pandas as pd
 
 from experiments.data_collection.device_limits import inference_limits
 from experiments.data_collection.measurements import Measurements
+from experiments.data_collection.robots.lines import is_of_robots
 from experiments.data_collection.speedups import ACCURATE, FUSED_STEPS
 from experiments.data_collection.throughput import (
     CARTPOLE,
@@ -51,8 +52,10 @@ def simulation_table(measured: Throughputs) -> pd.DataFrame:
 
 
 def simulators_table(measured: Throughputs) -> pd.DataFrame:
-    """Return the simulators on XLA, with as many steps per call in each; empty if only one was measured."""
-    others = [series for series in measured.lines if series.simulator != CARTPOLE]
+    """Return the simulators on XLA, with as many steps per call in each; empty if only one was measured. Robots that a
+    kernel simulates too have a figure of their own.
+    """
+    others = [series for series in measured.lines if series.simulator != CARTPOLE and not is_of_robots(series)]
     if not others:
         return pd.DataFrame()
     steps = max(series.steps_per_call for series in others)

@@ -21,6 +21,8 @@ from experiments.data_collection.device_limits import FLOATING_POINT_OPERATIONS,
 from experiments.data_collection.layers import CROSSING_COLUMNS, LAYER_COLUMNS, OPERATION, crossing_table, share_table
 from experiments.data_collection.measurements import Measurements, load
 from experiments.data_collection.metrics import metrics_of
+from experiments.data_collection.robots.figure import GAIN, limits_table
+from experiments.data_collection.robots.limits import COLUMNS
 from experiments.data_collection.speedups import speedup_table
 from experiments.data_collection.tables import collection_table, distance_table, simulation_table, simulators_table
 from experiments.data_collection.throughput import (
@@ -127,6 +129,31 @@ def simulated() -> list[Row]:
     ]
 
 
+def robots() -> list[Row]:
+    """Robots in one kernel and on XLA, of which every ratio is known."""
+
+    def on_xla(simulator: str, environments: int, steps_per_s: float) -> Row:
+        return row("XLA", environments, steps_per_s, 10, SIMULATE, simulator=simulator)
+
+    def in_kernel(simulator: str, environments: int, steps_per_s: float, steps: int) -> Row:
+        return row("CUDA", environments, steps_per_s, steps, SIMULATE, "accurate", simulator=f"Planar {simulator}")
+
+    return [
+        in_kernel("HalfCheetah", 64, 10, 10),
+        in_kernel("HalfCheetah", 4096, 1000, 10),
+        in_kernel("HalfCheetah", 65536, 2000, 10),
+        in_kernel("HalfCheetah", 65536, 2500, 1),
+        in_kernel("HalfCheetah", 65536, 2000, 100),
+        in_kernel("Hopper", 65536, 5000, 1),
+        in_kernel("Hopper", 65536, 6000, 100),
+        on_xla("Planar HalfCheetah", 64, 10),
+        on_xla("Planar HalfCheetah", 4096, 100),
+        on_xla("Planar HalfCheetah", 65536, 100),
+        on_xla("MuJoCo HalfCheetah", 4096, 10),
+        on_xla("Brax halfcheetah", 65536, 500),
+    ]
+
+
 #: K, S and C to speedup, by environments: a grid in which more state helps, and more computation does not.
 GRID = {
     1 << 23: {
@@ -177,6 +204,20 @@ CROSSINGS = pd.DataFrame(
 )
 
 
+ROBOT_LIMITS = pd.DataFrame(
+    [
+        ("CartPole", 1, 64, 0, "dram_throughput", 90.0),
+        ("Planar HalfCheetah", 1, 64, 0, "dram_throughput", 2.0),
+        ("Planar HalfCheetah", 1, 64, 1, "dram_throughput", 4.0),
+        ("Planar HalfCheetah", 100, 64, 0, "dram_throughput", 30.0),
+        ("Planar HalfCheetah", 1, 64, 0, "sm_efficiency", 98.0),
+        ("Planar Hopper", 1, 64, 0, "dram_throughput", 1.0),
+    ],
+    columns=COLUMNS,
+)
+NO_ROBOT_LIMITS = ROBOT_LIMITS.iloc[:0]
+
+
 def results(rows: list[Row], device: str = "cuda", budget: str = "quick") -> Measurements:
     machine = {"cpu": "a processor", "cores": 2, **({"gpus": ["NVIDIA H200"]} if device == "cuda" else {})}
     where = (
@@ -192,7 +233,7 @@ def results(rows: list[Row], device: str = "cuda", budget: str = "quick") -> Mea
         pd.concat([table.assign(repetition=repetition) for repetition in range(3)], ignore_index=True)
         for table in (LAYERS, CROSSINGS)
     )
-    return Measurements(*where, rows, layers, crossings)
+    return Measurements(*where, rows, layers, crossings, ROBOT_LIMITS)
 
 
 def test_a_row_is_throughput() -> None:
@@ -391,7 +432,7 @@ def test_how_far_each_is_from_its_limit() -> None:
 
 
 def test_every_figure_is_drawn_of_what_was_measured(tmp_path: Path) -> None:
-    found = results([*collected(), *simulated(), *complexity()])
+    found = results(everything())
     for name, make, _ in study.FIGURES:
         drawn = make(found)
         assert drawn is not None, name
@@ -425,7 +466,7 @@ def test_lines_have_the_colour_of_their_implementation_and_limits_are_named() ->
 
 @pytest.mark.parametrize("rows", [[], collected()[:1], [left_out(each, "no memory") for each in collected()]])
 def test_little_or_nothing_measured_breaks_no_figure(rows: list[Row]) -> None:
-    found = replace(results(rows), layers=NO_LAYERS, crossings=NO_CROSSINGS)
+    found = replace(results(rows), layers=NO_LAYERS, crossings=NO_CROSSINGS, robot_limits=NO_ROBOT_LIMITS)
     drawn = {name: make(found) is not None for name, make, _ in study.FIGURES}
     measured = bool(rows) and "left_out" not in rows[0]
     assert drawn == {name: measured and name == "fig_data_collection" for name in drawn}
@@ -435,12 +476,41 @@ def test_little_or_nothing_measured_breaks_no_figure(rows: list[Row]) -> None:
 
 
 def everything() -> list[Row]:
-    return [*collected(), *simulated(), *complexity()]
+    return [*collected(), *simulated(), *complexity(), *robots()]
 
 
 def test_every_claim_is_measured() -> None:
-    found = metrics_of(results(everything()).measured, LAYERS, CROSSINGS)
+    found = study.measured_metrics(results(everything()))
     assert {claim.metric for claim in load_claims(study.HERE / "claims.toml")} == set(found)
+
+
+def test_robots_in_one_kernel_beside_xla() -> None:
+    found = study.measured_metrics(results(everything()))
+    assert found["robot_kernel_to_fastest_xla"].value == 4  # 65,536 environments, Brax; 64 are too few for the claim
+    assert found["robot_kernel_to_same_equations"].value == 15  # the mean of 10 and 20
+    assert found["robot_kernel_to_mjx"].value == 100
+    assert found["robot_fusion_gain"].value == pytest.approx(1.2)  # the hopper's
+    assert found["robot_single_bandwidth_percent"].value == 3  # neither CartPole's nor that with fused steps
+    only_cartpole = study.measured_metrics(replace(results(simulated()), robot_limits=NO_ROBOT_LIMITS))
+    assert not [name for name in only_cartpole if name.startswith("robot")]
+
+
+def test_robots_of_the_kernel_are_not_among_the_other_simulators() -> None:
+    table = simulators_table(results(everything()).measured)
+    assert set(table["simulator"]) == {"CartPole", "gymnax Acrobot-v1", "Brax ant", "MJX humanoid"}
+    assert found_gain(everything()) == found_gain([*collected(), *simulated(), *complexity()])
+
+
+def found_gain(rows: list[Row]) -> float:
+    return study.measured_metrics(results(rows))["cartpole_to_slowest_robot"].value
+
+
+def test_what_limits_robots() -> None:
+    found = results(everything())
+    table = limits_table(found.measured, found.robot_limits).set_index(["simulator", "steps_per_call", "quantity"])
+    assert table.loc[("Planar HalfCheetah", 100, GAIN), "value"] == pytest.approx(0.8)
+    assert table.loc[("Planar HalfCheetah", 1, "bandwidth of memory (%)"), "value"] == 3
+    assert len(limits_table(results(simulated()).measured, found.robot_limits)) == 0
 
 
 def verdict_of(verdicts: list[Verdict], metric: str, subject: str) -> Verdict:
@@ -499,7 +569,7 @@ def test_results_can_be_kept(tmp_path: Path) -> None:
 
 
 def test_a_machine_that_recorded_nothing_can_be_kept(tmp_path: Path) -> None:
-    found = replace(results(collected()), layers=NO_LAYERS, crossings=NO_CROSSINGS)
+    found = replace(results(collected()), layers=NO_LAYERS, crossings=NO_CROSSINGS, robot_limits=NO_ROBOT_LIMITS)
     found.save(tmp_path / "h200")
     again = load(tmp_path / "h200")
     assert again.layers.empty and again.crossings.empty
@@ -512,7 +582,7 @@ def test_a_machine_that_recorded_nothing_can_be_kept(tmp_path: Path) -> None:
 def test_damaged_kept_results_are_told(tmp_path: Path) -> None:
     results(collected()).save(tmp_path / "h200")
     (tmp_path / "h200" / "layers.csv").unlink()
-    with pytest.raises(UsageError, match=r"expected rows.jsonl, layers.csv, crossings.csv and machine.json of a"):
+    with pytest.raises(UsageError, match=r"expected rows.jsonl, layers.csv, crossings.csv, robot_limits.csv and machine.json of a"):
         kept_results(tmp_path, load)
     assert kept_results(tmp_path / "nowhere", load) == {}
 
