@@ -24,7 +24,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 AT_ONCE := $(BIN)/pytest --numprocesses $(JOBS) --dist loadfile
 # Tests that hold recorded times against stopwatches, so that nothing runs beside them.
-TIMED := $(foreach test,oracles ranks,tests/integration/test_$(test).py)
+TIMED := $(foreach test,oracles ranks lines,tests/integration/test_$(test).py)
 TIMED_FRAMEWORKS := $(foreach test,jax tensorflow trl verl trainers,tests/frameworks/test_$(test).py)
 ENVIRONMENT := $(VENV)/.environment
 PACKAGE := $(VENV)/.package
@@ -127,8 +127,11 @@ test-pythons: ## test recorder and hooks on those of PYTHONS that are here (abou
 		$(FIND_PYTHON)
 		"$$python" -c '' 2>/dev/null || { echo "Python $$version is not tested: found none by pyenv or on PATH"; continue; }
 		$(MAKE) PYTHON="$$python" .venvs/python$$version/.package
-		(cd build/pythons && $(CURDIR)/.venvs/python$$version/bin/pytest -c $(CURDIR)/pyproject.toml --rootdir $(CURDIR) \
-			-p no:cacheprovider --numprocesses $(JOBS) --dist loadfile $(RECORDER_TESTS:%=$(CURDIR)/%))
+		tests=(-c $(CURDIR)/pyproject.toml --rootdir $(CURDIR) -p no:cacheprovider)
+		(cd build/pythons
+		$(CURDIR)/.venvs/python$$version/bin/pytest "$${tests[@]}" $(patsubst %,$(CURDIR)/%,$(filter $(TIMED),$(RECORDER_TESTS)))
+		$(CURDIR)/.venvs/python$$version/bin/pytest "$${tests[@]}" --numprocesses $(JOBS) --dist loadfile \
+			$(patsubst %,$(CURDIR)/%,$(filter-out $(TIMED),$(RECORDER_TESTS))))
 	done
 
 test-container: build $(DEPLOY)/.environment ## test run_docker.py with small images; .venv/bin/pytest tests/container -m slow tests the whole one

@@ -19,7 +19,7 @@
 # colocated                        a rollout process and a trainer on one GPU: who had it, and why it did nothing
 # cartpole                         tests of the ways to collect data on CartPole, and PPO on the fused kernel
 # robots                           tests of the robots' kernels, and the robots' throughput: rows, as data_collection has
-# robots_xla                       the half-cheetah on XLA by the same equations, by MJX and by Brax
+# robots_xla                       the half-cheetah on XLA by the same equations, by MJX, MuJoCo Warp and Brax
 # robot_limits                     counters of the robots' kernels and of CartPole's, recorded by rlscope, five times
 # data_collection, scale_up, gpu_utilization, llm_rl, algorithm_choice, simulator_choice, RL_framework_comparison,
 # overhead_correction              the studies; scale_up and gpu_utilization three times, llm_rl five times, for intervals
@@ -112,6 +112,7 @@ for part in ${@:-$parts}; do
         "$python" -m tests.gpu.origin "scripts/gpu_suite.sh OUTPUT $part" >"$output/$part/machine.json"
         robot XLA "Planar HalfCheetah" 4096,65536,262144 10
         robot XLA "MuJoCo HalfCheetah" 4096,65536 10
+        robot XLA "MuJoCo-Warp HalfCheetah" 4096,65536,262144 10
         robot XLA "Brax halfcheetah" 4096,65536 10
         cat "$output/$part"/*/rows.jsonl >"$output/$part/rows.jsonl"
         ;;

@@ -102,7 +102,11 @@ FIGURES: Sequence[tuple[str, Callable[[Measurements], Drawn | None], str]] = (
         simulator_complexity,
         "What fusing K steps brings a hand-written kernel whose steps move S times the state and compute C times.",
     ),
-    ("fig_robot_fusion", robot_fusion, "A robot with contact, the half-cheetah: one hand-written kernel, and XLA."),
+    (
+        "fig_robot_fusion",
+        robot_fusion,
+        "A robot with contact, the half-cheetah: one hand-written kernel, XLA, and MuJoCo Warp.",
+    ),
     (
         "fig_robot_limits",
         robot_limits,

@@ -215,8 +215,8 @@ def make_parser() -> argparse.ArgumentParser:
     add(
         "--simulator",
         default=OWN,
-        help="for XLA also 'gymnax ID'; 'Brax', 'MJX', 'Playground' or 'MuJoCo NAME'; for CUDA, too, 'Planar NAME' "
-        "(CartPole)",
+        help="for XLA also 'gymnax ID'; 'Brax', 'MJX', 'Playground', 'MuJoCo' or 'MuJoCo-Warp NAME'; for CUDA, too, "
+        "'Planar NAME' (CartPole)",
     )
     add("--environments", type=whole, nargs="+", required=True, metavar="N")
     add("--steps-per-call", type=whole, nargs="+", required=True, metavar="K")

@@ -15,6 +15,8 @@ from cartpole.xla import free_bytes, usable_device
 
 #: Steps after which Brax cuts an episode off.
 EPISODE = 1000
+#: Of a planar robot with the floor: two of each of at most eight capsules, four rows of the pyramid for each.
+MOST_CONTACTS, CONTACT_ROWS = 16, 4
 
 Function = Callable[..., Any]
 #: From a key to the states of all environments; from a key and these to the next ones and their rewards.
@@ -93,19 +95,27 @@ def robot_simulator(make: Callable[[str, int], Robot], name: str, environments: 
     return reset, step
 
 
-def mjx_of_planar_robot(name: str, environments: int) -> Simulator:
-    """Return MJX on the model of robots/, which is what its kernel computes: MuJoCo's own equations on XLA.
+def mjx_of_planar_robot(implementation: str, name: str, environments: int) -> Simulator:
+    """Return MJX on the model of robots/, which is what its kernel computes: MuJoCo's own equations.
 
     The rewards are the distances that the robots go; episodes never end. MJX's solver may take as many iterations as
     robots/planar.h, and stops where MuJoCo's would.
+
+    Args:
+        implementation: "jax", which XLA compiles, or "warp", MuJoCo Warp's kernels called from XLA.
+        name: of the robot.
+        environments: how many.
     """
     from mujoco import mjx
     from robots.model import TASKS, mujoco_model
 
     model, task = mujoco_model(name), TASKS[name]
-    model.opt.iterations, model.opt.tolerance, model.opt.ls_iterations = 20, 1e-8, 8
-    on_device = mjx.put_model(model)
-    blank = mjx.make_data(model)
+    model.opt.iterations, model.opt.tolerance = 20, 1e-8
+    model.opt.ls_iterations = 8 if implementation == "jax" else 50  # Warp warns where these are not enough
+    on_device = mjx.put_model(model, impl=implementation)
+    rows = MOST_CONTACTS * CONTACT_ROWS + model.njnt
+    room = {"naconmax": MOST_CONTACTS * environments, "njmax": rows} if implementation == "warp" else {}
+    blank = mjx.make_data(model, impl=implementation, **room)
 
     def reset(key: jax.Array) -> Any:
         noise = jax.random.uniform(key, (environments, model.nq), minval=-1, maxval=1)
@@ -127,7 +137,8 @@ def mjx_of_planar_robot(name: str, environments: int) -> Simulator:
 #: By the first word of a simulator's name.
 FAMILIES: dict[str, Callable[[str, int], Simulator]] = {
     "gymnax": gymnax_simulator,
-    "MuJoCo": mjx_of_planar_robot,
+    "MuJoCo": functools.partial(mjx_of_planar_robot, "jax"),
+    "MuJoCo-Warp": functools.partial(mjx_of_planar_robot, "warp"),
     **{family: functools.partial(robot_simulator, make) for family, make in ROBOTS.items()},
 }
 

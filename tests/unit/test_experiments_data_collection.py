@@ -582,7 +582,8 @@ def test_a_machine_that_recorded_nothing_can_be_kept(tmp_path: Path) -> None:
 def test_damaged_kept_results_are_told(tmp_path: Path) -> None:
     results(collected()).save(tmp_path / "h200")
     (tmp_path / "h200" / "layers.csv").unlink()
-    with pytest.raises(UsageError, match=r"expected rows.jsonl, layers.csv, crossings.csv, robot_limits.csv and machine.json of a"):
+    files = r"rows.jsonl, layers.csv, crossings.csv, robot_limits.csv"
+    with pytest.raises(UsageError, match=rf"expected {files} and machine.json of a"):
         kept_results(tmp_path, load)
     assert kept_results(tmp_path / "nowhere", load) == {}
 

@@ -12,10 +12,11 @@ from experiments.verdicts.statistics import TIMINGS, Estimate, estimated
 COMPARED = "Planar HalfCheetah"
 #: By how much a step of each computes, least first.
 ROBOTS = ("Planar Hopper", "Planar Walker2d", COMPARED)
-#: The ways to simulate it on XLA, by the name of the simulator in rows.
+#: The other ways to simulate it, which XLA calls, by the name of the simulator in rows.
 ON_XLA = {
     COMPARED: "XLA, same equations",
     "MuJoCo HalfCheetah": "MJX, same model",
+    "MuJoCo-Warp HalfCheetah": "MuJoCo Warp, same model",
     "Brax halfcheetah": "Brax, spring pipeline",
 }
 #: Steps of a call where the kernel is compared with XLA.
