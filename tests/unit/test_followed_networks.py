@@ -101,12 +101,13 @@ def test_calls_without_steps_teach_too(script: Script) -> None:
 
 def test_outputs_of_networks_are_forgotten(script: Script) -> None:
     def references() -> int:
+        gc.collect()  # what other tests have left may be collected at any time
         return sum(isinstance(thing, weakref.ref) for thing in gc.get_objects())
 
     script.take("begin", *100 * ("call",))
     before = references()
-    script.take(*100 * ("call",))
-    assert references() == before
+    script.take(*1000 * ("call",))
+    assert references() < before + 100
 
 
 @pytest.mark.parametrize("at", range(len(TURN)))
