@@ -259,6 +259,7 @@ def _encode(stream: int, deltas: Any, ids: Any, outer: tuple[int, ...]) -> Itera
     kinds = np.where(ids > 0, int(fmt.RecordKind.BEGIN), int(fmt.RecordKind.END))
     tails, tail_bytes = _varints(np.maximum(ids, 1))
     tail_bytes[ids == 0] = 0
+    # As if every name were written: which one is expected depends on where a chunk begins.
     ends = np.cumsum(_varints(deltas << 2 | kinds)[1] + tail_bytes)
     times = np.cumsum(deltas)
     first, sequence = 0, 0

@@ -32,7 +32,7 @@
 # the first has not completed; its verdicts (claims.json, claims.md) and what is in the folder kept/, where there is one,
 # go to experiments/STUDY/measured/NAME; that of frameworks is the RL_framework_comparison's. Needs Python with PyTorch for
 # CUDA, pytest, scipy and rlscope's own requirements, CMake, Ninja, a C++ compiler; for the studies Stable-Baselines3,
-# OpenSpiel, JAX for CUDA, CuPy, gymnax, Brax, MJX, TRL: what is missing is left out, and said. Runs of studies do not get
+# OpenSpiel, JAX for CUDA, CuPy, gymnax, Brax, MJX, Warp, TRL: what is missing is left out, and said. Runs of studies do not get
 # PYTHONPATH, so packages have to be where Python itself looks.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

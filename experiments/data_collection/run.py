@@ -95,11 +95,8 @@ def draw(study: CaseStudy, page: StudyPage, title: str, suffix: str, results: Me
 
 def measured_metrics(results: Measurements) -> Mapping[str, Estimate]:
     """Return the metrics of claims.toml; those whose cells were left out are missing."""
-    robots = robot_metrics(results.measured, results.robot_limits)
-    return {
-        **metrics_of(results.measured, results.layers, results.crossings),
-        **{name: estimate for name, estimate in robots.items() if estimate is not None},
-    }
+    of_cartpole = metrics_of(results.measured, results.layers, results.crossings)
+    return of_cartpole | robot_metrics(results.measured, results.robot_limits)
 
 
 if __name__ == "__main__":

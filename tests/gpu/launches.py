@@ -12,15 +12,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
-from benchmarks.result import Result, Target, print_results, results
-from benchmarks.timing import median
-from tests.gpu.measure import Arm, BareOptions, bare_cupti, build_bare_cupti, own_arms, pin
+from benchmarks.result import Result, Target, Value, print_results, results
+from benchmarks.timing import Loop, added_ns, median
+from tests.gpu.measure import Arm, BareOptions, bare_cupti, build_bare_cupti, own_arms, pieces, pin, queued_ns
 
 # Of CUpti_ActivityAttribute and CUpti_ActivityKind.
 DEVICE_BUFFER_SIZE, DEVICE_BUFFER_PRE_ALLOCATE, HOST_PINNED, PER_THREAD_BUFFERS = 0, 6, 8, 9
@@ -55,36 +54,40 @@ def options(directory: Path) -> Iterator[Result]:
     """Time that is added to a launch, for each option of CUPTI's alone."""
     bare = build_bare_cupti(directory)
     tried = {f"{BARE}, {name}": partial(bare_cupti, bare, found) for name, found in OPTIONS.items()}
-    numbers = torch.zeros(16, device="cuda")
-
-    def launches() -> None:
-        for _ in range(LAUNCHES):
-            numbers.add_(1)
-
-    yield from added("a launch", lambda: launches, LAUNCHES, {**own(directory), **tried})
+    launches, _ = pieces()["a kernel launch"]
+    yield from added("a launch", launches, LAUNCHES, {**own(directory), **tried}, queued_ns)
 
 
 def graph(directory: Path) -> Iterator[Result]:
     """Time that is added to the replay of a graph: a record for each kernel, and one for the whole graph."""
-    bare = build_bare_cupti(directory)
-    graphs = {f"{BARE}, a record for each graph": partial(bare_cupti, bare, BareOptions(kernels=GRAPH_TRACE))}
-    yield from added(f"a replay of {GRAPH_KERNELS} kernels", captured, REPLAYS, {**own(directory), **graphs})
+    graph_trace = partial(bare_cupti, build_bare_cupti(directory), BareOptions(kernels=GRAPH_TRACE))
+    tools = {**own(directory), f"{BARE}, a record for each graph": graph_trace}
+    yield from added(f"a replay of {GRAPH_KERNELS} kernels", captured, REPLAYS, tools, replayed_ns)
 
 
-def captured() -> Callable[[], None]:
+def captured(replays: int) -> Callable[[], None]:
     """Replays of a new graph: CUPTI 13.0 crashes where a graph is older than the tracing that has a record for each."""
     numbers = torch.zeros(16, device="cuda")
-    replayed = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(replayed):
+    kernels = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(kernels):
         for _ in range(GRAPH_KERNELS):
             numbers.add_(1)
 
-    def replays() -> None:
-        for _ in range(REPLAYS):
-            replayed.replay()
+    def replay() -> None:
+        for _ in range(replays):
+            kernels.replay()
         torch.cuda.synchronize()
 
-    return replays
+    return replay
+
+
+def replayed_ns(capture: Callable[[int], Callable[[], None]], replays: int) -> float:
+    """Nanoseconds of so many replays of a graph that was replayed as often before, the device's work included."""
+    replay = capture(replays)
+    replay()
+    started_ns = time.perf_counter_ns()
+    replay()
+    return time.perf_counter_ns() - started_ns
 
 
 def own(directory: Path) -> dict[str, Arm]:
@@ -94,36 +97,27 @@ def own(directory: Path) -> dict[str, Arm]:
 
 
 def added(
-    what: str, prepare: Callable[[], Callable[[], None]], calls: int, tools: Mapping[str, Arm]
+    what: str, run: Loop, calls: int, tools: Mapping[str, Arm], time_ns: Callable[[Loop, int], float]
 ) -> Iterator[Result]:
-    """Compare what tools add to a call with the plain call of the same round; tools see the preparation, too."""
-
-    def call_ns() -> float:
-        run = prepare()
-        run()
-        torch.cuda.synchronize()
-        started_ns = time.perf_counter_ns()
-        run()
-        return (time.perf_counter_ns() - started_ns) / calls
-
-    found: dict[str, list[float]] = {}
+    """Compare what tools add to a call with the plain call of the same round."""
+    found: dict[str, Value] = {}
     for some, rounds in ((tools, ROUNDS), (PROFILER, PROFILER_ROUNDS)):
-        for times in in_random_order({PLAIN: nullcontext, **some}, rounds, call_ns):
-            for name in some:
-                found.setdefault(name, []).append(times[name] - times[PLAIN])
-    values = {name: median(added) for name, added in found.items()}
-    recorded, target = values.pop("rlscope"), Target(values[BARE].value)
-    yield from results(f"added to {what}", "ns", recorded, values, target, f"{ROUNDS} rounds")
+        found |= added_ns(run, {name: (run, tool) for name, tool in some.items()}, calls, rounds, time_ns)
+    recorded, target = found.pop("rlscope"), Target(found[BARE].value)
+    yield from results(f"added to {what}", "ns", recorded, found, target, f"{ROUNDS} rounds")
 
 
 def tail(directory: Path) -> Iterator[Result]:
     """The slowest launches of 10,000, not what was added: plain ones have a tail, too."""
-    times_of = partial(launch_times_us, torch.zeros(16, device="cuda"))
+    numbers = torch.zeros(16, device="cuda")
     found: dict[str, list[FloatArray]] = {}
+    order = np.random.default_rng(0)
     for tools, rounds in (({PLAIN: nullcontext, **own(directory)}, TAIL_ROUNDS), (PROFILER, PROFILER_ROUNDS)):
-        for times in in_random_order(tools, rounds, times_of):
-            for name in tools:
-                found.setdefault(name, []).append(times[name])
+        names = list(tools)
+        for index in (index for _ in range(rounds) for index in order.permutation(len(names))):
+            with tools[names[index]]():
+                found.setdefault(names[index], []).append(launch_times_us(numbers))
+                torch.cuda.synchronize()
     note = f"median of {TAIL_ROUNDS} times {TAIL_LAUNCHES:,} launches"
     for share in (50.0, 99.0, 99.9, 100.0):
         values = {
@@ -131,22 +125,6 @@ def tail(directory: Path) -> Iterator[Result]:
         }
         recorded, target = values.pop("rlscope"), Target(values[BARE].value)
         yield from results(f"{share:g} % of launches take at most", "us", recorded, values, target, note)
-
-
-T = TypeVar("T")
-
-
-def in_random_order(tools: Mapping[str, Arm], rounds: int, measure: Callable[[], T]) -> Iterator[dict[str, T]]:
-    """What is measured while each tool traces, round by round."""
-    order = np.random.default_rng(0)
-    names = list(tools)
-    for _ in range(rounds):
-        found = {}
-        for index in order.permutation(len(names)):
-            with tools[names[index]]():
-                found[names[index]] = measure()
-                torch.cuda.synchronize()
-        yield found
 
 
 def launch_times_us(numbers: torch.Tensor) -> FloatArray:

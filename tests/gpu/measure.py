@@ -6,6 +6,7 @@ Blocks of a launch-bound loop run plain, recorded, and with the least that a tra
 """
 
 import ctypes
+import functools
 import math
 import os
 import shutil
@@ -24,7 +25,7 @@ from scipy import stats
 
 import rlscope
 from benchmarks.result import Result, Target, Value, print_results, results
-from benchmarks.timing import median
+from benchmarks.timing import added_ns
 from rlscope.analysis.analyze import analyze
 from rlscope.libraries import LIBRARIES
 from rlscope.record import recorder
@@ -51,6 +52,7 @@ SPIN_CYCLES = 20_000_000  # about 10 ms
 Arm = Callable[[], AbstractContextManager[object]]
 
 
+@functools.cache
 def build_bare_cupti(directory: Path) -> ctypes.CDLL:
     """Compiles bare_cupti.cpp against the libcupti that this process has loaded already."""
     loaded = {line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines() if "libcupti.so" in line}
@@ -153,25 +155,20 @@ def pieces() -> dict[str, tuple[Callable[[int], None], int]]:
 
 def added_to_a_call(directory: Path) -> Iterator[Result]:
     """Time that recording adds to one call, against the plain call of the same round."""
-    arms = {"off": nullcontext, **own_arms(directory)}
-    names = list(arms)
-    order = np.random.default_rng(0)
+    arms = own_arms(directory)
     for piece, (run, calls) in pieces().items():
-        added: dict[str, list[float]] = {name: [] for name in names}
-        for _ in range(PIECE_ROUNDS):
-            times = {}
-            for index in order.permutation(len(names)):
-                with arms[names[index]]():
-                    run(calls // 10)
-                    torch.cuda.synchronize()
-                    started_ns = time.perf_counter_ns()
-                    run(calls)
-                    times[names[index]] = (time.perf_counter_ns() - started_ns) / calls
-                    torch.cuda.synchronize()
-            for name in names:
-                added[name].append(times[name] - times["off"])
-        found = {name: median(values) for name, values in added.items() if name != "off"}
+        found = added_ns(run, {name: (run, arm) for name, arm in arms.items()}, calls, PIECE_ROUNDS, queued_ns)
         yield from results(f"added to {piece}", "ns", found.pop("rlscope"), found)
+
+
+def queued_ns(run: Callable[[int], None], calls: int) -> float:
+    """Nanoseconds that so many calls take the CPU, when the device has nothing else to do."""
+    torch.cuda.synchronize()
+    started_ns = time.perf_counter_ns()
+    run(calls)
+    took_ns = time.perf_counter_ns() - started_ns
+    torch.cuda.synchronize()
+    return took_ns
 
 
 def trace_size(directory: Path) -> Iterator[Result]:

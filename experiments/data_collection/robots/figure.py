@@ -6,19 +6,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from experiments.data_collection.robots.lines import gains
+from experiments.data_collection.robots.limits import COUNTERS
+from experiments.data_collection.robots.metrics import gains
 from experiments.data_collection.throughput import CARTPOLE, Throughputs
 from experiments.verdicts.statistics import estimated_mean
 from rlscope.plots import style
 from rlscope.plots.bars import BESIDE, as_label
 
 GAIN = "speedup by fusion"
-#: By counter, what a panel is called.
-LIMITS = {
-    "sm_efficiency": "multiprocessors active (%)",
-    "achieved_occupancy": "warps, of those that fit (%)",
-    "dram_throughput": "bandwidth of memory (%)",
-}
 #: Of the steps that a launch fuses.
 COLOURS = {1: "tab:gray", 10: "tab:cyan", 100: "tab:green"}
 PANEL_INCHES = (2.6, 1.9)
@@ -33,14 +28,14 @@ def limits_table(measured: Throughputs, limits: pd.DataFrame) -> pd.DataFrame:
         limits: as of robot_limits.csv.
 
     Returns:
-        simulator, steps_per_call, quantity (GAIN, or one of LIMITS), value with the ends of its 95 % interval, and
+        simulator, steps_per_call, quantity (GAIN, or one of COUNTERS), value with the ends of its 95 % interval, and
         repetitions; empty where nothing of robots was measured.
     """
     found = {(simulator, steps, GAIN): gain for (simulator, steps), gain in gains(measured).items()}
     if all(simulator == CARTPOLE for simulator, _, _ in found):
         return pd.DataFrame()
     for (simulator, steps, metric), rows in limits.groupby(["simulator", "steps_per_call", "metric"], sort=False):
-        found[str(simulator), int(steps), LIMITS[str(metric)]] = estimated_mean(list(rows["percent"]))
+        found[str(simulator), int(steps), COUNTERS[str(metric)]] = estimated_mean(list(rows["percent"]))
     return pd.DataFrame(
         {
             "simulator": simulator,
@@ -59,7 +54,7 @@ def limits_figure(table: pd.DataFrame) -> Figure:
     Args:
         table: of `limits_table`.
     """
-    quantities = [quantity for quantity in (GAIN, *LIMITS.values()) if (table["quantity"] == quantity).any()]
+    quantities = [quantity for quantity in (GAIN, *COUNTERS.values()) if (table["quantity"] == quantity).any()]
     simulators = list(dict.fromkeys(table["simulator"]))
     with style.paper():
         width, height = PANEL_INCHES

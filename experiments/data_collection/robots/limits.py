@@ -13,7 +13,7 @@ from pathlib import Path
 import pandas as pd
 
 from experiments import CHECKOUT
-from experiments.data_collection.robots.lines import COMPARED, ROBOTS
+from experiments.data_collection.robots.lines import ROBOTS
 from experiments.data_collection.throughput import CARTPOLE
 from rlscope.analysis.analyze import analyze
 from rlscope.plots.tables import write_csv
@@ -21,7 +21,12 @@ from rlscope.trace.reader import open_trace
 
 FILE = "robot_limits.csv"
 COLUMNS = ["simulator", "steps_per_call", "environments", "repetition", "metric", "percent"]
-COUNTERS = ("sm_efficiency", "achieved_occupancy", "dram_throughput")
+#: What is counted, and what it is called in the figure.
+COUNTERS = {
+    "sm_efficiency": "multiprocessors active (%)",
+    "achieved_occupancy": "warps, of those that fit (%)",
+    "dram_throughput": "bandwidth of memory (%)",
+}
 OPERATION = "simulation"
 REPETITIONS = 5
 ENVIRONMENTS = 2**20
@@ -49,8 +54,8 @@ def main() -> None:
     output.mkdir(parents=True, exist_ok=True)
     rows = []
     for repetition in range(REPETITIONS):
-        for simulator in (COMPARED, CARTPOLE, *(robot for robot in ROBOTS if robot != COMPARED)):
-            for steps in CALLS[simulator]:
+        for simulator, calls in CALLS.items():
+            for steps in calls:
                 about = (simulator, steps, ENVIRONMENTS, repetition)
                 rows += [(*about, *found) for found in percents(output, simulator, steps).items()]
                 write_csv(pd.DataFrame(rows, columns=COLUMNS), output / FILE)

@@ -1,12 +1,9 @@
-"""This file knows which lines are of robots with contact, and what fused steps bring each of them."""
-
-from collections.abc import Mapping, Sequence
+"""This file knows which lines are of robots with contact, and which of them a figure compares."""
 
 import pandas as pd
 
 from experiments.data_collection.speedups import ACCURATE
-from experiments.data_collection.throughput import CARTPOLE, SIMULATE, Line, Series, Throughputs, throughput_table
-from experiments.verdicts.statistics import TIMINGS, Estimate, estimated
+from experiments.data_collection.throughput import SIMULATE, Series, Throughputs, throughput_table
 
 #: The robot that XLA simulates too.
 COMPARED = "Planar HalfCheetah"
@@ -53,24 +50,3 @@ def fusion_table(measured: Throughputs) -> pd.DataFrame:
         if measured.line(series)
     ]
     return pd.concat(tables, ignore_index=True)
-
-
-def gains(measured: Throughputs) -> Mapping[tuple[str, int], Estimate]:
-    """Return what K steps in one launch bring, by simulator and K: for the most environments that were measured."""
-    found = {}
-    for simulator in (CARTPOLE, *ROBOTS):
-        single = measured.line(kernel(simulator, 1))
-        for steps in FUSED:
-            gain = gain_of(measured.line(kernel(simulator, steps)), single)
-            if gain is not None:
-                found[simulator, steps] = gain
-    return found
-
-
-def gain_of(fused: Line, single: Line) -> Estimate | None:
-    """Return the ratio of two lines for the most environments of both."""
-    common = [environments for environments in fused if environments in single]
-    if not common:
-        return None
-    groups: dict[str, Sequence[float]] = {"fused": fused[max(common)], "single": single[max(common)]}
-    return estimated(groups, lambda means: means["fused"] / means["single"], TIMINGS)

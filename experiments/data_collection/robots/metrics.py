@@ -1,21 +1,12 @@
 """This file holds the metrics of claims about robots with contact: one kernel beside XLA, fusion, and memory."""
 
-from collections.abc import Callable, Mapping, Sequence
-from itertools import product
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from experiments.data_collection.robots.lines import (
-    COMPARED,
-    COMPARED_STEPS,
-    FUSED,
-    ON_XLA,
-    ROBOTS,
-    gains,
-    kernel,
-    on_xla,
-)
-from experiments.data_collection.throughput import Line, Throughputs
+from experiments.data_collection.metrics import arithmetic_mean, mean_ratio
+from experiments.data_collection.robots.lines import COMPARED, COMPARED_STEPS, FUSED, ON_XLA, ROBOTS, kernel, on_xla
+from experiments.data_collection.throughput import CARTPOLE, Line, Throughputs
 from experiments.verdicts.statistics import TIMINGS, Estimate, estimated, estimated_mean
 
 #: Claims are about so many environments and more.
@@ -26,57 +17,65 @@ Cell = tuple[str, int]
 KERNEL = "the kernel"
 
 
-def robot_metrics(measured: Throughputs, limits: pd.DataFrame) -> dict[str, Estimate | None]:
+def robot_metrics(measured: Throughputs, limits: pd.DataFrame) -> dict[str, Estimate]:
     """Return what can be said of a machine's robots.
 
     Args:
         measured: its lines.
         limits: as of robot_limits.csv.
     """
-    ways = {simulator: measured.line(on_xla(simulator)) for simulator in ON_XLA}
-    alone = measured.line(kernel(COMPARED, COMPARED_STEPS))
-    return {
-        "robot_kernel_to_fastest_xla": over(alone, {name: line for name, line in ways.items() if line}, least_ratio),
-        "robot_kernel_to_same_equations": over(alone, {COMPARED: ways[COMPARED]}, mean_ratio),
-        "robot_kernel_to_mjx": over(alone, {"MJX": ways["MuJoCo HalfCheetah"]}, mean_ratio),
+    alone = many(measured.line(kernel(COMPARED, COMPARED_STEPS)))
+    ways = {simulator: many(measured.line(on_xla(simulator))) for simulator in ON_XLA}
+    found = {
+        "robot_kernel_to_fastest_xla": least_ratio(alone, ways),
+        "robot_kernel_to_same_equations": mean_ratio(alone, ways[COMPARED], arithmetic_mean, most=None),
+        "robot_kernel_to_mjx": mean_ratio(alone, ways["MuJoCo HalfCheetah"], arithmetic_mean, most=None),
         "robot_fusion_gain": most_fusion_gain(measured),
         "robot_single_bandwidth_percent": most_bandwidth(limits),
     }
+    return {name: estimate for name, estimate in found.items() if estimate is not None}
 
 
-def over(alone: Line, ways: Mapping[str, Line], metric: Callable[["Means"], float]) -> Estimate | None:
-    """Return a metric of the kernel beside other ways, over the environments that all were measured with.
+def many(line: Line) -> Line:
+    """Return the part of a line that claims are about."""
+    return {environments: values for environments, values in line.items() if environments >= LEAST_ENVIRONMENTS}
 
-    Ways are compared where they were measured: one that lacks the most environments takes no part there.
-    """
+
+def least_ratio(alone: Line, ways: Mapping[str, Line]) -> Estimate | None:
+    """Return the smallest ratio of the kernel to any other way, each for the environments that it was measured with."""
     groups: dict[Cell, Sequence[float]] = {
-        (name, environments): line[environments]
-        for (name, line), environments in product(ways.items(), alone)
-        if environments >= LEAST_ENVIRONMENTS and environments in line
+        (name, environments): values
+        for name, line in ways.items()
+        for environments, values in line.items()
+        if environments in alone
     }
     if not groups:
         return None
-    groups |= {(KERNEL, environments): alone[environments] for _, environments in list(groups)}
-    return estimated(groups, metric, TIMINGS)
+    others = list(groups)
+    groups |= {(KERNEL, environments): alone[environments] for _, environments in others}
+
+    def least(means: Mapping[Cell, float]) -> float:
+        return min(means[KERNEL, environments] / means[name, environments] for name, environments in others)
+
+    return estimated(groups, least, TIMINGS)
 
 
-Means = Mapping[Cell, float]
+def gains(measured: Throughputs) -> Mapping[tuple[str, int], Estimate]:
+    """Return what K steps in one launch bring, by simulator and K: for the most environments that were measured."""
+    found = {
+        (simulator, steps): gain_of(measured.line(kernel(simulator, steps)), measured.line(kernel(simulator, 1)))
+        for simulator in (CARTPOLE, *ROBOTS)
+        for steps in FUSED
+    }
+    return {place: gain for place, gain in found.items() if gain is not None}
 
 
-def ratios(means: Means) -> list[float]:
-    """Return the kernel's throughput over that of each other cell."""
-    return [means[KERNEL, number] / value for (name, number), value in means.items() if name != KERNEL]
-
-
-def least_ratio(means: Means) -> float:
-    """Return the smallest of the ratios."""
-    return min(ratios(means))
-
-
-def mean_ratio(means: Means) -> float:
-    """Return the mean of the ratios."""
-    found = ratios(means)
-    return sum(found) / len(found)
+def gain_of(fused: Line, single: Line) -> Estimate | None:
+    """Return the ratio of two lines for the most environments of both."""
+    most = max((environments for environments in fused if environments in single), default=None)
+    if most is None:
+        return None
+    return mean_ratio({most: fused[most]}, {most: single[most]}, arithmetic_mean, most=None)
 
 
 def most_fusion_gain(measured: Throughputs) -> Estimate | None:
