@@ -12,8 +12,6 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import gymnasium
@@ -22,6 +20,7 @@ import torch
 from cartpole.implementation import WIDTHS, Policy, UnavailableError
 from cartpole.policies import make_policy
 from option_types import whole
+from ppo_update import Rollout, Settings, perceptron, update
 from torch import Tensor, nn
 
 import rlscope
@@ -31,50 +30,7 @@ THRESHOLD, EPISODES = 475.0, 100
 #: Mean length of a rollout's episodes from which on it is worth while to evaluate: actions are still drawn there.
 PROMISING = 400
 
-GAMMA, LAMBDA = 0.99, 0.95
-CLIP = 0.2
-EPOCHS, MINIBATCHES = 4, 8
-VALUE_WEIGHT, ENTROPY_WEIGHT = 0.5, 0.01
-MOST_GRADIENT = 0.5
-
-
-@dataclass(frozen=True)
-class Size:
-    """This is what fits a device.
-
-    Attributes:
-        environments: N.
-        steps: of each environment in a rollout.
-        learning_rate: of Adam; larger where batches are.
-    """
-
-    environments: int
-    steps: int
-    learning_rate: float
-
-
-SIZES = {"cpu": Size(64, 64, 1e-3), "cuda": Size(4096, 32, 2e-3)}
-
-
-@dataclass(frozen=True)
-class Rollout:
-    """K steps of N environments, as tensors of shape (K, N) on the device.
-
-    Attributes:
-        states: before each step and after the last, of shape (K + 1, N, 4).
-        actions: 0 or 1, int64.
-        log_probabilities: of these actions when they were drawn.
-        rewards: one each.
-        terminated: whether the step ended the episode.
-        truncated: whether the episode was cut off instead.
-    """
-
-    states: Tensor
-    actions: Tensor
-    log_probabilities: Tensor
-    rewards: Tensor
-    terminated: Tensor
-    truncated: Tensor
+SETTINGS = {"cpu": Settings(64, 64, 1e-3, 4, 8, 0.01), "cuda": Settings(4096, 32, 2e-3, 4, 8, 0.01)}
 
 
 class Actor(nn.Sequential):
@@ -102,14 +58,6 @@ class Actor(nn.Sequential):
         return torch.distributions.Categorical(logits=self(states), validate_args=False)
 
 
-def perceptron(widths: tuple[int, ...]) -> Iterator[nn.Module]:
-    """Yield linear layers with tanh between them."""
-    for index in range(len(widths) - 1):
-        if index:
-            yield nn.Tanh()
-        yield nn.Linear(widths[index], widths[index + 1])
-
-
 class Collector(Protocol):
     """This says where rollouts come from."""
 
@@ -122,11 +70,12 @@ class Collector(Protocol):
 class FusedCollector:
     """One launch of the CUDA kernel, whose data are tensors as they are."""
 
-    def __init__(self, size: Size, seed: int, policy: Policy) -> None:
+    def __init__(self, settings: Settings, seed: int, policy: Policy) -> None:
         from cartpole.cuda import TERMINATED, TRUNCATED, Cuda
 
         self._ends = TERMINATED, TRUNCATED
-        self._environments = Cuda(size.environments, size.steps, "cuda", seed, policy, variant="approximate + data")
+        size = (settings.environments, settings.steps)
+        self._environments = Cuda(*size, "cuda", seed, policy, variant="approximate + data")
         self.name = self._environments.name
 
     def roll(self, actor: Actor) -> Rollout:
@@ -142,10 +91,10 @@ class FusedCollector:
 class ThreadsCollector:
     """C++ threads, and PyTorch for the actions."""
 
-    def __init__(self, size: Size, seed: int, policy: Policy) -> None:
+    def __init__(self, settings: Settings, seed: int, policy: Policy) -> None:
         from cartpole.cpp_threads import CppThreads
 
-        self._environments = CppThreads(size.environments, size.steps, "cpu", seed, policy)
+        self._environments = CppThreads(settings.environments, settings.steps, "cpu", seed, policy)
         self.name = self._environments.name
 
     def roll(self, actor: Actor) -> Rollout:
@@ -157,51 +106,6 @@ class ThreadsCollector:
             log_probabilities = actor.distribution(states[:-1]).log_prob(actions)
         terminated, truncated = torch.from_numpy(seen.terminated), torch.from_numpy(seen.truncated)
         return Rollout(states, actions, log_probabilities, torch.ones_like(log_probabilities), terminated, truncated)
-
-
-def advantages(rollout: Rollout, values: Tensor) -> Tensor:
-    """Return the advantages by generalised estimation, of shape (K, N).
-
-    What follows a step that was cut off is not in the data: such a step has no advantage, and none of what comes later.
-
-    Args:
-        rollout: the steps.
-        values: of its states, of shape (K + 1, N).
-    """
-    result = torch.zeros_like(rollout.rewards)
-    following = torch.zeros_like(values[0])
-    goes_on = (~(rollout.terminated | rollout.truncated)).float()
-    for step in reversed(range(len(result))):
-        surprise = rollout.rewards[step] + GAMMA * values[step + 1] * goes_on[step] - values[step]
-        following = torch.where(rollout.truncated[step], 0, surprise + GAMMA * LAMBDA * goes_on[step] * following)
-        result[step] = following
-    return result
-
-
-def update(actor: Actor, critic: nn.Module, optimizer: torch.optim.Optimizer, rollout: Rollout) -> None:
-    """Make several passes over the rollout, in minibatches."""
-    with torch.no_grad():
-        values = critic(rollout.states).squeeze(-1)
-    gains = advantages(rollout, values)
-    # A step that was cut off teaches nothing.
-    chosen = (~rollout.truncated).flatten().nonzero().squeeze(-1)
-    states = rollout.states[:-1].flatten(0, 1)
-    actions, before = rollout.actions.flatten(), rollout.log_probabilities.flatten()
-    targets, gains = (gains + values[:-1]).flatten(), gains.flatten()
-    parameters = [*actor.parameters(), *critic.parameters()]
-    for _ in range(EPOCHS):
-        shuffled = chosen[torch.randperm(len(chosen), device=chosen.device)]
-        for batch in shuffled.chunk(MINIBATCHES):
-            drawn = actor.distribution(states[batch])
-            ratio = (drawn.log_prob(actions[batch]) - before[batch]).exp()
-            gain = (gains[batch] - gains[batch].mean()) / (gains[batch].std() + 1e-8)
-            policy_loss = -torch.minimum(ratio * gain, ratio.clamp(1 - CLIP, 1 + CLIP) * gain).mean()
-            value_loss = (critic(states[batch]).squeeze(-1) - targets[batch]).square().mean()
-            loss = policy_loss + VALUE_WEIGHT * value_loss - ENTROPY_WEIGHT * drawn.entropy().mean()
-            optimizer.zero_grad()
-            loss.backward()
-            nn.utils.clip_grad_norm_(parameters, MOST_GRADIENT)
-            optimizer.step()
 
 
 def evaluate(actor: Actor, device: str, seed: int) -> float:
@@ -230,12 +134,12 @@ def train(device: str, seed: int, total_timesteps: int, stop_after: int | None) 
         stop_after: so many timesteps, good enough or not; None to find that out.
     """
     torch.manual_seed(seed)
-    size = SIZES[device]
+    settings = SETTINGS[device]
     actor = Actor(make_policy(seed)).to(device)
     critic = nn.Sequential(*perceptron((*WIDTHS[:-1], 1))).to(device)
-    optimizer = torch.optim.Adam([*actor.parameters(), *critic.parameters()], size.learning_rate)
+    optimizer = torch.optim.Adam([*actor.parameters(), *critic.parameters()], settings.learning_rate)
     make = FusedCollector if device == "cuda" else ThreadsCollector
-    collector: Collector = make(size, seed, actor.policy())
+    collector: Collector = make(settings, seed, actor.policy())
 
     started = time.perf_counter()
     timesteps, mean_return, iteration_s = 0, 0.0, []
@@ -245,7 +149,7 @@ def train(device: str, seed: int, total_timesteps: int, stop_after: int | None) 
             rollout = collector.roll(actor)
         timesteps += rollout.actions.numel()
         with rlscope.operation("backpropagation"):
-            update(actor, critic, optimizer, rollout)
+            update(actor.distribution, critic, optimizer, rollout, settings)
         ended = int((rollout.terminated | rollout.truncated).sum())  # waits for the device
         iteration_s.append(time.perf_counter() - start)
         rlscope.report_progress(timesteps=timesteps, total_timesteps=total_timesteps)
@@ -257,7 +161,7 @@ def train(device: str, seed: int, total_timesteps: int, stop_after: int | None) 
     return {
         "implementation": collector.name,
         "device": device,
-        "environments": size.environments,
+        "environments": settings.environments,
         "physics_steps": 1,
         "timesteps": timesteps,
         "seconds": time.perf_counter() - started,
@@ -269,7 +173,7 @@ def train(device: str, seed: int, total_timesteps: int, stop_after: int | None) 
 def main() -> int:
     """Parse the arguments, train, and say what came of it."""
     parser = argparse.ArgumentParser(description="PPO on CartPole, with rollouts from one kernel.")
-    parser.add_argument("--device", choices=SIZES, default="cuda", help="cuda (default), or cpu with C++ threads")
+    parser.add_argument("--device", choices=SETTINGS, default="cuda", help="cuda (default), or cpu with C++ threads")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--total-timesteps", type=whole, default=20_000_000, help="to give up after (20000000)")
     parser.add_argument("--stop-after", type=whole, help="end after so many timesteps, good enough or not")

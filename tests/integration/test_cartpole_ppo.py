@@ -8,8 +8,8 @@ from typing import Any
 import cartpole_ppo
 import pytest
 import torch
-from cartpole_ppo import GAMMA, LAMBDA, Rollout, advantages
 from framework_runs import ROOT, WORKLOADS
+from ppo_update import GAMMA, LAMBDA, Rollout, advantages
 
 SCRIPT = WORKLOADS / "cartpole_ppo.py"
 

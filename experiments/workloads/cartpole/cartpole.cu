@@ -1,4 +1,5 @@
-// CartPole on a GPU: simulation alone, and fused with the policy that acts. Compiled at run time, behind cartpole.h.
+// CartPole on a GPU: simulation alone, and fused with the policy that acts. Compiled at run time, behind
+// cartpole.h and matrix_units.h.
 //
 // Every kernel keeps an environment's state in the registers of one thread for `count` steps. Random numbers depend on
 // the seed, the environment and the step alone, so that ten launches of one step do what one launch of ten does.
@@ -9,9 +10,7 @@ namespace cartpole {
 struct Approximate {
   static CARTPOLE_INLINE void sine_cosine(float angle, float& sine, float& cosine) { __sincosf(angle, &sine, &cosine); }
   static CARTPOLE_INLINE float hyperbolic_tangent(float value) {
-    float result;
-    asm("tanh.approx.f32 %0, %1;" : "=f"(result) : "f"(value));
-    return result;
+    return approximate_tanh(value);
   }
   static CARTPOLE_INLINE float logistic(float score) { return __fdividef(1, 1 + __expf(-score)); }
   static CARTPOLE_INLINE float log_of_logistic(float score) {
@@ -36,7 +35,6 @@ struct Data {
 };
 
 constexpr unsigned kHidden = 64;
-constexpr unsigned kWarp = 32;
 
 // Makes the first states, drawn as every other start.
 __global__ void begin(State* states, unsigned short* steps, unsigned environments, Key key) {
@@ -293,30 +291,6 @@ __global__ void __launch_bounds__(kPlainThreads, 2)
 
 constexpr unsigned kMatrixThreads = 128;
 
-// Two numbers in half precision, the first in the lower half.
-CARTPOLE_INLINE unsigned halves(float low, float high) {
-  unsigned result;
-  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(result) : "f"(high), "f"(low));
-  return result;
-}
-
-// A fragment of a 16 x 8 matrix in float32 as a warp's lanes hold it: of lane 4q + j, row q and row q + 8, each with the
-// columns 2j and 2j + 1.
-struct Sums {
-  float values[4];
-};
-
-// A fragment of a 16 x 16 matrix in half precision: row q and row q + 8 with the columns 2j, 2j + 1; then with those
-// eight further on.
-struct Rows {
-  unsigned pairs[4];
-};
-
-// A fragment of a 16 x 8 matrix in half precision: of column q, the rows 2j, 2j + 1; then those eight further on.
-struct Columns {
-  unsigned pairs[2];
-};
-
 // Sums that begin with a layer's biases: a product with ones, because copying biases to where sums are added up would
 // take an instruction for each. `pair` is a column's bias in two parts, in rows 0 and 1 of otherwise empty ones.
 CARTPOLE_INLINE Sums biases(unsigned ones, unsigned pair) {
@@ -325,26 +299,6 @@ CARTPOLE_INLINE Sums biases(unsigned ones, unsigned pair) {
       : "=f"(result.values[0]), "=f"(result.values[1]), "=f"(result.values[2]), "=f"(result.values[3])
       : "r"(ones), "r"(pair), "f"(0.0f));
   return result;
-}
-
-// sums + rows * columns, on the matrix units.
-CARTPOLE_INLINE Sums product(const Rows& rows, const Columns& columns, const Sums& sums) {
-  Sums result;
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-      "{%10, %11, %12, %13};"
-      : "=f"(result.values[0]), "=f"(result.values[1]), "=f"(result.values[2]), "=f"(result.values[3])
-      : "r"(rows.pairs[0]), "r"(rows.pairs[1]), "r"(rows.pairs[2]), "r"(rows.pairs[3]), "r"(columns.pairs[0]),
-        "r"(columns.pairs[1]), "f"(sums.values[0]), "f"(sums.values[1]), "f"(sums.values[2]), "f"(sums.values[3]));
-  return result;
-}
-
-// The tanh of two neighbouring tiles of a layer's sums, as the next layer's input. The lanes hold sums where they need
-// inputs, so that nothing is exchanged between layers.
-CARTPOLE_INLINE Rows activated(const Sums& left, const Sums& right) {
-  auto pair = [](const Sums& sums, int i) {
-    return halves(Approximate::hyperbolic_tangent(sums.values[i]), Approximate::hyperbolic_tangent(sums.values[i + 1]));
-  };
-  return {{pair(left, 0), pair(left, 2), pair(right, 0), pair(right, 2)}};
 }
 
 // Simulation and policy with the layers on the matrix units: half precision in, float32 sums. The weights stay in
@@ -368,9 +322,7 @@ __global__ void __launch_bounds__(kMatrixThreads, 3)
   unsigned first_bias[kTiles], second_bias[kTiles];
   // A bias is there as its half-precision number and what that lacks.
   auto in_two_parts = [j](float bias) {
-    unsigned rounded = halves(bias, 0);
-    float upper;
-    asm("{.reg .b16 low, high; mov.b32 {low, high}, %1; cvt.f32.f16 %0, low;}" : "=f"(upper) : "r"(rounded));
+    float upper = rounded_to_half(bias);
     return j == 0 ? halves(upper, bias - upper) : 0;
   };
 #pragma unroll

@@ -277,7 +277,7 @@ def packed(policy: Policy) -> Floats:
 
 def source() -> str:
     """Return the kernels, with what they have in common with C++ before them: CuPy's cache knows no included files."""
-    return (HERE / "cartpole.h").read_text() + (HERE / "cartpole.cu").read_text()
+    return "".join((HERE / name).read_text() for name in ("cartpole.h", "matrix_units.h", "cartpole.cu"))
 
 
 def compiled(kernel: Kernel) -> Any:

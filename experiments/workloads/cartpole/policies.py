@@ -7,7 +7,7 @@ import numpy as np
 from cartpole.implementation import WIDTHS, Floats, Policy
 
 
-def make_policy(seed: int) -> Policy:
+def make_policy(seed: int, widths: tuple[int, ...] = WIDTHS) -> Policy:
     """Return weights and biases drawn evenly from within 1 / sqrt(inputs) of zero (Kaiming's rule as
     torch.nn.Linear has it).
 
@@ -19,5 +19,5 @@ def make_policy(seed: int) -> Policy:
         limit = inputs**-0.5
         return random.uniform(-limit, limit, shape).astype(np.float32)
 
-    layers = [(drawn((to, of), of), drawn((to,), of)) for of, to in itertools.pairwise(WIDTHS)]
+    layers = [(drawn((to, of), of), drawn((to,), of)) for of, to in itertools.pairwise(widths)]
     return Policy(tuple(weight for weight, _ in layers), tuple(bias for _, bias in layers))
