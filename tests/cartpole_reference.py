@@ -1,5 +1,7 @@
 """What CartPole's native implementations must do, in NumPy and double precision: numbers, actions, starts, steps."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from cartpole.implementation import MOST_STEPS, START, Policy
 from numpy.typing import NDArray
@@ -86,35 +88,50 @@ def ended(states: Array, steps: NDArray[np.int64]) -> tuple[NDArray[np.bool_], N
 
 def scores(policy: Policy, states: Array) -> Array:
     """How much more the policy speaks for action 1 than for action 0, of shape (N,)."""
-    hidden = states.astype(np.float64)
-    for weight, bias in zip(policy.weights[:-1], policy.biases[:-1], strict=True):
-        hidden = np.tanh(hidden @ weight.astype(np.float64).T + bias)
-    both = hidden @ policy.weights[-1].astype(np.float64).T + policy.biases[-1]
-    return both[:, 1] - both[:, 0]
+    return outputs(difference(policy), states)[:, 0]
 
 
 def score_error(policy: Policy, states: Array, operand: float, tanh: float) -> Array:
-    """How far a kernel's scores may be off, of shape (N,): six times the errors of rounding, taken as independent.
+    """How far a kernel's scores may be off, of shape (N,); see `output_error`."""
+    return output_error(difference(policy), states, [operand] * len(policy.weights), tanh)[:, 0]
+
+
+def difference(policy: Policy) -> Policy:
+    """What gives the scores."""
+    weights, biases = (
+        [*parts[:-1], np.diff(parts[-1].astype(np.float64), axis=0)] for parts in (policy.weights, policy.biases)
+    )
+    return Policy(weights, biases)
+
+
+def outputs(policy: Policy, inputs: Array) -> Array:
+    """What the network gives, of shape (N, outputs)."""
+    hidden = inputs.astype(np.float64)
+    for weight, bias in zip(policy.weights[:-1], policy.biases[:-1], strict=True):
+        hidden = np.tanh(hidden @ weight.astype(np.float64).T + bias)
+    return hidden @ policy.weights[-1].astype(np.float64).T + policy.biases[-1]
+
+
+def output_error(policy: Policy, inputs: Array, operands: Sequence[float], tanh: float) -> Array:
+    """How far a kernel's outputs may be off, of shape (N, outputs): six times the errors of rounding, taken as
+    independent.
 
     Args:
-        policy: whose scores.
-        states: of shape (N, 4).
-        operand: relative error of each factor of a product, and of the sum of products.
+        policy: whose outputs.
+        inputs: of shape (N, inputs).
+        operands: for each layer, relative error of each factor of a product, and of the sum of products.
         tanh: absolute error of a tanh.
     """
-
-    def carried(error: Array, inputs: Array, weight: Array, bias: Array) -> Array:
-        # Factors and sum are each off by `operand`, and inputs by what the layer before adds. Squares of errors.
-        return error @ weight**2 + 3 * operand**2 * (inputs**2 @ weight**2 + bias**2)
-
-    inputs, error = states.astype(np.float64), np.zeros(states.shape)
-    for weight, bias in zip(policy.weights[:-1], policy.biases[:-1], strict=True):
+    inputs, error = inputs.astype(np.float64), np.zeros(inputs.shape)
+    for layer, (weight, bias, operand) in enumerate(zip(policy.weights, policy.biases, operands, strict=True)):
+        if layer:
+            # The slope of tanh is at most one.
+            inputs, error = np.tanh(inputs), error + tanh**2
         across = weight.astype(np.float64).T
-        # The slope of tanh is at most one.
-        error = carried(error, inputs, across, bias) + tanh**2
-        inputs = np.tanh(inputs @ across + bias)
-    weight, bias = policy.weights[-1].astype(np.float64), policy.biases[-1].astype(np.float64)
-    return 6 * np.sqrt(carried(error, inputs, weight[1] - weight[0], bias[1] - bias[0]))
+        # Factors and sum are each off by `operand`, and inputs by what the layer before adds. Squares of errors.
+        error = error @ across**2 + 3 * operand**2 * (inputs**2 @ across**2 + bias**2)
+        inputs = inputs @ across + bias
+    return 6 * np.sqrt(error)
 
 
 def probability(score: Array) -> Array:

@@ -35,7 +35,8 @@ SEED = 0
 #: The task that all implementations share; other simulators run on XLA alone, but for the robots of robots/.
 OWN = "CartPole"
 #: What a robot's name begins with, and where its implementations are.
-ROBOT = "Planar "
+ROBOT = ("Planar ", "Spatial ")
+SETTLING_STEPS = 100
 ROBOTS = {"CUDA": ("robots.cuda", "Cuda"), "XLA": ("robots.xla", "Xla")}
 
 
@@ -84,20 +85,33 @@ def make_loop(cell: Cell) -> Loop:
         ValueError: there is no such thing.
     """
     given = (cell.environments, cell.steps_per_call, cell.device, SEED)
+    options: dict[str, Any] = {"variant": cell.variant} if cell.implementation == "CUDA" else {}
     if cell.simulator.startswith(ROBOT):
-        robots = load(cell.implementation, ROBOTS)(cell.simulator.removeprefix(ROBOT), *given)
-        return Loop(robots.simulate, robots.synchronize)
+        robots = load(cell.implementation, ROBOTS)(cell.simulator.partition(" ")[2], *given, **options)
+        if cell.quantity == "collect":
+            from robots.policy import make_gaussian
+
+            robots.use(make_gaussian(robots.robot, SEED))
+        return settled(Loop(getattr(robots, cell.quantity), robots.synchronize), cell.steps_per_call)
     if cell.simulator != OWN:
         from simulators import Simulation  # needs JAX, which not every implementation does
 
         simulation = Simulation(cell.simulator, *given)
-        return Loop(simulation.simulate, simulation.synchronize)
-    options: dict[str, Any] = {}
+        return settled(Loop(simulation.simulate, simulation.synchronize), cell.steps_per_call)
     if cell.implementation == "CUDA":
-        factors = {"state_factor": cell.state_factor, "compute_factor": cell.compute_factor}
-        options = {"variant": cell.variant, **factors}
+        options |= {"state_factor": cell.state_factor, "compute_factor": cell.compute_factor}
     implementation = load(cell.implementation)(*given, make_policy(SEED), **options)
     return Loop(getattr(implementation, cell.quantity), implementation.synchronize)
+
+
+def settled(loop: Loop, steps_per_call: int) -> Loop:
+    """Return a simulator's loop after so many steps that its environments are no longer alike: robots all fall at
+    first, and a step costs less in the air than on the floor.
+    """
+    for _ in range(-(-SETTLING_STEPS // steps_per_call)):
+        loop.call()
+    loop.synchronize()
+    return loop
 
 
 #: Calls in a repetition, and the seconds of each repetition.
@@ -216,7 +230,7 @@ def make_parser() -> argparse.ArgumentParser:
         "--simulator",
         default=OWN,
         help="for XLA also 'gymnax ID'; 'Brax', 'MJX', 'Playground', 'MuJoCo' or 'MuJoCo-Warp NAME'; for CUDA, too, "
-        "'Planar NAME' (CartPole)",
+        "'Planar NAME' or 'Spatial Ant', to collect too (CartPole)",
     )
     add("--environments", type=whole, nargs="+", required=True, metavar="N")
     add("--steps-per-call", type=whole, nargs="+", required=True, metavar="K")
@@ -232,19 +246,27 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def able(simulator: str) -> dict[str, list[str]]:
+    """Return which implementations measure what of a simulator, by quantity."""
+    if simulator == OWN:
+        return {quantity: list(IMPLEMENTATIONS) for quantity in OPERATIONS}
+    if simulator.startswith(ROBOT):
+        return {"simulate": list(ROBOTS), "collect": ["CUDA"]}
+    return {"simulate": ["XLA"]}
+
+
 def parse(parser: argparse.ArgumentParser) -> argparse.Namespace:
     """Return the command line, if its options go together."""
     arguments = parser.parse_args()
     given = [arguments.variants is not None, arguments.state_factor != [1], arguments.compute_factor != [1]]
     if any(given) and arguments.implementation != "CUDA":
         parser.error(f"expected --implementation CUDA for variants and factors, found {arguments.implementation}")
-    able = (
-        ROBOTS if arguments.simulator.startswith(ROBOT) else IMPLEMENTATIONS if arguments.simulator == OWN else ["XLA"]
-    )
-    if arguments.implementation not in able or (arguments.simulator != OWN and arguments.quantity != "simulate"):
+    names = able(arguments.simulator)
+    if arguments.implementation not in names.get(arguments.quantity, ()):
+        expected = ", or ".join(f"{' or '.join(those)} to {quantity}" for quantity, those in names.items())
         parser.error(
-            f"--simulator {arguments.simulator}: expected --implementation {' or '.join(able)} --quantity simulate, "
-            f"found {arguments.implementation} and {arguments.quantity}; only {OWN} has all"
+            f"--simulator {arguments.simulator}: expected --implementation {expected}, found "
+            f"{arguments.implementation} to {arguments.quantity}; only {OWN} has all"
         )
     if arguments.simulator.startswith(ROBOT) and any(given[1:]):
         parser.error(f"--simulator {arguments.simulator}: expected factors of 1, found others; only {OWN} has them")

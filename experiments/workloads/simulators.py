@@ -15,8 +15,8 @@ from cartpole.xla import free_bytes, usable_device
 
 #: Steps after which Brax cuts an episode off.
 EPISODE = 1000
-#: Of a planar robot with the floor: two of each of at most eight capsules, four rows of the pyramid for each.
-MOST_CONTACTS, CONTACT_ROWS = 16, 4
+#: Of the pyramid of a contact.
+CONTACT_ROWS = 4
 
 Function = Callable[..., Any]
 #: From a key to the states of all environments; from a key and these to the next ones and their rewards.
@@ -95,11 +95,11 @@ def robot_simulator(make: Callable[[str, int], Robot], name: str, environments: 
     return reset, step
 
 
-def mjx_of_planar_robot(implementation: str, name: str, environments: int) -> Simulator:
+def mjx_of_robot(implementation: str, name: str, environments: int) -> Simulator:
     """Return MJX on the model of robots/, which is what its kernel computes: MuJoCo's own equations.
 
     The rewards are the distances that the robots go; episodes never end. MJX's solver may take as many iterations as
-    robots/planar.h, and stops where MuJoCo's would.
+    robots/native/step.h, and stops where MuJoCo's would.
 
     Args:
         implementation: "jax", which XLA compiles, or "warp", MuJoCo Warp's kernels called from XLA.
@@ -108,13 +108,14 @@ def mjx_of_planar_robot(implementation: str, name: str, environments: int) -> Si
     """
     from mujoco import mjx
     from robots.model import TASKS, mujoco_model
+    from robots.source import robot_of
 
-    model, task = mujoco_model(name), TASKS[name]
+    model, task, most_contacts = mujoco_model(name), TASKS[name], len(robot_of(name).point_body)
     model.opt.iterations, model.opt.tolerance = 20, 1e-8
     model.opt.ls_iterations = 8 if implementation == "jax" else 50  # Warp warns where these are not enough
     on_device = mjx.put_model(model, impl=implementation)
-    rows = MOST_CONTACTS * CONTACT_ROWS + model.njnt
-    room = {"naconmax": MOST_CONTACTS * environments, "njmax": rows} if implementation == "warp" else {}
+    rows = most_contacts * CONTACT_ROWS + model.njnt
+    room = {"naconmax": most_contacts * environments, "njmax": rows} if implementation == "warp" else {}
     blank = mjx.make_data(model, impl=implementation, **room)
 
     def reset(key: jax.Array) -> Any:
@@ -137,8 +138,8 @@ def mjx_of_planar_robot(implementation: str, name: str, environments: int) -> Si
 #: By the first word of a simulator's name.
 FAMILIES: dict[str, Callable[[str, int], Simulator]] = {
     "gymnax": gymnax_simulator,
-    "MuJoCo": functools.partial(mjx_of_planar_robot, "jax"),
-    "MuJoCo-Warp": functools.partial(mjx_of_planar_robot, "warp"),
+    "MuJoCo": functools.partial(mjx_of_robot, "jax"),
+    "MuJoCo-Warp": functools.partial(mjx_of_robot, "warp"),
     **{family: functools.partial(robot_simulator, make) for family, make in ROBOTS.items()},
 }
 

@@ -85,6 +85,7 @@ def test_a_call_that_takes_longer_than_it_may_is_left_out(tmp_path: Path) -> Non
 
 CELL = ("--environments", "1", "--steps-per-call", "1")
 XLA = ("--implementation", "XLA", "--quantity", "simulate")
+COLLECT = ("--implementation", "XLA", "--quantity", "collect")
 PYTORCH = ("--implementation", "PyTorch", "--quantity", "simulate")
 
 
@@ -99,7 +100,9 @@ PYTORCH = ("--implementation", "PyTorch", "--quantity", "simulate")
         ((*PYTORCH, *CELL, "--variants", "accurate"), "expected --implementation CUDA"),
         ((*XLA, *CELL, "--state-factor", "2"), "expected --implementation CUDA"),
         ((*PYTORCH, *CELL, "--simulator", "Brax ant"), "expected --implementation XLA"),
-        ((*PYTORCH, *CELL, "--simulator", "Planar Hopper"), "expected --implementation CUDA or XLA"),
+        ((*PYTORCH, *CELL, "--simulator", "Planar Hopper"), "expected --implementation CUDA or XLA to simulate"),
+        ((*COLLECT, *CELL, "--simulator", "Planar Hopper"), "or CUDA to collect, found XLA to collect"),
+        ((*COLLECT, *CELL, "--simulator", "Brax ant"), "expected --implementation XLA to simulate, found XLA to"),
         (("--implementation", "Fortran", "--quantity", "collect", *CELL), "invalid choice"),
     ],
 )

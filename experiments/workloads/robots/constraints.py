@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from robots.dynamics import HINGES, Matrix, Numbers, Pose, X, Z, ancestors, dot, moved, multiply, solved
-from robots.model import Planar
+from robots.planar import Planar
 
 MOST_ITERATIONS, MOST_SEARCHES = 20, 8
 

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from robots.model import TASKS, mujoco_model, planar_of
-from robots.source import HERE, source_of
+from robots.model import TASKS
+from robots.policy import Data, Gaussian, packed
+from robots.source import NATIVE, robot_of, source_of
 
 Array = NDArray[Any]
 
@@ -39,19 +40,19 @@ class Twin:
     """
 
     def __init__(self, name: str, kind: Any = np.float32) -> None:
-        self.robot = planar_of(mujoco_model(name))
+        self.robot = robot_of(name)
         self._kind = np.dtype(kind)
         self._library = compiled(name)
         self._suffix = {np.dtype(np.float32): "float", np.dtype(np.float64): "double"}[self._kind]
 
     def matrices(self, q: Array, v: Array) -> tuple[Array, Array]:
-        """Return mass matrices and bias forces.
+        """Return mass matrices and bias forces, in the axes of the world.
 
         Args:
-            q: positions, of shape (N, dofs).
-            v: velocities, likewise.
+            q: positions, of shape (N, positions).
+            v: velocities, of shape (N, dofs).
         """
-        count, dofs = q.shape
+        count, dofs = v.shape
         masses, biases = np.zeros((count, dofs, dofs), self._kind), np.zeros((count, dofs), self._kind)
         self._call("matrices", self._copy(q), self._copy(v), count, masses, biases)
         return masses, biases
@@ -60,8 +61,8 @@ class Twin:
         """Return positions and velocities after one physics step, and the iterations of Newton's method.
 
         Args:
-            q: positions, of shape (N, dofs).
-            v: velocities, likewise.
+            q: positions, of shape (N, positions).
+            v: velocities, of shape (N, dofs).
             actions: of shape (N, motors).
         """
         q, v = self._copy(q), self._copy(v)
@@ -71,10 +72,9 @@ class Twin:
 
     def environments(self, count: int) -> "Environments":
         """Return environments that are to begin."""
-        shape = (self.robot.dofs, count)
         return Environments(
-            np.zeros(shape, np.float32),
-            np.zeros(shape, np.float32),
+            np.zeros((self.robot.positions, count), np.float32),
+            np.zeros((self.robot.dofs, count), np.float32),
             np.zeros(count, np.uint16),
             np.zeros(count, np.float32),
             np.zeros(count, np.uint32),
@@ -91,6 +91,22 @@ class Twin:
         """
         numbers = (len(at.lasted), steps, ctypes.c_uint64(first), ctypes.c_uint64(seed))
         self._library.simulate(*map(pointer, at), *numbers)
+
+    def use(self, policy: Gaussian) -> None:
+        """Act with these parameters from now on."""
+        self._parameters = packed(policy)
+
+    def collect(self, at: "Environments", data: Data, first: int, seed: int) -> None:
+        """Take steps by the policy, in single precision, as one launch of the CUDA kernel does.
+
+        Args:
+            at: the environments, which are changed; they begin before step 0.
+            data: what is to be filled, as `policy.room` makes it; it says how many steps.
+            first: the number of the first one.
+            seed: of starts and of actions.
+        """
+        numbers = (len(at.lasted), len(data.actions), ctypes.c_uint64(first), ctypes.c_uint64(seed))
+        self._library.collect(*map(pointer, (*at, self._parameters, *data)), *numbers)
 
     def _copy(self, values: Array) -> Array:
         return np.array(values, self._kind, order="C")
@@ -117,11 +133,11 @@ def compiled(name: str) -> ctypes.CDLL:
         raise ValueError(f"expected a robot, found {name!r}; choose one of {', '.join(TASKS)}")
     with tempfile.TemporaryDirectory() as folder:
         library = Path(folder) / "twin.so"
-        source = source_of(name) + f"#define ROBOT {name}\n" + (HERE / "twin.cpp").read_text()
+        source = source_of(name) + f"#define ROBOT {name}\n" + (NATIVE / "twin.cpp").read_text()
         command = [
             os.environ.get("CXX", "c++"),
             "-std=c++17",
-            "-O1",
+            "-O2",
             "-ffp-contract=off",
             "-Wall",
             "-Wextra",
@@ -130,5 +146,5 @@ def compiled(name: str) -> ctypes.CDLL:
         command += ["-shared", "-fPIC", "-x", "c++", "-", "-o", str(library)]
         finished = subprocess.run(command, input=source, text=True, capture_output=True, check=False)
         if finished.returncode:
-            raise RuntimeError(f"expected planar.h to compile, found: {finished.stderr[:2000]}")
+            raise RuntimeError(f"expected the robot to compile, found: {finished.stderr[:2000]}")
         return ctypes.CDLL(str(library))

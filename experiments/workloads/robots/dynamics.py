@@ -10,7 +10,7 @@ from typing import Any
 import jax.numpy as jnp
 from jax import Array
 
-from robots.model import Planar
+from robots.planar import Planar
 
 X, Z, HINGES = 0, 1, 2
 

@@ -1,12 +1,12 @@
-"""This file reads a planar robot from MuJoCo's model of it, whose numbers planar.h is compiled with.
+"""This file reads from MuJoCo's model of a robot what planar and spatial robots have in common, and checks the rest.
 
-A planar robot has a torso with two slides and a hinge, and bodies that hang on one hinge each. Its numbers are taken in
-the position `qpos0`, where all hinges are at rest, so that every body's frame is that of the world.
+A robot's numbers are taken in the position `qpos0`, where all hinges are at rest, so every body's axes are those of the
+world.
 """
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import gymnasium
 import mujoco
@@ -31,6 +31,7 @@ class Task(NamedTuple):
         position_noise: positions begin within so much of `qpos0`.
         speed_noise: speeds begin within so much of zero, or with such a standard deviation.
         has_normal_speeds: whether it is a standard deviation.
+        fastest_seen: speeds are observed up to so much.
     """
 
     file: str
@@ -44,30 +45,27 @@ class Task(NamedTuple):
     position_noise: float
     speed_noise: float
     has_normal_speeds: bool
+    fastest_seen: float = 1e9
 
 
 FAR = 1e9
 TASKS = {
     "HalfCheetah": Task("half_cheetah.xml", 5, 1, 0.1, 0, -FAR, FAR, FAR, 0.1, 0.1, True),
-    "Hopper": Task("hopper.xml", 4, 1, 1e-3, 1, 0.7, FAR, 0.2, 5e-3, 5e-3, False),
-    "Walker2d": Task("walker2d_v5.xml", 4, 1, 1e-3, 1, 0.8, 2, 1, 5e-3, 5e-3, False),
+    "Hopper": Task("hopper.xml", 4, 1, 1e-3, 1, 0.7, FAR, 0.2, 5e-3, 5e-3, False, 10),
+    "Walker2d": Task("walker2d_v5.xml", 4, 1, 1e-3, 1, 0.8, 2, 1, 5e-3, 5e-3, False, 10),
+    "Ant": Task("ant.xml", 5, 1, 0.5, 1, 0.2, 1, FAR, 0.1, 0.1, True),
 }
 
 
-@dataclass(frozen=True)
-class Planar:
-    """A planar robot's numbers; lengths in metres, at `qpos0`.
+@dataclass(frozen=True, kw_only=True)
+class Robot:
+    """The numbers that every robot has; lengths in metres, at `qpos0`.
 
     Attributes:
+        hinges: body b's hinge is the degree of freedom hinges + b; the torso's degrees of freedom are up to hinges.
         parent: of each body, -1 for the torso.
-        offset_x: from the parent's hinge to this body's.
-        offset_z: likewise; the torso's is its height above the floor.
-        centre_x: from a body's hinge to its centre of mass.
-        centre_z: likewise.
         mass: of each body.
-        inertia: of each body about its centre, about the y axis.
-        sign: +1 where a hinge turns about +y, -1 about -y.
-        armature: of each degree of freedom: x, z, then the hinges in the order of their bodies.
+        armature: of each degree of freedom: the torso's, then the hinges in the order of their bodies.
         damping: likewise.
         stiffness: likewise.
         rest: where the spring pulls to.
@@ -81,10 +79,8 @@ class Planar:
         limit_least: impedance where the limit is reached.
         limit_most: impedance from limit_width beyond it.
         limit_width: in radians.
-        point_body: of each end of a capsule.
-        point_x: from that body's hinge.
-        point_z: likewise.
-        point_radius: of the capsule.
+        point_body: of each sphere, and of each end of a capsule.
+        point_radius: of the sphere or capsule.
         point_friction: Coulomb's.
         point_weight: inverse mass with which MuJoCo softens a contact.
         contact_damping: as for limits.
@@ -98,14 +94,12 @@ class Planar:
         gravity: in m/s², downwards.
     """
 
+    #: Which position is the torso's height.
+    height: ClassVar[int]
+
+    hinges: int
     parent: list[int]
-    offset_x: list[float]
-    offset_z: list[float]
-    centre_x: list[float]
-    centre_z: list[float]
     mass: list[float]
-    inertia: list[float]
-    sign: list[float]
     armature: list[float]
     damping: list[float]
     stiffness: list[float]
@@ -121,8 +115,6 @@ class Planar:
     limit_most: float
     limit_width: float
     point_body: list[int]
-    point_x: list[float]
-    point_z: list[float]
     point_radius: list[float]
     point_friction: list[float]
     point_weight: list[float]
@@ -137,16 +129,21 @@ class Planar:
     gravity: float
 
     @property
+    def positions(self) -> int:
+        """Return the number of positions; a quaternion has four."""
+        return len(self.start)
+
+    @property
     def dofs(self) -> int:
         """Return the number of degrees of freedom."""
-        return len(self.parent) + 2
+        return len(self.armature)
 
 
 def mujoco_model(name: str) -> Any:
     """Return MuJoCo's model of a robot, with the options that are stated in docs/data-collection.md.
 
     Those of Gymnasium's file, but: Euler's integrator, implicit in the joints' damping, for every robot; Newton's
-    solver until it no longer improves; contacts with the floor only, from where a capsule touches it.
+    solver until it no longer improves; contacts with the floor only, from where a robot touches it.
     """
     model = mujoco.MjModel.from_xml_path(str(ASSETS / TASKS[name].file))
     model.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
@@ -156,78 +153,79 @@ def mujoco_model(name: str) -> Any:
     floor = model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE
     model.geom_contype[:] = ~floor
     model.geom_conaffinity[:] = floor
-    model.geom_margin[:] = 0
+    model.geom_margin[:] = model.jnt_margin[:] = 0
     return model
 
 
-def planar_of(model: Any) -> Planar:
-    """Return a planar robot's numbers.
+class End(NamedTuple):
+    """A sphere, or an end of a capsule: what touches the floor.
 
-    Raises:
-        ValueError: it is none, or it has what planar.h does not compute; the message says what.
+    Attributes:
+        body: MuJoCo's number of its body.
+        place: its centre, in the axes of the world.
+        along: where the capsule's axis points; zero of a sphere.
+        geom: MuJoCo's number.
     """
-    check(model)
-    data = mujoco.MjData(model)
-    mujoco.mj_forward(model, data)
-    bodies = range(1, model.nbody)
-    hinges = range(2, model.nv)
-    parents = [int(model.body_parentid[body]) - 1 for body in bodies]
-    anchors = data.xanchor[2:]
-    offsets = np.array([anchors[i] - anchors[parent] if i else anchors[0] for i, parent in enumerate(parents)])
-    centres = data.xipos[1:] - anchors
-    rotations = data.ximat[1:].reshape(-1, 3, 3)
-    inertias = np.einsum("bi,bi,bi->b", rotations[:, 1], model.body_inertia[1:], rotations[:, 1])
 
-    point = points_of(model, data)
-    capsule = int(np.flatnonzero(model.geom_type == mujoco.mjtGeom.mjGEOM_CAPSULE)[0])
-    contact_solref = (model.geom_solref[0] + model.geom_solref[capsule]) / 2
-    contact_solimp = (model.geom_solimp[0] + model.geom_solimp[capsule]) / 2
-    limit = stabilisation(model.opt.timestep, model.jnt_solref[3], model.jnt_solimp[3])
-    contact = stabilisation(model.opt.timestep, contact_solref, contact_solimp)
-    return Planar(
-        parent=parents,
-        offset_x=floats(offsets[:, 0]),
-        offset_z=floats(offsets[:, 2]),
-        centre_x=floats(centres[:, 0]),
-        centre_z=floats(centres[:, 2]),
-        mass=floats(model.body_mass[1:]),
-        inertia=floats(inertias),
-        sign=[float(data.xaxis[hinge, 1]) for hinge in hinges],
-        armature=floats(model.dof_armature),
-        damping=floats(model.dof_damping),
-        stiffness=floats(model.jnt_stiffness),
-        rest=floats(model.qpos_spring),
-        start=floats(model.qpos0),
-        is_limited=[bool(limited) for limited in model.jnt_limited],
-        low=floats(model.jnt_range[:, 0]),
-        high=floats(model.jnt_range[:, 1]),
-        limit_weight=floats(model.dof_invweight0),
+    body: int
+    place: Any
+    along: Any
+    geom: int
+
+
+def ends_of(model: Any, data: Any) -> list[End]:
+    """Return all spheres and the ends of all capsules."""
+    ends = []
+    for geom in range(1, model.ngeom):
+        body, place = int(model.geom_bodyid[geom]), data.geom_xpos[geom]
+        along = data.geom_xmat[geom].reshape(3, 3)[:, 2]
+        reach = along * model.geom_size[geom, 1]
+        if model.geom_type[geom] == mujoco.mjtGeom.mjGEOM_SPHERE:
+            ends.append(End(body, place, 0 * along, geom))
+        else:
+            ends += [End(body, place + reach, along, geom), End(body, place - reach, along, geom)]
+    return ends
+
+
+def common_numbers(model: Any, hinges: int, bodies: list[int], ends: list[End]) -> dict[str, Any]:
+    """Return the numbers that every robot has.
+
+    Args:
+        model: MuJoCo's.
+        hinges: as of `Robot`.
+        bodies: the robot's body of each of MuJoCo's.
+        ends: of `ends_of`.
+    """
+    joints, places = model.dof_jntid, model.nq - model.nv + np.arange(model.nv)
+    is_torso = np.arange(model.nv) < hinges
+    limits = np.where(is_torso, False, model.jnt_limited[joints])
+    limited = int(joints[np.flatnonzero(limits)[0]])
+    geoms = [end.geom for end in ends]
+    solref, solimp = ((of[0] + of[1]) / 2 for of in (model.geom_solref, model.geom_solimp))
+    limit = stabilisation(model.opt.timestep, model.jnt_solref[limited], model.jnt_solimp[limited])
+    contact = stabilisation(model.opt.timestep, solref, solimp)
+    return {
+        "hinges": hinges,
+        "armature": floats(model.dof_armature),
+        "damping": floats(model.dof_damping),
+        "stiffness": floats(model.jnt_stiffness[joints]),
+        "rest": floats(model.qpos_spring[places]),
+        "start": floats(model.qpos0),
+        "is_limited": [bool(is_limited) for is_limited in limits],
+        "low": floats(model.jnt_range[joints, 0]),
+        "high": floats(model.jnt_range[joints, 1]),
+        "limit_weight": floats(model.dof_invweight0),
         **{f"limit_{name}": value for name, value in limit.items()},
-        point_body=point[0],
-        point_x=floats(point[1]),
-        point_z=floats(point[2]),
-        point_radius=floats(point[3]),
-        point_friction=floats(point[4]),
-        point_weight=floats(point[5]),
+        "point_body": [bodies[end.body] for end in ends],
+        "point_radius": floats(model.geom_size[geoms, 0]),
+        "point_friction": floats(np.maximum(model.geom_friction[geoms, 0], model.geom_friction[0, 0])),
+        "point_weight": floats(model.body_invweight0[[end.body for end in ends], 0]),
         **{f"contact_{name}": value for name, value in contact.items()},
-        motor=[int(model.jnt_dofadr[joint]) for joint in model.actuator_trnid[:, 0]],
-        gear=floats(model.actuator_gear[:, 0]),
-        timestep=float(model.opt.timestep),
-        gravity=float(-model.opt.gravity[2]),
-    )
-
-
-def points_of(model: Any, data: Any) -> list[list[Any]]:
-    """Return the ends of all capsules: their bodies, x, z, radius, friction and inverse mass."""
-    points = []
-    for geom in np.flatnonzero(model.geom_type == mujoco.mjtGeom.mjGEOM_CAPSULE):
-        body = int(model.geom_bodyid[geom]) - 1
-        axis = data.geom_xmat[geom].reshape(3, 3)[:, 2] * model.geom_size[geom, 1]
-        for end in (axis, -axis):
-            x, _, z = data.geom_xpos[geom] + end - data.xanchor[body + 2]
-            friction = max(model.geom_friction[geom, 0], model.geom_friction[0, 0])
-            points.append((body, x, z, model.geom_size[geom, 0], friction, model.body_invweight0[body + 1, 0]))
-    return [list(column) for column in zip(*points, strict=True)]
+        "motor": [int(model.jnt_dofadr[joint]) for joint in model.actuator_trnid[:, 0]],
+        "gear": floats(model.actuator_gear[:, 0]),
+        "timestep": float(model.opt.timestep),
+        "gravity": float(-model.opt.gravity[2]),
+    }
 
 
 def floats(values: Any) -> list[float]:
@@ -248,25 +246,23 @@ def stabilisation(timestep: float, solref: Any, solimp: Any) -> dict[str, float]
     }
 
 
-def check(model: Any) -> None:
-    """Refuse what planar.h does not compute.
+def check(model: Any, kind: str, own: dict[str, bool]) -> None:
+    """Refuse what no robot here computes.
+
+    Args:
+        model: MuJoCo's.
+        kind: of robot, for the message.
+        own: what such a robot has besides, and whether this one has.
 
     Raises:
         ValueError: in one line.
     """
-    slide, hinge = mujoco.mjtJoint.mjJNT_SLIDE, mujoco.mjtJoint.mjJNT_HINGE
-    axes = np.abs(model.jnt_axis)
     limited = model.jnt_limited.astype(bool)
-    capsules = model.geom_type == mujoco.mjtGeom.mjGEOM_CAPSULE
-    joints = [slide, slide] + [hinge] * (model.njnt - 2)
+    shapes = (mujoco.mjtGeom.mjGEOM_CAPSULE, mujoco.mjtGeom.mjGEOM_SPHERE)
     expected = {
-        "two slides and then a hinge for each body": list(model.jnt_type) == joints
-        and list(model.jnt_bodyid[2:]) == list(range(1, model.nbody)),
-        "slides along x and z, hinges about y": np.array_equal(
-            axes, [[1, 0, 0], [0, 0, 1]] + [[0, 1, 0]] * (model.nv - 2)
-        ),
-        "a floor and capsules": model.geom_type[0] == mujoco.mjtGeom.mjGEOM_PLANE and bool(capsules[1:].all()),
-        "the same solref and solimp for all capsules": is_one(model.geom_solref[1:]) and is_one(model.geom_solimp[1:]),
+        "a floor, capsules and spheres": model.geom_type[0] == mujoco.mjtGeom.mjGEOM_PLANE
+        and bool(np.isin(model.geom_type[1:], shapes).all()),
+        "the same solref and solimp for all geoms": is_one(model.geom_solref[1:]) and is_one(model.geom_solimp[1:]),
         "the same solref and solimp for all limits": is_one(model.jnt_solref[limited])
         and is_one(model.jnt_solimp[limited]),
         "a solref of a time constant, a solimp of middle 0.5 and power 2": bool((model.geom_solref[:, 0] > 0).all())
@@ -277,10 +273,11 @@ def check(model: Any) -> None:
         "no friction of joints and no margins": not (
             model.dof_frictionloss.any() or model.jnt_margin.any() or model.geom_margin.any()
         ),
+        **own,
     }
     for what, is_so in expected.items():
         if not is_so:
-            raise ValueError(f"expected a planar robot with {what}, found another; take one of {', '.join(TASKS)}")
+            raise ValueError(f"expected a {kind} robot with {what}, found another; take one of {', '.join(TASKS)}")
 
 
 def is_one(rows: Any) -> bool:

@@ -1,4 +1,4 @@
-"""This file steps planar robots in JAX, by the equations of planar.h; XLA compiles the loop over steps."""
+"""This file steps robots in JAX, planar ones by the equations of planar.h; XLA compiles the loop over steps."""
 
 import functools
 from typing import Any, NamedTuple
@@ -9,9 +9,13 @@ from cartpole.limits import check_counts, check_memory
 from cartpole.xla import free_bytes, usable_device
 from jax import Array
 
+from robots import spatial_xla
 from robots.constraints import Problem, constrained
-from robots.dynamics import HINGES, Numbers, Pose, X, Z, bias_of, mass_matrix, moved, multiply, solved
-from robots.model import TASKS, Planar, Task, mujoco_model, planar_of
+from robots.dynamics import HINGES, Numbers, Pose, X, bias_of, mass_matrix, moved, multiply, solved
+from robots.model import FAR, TASKS, Task
+from robots.planar import Planar
+from robots.source import robot_of
+from robots.spatial import Spatial
 
 MOST_STEPS = 1000
 
@@ -19,8 +23,15 @@ MOST_STEPS = 1000
 BYTES_EACH = 4096
 
 
-def step(robot: Planar, q: Numbers, v: Numbers, actions: Numbers) -> tuple[Numbers, Numbers]:
+def step(robot: Planar | Spatial, q: Numbers, v: Numbers, actions: Numbers) -> tuple[Numbers, Numbers]:
     """Return positions and velocities after one physics step."""
+    if isinstance(robot, Spatial):
+        return spatial_xla.step(robot, q, v, actions)
+    return planar_step(robot, q, v, actions)
+
+
+def planar_step(robot: Planar, q: Numbers, v: Numbers, actions: Numbers) -> tuple[Numbers, Numbers]:
+    """Return positions and velocities of a planar robot after one physics step."""
     pose = Pose(robot, q)
     mass = mass_matrix(robot, pose)
     forces = [
@@ -44,8 +55,8 @@ class Batch(NamedTuple):
     """All environments.
 
     Attributes:
-        q: positions, of shape (dofs, N).
-        v: velocities, likewise.
+        q: positions, of shape (positions, N).
+        v: velocities, of shape (dofs, N).
         lasted: steps of the episodes, of shape (N,).
         rewards: sum over all steps, likewise.
         ends: episodes so far, likewise.
@@ -60,18 +71,21 @@ class Batch(NamedTuple):
     key: Array
 
 
-def new_starts(robot: Planar, task: Task, count: int, key: Array) -> tuple[Array, Array]:
+def new_starts(robot: Planar | Spatial, task: Task, count: int, key: Array) -> tuple[Array, Array]:
     """Return positions and velocities of episodes that begin."""
     position_key, speed_key = jax.random.split(key)
+    noise = jax.random.uniform(position_key, (robot.positions, count), minval=-1, maxval=1)
     shape = (robot.dofs, count)
-    noise = jax.random.uniform(position_key, shape, minval=-1, maxval=1)
     speeds = (
         jax.random.normal(speed_key, shape) if task.has_normal_speeds else 2 * jax.random.uniform(speed_key, shape) - 1
     )
-    return jnp.array(robot.start)[:, None] + task.position_noise * noise, task.speed_noise * speeds
+    q = jnp.array(robot.start)[:, None] + task.position_noise * noise
+    if isinstance(robot, Spatial):
+        q = q.at[3:7].divide(jnp.linalg.norm(q[3:7], axis=0))
+    return q, task.speed_noise * speeds
 
 
-def act(robot: Planar, task: Task, batch: Batch) -> Batch:
+def act(robot: Planar | Spatial, task: Task, batch: Batch) -> Batch:
     """Take a step of the environments with actions drawn evenly; episodes that end begin again."""
     key, action_key, start_key = jax.random.split(batch.key, 3)
     actions = jax.random.uniform(action_key, (len(robot.motor), batch.q.shape[1]), minval=-1, maxval=1)
@@ -83,7 +97,10 @@ def act(robot: Planar, task: Task, batch: Batch) -> Batch:
 
     start = (list(batch.q), list(batch.v), jnp.zeros_like(batch.rewards))
     (q, v, distance), _ = jax.lax.scan(physics, start, length=task.physics_steps)
-    is_healthy = (q[Z] > task.lowest) & (q[Z] < task.highest) & (jnp.abs(q[HINGES]) < task.steepest)
+    height = q[robot.height]
+    is_healthy = (height > task.lowest) & (height < task.highest)
+    if task.steepest < FAR:
+        is_healthy &= jnp.abs(q[HINGES]) < task.steepest
     seconds = robot.timestep * task.physics_steps
     rewards = task.forward * distance / seconds - task.control * (actions**2).sum(0) + task.alive * is_healthy
     has_ended = ~is_healthy | (batch.lasted + 1 >= MOST_STEPS)
@@ -106,7 +123,7 @@ class Xla:
         check_counts(environments, steps_per_call)
         place = usable_device(device)
         check_memory(f"XLA {name}", environments, BYTES_EACH, free_bytes(place), device)
-        robot, task = planar_of(mujoco_model(name)), TASKS[name]
+        robot, task = robot_of(name), TASKS[name]
 
         @functools.partial(jax.jit, donate_argnums=0)
         def simulate(batch: Batch) -> Batch:

@@ -9,10 +9,10 @@ sys.path.insert(0, sys.argv[1])
 import jax
 import jax.numpy as jnp
 from robots import xla
-from robots.model import mujoco_model, planar_of
+from robots.source import robot_of
 
 name, states, found = sys.argv[2:]
-robot = planar_of(mujoco_model(name))
+robot = robot_of(name)
 given = np.load(states)
 q, v, actions = (list(jnp.asarray(given[key].T, jnp.float32)) for key in ("q", "v", "actions"))
 q, v = jax.jit(lambda *numbers: xla.step(robot, *numbers))(q, v, actions)
