@@ -19,7 +19,9 @@
 # colocated                        a rollout process and a trainer on one GPU: who had it, and why it did nothing
 # cartpole                         tests of the ways to collect data on CartPole, and PPO on the fused kernel
 # robots                           tests of the robots' kernels, and the robots' throughput: rows, as data_collection has
+# robots_ppo                       tests of the kernels in which a policy acts, PPO on them, and their throughput
 # robots_xla                       the half-cheetah on XLA by the same equations, by MJX, MuJoCo Warp and Brax
+# ant_xla                          the ant on XLA, likewise
 # robot_limits                     counters of the robots' kernels and of CartPole's, recorded by rlscope, five times
 # data_collection, scale_up, gpu_utilization, llm_rl, algorithm_choice, simulator_choice, RL_framework_comparison,
 # overhead_correction              the studies; scale_up and gpu_utilization three times, llm_rl five times, for intervals
@@ -64,12 +66,13 @@ study() {
     tar -C "$folder" -czf "$output/$part/logs.tar.gz" --exclude=trace --exclude=rows runs || status=1
 }
 
-# Throughputs of a robot: robot IMPLEMENTATION SIMULATOR N,... K,...; a line that takes too long is ended, and said.
+# Throughputs of a robot: robot IMPLEMENTATION SIMULATOR N,... K,... [OPTION ...]; a line that takes too long is ended,
+# and said.
 robot() {
     local folder="$output/$part/${1}_${2// /_}"
     XLA_PYTHON_CLIENT_PREALLOCATE=false timeout "${LINE_SECONDS:-130}" "$python" experiments/workloads/collect.py \
         --implementation "$1" --quantity simulate --simulator "$2" --environments ${3//,/ } --steps-per-call ${4//,/ } \
-        --device cuda --seconds 0.1 --repetitions 5 --most-seconds 10 --output "$folder" || {
+        --device cuda --seconds 0.1 --repetitions 5 --most-seconds 10 "${@:5}" --output "$folder" || {
         echo "$1 $2: ended with status $? (124: after ${LINE_SECONDS:-130} s); its rows so far count" >&2
         status=1
     }
@@ -79,7 +82,7 @@ scripts/build_for_gpu "$output/build.log"
 make --silent simulators PYTHON="$python"
 
 parts="calibrate tests measure slowdown residue sampled behind_window counters grpo syncs language_model frameworks processes ranks colocated cartpole"
-parts="$parts launches robots robots_xla robot_limits"
+parts="$parts launches robots robots_ppo robots_xla ant_xla robot_limits"
 parts="$parts data_collection scale_up gpu_utilization llm_rl algorithm_choice simulator_choice RL_framework_comparison whole_runs"
 parts="$parts overhead_correction"
 for part in ${@:-$parts}; do
@@ -106,6 +109,18 @@ for part in ${@:-$parts}; do
         for robot in HalfCheetah Hopper Walker2d; do
             robot CUDA "Planar $robot" 1,64,1024,4096,16384,65536,262144,1048576 1,10,100
         done
+        robot CUDA "Spatial Ant" 1,64,1024,4096,16384,65536,262144 1,10,100
+        cat "$output/$part"/*/rows.jsonl >"$output/$part/rows.jsonl"
+        ;;
+    robots_ppo)
+        "$python" -m pytest tests/gpu/test_robots_collect.py -q -p no:cacheprovider \
+            --junitxml="$output/$part/tests.xml" || status=1
+        "$python" -m tests.gpu.origin "scripts/gpu_suite.sh OUTPUT $part" >"$output/$part/machine.json"
+        for robot in "Planar HalfCheetah" "Planar Hopper" "Spatial Ant"; do
+            "$python" experiments/workloads/robots_ppo.py --robot ${robot#* } --device cuda |
+                tee "$output/$part/training_${robot#* }.json" || status=1
+            robot CUDA "$robot" 4096,65536,262144 10 --quantity collect --variants accurate "matrix units"
+        done
         cat "$output/$part"/*/rows.jsonl >"$output/$part/rows.jsonl"
         ;;
     robots_xla)
@@ -114,6 +129,14 @@ for part in ${@:-$parts}; do
         robot XLA "MuJoCo HalfCheetah" 4096,65536 10
         robot XLA "MuJoCo-Warp HalfCheetah" 4096,65536,262144 10
         robot XLA "Brax halfcheetah" 4096,65536 10
+        cat "$output/$part"/*/rows.jsonl >"$output/$part/rows.jsonl"
+        ;;
+    ant_xla)
+        "$python" -m tests.gpu.origin "scripts/gpu_suite.sh OUTPUT $part" >"$output/$part/machine.json"
+        robot XLA "Spatial Ant" 4096,65536 10
+        robot XLA "MuJoCo Ant" 4096,65536 10
+        robot XLA "MuJoCo-Warp Ant" 4096,65536,262144 10
+        robot XLA "Brax ant" 4096,65536 10
         cat "$output/$part"/*/rows.jsonl >"$output/$part/rows.jsonl"
         ;;
     robot_limits)

@@ -1,6 +1,7 @@
 """This file holds the figures of data collection: what each draws of the measurements of a machine, and its caption."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -10,7 +11,7 @@ from experiments.data_collection.layers import crossing_table, share_table
 from experiments.data_collection.layers_figures import crossings_figure, layers_figure
 from experiments.data_collection.measurements import Measurements
 from experiments.data_collection.robots.figure import limits_figure, limits_table
-from experiments.data_collection.robots.lines import fusion_table
+from experiments.data_collection.robots.lines import ANT, CHEETAH, fusion_table
 from experiments.data_collection.speedups import speedup_table
 from experiments.data_collection.tables import (
     collection_table,
@@ -68,9 +69,9 @@ def simulator_complexity(results: Measurements) -> Drawn | None:
     return (complexity_figure(table), table) if len(table) else None
 
 
-def robot_fusion(results: Measurements) -> Drawn | None:
-    """Return the half-cheetah in one kernel, and on XLA."""
-    table = fusion_table(results.measured)
+def robot_fusion(robot: str, results: Measurements) -> Drawn | None:
+    """Return a robot in one kernel, and on XLA."""
+    table = fusion_table(results.measured, robot)
     return (throughput_figure(table, {}, SIMULATED), table) if len(table) else None
 
 
@@ -104,8 +105,13 @@ FIGURES: Sequence[tuple[str, Callable[[Measurements], Drawn | None], str]] = (
     ),
     (
         "fig_robot_fusion",
-        robot_fusion,
+        partial(robot_fusion, CHEETAH),
         "A robot with contact, the half-cheetah: one hand-written kernel, XLA, and MuJoCo Warp.",
+    ),
+    (
+        "fig_ant_fusion",
+        partial(robot_fusion, ANT),
+        "A robot in space, the ant: one hand-written kernel, XLA, and MuJoCo Warp.",
     ),
     (
         "fig_robot_limits",

@@ -98,6 +98,8 @@ def check(command: Command, runs: Callable[[Sequence[str]], None]) -> None:
         parse_pip(words)
     elif program == "ray":
         parse_ray(words)
+    elif program == "python" and words[1].startswith("experiments/workloads/"):
+        finish([sys.executable, *words[1:], "--help"])  # argparse checks what stands before it
     elif words[0] == ".venv-bench/bin/python":
         finish([sys.executable, *words[1:]])
     elif program == "eval":

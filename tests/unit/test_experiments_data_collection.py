@@ -136,21 +136,27 @@ def robots() -> list[Row]:
         return row("XLA", environments, steps_per_s, 10, SIMULATE, simulator=simulator)
 
     def in_kernel(simulator: str, environments: int, steps_per_s: float, steps: int) -> Row:
-        return row("CUDA", environments, steps_per_s, steps, SIMULATE, "accurate", simulator=f"Planar {simulator}")
+        return row("CUDA", environments, steps_per_s, steps, SIMULATE, "accurate", simulator=simulator)
 
     return [
-        in_kernel("HalfCheetah", 64, 10, 10),
-        in_kernel("HalfCheetah", 4096, 1000, 10),
-        in_kernel("HalfCheetah", 65536, 2000, 10),
-        in_kernel("HalfCheetah", 65536, 2500, 1),
-        in_kernel("HalfCheetah", 65536, 2000, 100),
-        in_kernel("Hopper", 65536, 5000, 1),
-        in_kernel("Hopper", 65536, 6000, 100),
+        in_kernel("Planar HalfCheetah", 64, 10, 10),
+        in_kernel("Planar HalfCheetah", 4096, 1000, 10),
+        in_kernel("Planar HalfCheetah", 65536, 2000, 10),
+        in_kernel("Planar HalfCheetah", 65536, 2500, 1),
+        in_kernel("Planar HalfCheetah", 65536, 2000, 100),
+        in_kernel("Planar Hopper", 65536, 5000, 1),
+        in_kernel("Planar Hopper", 65536, 6000, 100),
         on_xla("Planar HalfCheetah", 64, 10),
         on_xla("Planar HalfCheetah", 4096, 100),
         on_xla("Planar HalfCheetah", 65536, 100),
         on_xla("MuJoCo HalfCheetah", 4096, 10),
         on_xla("Brax halfcheetah", 65536, 500),
+        in_kernel("Spatial Ant", 8192, 400, 1),
+        in_kernel("Spatial Ant", 8192, 360, 10),
+        in_kernel("Spatial Ant", 8192, 300, 100),
+        on_xla("Spatial Ant", 8192, 60),
+        on_xla("MuJoCo Ant", 8192, 20),
+        on_xla("MuJoCo-Warp Ant", 8192, 120),
     ]
 
 
@@ -491,8 +497,12 @@ def test_robots_in_one_kernel_beside_xla() -> None:
     assert found["robot_kernel_to_mjx"].value == 100
     assert found["robot_fusion_gain"].value == pytest.approx(1.2)  # the hopper's
     assert found["robot_single_bandwidth_percent"].value == 3  # neither CartPole's nor that with fused steps
+    assert found["ant_kernel_to_fastest_xla"].value == 3  # MuJoCo Warp
+    assert found["ant_kernel_to_same_equations"].value == 6
+    assert found["ant_kernel_to_mjx"].value == 18
+    assert found["ant_fusion_gain"].value == pytest.approx(0.75)
     only_cartpole = study.measured_metrics(replace(results(simulated()), robot_limits=NO_ROBOT_LIMITS))
-    assert not [name for name in only_cartpole if name.startswith("robot")]
+    assert not [name for name in only_cartpole if name.startswith(("robot", "ant"))]
 
 
 def test_robots_of_the_kernel_are_not_among_the_other_simulators() -> None:

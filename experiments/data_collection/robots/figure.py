@@ -86,5 +86,5 @@ def draw_panel(axes: Axes, rows: pd.DataFrame, simulators: list[str]) -> None:
         axes.bar_label(bars, fmt="%.2g", size=5, padding=2, rotation=90)
         ends = np.abs(own[["value_low", "value_high"]].sub(own["value"], axis=0)).T
         axes.errorbar(places, own["value"], yerr=ends, fmt="none", ecolor="black", elinewidth=0.7, capsize=1.5)
-    names = [as_label(simulator.removeprefix("Planar ")) for simulator in simulators]
+    names = [as_label(simulator.split()[-1]) for simulator in simulators]
     axes.set_xticks(range(len(simulators)), names, rotation=30, ha="right", size=7)

@@ -5,25 +5,35 @@ import pandas as pd
 from experiments.data_collection.speedups import ACCURATE
 from experiments.data_collection.throughput import SIMULATE, Series, Throughputs, throughput_table
 
-#: The robot that XLA simulates too.
-COMPARED = "Planar HalfCheetah"
+CHEETAH, ANT = "Planar HalfCheetah", "Spatial Ant"
 #: By how much a step of each computes, least first.
-ROBOTS = ("Planar Hopper", "Planar Walker2d", COMPARED)
-#: The other ways to simulate it, which XLA calls, by the name of the simulator in rows.
+ROBOTS = ("Planar Hopper", "Planar Walker2d", CHEETAH, ANT)
+#: The other ways to simulate a robot, which XLA calls, by the name of the simulator in rows.
 ON_XLA = {
-    COMPARED: "XLA, same equations",
-    "MuJoCo HalfCheetah": "MJX, same model",
-    "MuJoCo-Warp HalfCheetah": "MuJoCo Warp, same model",
-    "Brax halfcheetah": "Brax, spring pipeline",
+    CHEETAH: {
+        CHEETAH: "XLA, same equations",
+        "MuJoCo HalfCheetah": "MJX, same model",
+        "MuJoCo-Warp HalfCheetah": "MuJoCo Warp, same model",
+        "Brax halfcheetah": "Brax, spring pipeline",
+    },
+    ANT: {
+        ANT: "XLA, same equations",
+        "MuJoCo Ant": "MJX, same model",
+        "MuJoCo-Warp Ant": "MuJoCo Warp, same model",
+        "Brax ant": "Brax, spring pipeline",
+    },
 }
+#: It is among the simulators of `fig_simulators`, too.
+SHARED = "Brax ant"
 #: Steps of a call where the kernel is compared with XLA.
 COMPARED_STEPS = 10
 FUSED = (10, 100)
 
 
 def is_of_robots(series: Series) -> bool:
-    """Return whether it is of a robot that the kernel simulates, in whatever way."""
-    return series.simulator in ROBOTS or series.simulator in ON_XLA
+    """Return whether it is only here because the kernel simulates that robot, in whatever way."""
+    ways = {way for ways in ON_XLA.values() for way in ways}
+    return series.simulator in {*ROBOTS, *ways} - {SHARED}
 
 
 def kernel(simulator: str, steps_per_call: int) -> Series:
@@ -36,14 +46,12 @@ def on_xla(simulator: str) -> Series:
     return Series(SIMULATE, "XLA", COMPARED_STEPS, simulator=simulator)
 
 
-def fusion_table(measured: Throughputs) -> pd.DataFrame:
-    """Return the half-cheetah in each way, as a table for `throughput_figure`; empty where no kernel of it was
-    measured.
-    """
-    ways = [(kernel(COMPARED, steps), "CUDA", f"CUDA, one kernel, K = {steps}") for steps in (1, *FUSED)]
+def fusion_table(measured: Throughputs, robot: str) -> pd.DataFrame:
+    """Return a robot in each way, as a table for `throughput_figure`; empty where no kernel of it was measured."""
+    ways = [(kernel(robot, steps), "CUDA", f"CUDA, one kernel, K = {steps}") for steps in (1, *FUSED)]
     if not any(measured.line(series) for series, _, _ in ways):
         return pd.DataFrame()
-    ways += [(on_xla(simulator), name, f"{name}, K = {COMPARED_STEPS}") for simulator, name in ON_XLA.items()]
+    ways += [(on_xla(simulator), name, f"{name}, K = {COMPARED_STEPS}") for simulator, name in ON_XLA[robot].items()]
     tables = [
         throughput_table(measured, [series]).assign(family=family, series=name)
         for series, family, name in ways

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from experiments.data_collection.metrics import arithmetic_mean, mean_ratio
-from experiments.data_collection.robots.lines import COMPARED, COMPARED_STEPS, FUSED, ON_XLA, ROBOTS, kernel, on_xla
+from experiments.data_collection.robots.lines import ANT, CHEETAH, COMPARED_STEPS, FUSED, ON_XLA, ROBOTS, kernel, on_xla
 from experiments.data_collection.throughput import CARTPOLE, Line, Throughputs
 from experiments.verdicts.statistics import TIMINGS, Estimate, estimated, estimated_mean
 
@@ -24,16 +24,26 @@ def robot_metrics(measured: Throughputs, limits: pd.DataFrame) -> dict[str, Esti
         measured: its lines.
         limits: as of robot_limits.csv.
     """
-    alone = many(measured.line(kernel(COMPARED, COMPARED_STEPS)))
-    ways = {simulator: many(measured.line(on_xla(simulator))) for simulator in ON_XLA}
     found = {
-        "robot_kernel_to_fastest_xla": least_ratio(alone, ways),
-        "robot_kernel_to_same_equations": mean_ratio(alone, ways[COMPARED], arithmetic_mean, most=None),
-        "robot_kernel_to_mjx": mean_ratio(alone, ways["MuJoCo HalfCheetah"], arithmetic_mean, most=None),
+        **beside_xla(measured, CHEETAH, "robot"),
+        **beside_xla(measured, ANT, "ant"),
         "robot_fusion_gain": most_fusion_gain(measured),
+        "ant_fusion_gain": gains(measured).get((ANT, FUSED[-1])),
         "robot_single_bandwidth_percent": most_bandwidth(limits),
     }
     return {name: estimate for name, estimate in found.items() if estimate is not None}
+
+
+def beside_xla(measured: Throughputs, robot: str, name: str) -> dict[str, Estimate | None]:
+    """Return how much faster the kernel of a robot is than the other ways, by metrics that begin with a name."""
+    alone = many(measured.line(kernel(robot, COMPARED_STEPS)))
+    ways = {simulator: many(measured.line(on_xla(simulator))) for simulator in ON_XLA[robot]}
+    same, mjx = (mean_ratio(alone, ways[way], arithmetic_mean, most=None) for way in list(ways)[:2])
+    return {
+        f"{name}_kernel_to_fastest_xla": least_ratio(alone, ways),
+        f"{name}_kernel_to_same_equations": same,
+        f"{name}_kernel_to_mjx": mjx,
+    }
 
 
 def many(line: Line) -> Line:
