@@ -19,7 +19,7 @@ TickCost = tuple[tuple[float, float, float], tuple[float, float, float]]
 # chunk before the last two of its queue there, samples, which depend on earlier ones, calls of communicators, and what
 # a process did while its devices did nothing. Of a thread that native code called first, transitions may begin in
 # another category. Where several threads have phases open at once, as much is read as tells their order. `costs` and
-# `borders` are refused.
+# `borders` are refused. With `decodes_ahead` another thread decodes the records; nothing else differs.
 def sweep(
     path: str | PathLike[str],
     limit_ticks: int = 0,
@@ -29,6 +29,7 @@ def sweep(
     costs: dict[str, TickCost] | None = None,
     borders: bytes | None = None,
     since_ticks: int = 0,
+    decodes_ahead: bool = False,
 ) -> Swept: ...
 
 # The header of a process file, checked: what rlscope.trace.format.FileHeader unpacks.

@@ -329,7 +329,9 @@ def _add(script: ProcessScript, process: ProcessWriter) -> None:
         process.stop(script.stop)
 
 
-def sweep_script(script: ProcessScript, path: Path, by_thread: bool = False, since_ticks: int = 0) -> Swept:
+def sweep_script(
+    script: ProcessScript, path: Path, by_thread: bool = False, since_ticks: int = 0, decodes_ahead: bool = False
+) -> Swept:
     """What the C++ sweep finds in the file, which `write_script` made, asked as the script says."""
     costs = None
     if script.costs is not None:
@@ -342,4 +344,5 @@ def sweep_script(script: ProcessScript, path: Path, by_thread: bool = False, sin
         coincident=script.coincident,
         costs=costs,
         since_ticks=since_ticks,
+        decodes_ahead=decodes_ahead,
     )

@@ -20,19 +20,19 @@ constexpr size_t kWindowBytes = 256 << 10;
 constexpr int kCallsBetween = 100'000;  // as guard.py knows
 constexpr uint64_t kBins = 2000;  // with 300,000 events each holds as many as on the page of a run of 1e7 events
 
-struct Record {
+struct Call {
   uint64_t ticks;
   uint32_t id;  // 0: an end
 };
 
-std::vector<Record> read_records(TraceFile& file) {
-  std::vector<Record> records;
+std::vector<Call> read_calls(TraceFile& file) {
+  std::vector<Call> calls;
   StreamReader reader(file, file.streams().at(0), kWindowBytes);
   while (reader.next()) {
-    if (reader.is_begin()) records.push_back({reader.ticks(), static_cast<uint32_t>(reader.take_id())});
-    if (reader.type() == RecordType::kEnd) records.push_back({reader.ticks(), 0});
+    if (reader.is_begin()) calls.push_back({reader.ticks(), reader.id()});
+    if (reader.type() == RecordType::kEnd) calls.push_back({reader.ticks(), 0});
   }
-  return records;
+  return calls;
 }
 
 }  // namespace
@@ -61,13 +61,13 @@ extern "C" __attribute__((noinline)) void measured_idle(const char* path) {
   device_idle({{input, input.start_ticks, input.end_ticks, {}}}, {{input.start_ticks, input.end_ticks}}, false);
 }
 
-extern "C" __attribute__((noinline)) void measured_record(const std::vector<Record>& records,
+extern "C" __attribute__((noinline)) void measured_record(const std::vector<Call>& calls,
                                                           const std::vector<CodedId>& ids) {
-  for (const Record& record : records) {
-    g_fixed_tsc = record.ticks << kTscShift;
+  for (const Call& call : calls) {
+    g_fixed_tsc = call.ticks << kTscShift;
     StreamWriter* writer = Session::writer();
-    if (record.id) {
-      writer->begin(ids[record.id]);
+    if (call.id) {
+      writer->begin(ids[call.id]);
     } else {
       writer->end();
     }
@@ -97,7 +97,7 @@ int main(int count, char** arguments) {
     measured_idle(arguments[2]);
   } else if (what == "record" && count == 4) {
     TraceFile file(arguments[2], false);
-    std::vector<Record> records = read_records(file);
+    std::vector<Call> calls = read_calls(file);
     std::vector<CodedId> ids(1);
     g_fixed_tsc = file.header().start_ticks << kTscShift;
     if (Session::start(arguments[3]) != 0) return 1;
@@ -105,7 +105,7 @@ int main(int count, char** arguments) {
       const Name& name = file.names()[id];
       ids.push_back(Session::intern(name.kind, name.category, name.text));
     }
-    measured_record(records, ids);
+    measured_record(calls, ids);
     Session::stop(EndReason::kStopped, 0);
   } else if (what == "between" && count == 3) {
     if (Requests::map(arguments[2], [] {}) != 0) return 1;

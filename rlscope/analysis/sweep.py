@@ -28,6 +28,8 @@ ROLES = ("main", "worker", "infrastructure")
 NS_PER_S = 1_000_000_000
 #: As often as the recorder can do the work of a record.
 MOST_AMPLIFICATION = 1000
+#: Of some hundred thousand events: from then on a second thread per process pays.
+LONG_FILE_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,8 @@ def sweep_trace(
         TraceFormatError: a file is damaged, and `recover` is off or nothing of the file can be used.
     """
 
+    has_idle_processor = len(os.sched_getaffinity(0)) > len(trace.processes)
+
     def sweep_file(file: ProcessFile) -> Swept | TraceFormatError:
         try:
             costs = None
@@ -117,6 +121,7 @@ def sweep_trace(
                 costs=costs,
                 borders=None if bins is None else bin_borders(file, recover, bins),
                 since_ticks=0 if window is None else window.since_ticks(file),
+                decodes_ahead=has_idle_processor and file.path.stat().st_size >= LONG_FILE_BYTES,
             )
         except TraceFormatError as error:
             if not recover:

@@ -20,7 +20,7 @@
 #include "sweep.h"
 #include "swept.h"
 #include "swept_detail.h"
-#include "trace_reader.h"
+#include "chunk_reader.h"
 
 namespace rlscope {
 namespace {
@@ -72,17 +72,18 @@ std::vector<uint64_t> to_borders(PyObject* given) {
 
 PyObject* py_sweep(PyObject*, PyObject* args, PyObject* kwargs) {
   static const char* keywords[] = {"path", "limit_ticks", "recover", "by_thread", "coincident", "costs", "borders",
-                                   "since_ticks", nullptr};
+                                   "since_ticks", "decodes_ahead", nullptr};
   PyObject* path = nullptr;
   unsigned long long limit_ticks = 0, since_ticks = 0;
   int recovers = 0;
   int by_thread = 0;
   int coincident = 0;
+  int decodes_ahead = 0;
   PyObject* cost_dict = Py_None;
   PyObject* border_bytes = Py_None;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|KpppOOK:sweep", const_cast<char**>(keywords), PyUnicode_FSConverter,
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|KpppOOKp:sweep", const_cast<char**>(keywords), PyUnicode_FSConverter,
                                    &path, &limit_ticks, &recovers, &by_thread, &coincident, &cost_dict, &border_bytes,
-                                   &since_ticks)) {
+                                   &since_ticks, &decodes_ahead)) {
     return nullptr;
   }
   Owned path_bytes(path);
@@ -107,6 +108,7 @@ PyObject* py_sweep(PyObject*, PyObject* args, PyObject* kwargs) {
       SweepOptions options{limit_ticks, by_thread != 0, attribution, cost_dict != Py_None ? &costs : nullptr,
                            border_bytes != Py_None ? &borders : nullptr};
       options.since_ticks = since_ticks;
+      options.decodes_ahead = decodes_ahead != 0;
       result = sweep(*file, options);
     }
     return to_swept(*file, result, border_bytes).release();
@@ -253,7 +255,7 @@ PyObject* py_bytes_read(PyObject*, PyObject*) { return PyLong_FromUnsignedLongLo
 PyMethodDef kMethods[] = {
     {"sweep", as_method(py_sweep), METH_VARARGS | METH_KEYWORDS,
      "sweep(path, limit_ticks=0, recover=False, by_thread=False, coincident=False, costs=None, borders=None, "
-     "since_ticks=0)\n--\n\n"
+     "since_ticks=0, decodes_ahead=False)\n--\n\n"
      "Analyzes one process file: returns a rlscope.analysis.swept.Swept."},
     {"header", py_header, METH_VARARGS,
      "header(path)\n--\n\nThe bytes of a process file's header, which has been checked."},

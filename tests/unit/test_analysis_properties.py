@@ -33,10 +33,12 @@ def test_sweep_equals_its_twin(script: ProcessScript, entries_per_chunk: int) ->
         path = write_script(script, Path(directory), entries_per_chunk)
         found = sweep_script(script, path, by_thread=True)
         without_threads = sweep_script(script, path)
+        decoded_ahead = sweep_script(script, path, by_thread=True, decodes_ahead=True)
         uncorrected = sweep_script(replace(script, costs=None), path)
     expected = sweep_twin(script)
     assert as_dicts(found) == expected
     assert as_dicts(without_threads) == expected | {"threads": {}}
+    assert decoded_ahead == found
     assert uncorrected.breakdown == found.breakdown
     wall = found.end_ticks - found.start_ticks
     assert sum(row[-1] for row in found.breakdown) == wall

@@ -76,10 +76,12 @@ def test_window_equals_its_twin(window: tuple[ProcessScript, int, int]) -> None:
     with tempfile.TemporaryDirectory() as directory:
         path = write_script(script, Path(directory), entries_per_chunk)
         found = sweep_script(script, path, by_thread=True, since_ticks=since)
+        decoded_ahead = sweep_script(script, path, by_thread=True, since_ticks=since, decodes_ahead=True)
         whole = sweep_script(script, path, by_thread=True)
     seen = in_reach(script, since, entries_per_chunk)
     assert comparable(as_dicts(found), Twin(seen, since)) == comparable(sweep_twin(seen, since), Twin(seen, since))
     assert sum(row.ticks for row in found.breakdown) == found.end_ticks - found.start_ticks
+    assert decoded_ahead == found
     if since <= script.start and not script.limit:
         assert found == whole
     elif since > script.start:

@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "src"
 FILE = {"core", "core/format", "core/clock", "core/file"}
 RECORDER = FILE | {"core/recording"}
-TRACE = {"core/format", "analysis/trace"}
+TRACE = {"core/format", "analysis/file", "analysis/trace"}
 SWEPT = TRACE | {"analysis/devices", "analysis/breakdown", "analysis/tables"}
 #: What each folder of src/ may include besides its own files.
 MAY_INCLUDE: dict[str, set[str]] = {
@@ -31,7 +31,8 @@ MAY_INCLUDE: dict[str, set[str]] = {
     "python/operations": RECORDER | {"python/tasks", "python/function_pointers"},
     "python/calls": RECORDER | {"python/tasks", "python/function_pointers", "python/operations"},
     "python": RECORDER | {"cuda", "python/operations", "python/calls", "python/stacks", "python/tasks"},
-    "analysis/trace": {"core/format"},
+    "analysis/file": {"core/format"},
+    "analysis/trace": {"core/format", "analysis/file"},
     "analysis/devices": TRACE,
     "analysis/sharing": TRACE | {"analysis/devices"},
     "analysis/breakdown": TRACE,

@@ -61,10 +61,10 @@ def chunk_offset(data: bytes, kind: fmt.ChunkKind, stream: int, sequence: int) -
     raise AssertionError("no such chunk")
 
 
-def sweep_bytes(data: bytes, directory: Path, recover: bool = False) -> Swept:
+def sweep_bytes(data: bytes, directory: Path, recover: bool = False, decodes_ahead: bool = False) -> Swept:
     path = directory / "1-0.rlscope"
     path.write_bytes(data)
-    return sweep(path, recover=recover)
+    return sweep(path, recover=recover, decodes_ahead=decodes_ahead)
 
 
 def patched(data: bytes, offset: int, patch: bytes) -> bytes:
@@ -239,7 +239,7 @@ INTERESTING = [
 )
 @settings(max_examples=400, deadline=None)
 def test_any_bytes(is_killed, edits, header_edit, cut) -> None:  # type: ignore[no-untyped-def]
-    """Whatever is in the file: an error or a result whose rows sum to the wall time."""
+    """Whatever is in the file: an error or a result whose rows sum to the wall time, decoded ahead or not."""
     data = sample_bytes(is_killed)
     for base, offset, patch in edits:
         data = patched(data, base + offset, patch)
@@ -250,7 +250,11 @@ def test_any_bytes(is_killed, edits, header_edit, cut) -> None:  # type: ignore[
                 found = sweep_bytes(data, Path(directory), recover)
             except TraceFormatError as error:
                 assert "1-0.rlscope" in str(error)
+                with pytest.raises(TraceFormatError) as of_decoded_ahead:
+                    sweep_bytes(data, Path(directory), recover, decodes_ahead=True)
+                assert str(of_decoded_ahead.value) == str(error)
                 continue
+            assert sweep_bytes(data, Path(directory), recover, decodes_ahead=True) == found
             assert sum(row[-1] for row in found.breakdown) == found.end_ticks - found.start_ticks
             for device in found.devices:
                 of_launches = [row[3] for row in found.device_operations if row[0] == device.device]

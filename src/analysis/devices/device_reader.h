@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "trace_reader.h"
+#include "chunk_reader.h"
 
 namespace rlscope {
 

@@ -13,6 +13,7 @@
 #include "breakdown_cells.h"
 #include "collective_table.h"
 #include "correction.h"
+#include "decode_ahead.h"
 #include "detail.h"
 #include "device_timeline.h"
 #include "line_table.h"
@@ -83,6 +84,9 @@ class Sweep {
   void activate(const StreamIndex& stream);
   template <bool kWithDetail>
   void run_thread(Thread& thread, uint64_t limit);
+  template <bool kWithDetail>
+  bool pass_leaf(Thread& thread, StreamReader& reader);
+  bool keeps_owner(const Thread& thread, uint64_t key) const;
   bool read_next(Thread& thread) { return thread.reader->next_quickly() || read_next_slowly(thread); }
   bool read_next_slowly(Thread& thread);
   void learn_names();
@@ -215,6 +219,7 @@ class Sweep {
   bool catalog_is_final_ = false;
   SweepTables tables_;
 
+  std::optional<DecodeAhead> ahead_;              // decodes what threads_ read, so it has to outlive them
   std::vector<const StreamIndex*> pending_;       // not yet begun, the latest first
   std::vector<std::unique_ptr<Thread>> threads_;  // by stream number, so that a tie goes to the lower one
   Tournament next_ticks_;                         // of threads_; kNever: no more records
@@ -300,6 +305,55 @@ template <bool kWithDetail>
     }
   }
   set_cell<kWithDetail>();
+}
+
+// Of the boundary that the thread is in now. Where the process's time goes there too, its cell is at hand.
+inline void Sweep::count_call(const Thread& thread) {
+  if (__builtin_expect(&thread == owner_ && cell_is_rare_ == kDetailed, 1)) {
+    detail_->count_call_here();
+  } else {
+    detail_->count_call({scope_of(thread), thread.boundary + device_cells_});
+  }
+}
+
+// Whether the owner is the same while the thread, of several, has this key.
+inline bool Sweep::keeps_owner(const Thread& thread, uint64_t key) const {
+  if (&thread != owner_) return key > owner_keys_[owner_->slot];
+  for (size_t slot = 0; slot < owner_keys_.size(); slot++) {
+    if (owner_keys_[slot] < key && slot != thread.slot) return false;
+  }
+  return true;
+}
+
+// A boundary that ends with the next record, where that changes nothing but times and counts: no frame is pushed for it.
+template <bool kWithDetail>
+[[gnu::always_inline]] inline bool Sweep::pass_leaf(Thread& thread, StreamReader& reader) {
+  uint32_t id = reader.id();
+  if (__builtin_expect(!tables_.knows_name(id), 0)) return false;
+  SweepTables::NameState& name = tables_.name(id);
+  if (__builtin_expect(name.kind != NameKind::kBoundary || name.category >= kWait, 0)) return false;
+  if (thread.category() >= kWait || !(thread.runs_python || thread.boundaries > 0)) return false;
+  if (owner_keys_.size() > 1 && !keeps_owner(thread, key_of(thread, name.category))) return false;
+  name.count++;
+  thread.events++;
+  advance(reader.ticks());
+  Scope scope = scope_of(thread);
+  if (thread.category() != name.category) tables_.count_transition(scope, thread.category(), name.category);
+  uint64_t outer = thread.boundary;
+  uint64_t* outer_cell = cell_;
+  if (kWithDetail) {
+    thread.boundary = name.category | uint64_t{name.number} << kWaitShift;
+    if (&thread == owner_) set_cell<true>();
+    count_call(thread);
+    thread.boundary = outer;
+  } else if (&thread == owner_) {
+    cell_ = &tables_.row(scope).ticks[name.category];
+  }
+  reader.next_quickly();
+  advance(reader.ticks());
+  cell_ = outer_cell;
+  if (kWithDetail && &thread == owner_) set_cell<true>();
+  return true;
 }
 
 // Where a device works and the process waits, the time can be that of the operation which launched the work.

@@ -21,6 +21,9 @@ constexpr size_t kSmallestWindow = 8 << 10;
 constexpr size_t kRowsAlwaysAllowed = 1 << 13;
 constexpr size_t kBytesPerRow = 8;
 
+// Of 64 streams that alternate, decoding ahead saved nothing that could be measured.
+constexpr size_t kMostStreamsAhead = 16;
+
 }  // namespace
 
 Sweep::Sweep(TraceFile& file, const SweepOptions& options)
@@ -62,6 +65,8 @@ Sweep::Sweep(TraceFile& file, const SweepOptions& options)
   main_ = owner_ = threads_[0].get();
   main_->charged_until = main_->debt.run_down_until = now_;
   set_rare_cell();
+  size_t streams = file.streams().size();
+  if (options.decodes_ahead && streams <= kMostStreamsAhead) ahead_.emplace(streams);
   devices_.emplace(file, since_, end_, since_ > now_ ? since_ : 0);
   device_ticks_ = devices_->next_ticks();
   if (stacks_.next()) stack_ticks_ = stacks_.seen().ticks;
@@ -124,7 +129,7 @@ void Sweep::activate(const StreamIndex& stream) {
   }
   Thread& thread = *threads_[slot];
   thread.runs_python |= python_streams_.count(stream.stream) > 0;
-  thread.reader.emplace(file_, stream, window_bytes_, stream.first_chunk);
+  thread.reader.emplace(file_, stream, window_bytes_, stream.first_chunk, ahead_ ? &*ahead_ : nullptr);
   if (thread.reader->next()) {
     next_ticks_.set(slot, thread.reader->ticks());
   } else {
@@ -135,8 +140,11 @@ void Sweep::activate(const StreamIndex& stream) {
 template <bool kWithDetail>
 [[gnu::always_inline]] inline void Sweep::run_thread(Thread& thread, uint64_t limit) {
   StreamReader& reader = *thread.reader;
+  // Unless a device works, the process waits, or more is to be known of each record.
+  auto is_usual = [this] { return cell_is_rare_ == (kWithDetail ? kDetailed : 0) && !is_observed_; };
   do {
-    apply<kWithDetail>(thread, reader);
+    bool is_leaf = reader.is_followed_by_end(limit) && is_usual() && pass_leaf<kWithDetail>(thread, reader);
+    if (!is_leaf) apply<kWithDetail>(thread, reader);
     if (__builtin_expect(!read_next(thread), 0)) {
       finish(thread.slot);
       return;
@@ -252,7 +260,7 @@ bool Sweep::learn_name(uint64_t id) {
 // Whether the chunk's header can be used.
 bool Sweep::accepts_chunk(Thread& thread) {
   StreamReader& reader = *thread.reader;
-  const std::vector<uint32_t>& open_frames = reader.open_frames();
+  const std::vector<uint32_t>& open_frames = reader.chunk_start().open_frames;
   for (uint32_t id : open_frames) {
     if (tables_.knows_name(id) || learn_name(id)) continue;
     reader.reject("the open frame " + std::to_string(id) + " is not in the catalog");
@@ -274,14 +282,14 @@ bool Sweep::accepts_chunk(Thread& thread) {
 template <bool kWithDetail>
 [[gnu::always_inline]] inline void Sweep::apply(Thread& thread, StreamReader& reader) {
   if (__builtin_expect(reader.is_begin(), 1)) {
-    uint64_t id = reader.take_id();
+    uint64_t id = reader.id();
     if (__builtin_expect(!tables_.knows_name(id), 0) && !learn_name(id)) {
       reader.reject("the name with id " + std::to_string(id) + " is not in the catalog's names of events");
       return;
     }
     advance(thread, reader.ticks(), false, static_cast<uint32_t>(id));
     open<kWithDetail>(thread, static_cast<uint32_t>(id), true);
-  } else if (__builtin_expect(reader.type() == RecordType::kEnd, 1)) {
+  } else if (__builtin_expect(reader.is_end(), 1)) {
     if (__builtin_expect(thread.frames.depth() == 0, 0)) {
       reader.reject("an end with nothing open");
       return;
@@ -296,7 +304,7 @@ template <bool kWithDetail>
     note(thread, reader);
   } else if (accepts_chunk(thread)) {
     advance(thread, reader.ticks(), false, 0);
-    if (correction_ && now_ == reader.ticks()) correction_->charge_ticks(thread.debt, reader.switch_ticks(), now_);
+    if (correction_ && now_ == reader.ticks()) correction_->charge_ticks(thread.debt, reader.chunk_start().switch_ticks, now_);
     match_open_frames(thread);
   }
 }
@@ -351,15 +359,6 @@ template <bool kWithDetail>
   tables_.count_transition(scope_of(thread), from, name.category);
 }
 
-// Of the boundary that the thread is in now. Where the process's time goes there too, its cell is at hand.
-inline void Sweep::count_call(const Thread& thread) {
-  if (__builtin_expect(&thread == owner_ && cell_is_rare_ == kDetailed, 1)) {
-    detail_->count_call_here();
-  } else {
-    detail_->count_call({scope_of(thread), thread.boundary + device_cells_});
-  }
-}
-
 template <bool kWithDetail>
 [[gnu::always_inline]] inline void Sweep::close(Thread& thread) {
   const Frame& frame = thread.frames.pop();
@@ -384,7 +383,7 @@ template <bool kWithDetail>
 
 // How many of a thread's frames, from the outermost, are the ones that the chunk's header names.
 size_t Sweep::frames_in_common(const Thread& thread) {
-  const std::vector<uint32_t>& open_frames = thread.reader->open_frames();
+  const std::vector<uint32_t>& open_frames = thread.reader->chunk_start().open_frames;
   size_t limit = std::min(open_frames.size(), thread.frames.depth());
   size_t same = 0;
   while (same < limit && thread.frames[same].id == open_frames[same]) same++;
@@ -393,7 +392,7 @@ size_t Sweep::frames_in_common(const Thread& thread) {
 
 // Where the header of a chunk differs from what was read before it, the header holds.
 void Sweep::match_open_frames(Thread& thread) {
-  const std::vector<uint32_t>& open_frames = thread.reader->open_frames();
+  const std::vector<uint32_t>& open_frames = thread.reader->chunk_start().open_frames;
   size_t same = frames_in_common(thread);
   while (thread.frames.depth() > same) close<false>(thread);
   for (size_t i = same; i < open_frames.size(); i++) open<false>(thread, open_frames[i], false);

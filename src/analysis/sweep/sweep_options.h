@@ -31,6 +31,7 @@ struct SweepOptions {
   const std::vector<uint64_t>* borders = nullptr;  // where bins of the detail end, in ticks; null: no detail
   OwnerWatch* watch = nullptr;
   size_t window_bytes = 32 << 20;  // of all threads together; each gets a share of it within bounds
+  bool decodes_ahead = false;  // on a thread of its own, unless there are many streams
   // From when on time and events count, up to the limit if there is one; without costs, borders and watch. 0: from the
   // start on, and all that there are.
   uint64_t since_ticks = 0;

@@ -46,8 +46,8 @@ void Sweep::meet(const StreamIndex& stream) {
   StreamReader reader(file_, stream, kWindowBytes);
   while (reader.next() && reader.ticks() <= stream.first_ticks) {
     uint64_t id = 0;
-    if (reader.is_begin()) id = reader.take_id();
-    if (reader.type() == RecordType::kChunkStart && !reader.open_frames().empty()) id = reader.open_frames()[0];
+    if (reader.is_begin()) id = reader.id();
+    if (reader.type() == RecordType::kChunkStart && !reader.chunk_start().open_frames.empty()) id = reader.chunk_start().open_frames[0];
     if (id == 0) continue;
     if (!tables_.knows_name(id)) return;
     if (is_called_by_native_code(tables_.name(static_cast<uint32_t>(id)))) {

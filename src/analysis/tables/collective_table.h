@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "trace_reader.h"
+#include "record_batch.h"
 
 namespace rlscope {
 

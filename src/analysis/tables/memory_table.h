@@ -8,7 +8,7 @@
 #include "breakdown_cells.h"
 #include "sweep_result.h"
 #include "sweep_tables.h"
-#include "trace_reader.h"
+#include "record_batch.h"
 
 namespace rlscope {
 

@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "lengths.h"
-#include "trace_reader.h"
+#include "record_batch.h"
+#include "trace_file.h"
 
 namespace rlscope {
 

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "trace_reader.h"
+#include "chunk_reader.h"
 
 namespace rlscope {
 

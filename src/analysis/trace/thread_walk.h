@@ -48,7 +48,7 @@ class ThreadWalk {
 
   void apply(bool is_at_end) {
     if (reader_.is_begin()) {
-      uint64_t name = reader_.take_id();
+      uint64_t name = reader_.id();
       if (name < file_.names().size()) {
         if (!is_at_end) open(static_cast<uint32_t>(name));
       } else {
@@ -73,7 +73,7 @@ class ThreadWalk {
 
   // Where the header of a chunk differs from what was read before it, the header holds.
   void match_open_frames() {
-    const std::vector<uint32_t>& frames = reader_.open_frames();
+    const std::vector<uint32_t>& frames = reader_.chunk_start().open_frames;
     size_t same = 0;
     while (same < std::min(frames.size(), open_.size()) && open_[same].name == frames[same]) same++;
     while (open_.size() > same) end();

@@ -48,6 +48,24 @@ TEST(Varint, RefusesWhatIsNone) {
   EXPECT_EQ(decode_varint(cursor), 0u);
 }
 
+TEST(RecordLengths, AreThoseOfDecodedNumbers) {
+  std::mt19937 random(1);
+  std::vector<uint8_t> bytes(RecordLengths::kBytes + RecordLengths::kReadBeyond);
+  for (int round = 0; round < 200; round++) {
+    for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random() & (round % 2 ? 0xFF : random()));
+    RecordLengths lengths(bytes.data());
+    for (size_t place = 0; place < RecordLengths::kBytes; place++) {
+      auto bytes_of_number = [&](size_t at) { return static_cast<size_t>(__builtin_ctz(~bytes[at] | 0x80)) + 1; };
+      const uint8_t* cursor = &bytes[place];
+      size_t expected = bytes_of_number(place);
+      uint64_t kind = expected <= 3 ? decode_varint(cursor) & 3 : uint64_t{kOther};
+      size_t of_id = expected <= 3 ? bytes_of_number(place + expected) : 0;
+      if (kind == kBegin) expected = of_id <= 3 ? expected + of_id : 0;
+      EXPECT_EQ(lengths.at(place), kind == kOther ? size_t{0} : expected);
+    }
+  }
+}
+
 TEST(Crc32c, KnownVectors) {
   EXPECT_EQ(crc32c(0, "123456789", 9), 0xE3069283u);
   EXPECT_EQ(crc32c(0, std::string(32, '\0').data(), 32), 0x8A9136AAu);
@@ -69,7 +87,7 @@ TEST(StreamReader, ReadsAcrossWindows) {
       ASSERT_TRUE(reader.next());
       ASSERT_EQ(reader.type(), RecordType::kBegin);
       ASSERT_EQ(reader.ticks(), ticks += 1000 + i);
-      ASSERT_EQ(reader.take_id(), 2u);
+      ASSERT_EQ(reader.id(), 2u);
       ASSERT_TRUE(reader.next());
       ASSERT_EQ(reader.type(), RecordType::kEnd);
       ASSERT_EQ(reader.ticks(), ticks += i * 7 % 300000);
@@ -86,7 +104,7 @@ TEST(StreamReader, ReadsExpectedNames) {
     std::vector<std::pair<uint64_t, uint64_t>> found;
     while (reader.next()) {
       if (!reader.is_begin()) continue;
-      uint64_t id = reader.take_id();
+      uint64_t id = reader.id();
       found.emplace_back(reader.ticks(), id);
     }
     return found;
@@ -109,7 +127,7 @@ TEST(StreamReader, ReadsBlockedGaps) {
   for (RecordType type : {RecordType::kChunkStart, RecordType::kBegin, RecordType::kBlocked}) {
     ASSERT_TRUE(reader.next());
     ASSERT_EQ(reader.type(), type);
-    if (type == RecordType::kBegin) reader.take_id();
+    if (type == RecordType::kBegin) reader.id();
   }
   EXPECT_EQ(reader.ticks(), 67u);
   const BlockedGap& gap = reader.blocked_gap();
@@ -120,8 +138,8 @@ TEST(StreamReader, ReadsBlockedGaps) {
   ASSERT_TRUE(reader.next());
   EXPECT_EQ(reader.type(), RecordType::kEnd);
   ASSERT_TRUE(reader.next());
-  EXPECT_EQ(gap.ticks, 1u << 20);
-  EXPECT_EQ(gap.blocked_ticks, 0u);
+  EXPECT_EQ(reader.blocked_gap().ticks, 1u << 20);
+  EXPECT_EQ(reader.blocked_gap().blocked_ticks, 0u);
   EXPECT_FALSE(reader.next());
 }
 
