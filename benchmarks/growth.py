@@ -1,6 +1,8 @@
-"""This file measures how costs grow with the length of a trace, and with its threads, processes and operation names."""
+"""This file measures how costs grow with a trace's length, threads, processes, operation names and iterations."""
 
 import shutil
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -13,7 +15,7 @@ from matplotlib.figure import Figure
 
 import rlscope
 from benchmarks import OUTPUT
-from benchmarks.analyzing.analyze_once import cost_of_analysis
+from benchmarks.analyzing.analyze_once import Cost, cost_of_analysis
 from benchmarks.recording import peers
 from benchmarks.recording.crossing import rlscope_recording, square_roots
 from benchmarks.result import Value, print_results, results
@@ -22,10 +24,12 @@ from benchmarks.timing import median
 from rlscope.plots.style import paper, save_figure
 
 MIB = 1 << 20
-EVENTS = (100_000, 1_000_000, 10_000_000, 100_000_000)
+EVENTS = (100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000)
 THREADS = (1, 2, 4, 8, 16, 32, 64)
-PROCESSES = (1, 2, 4, 8, 16)
+PROCESSES = (1, 10, 100, 1000)
 NAMES = (3, 300, 30_000)
+ITERATIONS = (1_000, 10_000, 100_000)
+ITERATIONS_PER_S = 10_000
 TRACE_EVENTS = 4_000_000  # of the curves over threads, processes and names
 REPEATS = 3
 CALLS = 240_000
@@ -34,42 +38,91 @@ CALL_REPEATS = 9
 COLUMNS = ["panel", "series", "x", "value", "low", "high"]
 
 ANALYSIS, MEMORY, RECORDER = "analysis (ns per event)", "memory (MiB)", "recorder (ns)"
+BYTES, FILES, EACH_ITERATION = "trace (bytes per event)", "open files", "analysis (us per iteration)"
 UNITS = {
     ANALYSIS: ("analysis", "ns/event"),
     MEMORY: ("memory", "MiB"),
     RECORDER: ("recorder", "ns"),
+    BYTES: ("trace", "B/event"),
+    FILES: ("files open at once", "files"),
+    EACH_ITERATION: ("analysis", "us/iteration"),
 }
 PANELS = {
     f"{ANALYSIS} by events": "events",
     f"{MEMORY} by events": "events",
+    f"{BYTES} by events": "events",
     f"{ANALYSIS} by threads": "threads",
     f"{ANALYSIS} by processes": "processes",
+    f"{MEMORY} by processes": "processes",
+    f"{BYTES} by processes": "processes",
+    f"{FILES} by processes": "processes",
     f"{ANALYSIS} by names": "operation names",
+    f"{EACH_ITERATION} by iterations": "iterations",
+    f"{MEMORY} by iterations": "iterations",
     f"{RECORDER} by threads": "threads",
     f"{RECORDER} by names": "operation names",
 }
 Row = tuple[str, str, int, float, float | None, float | None]
 
 
+#: A loop that a recorded process makes, so many iterations a second.
+LOOP = """
+import sys, time, rlscope
+iterations, period_ns = int(sys.argv[1]), int(sys.argv[2])
+begin_ns = time.monotonic_ns()
+for iteration in range(iterations):
+    with rlscope.operation("inference"):
+        pass
+    rlscope.report_progress(timesteps=iteration, total_timesteps=iterations)
+    while time.monotonic_ns() < begin_ns + iteration * period_ns:
+        pass
+"""
+
+
+def row(panel: str, series: str, x: int, values: Sequence[float]) -> Row:
+    """Return a point of a curve, with its interval."""
+    found = median(values)
+    return (panel, series, x, found.value, found.low, found.high)
+
+
+def memory_rows(panel: str, x: int, costs: Sequence[Cost]) -> list[Row]:
+    """Return the memory of analyses."""
+    return [
+        row(f"{MEMORY} by {panel}", "whole process", x, [cost.peak_bytes / MIB for cost in costs]),
+        row(f"{MEMORY} by {panel}", "beyond the libraries", x, [cost.added_bytes / MIB for cost in costs]),
+    ]
+
+
 def analysis_rows(trace: Path, events: int, shape: Shape, processes: int, panel: str, series: str, x: int) -> list[Row]:
-    """Time per event and memory of analyzing one synthetic trace."""
-    written = write_trace(trace, events, shape, processes).events
+    """Return what one synthetic trace costs: time per event, and what else the panels show."""
+    written = write_trace(trace, events, shape, processes)
     costs = [cost_of_analysis(trace) for _ in range(REPEATS)]
     shutil.rmtree(trace)
-    time_ns = median([cost.elapsed_ns / written for cost in costs])
-    rows: list[Row] = [(f"{ANALYSIS} by {panel}", series, x, time_ns.value, time_ns.low, time_ns.high)]
-    if panel == "events":
-        for name, sizes in (
-            ("whole process", [cost.peak_bytes / MIB for cost in costs]),
-            ("beyond the libraries", [cost.added_bytes / MIB for cost in costs]),
-        ):
-            memory = median(sizes)
-            rows.append((f"{MEMORY} by {panel}", name, x, memory.value, memory.low, memory.high))
+    rows = [row(f"{ANALYSIS} by {panel}", series, x, [cost.elapsed_ns / written.events for cost in costs])]
+    if f"{MEMORY} by {panel}" in PANELS:
+        rows += memory_rows(panel, x, costs)
+    if f"{BYTES} by {panel}" in PANELS:
+        each = written.file_bytes / written.events  # known exactly
+        rows.append((f"{BYTES} by {panel}", series, x, each, each, each))
+    if f"{FILES} by {panel}" in PANELS:
+        rows.append(row(f"{FILES} by {panel}", series, x, [float(cost.open_files) for cost in costs]))
     return rows
 
 
+def iteration_rows(trace: Path, iterations: int) -> list[Row]:
+    """Return what iterations cost the analysis of a loop that was recorded, 10,000 a second."""
+    command = [sys.executable, "-m", "rlscope", "record", "-o", str(trace), "--"]
+    command += [sys.executable, "-c", LOOP, str(iterations), str(1_000_000_000 // ITERATIONS_PER_S)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    costs = [cost_of_analysis(trace) for _ in range(REPEATS)]
+    shutil.rmtree(trace)
+    time_us = [cost.elapsed_ns / 1000 / iterations for cost in costs]
+    each = row(f"{EACH_ITERATION} by iterations", "10,000 iterations/s", iterations, time_us)
+    return [each, *memory_rows("iterations", iterations, costs)]
+
+
 def all_analysis_rows(trace: Path) -> list[Row]:
-    """Return the five panels of the analysis."""
+    """Return the panels of the analysis."""
     rows: list[Row] = []
     for events in EVENTS:
         rows += analysis_rows(trace, events, Shape(), 1, "events", "1 thread", events)
@@ -80,6 +133,8 @@ def all_analysis_rows(trace: Path) -> list[Row]:
         rows += analysis_rows(trace, TRACE_EVENTS, Shape(), processes, "processes", "1 thread each", processes)
     for names in NAMES:
         rows += analysis_rows(trace, TRACE_EVENTS, Shape(operations=names), 1, "names", "1 thread", names)
+    for iterations in ITERATIONS:
+        rows += iteration_rows(trace, iterations)
     return rows
 
 
@@ -139,8 +194,8 @@ def recorder_rows() -> list[Row]:
 def growth_figure(table: pd.DataFrame) -> Figure:
     """Return one panel per pair of cost and size; bars are 95 % intervals."""
     with paper():
-        figure = Figure(figsize=(10, 4.6), layout="constrained")
-        axes = figure.subplots(2, 4)
+        figure = Figure(figsize=(12, 7), layout="constrained")
+        axes = figure.subplots(3, 5)
         for axis, (panel, label) in zip(axes.flat, PANELS.items(), strict=False):
             points = table[table["panel"] == panel]
             for series, rows in points.groupby("series", sort=False):
@@ -151,7 +206,7 @@ def growth_figure(table: pd.DataFrame) -> Figure:
             if points["x"].max() < min(EVENTS):  # few enough digits to be written out
                 axis.set_xticks(points["x"].unique(), [f"{x:,}" for x in points["x"].unique()])
                 axis.minorticks_off()
-            axis.legend(frameon=False)
+            axis.legend(frameon=False, fontsize="small", handlelength=1)
         for axis in axes.flat[len(PANELS) :]:
             axis.set_visible(False)
     return figure
