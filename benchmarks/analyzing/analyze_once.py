@@ -1,11 +1,9 @@
 """Analyze a trace and print what that took: `python -m benchmarks.analyzing.analyze_once DIR`."""
 
 import json
-import os
 import re
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -22,13 +20,11 @@ class Cost:
         elapsed_ns: from disk to table, without starting Python and importing libraries.
         peak_bytes: memory of the whole process, Python and libraries included.
         added_bytes: of these, what the analysis added to the imported libraries.
-        open_files: the most that were seen, every millisecond.
     """
 
     elapsed_ns: int
     peak_bytes: int
     added_bytes: int
-    open_files: int
 
 
 def cost_of_analysis(trace: Path) -> Cost:
@@ -46,23 +42,11 @@ def cost_of_module(module: str, *arguments: str) -> Cost:
 def print_cost(analyze: Callable[[], object]) -> None:
     """Call `analyze` and print its cost as JSON."""
     imported_bytes = _peak_bytes()
-    open_files = 0
-    is_over = threading.Event()
-
-    def count_files() -> None:
-        nonlocal open_files
-        while not is_over.wait(1e-3):
-            open_files = max(open_files, len(os.listdir("/proc/self/fd")) - 1)  # without the listing's own
-
-    counter = threading.Thread(target=count_files)
-    counter.start()
     started_ns = time.perf_counter_ns()
     analyze()
     elapsed_ns = time.perf_counter_ns() - started_ns
-    is_over.set()
-    counter.join()
     peak_bytes = _peak_bytes()
-    print(json.dumps(asdict(Cost(elapsed_ns, peak_bytes, peak_bytes - imported_bytes, open_files))))
+    print(json.dumps(asdict(Cost(elapsed_ns, peak_bytes, peak_bytes - imported_bytes))))
 
 
 def _peak_bytes() -> int:

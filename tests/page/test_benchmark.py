@@ -59,7 +59,7 @@ def test_the_moves_of_the_benchmark_come_back() -> None:
 
 def test_a_page_is_summed_up_by_medians_over_its_openings() -> None:
     openings = [Opened(paint, 500.0, (10.0, 20.0, paint)) for paint in (100.0, 200.0, 300.0)]
-    page = Measured(4.5, [Cost(2_000_000_000, 1, 1, 1)], openings)
+    page = Measured(4.5, [Cost(2_000_000_000, 1, 1)], openings)
     assert page.seconds == Value(2.0)
     assert page.first_paint_ms.value == 200.0 and page.drawn_ms.value == 500.0
     assert page.frame_ms(50).value == 20.0 and page.frame_ms(100).value == 200.0

@@ -59,6 +59,7 @@ class Cuda:
             raise ValueError(f"expected a variant of CUDA, found {variant!r}; choose one of {', '.join(COLLECT)}")
         check_counts(environments, steps_per_call)
         check_gpu(device)
+        self._multiprocessors = cupy.cuda.Device().attributes["MultiProcessorCount"]
         self.robot = robot_of(name)
         rows = (self.robot.positions, self.robot.dofs)
         check_memory(f"CUDA {name}", environments, 4 * sum(rows) + 10, free_bytes(), device)
@@ -114,8 +115,7 @@ class Cuda:
         self._now += self._steps_per_call
 
     def _launch(self, kernel: str, threads: int, *arguments: Any) -> None:
-        multiprocessors = cupy.cuda.Device().attributes["MultiProcessorCount"]
-        of_a_block = MOST_THREADS if threads >= MOST_THREADS * multiprocessors else WARP
+        of_a_block = MOST_THREADS if threads >= MOST_THREADS * self._multiprocessors else WARP
         self._kernels[kernel]((-(-threads // of_a_block),), (of_a_block,), arguments)
 
 
