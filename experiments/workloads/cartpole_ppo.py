@@ -14,11 +14,10 @@ import sys
 import time
 from typing import Any, Protocol
 
-import gymnasium
-import numpy as np
 import torch
 from cartpole.implementation import WIDTHS, Policy, UnavailableError
 from cartpole.policies import make_policy
+from evaluation import return_of_episodes
 from option_types import whole
 from ppo_update import Rollout, Settings, perceptron, update
 from torch import Tensor, nn
@@ -110,17 +109,7 @@ class ThreadsCollector:
 
 def evaluate(actor: Actor, device: str, seed: int) -> float:
     """Mean return of Gymnasium's CartPole-v1 over EPISODES, each with the likelier actions."""
-    environments = gymnasium.make_vec("CartPole-v1", EPISODES, vectorization_mode="sync")
-    states, _ = environments.reset(seed=seed)
-    returns, is_running = np.zeros(EPISODES), np.ones(EPISODES, bool)
-    while is_running.any():
-        with torch.no_grad():
-            actions = actor(torch.tensor(states, device=device)).argmax(-1).cpu().numpy()
-        states, rewards, terminated, truncated, _ = environments.step(actions)
-        returns += rewards * is_running
-        is_running &= ~(terminated | truncated)
-    environments.close()
-    return float(returns.mean())
+    return return_of_episodes("CartPole-v1", EPISODES, lambda states: actor(states).argmax(-1), device, seed)
 
 
 @rlscope.operation("training_loop")

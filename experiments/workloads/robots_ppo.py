@@ -16,10 +16,10 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
-import gymnasium
 import numpy as np
 import torch
 from cartpole.implementation import Policy, UnavailableError
+from evaluation import return_of_episodes
 from option_types import whole
 from ppo_update import GAMMA, Rollout, Settings, perceptron, update
 from robots.model import TASKS
@@ -204,18 +204,11 @@ class Returns:
 
 def evaluate(goal: Goal, actor: Actor, seen: Moments, device: str, seed: int) -> float:
     """Return the mean return of Gymnasium's environment over EPISODES, each with the means of the actions."""
-    environments = gymnasium.make_vec(goal.environment, EPISODES, vectorization_mode="sync", **goal.options)
-    observations, _ = environments.reset(seed=seed)
-    returns, is_running = np.zeros(EPISODES), np.ones(EPISODES, bool)
-    while is_running.any():
-        with torch.no_grad():
-            normalised = seen.normalised(torch.tensor(observations, dtype=torch.float32, device=device))
-            actions = actor.means(normalised).clamp(-1, 1).cpu().numpy()
-        observations, rewards, terminated, truncated, _ = environments.step(actions)
-        returns += rewards * is_running
-        is_running &= ~(terminated | truncated)
-    environments.close()
-    return float(returns.mean())
+
+    def act(observations: Tensor) -> Tensor:
+        return actor.means(seen.normalised(observations)).clamp(-1, 1)
+
+    return return_of_episodes(goal.environment, EPISODES, act, device, seed, **goal.options)
 
 
 @rlscope.operation("training_loop")
