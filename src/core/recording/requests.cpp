@@ -10,8 +10,8 @@
 
 namespace rlscope {
 
-std::atomic<uint32_t> Requests::none_{0};
-std::atomic<const std::atomic<uint32_t>*> Requests::number_{&none_};
+Gate rlscope_gate;
+std::atomic<bool> Requests::are_mapped_{false};
 std::atomic<uint32_t> Requests::followed_{0};
 void (*Requests::on_news_)() = nullptr;
 
@@ -21,13 +21,13 @@ int Requests::map(const std::string& path, void (*on_news)()) {
   struct stat status;
   int error = fstat(fd, &status) != 0 ? errno : 0;
   // A shorter file would be a fault at the first look.
-  if (!error && (!S_ISREG(status.st_mode) || status.st_size < static_cast<off_t>(sizeof *number_.load()))) error = EINVAL;
-  void* page = error ? MAP_FAILED : mmap(nullptr, sizeof *number_.load(), PROT_READ, MAP_SHARED, fd, 0);
+  if (!error && (!S_ISREG(status.st_mode) || status.st_size < static_cast<off_t>(sizeof(uint32_t)))) error = EINVAL;
+  void* page = error ? MAP_FAILED : mmap(&rlscope_gate, Gate::kPageBytes, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0);
   if (!error && page == MAP_FAILED) error = errno;
   close(fd);
   if (error) return error;
   on_news_ = on_news;
-  number_ = static_cast<const std::atomic<uint32_t>*>(page);
+  are_mapped_ = true;
   return 0;
 }
 

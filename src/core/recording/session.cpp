@@ -23,7 +23,6 @@
 namespace rlscope {
 
 __thread StreamWriter* t_writer = nullptr;
-std::atomic<bool> Session::is_recording_{false};
 std::atomic<bool> Session::is_armed_{false};
 
 namespace {
@@ -144,7 +143,7 @@ int Session::start(const std::string& directory) try {
   State& s = state();
   {
     std::lock_guard<std::mutex> lock(s.mutex);
-    if (is_recording_) return EALREADY;
+    if (is_recording()) return EALREADY;
     if (!s.resting_file) s.resting_file = new ProcessFile(fail);
     ProcessFile* file = s.resting_file;
     int error = file->open_in(directory);
@@ -156,7 +155,7 @@ int Session::start(const std::string& directory) try {
     s.next_stream = 0;
     s.launch_sites.clear();
     s.recording++;
-    is_recording_ = true;
+    Requests::set_recording(true);
     is_armed_ = false;
     for (StreamWriter* armed : s.writers) armed->use_up_room();
   }
@@ -185,7 +184,7 @@ ProcessFile* Session::file_of_this_process() {
   s.device_writers.clear();  // not deleted: the thread that writes them does not exist here
   s.stack_writer = nullptr;
   s.main_writer = nullptr;
-  is_recording_ = false;
+  Requests::set_recording(false);
   return nullptr;
 }
 
@@ -198,13 +197,13 @@ void Session::end(EndReason reason, int32_t exit_status, bool stays_armed) {
     std::lock_guard<std::mutex> lock(s.mutex);
     file_of_this_process();  // in a copy no listener is told: it would wait for threads that only the original has
   }
-  if (is_recording_) s.tell([](const SessionListener& listener) { listener.on_stop(); });
+  if (is_recording()) s.tell([](const SessionListener& listener) { listener.on_stop(); });
   std::lock_guard<std::mutex> lock(s.mutex);
   is_armed_ = stays_armed;
   s.main_writer = nullptr;
   for (StreamWriter* writer : s.writers) stays_armed ? writer->pause() : writer->close(true);
   if (!stays_armed) s.writers.clear();
-  if (!is_recording_) return;
+  if (!is_recording()) return;
   for (auto& [queue, writer] : s.device_writers) {
     writer->close();
     delete writer;
@@ -212,7 +211,7 @@ void Session::end(EndReason reason, int32_t exit_status, bool stays_armed) {
   s.device_writers.clear();
   if (s.stack_writer) s.stack_writer->close();
   delete std::exchange(s.stack_writer, nullptr);
-  is_recording_ = false;
+  Requests::set_recording(false);
   s.resting_file = std::exchange(s.file, nullptr);  // nothing is counted in a header that has its checksum
   s.resting_file->finish(reason, exit_status);
 }
@@ -488,7 +487,8 @@ void Session::after_fork_in_child() {
     s.retired_files.push_back(s.file);
     s.file = nullptr;
   }
-  is_recording_ = is_armed_ = false;
+  Requests::set_recording(false);
+  is_armed_ = false;
   BlockedMeter::after_fork(/*is_child=*/true);
   s.mutex.unlock();
   s.tell([](const SessionListener& listener) { listener.on_fork_in_child(); });

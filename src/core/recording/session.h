@@ -60,7 +60,7 @@ class RLSCOPE_API Session {
   // Whether writers that begin from now on ask for how long their threads were blocked; at first they do.
   static void measure_waits(bool is_wanted) { StreamWriter::measures_waits = is_wanted; }
 
-  static bool is_recording() { return is_recording_.load(std::memory_order_relaxed); }
+  static bool is_recording() { return Requests::is_recording(); }
 
   // The calling thread's writer, made on first use; null while nothing records.
   static StreamWriter* writer() {
@@ -72,10 +72,8 @@ class RLSCOPE_API Session {
   static StreamWriter* recording_writer() {
     StreamWriter* writer = t_writer;
     if (__builtin_expect(writer != nullptr && writer->is_recording(), 1)) return writer;
-    return may_record() ? begin_to_record() : nullptr;
+    return Requests::is_quiet() ? nullptr : begin_to_record();
   }
-  // Whether a call that finds no writer which records is to ask for one.
-  static bool may_record() { return is_recording() || Requests::are_news(); }
 
   // Gives `name` an id, good until the process ends, and makes it known to this and later recordings. Where there is no
   // memory left, recording stops and the id is 0, which stands for none.
@@ -125,7 +123,6 @@ class RLSCOPE_API Session {
   static void after_fork_in_child();
   static void on_thread_exit(void* writer);
 
-  static std::atomic<bool> is_recording_;
   static std::atomic<bool> is_armed_;
 };
 

@@ -19,9 +19,7 @@ namespace {
 constexpr uint32_t kFirstChunkBytes = 16 << 10;
 constexpr uint32_t kLargestChunkBytes = 1 << 20;
 constexpr uint32_t kChunkGrowth = 4;
-constexpr uint32_t kScratchBytes = 4096;
-// The frames, and behind them the room for the records of an armed writer.
-constexpr size_t kStackBytes = StreamWriter::kMaxDepth * sizeof(StreamWriter::Frame) + kScratchBytes;
+constexpr size_t kStackBytes = StreamWriter::kMaxDepth * sizeof(StreamWriter::Frame);
 constexpr size_t kPageBytes = 4096;
 
 // A thread that asks for nothing else looks as often for requests as one that runs without a break.
@@ -71,7 +69,10 @@ bool StreamWriter::drop() {
 
 bool StreamWriter::make_room() {
   if (state_ == WriterState::kClosed) return drop();
+  if (is_armed() && Requests::are_news()) Requests::notice();
+  if (is_armed() && end_) return true;
   if (cursor_ + kRoom > end_ && !next_chunk()) return false;
+  if (is_armed()) return true;
   if (__builtin_expect(at_next_crossing.load(std::memory_order_relaxed) != nullptr, 0)) {
     set_end(end_);
     if (auto* function = at_next_crossing.exchange(nullptr)) function();
@@ -99,10 +100,10 @@ void StreamWriter::rehearse(uint32_t times) {
   }
 }
 
-// Room for the records of an armed writer, over and over the same.
-void StreamWriter::use_scratch() {
-  cursor_ = reinterpret_cast<uint8_t*>(frames_ + kMaxDepth);
-  set_end(cursor_ + kScratchBytes);
+// An armed writer has no room: each record looks for news, and asks to join once the end is null.
+void StreamWriter::rest() {
+  limit_ = nullptr;
+  cursor_ = end_ = reinterpret_cast<uint8_t*>(frames_);
 }
 
 bool StreamWriter::next_chunk() {
@@ -111,9 +112,9 @@ bool StreamWriter::next_chunk() {
     return false;
   }
   uint64_t started = now_ticks();
-  if (state_ == WriterState::kArmed) {
+  if (is_armed()) {
     if (!join_(file_, stream_)) {
-      use_scratch();
+      rest();
       return true;
     }
     state_ = WriterState::kRecording;
@@ -215,7 +216,7 @@ void StreamWriter::end_misnested(uint32_t depth) {
 }
 
 void StreamWriter::progress(bool is_baseline, uint64_t timesteps, uint64_t total_timesteps) {
-  if (cursor_ + kRoom > limit_ && !make_room()) return;
+  if (!has_room()) return;
   CodedRecord record;
   record.append(advance() << 2 | kOther);
   record.append(kProgress);
@@ -226,7 +227,7 @@ void StreamWriter::progress(bool is_baseline, uint64_t timesteps, uint64_t total
 }
 
 void StreamWriter::task(uint32_t name_id, uint64_t elapsed_ticks, uint64_t running_ticks) {
-  if (cursor_ + CodedRecord::kRoom > limit_ && !make_room()) return;
+  if (!has_room()) return;
   CodedRecord record;
   record.append(kOther);
   record.append(kTask);
@@ -237,7 +238,7 @@ void StreamWriter::task(uint32_t name_id, uint64_t elapsed_ticks, uint64_t runni
 }
 
 void StreamWriter::sample(const Sample& sample) {
-  if (cursor_ + kRoom > limit_ && !make_room()) return;
+  if (!has_room()) return;
   CodedRecord record;
   record.append(advance() << 2 | kOther);
   record.append(kSample);
@@ -251,7 +252,7 @@ void StreamWriter::sample(const Sample& sample) {
 }
 
 void StreamWriter::collective(const Collective& collective) {
-  if (cursor_ + kRoom > limit_ && !make_room()) return;
+  if (!has_room()) return;
   CodedRecord record;
   record.append(advance() << 2 | kOther);
   uint64_t elapsed = last_ticks_ - std::min(collective.called_at, last_ticks_);
@@ -267,7 +268,7 @@ void StreamWriter::collective(const Collective& collective) {
 }
 
 void StreamWriter::memory(const MemoryUse& memory) {
-  if (cursor_ + kRoom > limit_ && !make_room()) return;
+  if (!has_room()) return;
   CodedRecord record;
   record.append(advance() << 2 | kOther);
   record.append(kMemory);
@@ -304,7 +305,7 @@ void StreamWriter::pause() {
   state_ = WriterState::kArmed;
   is_measuring_ = false;
   measure_at_ = 0;
-  use_scratch();
+  rest();
 }
 
 __attribute__((no_sanitize("thread"))) uint32_t StreamWriter::depth_seen_from_outside() const {

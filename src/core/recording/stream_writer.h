@@ -10,6 +10,7 @@
 #include "blocked_meter.h"
 #include "clock.h"
 #include "process_file.h"
+#include "requests.h"
 #include "trace_format.h"
 #include "varint.h"
 
@@ -58,7 +59,7 @@ struct MemoryUse {
 
 // What becomes of a thread's records.
 enum class WriterState : uint8_t {
-  kArmed,      // nothing records yet: the writer follows which frames are open, and its records go nowhere
+  kArmed,      // nothing records yet: the writer follows which frames are open, and writes nothing
   kRecording,  // they go into the process's file
   kClosed,     // for good: they are ignored, and counted as dropped if the recording goes on
 };
@@ -90,7 +91,10 @@ class RLSCOPE_API StreamWriter {
   // Both return false when nothing could be written; then no frame was opened.
   bool begin(const CodedId& name) { return begin(name.id, name.coded, name.bytes); }
   bool begin(uint32_t id, uint64_t coded_id, unsigned id_bytes) {
-    if (__builtin_expect(cursor_ + kRoom > limit_ || depth_ >= kMaxDepth, 0) && !make_room_for_begin()) return false;
+    if (__builtin_expect(cursor_ + kRoom > limit_ || depth_ >= kMaxDepth, 0)) {
+      if (!(is_resting() && depth_ < kMaxDepth) && !make_room_for_begin()) return false;
+      if (is_armed()) return open_frame(id);
+    }
     uint64_t delta = advance();
     // Which way this goes must not be a branch, for a processor guesses it wrong once in four times.
     bool is_expected = expect(id) & (delta != 0);
@@ -98,7 +102,7 @@ class RLSCOPE_API StreamWriter {
     id_bytes = is_expected ? 0 : id_bytes;
     unsigned bytes;
     uint64_t word = encode_varint(delta << 2 | (is_expected ? kExpected : kBegin), bytes);
-    frames_[depth_++] = {id, 0, 0, 0, 0, 0};
+    open_frame(id);
     if (__builtin_expect(bytes + id_bytes <= 8, 1)) {
       store(word | coded_id << (8 * bytes), bytes + id_bytes);
     } else {
@@ -112,7 +116,7 @@ class RLSCOPE_API StreamWriter {
   // Closes the innermost frame.
   void end() {
     // A new chunk starts with the frame still open: its end is the chunk's first record.
-    if (__builtin_expect(cursor_ + kRoom > limit_, 0) && !make_room()) {
+    if (__builtin_expect(!has_room(), 0)) {
       depth_--;
       return;
     }
@@ -136,11 +140,13 @@ class RLSCOPE_API StreamWriter {
   void memory(const MemoryUse& memory);
 
   uint32_t depth() const { return depth_; }
-  uint64_t last_ticks() const { return last_ticks_; }
+  // When the last record was written, or would have been.
+  uint64_t last_ticks() const { return is_armed() ? now_ticks() : last_ticks_; }
   Frame& frame(uint32_t index) { return frames_[index]; }
   bool is_guessing() const { return depth_ > 0 && frames_[depth_ - 1].is_guess; }
   void count_simulation() { simulations_++; }
   uint64_t simulations() const { return simulations_; }
+  bool is_armed() const { return state_ == WriterState::kArmed; }
   bool is_closed() const { return state_ == WriterState::kClosed; }
   bool is_recording() const { return state_ == WriterState::kRecording; }
   // Completes the chunk; later records are ignored. `gives_rest_back` as `is_last` of ProcessFile::close_chunk.
@@ -203,6 +209,14 @@ class RLSCOPE_API StreamWriter {
     cursor_ += bytes;
   }
 
+  bool open_frame(uint32_t id) {
+    frames_[depth_++] = {id, 0, 0, 0, 0, 0};
+    return true;
+  }
+  // Whether a record is to be written.
+  bool has_room() { return cursor_ + kRoom <= limit_ || (!is_resting() && make_room() && !is_armed()); }
+  // Armed, with nothing to ask for.
+  bool is_resting() const { return is_armed() && end_ && Requests::is_quiet(); }
   bool make_room();
   bool make_room_for_begin();
   bool next_chunk();
@@ -210,7 +224,7 @@ class RLSCOPE_API StreamWriter {
   void let_go();
   bool is_failed() const { return file_ && file_->has_failed(); }
   bool drop();
-  void use_scratch();
+  void rest();
   int change_chunk(uint64_t started);
   void measure_gap(uint64_t now);
   // The next record finds no room, so it asks anew: an armed writer joins a recording that has begun meanwhile, and one
@@ -230,11 +244,12 @@ class RLSCOPE_API StreamWriter {
   // which no handler is told, and the copy of this writer must not write into its original's chunk.
   uint8_t* cursor_ = nullptr;
   uint8_t* limit_ = nullptr;  // up to here records go the short way; null sends each the long one
-  uint8_t* end_ = nullptr;    // of the chunk, or of the scratch
+  uint8_t* end_ = nullptr;    // of the chunk; null to ask anew whether there is one
   uint64_t last_ticks_ = 0;   // the first member that is not wiped
   uint64_t measure_at_ = 0;  // the first record from then on asks whether the thread was blocked, and for requests
   Frame* frames_ = nullptr;
   uint32_t depth_ = 0;
+  uint32_t last_begun_ = 0;  // in this chunk, of which the expected names are too
   WriterState state_ = WriterState::kArmed;
   uint32_t stream_ = kNoStream;
   uint32_t sequence_ = 0;
@@ -247,7 +262,6 @@ class RLSCOPE_API StreamWriter {
   JoinRecording join_;
   ProcessFile* file_ = nullptr;  // of the recording that it has joined
   volatile uint64_t rehearsed_ = 0;
-  uint32_t last_begun_ = 0;   // in this chunk, of which the expected names are too
   uint32_t expected_names_[kExpectedNames] = {};
 };
 

@@ -16,8 +16,7 @@ namespace {
 
 PyObject* report(bool has_room) {
   if (has_room) Py_RETURN_TRUE;
-  return PyErr_Format(PyExc_RuntimeError, "all %u trampolines of one calling convention are in use",
-                      kTrampolinesPerConvention);
+  return PyErr_Format(PyExc_RuntimeError, "all %u trampolines are in use", kTrampolines);
 }
 
 PyObject* intercept(PyObject*, PyObject* args) {

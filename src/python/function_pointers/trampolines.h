@@ -10,7 +10,7 @@ namespace rlscope {
 // a crossing named `name`. `owner` is kept alive. False where all trampolines are taken.
 bool swap_for_trampoline(void** where, int arguments, Category category, const char* name, PyObject* owner);
 
-// How many functions with one number of arguments can be recorded.
-constexpr unsigned kTrampolinesPerConvention = 3584;
+// How many functions can be recorded.
+constexpr unsigned kTrampolines = 14336;
 
 }  // namespace rlscope

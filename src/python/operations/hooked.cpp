@@ -28,7 +28,7 @@ PyTypeObject* hooked_type;
 Hooked* as_hooked(PyObject* object) { return reinterpret_cast<Hooked*>(object); }
 
 // All that follows is without destructors, as every trampoline: see interception.cpp.
-PyObject* call_in_scopes(Hooked* hooked, PyObject* const* arguments, size_t count, PyObject* names) {
+__attribute__((hot)) PyObject* call_in_scopes(Hooked* hooked, PyObject* const* arguments, size_t count, PyObject* names) {
   PyObject* scopes = hooked->scopes;
   Py_ssize_t all = PyTuple_GET_SIZE(scopes), entered = 0;
   while (entered < all && enter_scope(PyTuple_GET_ITEM(scopes, entered))) entered++;
@@ -55,7 +55,7 @@ PyObject* call_outermost(Hooked* hooked, PyObject* const* arguments, size_t coun
   return result;
 }
 
-PyObject* call(PyObject* self, PyObject* const* arguments, size_t count, PyObject* names) {
+__attribute__((hot)) PyObject* call(PyObject* self, PyObject* const* arguments, size_t count, PyObject* names) {
   Hooked* hooked = as_hooked(self);
   if (!hooked->running || PyVectorcall_NARGS(count) == 0) return call_in_scopes(hooked, arguments, count, names);
   PyObject* instance = PyLong_FromVoidPtr(arguments[0]);
@@ -197,6 +197,7 @@ struct Inherited {
   PyObject* wrap;      // makes what is called in the place of the method
   PyObject* method;    // that was found last, and what was made of it
   PyObject* replacement;
+  unsigned int version;  // of the type for which it was found; 0 if nobody counts that type's versions
 };
 
 Inherited* as_inherited(PyObject* object) { return reinterpret_cast<Inherited*>(object); }
@@ -231,9 +232,27 @@ PyObject* get_bound(PyObject* found, PyObject* object, PyObject* type) {
   return get ? get(found, object, type) : Py_NewRef(found);
 }
 
+// No two types ever have the same one, and a type gets another one when it or one of its bases changes; 0 if it has none.
+unsigned int version_of(PyTypeObject* type) {
+#if PY_VERSION_HEX < 0x030B0000
+  if (!PyType_HasFeature(type, Py_TPFLAGS_VALID_VERSION_TAG)) return 0;
+#endif
+  return type->tp_version_tag;
+}
+
+PyObject* bind_replacement(Inherited* inherited, PyObject* object, PyObject* type) {
+  PyObject* replacement = Py_NewRef(inherited->replacement);
+  PyObject* bound = get_bound(replacement, object, type);
+  Py_DECREF(replacement);
+  return bound;
+}
+
 PyObject* bind_inherited(PyObject* self, PyObject* object, PyObject* type) {
   Inherited* inherited = as_inherited(self);
-  PyObject* of = object && object != Py_None ? reinterpret_cast<PyObject*>(Py_TYPE(object)) : type;
+  bool is_of_instance = object && object != Py_None;
+  unsigned int version = is_of_instance ? version_of(Py_TYPE(object)) : 0;
+  if (version != 0 && version == inherited->version) return bind_replacement(inherited, object, type);
+  PyObject* of = is_of_instance ? reinterpret_cast<PyObject*>(Py_TYPE(object)) : type;
   PyObject* found = of && PyType_Check(of) ? next_in_order(inherited, reinterpret_cast<PyTypeObject*>(of)) : nullptr;
   if (!found) {
     if (!PyErr_Occurred()) PyErr_SetObject(PyExc_AttributeError, inherited->name);
@@ -250,10 +269,8 @@ PyObject* bind_inherited(PyObject* self, PyObject* object, PyObject* type) {
     Py_XSETREF(inherited->method, found);
     Py_XSETREF(inherited->replacement, replacement);
   }
-  PyObject* replacement = Py_NewRef(inherited->replacement);
-  PyObject* bound = get_bound(replacement, object, type);
-  Py_DECREF(replacement);
-  return bound;
+  inherited->version = version;
+  return bind_replacement(inherited, object, type);
 }
 
 PyObject* is_abstract(PyObject* self, void*) {
@@ -276,6 +293,7 @@ int traverse_inherited(PyObject* self, visitproc visit, void* arg) {
 
 int clear_inherited(PyObject* self) {
   Inherited* inherited = as_inherited(self);
+  inherited->version = 0;
   Py_CLEAR(inherited->owner);
   Py_CLEAR(inherited->wrap);
   Py_CLEAR(inherited->method);

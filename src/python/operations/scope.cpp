@@ -70,7 +70,7 @@ bool intern(Scope* scope) {
 }
 
 // A guess is a stage that is not certain.
-bool is_in_any_stage(StreamWriter* writer, bool also_guessed) {
+__attribute__((hot)) bool is_in_any_stage(StreamWriter* writer, bool also_guessed) {
   for (uint32_t depth = writer->depth(); depth > 0; depth--) {
     const StreamWriter::Frame& frame = writer->frame(depth - 1);
     if (frame.is_stage && (also_guessed || !frame.is_guess)) return true;
@@ -78,7 +78,7 @@ bool is_in_any_stage(StreamWriter* writer, bool also_guessed) {
   return false;
 }
 
-bool is_in_stage(StreamWriter* writer, uint32_t id) {
+__attribute__((hot)) bool is_in_stage(StreamWriter* writer, uint32_t id) {
   for (uint32_t depth = writer->depth(); depth > 0; depth--) {
     const StreamWriter::Frame& frame = writer->frame(depth - 1);
     if (frame.is_stage) return frame.id == id;
@@ -87,7 +87,7 @@ bool is_in_stage(StreamWriter* writer, uint32_t id) {
 }
 
 // One guess is open at a time, and only where nobody knows better.
-void enter_guess(StreamWriter* writer, Scope* scope) {
+__attribute__((hot)) void enter_guess(StreamWriter* writer, Scope* scope) {
   if (writer->is_guessing()) {
     if (writer->frame(writer->depth() - 1).id == scope->id.id) return;
     writer->end();
@@ -98,7 +98,7 @@ void enter_guess(StreamWriter* writer, Scope* scope) {
 }
 
 // Whether a scope that lets an outer one stand in for it does so here.
-bool is_joined(StreamWriter* writer, Scope* scope) {
+__attribute__((hot)) bool is_joined(StreamWriter* writer, Scope* scope) {
   return scope->flavour == Flavour::kDefaultOperation ? is_in_any_stage(writer, /*also_guessed=*/true) : is_in_stage(writer, scope->id.id);
 }
 
@@ -135,7 +135,7 @@ bool begin_in_task(StreamWriter* writer, Scope* scope, PythonFrame* frame) {
 }
 
 // `frame` is of the function that enters the scope.
-inline PyObject* enter_in(PyObject* self, PythonFrame* frame) {
+__attribute__((hot)) inline PyObject* enter_in(PyObject* self, PythonFrame* frame) {
   Scope* scope = as_scope(self);
   if (StreamWriter* writer = Session::writer()) {
     if (__builtin_expect(scope->id.id == 0, 0) && !intern(scope)) return nullptr;
@@ -163,7 +163,7 @@ inline PyObject* enter_in(PyObject* self, PythonFrame* frame) {
   return Py_NewRef(self);
 }
 
-PyObject* enter(PyObject* self, PyObject*) { return enter_in(self, current_frame()); }
+__attribute__((hot)) PyObject* enter(PyObject* self, PyObject*) { return enter_in(self, current_frame()); }
 
 // The class's `__enter__`, which contextlib.ExitStack calls for others.
 PyObject* enter_of_class(PyObject* self, PyObject*) { return enter_in(self, frame_outside_contextlib(current_frame())); }
@@ -180,7 +180,7 @@ PyObject* enter_for_caller(PyObject*, PyObject* args) {
 
 // Finds the scope among the frames above the innermost native call, which is not ours to close. One that is not there
 // was closed by an outer one, and counted then, or was opened before recording started.
-void leave(StreamWriter* writer, uint32_t id) {
+__attribute__((hot)) void leave(StreamWriter* writer, uint32_t id) {
   for (uint32_t depth = writer->depth(); depth > 0; depth--) {
     StreamWriter::Frame& frame = writer->frame(depth - 1);
     if (frame.id == id) {
@@ -197,7 +197,7 @@ void leave(StreamWriter* writer, uint32_t id) {
   }
 }
 
-PyObject* exit_block(PyObject* self, PyObject* const*, Py_ssize_t) {
+__attribute__((hot)) PyObject* exit_block(PyObject* self, PyObject* const*, Py_ssize_t) {
   Scope* scope = as_scope(self);
   StreamWriter* writer = t_writer;
   if (writer && scope->id.id != 0) {
@@ -456,13 +456,13 @@ PyMethodDef functions[] = {
 
 }  // namespace
 
-bool enter_scope(PyObject* scope) {
+__attribute__((hot)) bool enter_scope(PyObject* scope) {
   PyObject* entered = enter_in(scope, nullptr);  // ends before the function that is open returns
   Py_XDECREF(entered);
   return entered != nullptr;
 }
 
-void leave_scope(PyObject* scope) { Py_DECREF(exit_block(scope, nullptr, 0)); }
+__attribute__((hot)) void leave_scope(PyObject* scope) { Py_DECREF(exit_block(scope, nullptr, 0)); }
 
 uint32_t id_of_scope(PyObject* scope) {
   return as_scope(scope)->id.id != 0 || intern(as_scope(scope)) ? as_scope(scope)->id.id : 0;

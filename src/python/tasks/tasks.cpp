@@ -238,7 +238,7 @@ void task_resumes(PyObject* task) {
 }
 
 bool are_tasks_suspended() { return !suspended().empty(); }
-bool are_tasks_running() { return t_has_tasks; }
+__attribute__((hot)) bool are_tasks_running() { return t_has_tasks; }
 
 bool start_tasks() {
   static const bool is_installed = pthread_atfork(nullptr, nullptr, after_fork_in_child) == 0;
