@@ -29,10 +29,10 @@ from rlscope.record.config import RecordConfig
 TARGETS = {"ppo": Target(1.01), "td3": Target(1.005)}
 IDLE_TARGET = Target(1.001)
 TWINS = {"plain": Twin(), "recorded": Twin(RecordConfig()), "idle": Twin(RecordConfig(idle=True))}
-TWINS_S = 210
+TWINS_S = 150
 SWAPS = 2
 # Where measuring a peer stops: half of the interval, or seconds.
-PEER_HALF_WIDTH, PEER_LIMIT_S = 0.01, 25
+PEER_HALF_WIDTH, PEER_LIMIT_S = 0.01, 15
 FEWEST_PAIRS = 5
 PEERS: dict[str, Recording] = {
     "cProfile": peers.cprofile,

@@ -6,10 +6,10 @@ import os
 import re
 from array import array
 from collections import Counter
-from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from rlscope._analysis import properties, sweep
 from rlscope.analysis.correction.corrected import Correction
@@ -30,6 +30,8 @@ NS_PER_S = 1_000_000_000
 MOST_AMPLIFICATION = 1000
 #: Of some hundred thousand events: from then on a second thread per process pays.
 LONG_FILE_BYTES = 1 << 20
+
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -131,8 +133,7 @@ def sweep_trace(
             raise TraceError(f"a process file could not be read: {error}; make it readable") from error
         return replace(found, why=(*found.why, *_missing_gpu_work(file, found)))
 
-    with ThreadPoolExecutor(min(os.cpu_count() or 1, len(trace.processes))) as pool:
-        results = list(pool.map(sweep_file, trace.processes))
+    results = _all_at_once(sweep_file, trace.processes)
     why = list(trace.why)
     swept = []
     pairs = list(zip(trace.processes, results, strict=True))
@@ -205,6 +206,15 @@ def amplification_of(file: ProcessFile, found: Mapping[str, object]) -> int:
             f"{encodable(repr(times)[:80])}; what its records cost is not known, so analyze it with --correct none"
         )
     return times
+
+
+def _all_at_once(sweep_file: Callable[[ProcessFile], Found], files: Sequence[ProcessFile]) -> list[Found]:
+    if len(files) == 1:
+        return [sweep_file(files[0])]
+    from concurrent.futures import ThreadPoolExecutor  # takes longer to import than most files to sweep
+
+    with ThreadPoolExecutor(min(os.cpu_count() or 1, len(files))) as pool:
+        return list(pool.map(sweep_file, files))
 
 
 def _length_ns(file: ProcessFile, ticks: int) -> int:
