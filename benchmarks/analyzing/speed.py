@@ -20,7 +20,7 @@ PEER_EVENTS = 100_000
 REPEATS = 7
 FEW_REPEATS = 3
 SHAPES = {
-    "1 thread": (Shape(), Target(40, is_ceiling=False)),
+    "1 thread": (Shape(), Target(100, is_ceiling=False)),
     "4 threads, turns of 5 ms": (Shape(4), Target(25, is_ceiling=False)),
     "4 threads, call by call": (Shape(4, turn=None), Target(40, is_ceiling=False)),
     "16 threads, turns of 5 ms": (Shape(16), None),
