@@ -159,6 +159,40 @@ def test_cupti_is_left_some_time_after_a_window_and_is_back_in_the_next_one(tmp_
     assert output.split() == ["off", "waiting", "off", "waiting", "off"]
 
 
+#: Says at its end by which entry points time.sleep was called between iterations, and whether a child has the last one.
+DIRECT = """
+import ctypes, os, sys, time, rlscope
+def entry():
+    definition = ctypes.c_void_p.from_address(id(time.sleep) + 16).value
+    return ctypes.c_void_p.from_address(definition + 8).value
+entries = [entry()]
+while not os.path.exists(sys.argv[1]):
+    rlscope.report_progress(timesteps=1)
+    if entry() != entries[-1]:
+        entries.append(entry())
+        if len(entries) == 2:
+            print("ready", flush=True)
+    time.sleep(0.001)
+child = os.fork()
+if child == 0:
+    os._exit(entry() == entries[-1])
+print(*entries, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+def test_calls_between_windows_are_direct_ones_in_a_process_that_reports_iterations(tmp_path: Path) -> None:
+    (tmp_path / "direct.py").write_text(DIRECT)
+    job = Job(tmp_path, script=tmp_path / "direct.py")
+    assert call_here("window", job.run, "--iterations", 20).returncode == 0
+    *entries, is_direct_in_child = job.finish()[0].split()
+    first, direct, recording, direct_again = entries
+    assert direct == direct_again
+    assert direct not in (first, recording)
+    assert is_direct_in_child == "0"  # it may report none
+    found = analyze(open_trace(job.run / "window-1"))
+    assert [row["count"] for row in found.transitions.records() if row["to"] == "wait"] == [20]
+
+
 def test_top_shows_of_a_window_what_analyze_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rlscope.analysis.live.live_trace.WINDOW_NS", 10**12)  # the machine may be busy
     job = Job(tmp_path, script=LOOP)

@@ -107,6 +107,39 @@ def test_restored_functions_are_not_recorded_and_can_be_intercepted_again(tmp_pa
         assert vars(_analysis.sweep(path))["crossings"] == {"math.sqrt": round_number}
 
 
+def test_functions_that_are_passed_by_are_not_recorded_until_they_are_again(in_process: Callable[[], Path]) -> None:
+    _native.intercept(math.sqrt, "math.sqrt", Category.BACKEND)
+    _native.intercept(math.cos, "math.cos", Category.BACKEND)
+    known = {math.sqrt: "sqrt"}
+    math.sqrt(4.0)
+    _native.pass_by_trampolines()
+    assert [math.sqrt(4.0), math.cos(0.0), math.cos(0.0)] == [2.0, 1.0, 1.0]  # nobody had called the second one before
+    _native.pass_by_trampolines()
+    assert math.cos(0.0) == 1.0
+    assert known[math.sqrt] == "sqrt"
+    _native.use_trampolines()
+    assert [math.sqrt(4.0), math.cos(0.0)] == [2.0, 1.0]
+    assert known[math.sqrt] == "sqrt"
+    _native.pass_by_trampolines()
+    path = in_process()
+    assert vars(_analysis.sweep(str(path)))["crossings"] == {"math.sqrt": 2, "math.cos": 3}
+
+
+def test_functions_that_were_passed_by_at_the_end_are_recorded_in_the_next_recording(tmp_path: Path) -> None:
+    for round_number in (1, 2):
+        directory = tmp_path / str(round_number)
+        directory.mkdir()
+        _native.start(directory)
+        path = _native.trace_path()
+        _native.intercept(math.sqrt, "math.sqrt", Category.BACKEND)
+        math.sqrt(4.0)
+        _native.pass_by_trampolines()
+        math.sqrt(4.0)
+        _native.restore_all()
+        _native.stop()
+        assert vars(_analysis.sweep(path))["crossings"] == {"math.sqrt": 1}
+
+
 def test_making_objects_of_a_native_type(in_process: Callable[[], Path]) -> None:
     assert _native.intercept_construction(collections.deque, "deque.__init__", Category.BACKEND)
     queue = collections.deque([1, 2], maxlen=2)

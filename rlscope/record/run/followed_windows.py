@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 #: and leaves 0.2 MB behind, too much for windows that follow each other.
 CUPTI_STAYS_NS = 60_000_000_000
 
+#: A process whose iterations take at most so long looks for requests at these and at its operations. Its calls of
+#: libraries need not look then, so they are direct ones: going through a trampoline costs cache misses.
+LOOKS_AT_ITERATIONS_NS = 60_000_000_000
+
 
 class FollowedWindows:
     """Follows the requests of a run. The program goes on where a window cannot be recorded.
@@ -64,6 +68,7 @@ class FollowedWindows:
         self._waits_for_iteration = False
         self._has_iteration = False  # one has begun since the recording did, so the next one reported is a whole one
         self._leaves_cupti_ns: int | None = None  # when, unless the next window comes first
+        self._reported_ns: int | None = None  # when the last iteration ended
         self.directory = run
         self.config = RecordConfig()
 
@@ -120,7 +125,8 @@ class FollowedWindows:
         if self._every is not None and not self._is_worker and iterations % self._every == self._every // 2:
             self._ask_if_ready()
         self.follow()
-        if self._leaves_cupti_ns is not None and time.monotonic_ns() >= self._leaves_cupti_ns:
+        now_ns = time.monotonic_ns()
+        if self._leaves_cupti_ns is not None and now_ns >= self._leaves_cupti_ns:
             self._leaves_cupti_ns = None
             _native.disable_cuda()
         if self._slow is not None and not self._is_worker:
@@ -132,6 +138,10 @@ class FollowedWindows:
         if self._waits_for_iteration:
             self._waits_for_iteration = False
             self._begin()
+        if not _native.is_recording():
+            is_soon = now_ns - (self._reported_ns or now_ns) <= LOOKS_AT_ITERATIONS_NS
+            _native.pass_by_trampolines() if is_soon else _native.use_trampolines()
+        self._reported_ns = now_ns
         is_first = _native.is_recording() and not self._has_iteration
         self._has_iteration |= is_first
         return is_first
@@ -161,10 +171,12 @@ class FollowedWindows:
     def after_fork_in_child(self) -> None:
         """Follow what is open; a window that the parent has begun has been begun here too."""
         self._is_worker = True
+        _native.use_trampolines()  # it may report no iterations
         if not _native.is_recording():
             _native.arm()
 
     def _begin(self) -> None:
+        _native.use_trampolines()
         try:
             self._begin_recording()
         except RecordingError as error:

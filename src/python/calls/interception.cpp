@@ -84,7 +84,18 @@ PyObject* intercept_construction(PyObject*, PyObject* args) {
   return report(swap_for_trampoline(reinterpret_cast<void**>(&type->tp_init), 3, category, name, object));
 }
 
+PyObject* pass_by(PyObject*, PyObject*) {
+  pass_by_trampolines();
+  Py_RETURN_NONE;
+}
+
+PyObject* use_again(PyObject*, PyObject*) {
+  use_trampolines();
+  Py_RETURN_NONE;
+}
+
 PyObject* restore_all(PyObject*, PyObject*) {
+  use_trampolines();
   restore_pointers();
   restore_identity_of_builtins();
   restore_compiled_calls();
@@ -100,6 +111,9 @@ PyMethodDef functions[] = {
      "intercept_buffers(type, name, category)\n--\n\nRecord who gets the memory of a native type's objects."},
     {"intercept_construction", intercept_construction, METH_VARARGS,
      "intercept_construction(type, name, category)\n--\n\nRecord the making of a native type's objects by Python."},
+    {"pass_by_trampolines", pass_by, METH_NOARGS,
+     "pass_by_trampolines()\n--\n\nLet functions that were called so far be called directly, as if nobody recorded."},
+    {"use_trampolines", use_again, METH_NOARGS, "use_trampolines()\n--\n\nEnd what pass_by_trampolines() began."},
     {"restore_all", restore_all, METH_NOARGS, "restore_all()\n--\n\nPut back everything that was intercepted."},
     {nullptr, nullptr, 0, nullptr},
 };

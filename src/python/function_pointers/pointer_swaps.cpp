@@ -17,6 +17,7 @@ namespace {
 struct Swap {
   void* original;
   void* replacement;
+  bool is_writable;  // as its page is
 };
 std::unordered_map<void**, Swap>& swaps() {
   static auto* swaps = new std::unordered_map<void**, Swap>;
@@ -69,14 +70,16 @@ int protection_of(void* address) {
   return PROT_READ | PROT_WRITE;
 }
 
-void write_pointer(void** where, void* value) {
+// Whether that took no change of the page's protection.
+bool write_pointer(void** where, void* value) {
   auto page_bytes = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   void* page = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(where) & ~(page_bytes - 1));
   int protection = protection_of(where);
   bool is_writable = protection & PROT_WRITE;
-  if (!is_writable && mprotect(page, page_bytes, protection | PROT_WRITE) != 0) return;
+  if (!is_writable && mprotect(page, page_bytes, protection | PROT_WRITE) != 0) return false;
   __atomic_store_n(where, value, __ATOMIC_RELEASE);
   if (!is_writable) mprotect(page, page_bytes, protection);
+  return is_writable;
 }
 
 }  // namespace
@@ -86,9 +89,9 @@ bool is_swapped(void** where) { return swaps().count(where) > 0; }
 void swap_pointer(void** where, void* replacement, PyObject* owner) {
   if (is_swapped(where)) return;
   Py_XINCREF(owner);  // never released: a replacement may be running while recording stops
-  swaps()[where] = {*where, replacement};
-  originals()[replacement] = *where;
-  write_pointer(where, replacement);
+  void* original = *where;
+  originals()[replacement] = original;
+  swaps()[where] = {original, replacement, write_pointer(where, replacement)};
 }
 
 void change_replacement(void** where, void* replacement) {
@@ -97,6 +100,20 @@ void change_replacement(void** where, void* replacement) {
   found->second.replacement = replacement;
   originals()[replacement] = found->second.original;
   write_pointer(where, replacement);
+}
+
+void set_aside(void** where) {
+  auto found = swaps().find(where);
+  if (found == swaps().end()) return;
+  const Swap& swap = found->second;
+  if (swap.is_writable && *where == swap.replacement) __atomic_store_n(where, swap.original, __ATOMIC_RELEASE);
+}
+
+void swap_again(void** where) {
+  auto found = swaps().find(where);
+  if (found == swaps().end()) return;
+  const Swap& swap = found->second;
+  if (swap.is_writable && *where == swap.original) __atomic_store_n(where, swap.replacement, __ATOMIC_RELEASE);
 }
 
 void restore_pointers() {

@@ -13,6 +13,11 @@ void swap_pointer(void** where, void* replacement, PyObject* owner);
 // Another replacement for a pointer that is swapped.
 void change_replacement(void** where, void* replacement);
 
+// Puts a pointer back that is swapped, or swaps it again, if nobody else has changed it. One that lies in memory that was
+// read-only stays as it is: to change that takes longer than this may.
+void set_aside(void** where);
+void swap_again(void** where);
+
 // Puts every pointer back that is still ours. Replacements stay valid: a call may be inside one.
 void restore_pointers();
 

@@ -43,6 +43,7 @@ struct SlotInfo {
 SlotInfo infos[TRAMPOLINE_COUNT];
 uint32_t used = kHot;
 uint32_t used_hot;
+uint32_t passed_by;  // the first so many of the hot ones are not in use for now
 
 #define QUOTED(text) #text
 #define AS_TEXT(macro) QUOTED(macro)
@@ -146,6 +147,14 @@ bool swap_for_trampoline(void** where, int arguments, Category category, const c
   }
   swap_pointer(where, trampoline(index), owner);
   return true;
+}
+
+void pass_by_trampolines() {
+  for (; passed_by < used_hot; passed_by++) set_aside(infos[passed_by].where);
+}
+
+void use_trampolines() {
+  while (passed_by > 0) swap_again(infos[--passed_by].where);
 }
 
 }  // namespace rlscope
