@@ -33,19 +33,23 @@ TABLE_COLUMNS = 150  # narrower, its cells break into syllables
 
 @dataclass(frozen=True)
 class Benchmark:
-    """One entry of the list: what it measures, how long it takes on two cores, and how it is started."""
+    """One entry of the list: what it measures, how long it takes on two cores, how it is started, what it needs."""
 
     name: str
     minutes: float
     about: str
     command: tuple[str, ...]
+    environment: str | None = None  # that it needs besides this one, in .venvs
 
 
+WORKERS = "recording.worker_trace_size"
 BENCHMARKS = (
     Benchmark("crossing", 1, "time added to one recorded call of a native function", ("recording.crossing",)),
     Benchmark("operation", 0.5, "time of an operation and of a sample, recorded and not", ("recording.operation",)),
     Benchmark("trace_size_ppo", 1, "bytes per event of a recorded PPO", ("recording.trace_size", "ppo")),
     Benchmark("trace_size_td3", 1, "bytes per event of a recorded TD3", ("recording.trace_size", "td3")),
+    Benchmark("trace_size_go", 1, "bytes per event of self-play of Go", (WORKERS, "self-play of Go"), "pytorch"),
+    Benchmark("trace_size_rllib", 1.5, "bytes per event of RLlib's PPO", (WORKERS, "RLlib's PPO"), "pytorch"),
     Benchmark("slowdown_ppo", 5, "how much longer PPO takes while it is recorded", ("recording.slowdown", "ppo")),
     Benchmark("slowdown_td3", 5, "how much longer TD3 takes while it is recorded", ("recording.slowdown", "td3")),
     Benchmark("lines", 6, "what looking at Python's lines adds to PPO", ("recording.lines",)),
@@ -61,6 +65,9 @@ BENCHMARKS = (
 
 def run(benchmark: Benchmark) -> bool:
     """Run a benchmark, whose lines go to stdout and to a file. Return whether it succeeded."""
+    if benchmark.environment is not None and not (CHECKOUT / ".venvs" / benchmark.environment / ".package").exists():
+        print(f"{benchmark.name} is left out: `make install-experiments` makes what it needs", file=sys.stderr)
+        return True
     module, *arguments = benchmark.command
     lines_path, log_path = OUTPUT / f"{benchmark.name}.jsonl", OUTPUT / f"{benchmark.name}.log"
     partial_path = lines_path.with_suffix(".partial")
