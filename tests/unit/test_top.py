@@ -286,6 +286,11 @@ print("done", flush=True)
 """
 
 
+def files_of(trace: Path) -> set[str]:
+    """What lies there to stay: a file that is written anew has another name, with a dot, until it is whole."""
+    return {path.name for path in trace.iterdir() if not path.name.startswith(".")}
+
+
 def test_the_recorded_program_does_not_know(tmp_path: Path) -> None:
     """Its output, its status and what its recording says of itself are as ever while somebody looks."""
     (tmp_path / "program.py").write_text(PROGRAM)
@@ -296,9 +301,9 @@ def test_the_recorded_program_does_not_know(tmp_path: Path) -> None:
             time.sleep(0.05)
         looks = []
         while recording.poll() is None:
-            files = {path.name for path in tmp_path.glob("trace/*")}
+            files = files_of(tmp_path / "trace")
             looks.append(LiveTrace(tmp_path / "trace").look())
-            assert files <= {path.name for path in tmp_path.glob("trace/*")}
+            assert files <= files_of(tmp_path / "trace")
         assert recording.stdout is not None
         assert (recording.stdout.read(), recording.wait()) == ("done\n", 0)
     assert any(look.is_recording for look in looks)
