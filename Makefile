@@ -72,8 +72,8 @@ NATIVE := build/native
 # The simulators of case studies, for any Python.
 SLOW_SIMULATOR := experiments/workloads/slow_simulator.abi3.so
 CARTPOLE := experiments/workloads/cartpole/libcartpole.so
-SOURCES := CMakeLists.txt pyproject.toml README.md LICENSE \
-	$(shell find src cmake rlscope -type f -not -name '*.pyc' -not -name '*.so' -not -name built_from.json)
+COMPILED := CMakeLists.txt pyproject.toml README.md LICENSE rlscope/version.py $(shell find src cmake -type f -not -name '*.pyc')
+SOURCES := $(COMPILED) $(shell find rlscope -type f -not -name '*.pyc' -not -name '*.so' -not -name built_from.json)
 
 .PHONY: help setup build simulators install-experiments environments test test-py test-cpp test-frameworks test-others test-page test-pythons test-container test-scale fuzz artifacts bench guard docs archive coverage wheels sdist test-wheels test-notebook lint clean
 
@@ -83,7 +83,7 @@ help: ## show this list
 
 setup: $(ENVIRONMENT) ## make .venv with the locked packages
 
-build: $(PACKAGE) ## compile rlscope and install it into .venv
+build: $(PACKAGE) ## compile rlscope, so that .venv runs the checkout
 
 simulators: $(SLOW_SIMULATOR) $(CARTPOLE) ## compile the simulators that case studies bring along
 
@@ -182,12 +182,10 @@ coverage: build $(COVERAGE)/.environment ## show which branches of Python the un
 	find $(NATIVE)/coverage -name '*.gcda' -delete
 	ctest --test-dir $(NATIVE)/coverage --output-on-failure --parallel $(JOBS)
 	$(COVERAGE)/bin/gcovr --root . --filter src/ --exclude-throw-branches --txt-metric branch $(NATIVE)/coverage
-	# With .venv's Python, which tests look for what they compile, and of the package there. Whether they pass, `make test`
-	# says; that hardly any branch is reached means that another package was measured.
+	# With .venv's Python, which tests look for what they compile. Whether they pass, `make test` says.
 	packages=$$($(COVERAGE)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
-	installed=$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/rlscope
 	export COVERAGE_FILE=build/.coverage
-	PYTHONPATH="$$packages" $(AT_ONCE) --quiet --cov "$$installed" --cov-branch --cov-report= tests/unit || [[ $$? == 1 ]]
+	PYTHONPATH="$$packages" $(AT_ONCE) --quiet --cov rlscope --cov-branch --cov-report= tests/unit || [[ $$? == 1 ]]
 	$(COVERAGE)/bin/coverage report --skip-covered --fail-under=70
 
 wheels: $(WHEELS)/.environment ## make a wheel in dist/ for each of WHEEL_PYTHONS (about a minute each)
@@ -256,26 +254,20 @@ $(OTHERS)/.environment $(D3RLPY)/.environment $(COVERAGE)/.environment $(PAGE)/.
 	echo "setting up $(@D): downloads $$(sed -n 's/^# Downloads //p' "$$lock")"
 	$(BIN)/python -m venv $(@D)
 	packages='import sysconfig; print(sysconfig.get_path("purelib"))'
-	$(CURDIR)/$(BIN)/python -c "$$packages" > "$$($(@D)/bin/python -c "$$packages")/of_.venv.pth"
+	{ $(CURDIR)/$(BIN)/python -c "$$packages"; echo $(CURDIR); } > "$$($(@D)/bin/python -c "$$packages")/of_.venv.pth"
 	$(@D)/$(PIP_INSTALL) --no-deps --requirement "$$lock"
 	touch $@
 
-# For each version of Python it is compiled once, whichever of its environments asks first.
-build/wheels/%/.made: $(SOURCES)
-	@echo "compiling rlscope with $(BUILDER)"
-	rm -rf $(@D)
-	$(BUILDER)/bin/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir $(@D) .
+# What the benchmarks measure is what users install.
+$(BENCH_PACKAGE): $(BENCH_VENV)/.environment $(SOURCES)
+	$(@D)/bin/pip install --quiet --no-deps --no-build-isolation --force-reinstall .
 	touch $@
 
-define INSTALL_PACKAGE
+# Everything else runs the checkout: only what is compiled has to be made anew. One at a time, for all put it in one place.
+$(patsubst %,%/.package,$(VENV) $(patsubst %,.venvs/%,$(STACKS) $(PYTHONS:%=python%))): %/.package: %/.environment $(COMPILED)
 	@mkdir -p build
-	wheel="build/wheels/$$($(@D)/bin/python -c 'import sys; print(sys.implementation.cache_tag)')"
-	env --unset=MAKEFLAGS flock build/.compiling make --silent "$$wheel/.made" BUILDER=$(@D)
-	$(@D)/bin/pip install --quiet --no-deps --force-reinstall "$$wheel"/rlscope-*.whl
-endef
-
-$(BENCH_PACKAGE) $(patsubst %,.venvs/%/.package,$(STACKS) $(PYTHONS:%=python%)): %/.package: %/.environment $(SOURCES)
-	$(INSTALL_PACKAGE)
+	echo "compiling rlscope for $*"
+	flock build/.compiling $(@D)/bin/pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@
 
 $(SLOW_SIMULATOR): experiments/workloads/slow_simulator.cpp
@@ -284,9 +276,3 @@ $(SLOW_SIMULATOR): experiments/workloads/slow_simulator.cpp
 
 $(CARTPOLE): experiments/workloads/cartpole/cpp_threads.cpp experiments/workloads/cartpole/cartpole.h
 	$(CXX) -std=c++17 -O3 -Wall -Wextra -Werror -shared -fPIC -pthread -o $@ $<
-
-$(PACKAGE): $(ENVIRONMENT) $(SOURCES)
-	$(INSTALL_PACKAGE)
-	# `python -m` in the checkout finds the rlscope/ here first, so it gets the compiled parts too.
-	install $(VENV)/lib/python*/site-packages/rlscope/{*.so,built_from.json} rlscope/
-	touch $@

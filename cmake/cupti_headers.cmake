@@ -4,6 +4,11 @@ execute_process(
   COMMAND ${Python_EXECUTABLE} -c
           "import sys, pathlib; print(';'.join(str(d) for p in sys.path for d in pathlib.Path(p).glob('nvidia/*/include')))"
   OUTPUT_VARIABLE package_includes OUTPUT_STRIP_TRAILING_WHITESPACE)
+foreach(header RLSCOPE_CUPTI_H RLSCOPE_CUDA_H RLSCOPE_CUDA_CRT_H)
+  if(${header} AND NOT EXISTS ${${header}})  # it was of an environment that is gone, as pip makes them for one build
+    unset(${header} CACHE)
+  endif()
+endforeach()
 set(toolkits /usr/local/cuda $ENV{CUDA_HOME} $ENV{CUDA_PATH})
 find_path(RLSCOPE_CUPTI_H cupti.h HINTS ${package_includes} PATHS ${toolkits} PATH_SUFFIXES include extras/CUPTI/include)
 find_path(RLSCOPE_CUDA_H cuda.h HINTS ${package_includes} PATHS ${toolkits} PATH_SUFFIXES include)

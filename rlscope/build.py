@@ -1,6 +1,7 @@
-"""This file reads what the installed package was built from, which cmake/built_from.py writes at each build."""
+"""What this package was built from, by which a trace tells which recorder made it."""
 
 import json
+import runpy
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,16 @@ BUILT_FROM = "built_from.json"
 def built_from(package: Path = Path(__file__).parent) -> dict[str, Any]:
     """Return what a package was built from, this one unless another one's folder is given.
 
+    Of a checkout, where an edit of Python needs no build, Python's part is looked at now.
+
     Returns:
         `recorder_sha256`, of the sources that decide what is recorded; `commit`, and whether it was `changed`, both
-        None where the sources were in no repository.
+        None where the sources were in no repository; `native_sha256`, of the sources that were compiled.
     """
     found: dict[str, Any] = json.loads((package / BUILT_FROM).read_text())
+    describe = package.parent / "cmake" / "built_from.py"
+    if describe.exists():
+        found = runpy.run_path(str(describe))["built_from"](package.parent, found["native_sha256"])
     return found
 
 

@@ -9,14 +9,24 @@ from pathlib import Path
 import pytest
 from asked_for import leave_out_slow
 
-from rlscope import _native
+import rlscope
+from rlscope import _analysis, _native
 from rlscope.record import recorder
 from rlscope.record.config import RecordConfig
 
-# The case studies lie in the checkout alone; behind the installed package, which is what is tested. Their workloads
-# import each other as modules of one folder.
+# Workloads of the case studies import each other as modules of one folder.
 ROOT = Path(__file__).resolve().parents[1]
-sys.path += [str(ROOT), str(ROOT / "experiments" / "workloads")]
+sys.path += [str(ROOT / "experiments" / "workloads")]
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """What is tested is the checkout: no other rlscope, and no modules compiled from what the sources were before."""
+    if Path(rlscope.__file__).parent != ROOT / "rlscope":
+        pytest.exit(f"expected rlscope of {ROOT}, found {rlscope.__file__}; run `make build`", returncode=2)
+    compiled_s = max(Path(module.__file__).stat().st_mtime for module in (_native, _analysis))
+    sources = [path for path in (ROOT / "src").rglob("*") if path.is_file()]
+    if newer := [path for path in sources if path.stat().st_mtime > compiled_s]:
+        pytest.exit(f"{newer[0]} is newer than the compiled modules; run `make build`", returncode=2)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

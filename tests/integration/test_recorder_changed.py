@@ -5,7 +5,6 @@ import shutil
 import site
 import subprocess
 import sys
-import sysconfig
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,6 @@ from experiments.harness.provenance import of_another_recorder
 from rlscope.build import BUILT_FROM, built_from
 
 ROOT = Path(__file__).resolve().parents[2]
-INSTALLED = Path(sysconfig.get_path("platlib")) / "rlscope"
 
 
 class Build:
@@ -28,7 +26,7 @@ class Build:
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True)
         (packages,) = (environment / "lib").glob("python*/site-packages")
         self.python, self.package = environment / "bin" / "python", packages / "rlscope"
-        shutil.copytree(INSTALLED, self.package, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / "rlscope", self.package, ignore=shutil.ignore_patterns("__pycache__"))
         (packages / "others.pth").write_text("\n".join(site.getsitepackages()) + "\n")
         self.build()
 
