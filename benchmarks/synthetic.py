@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.trace_writer import ProcessWriter, TraceWriter
+from rlscope import _analysis
 from rlscope.model import Category, DeviceWork, NameKind
 from rlscope.trace import format as fmt
 from rlscope.trace.files import PROCESS_FILE_SUFFIX
@@ -92,7 +93,6 @@ class _Chunk:
     base_ticks: int
     frames: tuple[int, ...]
     payload: bytes
-    crc32c: int
 
 
 @dataclass(frozen=True)
@@ -276,7 +276,7 @@ def _encode(stream: int, deltas: Any, ids: Any, outer: tuple[int, ...]) -> Itera
         words = (heads | tails[part] << (8 * head_bytes).astype(np.uint64)).astype("<u8")
         payload = words.view(np.uint8).reshape(-1, 8)[np.arange(8) < sizes[:, None]].tobytes()
         base = int(times[first - 1]) if first else 0
-        yield _Chunk(stream, sequence, base, outer + _open_frames(ids, first), payload, fmt.crc32c(payload))
+        yield _Chunk(stream, sequence, base, outer + _open_frames(ids, first), payload)
         first, sequence = last, sequence + 1
 
 
@@ -313,13 +313,13 @@ def _event_chunks(tile: _Tile, repeats: int, main_operation: int, wall_ticks: in
     """Yield the chunks as they lie in the file. The main thread has one more at either end, for the training loop."""
     per_stream = Counter(chunk.stream for chunk in tile.chunks)
     begin = fmt.encode_varint(1 << 2 | fmt.RecordKind.BEGIN) + fmt.encode_varint(main_operation)
-    yield from _chunk_bytes(_Chunk(0, 0, 0, (), begin, fmt.crc32c(begin)), 0, 0)
+    yield from _chunk_bytes(_Chunk(0, 0, 0, (), begin), 0, 0)
     for repeat in range(repeats):
         for chunk in tile.chunks:
             sequence = repeat * per_stream[chunk.stream] + (1 if chunk.stream == 0 else 0)
             yield from _chunk_bytes(chunk, sequence, 1 + repeat * tile.ticks)
     end = fmt.encode_varint(1 << 2 | fmt.RecordKind.END)
-    closing = _Chunk(0, 1 + repeats * per_stream[0], wall_ticks - 1, (main_operation,), end, fmt.crc32c(end))
+    closing = _Chunk(0, 1 + repeats * per_stream[0], wall_ticks - 1, (main_operation,), end)
     yield from _chunk_bytes(closing, 0, 0)
 
 
@@ -330,11 +330,12 @@ def _chunk_bytes(chunk: _Chunk, sequence: int, ticks: int) -> Iterator[bytes]:
     padding = -(offset + len(chunk.payload)) % fmt.CHUNK_ALIGNMENT
     header = fmt.ChunkHeader(
         kind=fmt.ChunkKind.EVENTS, flags=fmt.CHUNK_CLOSED, chunk_bytes=offset + len(chunk.payload) + padding,
-        payload_offset=offset, payload_bytes=len(chunk.payload), payload_crc32c=chunk.crc32c, stream=chunk.stream,
+        payload_offset=offset, payload_bytes=len(chunk.payload), crc32c=0, stream=chunk.stream,
         sequence=chunk.sequence + sequence, base_ticks=chunk.base_ticks + ticks, switch_ticks=0,
         depth=len(chunk.frames), thread_id=chunk.stream + 1,
     )  # fmt: skip
-    yield fmt.pack(header)
+    crc = _analysis.crc32c(chunk.payload, _analysis.crc32c(fmt.pack(header) + frames))
+    yield fmt.pack(replace(header, crc32c=crc))
     yield frames
     yield chunk.payload
     yield bytes(padding)

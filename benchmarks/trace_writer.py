@@ -329,13 +329,12 @@ class ProcessWriter:
         if self._catalog is not None:
             self._catalog.is_closed = True
         last_pair = replace(self.header.last_pair, ticks=ticks)
-        self.header = replace(
-            self.header, stop_ticks=ticks, end_reason=end_reason, exit_status=exit_status, last_pair=last_pair
-        )
+        ended = fmt.with_complement(exit_status) if end_reason == fmt.EndReason.EXIT else 0
+        self.header = replace(self.header, stop_ticks=ticks, end_reason=end_reason, ended=ended, last_pair=last_pair)
 
     def to_bytes(self) -> bytes:
         """Return the whole file."""
-        chunks = b"".join(chunk.to_bytes() for chunk in self.chunks)
+        chunks = b"".join(chunk.to_bytes(self.header.format_version) for chunk in self.chunks)
         header = self.header
         if header.has_extent:
             closed = sum(chunk.is_closed and chunk.kind != fmt.ChunkKind.FREE for chunk in self.chunks)

@@ -1,4 +1,4 @@
-"""What this package was built from, by which a trace tells which recorder made it."""
+"""This file tells what the package was built from, which stands in every trace."""
 
 import json
 import runpy

@@ -4,7 +4,7 @@ import json
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # no other rlscope may be asked
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from experiments.verdicts.claims_schema import claims_schema
 from rlscope.export.json_schema import document_schema

@@ -106,7 +106,7 @@ int main(int count, char** arguments) {
       ids.push_back(Session::intern(name.kind, name.category, name.text));
     }
     measured_record(calls, ids);
-    Session::stop(EndReason::kStopped, 0);
+    Session::stop(EndReason::kStopped);
   } else if (what == "between" && count == 3) {
     if (Requests::map(arguments[2], [] {}) != 0) return 1;
     Session::arm();

@@ -1,5 +1,6 @@
 """This file lists what a trace holds, for `rlscope inspect`: processes, threads, counts, losses."""
 
+import signal
 from dataclasses import dataclass
 
 from rlscope.analysis.devices.devices import device_fact
@@ -11,7 +12,7 @@ from rlscope.analysis.tables.machines import machine_rows
 from rlscope.analysis.tables.processes import parents
 from rlscope.text import encodable
 from rlscope.trace.format import EndReason
-from rlscope.trace.reader import Trace
+from rlscope.trace.reader import ProcessFile, Trace
 
 EVENT_KINDS = (
     "operation", "phase", "python", "simulator", "backend", "cuda", "wait", "kernel", "copy", "memset",
@@ -36,6 +37,7 @@ class ContentsProcess(Row):
     start_s: float
     end_s: float
     ended: str
+    exit_status: int | None
     complete: bool
     operation: int
     phase: int
@@ -53,6 +55,7 @@ class ContentsProcess(Row):
     dropped_device_records: int
     misnested_operations: int
     unresolved_launches: int
+    cut_stacks: int
     chunk_change_s: float
     machine: str
     parent: str | None
@@ -246,7 +249,8 @@ def _processes(swept: TraceSweep) -> Rows[ContentsProcess]:
                 role=process.role,
                 start_s=(process.start_ns - origin_ns) / NS_PER_S,
                 end_s=(process.end_ns - origin_ns) / NS_PER_S,
-                ended=process.ended_by or _ended(header.end_reason),
+                ended=process.ended_by or _ended(process.file),
+                exit_status=process.file.exit_status,
                 complete=found.complete,
                 **{kind: found.events[kind] for kind in EVENT_KINDS},
                 events=sum(found.events[kind] for kind in EVENT_KINDS),
@@ -255,6 +259,7 @@ def _processes(swept: TraceSweep) -> Rows[ContentsProcess]:
                 dropped_device_records=found.dropped_device_records,
                 misnested_operations=found.misnested_operations,
                 unresolved_launches=found.unresolved_launches,
+                cut_stacks=header.cut_stacks,
                 chunk_change_s=process.length_ns(found.chunk_change_ticks) / NS_PER_S,
                 machine=machines[header.boot_id.hex()],
                 parent=parent,
@@ -263,8 +268,14 @@ def _processes(swept: TraceSweep) -> Rows[ContentsProcess]:
     return Rows(ContentsProcess, rows)
 
 
-def _ended(reason: int) -> str:
-    return ENDED[EndReason(reason)] if reason in set(EndReason) else f"unknown reason {reason}"
+def _ended(file: ProcessFile) -> str:
+    reason, status = file.header.end_reason, file.exit_status
+    if reason == EndReason.NONE and status is not None and status < 0 and -status in set(signal.Signals):
+        return f"killed by {signal.Signals(-status).name}"
+    if reason == EndReason.NONE and file.limit_ticks:
+        return "killed"
+    known = ENDED[EndReason(reason)] if reason in set(EndReason) else f"unknown reason {reason}"
+    return f"{known}, status {status}" if status else known
 
 
 def _threads(swept: TraceSweep) -> Rows[Thread]:

@@ -6,14 +6,23 @@ import os
 import re
 from array import array
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
 from rlscope._analysis import properties, sweep
 from rlscope.analysis.correction.corrected import Correction
-from rlscope.analysis.ends import NOT_COMPLETED, end_of, noted_ends
+from rlscope.analysis.ends import (
+    NOT_COMPLETED,
+    SENT,
+    End,
+    end_of,
+    is_known_to_lose_nothing,
+    is_replaced,
+    noted_ends,
+    with_status,
+)
 from rlscope.analysis.live.window import Window
 from rlscope.analysis.machines import Machine, place_machines, why_misplaced
 from rlscope.analysis.swept import Swept
@@ -145,14 +154,8 @@ def sweep_trace(
     ]
     ended_by: dict[Path, str] = {}
     for file, found in pairs:
-        end = end_of(file, found, ends) if ends and not isinstance(found, TraceFormatError) else None
-        if end is not None and not isinstance(found, TraceFormatError):
-            # Once more, up to the end that is known now.
-            file = replace(file, limit_ticks=max(file.clock.ticks_at(end.monotonic_ns), found.last_record_ticks))
-            found = sweep_file(file)
-            ended_by[file.path] = end.by
-            if not isinstance(found, TraceFormatError):
-                found = replace(found, why=tuple(reason for reason in found.why if reason != NOT_COMPLETED))
+        if not isinstance(found, TraceFormatError):
+            file, found, ended_by[file.path] = _with_end(file, found, ends, trace.processes, sweep_file)
         if isinstance(found, TraceFormatError):
             why.append(str(found))
             continue
@@ -170,6 +173,30 @@ def sweep_trace(
         for (file, found), name in zip(swept, names, strict=True)
     )
     return TraceSweep(trace, processes, tuple(machines), tuple(why), correction)
+
+
+def _with_end(
+    file: ProcessFile,
+    found: Swept,
+    ends: Sequence[End],
+    files: Iterable[ProcessFile],
+    sweep_file: Callable[[ProcessFile], Swept | TraceFormatError],
+) -> tuple[ProcessFile, Swept | TraceFormatError, str]:
+    """Return a process with how it ended, in words where another one ended it or it goes on as another program."""
+    ended_by = "went on as another program" if is_replaced(file, files) else ""
+    end = end_of(file, found, ends, SENT)
+    if end is not None and not file.limit_ticks:
+        # Once more, up to the end that is known now.
+        file = replace(file, limit_ticks=max(file.clock.ticks_at(end.monotonic_ns), found.last_record_ticks))
+        again = sweep_file(file)
+        if isinstance(again, TraceFormatError):
+            return file, again, ""
+        found = again
+    if end is not None and is_known_to_lose_nothing(found):
+        ended_by = f"ended by process {end.noted_by} ({end.how})"
+    if ended_by:
+        found = replace(found, why=tuple(reason for reason in found.why if reason != NOT_COMPLETED))
+    return *with_status(file, found, ends), ended_by
 
 
 def bin_borders(file: ProcessFile, recover: bool, bins: int) -> bytes:

@@ -17,6 +17,7 @@ from rlscope.errors import TraceFormatError, UsageError
 from rlscope.record.run.trace_directory import machine
 from rlscope.trace.files import MOST_JSON_BYTES, read_regular
 from rlscope.trace.manifest import write_in_one_step
+from rlscope.trace.sealed import seal, unsealed
 from rlscope.version import __version__
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ def save(calibration: Calibration, path: Path) -> None:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_in_one_step(path, json.dumps(calibration.to_json_dict(), indent=2) + "\n")
+        write_in_one_step(path, seal(calibration.to_json_dict()))
     except OSError as error:
         raise _not_writable(error) from error
 
@@ -171,10 +172,12 @@ def load(path: Path) -> Calibration:
     """
     try:
         document = json.loads(read_regular(os.path.realpath(path), MOST_JSON_BYTES))
+        if isinstance(document, dict):
+            document = unsealed(document, path)
     except FileNotFoundError:
         raise
     except TraceFormatError as error:
-        raise UsageError(str(error)) from error
+        raise UsageError(f"{error}; {AGAIN}") from error
     except OSError as error:
         raise UsageError(f"the calibration cannot be read: {error}; make it readable, or {AGAIN}") from error
     except (ValueError, RecursionError) as error:

@@ -194,12 +194,15 @@ def record(
     other = other_cuda_profiler(config, dict(os.environ))
     if other is not None:
         _say(f"work of GPUs is not recorded: {other} to record the GPU. Everything else is recorded")
-    with contextlib.ExitStack() as counting:
+    with contextlib.ExitStack() as counting, contextlib.ExitStack() as watching:
         found = counting.enter_context(counted(directory, config.counters))
-        status, unsampled = _run_recorded(directory, config, command, clock)
+        status, user, unsampled = _run_recorded(directory, config, command, clock, watching)
         # The command has ended: from here on nothing may keep its status from the caller.
         with _saying("counters were not all read"):
             counting.close()
+        _await_services(directory)
+        with _saying("when processes were killed is not noted"):
+            watching.close()
     with _saying(f"the trace in {output} cannot be completed"):
         _complete(directory, config, status, found.facts)
     if found.facts["error"] is not None:
@@ -207,13 +210,12 @@ def record(
     if unsampled is not None:
         _say(f"utilisation was not sampled to the end: {unsampled}")
     with _saying("what was recorded cannot be counted"), _interruptible():
-        _summarize(directory, output, config)
+        _summarize(directory, output, config, user)
     _end_as(status)
 
 
 def _complete(directory: Path, config: RecordConfig, status: int, counter_facts: dict[str, Any]) -> None:
     """Complete the trace, and its windows that are not complete."""
-    _await_services(directory)
     if config.idle:
         from rlscope.monitor.windows import Windows
 
@@ -254,16 +256,69 @@ def _parse_counters(text: str | None, layers: str) -> tuple[str, ...]:
 
 
 def _run_recorded(
-    directory: Path, config: RecordConfig, command: tuple[str, ...], clock: "ClockServer | None"
-) -> tuple[int, str | None]:
+    directory: Path,
+    config: RecordConfig,
+    command: tuple[str, ...],
+    clock: "ClockServer | None",
+    watching: contextlib.ExitStack,
+) -> tuple[int, int, str | None]:
     """Run the command, and answer who asks for the time meanwhile. Leave the signals blocked that it forwards.
 
+    Args:
+        directory: Of the trace.
+        config: How it is recorded.
+        command: Its words.
+        clock: Answers who asks for the time, None for nobody.
+        watching: Gets what watches when processes end, which those may do behind the command.
+
     Returns:
-        Its exit status, negative for the signal that ended it; and why utilisation was not sampled to the end, if so.
+        Its exit status, negative for the signal that ended it; the user that it ended as; and why utilisation was not
+        sampled to the end, if so.
     """
-    environment = environment_of_children(directory, config, dict(os.environ))
     keeper = keeping(directory, config)  # loaded before the command begins, so that its start is in a window
     signals = {*FORWARDED, signal.SIGCHLD}
+    pid, error_reader = _start(command, environment_of_children(directory, config, dict(os.environ)), signals)
+    with _saying("the trace does not name its main process"):
+        name_main_process(directory, pid)
+    failure = os.read(error_reader, 1000).decode()  # empty once exec has closed the other end
+    os.close(error_reader)
+    sampler = None
+    # Threads begin after the fork, and where the signals that we forward are blocked.
+    with contextlib.ExitStack() as threads:
+        with _saying("utilisation is not sampled"):
+            from rlscope.monitor.utilization_sampler import sampled
+
+            sampler = threads.enter_context(sampled(directory, pid, "cuda" in config.layers))
+        windows = threads.enter_context(keeper)
+        with _saying("when processes are killed is not noted"):
+            from rlscope.monitor.death_watch import watched
+
+            watching.enter_context(watched(directory, config.idle))
+        with _saying("questions about the time are not answered"):
+            threads.enter_context(clock or contextlib.nullcontext())
+        if not config.idle:
+            _load_what_counts()
+        status, user = _wait_forwarding(pid, signals)
+        with _saying("sampling did not end in order"):
+            threads.close()
+    if windows is not None and windows.error is not None:
+        _say(f"windows were not looked after to the end: {windows.error}")
+    if failure:
+        raise UsageError(_cannot_run(command[0], failure))
+    with _saying("the trace does not say why nothing was recorded"):
+        from rlscope.record.unrecordable import why_unrecordable
+
+        if reason := why_unrecordable(command):
+            note_unrecorded(directory, reason, pid)
+    return status, user, sampler.error if sampler else None
+
+
+def _start(command: tuple[str, ...], environment: dict[str, str], signals: set[signal.Signals]) -> tuple[int, int]:
+    """Start the command, and block the signals here. Return its number, and where it says why it cannot run.
+
+    Raises:
+        UsageError: there can be no further process.
+    """
     previous_mask = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     try:
         error_reader, error_writer = os.pipe()
@@ -281,41 +336,13 @@ def _run_recorded(
         finally:
             os._exit(127)
     os.close(error_writer)
-    with _saying("the trace does not name its main process"):
-        name_main_process(directory, pid)
-    failure = os.read(error_reader, 1000).decode()  # empty once exec has closed the other end
-    os.close(error_reader)
-    sampler = None
-    # Threads begin after the fork, and where the signals that we forward are blocked.
-    with contextlib.ExitStack() as threads:
-        with _saying("utilisation is not sampled"):
-            from rlscope.monitor.utilization_sampler import sampled
-
-            sampler = threads.enter_context(sampled(directory, pid, "cuda" in config.layers))
-        windows = threads.enter_context(keeper)
-        with _saying("questions about the time are not answered"):
-            threads.enter_context(clock or contextlib.nullcontext())
-        if not config.idle:
-            _load_what_counts()
-        status = _wait_forwarding(pid, signals)
-        with _saying("sampling did not end in order"):
-            threads.close()
-    if windows is not None and windows.error is not None:
-        _say(f"windows were not looked after to the end: {windows.error}")
-    if failure:
-        raise UsageError(_cannot_run(command[0], failure))
-    with _saying("the trace does not say why nothing was recorded"):
-        from rlscope.record.unrecordable import why_unrecordable
-
-        if reason := why_unrecordable(command):
-            note_unrecorded(directory, reason, pid)
-    return status, sampler.error if sampler else None
+    return pid, error_reader
 
 
-def _summarize(directory: Path, shown: Path, config: RecordConfig) -> None:
+def _summarize(directory: Path, shown: Path, config: RecordConfig, user: int) -> None:
     from rlscope.cli.summary import summary_of
 
-    _say(*summary_of(directory, shown, config))
+    _say(*summary_of(directory, shown, config, user))
 
 
 def _load_what_counts() -> None:
@@ -325,8 +352,8 @@ def _load_what_counts() -> None:
         import rlscope.cli.summary  # noqa: F401 -- loaded for later
 
 
-def _wait_forwarding(pid: int, signals: set[signal.Signals]) -> int:
-    """Wait for the command and hand on the signals that only we were sent."""
+def _wait_forwarding(pid: int, signals: set[signal.Signals]) -> tuple[int, int]:
+    """Wait for the command and hand on the signals that only we were sent. Return its status and its user."""
     while True:
         received = signal.sigwaitinfo(signals)
         if received.si_signo != signal.SIGCHLD:
@@ -336,7 +363,7 @@ def _wait_forwarding(pid: int, signals: set[signal.Signals]) -> int:
             continue
         ended, status = os.waitpid(pid, os.WNOHANG)
         if ended == pid:
-            return os.waitstatus_to_exitcode(status)
+            return os.waitstatus_to_exitcode(status), received.si_uid
 
 
 def _say(*lines: str) -> None:
@@ -353,7 +380,7 @@ def _saying(what: str) -> Iterator[None]:
         yield
     except Exception as error:
         reason = error.strerror if isinstance(error, OSError) else None
-        _say(f"{what}: {reason or error or type(error).__name__}")
+        _say(f"{what}: {reason or str(error) or type(error).__name__}")
 
 
 @contextlib.contextmanager

@@ -1,5 +1,6 @@
 """The verb `record` says at its end by this file how much was recorded, and how to look at it."""
 
+import os
 import shlex
 from pathlib import Path
 
@@ -15,13 +16,14 @@ from rlscope.trace.manifest import read_manifest, read_unrecorded
 DEVICE_EVENTS = ("kernel", "copy", "memset")
 
 
-def summary_of(directory: Path, shown: Path, config: RecordConfig) -> list[str]:
+def summary_of(directory: Path, shown: Path, config: RecordConfig, user: int) -> list[str]:
     """Return the lines that recording ends with; before the last one those of named operations that were never met.
 
     Args:
         directory: What was recorded into.
         shown: The same, as the user calls it.
         config: How it was recorded.
+        user: The number of the user that the command ended as.
     """
     if config.idle:
         return [_of_windows(directory, shown, config)]
@@ -30,10 +32,7 @@ def summary_of(directory: Path, shown: Path, config: RecordConfig) -> list[str]:
     from rlscope.trace.reader import open_trace
 
     if directory.is_dir() and not any(directory.glob(f"*{PROCESS_FILE_SUFFIX}")) and not read_unrecorded(directory):
-        return [
-            "nothing was recorded: the command started no Python that reads PYTHONPATH and imports sitecustomize, by "
-            "which recording starts (with -E, -I or -S it does not)"
-        ]
+        return [_why_nothing(shown, user)]
     try:
         trace = open_trace(directory, recover=True)
         with reading_bar("counting what was recorded", [trace]):
@@ -55,6 +54,19 @@ def summary_of(directory: Path, shown: Path, config: RecordConfig) -> list[str]:
         f"{events:,} events{gpu}{where}, {size / 1e6:.1f} MB, {dropped:,} dropped.{incomplete} "
         f"Look at it: rlscope report {shlex.quote(str(shown))} -o report",
     ]
+
+
+def _why_nothing(shown: Path, user: int) -> str:
+    if user != os.getuid():
+        return (
+            f"nothing was recorded: the command ran as user {user}, who may not write into {_quoted(shown)}. Give a "
+            "directory with -o that both may write into, or record as that user: gosu USER rlscope record ..."
+        )
+    return (
+        "nothing was recorded: the command started no Python that reads PYTHONPATH and imports sitecustomize, by which "
+        "recording starts (with -E, -I or -S it does not), or it ran as a user who may not write into "
+        f"{_quoted(shown)}"
+    )
 
 
 def _of_windows(directory: Path, shown: Path, config: RecordConfig) -> str:

@@ -10,7 +10,13 @@ PATIENCE_S = 1.0
 
 
 class Worker(Protocol):
-    """Works until it is told to stop."""
+    """Works until it is told to stop.
+
+    Attributes:
+        error: Why that ended early, None where it did not.
+    """
+
+    error: str | None
 
     def run(self) -> None:
         """Work."""
@@ -22,10 +28,18 @@ class Worker(Protocol):
 W = TypeVar("W", bound=Worker)
 
 
+def _work(worker: Worker) -> None:
+    """Let it work; what nobody expected, as that there is no memory left, is no traceback beside the command's output."""
+    try:
+        worker.run()
+    except Exception as error:
+        worker.error = str(error) or type(error).__name__
+
+
 @contextmanager
 def beside(worker: W) -> Iterator[W]:
     """Let a worker work while the block runs."""
-    thread = threading.Thread(target=worker.run, daemon=True)
+    thread = threading.Thread(target=_work, args=(worker,), daemon=True)
     thread.start()
     try:
         yield worker

@@ -110,6 +110,7 @@ def _process_tree(contents: Contents) -> Tree:
             "dropped device records": row.dropped_device_records,
             "misnested operations": row.misnested_operations,
             "unresolved launches": row.unresolved_launches,
+            "stacks without their outer frames": row.cut_stacks,
         }
         text += "".join(f", {count:,} {loss}" for loss, count in losses.items() if count)
         parent = branches.get(row.parent, root) if row.parent is not None else root

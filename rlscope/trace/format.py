@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields, replace
 from enum import IntEnum
 from typing import Any
 
+from rlscope import _analysis
 from rlscope.model import NO_OPERATION, STAGES, TRAINING_LOOP
 from rlscope.version import FORMAT_VERSION
 
@@ -14,7 +15,11 @@ FILE_MAGIC = b"RLSCOPE\0"
 OLDEST_READABLE_VERSION = 2
 FILE_HEADER_BYTES = 4096
 CHUNK_MAGIC = 0x4B4E4843
-CHUNK_ALIGNMENT = 4096
+CHUNK_ALIGNMENT = 64
+#: Headers of older versions end before `cut_stacks`; checksums of their chunks are of the payload alone.
+OLDEST_WITH_SUMMED_HEADERS = 9
+#: Of chunks of these older files.
+OLD_CHUNK_ALIGNMENT = 4096
 CHUNK_CLOSED = 1
 SAMPLE_DISCARDED = 1
 SAMPLE_OF_TASK = 2
@@ -144,6 +149,11 @@ def from_numbers(stored_class: Any, numbers: Iterator[Any]) -> Any:
     return stored_class(**values)
 
 
+def with_complement(number: int) -> int:
+    """Return a number of 32 bits with its complement in the upper half of 64."""
+    return (~number & 0xFFFFFFFF) << 32 | number & 0xFFFFFFFF
+
+
 @dataclass(frozen=True)
 class ClockPair:
     """The three clocks, read together."""
@@ -179,6 +189,16 @@ class FileHeader:
     last_pair: ClockPair = field(metadata={"code": ClockPair})
     file_bytes: int = stored("Q", default=0)
     chunks: int = stored("Q", default=0)
+    cut_stacks: int = stored("Q", default=0)
+    ended: int = stored("Q", default=0)
+    children_without_file: int = stored("Q", default=0)
+
+    @property
+    def exit_code(self) -> int | None:
+        """Return what the process gave to exit() or _exit(); None where it did not end so, or the file is older."""
+        if self.ended:
+            return (self.ended & 0xFFFFFFFF ^ 1 << 31) - (1 << 31)
+        return self.exit_status if self.end_reason == EndReason.EXIT and self.format_version < 9 else None
 
     @property
     def has_extent(self) -> bool:
@@ -188,7 +208,11 @@ class FileHeader:
     def pack(self) -> bytes:
         """Return the header as it is in the file, without the zeroes that fill its page."""
         unsummed = pack(replace(self, header_crc32c=0))
-        return pack(replace(self, header_crc32c=crc32c(unsummed))) if self.has_extent else unsummed
+        if not self.has_extent:
+            return unsummed
+        # What lies behind may be written when the rest is finished.
+        summed_bytes = 176 if self.format_version < OLDEST_WITH_SUMMED_HEADERS else 184
+        return pack(replace(self, header_crc32c=_analysis.crc32c(unsummed[:summed_bytes])))
 
     @classmethod
     def unpack(cls, data: bytes) -> "FileHeader":
@@ -207,7 +231,7 @@ class ChunkHeader:
     chunk_bytes: int = stored("I")
     payload_offset: int = stored("I")
     payload_bytes: int = stored("I")
-    payload_crc32c: int = stored("I")
+    crc32c: int = stored("I")
     stream: int = stored("I")
     sequence: int = stored("I")
     base_ticks: int = stored("Q")
@@ -286,24 +310,3 @@ def decode_varint(data: bytes, offset: int) -> tuple[int, int]:
     size = (~data[offset] & data[offset] + 1).bit_length()
     word = int.from_bytes(data[offset : offset + size], "little")
     return word >> size, offset + size
-
-
-def _crc32c_table() -> list[int]:
-    table = []
-    for byte in range(256):
-        crc = byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
-        table.append(crc)
-    return table
-
-
-_CRC32C_TABLE = _crc32c_table()
-
-
-def crc32c(data: bytes | bytearray) -> int:
-    """Return the CRC-32C (Castagnoli) of `data`."""
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc = crc >> 8 ^ _CRC32C_TABLE[(crc ^ byte) & 0xFF]
-    return crc ^ 0xFFFFFFFF

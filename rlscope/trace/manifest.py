@@ -8,6 +8,7 @@ from typing import Any
 
 from rlscope.errors import TraceError, TraceFormatError
 from rlscope.trace.files import MOST_JSON_BYTES, open_regular, read_regular
+from rlscope.trace.sealed import seal, unsealed
 
 MANIFEST_NAME = "manifest.json"
 #: One line per process of the run that has no file: its id and why.
@@ -27,7 +28,7 @@ def read_manifest(directory: str | os.PathLike[str]) -> dict[str, Any]:
 
     Raises:
         TraceError: the file may not be read.
-        TraceFormatError: the file is not a JSON object, or no regular file.
+        TraceFormatError: the file is not a JSON object, not as it was written, or no regular file.
     """
     path = Path(directory, MANIFEST_NAME)
     try:
@@ -44,12 +45,12 @@ def read_manifest(directory: str | os.PathLike[str]) -> dict[str, Any]:
         raise TraceFormatError(f"{path} is not JSON: {error}; delete it and analyze again") from error
     if not isinstance(manifest, dict):
         raise TraceFormatError(f"{path} holds no JSON object; delete it and analyze again")
-    return manifest
+    return unsealed(manifest, path)
 
 
 def write_manifest(directory: str | os.PathLike[str], manifest: dict[str, Any]) -> None:
     """Replace the manifest in one step: a reader sees the old one or the new one."""
-    write_in_one_step(Path(directory, MANIFEST_NAME), json.dumps(manifest, indent=2) + "\n")
+    write_in_one_step(Path(directory, MANIFEST_NAME), seal(manifest))
 
 
 def write_in_one_step(path: Path, text: str) -> None:

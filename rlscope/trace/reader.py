@@ -10,9 +10,11 @@ from rlscope import _analysis
 from rlscope.boot import stored_boot_id
 from rlscope.errors import TraceError, TraceFormatError
 from rlscope.trace.clock import Clock, clock_id, make_clocks
+from rlscope.trace.deaths import read_deaths
 from rlscope.trace.files import PROCESS_FILE_SUFFIX, open_regular
-from rlscope.trace.format import FILE_HEADER, ClockKind, EndReason, FileHeader
+from rlscope.trace.format import FILE_HEADER, ClockKind, FileHeader
 from rlscope.trace.manifest import read_manifest, read_unrecorded
+from rlscope.trace.sealed import check_files
 from rlscope.trace.windows import REQUESTS_NAME, windows_in
 
 #: More than file systems hold; the file is read in parts.
@@ -101,20 +103,40 @@ def open_trace(directory: str | PathLike[str], recover: bool = False) -> Trace:
             why.append(f"{path} is empty: its process was killed as recording began")
         else:
             headers.append((path, header))
-    try:
-        manifest = read_manifest(root)
-    except TraceFormatError as error:
-        if not recover:
-            raise
-        manifest = {}
-        why.append(str(error))
+    manifest, deaths_ns = _beside_the_events(root, why if recover else None)
     if not headers:
         raise TraceError(f"a trace was expected in {root}, but no file in it can be read: {'; '.join(why)}")
     if not manifest:
         why.append("there is no manifest.json: `rlscope record` did not write this trace, or was killed at once")
     elif manifest.get("complete") is not True:
         why.append("the manifest is not complete: `rlscope record` was killed or is still running")
-    return Trace(root, manifest, _processes(headers, manifest), tuple(why))
+    return Trace(root, manifest, _processes(headers, manifest, deaths_ns), tuple(why))
+
+
+def _beside_the_events(root: Path, why: list[str] | None) -> tuple[dict[str, Any], dict[str, int]]:
+    """Return the manifest and when processes died, once what lies beside the events is checked.
+
+    Args:
+        root: the trace.
+        why: gets a sentence for what is damaged; None where that is an error.
+
+    Raises:
+        TraceError: a file cannot be read.
+        TraceFormatError: a file is damaged.
+    """
+    manifest: dict[str, Any] = {}
+    deaths_ns: dict[str, int] = {}
+    try:
+        manifest = read_manifest(root)
+        deaths_ns = read_deaths(root)
+        check_files(root, manifest.get("checksums"))
+    except TraceFormatError as error:
+        if why is None:
+            raise
+        why.append(str(error))
+    except OSError as error:
+        raise TraceError(f"a file of the trace could not be read: {error}; make it readable") from error
+    return manifest, deaths_ns
 
 
 def _windows_of(run: Path) -> str:
@@ -144,7 +166,9 @@ def read_header(path: Path) -> FileHeader | None:
         raise TraceFormatError(f"{error}; move the file away, or go on without it with --recover") from error
 
 
-def _processes(headers: list[tuple[Path, FileHeader]], manifest: dict[str, Any]) -> tuple[ProcessFile, ...]:
+def _processes(
+    headers: list[tuple[Path, FileHeader]], manifest: dict[str, Any], deaths_ns: dict[str, int]
+) -> tuple[ProcessFile, ...]:
     clocks = make_clocks(header for _, header in headers)
 
     def start(item: tuple[Path, FileHeader]) -> tuple[int, Path]:
@@ -159,6 +183,8 @@ def _processes(headers: list[tuple[Path, FileHeader]], manifest: dict[str, Any])
     of_main_pid = [path for path, header in here if header.pid == main_pid]
     # A command that is a shell script is not recorded itself: then the first process that is, is the main one.
     main_path = of_main_pid[-1] if of_main_pid else (here or headers)[0][0]
+    end = manifest.get("end")
+    end_ns = end.get("monotonic_ns") if isinstance(end, dict) else None
     processes = []
     for path, header in headers:
         clock = clocks[clock_id(header)]
@@ -169,7 +195,7 @@ def _processes(headers: list[tuple[Path, FileHeader]], manifest: dict[str, Any])
                 header=header,
                 clock=clock,
                 file_bytes=path.stat().st_size,
-                limit_ticks=_exit_ticks(header, clock, manifest) if is_command else 0,
+                limit_ticks=_exit_ticks(deaths_ns.get(path.name, end_ns if is_command else None), header, clock),
                 is_main=path == main_path,
                 exit_status=_exit_status(header, manifest if is_command else {}),
             )
@@ -186,17 +212,14 @@ def _recorder_boot_id(manifest: dict[str, Any]) -> bytes | None:
         return None
 
 
-def _exit_ticks(header: FileHeader, clock: Clock, manifest: dict[str, Any]) -> int:
-    """Return when `record` saw the command, which is of its own machine, end; 0 if it did not."""
-    end = manifest.get("end")
-    if not isinstance(end, dict) or not isinstance(end.get("monotonic_ns"), int):
+def _exit_ticks(end_ns: object, header: FileHeader, clock: Clock) -> int:
+    """Return when `record` saw a process of its own machine end; 0 if it did not."""
+    if type(end_ns) is not int or not 0 <= end_ns < 1 << 62:
         return 0
-    ticks = clock.ticks_at(end["monotonic_ns"])
+    ticks = clock.ticks_at(end_ns)
     return ticks if header.start_ticks <= ticks < 1 << 62 else 0
 
 
 def _exit_status(header: FileHeader, manifest: dict[str, Any]) -> int | None:
     status = manifest.get("exit_status")
-    if isinstance(status, int) and abs(status) < 1 << 31:
-        return status
-    return header.exit_status if header.end_reason == EndReason.EXIT else None
+    return status if isinstance(status, int) and abs(status) < 1 << 31 else header.exit_code

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "communication_intervals.h"
+#include "crc32c.h"
 #include "demangle.h"
 #include "device_functions.h"
 #include "device_intervals.h"
@@ -250,6 +251,15 @@ PyObject* py_event_window(PyObject*, PyObject* args, PyObject* kwargs) {
                  [](const TraceFile& file, const EventWindow& found) { return to_swept(file, found); });
 }
 
+PyObject* py_crc32c(PyObject*, PyObject* args) {
+  Py_buffer data;
+  unsigned int crc = 0;
+  if (!PyArg_ParseTuple(args, "y*|I", &data, &crc)) return nullptr;
+  PyObject* result = PyLong_FromUnsignedLong(crc32c(crc, data.buf, static_cast<size_t>(data.len)));
+  PyBuffer_Release(&data);
+  return result;
+}
+
 PyObject* py_bytes_read(PyObject*, PyObject*) { return PyLong_FromUnsignedLongLong(bytes_read()); }
 
 PyMethodDef kMethods[] = {
@@ -275,6 +285,8 @@ PyMethodDef kMethods[] = {
      "The events of one process between two times, as a rlscope.analysis.detail.swept.EventWindow."},
     {"slice_batches", as_method(py_slice_batches), METH_VARARGS | METH_KEYWORDS, kSliceBatchesHelp},
     {"perfetto_slices", as_method(py_perfetto_slices), METH_VARARGS | METH_KEYWORDS, kPerfettoSlicesHelp},
+    {"crc32c", py_crc32c, METH_VARARGS,
+     "crc32c(data, crc=0, /)\n--\n\nThe CRC-32C (Castagnoli) of what came before, of which it was `crc`, and `data`."},
     {"bytes_read", py_bytes_read, METH_NOARGS,
      "bytes_read()\n--\n\nHow many bytes of trace files this program has read so far, in all threads."},
     {nullptr, nullptr, 0, nullptr},

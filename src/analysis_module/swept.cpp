@@ -237,6 +237,10 @@ std::vector<std::string> reasons_for_incompleteness(const TraceFile& file) {
   if (header.dropped_device_records) {
     reasons.push_back(std::to_string(header.dropped_device_records) + " records of GPU work were dropped");
   }
+  if (auto cell = static_cast<uint32_t>(header.children_without_file)) {
+    reasons.push_back("of its forked children " + std::to_string(children_of(cell)) +
+                      " could not make a file: " + std::generic_category().message(static_cast<int>(errno_of(cell))));
+  }
   reasons.insert(reasons.end(), file.damage().begin(), file.damage().end());
   if (file.damage_count() > file.damage().size()) {
     reasons.push_back(std::to_string(file.damage_count() - file.damage().size()) + " more places are damaged");

@@ -126,7 +126,7 @@ constexpr CuptiCallbacks kCallbacks = {on_callback, on_buffer_requested, on_buff
 // Only Python follows windows, and the directory of a run that has them is no trace.
 bool is_in_windows(const std::string& directory) { return access((directory + "/requests").c_str(), F_OK) == 0; }
 
-void stop_at_exit() { Session::stop(EndReason::kStopped, 0); }
+void stop_at_exit() { Session::stop(EndReason::kStopped); }
 
 void Collector::enable(const std::string& directories) {
   g_is_managed = true;

@@ -56,7 +56,7 @@ PyObject* stop(PyObject*, PyObject* args) {
   int reason = static_cast<int>(EndReason::kStopped);
   if (!PyArg_ParseTuple(args, "|i", &reason)) return nullptr;
   stop_tasks();
-  Session::stop(static_cast<EndReason>(reason), 0);
+  Session::stop(static_cast<EndReason>(reason));
   Py_RETURN_NONE;
 }
 

@@ -160,7 +160,7 @@ CUTS: list[tuple[str, int]] = [
     ("inside the header's page", 2000),
     ("inside a chunk's header", chunk_offset(2) + 30),
     ("inside a chunk's records", payload_offset(2) + 3),
-    ("behind a chunk's records", chunk_offset(2) + 1000),
+    ("behind a chunk's records", chunk_offset(3) - 5),
     ("between chunks", chunk_offset(2)),
 ]
 
@@ -189,7 +189,7 @@ def test_cut_short(size: int, is_header: bool, tmp_path: Path) -> None:
     [
         (payload_offset(2) + 1, chunk_offset(2), "the checksum of chunk 2 of thread 0"),
         (chunk_offset(2), chunk_offset(2), "a chunk (0x4b4e4843) was expected"),
-        (chunk_offset(2) + 8, chunk_offset(2), "not a multiple of 4096"),
+        (chunk_offset(2) + 8, chunk_offset(2), "not a multiple of 64"),
         (chunk_offset(2) + 28, None, "was expected, chunk"),
         (catalog_offset() + fmt.CHUNK_HEADER.size + 12, catalog_offset(), "the checksum of the catalog"),
     ],

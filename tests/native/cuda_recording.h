@@ -67,7 +67,7 @@ class CudaRecording : public ::testing::Test {
     cuda::enable("");
   }
   void TearDown() override {
-    Session::stop(EndReason::kStopped, 0);
+    Session::stop(EndReason::kStopped);
     cuda::disable();
     std::filesystem::remove_all(directory_);
   }
@@ -77,7 +77,7 @@ class CudaRecording : public ::testing::Test {
     path_ = Session::path();
   }
   DeviceTrace stop_and_read() {
-    Session::stop(EndReason::kStopped, 0);
+    Session::stop(EndReason::kStopped);
     return DeviceTrace(path_);
   }
   std::string state() { return cuda::status().state; }

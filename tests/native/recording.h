@@ -19,7 +19,7 @@ class Recording : public ::testing::Test {
     path_ = Session::path();
   }
   void TearDown() override {
-    Session::stop(EndReason::kStopped, 0);
+    Session::stop(EndReason::kStopped);
     std::filesystem::remove_all(directory_);
   }
 

@@ -42,7 +42,7 @@ class BlockedTimes : public Recording {
  protected:
   // In the order of the file. A record of a blocked gap comes with the record that ends it, at the same time.
   std::vector<Blocked> stop_and_read(uint32_t stream = 0) {
-    Session::stop(EndReason::kStopped, 0);
+    Session::stop(EndReason::kStopped);
     return blocked_in(path_, stream);
   }
   static std::vector<Blocked> blocked_in(const std::string& path, uint32_t stream) {
@@ -217,7 +217,7 @@ TEST_F(BlockedTimes, AForkedChildMeasuresAnew) {
     Session::start(directory_);
     call(id, [] { sleep_ms(kGap_ms); });
     std::thread([&] { call(id, [] { compute_ms(1); }); }).join();
-    Session::stop(EndReason::kExit, 0);
+    Session::stop(EndReason::kExit);
     _exit(0);
   }
   int status;

@@ -129,7 +129,7 @@ TEST_F(CudaLifecycle, DisableEndsTheLayerAndNotTheRecording) {
 }
 
 TEST_F(CudaLifecycle, AProcessWithoutCudaIsLeftAlone) {
-  Session::stop(EndReason::kStopped, 0);
+  Session::stop(EndReason::kStopped);
   cuda::disable();
   call(kDriver, kLaunchKernel, 1);
   fake_driver_set_state(CUDA_ERROR_NOT_INITIALIZED);
@@ -156,7 +156,7 @@ TEST_F(CudaLifecycle, AttachesWhenTheDriverSaysThatItIsInitialized) {
 }
 
 TEST_F(CudaLifecycle, AttachesWhenTheRecordingStartsAfterTheDriver) {
-  Session::stop(EndReason::kStopped, 0);
+  Session::stop(EndReason::kStopped);
   setenv("RLSCOPE_TRACE", directory_.c_str(), 1);
   Session::arm();
   EXPECT_EQ(InitializeInjection(), 1);
@@ -175,7 +175,7 @@ TEST_F(CudaLifecycle, AForkedChildForgetsIt) {
   if (pid == 0) {
     bool is_off = cuda::status().state == std::string("off");
     call(kDriver, kLaunchKernel, 2);  // CUPTI would not call us here
-    Session::stop(EndReason::kStopped, 0);
+    Session::stop(EndReason::kStopped);
     _exit(is_off && fake_cupti_flushes() == flushes ? 0 : 1);
   }
   int status;
@@ -279,7 +279,7 @@ TEST_F(CudaLifecycle, NoErrorOfCuptiHarmsTheRecording) {
   };
   testing::internal::CaptureStderr();
   for (const char* function : functions) {
-    Session::stop(EndReason::kStopped, 0);
+    Session::stop(EndReason::kStopped);
     fake_cupti_fail(function, CUPTI_ERROR_UNKNOWN);
     start();
     call(kDriver, kLaunchKernel, 1);
@@ -298,7 +298,7 @@ TEST_F(CudaLifecycle, NoErrorOfCuptiHarmsTheRecording) {
 
 TEST_F(CudaLifecycle, ErrorsOfWhatIsNotNeededChangeNothing) {
   const char* functions[] = {"cuptiActivitySetAttribute", "cuptiActivityGetNumDroppedRecords", "cuptiGetDeviceId"};
-  Session::stop(EndReason::kStopped, 0);
+  Session::stop(EndReason::kStopped);
   for (const char* function : functions) fake_cupti_fail(function, CUPTI_ERROR_NOT_SUPPORTED);
   start();
   fake_cupti_context(CUPTI_CBID_RESOURCE_CONTEXT_CREATED, 0);

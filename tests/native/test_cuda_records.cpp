@@ -340,7 +340,7 @@ TEST_F(CudaRecords, TheAnalysisReadsThem) {
   timespec pause{0, 3'000'000};
   nanosleep(&pause, nullptr);
   writer->end();
-  Session::stop(EndReason::kStopped, 0);
+  Session::stop(EndReason::kStopped);
   TraceFile file(path_, false);
   SweepResult result = sweep(file, {});
   ASSERT_EQ(result.devices.size(), 1u);
@@ -387,7 +387,7 @@ TEST_F(CudaRecords, EightThreadsLaunchWhileRecordingStopsAndStarts) {
       let_them_launch();
     }
     paths.push_back(path_);
-    Session::stop(EndReason::kStopped, 0);
+    Session::stop(EndReason::kStopped);
     start();
   }
   is_done = true;

@@ -43,11 +43,9 @@ extern "C" ssize_t pwrite(int fd, const void* data, size_t bytes, off_t offset) 
 namespace rlscope {
 namespace {
 
-constexpr uint32_t kPage = kChunkAlignment;
-
-std::string free_pages(uint32_t pages) {
-  std::string bytes = bytes_of(free_space(pages * kPage));
-  bytes.resize(pages * kPage, 'x');  // what was there before
+std::string free_units(uint32_t count, uint32_t unit) {
+  std::string bytes = bytes_of(free_space(count * unit));
+  bytes.resize(count * unit, 'x');  // what was there before
   return bytes;
 }
 
@@ -65,6 +63,7 @@ constexpr int kCallsInAPage = 700;  // more than half of its bytes
 // A file and where its chunks lie; what it is made of is in order of the file.
 struct Layout {
   std::string bytes;
+  uint32_t unit = kPage;  // of the lengths of calls and free space
   std::vector<Region> closed = {};
   std::vector<Region> free = {};
   std::map<uint32_t, std::pair<uint32_t, uint64_t>> streams = {};  // of the next chunk: sequence and base_ticks
@@ -74,14 +73,14 @@ struct Layout {
     bytes += piece;
   }
   void add_chunk(const std::string& chunk) { add(chunk, closed); }
-  void add_free(uint32_t pages) { add(free_pages(pages), free); }
+  void add_free(uint32_t units) { add(free_units(units, unit), free); }
   void add_calls(uint32_t stream, int count) { add_chunk(next_calls(stream, count)); }
 
   std::string next_calls(uint32_t stream, int count) {
     auto& [sequence, ticks] = streams.try_emplace(stream, 0, 10).first->second;
     uint64_t base_ticks = ticks;
     ticks += static_cast<uint64_t>(count) * (kCallTicks + kTicksBetweenCalls);
-    return chunk({ChunkKind::kEvents, stream, sequence++, base_ticks, true, {}, 1}, calls(count));
+    return chunk({ChunkKind::kEvents, stream, sequence++, base_ticks, true, {}, 1, unit}, calls(count));
   }
 };
 
@@ -282,9 +281,12 @@ TEST(FreeSpace, OfAnyFileHasNoRoomForAChunk) {
   std::mt19937 random(1);
   for (int round = 0; round < 60; round++) {
     Layout layout = with_names();
+    bool is_fine = round % 2 == 0;
+    if (is_fine) layout.unit = kChunkAlignment;
+    int most_calls = is_fine ? 40 : kCallsInAPage;
     for (unsigned pieces = random() % 20; pieces > 0; pieces--) {
       if (random() % 3 == 0) layout.add_free(1 + random() % 9);
-      else layout.add_calls(random() % 3, static_cast<int>(1 + random() % 5 * kCallsInAPage));
+      else layout.add_calls(random() % 3, static_cast<int>(1 + random() % 5 * static_cast<unsigned>(most_calls)));
     }
     TemporaryFile file(layout.bytes);
     std::vector<uint64_t> before = content_of(file.path());
@@ -321,7 +323,7 @@ class FreeSpaceOfARecording : public Recording {
       });
       recorded.get_future().wait();
     }
-    Session::stop(EndReason::kStopped, 0);
+    Session::stop(EndReason::kStopped);
     promise.set_value();
     for (std::thread& thread : threads) thread.join();
   }

@@ -26,7 +26,7 @@ namespace {
 class Recorder : public Recording {
  protected:
   SweepResult stop_and_read() {
-    Session::stop(EndReason::kStopped, 0);
+    Session::stop(EndReason::kStopped);
     TraceFile file(path_, false);
     return sweep(file, {});
   }
@@ -87,11 +87,12 @@ TEST_F(Recorder, ThreadsShareNothing) {
 
 TEST_F(Recorder, ThreadsThatEndLeaveTheirRestToOthers) {
   CodedId call = boundary("call");
-  for (int i = 0; i < 200; i++) std::thread([&] { cross(call, 1); }).join();
+  constexpr uint64_t kThreads = 2000;
+  for (uint64_t i = 0; i < kThreads; i++) std::thread([&] { cross(call, 5); }).join();
   SweepResult result = stop_and_read();
-  EXPECT_EQ(result.crossings["call"], 200u);
-  // Three of them share the four pages of a first chunk.
-  EXPECT_LE(std::filesystem::file_size(path_), 280u * kChunkAlignment);
+  EXPECT_EQ(result.crossings["call"], 5 * kThreads);
+  EXPECT_EQ(result.streams.size(), kThreads + 1);
+  EXPECT_LE(std::filesystem::file_size(path_), 200 * kThreads + (1 << 16));
 }
 
 TEST_F(Recorder, DeepNestingSurvivesChunkChanges) {
@@ -140,7 +141,7 @@ TEST_F(Recorder, FramesEndWithTheirThread) {
     writer->begin(guess);
     writer->frame(kDeep).is_guess = true;
   }).join();
-  Session::stop(EndReason::kStopped, 0);
+  Session::stop(EndReason::kStopped);
   uint32_t open = 0, most = 0;
   for (const EventRecord& record : read_event_records(path_)) {
     if (record.stream != 1) continue;
@@ -161,7 +162,7 @@ TEST_F(Recorder, AThreadThatOutlivesTheRecordingEndsNothing) {
     while (step != 2) std::this_thread::yield();
   });
   while (step != 1) std::this_thread::yield();
-  Session::stop(EndReason::kStopped, 0);
+  Session::stop(EndReason::kStopped);
   step = 2;
   thread.join();
   EXPECT_EQ(TraceFile(path_, false).header().misnested_operations, 0u);
@@ -266,7 +267,7 @@ TEST_F(Recorder, RecordsAfterStoppingAreIgnored) {
   CodedId call = boundary("call");
   StreamWriter* writer = Session::writer();
   writer->begin(call);
-  Session::stop(EndReason::kStopped, 0);
+  Session::stop(EndReason::kStopped);
   writer->end();
   EXPECT_FALSE(writer->begin(call));
   EXPECT_EQ(Session::writer(), nullptr);
@@ -284,7 +285,7 @@ TEST_F(Recorder, AForkedChildGoesOnInAFileOfItsOwn) {
     bool is_detached = t_writer == nullptr && !Session::is_recording();
     bool is_started = Session::start(directory_) == 0 && Session::writer()->depth() == 1;  // outer, but not the call
     cross(call, 7);
-    Session::stop(EndReason::kExit, 0);
+    Session::stop(EndReason::kExit);
     _exit(is_detached && is_started ? 0 : 1);
   }
   int status;

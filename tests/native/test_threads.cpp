@@ -38,7 +38,7 @@ TEST_F(Threads, NameAndReportWhileOthersRecord) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  Session::stop(EndReason::kStopped, 0);
+  Session::stop(EndReason::kStopped);
   TraceFile file(path_, false);
   SweepResult result = sweep(file, {});
   EXPECT_EQ(result.crossings.size(), static_cast<size_t>(kThreads * kNames));

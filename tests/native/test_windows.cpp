@@ -187,7 +187,7 @@ TEST_F(Windows, AForkedChildFollowsWhatIsOpenBetweenThem) {
     bool is_started = Session::start(directory_) == 0;
     std::string path = Session::path();
     cross(call, 7);
-    Session::stop(EndReason::kExit, 0);
+    Session::stop(EndReason::kExit);
     TraceFile file(path, false);
     SweepResult result = sweep(file, {});
     _exit(is_open && is_started && result.crossings["call"] == 7 && ticks_of(result, "outer") > 0 ? 0 : 1);

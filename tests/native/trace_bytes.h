@@ -48,6 +48,8 @@ inline std::string file_header(uint64_t start_ticks, uint64_t stop_ticks) {
   return page;
 }
 
+constexpr uint32_t kPage = 4096;
+
 struct ChunkOptions {
   ChunkKind kind = ChunkKind::kEvents;
   uint32_t stream = 0;
@@ -56,6 +58,7 @@ struct ChunkOptions {
   bool is_closed = true;
   std::vector<uint32_t> open_frames = {};
   uint64_t switch_ticks = 0;
+  uint32_t unit = kPage;  // of its length
 };
 
 inline std::string chunk(const ChunkOptions& options, const std::string& payload) {
@@ -63,12 +66,11 @@ inline std::string chunk(const ChunkOptions& options, const std::string& payload
   header.magic = kChunkMagic;
   header.kind = options.kind;
   header.payload_offset = static_cast<uint32_t>(sizeof header + options.open_frames.size() * sizeof(uint32_t));
-  header.chunk_bytes = static_cast<uint32_t>(header.payload_offset + payload.size() + kChunkAlignment - 1) /
-                       kChunkAlignment * kChunkAlignment;
+  header.chunk_bytes =
+      static_cast<uint32_t>(header.payload_offset + payload.size() + options.unit - 1) / options.unit * options.unit;
   if (options.is_closed) {
     header.flags = kChunkClosed;
     header.payload_bytes = static_cast<uint32_t>(payload.size());
-    header.payload_crc32c = crc32c(0, payload.data(), payload.size());
   }
   header.stream = options.stream;
   header.sequence = options.sequence;
@@ -78,6 +80,10 @@ inline std::string chunk(const ChunkOptions& options, const std::string& payload
   std::string bytes = bytes_of(header);
   for (uint32_t id : options.open_frames) bytes += bytes_of(id);
   bytes += payload;
+  if (options.is_closed) {
+    uint32_t crc = crc32c(0, bytes.data(), bytes.size());
+    std::memcpy(bytes.data() + offsetof(ChunkHeader, crc32c), &crc, sizeof crc);
+  }
   bytes.resize(header.chunk_bytes);
   return bytes;
 }
@@ -125,7 +131,7 @@ inline std::string sealed(std::string bytes) {
     header.chunks += chunk.kind != ChunkKind::kFree && (chunk.flags & kChunkClosed);
   }
   header.header_crc32c = 0;
-  header.header_crc32c = crc32c(0, &header, sizeof header);
+  header.header_crc32c = crc32c(0, &header, summed_header_bytes(header.format_version));
   std::memcpy(bytes.data(), &header, sizeof header);
   return bytes;
 }

@@ -99,11 +99,12 @@ def test_communication_is_apart(tmp_path: Path) -> None:
     for process in (reducing, computing):
         process.properties({"devices": {"0": device("GPU-a")}})
         process.thread()
-        process.stop(6_000)
     reducing.queue(0).record(DeviceWork.KERNEL, 5_100, 5_500, NCCL)
     reducing.queue(0).record(DeviceWork.COPY, 5_450, 5_600, "memcpy PtoP", work_bytes=64)
     reducing.queue(0).record(DeviceWork.KERNEL, 5_800, 5_900, "ncclKernel_AllReduce_RING_LL_Sum_float(ncclWorkElem)")
     computing.queue(0).record(DeviceWork.KERNEL, 5_200, 5_300, KERNEL)
+    for process in (reducing, computing):
+        process.stop(6_000)
     analysis = analyze(open_trace(writer.write()))
     (gpu,) = analysis.gpu
     assert (gpu.busy_s, gpu.communication_s, gpu.exposed_s) == pytest.approx((6e-7, 6e-7, 5e-7))
@@ -342,7 +343,7 @@ def test_older_format_is_refused_in_one_line(tmp_path: Path) -> None:
     path = next(writer.write(MANIFEST).glob("*.rlscope"))
     data = path.read_bytes()
     path.write_bytes(data[:8] + b"\1\0\0\0" + data[12:])
-    message = r"7-0.rlscope has format version 1, this rlscope reads versions 2 to 8; record the run again, or analyze"
+    message = r"7-0.rlscope has format version 1, this rlscope reads versions 2 to 9; record the run again, or analyze"
     with pytest.raises(TraceFormatError, match=message):
         sweep(path)
     with pytest.raises(TraceFormatError, match=message):

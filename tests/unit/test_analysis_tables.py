@@ -252,7 +252,7 @@ def test_contents(trainer: Path) -> None:
     ]
     assert [(row["boundary"], row["count"]) for row in document["crossings"]] == [("queue.get", 1), ("torch.linear", 1)]
     assert document["versions"] == {"torch": "2.13"}
-    assert [row["ended"] for row in document["processes"]] == ["stopped", "_exit()", "_exit()"]
+    assert [row["ended"] for row in document["processes"]] == ["stopped", "_exit(), status 8", "_exit(), status 9"]
 
 
 def run(verb: Any, *arguments: object) -> str:

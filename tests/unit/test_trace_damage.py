@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from recording import record
 
 from benchmarks.trace_writer import ProcessWriter, TraceWriter
+from rlscope import _analysis
 from rlscope._analysis import bytes_read, sweep
 from rlscope.analysis.swept import Swept
 from rlscope.errors import TraceFormatError
@@ -20,6 +21,7 @@ from rlscope.model import Category, DeviceWork
 from rlscope.trace import format as fmt
 
 CHUNKS = 5
+BLOCK = 512  # of a disk
 
 
 def sample(is_killed: bool = False) -> ProcessWriter:
@@ -69,6 +71,13 @@ def sweep_bytes(data: bytes, directory: Path, recover: bool = False, decodes_ahe
 
 def patched(data: bytes, offset: int, patch: bytes) -> bytes:
     return data[:offset] + patch + data[offset + len(patch) :]
+
+
+def summed_anew(data: bytes, offset: int) -> bytes:
+    """With the checksum that the chunk there should have."""
+    fields = fmt.CHUNK_HEADER.unpack_from(data, offset)
+    chunk = patched(data[offset : offset + fields[4] + fields[5]], 20, bytes(4))
+    return patched(data, offset + 20, struct.pack("<I", _analysis.crc32c(chunk)))
 
 
 def seconds_of(found: Swept, category: str) -> int:
@@ -172,7 +181,7 @@ def test_records_that_cannot_be(payload: bytes, what: str, tmp_path: Path) -> No
 
 def test_chunk_that_does_not_go_on(tmp_path: Path) -> None:
     offset = chunk_offset(sample_bytes(), fmt.ChunkKind.EVENTS, 0, 2)
-    data = patched(sample_bytes(), offset + 64, struct.pack("<I", 2))
+    data = summed_anew(patched(sample_bytes(), offset + 64, struct.pack("<I", 2)), offset)
     with pytest.raises(TraceFormatError, match="does not go on where thread 0 was"):
         sweep_bytes(data, tmp_path)
     assert sweep_bytes(data, tmp_path, recover=True).end_ticks == 50
@@ -279,30 +288,32 @@ def is_complete_and_silent(data: bytes, directory: Path) -> bool:
     return bool(found.complete)
 
 
-def pages_in_free_space(data: bytes) -> set[int]:
-    """Those behind the header of a free chunk: what was there before a chunk was moved is nobody's."""
+def blocks_in_free_space(data: bytes) -> set[int]:
+    """Those that begin behind the header of a free chunk: what was there before a chunk was moved is nobody's."""
     free, at = set(), fmt.FILE_HEADER_BYTES
     while at < len(data):
         _, kind, _, size, *_ = fmt.CHUNK_HEADER.unpack_from(data, at)
         if kind == fmt.ChunkKind.FREE:
-            free |= set(range(at + fmt.CHUNK_ALIGNMENT, at + size, fmt.CHUNK_ALIGNMENT))
+            free |= {block for block in range(0, at + size, BLOCK) if block >= at + fmt.CHUNK_HEADER.size}
         at += size
     return free
 
 
 @pytest.mark.parametrize("is_recorded", [False, True], ids=["written", "recorded"])
-def test_a_finished_file_that_lost_a_page_is_damaged(is_recorded: bool, tmp_path: Path) -> None:
-    """Cut at any page, or with zeroes in its place: without --recover an error, with it never complete."""
+def test_a_finished_file_that_lost_a_block_is_damaged(is_recorded: bool, tmp_path: Path) -> None:
+    """Cut at any block, or with zeroes in its place: without --recover an error, with it never complete."""
     data = recorded_bytes(tmp_path) if is_recorded else sample_bytes()
-    pages = range(fmt.FILE_HEADER_BYTES, len(data), fmt.CHUNK_ALIGNMENT)
+    blocks = range(fmt.FILE_HEADER_BYTES, len(data), BLOCK)
     whole = sweep_bytes(data, tmp_path)
-    assert whole.complete and len(pages) >= 15
-    page_of_zeroes, free = bytes(fmt.CHUNK_ALIGNMENT), pages_in_free_space(data)
-    for at in pages:
-        lost = [data[:at], patched(data, at, bytes(len(data) - at))]
-        if at not in free and any(data[at : at + fmt.CHUNK_ALIGNMENT]):
-            lost.append(patched(data, at, page_of_zeroes))
-        for damaged in (*lost, data[:at] + page_of_zeroes + data[at:], data + page_of_zeroes):
+    assert whole.complete and len(blocks) >= 4
+    block_of_zeroes, free = bytes(BLOCK), blocks_in_free_space(data)
+    for at in blocks:
+        lost = [data[:at]]
+        if any(data[at:]):
+            lost.append(patched(data, at, bytes(len(data) - at)))
+        if at not in free and any(data[at : at + BLOCK]):
+            lost.append(patched(data, at, block_of_zeroes[: len(data) - at]))
+        for damaged in (*lost, data[:at] + block_of_zeroes + data[at:], data + block_of_zeroes):
             assert not is_complete_and_silent(damaged, tmp_path), at
             found = sweep_bytes(damaged, tmp_path, recover=True)
             assert not found.complete

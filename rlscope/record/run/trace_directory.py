@@ -12,8 +12,10 @@ from rlscope.build import built_from
 from rlscope.errors import RecordingError, TraceFormatError, UsageError
 from rlscope.record.config import CONFIG_NAME, TRACE_VARIABLE, RecordConfig
 from rlscope.record.cupti import NSIGHT_COMPUTE_VARIABLE
-from rlscope.record.run.trace_files import files_of_trace, lock_trace, remove_trace
+from rlscope.record.run.trace_files import COUNTERS_FILE, files_of_trace, lock_trace, remove_trace
 from rlscope.trace.manifest import MANIFEST_NAME, read_manifest, write_manifest
+from rlscope.trace.sealed import crc32_of_file
+from rlscope.trace.utilization_file import UTILIZATION_NAME
 from rlscope.trace.windows import make_requests
 from rlscope.version import FORMAT_VERSION, __version__
 
@@ -88,8 +90,16 @@ def name_main_process(directory: Path, pid: int) -> None:
 
 def end_trace(directory: Path, exit_status: int | None, counters: dict[str, Any] | None = None) -> None:
     """Note in the manifest that the run has ended, and how; and what was sampled of hardware counters, if any was."""
-    changes = {"end": _now(), "exit_status": exit_status, "complete": True, "counters": counters}
+    written = [path for path in directory.iterdir() if _is_checked(path.name)]
+    checksums = {path.name: crc32_of_file(path) for path in sorted(written)}
+    changes = {
+        "end": _now(), "exit_status": exit_status, "complete": True, "counters": counters, "checksums": checksums,
+    }  # fmt: skip
     write_manifest(directory, {**_own_manifest(directory), **changes})
+
+
+def _is_checked(name: str) -> bool:
+    return name in (CONFIG_NAME, UTILIZATION_NAME) or COUNTERS_FILE.fullmatch(name) is not None
 
 
 def _own_manifest(directory: Path) -> dict[str, Any]:

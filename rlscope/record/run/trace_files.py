@@ -9,14 +9,17 @@ from pathlib import Path
 
 from rlscope.errors import UsageError
 from rlscope.record.config import CONFIG_NAME
+from rlscope.trace.deaths import DEATHS_NAME
 from rlscope.trace.files import MOST_JSON_BYTES, PROCESS_FILE_SUFFIX
 from rlscope.trace.manifest import MANIFEST_NAME, UNRECORDED_NAME
 from rlscope.trace.utilization_file import UTILIZATION_NAME
 from rlscope.trace.windows import REQUESTS_NAME, SLOW_NAME, WINDOW
 
+#: The samples of the counters of a device.
+COUNTERS_FILE = re.compile(r"counters-[\w.-]+\.arrows")
 #: What `write_in_one_step` leaves of a file where it was killed, the samples of counters, and files of one name.
 _OTHERS = re.compile(
-    rf"\.({MANIFEST_NAME}|{CONFIG_NAME})\.\d+|counters-[\w.-]+\.arrows"
+    rf"\.({MANIFEST_NAME}|{CONFIG_NAME}|{DEATHS_NAME})\.\d+|{COUNTERS_FILE.pattern}|{DEATHS_NAME}"
     rf"|{CONFIG_NAME}|{UNRECORDED_NAME}|{UTILIZATION_NAME}|{REQUESTS_NAME}|{SLOW_NAME}"
 )
 _PROCESS_FILE = re.compile(rf"\d+-\d+\{PROCESS_FILE_SUFFIX}")

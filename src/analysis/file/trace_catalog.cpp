@@ -30,7 +30,7 @@ void TraceFile::read_catalog_chunk(const ChunkPlace& place) {
   payload.resize(read(start, payload.data(), payload.size()));
   if (chunk.flags & kChunkClosed) {
     if (payload.size() > chunk.payload_bytes) payload.resize(chunk.payload_bytes);
-    if (crc32c(0, payload.data(), payload.size()) != chunk.payload_crc32c) {
+    if (crc32c(sum_before_payload(place, chunk), payload.data(), payload.size()) != chunk.crc32c) {
       // Its entries are read all the same: each carries its own length, and without names nothing can be shown.
       report_damage(place.offset, "the checksum of the catalog does not match");
     }

@@ -123,6 +123,13 @@ void TraceFile::read_header() {
   }
   if (header_.tick_shift > kLargestTickShift) fail(20, formatted("a tick_shift of %u is impossible", header_.tick_shift));
   if (header_.start_ticks > kLargestTicks) fail(32, formatted("start_ticks %" PRIu64 " is impossible", header_.start_ticks));
+  if (header_.format_version < kOldestWithSummedHeaders) {  // older headers end before these
+    header_.cut_stacks = header_.ended = header_.children_without_file = 0;
+  }
+  for (auto cell : {&FileHeader::ended, &FileHeader::children_without_file}) {
+    uint64_t value = header_.*cell;
+    if (value && !has_complement(value)) fail(offsetof(FileHeader, ended), formatted("0x%016" PRIx64 " is no number with its complement", value));
+  }
   is_finished_ = header_.stop_ticks != 0;
   if (is_finished_) check_finished_header();
 }
@@ -131,10 +138,10 @@ void TraceFile::check_finished_header() {
   bool has_checksum = header_.format_version > kOldestReadableVersion;
   FileHeader summed = header_;
   summed.header_crc32c = 0;
-  uint32_t expected = has_checksum ? crc32c(0, &summed, sizeof summed) : 0;
-  if (header_.header_crc32c != expected) {
-    report_damage(60, formatted("a header with the checksum 0x%08x was expected, its checksum is 0x%08x",
-                           header_.header_crc32c, expected));
+  uint32_t found = has_checksum ? crc32c(0, &summed, summed_header_bytes(header_.format_version)) : 0;
+  if (header_.header_crc32c != found) {
+    throw TraceDamage(path_ + formatted(" is damaged at byte 60: a header with the checksum 0x%08x was expected, its checksum "
+                                        "is 0x%08x", header_.header_crc32c, found));
   }
   if (header_.stop_ticks < header_.start_ticks || header_.stop_ticks > kLargestTicks) {
     report_damage(40, formatted("recording stopped at %" PRIu64 " but began at %" PRIu64, header_.stop_ticks, header_.start_ticks));
@@ -170,12 +177,29 @@ void TraceFile::check_extent() {
   }
 }
 
+uint32_t TraceFile::chunk_alignment() const {
+  return header_.format_version < kOldestWithSummedHeaders ? kOldChunkAlignment : kChunkAlignment;
+}
+
+uint32_t TraceFile::sum_before_payload(const ChunkPlace& place, ChunkHeader chunk) const {
+  if (header_.format_version < kOldestWithSummedHeaders) return 0;
+  chunk.crc32c = 0;
+  uint32_t crc = crc32c(0, &chunk, sizeof chunk);
+  uint8_t block[4096];
+  for (uint32_t at = sizeof chunk; at < chunk.payload_offset; at += sizeof block) {
+    size_t got = read(place.offset + at, block, std::min<size_t>(sizeof block, chunk.payload_offset - at));
+    if (got == 0) break;
+    crc = crc32c(crc, block, got);
+  }
+  return crc;
+}
+
 std::string TraceFile::check_chunk(const ChunkHeader& chunk) const {
   if (chunk.magic != kChunkMagic) {
     return formatted("a chunk (0x%08x) was expected, 0x%08x was found", kChunkMagic, chunk.magic);
   }
-  if (chunk.chunk_bytes == 0 || chunk.chunk_bytes % kChunkAlignment != 0) {
-    return formatted("a chunk of %u bytes is not a multiple of %u", chunk.chunk_bytes, kChunkAlignment);
+  if (chunk.chunk_bytes == 0 || chunk.chunk_bytes % chunk_alignment() != 0) {
+    return formatted("a chunk of %u bytes is not a multiple of %u", chunk.chunk_bytes, chunk_alignment());
   }
   if (chunk.kind < ChunkKind::kEvents || chunk.kind > ChunkKind::kStacks) {
     return formatted("chunk kind %u is unknown", static_cast<unsigned>(chunk.kind));
@@ -185,6 +209,8 @@ std::string TraceFile::check_chunk(const ChunkHeader& chunk) const {
     return formatted("a payload at %u does not fit a chunk of %u bytes with %u open frames", chunk.payload_offset,
                 chunk.chunk_bytes, chunk.depth);
   }
+  bool must_be_closed = is_finished_ && header_.format_version >= kOldestWithSummedHeaders && chunk.kind != ChunkKind::kFree;
+  if (must_be_closed && !(chunk.flags & kChunkClosed)) return "a file that is finished has a chunk that is not closed";
   if ((chunk.flags & kChunkClosed) && chunk.payload_bytes > chunk.chunk_bytes - chunk.payload_offset) {
     return formatted("a payload of %u bytes does not fit a chunk of %u", chunk.payload_bytes, chunk.chunk_bytes);
   }
@@ -197,6 +223,17 @@ std::string TraceFile::check_chunk(const ChunkHeader& chunk) const {
     return formatted("a chunk of %s has %u open frames", chunk.kind == ChunkKind::kDevice ? "device work" : "stacks", chunk.depth);
   }
   return {};
+}
+
+// Where a chunk may begin, from an offset on.
+uint64_t TraceFile::next_magic(uint64_t offset) const {
+  std::vector<uint8_t> block(1 << 16);
+  for (size_t got; offset < bytes_ && (got = read(offset, block.data(), block.size())) > 0; offset += block.size()) {
+    for (size_t at = 0; at + sizeof kChunkMagic <= got; at += chunk_alignment()) {
+      if (std::memcmp(block.data() + at, &kChunkMagic, sizeof kChunkMagic) == 0) return offset + at;
+    }
+  }
+  return bytes_;
 }
 
 template <typename OnChunk>
@@ -218,7 +255,7 @@ void TraceFile::walk_chunks(OnChunk on_chunk) {
     if (!wrong.empty()) {
       if (!is_lost) report_damage(offset, wrong);
       is_lost = true;
-      offset += kChunkAlignment;
+      offset = next_magic(offset + chunk_alignment());
       continue;
     }
     end_cut_chunk(offset);
@@ -227,7 +264,7 @@ void TraceFile::walk_chunks(OnChunk on_chunk) {
     if (is_lost) {
       report_damage(bytes_, formatted("the file ends inside the chunk of %u bytes at %" PRIu64, chunk.chunk_bytes, offset));
       cut.emplace(place, chunk);
-      offset += kChunkAlignment;
+      offset = next_magic(offset + chunk_alignment());
     } else {
       on_chunk(place, chunk);
       offset = place.end;

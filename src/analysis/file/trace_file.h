@@ -95,6 +95,8 @@ class TraceFile {
   [[noreturn]] void refuse(const std::string& what) const;
   // As many of `size` bytes as the file has.
   size_t read(uint64_t offset, void* buffer, size_t size) const;
+  // The checksum of what lies before the payload, with which that of the payload goes on. Older files sum the payload alone.
+  uint32_t sum_before_payload(const ChunkPlace& place, ChunkHeader chunk) const;
   // An empty text, or what is wrong with a chunk header. A chunk that reaches past the end of the file is not wrong here.
   std::string check_chunk(const ChunkHeader& chunk) const;
 
@@ -106,6 +108,8 @@ class TraceFile {
   void check_clock();
   void check_finished_header();
   void check_extent();
+  uint32_t chunk_alignment() const;
+  uint64_t next_magic(uint64_t offset) const;
   template <typename OnChunk>
   void walk_chunks(OnChunk on_chunk);
   void index_chunk(const ChunkPlace& place, const ChunkHeader& chunk);

@@ -51,9 +51,8 @@ void ChunkReader::fill() {
 }
 
 // Before any record is used, so that a damaged chunk contributes nothing.
-bool ChunkReader::checksum_holds(uint32_t expected) {
+bool ChunkReader::checksum_holds(uint32_t crc, uint32_t expected) {
   uint64_t start = window_offset_;
-  uint32_t crc = 0;
   do {
     cursor_ = window_end_;
     fill();
@@ -73,7 +72,7 @@ bool ChunkReader::open_payload(const ChunkPlace& place, const ChunkHeader& chunk
   chunk_is_closed_ = (chunk.flags & kChunkClosed) && end <= place.end;
   payload_end_ = std::min(end, place.end);
   seek(start);
-  if (chunk_is_closed_ && !checksum_holds(chunk.payload_crc32c)) return false;
+  if (chunk_is_closed_ && !checksum_holds(file_.sum_before_payload(place, chunk), chunk.crc32c)) return false;
   record_ = cursor_;
   return true;
 }

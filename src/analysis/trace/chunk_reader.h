@@ -27,7 +27,7 @@ class ChunkReader {
   void leave_chunk();
   // Goes to the chunk's first record; false if its checksum says that none can be used.
   bool open_payload(const ChunkPlace& place, const ChunkHeader& chunk);
-  bool checksum_holds(uint32_t expected);
+  bool checksum_holds(uint32_t crc, uint32_t expected);
   void seek(uint64_t offset);
   void fill();
   uint64_t position(const uint8_t* place) const { return window_offset_ + static_cast<uint64_t>(place - window_.data()); }

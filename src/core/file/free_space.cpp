@@ -15,14 +15,14 @@ uint64_t end_of(const Region& region) { return region.offset + region.bytes; }
 
 // The header comes last: until then the region is free space, and so it stays after an error.
 int copy_chunk(int fd, const Region& chunk, uint64_t to) {
-  alignas(ChunkHeader) uint8_t page[kChunkAlignment];
-  for (uint32_t at = chunk.bytes; at > 0;) {
-    at -= kChunkAlignment;
-    uint32_t kept = at == 0 ? sizeof(ChunkHeader) : 0;
-    if (int error = read_at(fd, page, sizeof page, chunk.offset + at)) return error;
-    if (int error = write_at(fd, page + kept, sizeof page - kept, to + at + kept)) return error;
+  uint8_t block[4096];
+  for (uint32_t at = sizeof(ChunkHeader), bytes; at < chunk.bytes; at += bytes) {
+    bytes = std::min<uint32_t>(sizeof block, chunk.bytes - at);
+    if (int error = read_at(fd, block, bytes, chunk.offset + at)) return error;
+    if (int error = write_at(fd, block, bytes, to + at)) return error;
   }
-  return write_at(fd, page, sizeof(ChunkHeader), to);
+  if (int error = read_at(fd, block, sizeof(ChunkHeader), chunk.offset)) return error;
+  return write_at(fd, block, sizeof(ChunkHeader), to);
 }
 
 // The region may be several in the file, which are made one first.

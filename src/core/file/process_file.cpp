@@ -22,18 +22,18 @@ namespace rlscope {
 namespace {
 
 constexpr uint32_t kCatalogChunkBytes = 16 << 10;
-constexpr uint32_t kSmallestRest = 8 << 10;  // a smaller rest is not worth a chunk header
+constexpr uint32_t kSmallestRest = 2 << 10;  // a smaller rest is not worth a chunk
+constexpr size_t kMostMoved = 1 << 16;  // more chunks than are moved when the file is finished
 constexpr int kMaxFilesPerPid = 10000;
 
-uint32_t round_to_pages(uint64_t bytes) {
-  return static_cast<uint32_t>((bytes + kChunkAlignment - 1) / kChunkAlignment * kChunkAlignment);
-}
+uint32_t round_to(uint64_t unit, uint64_t bytes) { return static_cast<uint32_t>((bytes + unit - 1) / unit * unit); }
+uint32_t round_to_pages(uint64_t bytes) { return round_to(static_cast<uint64_t>(getpagesize()), bytes); }
 
 // Makes the pages exist on disk. Some file systems know no fallocate: there zeroes are written.
 int allocate_pages(int fd, uint64_t offset, uint32_t bytes) {
   if (fallocate(fd, 0, static_cast<off_t>(offset), bytes) == 0) return 0;
   if (errno != EOPNOTSUPP && errno != ENOSYS) return errno;
-  static const char zeroes[kChunkAlignment] = {};
+  static const char zeroes[4096] = {};
   int error = 0;
   for (uint32_t done = 0; done < bytes && !error; done += sizeof zeroes) {
     error = write_at(fd, zeroes, sizeof zeroes, offset + done);
@@ -83,15 +83,6 @@ int open_out_of_the_way(const std::string& path, int flags) {
   return moved;
 }
 
-// The magic is stored last: what is read up to there is whole.
-void store_free_space(ChunkHeader* header, uint32_t bytes) {
-  ChunkHeader unmarked = free_space(bytes);
-  unmarked.magic = 0;
-  *header = unmarked;
-  std::atomic_thread_fence(std::memory_order_release);
-  *static_cast<volatile uint32_t*>(&header->magic) = kChunkMagic;
-}
-
 }  // namespace
 
 int ProcessFile::create(const std::string& directory) {
@@ -120,8 +111,8 @@ int ProcessFile::open_in(const std::string& directory) {
   if (int error = create(directory)) return error;
   show_that_it_is_written(fd_);
   // In the place of the header before it: a thread that is late to count something does so there, wherever that is.
-  int flags = MAP_SHARED | (header_ ? MAP_FIXED : 0);
-  void* page = mmap(header_, kFileHeaderBytes, PROT_READ | PROT_WRITE, flags, fd_, 0);
+  int flags = MAP_SHARED | (mapped_ ? MAP_FIXED : 0);
+  void* page = mmap(mapped_, kFileHeaderBytes, PROT_READ | PROT_WRITE, flags, fd_, 0);
   if (page == MAP_FAILED) {
     int error = errno;
     close_descriptor();
@@ -131,12 +122,13 @@ int ProcessFile::open_in(const std::string& directory) {
   end_ = kFileHeaderBytes;
   free_.clear();
   closed_.clear();
-  if (catalog_.header) munmap(catalog_.header, catalog_.bytes);  // of a file that could not be begun
-  catalog_ = {};
+  closed_chunks_ = 0;
+  catalog_.unmap();  // of a file that could not be begun
   catalog_used_ = catalog_sequence_ = 0;
-  header_ = static_cast<FileHeader*>(page);
-  *header_ = new_header();
-  losses_.count_in(header_);
+  header_ = new_header();
+  mapped_ = static_cast<FileHeader*>(page);
+  *mapped_ = header_;
+  losses_.count_in(mapped_);
   return 0;
 }
 
@@ -157,8 +149,8 @@ FileHeader ProcessFile::new_header() const {
 
 void ProcessFile::mark_failed(int error) {
   has_failed_ = true;
-  header_->stop_errno = static_cast<uint32_t>(error);
-  header_->end_reason = EndReason::kFailed;
+  mapped_->stop_errno = header_.stop_errno = static_cast<uint32_t>(error);
+  mapped_->end_reason = header_.end_reason = EndReason::kFailed;
 }
 
 bool ProcessFile::is_ours(int fd) const {
@@ -199,26 +191,21 @@ int ProcessFile::open_region(uint32_t bytes, Region& region) {
 }
 
 int ProcessFile::map_region(const Region& region, MappedChunk& chunk) {
-  auto offset = static_cast<off_t>(region.offset);
-  void* address = mmap(nullptr, region.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, offset);
-  if (address == MAP_FAILED) {
-    int error = errno;
-    free_.push_back(region);
-    mark_free(fd_, region);  // where that fails, readers find no chunk there, and say so
-    return error;
-  }
-  chunk = {static_cast<ChunkHeader*>(address), region.offset, region.bytes};
-  // Readable as free space from here on: a process killed now still leaves a file that can be walked to its end.
-  store_free_space(chunk.header, region.bytes);
-  return 0;
+  int error = chunk.map(fd_, region);
+  if (!error) return 0;
+  free_.push_back(region);
+  mark_free(fd_, region);  // where that fails, readers find no chunk there, and say so
+  return error;
 }
+
+void ProcessFile::update_clock() { mapped_->last_pair = header_.last_pair = read_clock_pair(); }
 
 int ProcessFile::take_chunk(uint32_t bytes, MappedChunk& chunk) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (int error = find_descriptor()) return error;
   Region region;
   if (int error = open_region(round_to_pages(bytes), region)) return error;
-  header_->last_pair = read_clock_pair();  // two threads may change chunks at once, and a pair belongs together
+  update_clock();  // two threads may change chunks at once, and a pair belongs together
   return map_region(region, chunk);
 }
 
@@ -229,50 +216,55 @@ void ProcessFile::close_chunk(MappedChunk& chunk, uint32_t payload_bytes, bool i
 }
 
 ProcessFile::Closed ProcessFile::seal_chunk(MappedChunk& chunk, uint32_t payload_bytes, bool is_last) {
-  ChunkHeader* header = chunk.header;
-  header->payload_bytes = payload_bytes;
-  header->payload_crc32c =
-      crc32c(0, reinterpret_cast<const uint8_t*>(header) + header->payload_offset, payload_bytes);
+  ChunkHeader& header = chunk.header();
+  Region region = chunk.region();
+  // At least one zero behind the payload: until the chunk is closed, that ends it.
+  uint32_t used = round_to(kChunkAlignment, header.payload_offset + uint64_t{payload_bytes} + 1);
+  if (!is_last || used > region.bytes || region.bytes - used < kSmallestRest) used = region.bytes;
+  if (used < region.bytes) MappedChunk::store_free_space(chunk.start() + used, region.bytes - used);
+  header.chunk_bytes = used;
+  header.payload_bytes = payload_bytes;
+  header.flags = kChunkClosed;
+  uint32_t crc = crc32c(0, &header, sizeof header);
+  header.crc32c = crc32c(crc, chunk.start() + sizeof header, header.payload_offset - sizeof header + payload_bytes);
+  ChunkHeader unclosed = header;
+  unclosed.flags = 0;
+  auto* mapped = reinterpret_cast<ChunkHeader*>(chunk.start());
+  *mapped = unclosed;
   std::atomic_thread_fence(std::memory_order_release);
-  header->flags |= kChunkClosed;
-  uint32_t used = round_to_pages(header->payload_offset + payload_bytes);
-  if (!is_last || chunk.bytes - used < kSmallestRest) used = chunk.bytes;
-  if (used < chunk.bytes) {
-    auto* rest = reinterpret_cast<ChunkHeader*>(reinterpret_cast<uint8_t*>(header) + used);
-    store_free_space(rest, chunk.bytes - used);
-    header->chunk_bytes = used;  // only now: until here the chunk covers its rest
-  }
-  bool has_content = header->kind != ChunkKind::kFree;
-  Closed closed{{chunk.offset, used}, {chunk.offset + used, chunk.bytes - used}, has_content};
-  munmap(chunk.header, chunk.bytes);
-  chunk = {};
+  mapped->flags = header.flags;
+  Closed closed{{region.offset, used}, {region.offset + used, region.bytes - used}, header.kind != ChunkKind::kFree};
+  chunk.unmap();
   return closed;
 }
 
 void ProcessFile::note_closed(const Closed& closed) {
-  if (closed.has_content) closed_.push_back(closed.chunk);
+  if (closed.has_content) {
+    closed_.push_back(closed.chunk);
+    closed_chunks_++;
+    if (closed_.size() > 2 * kMostMoved) closed_.erase(closed_.begin(), closed_.end() - kMostMoved);
+  }
   if (closed.rest.bytes) free_.push_back(closed.rest);
 }
 
 int ProcessFile::write_entry(EntryType type, std::string_view fixed, std::string_view text) {
   uint32_t bytes = static_cast<uint32_t>(sizeof(uint32_t) + fixed.size() + text.size() + 3) & ~3u;
   std::lock_guard<std::mutex> lock(mutex_);
-  if (!catalog_.header || catalog_.header->payload_offset + catalog_used_ + bytes > catalog_.bytes) {
+  if (!catalog_.is_mapped() || catalog_.header().payload_offset + catalog_used_ + bytes > catalog_.header().chunk_bytes) {
     // Always fresh: a rest from the free list may be too small for the entry.
-    uint32_t size = std::max(round_to_pages(sizeof(ChunkHeader) + bytes), kCatalogChunkBytes);
+    uint32_t size = std::max(round_to_pages(sizeof(ChunkHeader) + bytes), round_to_pages(kCatalogChunkBytes));
     if (int error = find_descriptor()) return error;
     if (int error = allocate_pages(fd_, end_, size)) return error;
     end_ += size;
     MappedChunk fresh;
     if (int error = map_region({end_ - size, size}, fresh)) return error;
-    if (catalog_.header) note_closed(seal_chunk(catalog_, catalog_used_, false));
+    if (catalog_.is_mapped()) note_closed(seal_chunk(catalog_, catalog_used_, false));
     catalog_ = fresh;
     catalog_used_ = 0;
-    catalog_.header->sequence = catalog_sequence_++;
-    std::atomic_thread_fence(std::memory_order_release);
-    catalog_.header->kind = ChunkKind::kCatalog;
+    catalog_.header().sequence = catalog_sequence_++;
+    catalog_.begin(ChunkKind::kCatalog);
   }
-  uint8_t* entry = reinterpret_cast<uint8_t*>(catalog_.header) + catalog_.header->payload_offset + catalog_used_;
+  uint8_t* entry = catalog_.payload() + catalog_used_;
   std::memcpy(entry + sizeof(uint32_t), fixed.data(), fixed.size());
   std::memcpy(entry + sizeof(uint32_t) + fixed.size(), text.data(), text.size());
   std::atomic_thread_fence(std::memory_order_release);
@@ -316,23 +308,27 @@ int ProcessFile::write_stack(const StackEntry& stack) {
   return write_entry(EntryType::kStack, {reinterpret_cast<const char*>(&stack), sizeof stack}, "");
 }
 
-void ProcessFile::finish(EndReason reason, int32_t exit_status) {
+void ProcessFile::finish(EndReason reason) {
   losses_.count_in(nullptr);
-  if (has_failed_) reason = EndReason::kFailed;
-  if (catalog_.header) close_chunk(catalog_, catalog_used_, true);
+  if (catalog_.is_mapped()) close_chunk(catalog_, catalog_used_, true);
   give_free_space_back();
-  if (reason != EndReason::kFailed) header_->exit_status = exit_status;
-  header_->last_pair = read_clock_pair();
-  header_->end_reason = reason;
-  header_->file_bytes = end_;
-  header_->chunks = closed_.size();
-  FileHeader finished = *header_;
-  finished.stop_ticks = finished.last_pair.ticks;
-  header_->header_crc32c = crc32c(0, &finished, sizeof finished);
+  losses_.store_in(header_);
+  header_.last_pair = read_clock_pair();
+  header_.end_reason = has_failed_ ? EndReason::kFailed : reason;
+  header_.file_bytes = end_;
+  header_.chunks = closed_chunks_;
+  header_.stop_ticks = header_.last_pair.ticks;
+  header_.header_crc32c = 0;
+  header_.header_crc32c = crc32c(0, &header_, summed_header_bytes(kFormatVersion));
+  FileHeader unfinished = header_;
+  unfinished.stop_ticks = 0;
+  std::memcpy(mapped_, &unfinished, summed_header_bytes(kFormatVersion));
   std::atomic_thread_fence(std::memory_order_release);
-  header_->stop_ticks = finished.stop_ticks;  // stored last: what is said of a finished file holds from here on
+  mapped_->stop_ticks = header_.stop_ticks;  // stored last: what is said of a finished file holds from here on
   close_descriptor();
 }
+
+void ProcessFile::note_exit(int32_t status) { mapped_->ended = with_complement(static_cast<uint32_t>(status)); }
 
 void ProcessFile::give_free_space_back() {
   std::lock_guard<std::mutex> lock(mutex_);
@@ -356,10 +352,20 @@ void ProcessFile::note_copy() const {
 void ProcessFile::abandon() {
   losses_.count_in(nullptr);
   close_descriptor();
-  munmap(header_, kFileHeaderBytes);
-  header_ = nullptr;
-  if (catalog_.header) munmap(catalog_.header, catalog_.bytes);
-  catalog_ = {};
+  catalog_.unmap();
+}
+
+void ProcessFile::forget_parent() {
+  if (mapped_) munmap(mapped_, kFileHeaderBytes);
+  mapped_ = nullptr;
+}
+
+void ProcessFile::tell_parent(int error) {
+  uint64_t before = __atomic_load_n(&mapped_->children_without_file, __ATOMIC_RELAXED), after;
+  do {
+    uint32_t children = children_of(children_of(static_cast<uint32_t>(before)) + 1);
+    after = with_complement(static_cast<uint32_t>(error) << 24 | std::max(children, 1u));
+  } while (!__atomic_compare_exchange_n(&mapped_->children_without_file, &before, after, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 }
 
 }  // namespace rlscope

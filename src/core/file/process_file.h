@@ -11,17 +11,10 @@
 
 #include "free_space.h"
 #include "losses.h"
+#include "mapped_chunk.h"
 #include "trace_format.h"
 
 namespace rlscope {
-
-// A chunk that is mapped and can be written. The mapping is never grown by ftruncate: pages that are not allocated
-// would turn a full disk into SIGBUS.
-struct MappedChunk {
-  ChunkHeader* header = nullptr;
-  uint64_t offset = 0;
-  uint32_t bytes = 0;
-};
 
 class ProcessFile {
  public:
@@ -34,8 +27,11 @@ class ProcessFile {
   // Creates `directory`/PID-N.rlscope; again after finish(), for the next file. Returns an errno, 0 for success.
   int open_in(const std::string& directory);
 
-  FileHeader& header() { return *header_; }
   const std::string& path() const { return path_; }
+  uint32_t pid() const { return header_.pid; }
+  int stop_errno() const { return static_cast<int>(header_.stop_errno); }
+  // The recording begins at `ticks`: until then the file was made.
+  void begin_at(uint64_t ticks) { mapped_->start_ticks = header_.start_ticks = ticks; }
   Losses& losses() { return losses_; }
 
   // Who could not write says so to who made the file. No lock of either may be held.
@@ -60,11 +56,16 @@ class ProcessFile {
 
   // Closes the catalog, gives free space back and records why the file ends: for `reason`, unless it has failed. The
   // header stays mapped.
-  void finish(EndReason reason, int32_t exit_status);
+  void finish(EndReason reason);
+  // The process is about to end, with this status. Also after finish().
+  void note_exit(int32_t status);
   // In a child that nobody told that it was forked off: the trace says that it is not recorded.
   void note_copy() const;
-  // In a forked child: lets go of the parent's file without touching its content.
+  // In a forked child: lets go of the parent's file without touching its content. Its header stays mapped until one of these
+  // two is called: the child has a file of its own, or could not make one, which its parent's file then tells.
   void abandon();
+  void forget_parent();
+  void tell_parent(int error);
 
  private:
   struct Closed {
@@ -83,6 +84,7 @@ class ProcessFile {
   void give_free_space_back();
   int open_region(uint32_t bytes, Region& region);
   int map_region(const Region& region, MappedChunk& chunk);
+  void update_clock();
   int write_entry(EntryType type, std::string_view fixed, std::string_view text);
 
   std::string path_;
@@ -92,11 +94,13 @@ class ProcessFile {
   OnFailure on_failure_;
   std::atomic<bool> has_failed_{false};
   Losses losses_;
-  FileHeader* header_ = nullptr;
+  FileHeader header_{};  // what is known; it is never read from the file, which others may change
+  FileHeader* mapped_ = nullptr;
   std::mutex mutex_;  // guards what follows; never held while a record is written
   uint64_t end_ = kFileHeaderBytes;
   std::vector<Region> free_;
-  std::vector<Region> closed_;  // the other chunks, as soon as nobody writes into them
+  std::vector<Region> closed_;  // the other chunks, as soon as nobody writes into them; of very many the last ones
+  uint64_t closed_chunks_ = 0;
   MappedChunk catalog_;
   uint32_t catalog_used_ = 0;
   uint32_t catalog_sequence_ = 0;

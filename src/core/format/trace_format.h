@@ -6,23 +6,25 @@
 namespace rlscope {
 
 constexpr char kFileMagic[8] = {'R', 'L', 'S', 'C', 'O', 'P', 'E', '\0'};
-constexpr uint32_t kFormatVersion = 8;
+constexpr uint32_t kFormatVersion = 9;
 constexpr uint32_t kOldestReadableVersion = 2;  // without header_crc32c, file_bytes and chunks, which are 0 there
 constexpr uint32_t kFileHeaderBytes = 4096;
 constexpr uint32_t kChunkMagic = 0x4B4E4843;  // "CHNK"
-constexpr uint32_t kChunkAlignment = 4096;    // a chunk starts on a page, so that it can be mapped alone
+constexpr uint32_t kOldestWithSummedHeaders = 9;  // older checksums of chunks are of the payload alone
+constexpr uint32_t kOldChunkAlignment = 4096;      // of these older files
+constexpr uint32_t kChunkAlignment = 64;    // so that short threads, which leave the rest of theirs, share a page
 constexpr uint32_t kNoStream = 0xFFFFFFFF;    // the stream of a catalog chunk
 
 enum class ClockKind : uint32_t { kTsc = 1, kMonotonic = 2 };
 enum class EndReason : uint32_t {
   kNone = 0,     // still recording, or killed
   kStopped = 1,  // stopped by the program, or the interpreter ended
-  kExit = 2,     // the program called _exit(); exit_status holds its argument
+  kExit = 2,     // the program called _exit()
   kFailed = 3,   // the trace could not be written further; stop_errno says why
   kLimit = 4,    // a limit of `rlscope record` was reached
 };
 enum class ChunkKind : uint16_t { kEvents = 1, kCatalog = 2, kFree = 3, kDevice = 4, kStacks = 5 };
-constexpr uint16_t kChunkClosed = 1;  // payload_bytes and payload_crc32c are valid
+constexpr uint16_t kChunkClosed = 1;  // payload_bytes and crc32c are valid
 
 // Every event record starts with a prefix varint (delta_ticks << 2 | RecordKind), so its first byte is never zero.
 // kExpected, whose delta is not 0: a begin without a name id. It begins the name that was begun behind the last begin in this
@@ -97,8 +99,8 @@ struct FileHeader {
   uint64_t stop_ticks;  // 0 until the recording ended in an orderly way
   EndReason end_reason;
   uint32_t stop_errno;
-  int32_t exit_status;
-  uint32_t header_crc32c;  // of this struct with 0 here, once stop_ticks is set
+  int32_t exit_status;  // up to version 8, with kExit
+  uint32_t header_crc32c;  // of this struct up to `ended`, with 0 here, once stop_ticks is set
   uint64_t dropped_records;
   uint64_t misnested_operations;
   uint64_t dropped_device_records;  // that CUPTI could not keep, or that could not be written
@@ -106,11 +108,26 @@ struct FileHeader {
   uint8_t boot_id[16];
   ClockPair first_pair;
   ClockPair last_pair;  // read at stop_ticks, once that is set
-  uint64_t file_bytes;  // once stop_ticks is set, like what follows
+  uint64_t file_bytes;  // once stop_ticks is set, like `chunks`
   uint64_t chunks;      // that are closed
+  uint64_t cut_stacks;  // that could only be written without their outer frames
+  // Written by whoever knows it, also when the rest is finished. The number is in the lower half, its complement in the
+  // upper one; 0 where there is none.
+  uint64_t ended;              // the status that the process gave to exit()
+  uint64_t children_without_file;  // forked off, that could not make a file; of the last one, the errno in the top byte
 };
-static_assert(sizeof(FileHeader) == 176, "the Python reader unpacks 176 bytes");
+static_assert(sizeof(FileHeader) == 200, "the Python reader unpacks 200 bytes");
 static_assert(offsetof(FileHeader, start_ticks) == 32 && offsetof(FileHeader, first_pair) == 112);
+// Up to here a header is summed, by its version.
+constexpr size_t summed_header_bytes(uint32_t version) {
+  return version < kOldestWithSummedHeaders ? offsetof(FileHeader, cut_stacks) : offsetof(FileHeader, ended);
+}
+
+// How many children could not make a file, and the errno of the last one.
+constexpr uint32_t children_of(uint32_t cell) { return cell & 0xFFFFFF; }
+constexpr uint32_t errno_of(uint32_t cell) { return cell >> 24; }
+constexpr uint64_t with_complement(uint32_t number) { return uint64_t{~number} << 32 | number; }
+constexpr bool has_complement(uint64_t cell) { return cell == with_complement(static_cast<uint32_t>(cell)); }
 
 struct ChunkHeader {
   uint32_t magic;  // stored last: a chunk without it was never used
@@ -119,7 +136,7 @@ struct ChunkHeader {
   uint32_t chunk_bytes;     // the whole chunk, a multiple of kChunkAlignment
   uint32_t payload_offset;  // from the start of the chunk; the open frames lie before it
   uint32_t payload_bytes;
-  uint32_t payload_crc32c;
+  uint32_t crc32c;  // of closed chunks, from this header (with 0 here) to the end of the payload
   uint32_t stream;
   uint32_t sequence;
   uint64_t base_ticks;    // time of the record before the chunk, of a device chunk its first start: deltas count from here

@@ -2,7 +2,6 @@
 #include "beside_writer.h"
 
 #include <algorithm>
-#include <atomic>
 
 namespace rlscope {
 namespace {
@@ -21,14 +20,12 @@ bool BesideWriter::next_chunk(uint64_t ticks) {
     file_->fail(error);
     return false;
   }
-  ChunkHeader* header = chunk_.header;
-  header->stream = stream_;
-  header->sequence = sequence_++;
-  header->base_ticks = last_ticks_ = ticks;
-  cursor_ = reinterpret_cast<uint8_t*>(header) + header->payload_offset;
-  limit_ = reinterpret_cast<uint8_t*>(header) + chunk_.bytes;
-  std::atomic_thread_fence(std::memory_order_release);
-  header->kind = kind_;
+  chunk_.header().stream = stream_;
+  chunk_.header().sequence = sequence_++;
+  chunk_.header().base_ticks = last_ticks_ = ticks;
+  cursor_ = chunk_.payload();
+  limit_ = chunk_.end();
+  chunk_.begin(kind_);
   return true;
 }
 
@@ -38,9 +35,8 @@ bool BesideWriter::reach(uint64_t ticks) {
 }
 
 void BesideWriter::close() {
-  if (!chunk_.header) return;
-  auto* payload = reinterpret_cast<uint8_t*>(chunk_.header) + chunk_.header->payload_offset;
-  file_->close_chunk(chunk_, static_cast<uint32_t>(cursor_ - payload), true);
+  if (!chunk_.is_mapped()) return;
+  file_->close_chunk(chunk_, static_cast<uint32_t>(cursor_ - chunk_.payload()), true);
   cursor_ = limit_ = nullptr;
 }
 

@@ -67,6 +67,8 @@ struct State {
   std::vector<StreamWriter*> retired_writers;
   std::vector<ProcessFile*> retired_files;
   ProcessFile* resting_file = nullptr;  // of the recording that has paused; the next one takes it over
+  std::atomic<bool> has_paused{false};   // the last recording ended before the process does
+  ProcessFile* parents_file = nullptr;  // in a forked child that has no file yet
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, DeviceWriter*> device_writers;  // by device, context, CUDA stream
   std::map<std::tuple<uint32_t, uint32_t, Stage>, uint32_t> launch_sites;                // by thread, operation, stage
   std::atomic<uint64_t> recording{0};             // counts recordings
@@ -110,6 +112,7 @@ void Session::install_handlers() {
   static const bool is_installed = [] {
     pthread_key_create(&state().thread_exit, on_thread_exit);
     pthread_atfork(prepare_fork, after_fork_in_parent, after_fork_in_child);
+    on_exit([](int status, void*) { note_exit(status); }, nullptr);
     return true;
   }();
   (void)is_installed;
@@ -150,19 +153,23 @@ int Session::start(const std::string& directory) try {
     for (size_t i = 0; i < s.names.size() && !error; i++) {
       error = file->write_name(static_cast<uint32_t>(i + 1), s.names[i].kind, s.names[i].category, s.names[i].text);
     }
+    if (ProcessFile* parents = std::exchange(s.parents_file, nullptr)) {
+      if (error) parents->tell_parent(error);
+      parents->forget_parent();
+    }
     if (error) return error;
     s.file = std::exchange(s.resting_file, nullptr);
     s.next_stream = 0;
     s.launch_sites.clear();
     s.recording++;
     Requests::set_recording(true);
-    is_armed_ = false;
+    is_armed_ = s.has_paused = false;
     for (StreamWriter* armed : s.writers) armed->use_up_room();
   }
   StreamWriter* writer = Session::writer();
-  if (!writer || !writer->begin_recording()) return static_cast<int>(s.file->header().stop_errno);
+  if (!writer || !writer->begin_recording()) return s.file->stop_errno();
   // Making the file took time that is not the program's.
-  s.file->header().start_ticks = writer->last_ticks();
+  s.file->begin_at(writer->last_ticks());
   s.main_writer = writer;
   open_inherited(writer);
   s.tell([](const SessionListener& listener) { listener.on_start(); });
@@ -175,9 +182,10 @@ int Session::start(const std::string& directory) try {
 // itself, of which no handler was told, lets go of its parent's file here. The lock must be held.
 ProcessFile* Session::file_of_this_process() {
   State& s = state();
-  if (!s.file || s.file->header().pid == static_cast<uint32_t>(getpid())) return s.file;
+  if (!s.file || s.file->pid() == static_cast<uint32_t>(getpid())) return s.file;
   s.file->note_copy();
   s.file->abandon();
+  s.file->forget_parent();
   s.retired_files.push_back(std::exchange(s.file, nullptr));
   s.retired_writers.insert(s.retired_writers.end(), s.writers.begin(), s.writers.end());
   s.writers.clear();
@@ -188,10 +196,17 @@ ProcessFile* Session::file_of_this_process() {
   return nullptr;
 }
 
-void Session::stop(EndReason reason, int32_t exit_status) { end(reason, exit_status, false); }
-void Session::pause(EndReason reason) { end(reason, 0, true); }
+void Session::stop(EndReason reason) { end(reason, false); }
+void Session::pause(EndReason reason) { end(reason, true); }
 
-void Session::end(EndReason reason, int32_t exit_status, bool stays_armed) {
+// In the file of the recording that goes on, or that ended because the process does.
+void Session::note_exit(int32_t status) {
+  State& s = state();
+  ProcessFile* file = s.file ? s.file : s.resting_file;
+  if (file && !s.has_paused && file->pid() == static_cast<uint32_t>(getpid())) file->note_exit(status);
+}
+
+void Session::end(EndReason reason, bool stays_armed) {
   State& s = state();
   {
     std::lock_guard<std::mutex> lock(s.mutex);
@@ -213,7 +228,8 @@ void Session::end(EndReason reason, int32_t exit_status, bool stays_armed) {
   delete std::exchange(s.stack_writer, nullptr);
   Requests::set_recording(false);
   s.resting_file = std::exchange(s.file, nullptr);  // nothing is counted in a header that has its checksum
-  s.resting_file->finish(reason, exit_status);
+  s.has_paused = stays_armed;
+  s.resting_file->finish(reason);
 }
 
 // Makes a writer part of the recording; false while there is none.
@@ -485,7 +501,7 @@ void Session::after_fork_in_child() {
   if (s.file) {
     s.file->abandon();
     s.retired_files.push_back(s.file);
-    s.file = nullptr;
+    s.parents_file = std::exchange(s.file, nullptr);
   }
   Requests::set_recording(false);
   is_armed_ = false;

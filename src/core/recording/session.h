@@ -48,7 +48,9 @@ class RLSCOPE_API Session {
   // that were open in the forking thread are opened again. Returns an errno, 0 for success.
   static int start(const std::string& directory);
   // Completes the file. The caller must make sure that no other thread writes a record meanwhile (holds the GIL).
-  static void stop(EndReason reason, int32_t exit_status);
+  static void stop(EndReason reason);
+  // This process is about to end with `status`, by exit() or _exit().
+  static void note_exit(int32_t status);
   // As stop, but is armed from then on, so that the next recording begins inside what is open. Leaves nothing behind: a
   // process may pause any number of times.
   static void pause(EndReason reason);
@@ -110,7 +112,7 @@ class RLSCOPE_API Session {
   static bool write_entry(Write write);
   static StreamWriter* attach();
   static StreamWriter* begin_to_record();
-  static void end(EndReason reason, int32_t exit_status, bool stays_armed);
+  static void end(EndReason reason, bool stays_armed);
   static void open_inherited(StreamWriter* writer);
   static ProcessFile* file_of_this_process();
   static bool join(ProcessFile*& file, uint32_t& stream);

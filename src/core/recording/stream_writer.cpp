@@ -140,14 +140,11 @@ int StreamWriter::change_chunk(uint64_t started) {
   MappedChunk fresh;
   uint32_t needed = static_cast<uint32_t>(sizeof(ChunkHeader)) + open_bytes + 1024;
   int error = file_->take_chunk(std::max(chunk_bytes_, 2 * needed), fresh);
-  if (!error && fresh.bytes < needed) {  // a rest that is too small for the open frames
+  if (!error && fresh.header().chunk_bytes < needed) {  // a rest that is too small for the open frames
     file_->close_chunk(fresh, 0, false);
     error = file_->take_chunk(std::max(chunk_bytes_, 2 * needed), fresh);
   }
-  if (chunk_.header) {
-    auto* payload = reinterpret_cast<uint8_t*>(chunk_.header) + chunk_.header->payload_offset;
-    file_->close_chunk(chunk_, static_cast<uint32_t>(cursor_ - payload), false);
-  }
+  if (chunk_.is_mapped()) file_->close_chunk(chunk_, static_cast<uint32_t>(cursor_ - chunk_.payload()), false);
   if (error) {
     close(false);
     return error;
@@ -155,22 +152,20 @@ int StreamWriter::change_chunk(uint64_t started) {
   chunk_ = fresh;
   last_begun_ = 0;
   std::memset(expected_names_, 0, sizeof expected_names_);
-  ChunkHeader* header = chunk_.header;
-  header->payload_offset = static_cast<uint32_t>(sizeof(ChunkHeader)) + open_bytes;
-  header->stream = stream_;
-  header->sequence = sequence_++;
-  header->base_ticks = last_ticks_;
-  header->depth = depth_;
-  header->thread_id = thread_id_;
-  auto* open_frames = reinterpret_cast<uint32_t*>(header + 1);
+  ChunkHeader& header = chunk_.header();
+  header.payload_offset = static_cast<uint32_t>(sizeof(ChunkHeader)) + open_bytes;
+  header.stream = stream_;
+  header.sequence = sequence_++;
+  header.base_ticks = last_ticks_;
+  header.depth = depth_;
+  header.thread_id = thread_id_;
+  auto* open_frames = reinterpret_cast<uint32_t*>(chunk_.start() + sizeof(ChunkHeader));
   for (uint32_t i = 0; i < depth_; i++) open_frames[i] = frames_[i].id;
-  auto* start = reinterpret_cast<uint8_t*>(header);
-  cursor_ = start + header->payload_offset;
-  set_end(start + chunk_.bytes);
+  cursor_ = chunk_.payload();
+  set_end(chunk_.end());
   chunk_bytes_ = std::min(chunk_bytes_ * kChunkGrowth, kLargestChunkBytes);
-  header->switch_ticks = header->sequence == 0 ? 0 : now_ticks() - started;
-  std::atomic_thread_fence(std::memory_order_release);
-  header->kind = ChunkKind::kEvents;
+  header.switch_ticks = header.sequence == 0 ? 0 : now_ticks() - started;
+  chunk_.begin(ChunkKind::kEvents);
   return 0;
 }
 
@@ -280,11 +275,10 @@ void StreamWriter::memory(const MemoryUse& memory) {
 }
 
 void StreamWriter::seal_chunk(bool gives_rest_back) {
-  if (chunk_.header) {
+  if (chunk_.is_mapped()) {
     // Another thread may close this one, which is still blocked.
     if (cursor_ + kRoom <= end_) advance();
-    auto* payload = reinterpret_cast<uint8_t*>(chunk_.header) + chunk_.header->payload_offset;
-    file_->close_chunk(chunk_, static_cast<uint32_t>(cursor_ - payload), gives_rest_back);
+    file_->close_chunk(chunk_, static_cast<uint32_t>(cursor_ - chunk_.payload()), gives_rest_back);
   }
   meter_.stop();
 }
@@ -326,8 +320,7 @@ void StreamWriter::abandon() {
 }
 
 void StreamWriter::let_go() {
-  if (chunk_.header) munmap(chunk_.header, chunk_.bytes);
-  chunk_ = {};
+  chunk_.unmap();
   file_ = nullptr;
   use_up_room();
   state_ = WriterState::kClosed;

@@ -238,7 +238,7 @@ class RLSCOPE_API StreamWriter {
   void end_misnested(uint32_t depth);
 
   // Whether this is the copy that a fork made of another process's writer.
-  bool is_copy() const { return !cursor_ && chunk_.header; }
+  bool is_copy() const { return !cursor_ && chunk_.is_mapped(); }
 
   // These three are in the wiped page, so null in every forked child: a program may fork by the system call itself, of
   // which no handler is told, and the copy of this writer must not write into its original's chunk.

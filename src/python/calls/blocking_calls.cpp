@@ -9,6 +9,7 @@
 #include "pointer_swaps.h"
 #include "session.h"
 #include "channels.h"
+#include "ended_processes.h"
 #include "tasks.h"
 
 namespace rlscope {
@@ -200,6 +201,16 @@ PyObject* make_socketpair(PyObject* module, PyObject* args) {
   return pair;
 }
 
+// How a child ended, whoever ended it, nobody but its parent is told.
+template <int index, class... Arguments>
+PyObject* wait_for_child(Arguments... arguments) {
+  PyObject* ended = wait<index>(arguments...);
+  if (ended && PyTuple_Check(ended) && PyTuple_GET_SIZE(ended) >= 2) {
+    note_ended_child(PyTuple_GET_ITEM(ended, 0), PyTuple_GET_ITEM(ended, 1));
+  }
+  return ended;
+}
+
 // No interpreter shutdown follows: the trace is completed here.
 template <int index>
 PyObject* exit_process(PyObject* module, PyObject* const* args, Py_ssize_t given, PyObject* keywords) {
@@ -207,7 +218,8 @@ PyObject* exit_process(PyObject* module, PyObject* const* args, Py_ssize_t given
   if (status && PyLong_Check(status)) {
     int overflow;
     stop_tasks();
-    Session::stop(EndReason::kExit, static_cast<int32_t>(PyLong_AsLongAndOverflow(status, &overflow) & 0xFF));
+    Session::stop(EndReason::kExit);
+    Session::note_exit(static_cast<int32_t>(PyLong_AsLongAndOverflow(status, &overflow) & 0xFF));
   }
   return pass<index>(module, args, given, keywords);
 }
@@ -249,6 +261,10 @@ BlockingCall calls[] = {
     {"_io.FileIO.readinto", METH_METHOD | kFastKeywords, pointer_to(use_file_since_312<26, Use::kRead>), nullptr, {}},
     {"_io.FileIO.write", METH_O, pointer_to(use_file<27, Use::kWrite, PyObject*>), nullptr, {}},
     {"_io.FileIO.write", METH_METHOD | kFastKeywords, pointer_to(use_file_since_312<28, Use::kWrite>), nullptr, {}},
+    {"posix.waitpid", METH_FASTCALL, pointer_to(wait_for_child<29, PyObject*, PyObject* const*, Py_ssize_t>), nullptr, {}},
+    {"posix.wait", METH_NOARGS, pointer_to(wait_for_child<30, PyObject*, PyObject*>), nullptr, {}},
+    {"posix.wait3", kFastKeywords, pointer_to(wait_for_child<31, PyObject*, PyObject* const*, Py_ssize_t, PyObject*>), nullptr, {}},
+    {"posix.wait4", kFastKeywords, pointer_to(wait_for_child<32, PyObject*, PyObject* const*, Py_ssize_t, PyObject*>), nullptr, {}},
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "ended_processes.h"
 
 #include <dirent.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -24,8 +25,8 @@ using Kill = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t);
 Kill original_kill;
 Kill original_killpg;
 
-void note(pid_t process, long signal) {
-  Session::write_properties("{\"ended " + std::to_string(process) + "\": [" + std::to_string(signal) + ", " +
+void note(pid_t process, long signal, const char* what = "ended") {
+  Session::write_properties("{\"" + std::string(what) + " " + std::to_string(process) + "\": [" + std::to_string(signal) + ", " +
                             std::to_string(monotonic_ns()) + "]}");
 }
 
@@ -93,6 +94,13 @@ PyMethodDef functions[] = {
 };
 
 }  // namespace
+
+void note_ended_child(PyObject* process, PyObject* status) {
+  int overflow;
+  long pid = PyLong_Check(process) ? PyLong_AsLongAndOverflow(process, &overflow) : 0;
+  long how = PyLong_Check(status) ? PyLong_AsLongAndOverflow(status, &overflow) : 0;
+  if (pid > 0 && WIFSIGNALED(how)) note(static_cast<pid_t>(pid), WTERMSIG(how), "waited");
+}
 
 bool add_ended_processes(PyObject* module) { return PyModule_AddFunctions(module, functions) == 0; }
 

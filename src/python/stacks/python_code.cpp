@@ -10,6 +10,9 @@ namespace rlscope {
 namespace {
 
 constexpr size_t kMostKnown = 1 << 16;
+constexpr size_t kMostKnownLines = 1 << 22;
+constexpr size_t kMostIds = 1 << 16;
+constexpr size_t kMostCharactersOfIds = 1 << 23;
 constexpr size_t kMostCharacters = 1 << 12;
 constexpr size_t kMostTableBytes = 1 << 22;
 constexpr size_t kCodeUnitBytes = 2;
@@ -149,6 +152,7 @@ void CodeTable::count_freed() {
 void CodeTable::clear() {
   known_.clear();
   ids_.clear();
+  known_lines_ = characters_ = 0;
 }
 
 // The object is read again at the end: it may have been freed, and another one made in its place.
@@ -177,21 +181,30 @@ KnownCode* CodeTable::learn(const void* address) {
   bool is_there = read_memory(known.characters, known.checked_bytes.data(), known.checked_bytes.size()) &&
                   read_memory(address, again.bytes, kCodeHead) && is_same(known, again);
   if (!is_there || (known.id = id_of(known.first_line, name, file)) == 0) return nullptr;
+  known_lines_ += known.lines.size();
   return &known_.insert_or_assign(address, std::move(known)).first->second;
 }
 
 uint32_t CodeTable::id_of(uint32_t first_line, const std::string& name, const std::string& file) {
-  auto [place, is_new] = ids_.try_emplace({file, name, first_line}, static_cast<uint32_t>(ids_.size() + 1));
-  if (is_new && !on_new_(place->second, first_line, name, file)) {
+  bool is_full = ids_.size() >= kMostIds || characters_ >= kMostCharactersOfIds;
+  std::tuple<std::string, std::string, uint32_t> function{file, name, first_line};
+  if (is_full && ids_.find(function) == ids_.end()) function = {"", "(more functions)", 0};
+  auto [place, is_new] = ids_.try_emplace(function, static_cast<uint32_t>(ids_.size() + 1));
+  if (!is_new) return place->second;
+  if (!on_new_(place->second, std::get<2>(function), std::get<1>(function), std::get<0>(function))) {
     ids_.erase(place);
     return 0;
   }
+  characters_ += name.size() + file.size();
   return place->second;
 }
 
 bool CodeTable::find(const std::vector<const void*>& addresses, std::vector<const KnownCode*>& found) {
   uint64_t freed = codes_freed;  // before anything is read
-  if (known_.size() > kMostKnown) known_.clear();
+  if (known_.size() > kMostKnown || known_lines_ > kMostKnownLines) {
+    known_.clear();
+    known_lines_ = 0;
+  }
   found.clear();
   to_check_.clear();
   for (const void* address : addresses) {

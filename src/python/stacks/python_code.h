@@ -40,6 +40,8 @@ class CodeTable {
   explicit CodeTable(OnNew on_new) : on_new_(on_new) {}
 
   void clear();
+  // The id of a function. Of very many, or with very long texts, all later ones are one.
+  uint32_t id_of(uint32_t first_line, const std::string& name, const std::string& file);
   // From now on the program counts the code objects that it frees. Needs the GIL; to be called before `find`.
   static void count_freed();
   // Finds the code objects at these addresses, in the same order. False where one is none, or changed meanwhile. What was
@@ -49,11 +51,12 @@ class CodeTable {
  private:
   KnownCode* learn(const void* address);
   bool check(uint64_t freed);
-  uint32_t id_of(uint32_t first_line, const std::string& name, const std::string& file);
 
   OnNew on_new_;
   std::unordered_map<const void*, KnownCode> known_;
+  size_t known_lines_ = 0;  // at least as many as the known ones have
   std::map<std::tuple<std::string, std::string, uint32_t>, uint32_t> ids_;  // by file, name and first line
+  size_t characters_ = 0;  // of all texts
   std::unordered_map<const void*, KnownCode*> to_check_;
   MemoryReads reads_;
   std::vector<uint8_t> buffer_;

@@ -19,24 +19,12 @@
 #include "python_memory.h"
 #include "python_stack.h"
 #include "session.h"
+#include "stack_table.h"
 
 namespace rlscope {
 namespace {
 
 constexpr int64_t kQuietAfterFork_ns = 10'000'000;  // handlers of fork make calls, too
-
-struct StackKey {
-  uint32_t caller, code, line;
-  bool operator==(const StackKey& other) const {
-    return caller == other.caller && code == other.code && line == other.line;
-  }
-};
-struct StackHash {
-  size_t operator()(const StackKey& key) const {
-    uint64_t mixed = (uint64_t{key.caller} << 32 | key.code) * 0x9E3779B97F4A7C15u + key.line;
-    return mixed * 0x9E3779B97F4A7C15u >> 16;
-  }
-};
 
 int64_t now_ns() { return static_cast<int64_t>(monotonic_ns()); }
 
@@ -45,6 +33,12 @@ bool write_code(uint32_t id, uint32_t first_line, const std::string& name, const
 }
 
 void follow_forks();
+
+struct LastSeen {
+  int64_t ran_ns = 0;       // of CPU time, when it was looked at
+  uint64_t call_ticks = 0;  // its last record, when it was seen in a call
+};
+constexpr size_t kSeenBesides = 64;
 
 class StackSampler {
  public:
@@ -59,9 +53,8 @@ class StackSampler {
     main_ = PyThreadState_Get();
     interpreter_ = PyThreadState_GetInterpreter(main_);
     codes_.clear();
-    stacks_.clear();
-    ran_ns_.clear();
-    call_ticks_.clear();
+    stacks_.clear(codes_.id_of(0, "(deeper)", ""));
+    seen_.clear();
     start();
   }
   void start();
@@ -78,6 +71,7 @@ class StackSampler {
   bool has_run(uint64_t thread_id);
   bool is_new_call(const SeenThread& seen);
   bool is_still_there(const SeenThread& seen);
+  void forget_ended_threads();
 
   PyThreadState* main_ = nullptr;
   PyInterpreterState* interpreter_ = nullptr;
@@ -86,15 +80,15 @@ class StackSampler {
   std::atomic<bool> is_stopping_{false};
   PythonStackReader reader_;
   CodeTable codes_{write_code};
-  std::unordered_map<StackKey, uint32_t, StackHash> stacks_;
-  std::unordered_map<uint64_t, int64_t> ran_ns_;  // of threads, up to when they were last looked at
-  std::unordered_map<uint64_t, uint64_t> call_ticks_;  // of threads, their last record when they were last seen in a call
+  StackTable stacks_{Session::write_stack};
+  std::unordered_map<uint64_t, LastSeen> seen_;  // by thread
   int64_t looks_ = 0;
   int64_t look_at_calls_ = 0;  // the one at which calls are next looked at
   std::vector<SeenThread> threads_, seen_again_;
   std::vector<SeenFrame> frames_;
   std::vector<const void*> addresses_;
   std::vector<const KnownCode*> found_;
+  std::vector<StackFrame> numbered_;
 };
 
 void StackSampler::start() {
@@ -134,6 +128,7 @@ void StackSampler::look(uint64_t random) {
   StackWriter* writer = Session::stack_writer();
   if (!writer) return;
   Session::look_at_threads(threads_);
+  if (seen_.size() > threads_.size() + kSeenBesides) forget_ended_threads();
   bool looks_at_calls = looks_ == look_at_calls_;
   for (const SeenThread& thread : threads_) {
     if (thread.is_in_call ? looks_at_calls && is_new_call(thread) : has_run(thread.thread_id)) look_at(*writer, thread);
@@ -148,13 +143,13 @@ bool StackSampler::has_run(uint64_t thread_id) {
   timespec time;
   if (clock_gettime(static_cast<clockid_t>(~static_cast<uint32_t>(thread_id) << 3) | kScheduledTimeOfThread, &time) != 0) return true;
   int64_t now_ns = int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-  int64_t before_ns = std::exchange(ran_ns_[thread_id], now_ns);
+  int64_t before_ns = std::exchange(seen_[thread_id].ran_ns, now_ns);
   return now_ns > before_ns;
 }
 
 // A thread that has written nothing since is in the call that it was seen in before: nothing more is to be learned of it.
 bool StackSampler::is_new_call(const SeenThread& seen) {
-  return std::exchange(call_ticks_[seen.thread_id], seen.last_ticks) != seen.last_ticks;
+  return std::exchange(seen_[seen.thread_id].call_ticks, seen.last_ticks) != seen.last_ticks;
 }
 
 // Else the stack may be one of Python behind the call, and lines there would be seen more often than others.
@@ -163,6 +158,12 @@ bool StackSampler::is_still_there(const SeenThread& seen) {
   return std::any_of(seen_again_.begin(), seen_again_.end(), [&](const SeenThread& thread) {
     return thread.thread_id == seen.thread_id && thread.last_ticks == seen.last_ticks;
   });
+}
+
+void StackSampler::forget_ended_threads() {
+  std::unordered_map<uint64_t, LastSeen> kept;
+  for (const SeenThread& thread : threads_) kept[thread.thread_id] = seen_[thread.thread_id];
+  seen_ = std::move(kept);
 }
 
 void StackSampler::look_at(StackWriter& writer, const SeenThread& seen) {
@@ -182,16 +183,11 @@ uint32_t StackSampler::intern() {
   for (size_t i = 0; i < frames_.size(); i++) {
     if (frames_[i].instruction >= static_cast<ptrdiff_t>(found_[i]->lines.size())) return kTornStack;
   }
-  uint32_t stack = 0;
-  for (size_t i = frames_.size(); i-- > 0;) {
-    StackKey key{stack, found_[i]->id, found_[i]->line_at(frames_[i].instruction)};
-    auto [place, is_new] = stacks_.try_emplace(key, static_cast<uint32_t>(stacks_.size() + 1));
-    if (is_new && !Session::write_stack({place->second, key.caller, key.code, key.line})) {
-      stacks_.erase(place);
-      return kTornStack;
-    }
-    stack = place->second;
-  }
+  numbered_.clear();
+  for (size_t i = 0; i < frames_.size(); i++) numbered_.push_back({found_[i]->id, found_[i]->line_at(frames_[i].instruction)});
+  uint64_t cut_before = stacks_.cut();
+  uint32_t stack = stacks_.id_of(numbered_);
+  Session::losses().count_cut_stacks(stacks_.cut() - cut_before);
   return stack;
 }
 

@@ -208,7 +208,7 @@ TEST(DeviceReader, SurviveAnyBytes) {
   for (int round = 0; round < 3000; round++) {
     std::string bytes = sound;
     for (unsigned edits = random() % 4 + 1; edits > 0; edits--) {
-      size_t page = random() % (bytes.size() / kChunkAlignment) * kChunkAlignment;
+      size_t page = random() % (bytes.size() / kPage) * kPage;
       bytes[page + random() % 160] = static_cast<char>(random());
     }
     if (random() % 4 == 0) bytes.resize(random() % bytes.size());

@@ -157,12 +157,12 @@ TEST(Sweep, LearnsWaitsThatAreAddedWhileTheProcessWaits) {
     second += name_entry(id, NameKind::kBoundary, Category::kWait, "recv socket:[" + std::to_string(id % 3) + "]");
     events += begin_record(5, id) + end_record(2);
   }
-  std::string header = file_header(0, 1000);
+  std::string header = file_header(0, 0);
   TemporaryFile file(header + chunk(open_catalog, first) + chunk(open, events));
   TraceFile trace(file.path(), false);
   std::fstream(file.path(), std::ios::in | std::ios::out | std::ios::binary)
       << header << chunk(open_catalog, first + second) << chunk(open, events);
-  SweepResult result = sweep(trace, {});
+  SweepResult result = sweep(trace, {1000});
   // Names that read the same are one row: the 1st, 4th, 7th ... to the 88th; the first one goes on to the end.
   ASSERT_EQ(result.waits.size(), 3u);
   EXPECT_EQ(result.waits[1].name, "recv socket:[1]");

@@ -304,10 +304,12 @@ TEST(TraceFile, NoByteBelongsToTwoChunks) {
     header.magic = kChunkMagic;
     header.kind = page % 2 ? ChunkKind::kEvents : ChunkKind::kCatalog;
     header.chunk_bytes = 0x10000000;
-    header.payload_offset = (kPages - page) * kChunkAlignment + sizeof header;  // the same place for all
+    header.payload_offset = (kPages - page) * kPage + sizeof header;  // the same place for all
+    header.flags = kChunkClosed;
+    header.payload_bytes = 10'000;
     header.sequence = page / 2;
     std::string chunk = bytes_of(header);
-    chunk.resize(kChunkAlignment);
+    chunk.resize(kPage);
     bytes += chunk;
   }
   constexpr uint32_t kTextBytes = 8000;
@@ -361,7 +363,7 @@ TEST(TraceFile, SurvivesAnyBytes) {
   for (int round = 0; round < 3000; round++) {
     std::string bytes = sound;
     for (unsigned edits = random() % 4 + 1; edits > 0; edits--) {
-      size_t page = random() % (bytes.size() / kChunkAlignment) * kChunkAlignment;
+      size_t page = random() % (bytes.size() / kPage) * kPage;
       bytes[page + random() % 128] = static_cast<char>(random());
     }
     if (random() % 4 == 0) bytes.resize(random() % bytes.size());

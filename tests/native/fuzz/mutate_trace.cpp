@@ -79,7 +79,9 @@ void mend_checksum(Piece& piece) {
   std::memcpy(&chunk, piece.data(), sizeof chunk);
   if (chunk.magic != kChunkMagic || chunk.payload_offset > piece.size()) return;
   if (chunk.payload_bytes > piece.size() - chunk.payload_offset) return;
-  chunk.payload_crc32c = crc32c(0, piece.data() + chunk.payload_offset, chunk.payload_bytes);
+  chunk.crc32c = 0;
+  std::memcpy(piece.data(), &chunk, sizeof chunk);
+  chunk.crc32c = crc32c(0, piece.data(), uint64_t{chunk.payload_offset} + chunk.payload_bytes);
   std::memcpy(piece.data(), &chunk, sizeof chunk);
 }
 
@@ -99,7 +101,7 @@ void mend_header(std::vector<Piece>& pieces) {
     header.chunks += chunk.kind != ChunkKind::kFree && (chunk.flags & kChunkClosed);
   }
   header.header_crc32c = 0;
-  header.header_crc32c = crc32c(0, &header, sizeof header);
+  header.header_crc32c = crc32c(0, &header, summed_header_bytes(kFormatVersion));
   std::memcpy(pieces[0].data(), &header, sizeof header);
 }
 
