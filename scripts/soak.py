@@ -1,67 +1,71 @@
-"""Record a long training, watch the memory of the recorder, and check that the trace is whole.
+"""Record programs whose threads and processes come and go, for a long time, and see that nothing of the recorder grows.
 
     python scripts/soak.py --minutes 60 --output output/soak
 
-Writes memory.csv (one row per sample) and prints a summary; exits 1 if something was lost or does not add up.
+One program is recorded whole, one as a flight recorder does, both with the stacks of their lines. Writes soak.csv (one row per
+sample and program) and soak.png, and prints a summary; exits 1 if something was lost, does not add up, or grew.
 """
 
 import argparse
-import csv
 import json
-import os
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import matplotlib
+import pandas as pd
 import psutil
 
-TRAINING = Path(__file__).resolve().parent.parent / "tests" / "scripts" / "train_for.py"
+PROGRAM = Path(__file__).resolve().parent.parent / "tests" / "scripts" / "churn.py"
 RLSCOPE = (sys.executable, "-m", "rlscope")
+KEPT_MB = 20
+OPTIONS = {"whole": ("--lines",), "kept": ("--lines", "--keep", f"{KEPT_MB}MB")}
 SAMPLE_EVERY_S = 10
+THREADS_PER_SECOND = 6
 MIB = 2**20
 LARGEST_GAP = 1e-6
+#: A value has grown where its mean over the last quarter exceeds that over the second by more than these.
+GREW = {"program_mib": 2.0, "record_mib": 2.0, "program_files": 1.0, "record_files": 1.0}
 
 
-def memory_of(process: psutil.Process, trace: Path) -> dict[str, int]:
-    """Return the bytes of the program's own memory, and of the trace's chunks that are mapped into it now."""
-    maps = process.memory_maps(grouped=False)
-    chunks = [mapped for mapped in maps if mapped.path.startswith(str(trace))]
-    return {
-        "anonymous": sum(mapped.anonymous for mapped in maps if mapped not in chunks),
-        "mapped_trace": sum(mapped.rss for mapped in chunks),
-        "mapped_chunks": len(chunks),
-        "trace_file": sum(path.stat().st_size for path in trace.glob("*.rlscope")),
-        "open_files": process.num_fds(),
-    }
+def sample(recording: psutil.Popen, trace: Path) -> dict[str, float] | None:
+    """Return memory and open files of `rlscope record` and of its program, and what lies in the trace; None at the end."""
+    with suppress(psutil.NoSuchProcess, IndexError, FileNotFoundError):
+        program = recording.children()[0]
+        mapped = program.memory_maps(grouped=False)
+        anonymous = sum(each.anonymous for each in mapped if not each.path.startswith(str(trace)))
+        files = [path for path in trace.rglob("*") if path.is_file()]
+        return {
+            "program_mib": anonymous / MIB,
+            "record_mib": recording.memory_full_info().uss / MIB,
+            "program_files": program.num_fds(),
+            "record_files": recording.num_fds(),
+            "program_threads": program.num_threads(),
+            "trace_files": len(files),
+            "trace_mib": sum(path.stat().st_size for path in files) / MIB,
+            "main_file_mib": sum(p.stat().st_size for p in trace.glob(f"{program.pid}-*.rlscope")) / MIB,
+        }
+    return None
 
 
-def samples(recording: subprocess.Popen[bytes], trace: Path) -> Iterator[dict[str, Any]]:
-    """Yield memory of the recorded program, every ten seconds until it ends."""
-    started = time.monotonic()
-    while recording.poll() is None:
+def samples(recordings: dict[str, psutil.Popen], output: Path) -> Iterator[dict[str, Any]]:
+    """Yield a row for each program every ten seconds, until one has ended."""
+    started_s = time.monotonic()
+    while all(recording.poll() is None for recording in recordings.values()):
         time.sleep(SAMPLE_EVERY_S)
-        try:
-            program = next(iter(psutil.Process(recording.pid).children()), None)
-            if program is not None:
-                yield {"seconds": round(time.monotonic() - started, 1), **memory_of(program, trace)}
-        except psutil.NoSuchProcess:
-            return
+        for name, recording in recordings.items():
+            if row := sample(recording, output / name):
+                yield {"minutes": (time.monotonic() - started_s) / 60, "recording": name, **row}
 
 
-def analyzed(trace: Path) -> tuple[dict[str, Any], dict[str, float]]:
-    """Return the analysis of the trace, and what it cost."""
-    started = time.monotonic()
-    with subprocess.Popen([*RLSCOPE, "analyze", str(trace), "--json"], stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        text = process.stdout.read()
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != 0:
-        sys.exit(f"soak: analyze ended with {process.returncode}")
-    return json.loads(text), {"seconds": time.monotonic() - started, "peak_mib": usage.ru_maxrss / 1024}
+def document(*words: object) -> dict[str, Any]:
+    """Return the JSON that a verb prints."""
+    found: dict[str, Any] = json.loads(subprocess.check_output([*RLSCOPE, *map(str, words), "--json"]))
+    return found
 
 
 def largest_gap(analysis: dict[str, Any]) -> float:
@@ -69,37 +73,79 @@ def largest_gap(analysis: dict[str, Any]) -> float:
     gaps = []
     for process in analysis["processes"]:
         total = sum(row["seconds"] for row in analysis["breakdown"] if row["process"] == process["process"])
-        gaps.append(abs(total - process["wall_s"]) / process["wall_s"])
+        gaps.append(abs(total - process["wall_s"]) / max(process["wall_s"], 1e-9))
     return max(gaps)
 
 
+def what_grew(table: pd.DataFrame) -> list[str]:
+    """Return a sentence for each value that is larger in the last quarter than in the second."""
+    found = []
+    for name, rows in table.groupby("recording"):
+        parts = pd.cut(rows["minutes"], 4, labels=False)
+        for value, allowed in GREW.items():
+            before, after = (rows.loc[parts == part, value].mean() for part in (1, 3))
+            if after - before > allowed:
+                found.append(f"{name}: {value} was {before:.2f} in the second quarter and {after:.2f} in the last")
+    return found
+
+
+def draw(table: pd.DataFrame, path: Path) -> None:
+    """Draw what was sampled over time."""
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    shown = {
+        "program_mib": "memory of the program, MiB", "record_mib": "memory of rlscope record, MiB",
+        "program_files": "open files of the program", "record_files": "open files of rlscope record",
+        "trace_files": "files of the trace", "trace_mib": "trace, MiB",
+    }  # fmt: skip
+    figure, axes = pyplot.subplots(2, 3, figsize=(10, 5), sharex=True, layout="constrained")
+    for axis, (value, title) in zip(axes.flat, shown.items(), strict=True):
+        for name, rows in table.groupby("recording"):
+            axis.plot(
+                rows["minutes"], rows[value], label={"whole": "recorded whole", "kept": f"the last {KEPT_MB} MB"}[name]
+            )
+        axis.set_title(title, fontsize=9)
+        axis.set_ylim(bottom=0)
+    for axis in axes[-1]:
+        axis.set_xlabel("minutes")
+    axes[0, 0].legend(fontsize=8)
+    figure.savefig(path, dpi=150)
+
+
 def soak(minutes: float, output: Path) -> bool:
-    """Record, analyze, print. Return whether everything held."""
+    """Record, look, analyze, print. Return whether everything held."""
     output.mkdir(parents=True)
-    trace = output.resolve() / "trace"
-    command = [*RLSCOPE, "record", "-o", str(trace), "--", sys.executable, str(TRAINING), str(minutes * 60)]
-    with (output / "memory.csv").open("w", newline="") as file, subprocess.Popen(command) as recording:
-        writer = None
-        rows = []
-        for row in samples(recording, trace):
-            writer = writer or csv.DictWriter(file, row)
-            if not rows:
-                writer.writeheader()
-            writer.writerow(row)
-            file.flush()
-            rows.append(row)
-    contents = json.loads(subprocess.check_output([*RLSCOPE, "inspect", str(trace), "--json"]))
-    analysis, cost = analyzed(trace)
-    gap, dropped = largest_gap(analysis), contents["dropped_records"]
-    settled = rows[len(rows) // 6 :]
-    for name in ("anonymous", "mapped_trace"):
-        values = [row[name] / MIB for row in settled]
-        print(f"{name}: {values[0]:.2f} MiB after a sixth, {values[-1]:.2f} at the end, at most {max(values):.2f}")
-    print(f"mapped chunks: at most {max(row['mapped_chunks'] for row in rows)}; open files: {rows[-1]['open_files']}")
-    print(f"events: {contents['events']}, {contents['bytes_per_event']:.2f} bytes each, dropped {dropped}")
-    print(f"sum of the breakdown and wall differ by {gap:.1e} of wall")
-    print(f"analyze: {cost['seconds']:.1f} s, at most {cost['peak_mib']:.0f} MiB")
-    return recording.returncode == 0 and contents["complete"] and dropped == 0 and gap <= LARGEST_GAP
+    output = output.resolve()
+    program = [sys.executable, str(PROGRAM), str(minutes * 60), str(THREADS_PER_SECOND)]
+    recordings = {
+        name: psutil.Popen([*RLSCOPE, "record", *options, "-o", output / name, "--", *program], stdout=subprocess.PIPE)
+        for name, options in OPTIONS.items()
+    }
+    table = pd.DataFrame(samples(recordings, output))
+    iterations = {name: int(recording.communicate()[0]) for name, recording in recordings.items()}
+    table.to_csv(output / "soak.csv", index=False, float_format="%.4g")
+    draw(table, output / "soak.png")
+    contents = document("inspect", output / "whole")
+    main = next(process for process in contents["processes"] if process["role"] == "main")
+    windows = sorted((output / "kept").glob("window-*"), key=lambda window: int(window.name.partition("-")[2]))
+    incomplete = [window.name for window in windows if not document("inspect", window)["complete"]]
+    gap, grew = largest_gap(document("analyze", output / "whole")), what_grew(table)
+    growth = table[table["recording"] == "whole"]["main_file_mib"].diff()
+    print(f"iterations: {iterations}; threads: {iterations['whole']} each, processes: {len(contents['processes'])}")
+    print(f"main: {main['events']} events, {main['bytes'] / main['events']:.2f} bytes each, of which stacks and "
+          f"{iterations['whole']} short threads; {main['cut_stacks']} stacks were cut")  # fmt: skip
+    quarters = [growth.iloc[len(growth) * part // 4 : len(growth) * (part + 1) // 4].mean() for part in range(4)]
+    print("main file grew by " + ", ".join(f"{quarter:.3f}" for quarter in quarters) + " MiB a sample, by quarter")
+    print(
+        f"whole: complete {contents['complete']} {contents['why']}, dropped {contents['dropped_records']}, gap {gap:.1e}"
+    )
+    print(f"kept: {len(windows)} windows, at most {table[table['recording'] == 'kept']['trace_mib'].max():.1f} MiB; "
+          f"incomplete: {incomplete}")  # fmt: skip
+    print("grew: " + ("; ".join(grew) or "nothing"))
+    ended_well = all(recording.returncode == 0 for recording in recordings.values())
+    nothing_lost = contents["complete"] and not contents["dropped_records"] and not incomplete and gap <= LARGEST_GAP
+    return ended_well and bool(nothing_lost) and not grew
 
 
 if __name__ == "__main__":
