@@ -2,8 +2,8 @@
 
     python scripts/soak.py --minutes 60 --output output/soak
 
-One program is recorded whole, one as a flight recorder does, both with the stacks of their lines. Writes soak.csv (one row per
-sample and program) and soak.png, and prints a summary; exits 1 if something was lost, does not add up, or grew.
+One program is recorded whole, one as a flight recorder does, both with the stacks of their lines. Writes soak.csv (one
+row per sample and program) and soak.png, and prints a summary; exits 1 if something was lost, does not add up, or grew.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import matplotlib
+import matplotlib as mpl
 import pandas as pd
 import psutil
 
@@ -33,7 +33,7 @@ GREW = {"program_mib": 2.0, "record_mib": 2.0, "program_files": 1.0, "record_fil
 
 
 def sample(recording: psutil.Popen, trace: Path) -> dict[str, float] | None:
-    """Return memory and open files of `rlscope record` and of its program, and what lies in the trace; None at the end."""
+    """Return memory and open files of `rlscope record` and its program, and what lies in the trace; None at the end."""
     with suppress(psutil.NoSuchProcess, IndexError, FileNotFoundError):
         program = recording.children()[0]
         mapped = program.memory_maps(grouped=False)
@@ -91,15 +91,15 @@ def what_grew(table: pd.DataFrame) -> list[str]:
 
 def draw(table: pd.DataFrame, path: Path) -> None:
     """Draw what was sampled over time."""
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
 
     shown = {
         "program_mib": "memory of the program, MiB", "record_mib": "memory of rlscope record, MiB",
         "program_files": "open files of the program", "record_files": "open files of rlscope record",
         "trace_files": "files of the trace", "trace_mib": "trace, MiB",
     }  # fmt: skip
-    figure, axes = pyplot.subplots(2, 3, figsize=(10, 5), sharex=True, layout="constrained")
+    figure, axes = plt.subplots(2, 3, figsize=(10, 5), sharex=True, layout="constrained")
     for axis, (value, title) in zip(axes.flat, shown.items(), strict=True):
         for name, rows in table.groupby("recording"):
             axis.plot(
@@ -132,9 +132,10 @@ def soak(minutes: float, output: Path) -> bool:
     incomplete = [window.name for window in windows if not document("inspect", window)["complete"]]
     gap, grew = largest_gap(document("analyze", output / "whole")), what_grew(table)
     growth = table[table["recording"] == "whole"]["main_file_mib"].diff()
-    print(f"iterations: {iterations}; threads: {iterations['whole']} each, processes: {len(contents['processes'])}")
-    print(f"main: {main['events']} events, {main['bytes'] / main['events']:.2f} bytes each, of which stacks and "
-          f"{iterations['whole']} short threads; {main['cut_stacks']} stacks were cut")  # fmt: skip
+    threads, bytes_each = iterations["whole"], main["bytes"] / main["events"]
+    print(f"iterations, each with a thread: {iterations}; processes of the whole one: {len(contents['processes'])}")
+    print(f"main: {main['events']} events of {threads} threads, {bytes_each:.2f} bytes each with all stacks, of which "
+          f"{main['cut_stacks']} were cut")  # fmt: skip
     quarters = [growth.iloc[len(growth) * part // 4 : len(growth) * (part + 1) // 4].mean() for part in range(4)]
     print("main file grew by " + ", ".join(f"{quarter:.3f}" for quarter in quarters) + " MiB a sample, by quarter")
     print(
