@@ -32,6 +32,7 @@ from rlscope.record.run.trace_directory import (
     other_cuda_profiler,
 )
 from rlscope.record.run.trace_files import running_processes
+from rlscope.signals import FORWARDED, hold_signals, wait_forwarding
 from rlscope.text import printable
 from rlscope.trace.counter_metrics import parse_counters
 from rlscope.trace.manifest import note_unrecorded
@@ -39,13 +40,6 @@ from rlscope.trace.manifest import note_unrecorded
 if TYPE_CHECKING:
     from rlscope.monitor.clock_server import ClockServer
 
-#: All that others send to end a program, or to tell it something.
-FORWARDED = (
-    signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGQUIT, signal.SIGALRM,
-    signal.SIGVTALRM, signal.SIGPROF, signal.SIGIO, signal.SIGPWR,
-)  # fmt: skip
-#: si_code of a signal that the terminal sent: the command got it as well.
-FROM_KERNEL = 0x80
 PATIENCE_S = 1.0
 
 
@@ -263,8 +257,7 @@ def _run_recorded(
     """
     environment = environment_of_children(directory, config, dict(os.environ))
     keeper = keeping(directory, config)  # loaded before the command begins, so that its start is in a window
-    signals = {*FORWARDED, signal.SIGCHLD}
-    previous_mask = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    previous_mask = hold_signals()
     try:
         error_reader, error_writer = os.pipe()
         pid = os.fork()
@@ -297,7 +290,7 @@ def _run_recorded(
             threads.enter_context(clock or contextlib.nullcontext())
         if not config.idle:
             _load_what_counts()
-        status = _wait_forwarding(pid, signals)
+        status, _ = wait_forwarding(pid, lambda number: _hand_on(pid, number))
         with _saying("sampling did not end in order"):
             threads.close()
     if windows is not None and windows.error is not None:
@@ -312,6 +305,11 @@ def _run_recorded(
     return status, sampler.error if sampler else None
 
 
+def _hand_on(pid: int, number: int) -> None:
+    with contextlib.suppress(OSError):  # as a user one may not send a signal to `sudo`
+        os.kill(pid, number)
+
+
 def _summarize(directory: Path, shown: Path, config: RecordConfig) -> None:
     from rlscope.cli.summary import summary_of
 
@@ -323,20 +321,6 @@ def _load_what_counts() -> None:
     with _saying("what was recorded cannot be counted"):
         import rlscope.analysis.sweep
         import rlscope.cli.summary  # noqa: F401 -- loaded for later
-
-
-def _wait_forwarding(pid: int, signals: set[signal.Signals]) -> int:
-    """Wait for the command and hand on the signals that only we were sent."""
-    while True:
-        received = signal.sigwaitinfo(signals)
-        if received.si_signo != signal.SIGCHLD:
-            if received.si_code != FROM_KERNEL:
-                with contextlib.suppress(OSError):  # as a user one may not send a signal to `sudo`
-                    os.kill(pid, received.si_signo)
-            continue
-        ended, status = os.waitpid(pid, os.WNOHANG)
-        if ended == pid:
-            return os.waitstatus_to_exitcode(status)
 
 
 def _say(*lines: str) -> None:
