@@ -20,6 +20,8 @@ correct_option = click.option(
 )
 
 
+force_option = click.option("--force", is_flag=True, help="Replace what rlscope did not write.")
+
 #: No run lasts for 30 years, and what lies in it can be counted in nanoseconds.
 LONGEST_S = 1e9
 

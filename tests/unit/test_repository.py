@@ -19,8 +19,8 @@ PACKAGE = ROOT / "rlscope"
 
 # What each part may import of rlscope; every part may import itself.
 SHARED = {
-    "rlscope.boot", "rlscope.build", "rlscope.errors", "rlscope.model", "rlscope.signals", "rlscope.text",
-    "rlscope.version",
+    "rlscope.boot", "rlscope.build", "rlscope.errors", "rlscope.model", "rlscope.outputs", "rlscope.signals",
+    "rlscope.text", "rlscope.version",
 }  # fmt: skip
 IN_PROCESS = (
     SHARED
@@ -89,6 +89,7 @@ STANDARD_LIBRARY_ONLY = (
     "build.py",
     "errors.py",
     "model.py",
+    "outputs.py",
     "signals.py",
     "text.py",
     "version.py",
