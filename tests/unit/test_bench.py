@@ -137,3 +137,14 @@ def test_recorded_runs_are_replaced_with_force() -> None:
     Path("runs/run-1/mine").touch()
     assert bench("--force", "-o", "runs", "--", sys.executable, "train.py").returncode == 2
     assert len(open_trace("runs/run-1").processes) == 1
+
+
+def test_a_run_finds_signals_as_without_a_bench() -> None:
+    code = (
+        "import signal; print(signal.pthread_sigmask(signal.SIG_BLOCK, []), signal.getsignal(signal.SIGPIPE), "
+        "signal.getsignal(signal.SIGTERM))"
+    )
+    Path("run.py").write_text(code)
+    plain = subprocess.run([sys.executable, "run.py"], capture_output=True, text=True, check=True)
+    assert bench("--time", "-n", 1, "--", sys.executable, "run.py").returncode == 0
+    assert Path("bench/run-1.txt").read_text() == plain.stdout
