@@ -13,8 +13,8 @@ import psutil
 from rlscope.errors import RLScopeError
 from rlscope.signals import wait_forwarding
 
-#: What asks this process to end.
-ENDING = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
+#: What asks this process to end, where it is not to be ignored, as SIGHUP under `nohup`.
+ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 #: For what a run has started to end behind it.
 PATIENCE_S = 10.0
 LOOK_S = 0.02
@@ -50,7 +50,7 @@ def run(words: list[str], output: Path, is_recorded: bool, mask: set[signal.Sign
         OSError: it cannot be started.
         EndedError: this process was asked to end, and the run has ended.
     """
-    if asked := ENDING & signal.sigpending():
+    if asked := _asking(signal.sigpending()):
         raise EndedError(min(asked))
     with output.open("wb") as file:
         streams = [
@@ -63,10 +63,14 @@ def run(words: list[str], output: Path, is_recorded: bool, mask: set[signal.Sign
         pid = os.posix_spawnp(words[0], words, os.environ, file_actions=streams, setsigmask=mask, setsigdef=defaults)
     processes = _Processes(pid, is_recorded)
     status, came = wait_forwarding(pid, processes.hand_on)
-    if asked := ENDING & came:
+    if asked := _asking(came):
         processes.end(min(asked))
         raise EndedError(min(asked))
     return status
+
+
+def _asking(signals: set[int]) -> set[int]:
+    return {number for number in ENDING if number in signals and signal.getsignal(number) is not signal.SIG_IGN}
 
 
 class _Processes:

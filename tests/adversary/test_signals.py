@@ -167,6 +167,19 @@ def test_a_key_and_the_end_of_a_terminal_end_a_bench(name: str, tmp_path: Path) 
     assert (tmp_path / "signals").read_text().split() == [str(int(getattr(signal, name)))]
 
 
+def test_a_signal_that_is_to_be_ignored_ends_no_bench(tmp_path: Path) -> None:
+    """As under `nohup`, after the terminal was closed."""
+    script = "touch begun; until test -e end; do sleep 0.05; done"
+    words = ["nohup", *RLSCOPE, "bench", "--time", "-n", "2", "-o", "runs", script]
+    with started(words, cwd=tmp_path, stdin=subprocess.DEVNULL) as process:
+        until((tmp_path / "begun").exists)
+        process.send_signal(signal.SIGHUP)
+        (tmp_path / "end").touch()
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 0, said
+    assert sorted(os.listdir(tmp_path / "runs")) == ["run-1.txt", "run-2.txt", "times.json"]
+
+
 def test_a_process_that_heeds_no_signal_is_ended_with_bench(tmp_path: Path) -> None:
     stubborn = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); open('up', 'w'); time.sleep(1000)"
     script = f'{sys.executable} -c "{stubborn}" & echo $! >pid; wait'
