@@ -146,16 +146,21 @@ def test_bench_leaves_nothing_running(how: str, name: str, tmp_path: Path) -> No
     assert os.listdir(tmp_path / "runs") == ["run-1.txt"]  # the run was none, so `compare` finds none
 
 
-@pytest.mark.parametrize("name", ["SIGINT", "SIGHUP"])
-def test_a_key_and_the_end_of_a_terminal_end_a_bench(name: str, tmp_path: Path) -> None:
-    """Ctrl-C reaches all processes; that the terminal closes is said to the first one alone, as by `ssh -t`."""
-    (tmp_path / "train.py").write_text(ENDS_IN_ORDER)
-    keyboard, screen = os.openpty()
-    with subprocess.Popen(
-        [*RLSCOPE, "bench", "-o", "runs", *BENCHES["recorded in a shell"]], stdin=screen, stdout=screen, stderr=screen,
-        cwd=tmp_path, env=environment(), start_new_session=True,
+def in_a_terminal(words: list[str], cwd: Path, screen: int) -> "subprocess.Popen[bytes]":
+    """As the first process of a terminal, which `ssh -t` makes it."""
+    return subprocess.Popen(
+        words, stdin=screen, stdout=screen, stderr=screen, cwd=cwd, env=environment(), start_new_session=True,
         preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
-    ) as process:  # fmt: skip
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("verb", "name"), [("bench", "SIGINT"), ("bench", "SIGHUP"), ("record", "SIGHUP")])
+def test_a_key_and_the_end_of_a_terminal_end_a_run(verb: str, name: str, tmp_path: Path) -> None:
+    """Ctrl-C reaches all processes; that the terminal closes is said to the first one alone."""
+    (tmp_path / "train.py").write_text(ENDS_IN_ORDER)
+    command = BENCHES["recorded in a shell"] if verb == "bench" else ("--", sys.executable, "train.py")
+    keyboard, screen = os.openpty()
+    with in_a_terminal([*RLSCOPE, verb, "-o", "runs", *command], tmp_path, screen) as process:
         os.close(screen)
         until((tmp_path / "pids").exists)
         if name == "SIGINT":
@@ -163,8 +168,11 @@ def test_a_key_and_the_end_of_a_terminal_end_a_bench(name: str, tmp_path: Path) 
             assert process.wait(60) == 128 + signal.SIGINT
         os.close(keyboard)
         process.wait(60)
-    assert not [pid for pid in (tmp_path / "pids").read_text().split() if is_alive(int(pid))]
     assert (tmp_path / "signals").read_text().split() == [str(int(getattr(signal, name)))]
+    if verb == "bench":
+        assert not [pid for pid in (tmp_path / "pids").read_text().split() if is_alive(int(pid))]
+    else:
+        os.kill(int((tmp_path / "pids").read_text().split()[1]), signal.SIGKILL)
 
 
 def test_a_signal_that_is_to_be_ignored_ends_no_bench(tmp_path: Path) -> None:
