@@ -79,7 +79,7 @@ PARTS = (
 
 
 @pytest.mark.parametrize("part", PARTS)
-@pytest.mark.parametrize("target", ["chrome", "perfetto", "parquet", "report"])
+@pytest.mark.parametrize("target", ["chrome", "report"])
 def test_a_part_that_no_run_has(target: str, part: str, tmp_path: Path) -> None:
     trace, output = small_trace(tmp_path / "trace"), tmp_path / "page.html"
     words = ("report", trace, "--focus") if target == "report" else ("export", trace, "--to", target, "--window")

@@ -75,8 +75,14 @@ def test_a_file_is_replaced_if_it_is_rlscopes(verb: str, trace: Path, folder: Pa
     for options in (["--force"], []):
         assert written(trace, verb, output, *options).returncode == 0
         assert output.read_bytes() != MINE.encode() and os.listdir(folder) == [output.name]
-    output.write_bytes(b"")  # as mktemp makes one
-    assert written(trace, verb, output).returncode == 0 and output.stat().st_size > 0
+
+
+def test_an_empty_file_is_replaced(trace: Path, folder: Path) -> None:
+    """As `mktemp` makes one."""
+    for verb in ("csv", "parquet", "chrome", "folded", "report"):
+        (folder / "file.html").write_bytes(b"")
+        assert written(trace, verb, folder / "file.html").returncode == 0
+        assert (folder / "file.html").stat().st_size > 0
 
 
 def figure(path: Path) -> None:
